@@ -1,0 +1,294 @@
+//! The termination message of the launcher: two JSON lines, the only way from the launcher into the status.
+//!
+//! The core comes first, so that a cut second line loses stage rows and nothing else. The kubelet keeps 4,096 bytes of a
+//! container's message, and 2,048 where a pod has six containers. The message holds no prompts, outputs, response bodies
+//! or headers.
+
+use jiff::Timestamp;
+#[cfg(feature = "kube")]
+use kube::KubeSchema;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::summary::{Outcome, RunSummary, StageSummary};
+
+/// The longest core line, in bytes, its line break included.
+pub const MAX_CORE_BYTES: usize = 1_536;
+/// The longest message, in bytes.
+pub const MAX_BYTES: usize = 4_096;
+/// The most stage rows that a status shows.
+pub const MAX_STAGES: usize = 24;
+const VERSION: u32 = 1;
+const MAX_MESSAGE_CHARS: usize = 300;
+
+/// What the launcher tells the operator when it ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Envelope {
+    /// The figures and what identifies them.
+    pub core: Core,
+    /// The first stages, as many as fit.
+    pub stages: Vec<StageSummary>,
+    /// There were more.
+    pub stages_truncated: bool,
+}
+
+/// The first line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Core {
+    /// UID of the BenchmarkRun: a message of another run is not believed.
+    pub run_uid: String,
+    /// Which attempt it tells of.
+    pub attempt: u32,
+    /// What it came to.
+    pub outcome: Outcome,
+    /// Why, in one word: `RunSucceeded`, or what went wrong.
+    pub reason: String,
+    /// Why, in a sentence that says what to do. At most 300 characters.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// The model that was measured.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub model: String,
+    /// The first request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started: Option<Timestamp>,
+    /// The results folder below the mounted volume; absent when nothing was stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// The run was ended before all its requests were issued.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
+    /// The figures, where there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<RunSummary>,
+    /// The files of the results folder, as many as fit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<ArtifactRef>,
+}
+
+/// One file of the results.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct ArtifactRef {
+    /// Its name in the results folder.
+    #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
+    pub name: String,
+    /// Where it is, such as `pvc://workload-pvc/chat-r42/a1/report.json`. The launcher, which does not know the claim,
+    /// leaves it out; the operator fills it in.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 1024)))]
+    pub uri: String,
+    /// Its size.
+    pub bytes: u64,
+    /// SHA-256 of its content, in hex.
+    #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
+    pub sha256: String,
+}
+
+/// Why a text is no envelope.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EnvelopeError {
+    /// The launcher wrote none: it was killed, or something else wrote here.
+    #[error("the termination message is not the launcher's")]
+    Missing,
+    /// Cut or changed on the way.
+    #[error("the termination message is damaged: {0}")]
+    Damaged(String),
+    /// From another release.
+    #[error("the termination message has version {0}, and this operator reads version {VERSION}; give operator and launcher the same release")]
+    Version(u32),
+}
+
+#[derive(Serialize, Deserialize)]
+struct CoreLine<T> {
+    benchwright: u32,
+    sum: String,
+    core: T,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StagesLine {
+    stages: Vec<StageSummary>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
+}
+
+impl Envelope {
+    /// The text of the termination message: at most [`MAX_BYTES`], its first line at most [`MAX_CORE_BYTES`]. What does
+    /// not fit is left out from the end: the last artifacts first, then the message is shortened; stage rows that do not
+    /// fit are dropped and `stages_truncated` is set.
+    pub fn to_text(&self) -> String {
+        let mut core = self.core.clone();
+        core.message = core.message.chars().take(MAX_MESSAGE_CHARS).collect();
+        let mut first = core_line(&core);
+        while first.len() + 1 > MAX_CORE_BYTES {
+            if core.artifacts.pop().is_none() {
+                if core.message.is_empty() {
+                    break;
+                }
+                let keep = core.message.chars().count() * 2 / 3;
+                core.message = core.message.chars().take(keep).collect();
+            }
+            first = core_line(&core);
+        }
+        let room = MAX_BYTES.saturating_sub(first.len() + 1);
+        let mut stages = self.stages.clone();
+        stages.truncate(MAX_STAGES);
+        loop {
+            let truncated = self.stages_truncated || stages.len() < self.stages.len();
+            let second = json(&StagesLine { stages: stages.clone(), truncated });
+            if second.len() < room || stages.is_empty() {
+                return format!("{first}\n{second}\n");
+            }
+            stages.pop();
+        }
+    }
+
+    /// Reads a termination message. A second line that was cut gives an envelope without stages.
+    pub fn parse(text: &str) -> Result<Envelope, EnvelopeError> {
+        let (first, second) = text.split_once('\n').unwrap_or((text, ""));
+        if !first.starts_with("{\"benchwright\":") {
+            return Err(EnvelopeError::Missing);
+        }
+        let damaged = |error: serde_json::Error| EnvelopeError::Damaged(error.to_string());
+        let line: CoreLine<serde_json::Value> = serde_json::from_str(first).map_err(damaged)?;
+        if line.benchwright != VERSION {
+            return Err(EnvelopeError::Version(line.benchwright));
+        }
+        if checksum(&json(&line.core)) != line.sum {
+            return Err(EnvelopeError::Damaged("its checksum is another one".into()));
+        }
+        let core = serde_json::from_value(line.core).map_err(damaged)?;
+        let stages: Option<StagesLine> = serde_json::from_str(second.trim_end()).ok();
+        Ok(match stages {
+            Some(line) => Envelope { core, stages: line.stages, stages_truncated: line.truncated },
+            None => Envelope { core, stages: Vec::new(), stages_truncated: true },
+        })
+    }
+}
+
+fn core_line(core: &Core) -> String {
+    let sum = checksum(&json(core));
+    json(&CoreLine { benchwright: VERSION, sum, core })
+}
+
+/// The first eight hex digits of the SHA-256: against damage, not against forgery.
+fn checksum(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn json<T: Serialize>(value: &T) -> String {
+    serde_json::to_string(value).expect("text keys and finite numbers always serialize")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{summary::Quantiles, units::Span};
+
+    fn span(micros: u64) -> Span {
+        Span(Duration::from_micros(micros)).rounded()
+    }
+
+    fn largest() -> Envelope {
+        let quantiles = Some(Quantiles { p50: span(123_456), p90: span(1_234_567), p99: span(12_345_678) });
+        let stage = |n: u32| StageSummary {
+            name: format!("r{n}000.125"),
+            requests: 10_000_000,
+            errors: 1_000_000,
+            ttft_p99: Some(span(12_345_678)),
+            itl_p99: Some(span(12_345_678)),
+            output_tokens_per_second: "1234567".into(),
+        };
+        let artifact = |n: u32| ArtifactRef {
+            name: format!("benchmark_report_v0.2-stage-{n}.yaml"),
+            uri: String::new(),
+            bytes: 123_456_789,
+            sha256: "0123456789abcdef".repeat(4),
+        };
+        Envelope {
+            core: Core {
+                run_uid: "2f9c4e0a-9d1b-4e57-8d8c-0a2f6f3f9b11".into(),
+                attempt: 11,
+                outcome: Outcome::Invalid,
+                reason: "SendLagTooLarge".into(),
+                message: "m".repeat(1_000),
+                model: "meta-llama/Llama-3.1-8B-Instruct".into(),
+                started: Some("2026-01-02T03:04:05Z".parse().unwrap()),
+                folder: Some("a-run-with-a-name-of-forty-six-characters-long/a11".into()),
+                partial: true,
+                summary: Some(RunSummary {
+                    requests: 10_000_000,
+                    errors: 1_000_000,
+                    duration: span(604_800_000_000),
+                    send_lag_p99: span(12_345),
+                    ttft: quantiles,
+                    itl: quantiles,
+                    tpot: quantiles,
+                    e2e: quantiles,
+                    requests_per_second: "12345".into(),
+                    output_tokens_per_second: "1234567".into(),
+                    total_tokens_per_second: "12345678".into(),
+                }),
+                artifacts: (0..16).map(artifact).collect(),
+            },
+            stages: (0..64).map(stage).collect(),
+            stages_truncated: false,
+        }
+    }
+
+    #[test]
+    fn the_largest_envelope_fits_and_keeps_its_figures() {
+        let text = largest().to_text();
+        assert!(text.len() <= MAX_BYTES, "{}", text.len());
+        assert!(text.find('\n').is_some_and(|core| core < MAX_CORE_BYTES));
+        let read = Envelope::parse(&text).unwrap();
+        assert_eq!(read.core.summary, largest().core.summary);
+        assert!(read.stages_truncated && read.stages.len() >= 12, "{}", read.stages.len());
+    }
+
+    #[test]
+    fn a_small_envelope_survives_whole() {
+        let mut envelope = largest();
+        envelope.core.message = "one sentence".into();
+        envelope.core.artifacts.truncate(2);
+        envelope.stages.truncate(3);
+        assert_eq!(Envelope::parse(&envelope.to_text()), Ok(envelope));
+    }
+
+    #[test]
+    fn a_cut_anywhere_keeps_the_core_or_is_an_error() {
+        let text = largest().to_text();
+        let core_end = text.find('\n').unwrap();
+        for cut in 0..text.len() {
+            match Envelope::parse(&text[..cut]) {
+                Ok(read) => assert!(cut >= core_end && read.core.summary == largest().core.summary, "{cut}"),
+                Err(_) => assert!(cut < core_end, "{cut}"),
+            }
+        }
+    }
+
+    #[test]
+    fn another_text_is_no_envelope() {
+        assert_eq!(Envelope::parse("exec format error"), Err(EnvelopeError::Missing));
+        assert_eq!(Envelope::parse(""), Err(EnvelopeError::Missing));
+        let other = largest().to_text().replacen("\"benchwright\":1", "\"benchwright\":2", 1);
+        assert_eq!(Envelope::parse(&other), Err(EnvelopeError::Version(2)));
+        let changed = largest().to_text().replacen("\"requests\":10000000", "\"requests\":20000000", 1);
+        assert!(matches!(Envelope::parse(&changed), Err(EnvelopeError::Damaged(_))));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "\\PC{0,200}") {
+            let _ = Envelope::parse(&text);
+            let _ = Envelope::parse(&format!("{{\"benchwright\":{text}"));
+        }
+    }
+}

@@ -1,0 +1,399 @@
+//! A spec, the settings of the place where it runs, and the defaults: together a [`ResolvedRun`], which is what the
+//! launcher gets as `run.yaml`. The only place that checks a field of the spec.
+
+use std::{path::PathBuf, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    benchmark_run::{
+        Api, BenchmarkRunSpec, Harness, KeyRef, MAX_INLINE_PROFILE_BYTES, MAX_NAME_BYTES, PerRequestRecords, Pvc,
+        ReadinessProbe, Resources, Scheme, SimulatorPreset,
+    },
+    units::{Seed, Span},
+};
+
+/// What a place decides where the spec is silent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The launcher's image.
+    pub launcher_image: String,
+    /// CPU and memory of the launcher.
+    pub launcher_resources: Resources,
+    /// Suffix of a Service's DNS name after `<service>.<namespace>`, such as `svc.cluster.local`.
+    pub service_domain: String,
+}
+
+/// Who the run is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunIdentity {
+    /// Name of the BenchmarkRun.
+    pub name: String,
+    /// Its namespace; empty where there is no cluster.
+    #[serde(default)]
+    pub namespace: String,
+    /// Its UID: of the object in a cluster, made up elsewhere.
+    pub uid: String,
+    /// Counted from 1.
+    pub attempt: u32,
+}
+
+/// All that the launcher needs to know beside the profile. No default is left open in it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResolvedRun {
+    /// Who the run is.
+    pub run: RunIdentity,
+    /// Where the load goes.
+    pub endpoint: Endpoint,
+    /// The API to call; absent: the profile's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api: Option<Api>,
+    /// The model to ask for; absent: the profile's, else the one that the server serves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The file with the bearer token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_file: Option<PathBuf>,
+    /// The file with further certificate authorities, PEM-encoded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ca_file: Option<PathBuf>,
+    /// What counts as a server that is ready.
+    pub readiness_probe: ReadinessProbe,
+    /// How long to wait for it.
+    pub readiness_timeout: Span,
+    /// Whose format the profile is in.
+    pub harness: Harness,
+    /// Where the profile came from, for the report: a shipped profile's name, `inline`, or `configMap/<name>/<key>`.
+    pub profile_source: String,
+    /// Every random draw derives from it.
+    pub seed: Seed,
+    /// Whether every request leaves a row.
+    pub per_request_records: PerRequestRecords,
+    /// Whether a results folder is kept.
+    pub store_results: bool,
+    /// Whether the figures count although the results folder could not be written.
+    pub storage_required: bool,
+    /// Bounds past which the figures do not count.
+    pub validity: ValidityBounds,
+    /// The longest that issuing and draining may take together.
+    pub run_deadline: Span,
+    /// How long to drain and to write the report after a signal to stop.
+    pub grace_period: Span,
+}
+
+/// Where the load goes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Endpoint {
+    /// A server: base URL without `/v1` and without a slash at its end.
+    Url(String),
+    /// The embedded simulated vLLM.
+    Simulator(SimulatorPreset),
+}
+
+impl Endpoint {
+    /// How a status and a report name it.
+    pub fn name(&self) -> &str {
+        match self {
+            Endpoint::Url(url) => url,
+            Endpoint::Simulator(_) => "simulator",
+        }
+    }
+}
+
+/// Bounds past which the figures do not count.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ValidityBounds {
+    /// At least so many requests must succeed.
+    pub min_successful_requests: u64,
+    /// The largest share of requests that may fail, 0 to 1.
+    pub max_error_ratio: f64,
+    /// The largest 99th percentile of the send lag.
+    pub max_send_lag_p99: Span,
+}
+
+/// Where the profile's text comes from. Reading a ConfigMap or a shipped file is the caller's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProfileSource {
+    /// A profile that ships.
+    Shipped(String),
+    /// The text itself.
+    Inline(String),
+    /// A key of a ConfigMap.
+    ConfigMap(KeyRef),
+}
+
+impl ProfileSource {
+    /// The profile that a spec asks for; sanity_random when it asks for none.
+    pub fn of(spec: &BenchmarkRunSpec) -> ProfileSource {
+        let profile = &spec.profile;
+        match (&profile.name, &profile.inline, &profile.config_map_ref) {
+            (_, Some(text), _) => ProfileSource::Inline(text.clone()),
+            (_, _, Some(key)) => ProfileSource::ConfigMap(key.clone()),
+            (Some(name), _, _) => ProfileSource::Shipped(name.clone()),
+            (None, None, None) => ProfileSource::Shipped("sanity_random".into()),
+        }
+    }
+
+    /// How a report names it.
+    pub fn name(&self) -> String {
+        match self {
+            ProfileSource::Shipped(name) => name.clone(),
+            ProfileSource::Inline(_) => "inline".into(),
+            ProfileSource::ConfigMap(key) => format!("configMap/{}/{}", key.name, key.key),
+        }
+    }
+}
+
+/// One field that cannot be used as it is.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {message}")]
+pub struct FieldError {
+    /// Where, such as `spec.target.url`.
+    pub path: String,
+    /// What was found and what to do.
+    pub message: String,
+}
+
+/// Where the launcher's pod mounts the token and the certificate authorities.
+pub mod mounts {
+    /// The bearer token of the target.
+    pub const TOKEN_FILE: &str = "/etc/benchwright/auth/token";
+    /// Further certificate authorities.
+    pub const CA_FILE: &str = "/etc/benchwright/tls/ca.crt";
+    /// `run.yaml` and `profile.yaml`.
+    pub const INPUT: &str = "/etc/benchwright/run";
+    /// The volume that holds the results folders.
+    pub const RESULTS: &str = "/results";
+}
+
+/// Checks a spec and fills in what it leaves out.
+///
+/// # Errors
+/// Every field that is wrong, at once.
+pub fn resolve(
+    identity: RunIdentity,
+    spec: &BenchmarkRunSpec,
+    settings: &Settings,
+) -> Result<ResolvedRun, Vec<FieldError>> {
+    let mut errors = Errors::default();
+    check_name(&identity.name, &mut errors);
+    let endpoint = endpoint(spec, &identity.namespace, settings, &mut errors);
+    check_profile(spec, &mut errors);
+    if spec.storage.pvc.is_some() && spec.storage.none.is_some() {
+        errors.add("spec.storage", "has both pvc and none; keep one of them");
+    }
+    let max_error_ratio = spec.validity.max_error_ratio.parse::<f64>().unwrap_or(f64::NAN);
+    if !(0.0..=1.0).contains(&max_error_ratio) {
+        let found = &spec.validity.max_error_ratio;
+        errors.add("spec.validity.maxErrorRatio", &format!("is {found:?}; write a number from 0 to 1, such as \"0.01\""));
+    }
+    for (path, seconds) in [
+        ("spec.target.readiness.timeoutSeconds", spec.target.readiness.timeout_seconds),
+        ("spec.policy.deadlines.prepareSeconds", spec.policy.deadlines.prepare_seconds),
+        ("spec.policy.deadlines.startSeconds", spec.policy.deadlines.start_seconds),
+        ("spec.policy.deadlines.runSeconds", spec.policy.deadlines.run_seconds),
+        ("spec.policy.deadlines.collectSeconds", spec.policy.deadlines.collect_seconds),
+        ("spec.validity.maxSendLagP99Milliseconds", spec.validity.max_send_lag_p99_milliseconds),
+    ] {
+        if seconds == 0 {
+            errors.add(path, "is 0; give it at least 1");
+        }
+    }
+    if spec.policy.grace_period_seconds < 5 {
+        let found = spec.policy.grace_period_seconds;
+        errors.add("spec.policy.gracePeriodSeconds", &format!("is {found}; draining and writing the report take at least 5"));
+    }
+    let seconds = |count: u32| Span(Duration::from_secs(u64::from(count)));
+    errors.none_or(ResolvedRun {
+        run: identity,
+        endpoint,
+        api: spec.target.api,
+        model: Some(spec.target.model.clone()).filter(|it| !it.is_empty()),
+        token_file: spec.target.auth.as_ref().map(|_| PathBuf::from(mounts::TOKEN_FILE)),
+        ca_file: spec.target.tls.as_ref().map(|_| PathBuf::from(mounts::CA_FILE)),
+        readiness_probe: spec.target.readiness.probe,
+        readiness_timeout: seconds(spec.target.readiness.timeout_seconds),
+        harness: spec.harness,
+        profile_source: ProfileSource::of(spec).name(),
+        seed: Seed(spec.seed),
+        per_request_records: spec.storage.per_request_records,
+        store_results: spec.storage.none.is_none(),
+        storage_required: spec.storage.required,
+        validity: ValidityBounds {
+            min_successful_requests: spec.validity.min_successful_requests,
+            max_error_ratio,
+            max_send_lag_p99: Span(Duration::from_millis(u64::from(spec.validity.max_send_lag_p99_milliseconds))),
+        },
+        run_deadline: seconds(spec.policy.deadlines.run_seconds),
+        grace_period: seconds(spec.policy.grace_period_seconds),
+    })
+}
+
+/// The claim that holds the results, or `None` where none are kept.
+pub fn claim(spec: &BenchmarkRunSpec) -> Option<Pvc> {
+    match (&spec.storage.pvc, &spec.storage.none) {
+        (_, Some(_)) => None,
+        (Some(pvc), None) => Some(pvc.clone()),
+        (None, None) => Some(Pvc::default()),
+    }
+}
+
+fn check_name(name: &str, errors: &mut Errors) {
+    let label = name.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'-')
+        && name.starts_with(|it: char| it.is_ascii_lowercase())
+        && !name.ends_with('-');
+    if !label || name.len() > MAX_NAME_BYTES {
+        errors.add(
+            "metadata.name",
+            &format!(
+                "is {name:?}; use at most {MAX_NAME_BYTES} letters a-z, digits and dashes, and begin with a letter"
+            ),
+        );
+    }
+}
+
+fn check_profile(spec: &BenchmarkRunSpec, errors: &mut Errors) {
+    let profile = &spec.profile;
+    let given = [profile.name.is_some(), profile.inline.is_some(), profile.config_map_ref.is_some()];
+    if given.into_iter().filter(|it| *it).count() > 1 {
+        errors.add("spec.profile", "has more than one of name, inline and configMapRef; keep one of them");
+    }
+    if let Some(text) = profile.inline.as_ref().filter(|it| it.len() > MAX_INLINE_PROFILE_BYTES) {
+        errors.add(
+            "spec.profile.inline",
+            &format!("has {} bytes, and {MAX_INLINE_PROFILE_BYTES} are allowed; put it into a ConfigMap", text.len()),
+        );
+    }
+}
+
+fn endpoint(spec: &BenchmarkRunSpec, namespace: &str, settings: &Settings, errors: &mut Errors) -> Endpoint {
+    let target = &spec.target;
+    match (&target.url, &target.service_ref, &target.simulator) {
+        (Some(url), None, None) => {
+            check_url(url, errors);
+            Endpoint::Url(url.trim_end_matches('/').to_owned())
+        }
+        (None, Some(service), None) => {
+            let scheme = match service.scheme {
+                Scheme::Http => "http",
+                Scheme::Https => "https",
+            };
+            let path = service.path.trim_end_matches('/');
+            if !service.path.starts_with('/') {
+                errors.add("spec.target.serviceRef.path", &format!("is {:?}; begin it with a slash", service.path));
+            }
+            if namespace.is_empty() {
+                errors.add("spec.target.serviceRef", "needs a cluster; outside one, set url or simulator");
+            }
+            let host = format!("{}.{namespace}.{}", service.name, settings.service_domain);
+            Endpoint::Url(format!("{scheme}://{host}:{}{path}", service.port))
+        }
+        (None, None, Some(simulator)) => Endpoint::Simulator(simulator.preset),
+        (None, None, None) => {
+            errors.add("spec.target", "names no server; set exactly one of url, serviceRef and simulator");
+            Endpoint::Simulator(SimulatorPreset::default())
+        }
+        _ => {
+            errors.add("spec.target", "names more than one server; keep exactly one of url, serviceRef and simulator");
+            Endpoint::Simulator(SimulatorPreset::default())
+        }
+    }
+}
+
+fn check_url(url: &str, errors: &mut Errors) {
+    let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
+    let problem = match rest {
+        None => "write a URL that begins with http:// or https://",
+        Some(rest) if rest.is_empty() || rest.starts_with('/') || rest.starts_with(':') => "name a host after the scheme",
+        Some(rest) if rest.contains('@') => "take the user name and password out; use target.auth for a token",
+        Some(rest) if rest.contains(['?', '#']) || rest.contains(char::is_whitespace) => {
+            "take out spaces, the query and the fragment"
+        }
+        Some(rest) if rest.trim_end_matches('/').ends_with("/v1") => "take out /v1; it is added to every request",
+        Some(_) => return,
+    };
+    errors.add("spec.target.url", &format!("is {url:?}; {problem}"));
+}
+
+#[derive(Default)]
+struct Errors(Vec<FieldError>);
+
+impl Errors {
+    fn add(&mut self, path: &str, message: &str) {
+        self.0.push(FieldError { path: path.to_owned(), message: message.to_owned() });
+    }
+
+    fn none_or<T>(self, value: T) -> Result<T, Vec<FieldError>> {
+        if self.0.is_empty() { Ok(value) } else { Err(self.0) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings() -> Settings {
+        Settings {
+            launcher_image: "benchwright/launcher:test".into(),
+            launcher_resources: Resources::default(),
+            service_domain: "svc.cluster.local".into(),
+        }
+    }
+
+    fn check(namespace: &str, spec: &str) -> Result<ResolvedRun, Vec<String>> {
+        let spec: BenchmarkRunSpec = serde_saphyr::from_str(spec).unwrap();
+        let run = RunIdentity { name: "chat".into(), namespace: namespace.into(), uid: "u".into(), attempt: 1 };
+        resolve(run, &spec, &settings()).map_err(|errors| errors.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn an_empty_spec_with_a_simulator_gets_every_default() {
+        let run = check("", "target: {simulator: {}}").unwrap();
+        assert_eq!(run.endpoint, Endpoint::Simulator(SimulatorPreset::Gpu));
+        assert_eq!(run.profile_source, "sanity_random");
+        assert_eq!(run.run_deadline.to_string(), "3600s");
+        assert!((run.validity.max_error_ratio - 0.01).abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn a_service_becomes_its_dns_name() {
+        let run = check("bench", "target: {serviceRef: {name: gateway, port: 8000, path: /llm/}}").unwrap();
+        assert_eq!(run.endpoint.name(), "http://gateway.bench.svc.cluster.local:8000/llm");
+    }
+
+    #[test]
+    fn every_wrong_field_is_told_at_once() {
+        let errors = check(
+            "",
+            "{target: {url: 'ftp://x', simulator: {}}, profile: {name: a, inline: b}, validity: {maxErrorRatio: '2'}, policy: {gracePeriodSeconds: 1}}",
+        )
+        .unwrap_err();
+        let paths: Vec<_> = errors.iter().map(|it| it.split(':').next().unwrap()).collect();
+        assert_eq!(paths, ["spec.target", "spec.profile", "spec.validity.maxErrorRatio", "spec.policy.gracePeriodSeconds"]);
+    }
+
+    #[test]
+    fn a_wrong_url_says_what_to_do() {
+        for (url, remedy) in [
+            ("gateway:80", "http://"),
+            ("http://", "host"),
+            ("http://me:pw@host", "target.auth"),
+            ("http://host/v1", "/v1"),
+            ("http://host/a?b", "query"),
+        ] {
+            let errors = check("", &format!("target: {{url: '{url}'}}")).unwrap_err();
+            assert!(errors.len() == 1 && errors[0].contains(remedy), "{errors:?}");
+        }
+    }
+
+    #[test]
+    fn a_run_survives_its_file() {
+        let run = check("bench", "{target: {url: 'https://host/'}, seed: 7}").unwrap();
+        let text = serde_saphyr::to_string(&run).unwrap();
+        assert_eq!(serde_saphyr::from_str::<ResolvedRun>(&text).unwrap(), run);
+    }
+}

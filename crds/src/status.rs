@@ -1,0 +1,216 @@
+//! The status of a BenchmarkRun as the operator reports it.
+
+use jiff::Timestamp;
+#[cfg(feature = "kube")]
+use kube::KubeSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    envelope::ArtifactRef,
+    summary::{Outcome, RunSummary, StageSummary},
+};
+
+/// The most attempts that a status remembers.
+pub const MAX_ATTEMPTS: usize = 5;
+
+/// What the operator knows of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct BenchmarkRunStatus {
+    /// The generation of the spec that this status tells of; -1 before the operator has seen the run.
+    #[serde(default = "unseen")]
+    pub observed_generation: i64,
+    /// Where the run stands; derived from the conditions, for people and selectors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<Phase>,
+    /// What it came to, once it has finished.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+    /// Why the phase is what it is, in one word.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
+    pub reason: String,
+    /// The first request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_time: Option<Timestamp>,
+    /// When the run entered its last phase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completion_time: Option<Timestamp>,
+    /// What the spec came to mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolved: Option<Resolved>,
+    /// The last five attempts, the newest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 5)))]
+    pub attempts: Vec<Attempt>,
+    /// The headline figures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<RunSummary>,
+    /// A row per stage, the first 24.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 24)))]
+    pub stages: Vec<StageSummary>,
+    /// True: there were more stages than rows.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stages_truncated: bool,
+    /// The files of the results folder.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 16)))]
+    pub artifacts: Vec<ArtifactRef>,
+    /// Ready, Reconciling, Stalled, Finished, Succeeded, TargetReady, ResultsStored.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 16)))]
+    #[cfg_attr(feature = "kube", x_kube(merge_strategy = ListMerge::Map(vec!["type".to_string()])))]
+    pub conditions: Vec<Condition>,
+}
+
+fn unseen() -> i64 {
+    -1
+}
+
+impl Default for BenchmarkRunStatus {
+    fn default() -> Self {
+        BenchmarkRunStatus {
+            observed_generation: unseen(),
+            phase: None,
+            outcome: None,
+            reason: String::new(),
+            start_time: None,
+            completion_time: None,
+            resolved: None,
+            attempts: Vec::new(),
+            summary: None,
+            stages: Vec::new(),
+            stages_truncated: false,
+            artifacts: Vec::new(),
+            conditions: Vec::new(),
+        }
+    }
+}
+
+/// Where a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
+pub enum Phase {
+    /// Accepted, nothing made yet.
+    Pending,
+    /// spec.suspend is true.
+    Suspended,
+    /// ConfigMap and volume are being made.
+    Preparing,
+    /// The Job exists; its pod is scheduled, pulls, waits for the target.
+    Starting,
+    /// The launcher measures.
+    Running,
+    /// The Job has ended, its result is being read.
+    Collecting,
+    /// The figures count.
+    Succeeded,
+    /// No figures, or figures that do not count.
+    Failed,
+    /// Ended early because somebody asked.
+    Cancelled,
+}
+
+impl Phase {
+    /// Whether the run stays in this phase for ever.
+    pub fn is_terminal(self) -> bool {
+        matches!(self, Phase::Succeeded | Phase::Failed | Phase::Cancelled)
+    }
+
+    /// The word that a status and a log use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::Pending => "Pending",
+            Phase::Suspended => "Suspended",
+            Phase::Preparing => "Preparing",
+            Phase::Starting => "Starting",
+            Phase::Running => "Running",
+            Phase::Collecting => "Collecting",
+            Phase::Succeeded => "Succeeded",
+            Phase::Failed => "Failed",
+            Phase::Cancelled => "Cancelled",
+        }
+    }
+}
+
+/// What the spec came to mean.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Resolved {
+    /// Base URL of the target, or `simulator`.
+    #[cfg_attr(feature = "kube", schemars(length(max = 2048)))]
+    pub endpoint: String,
+    /// The model that is asked for; empty until the launcher has found it out.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 256)))]
+    pub model: String,
+    /// The image that runs.
+    #[cfg_attr(feature = "kube", schemars(length(max = 512)))]
+    pub launcher_image: String,
+    /// SHA-256 of the rendered profile, in hex.
+    #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
+    pub profile_sha256: String,
+}
+
+/// One try at the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Attempt {
+    /// Counted from 1.
+    pub number: u32,
+    /// The Job that carries it.
+    #[cfg_attr(feature = "kube", schemars(length(max = 63)))]
+    pub job_name: String,
+    /// When the operator decided on it.
+    pub start_time: Timestamp,
+    /// When the launcher was first seen measuring.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub running_time: Option<Timestamp>,
+    /// When it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_time: Option<Timestamp>,
+    /// How it ended.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
+    pub reason: String,
+}
+
+/// One aspect of the state, as Kubernetes tells it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Condition {
+    /// Which aspect.
+    #[serde(rename = "type")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
+    pub kind: String,
+    /// True, False or Unknown.
+    pub status: ConditionStatus,
+    /// Why, in one word.
+    #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
+    pub reason: String,
+    /// Why, in a sentence that says what to do.
+    #[serde(default)]
+    #[cfg_attr(feature = "kube", schemars(length(max = 4096)))]
+    pub message: String,
+    /// When the status of this condition last changed.
+    pub last_transition_time: Timestamp,
+    /// The generation of the spec that it tells of.
+    pub observed_generation: i64,
+}
+
+/// Whether a condition holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
+pub enum ConditionStatus {
+    /// It holds.
+    True,
+    /// It does not.
+    False,
+    /// Not known yet.
+    Unknown,
+}
