@@ -167,7 +167,10 @@ pub struct Target {
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct ServiceRef {
     /// Its name.
-    #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 63), regex(pattern = r"^[a-z]([-a-z0-9]*[a-z0-9])?$")))]
+    #[cfg_attr(
+        feature = "kube",
+        schemars(length(min = 1, max = 63), regex(pattern = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"))
+    )]
     pub name: String,
     /// Its port.
     #[serde(default = "defaults::port")]
@@ -338,12 +341,12 @@ pub struct Profile {
 
     /// Values for the variables of the template.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 64)), schemars(inner(length(max = 1024))))]
+    #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 64, "additionalProperties" = bounded_text(1024))))]
     pub variables: BTreeMap<String, String>,
 
     /// Values to set in the rendered profile, by dotted path, such as `load.stages.0.rate`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 64)), schemars(inner(length(max = 1024))))]
+    #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 64, "additionalProperties" = bounded_text(1024))))]
     pub overrides: BTreeMap<String, String>,
 }
 
@@ -367,7 +370,7 @@ pub struct Launcher {
 
     /// Labels of the pod, beside those of Benchwright.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 32)), schemars(inner(length(max = 63))))]
+    #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 32, "additionalProperties" = bounded_text(63))))]
     #[cfg_attr(
         feature = "kube",
         x_kube(validation = Rule::new("!self.exists(key, key.startsWith('benchwright.dev/') || key.startsWith('app.kubernetes.io/') || key.startsWith('batch.kubernetes.io/'))")
@@ -377,7 +380,7 @@ pub struct Launcher {
 
     /// Annotations of the pod.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 32)), schemars(inner(length(max = 1024))))]
+    #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 32, "additionalProperties" = bounded_text(1024))))]
     pub annotations: BTreeMap<String, String>,
 }
 
@@ -388,11 +391,11 @@ pub struct Launcher {
 pub struct Resources {
     /// What the scheduler sets aside.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 16)), schemars(inner(length(max = 32))))]
+    #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 16, "additionalProperties" = bounded_text(32))))]
     pub requests: BTreeMap<String, String>,
     /// What the pod may not exceed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 16)), schemars(inner(length(max = 32))))]
+    #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 16, "additionalProperties" = bounded_text(32))))]
     pub limits: BTreeMap<String, String>,
 }
 
@@ -403,7 +406,7 @@ pub struct Resources {
 pub struct Scheduling {
     /// Labels that the node must have.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 32)), schemars(inner(length(max = 63))))]
+    #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 32, "additionalProperties" = bounded_text(63))))]
     pub node_selector: BTreeMap<String, String>,
     /// Taints that it tolerates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -434,7 +437,10 @@ pub struct Toleration {
     pub value: Option<String>,
     /// NoSchedule, PreferNoSchedule or NoExecute; absent: every effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "kube", schemars(regex(pattern = "^(NoSchedule|PreferNoSchedule|NoExecute)$"), length(max = 16)))]
+    #[cfg_attr(
+        feature = "kube",
+        schemars(regex(pattern = "^(NoSchedule|PreferNoSchedule|NoExecute)$"), length(max = 16))
+    )]
     pub effect: Option<String>,
     /// How long a NoExecute taint is tolerated, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -477,11 +483,17 @@ impl Default for Storage {
 pub struct Pvc {
     /// Its name.
     #[serde(default = "defaults::claim_name")]
-    #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 253), regex(pattern = r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$")))]
+    #[cfg_attr(
+        feature = "kube",
+        schemars(length(min = 1, max = 253), regex(pattern = r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$"))
+    )]
     pub claim_name: String,
     /// The size to ask for when it is created, as a Kubernetes quantity.
     #[serde(default = "defaults::claim_size")]
-    #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 32), regex(pattern = r"^[0-9]+(\.[0-9]+)?(Ki|Mi|Gi|Ti|Pi|k|M|G|T|P)?$")))]
+    #[cfg_attr(
+        feature = "kube",
+        schemars(length(min = 1, max = 32), regex(pattern = r"^[0-9]+(\.[0-9]+)?(Ki|Mi|Gi|Ti|Pi|k|M|G|T|P)?$"))
+    )]
     pub size: String,
     /// The StorageClass when it is created. Empty: the cluster's default.
     #[serde(default)]
@@ -659,6 +671,12 @@ pub struct TtlSecondsAfterFinished {
     /// After a failure or a cancel.
     #[serde(default = "defaults::ttl_failed")]
     pub failed: u32,
+}
+
+/// A text of at most so many characters; the API server needs bounds to estimate what a rule costs.
+#[cfg(feature = "kube")]
+fn bounded_text(max: u32) -> serde_json::Value {
+    serde_json::json!({"type": "string", "maxLength": max})
 }
 
 /// What a field is when the user left it out. llm-d-benchmark's own value wherever it has one.

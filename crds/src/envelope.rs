@@ -97,7 +97,9 @@ pub enum EnvelopeError {
     #[error("the termination message is damaged: {0}")]
     Damaged(String),
     /// From another release.
-    #[error("the termination message has version {0}, and this operator reads version {VERSION}; give operator and launcher the same release")]
+    #[error(
+        "the termination message has version {0}, and this operator reads version {VERSION}; give operator and launcher the same release"
+    )]
     Version(u32),
 }
 

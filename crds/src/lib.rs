@@ -12,9 +12,9 @@ pub mod status;
 pub mod summary;
 pub mod units;
 
-pub use benchmark_run::BenchmarkRunSpec;
 #[cfg(feature = "kube")]
 pub use benchmark_run::BenchmarkRun;
+pub use benchmark_run::BenchmarkRunSpec;
 pub use envelope::{ArtifactRef, Envelope};
 pub use resolve::{ResolvedRun, RunIdentity, Settings};
 pub use status::BenchmarkRunStatus;

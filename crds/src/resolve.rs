@@ -189,7 +189,8 @@ pub fn resolve(
     let max_error_ratio = spec.validity.max_error_ratio.parse::<f64>().unwrap_or(f64::NAN);
     if !(0.0..=1.0).contains(&max_error_ratio) {
         let found = &spec.validity.max_error_ratio;
-        errors.add("spec.validity.maxErrorRatio", &format!("is {found:?}; write a number from 0 to 1, such as \"0.01\""));
+        errors
+            .add("spec.validity.maxErrorRatio", &format!("is {found:?}; write a number from 0 to 1, such as \"0.01\""));
     }
     for (path, seconds) in [
         ("spec.target.readiness.timeoutSeconds", spec.target.readiness.timeout_seconds),
@@ -205,7 +206,10 @@ pub fn resolve(
     }
     if spec.policy.grace_period_seconds < 5 {
         let found = spec.policy.grace_period_seconds;
-        errors.add("spec.policy.gracePeriodSeconds", &format!("is {found}; draining and writing the report take at least 5"));
+        errors.add(
+            "spec.policy.gracePeriodSeconds",
+            &format!("is {found}; draining and writing the report take at least 5"),
+        );
     }
     let seconds = |count: u32| Span(Duration::from_secs(u64::from(count)));
     errors.none_or(ResolvedRun {
@@ -308,7 +312,9 @@ fn check_url(url: &str, errors: &mut Errors) {
     let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
     let problem = match rest {
         None => "write a URL that begins with http:// or https://",
-        Some(rest) if rest.is_empty() || rest.starts_with('/') || rest.starts_with(':') => "name a host after the scheme",
+        Some(rest) if rest.is_empty() || rest.starts_with('/') || rest.starts_with(':') => {
+            "name a host after the scheme"
+        }
         Some(rest) if rest.contains('@') => "take the user name and password out; use target.auth for a token",
         Some(rest) if rest.contains(['?', '#']) || rest.contains(char::is_whitespace) => {
             "take out spaces, the query and the fragment"
@@ -373,7 +379,10 @@ mod tests {
         )
         .unwrap_err();
         let paths: Vec<_> = errors.iter().map(|it| it.split(':').next().unwrap()).collect();
-        assert_eq!(paths, ["spec.target", "spec.profile", "spec.validity.maxErrorRatio", "spec.policy.gracePeriodSeconds"]);
+        assert_eq!(
+            paths,
+            ["spec.target", "spec.profile", "spec.validity.maxErrorRatio", "spec.policy.gracePeriodSeconds"]
+        );
     }
 
     #[test]

@@ -66,9 +66,9 @@ impl Seed {
     /// The seed for one purpose, such as `arrivals` or `stage/2/lengths`: different names give unrelated streams, and
     /// the same name always gives the same one. FNV-1a over the name, mixed with this seed by SplitMix64.
     pub fn derive(self, purpose: &str) -> Seed {
-        let name = purpose.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
+        let name = purpose
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
         let mut mixed = (self.0 ^ name).wrapping_add(0x9e37_79b9_7f4a_7c15);
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -156,7 +156,8 @@ impl FromStr for Span {
                 u64::try_from(u128::from(scaled) * u128::from(nanos_per_unit) / denominator).map_err(|_| wrong())?
             }
         };
-        let nanos = whole.checked_mul(nanos_per_unit).and_then(|it| it.checked_add(fraction_nanos)).ok_or_else(wrong)?;
+        let nanos =
+            whole.checked_mul(nanos_per_unit).and_then(|it| it.checked_add(fraction_nanos)).ok_or_else(wrong)?;
         Ok(Span(Duration::from_nanos(nanos)))
     }
 }

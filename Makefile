@@ -1,0 +1,71 @@
+# `make demo` runs a benchmark, `make test` runs every check; the rest are parts of these two.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+TAG ?= dev
+TRIPLE := $(shell uname -m)-unknown-linux-gnu
+ifeq ($(shell uname -s),Linux)
+# One static binary for demo, images and releases. The explicit target keeps the flag away from build scripts.
+release_build := RUSTFLAGS="-Ctarget-feature=+crt-static" cargo build --locked --release --target $(TRIPLE)
+release := target/$(TRIPLE)/release
+else
+release_build := cargo build --locked --release
+release := target/release
+endif
+cluster := e2e/cluster/cluster
+cluster_dir := $(or $(BENCHWRIGHT_CLUSTER_DIR),$(CURDIR)/.cluster)
+
+.PHONY: help demo test prepare check unit crd image cluster cluster-down e2e clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+prepare: ## Install what a build needs, where it is missing and this is a Debian with root
+	@if ! command -v cc >/dev/null; then \
+	    [[ $$(id -u) == 0 ]] && command -v apt-get >/dev/null || { echo "make: no C compiler; install gcc or clang" >&2; exit 1; }; \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends gcc libc6-dev; \
+	fi
+	@command -v cargo >/dev/null || { echo "make: no cargo; install Rust 1.95 or newer from https://rustup.rs" >&2; exit 1; }
+
+demo: prepare ## Build, run examples/benchmarkrun.yaml against the embedded simulator, print the table and the report's path
+	@$(release_build) -p launcher
+	@$(release)/benchwright run -f examples/benchmarkrun.yaml
+
+test: prepare check unit e2e ## Every check, the end-to-end tests included
+
+check: prepare ## Formatting, lints, chart, licences
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	@if command -v cargo-deny >/dev/null; then cargo deny check bans licenses sources; fi
+
+unit: prepare ## All tests that need no cluster
+	cargo test --locked --workspace
+
+crd: ## Write the generated CRD into the chart
+	cargo run --quiet -p crds --features kube --bin crdgen > charts/benchwright/files/benchmarkruns.yaml
+
+image: prepare ## Build the image of operator and launcher: target/image/benchwright.tar
+	@$(release_build) -p launcher -p operator
+	@mkdir -p target/image/context && cp $(release)/benchwright $(release)/benchwright-operator target/image/context/
+	@$(cluster) install
+	@e2e/cluster/image.sh localhost/benchwright:$(TAG) target/image/context target/image/benchwright.tar Containerfile
+	@ls -l target/image/benchwright.tar
+
+cluster: ## Bring up a real single-node Kubernetes with our image, or use the one of KUBECONFIG
+	@if [[ -n "$${KUBECONFIG:-}" ]]; then \
+	    echo "using the cluster of KUBECONFIG=$$KUBECONFIG; it must be able to pull the image that E2E_IMAGE names"; \
+	else \
+	    $(MAKE) --no-print-directory image && $(cluster) up && $(cluster) load target/image/benchwright.tar; \
+	fi
+
+cluster-down: ## Remove every trace of the cluster; its built parts stay in .cluster
+	@$(cluster) down
+
+e2e: ## The end-to-end tests on a real cluster, where this machine can hold one or KUBECONFIG names one
+	@e2e/run
+
+clean: ## Remove what was built, the cluster's parts included
+	@$(cluster) down
+	rm -rf target $(cluster_dir)

@@ -1,0 +1,64 @@
+//! docs/benchmarkrun.md names every field of the API, and its example is one that the API takes.
+
+#![cfg(feature = "kube")]
+
+use crds::BenchmarkRun;
+use serde_json::Value;
+
+const DOC: &str = include_str!("../../docs/benchmarkrun.md");
+
+fn fields(schema: &Value, found: &mut Vec<String>) {
+    if let Some(properties) = schema["properties"].as_object() {
+        for (name, inner) in properties {
+            found.push(name.clone());
+            fields(inner, found);
+        }
+    }
+    fields_of_items(schema, found);
+}
+
+fn fields_of_items(schema: &Value, found: &mut Vec<String>) {
+    if schema["items"].is_object() {
+        fields(&schema["items"], found);
+    }
+}
+
+#[test]
+fn every_field_stands_in_the_documentation() {
+    let crd: Value = serde_saphyr::from_str(&crds::crd_yaml().unwrap()).unwrap();
+    let schema = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"];
+    let mut found = Vec::new();
+    fields(&schema["spec"], &mut found);
+    fields(&schema["status"], &mut found);
+    assert!(found.len() > 80, "the schema was not read: {found:?}");
+    let word = |text: &str, name: &str| text.split(|it: char| !it.is_ascii_alphanumeric()).any(|it| it == name);
+    let missing: Vec<_> = found.iter().filter(|name| !word(DOC, name)).collect();
+    assert!(missing.is_empty(), "docs/benchmarkrun.md does not name {missing:?}");
+}
+
+#[test]
+fn every_field_has_a_description() {
+    fn check(path: &str, schema: &Value) {
+        if let Some(properties) = schema["properties"].as_object() {
+            for (name, inner) in properties {
+                let path = format!("{path}.{name}");
+                assert!(inner["description"].as_str().is_some_and(|it| !it.is_empty()), "{path} has no description");
+                check(&path, inner);
+                check(&path, &inner["items"]);
+            }
+        }
+    }
+    let crd: Value = serde_saphyr::from_str(&crds::crd_yaml().unwrap()).unwrap();
+    let schema = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"];
+    check("spec", &schema["spec"]);
+    check("status", &schema["status"]);
+}
+
+#[test]
+fn the_example_has_every_default_as_it_is() {
+    let start = DOC.find("```yaml\n").unwrap() + "```yaml\n".len();
+    let end = start + DOC[start..].find("```").unwrap();
+    let example: BenchmarkRun = serde_saphyr::from_str(&DOC[start..end]).unwrap();
+    let smallest = "{target: {simulator: {}}, profile: {name: sanity_random}, storage: {pvc: {}}}";
+    assert_eq!(example.spec, serde_saphyr::from_str(smallest).unwrap());
+}

@@ -1,0 +1,71 @@
+//! The cluster, with the operator installed by its chart.
+
+use anyhow::Context;
+use kube::{Client, Config, config::Kubeconfig};
+use tokio::sync::OnceCell;
+
+use crate::tools;
+
+/// The release and the namespace of the operator.
+pub const RELEASE: &str = "benchwright";
+/// Where the operator runs.
+pub const SYSTEM_NAMESPACE: &str = "benchwright-system";
+
+/// A cluster with the operator in it.
+#[derive(Clone)]
+pub struct Cluster {
+    /// A client with all rights.
+    pub client: Client,
+}
+
+impl Cluster {
+    /// Connects, without installing anything.
+    ///
+    /// # Errors
+    /// When there is no kubeconfig or no API server behind it.
+    pub async fn connect() -> anyhow::Result<Cluster> {
+        let path = tools::kubeconfig();
+        let kubeconfig = Kubeconfig::read_from(&path)
+            .with_context(|| format!("no cluster: cannot read {}; run `make cluster` first", path.display()))?;
+        let config = Config::from_custom_kubeconfig(kubeconfig, &kube::config::KubeConfigOptions::default()).await?;
+        Ok(Cluster { client: Client::try_from(config)? })
+    }
+
+    /// Connects to the cluster and installs the chart, once for all tests of a binary.
+    ///
+    /// # Errors
+    /// When the cluster cannot be reached or the chart does not come up.
+    pub async fn with_operator() -> anyhow::Result<Cluster> {
+        static INSTALLED: OnceCell<()> = OnceCell::const_new();
+        INSTALLED.get_or_try_init(|| async { install(&[]) }).await?;
+        Cluster::connect().await
+    }
+}
+
+/// The image under test, as repository and tag.
+pub fn image() -> (String, String) {
+    let image = std::env::var("E2E_IMAGE").unwrap_or_else(|_| "localhost/benchwright:dev".into());
+    match image.rsplit_once(':') {
+        Some((repository, tag)) => (repository.to_owned(), tag.to_owned()),
+        None => (image, "latest".into()),
+    }
+}
+
+/// Installs or upgrades the chart with further `--set` values and waits until the operator is ready.
+///
+/// # Errors
+/// What helm says.
+pub fn install(values: &[&str]) -> anyhow::Result<()> {
+    let (repository, tag) = image();
+    let chart = tools::repository().join("charts/benchwright");
+    let chart = chart.to_str().context("the repository's path is no UTF-8")?;
+    let repository = format!("image.repository={repository}");
+    let tag = format!("image.tag={tag}");
+    let mut arguments = vec!["upgrade", "--install", RELEASE, chart, "--namespace", SYSTEM_NAMESPACE];
+    arguments.extend(["--create-namespace", "--wait", "--timeout", "120s", "--set", &repository, "--set", &tag]);
+    for value in values {
+        arguments.extend(["--set", value]);
+    }
+    tools::helm(&arguments)?;
+    Ok(())
+}

@@ -1,0 +1,61 @@
+//! Commands that a user would type: helm, kubectl, and the cluster's own.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, bail};
+
+/// The root of the repository.
+pub fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("e2e lies in the repository's root").to_owned()
+}
+
+/// The folder that holds the cluster's parts and kubeconfig.
+pub fn cluster_folder() -> PathBuf {
+    std::env::var_os("BENCHWRIGHT_CLUSTER_DIR").map_or_else(|| repository().join(".cluster"), PathBuf::from)
+}
+
+/// The kubeconfig that every command and client uses.
+pub fn kubeconfig() -> PathBuf {
+    std::env::var_os("KUBECONFIG").map_or_else(|| cluster_folder().join("kubeconfig"), PathBuf::from)
+}
+
+/// Runs `e2e/cluster/cluster` with arguments and returns what it printed.
+///
+/// # Errors
+/// When it ends with another status than 0; with all that it printed.
+pub fn cluster(arguments: &[&str]) -> anyhow::Result<String> {
+    run(Command::new(repository().join("e2e/cluster/cluster")).args(arguments))
+}
+
+/// Runs helm, the cluster's own build where there is one.
+///
+/// # Errors
+/// When it ends with another status than 0; with all that it printed.
+pub fn helm(arguments: &[&str]) -> anyhow::Result<String> {
+    run(Command::new(built_or_installed("helm")).args(arguments).env("KUBECONFIG", kubeconfig()))
+}
+
+/// Runs kubectl, the cluster's own build where there is one.
+///
+/// # Errors
+/// When it ends with another status than 0; with all that it printed.
+pub fn kubectl(arguments: &[&str]) -> anyhow::Result<String> {
+    run(Command::new(built_or_installed("kubectl")).args(arguments).env("KUBECONFIG", kubeconfig()))
+}
+
+fn built_or_installed(name: &str) -> PathBuf {
+    let built = cluster_folder().join("parts/bin").join(name);
+    if built.exists() { built } else { PathBuf::from(name) }
+}
+
+fn run(command: &mut Command) -> anyhow::Result<String> {
+    let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    if !output.status.success() {
+        bail!("{command:?} ended with {}\n{stdout}\n{}", output.status, String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(stdout)
+}

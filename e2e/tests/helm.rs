@@ -1,0 +1,43 @@
+//! The chart on a real cluster: install, upgrade, test, uninstall.
+
+use anyhow::Context;
+use e2e::{
+    Cluster,
+    cluster::{RELEASE, SYSTEM_NAMESPACE, install},
+    tools,
+};
+use k8s_openapi::{
+    api::apps::v1::Deployment, apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+};
+use kube::Api;
+
+#[tokio::test]
+#[ignore = "needs a cluster: make e2e"]
+async fn the_chart_installs_upgrades_tests_and_uninstalls() -> anyhow::Result<()> {
+    let cluster = Cluster::connect().await?;
+    install(&[])?;
+    let deployments: Api<Deployment> = Api::namespaced(cluster.client.clone(), SYSTEM_NAMESPACE);
+    let generation = |deployment: Deployment| deployment.metadata.generation.context("a stored object has a generation");
+    let installed = generation(deployments.get("benchwright-operator").await?)?;
+
+    install(&["logLevel=debug"])?;
+    let upgraded = generation(deployments.get("benchwright-operator").await?)?;
+    assert!(upgraded > installed, "the upgrade changed nothing");
+
+    let log = tools::helm(&["test", RELEASE, "--namespace", SYSTEM_NAMESPACE, "--logs", "--timeout", "120s"])?;
+    assert!(log.contains("Phase:          Succeeded") && log.contains("TTFT"), "helm test printed no figures:\n{log}");
+
+    tools::helm(&["uninstall", RELEASE, "--namespace", SYSTEM_NAMESPACE, "--wait"])?;
+    assert!(deployments.get_opt("benchwright-operator").await?.is_none());
+    let crds: Api<CustomResourceDefinition> = Api::all(cluster.client);
+    assert!(crds.get_opt("benchmarkruns.benchwright.dev").await?.is_some(), "the CRD went with the release, and every run with it");
+    Ok(())
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster: make e2e"]
+async fn the_chart_refuses_a_value_that_it_does_not_know() -> anyhow::Result<()> {
+    let error = install(&["replicaz=3"]).err().context("an unknown value was accepted")?;
+    assert!(error.to_string().contains("replicaz"), "{error}");
+    Ok(())
+}

@@ -1,0 +1,102 @@
+//! Runs that cannot succeed: each ends in a terminal phase with the reason, and says what to do.
+
+use anyhow::Context;
+use crds::{
+    BenchmarkRunStatus, Outcome,
+    status::{ConditionStatus, Phase},
+};
+use e2e::{Cluster, Namespace};
+
+use crate::{SOON, simulated};
+
+const NO_STORAGE: &str = "storage: {none: {}}";
+
+/// The message of the condition Stalled, which must hold.
+fn stalled(status: &BenchmarkRunStatus) -> anyhow::Result<&str> {
+    let condition = status.conditions.iter().find(|it| it.kind == "Stalled").context("no condition Stalled")?;
+    assert_eq!(condition.status, ConditionStatus::True);
+    Ok(&condition.message)
+}
+
+fn policy(seconds_to_start: u32) -> String {
+    format!("policy: {{retry: {{limit: 0}}, deadlines: {{startSeconds: {seconds_to_start}}}}}\n")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: make e2e"]
+async fn a_bad_profile_ends_stalled_with_field_and_remedy_and_no_pod() -> anyhow::Result<()> {
+    let namespace = Namespace::new(&Cluster::with_operator().await?, "bad-profile").await?;
+    let overrides = "target: {simulator: {}}\nprofile: {name: sanity_random, overrides: {load.stages.0.rate: '-3', lod.type: x}}";
+    namespace.create_run("chat", overrides).await?;
+    let status = namespace.wait_finished("chat", SOON).await?;
+    assert_eq!((status.phase, status.outcome), (Some(Phase::Failed), Some(Outcome::Error)));
+    assert_eq!(status.reason, "ProfileInvalid");
+    let message = stalled(&status)?;
+    assert!(message.contains("lod") && message.contains("load"), "names neither the path nor the near one: {message}");
+    assert!(namespace.jobs().await?.is_empty() && namespace.pods("chat").await?.is_empty());
+
+    namespace.create_run("rate", "target: {simulator: {}}\nprofile: {overrides: {load.stages.0.rate: '-3'}}").await?;
+    let status = namespace.wait_finished("rate", SOON).await?;
+    let message = stalled(&status)?;
+    assert!(message.contains("load.stages[0].rate") && message.contains("-3"), "{message}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: make e2e"]
+async fn a_dead_target_is_tried_again_and_then_said_to_be_dead() -> anyhow::Result<()> {
+    let namespace = Namespace::new(&Cluster::with_operator().await?, "dead-target").await?;
+    let spec = "target: {serviceRef: {name: nobody}, model: m, readiness: {timeoutSeconds: 3}}\nstorage: {none: {}}";
+    namespace.create_run("chat", spec).await?;
+    let status = namespace.wait_finished("chat", SOON).await?;
+    assert_eq!((status.phase, status.reason.as_str()), (Some(Phase::Failed), "TargetUnavailable"), "{status:?}");
+    assert_eq!(status.attempts.len(), 2, "{status:?}");
+    assert!(stalled(&status)?.contains("nobody"), "{status:?}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: make e2e"]
+async fn an_image_that_does_not_exist_is_named() -> anyhow::Result<()> {
+    let namespace = Namespace::new(&Cluster::with_operator().await?, "no-image").await?;
+    let more = format!("launcher: {{image: 'localhost/not-there:1'}}\n{NO_STORAGE}\n{}", policy(10));
+    namespace.create_run("chat", &simulated(1.0, 1, &more)).await?;
+    namespace.wait_for("chat", "reason ImagePull", SOON, |it| it.reason == "ImagePull").await?;
+    let status = namespace.wait_finished("chat", SOON).await?;
+    assert_eq!((status.phase, status.reason.as_str()), (Some(Phase::Failed), "ImagePull"), "{status:?}");
+    assert!(stalled(&status)?.contains("localhost/not-there:1"), "{status:?}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: make e2e"]
+async fn a_volume_that_never_binds_is_named() -> anyhow::Result<()> {
+    let namespace = Namespace::new(&Cluster::with_operator().await?, "no-volume").await?;
+    let more = format!("storage: {{pvc: {{claimName: results, storageClassName: not-there}}}}\n{}", policy(10));
+    namespace.create_run("chat", &simulated(1.0, 1, &more)).await?;
+    let status = namespace.wait_finished("chat", SOON).await?;
+    assert_eq!((status.phase, status.reason.as_str()), (Some(Phase::Failed), "VolumePending"), "{status:?}");
+    let message = stalled(&status)?;
+    assert!(message.contains("results") && message.contains("not-there"), "{message}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: make e2e"]
+async fn a_launcher_that_outgrows_its_memory_is_said_to_have() -> anyhow::Result<()> {
+    let namespace = Namespace::new(&Cluster::with_operator().await?, "memory").await?;
+    let profile = "{load: {type: concurrent, stages: [{num_requests: 20000, concurrency_level: 2000}]}, \
+                    api: {type: completion, streaming: true}, \
+                    data: {type: random, input_distribution: {type: fixed, min: 8000, max: 8000, mean: 8000, std_dev: 0}, \
+                           output_distribution: {type: fixed, min: 400, max: 400, mean: 400, std_dev: 0}}}";
+    let spec = format!(
+        "target: {{simulator: {{}}}}\nprofile: {{inline: {}}}\n{NO_STORAGE}\n\
+         launcher: {{resources: {{requests: {{memory: 24Mi}}, limits: {{memory: 24Mi}}}}}}",
+        serde_json::to_string(profile)?
+    );
+    namespace.create_run("chat", &spec).await?;
+    let status = namespace.wait_finished("chat", SOON).await?;
+    assert_eq!((status.phase, status.reason.as_str()), (Some(Phase::Failed), "OOMKilled"), "{status:?}");
+    assert!(stalled(&status)?.contains("memory"), "{status:?}");
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! A run through a real llm-d data path: Envoy, the endpoint picker of the Gateway API Inference Extension, an
+//! InferencePool, and two simulator pods as its model servers.
+
+use anyhow::Context;
+use crds::Outcome;
+use e2e::{Cluster, Namespace, cluster::image, tools};
+use k8s_openapi::api::{apps::v1::Deployment, core::v1::Pod};
+use kube::api::{ListParams, PostParams};
+use serde_json::json;
+
+use crate::{SOON, profile};
+
+/// Two simulator pods under the label that the InferencePool selects.
+fn model_servers() -> anyhow::Result<Deployment> {
+    let (repository, tag) = image();
+    let labels = json!({"app": "llm-d-model-server"});
+    Ok(serde_json::from_value(json!({
+        "metadata": {"name": "model-server"},
+        "spec": {
+            "replicas": 2,
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {
+                    "automountServiceAccountToken": false,
+                    "securityContext": {"runAsNonRoot": true, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"}},
+                    "containers": [{
+                        "name": "sim", "image": format!("{repository}:{tag}"),
+                        "args": ["sim", "--host", "0.0.0.0", "--port", "8000", "--model", "llm-d/sim"],
+                        "ports": [{"containerPort": 8000}],
+                        "readinessProbe": {"httpGet": {"path": "/health", "port": 8000}, "periodSeconds": 1},
+                        "securityContext": {"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": {"drop": ["ALL"]}},
+                    }],
+                },
+            },
+        },
+    }))?)
+}
+
+/// Requests that a model server says it finished, over the API server's proxy to its /metrics.
+async fn finished_requests(namespace: &Namespace, pod: &str) -> anyhow::Result<f64> {
+    let path = format!("/api/v1/namespaces/{}/pods/{pod}:8000/proxy/metrics", namespace.name);
+    let request = http::Request::get(path).body(Vec::new())?;
+    let text = namespace.client.request_text(request).await?;
+    let counts = text.lines().filter(|it| it.starts_with("vllm:request_success_total{"));
+    counts.map(|it| Ok(it.rsplit(' ').next().context("a metric line has a value")?.parse::<f64>()?)).sum()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: make e2e"]
+async fn a_run_through_the_gateway_reaches_both_model_servers() -> anyhow::Result<()> {
+    let cluster = Cluster::with_operator().await?;
+    let namespace = Namespace::new(&cluster, "llm-d").await?;
+    namespace.api::<Deployment>().create(&PostParams::default(), &model_servers()?).await?;
+    let manifests = tools::repository().join("e2e/cluster/llm-d");
+    let manifests = manifests.to_str().context("the repository's path is no UTF-8")?;
+    tools::kubectl(&["apply", "--namespace", &namespace.name, "-f", manifests])?;
+    tools::kubectl(&["wait", "--namespace", &namespace.name, "deployment", "--all", "--for=condition=Available", "--timeout=120s"])?;
+
+    let profile = serde_json::to_string(&profile(20.0, 6))?;
+    let spec = format!("target: {{serviceRef: {{name: envoy}}}}\nprofile: {{inline: {profile}}}\nstorage: {{none: {{}}}}");
+    namespace.create_run("gateway", &spec).await?;
+    let status = namespace.wait_finished("gateway", SOON).await?;
+    assert_eq!(status.outcome, Some(Outcome::Passed), "{status:?}");
+    assert_eq!(status.resolved.map(|it| it.model).as_deref(), Some("llm-d/sim"), "the model was not discovered");
+
+    let servers = namespace.api::<Pod>().list(&ListParams::default().labels("app=llm-d-model-server")).await?;
+    let mut served = Vec::new();
+    for pod in servers {
+        let name = pod.metadata.name.context("a pod has a name")?;
+        served.push((finished_requests(&namespace, &name).await?, name));
+    }
+    println!("requests finished by each model server: {served:?}");
+    assert_eq!(served.len(), 2);
+    assert!(served.iter().all(|(count, _)| *count > 0.0), "one model server got nothing: {served:?}");
+    let total: f64 = served.iter().map(|(count, _)| count).sum();
+    assert!(total >= 120.0, "120 requests were sent, and the servers finished {total}");
+    Ok(())
+}

@@ -1,0 +1,28 @@
+//! From a BenchmarkRun to its status on a real cluster, each test in a namespace of its own.
+
+mod admission;
+mod cancel;
+mod failures;
+mod llm_d;
+mod success;
+
+use std::time::Duration;
+
+/// Long enough for a pod on a busy machine.
+const SOON: Duration = Duration::from_secs(90);
+
+/// A profile of so many requests per second for so many seconds, with short prompts and answers.
+fn profile(rate: f64, seconds: u32) -> String {
+    format!(
+        "{{load: {{type: constant, stages: [{{rate: {rate}, duration: {seconds}}}]}}, \
+          api: {{type: completion, streaming: true}}, \
+          data: {{type: random, input_distribution: {{min: 20, max: 60, mean: 40, std_dev: 5}}, \
+                  output_distribution: {{min: 5, max: 15, mean: 10, std_dev: 2}}}}}}"
+    )
+}
+
+/// The spec of a run against the embedded simulator; `more` are further lines of the spec.
+fn simulated(rate: f64, seconds: u32, more: &str) -> String {
+    let profile = serde_json::to_string(&profile(rate, seconds)).expect("a text serializes");
+    format!("target: {{simulator: {{}}}}\nprofile: {{inline: {profile}}}\n{more}\n")
+}

@@ -1,0 +1,74 @@
+//! Runs that end well, and whose figures are the same wherever they are read.
+
+use anyhow::Context;
+use crds::{Outcome, status::Phase};
+use e2e::{Cluster, Namespace, tools};
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{DeleteParams, ListParams};
+
+use crate::{SOON, simulated};
+
+const CLAIM: &str = "storage: {pvc: {claimName: results, size: 1Gi}}";
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: make e2e"]
+async fn an_applied_run_succeeds_and_its_figures_are_those_of_its_report() -> anyhow::Result<()> {
+    let namespace = Namespace::new(&Cluster::with_operator().await?, "success").await?;
+    namespace.create_run("chat", &simulated(10.0, 5, CLAIM)).await?;
+    let status = namespace.wait_finished("chat", SOON).await?;
+    assert_eq!((status.phase, status.outcome), (Some(Phase::Succeeded), Some(Outcome::Passed)), "{status:?}");
+
+    let summary = status.summary.context("a run that succeeded has figures")?;
+    assert_eq!((summary.requests, summary.errors), (50, 0));
+    let folder = "/results/chat/a1";
+    let report = namespace.print_from_claim("results", &["show", folder, "--file", "report.json"]).await?;
+    let report: serde_json::Value = serde_json::from_str(&report)?;
+    assert_eq!(report["summary"], serde_json::to_value(&summary)?, "status and report differ");
+
+    let artifact = status.artifacts.iter().find(|it| it.name == "report.json").context("report.json is listed")?;
+    assert_eq!(artifact.uri, "pvc://results/chat/a1/report.json");
+
+    let wide = tools::kubectl(&["get", "benchmarkruns", "-o", "wide", "--namespace", &namespace.name])?;
+    println!("{wide}");
+    let ttft = summary.ttft.context("a streamed run has a TTFT")?.p99.to_string();
+    let itl = summary.itl.context("a streamed run has an ITL")?.p99.to_string();
+    for figure in [&ttft, &itl, &summary.output_tokens_per_second] {
+        assert!(wide.contains(figure), "{figure} is not in\n{wide}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: make e2e"]
+async fn a_namespace_with_restricted_pod_security_needs_nothing_set() -> anyhow::Result<()> {
+    let labels = [
+        ("pod-security.kubernetes.io/enforce", "restricted"),
+        ("pod-security.kubernetes.io/warn", "restricted"),
+    ];
+    let namespace = Namespace::labelled(&Cluster::with_operator().await?, "restricted", &labels).await?;
+    namespace.create_run("chat", &simulated(10.0, 3, CLAIM)).await?;
+    let status = namespace.wait_finished("chat", SOON).await?;
+    assert_eq!(status.outcome, Some(Outcome::Passed), "{status:?}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: make e2e"]
+async fn an_operator_that_is_killed_in_mid_run_goes_on_where_it_was() -> anyhow::Result<()> {
+    let cluster = Cluster::with_operator().await?;
+    let namespace = Namespace::new(&cluster, "killed").await?;
+    namespace.create_run("chat", &simulated(5.0, 12, "storage: {none: {}}")).await?;
+    namespace.wait_for("chat", "phase Running", SOON, |it| it.phase == Some(Phase::Running)).await?;
+
+    let pods: kube::Api<Pod> = kube::Api::namespaced(cluster.client.clone(), e2e::cluster::SYSTEM_NAMESPACE);
+    let operators = ListParams::default().labels("app.kubernetes.io/component=operator");
+    for pod in pods.list(&operators).await? {
+        let name = pod.metadata.name.context("a pod has a name")?;
+        pods.delete(&name, &DeleteParams::default().grace_period(0)).await?;
+    }
+    let status = namespace.wait_finished("chat", SOON).await?;
+    assert_eq!(status.outcome, Some(Outcome::Passed), "{status:?}");
+    assert_eq!(status.attempts.len(), 1, "{status:?}");
+    assert_eq!(namespace.jobs().await?.len(), 1, "one attempt is one Job");
+    Ok(())
+}
