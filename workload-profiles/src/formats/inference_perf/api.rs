@@ -1,0 +1,144 @@
+//! Section `api`: which endpoint is called, and how.
+
+use std::collections::BTreeMap;
+
+use crds::{benchmark_run::Api, units::Span};
+use serde_json::Value;
+
+use super::{MAX_CONSTRAINT_SECONDS, SECTIONS, load::span, unsupported};
+use crate::{
+    problem::quoted,
+    reader::{Kind, Section, described},
+    workload::Goodput,
+    yaml::decimal,
+};
+
+/// Header fields that the launcher sets itself.
+const OWN_HEADERS: [&str; 5] = ["host", "content-length", "content-type", "transfer-encoding", "connection"];
+/// The most header fields.
+const MAX_HEADERS: usize = 64;
+/// The longest value of a header field, in bytes.
+const MAX_HEADER_BYTES: usize = 4096;
+
+/// How requests are made.
+pub(super) struct Call {
+    pub api: Api,
+    pub streaming: bool,
+    pub headers: BTreeMap<String, String>,
+    /// What the header fields for SLOs ask for.
+    pub goodput: Goodput,
+}
+
+#[derive(Clone, Copy)]
+enum Type {
+    Known(Api),
+    Other(&'static str),
+}
+
+impl Call {
+    /// Reads the section; absent: the original's defaults.
+    pub fn read(section: Option<Section>) -> Self {
+        let Some(section) = section else {
+            return Call {
+                api: Api::Completions,
+                streaming: false,
+                headers: BTreeMap::new(),
+                goodput: Goodput::default(),
+            };
+        };
+        let types = [
+            ("completion", Type::Known(Api::Completions)),
+            ("chat", Type::Known(Api::Chat)),
+            ("anthropic_messages", Type::Other("anthropic_messages")),
+        ];
+        let api = match section.choice("type", &types) {
+            Some(Type::Known(api)) => api,
+            Some(Type::Other(name)) => {
+                section.problem("type", unsupported(name, &["completion", "chat"]));
+                Api::Completions
+            }
+            None => Api::Completions,
+        };
+        let streaming = section.bool("streaming").unwrap_or(false);
+        if !streaming {
+            section
+                .notice("streaming", "is off, so that TTFT, TPOT and ITL cannot be measured; set it to true for them");
+        }
+        if section.value("response_format").is_some() {
+            section.problem("response_format", "is not supported yet; take it out");
+        }
+        for key in ["session_id_header_key", "session_token_header_key"] {
+            if section.ignored(key, Kind::Text) {
+                section.notice(key, "is not sent: the requests of this load belong to no session");
+            }
+        }
+        let fields = section.section("headers");
+        let headers = fields.as_ref().map(headers).unwrap_or_default();
+        let goodput = slo_headers(&section, fields.as_ref(), &headers);
+        section.finish(&SECTIONS);
+        Call { api, streaming, headers, goodput }
+    }
+}
+
+fn headers(section: &Section) -> BTreeMap<String, String> {
+    let mut headers = BTreeMap::new();
+    if section.entries().count() > MAX_HEADERS {
+        section
+            .problem("headers", format!("holds {} fields; at most {MAX_HEADERS} are sent", section.entries().count()));
+    }
+    for (name, value) in section.entries() {
+        match header(name, value) {
+            Ok(text) => drop(headers.insert(name.to_owned(), text)),
+            Err(message) => section.problem(name, message),
+        }
+    }
+    headers
+}
+
+/// The value of a header field, or why it cannot be sent.
+fn header(name: &str, value: &Value) -> Result<String, String> {
+    let lower = name.to_ascii_lowercase();
+    if lower == "authorization" {
+        return Err(
+            "is a credential, which a profile cannot keep; put it into a Secret, and name it in target.auth".into()
+        );
+    }
+    if OWN_HEADERS.contains(&lower.as_str()) {
+        return Err("is set by the launcher; take it out".into());
+    }
+    if name.is_empty() || !name.bytes().all(is_token) {
+        return Err("is no name for a header field; use letters, digits and dashes".into());
+    }
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Number(_) | Value::Bool(_) => value.to_string(),
+        _ => return Err(format!("is {}; write a text", described(value))),
+    };
+    if text.len() > MAX_HEADER_BYTES || !text.bytes().all(|it| (b' '..=b'~').contains(&it)) {
+        return Err(format!("is {}; write at most {MAX_HEADER_BYTES} printable ASCII letters", quoted(&text)));
+    }
+    Ok(text)
+}
+
+/// RFC 9110, section 5.6.2.
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+/// A header field for an SLO is not only sent, it also bounds what counts as good.
+fn slo_headers(api: &Section, fields: Option<&Section>, headers: &BTreeMap<String, String>) -> Goodput {
+    let (unit, per_second) =
+        api.choice("slo_unit", &[("ms", ("ms", 1000.0)), ("s", ("s", 1.0))]).unwrap_or(("ms", 1000.0));
+    let bound = |key: &'static str, figure: &str| -> Option<Span> {
+        let wanted = api.text(key).map_or_else(|| format!("x-slo-{figure}-{unit}"), str::to_owned);
+        let (name, text) = headers.iter().find(|(it, _)| it.eq_ignore_ascii_case(&wanted))?;
+        let seconds = decimal(text.trim()).map(|it| it / per_second);
+        let seconds = seconds.filter(|it| *it > 0.0 && *it <= MAX_CONSTRAINT_SECONDS);
+        if seconds.is_none() {
+            let message = format!("is {}; write a number of {unit} above 0, as it is an SLO", quoted(text));
+            fields?.problem(name, message);
+        }
+        span(seconds?)
+    };
+    Goodput { ttft: bound("slo_ttft_header", "ttft"), tpot: bound("slo_tpot_header", "tpot"), ..Goodput::default() }
+}

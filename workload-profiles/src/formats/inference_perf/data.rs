@@ -1,0 +1,180 @@
+//! Section `data`: what the requests hold.
+
+use crds::units::Seed;
+
+use super::{
+    SECTIONS,
+    lengths::{self, Sampler},
+    unsupported,
+};
+use crate::{
+    reader::{Kind, Section},
+    workload::{LengthDistribution, PromptText, RequestSource},
+};
+
+/// The most distinct prompts of a shared-prefix load: each keeps its place in a shuffled order.
+const MAX_PROMPTS: u64 = 1_000_000;
+
+const SUPPORTED: [&str; 4] = ["random", "synthetic", "shared_prefix", "mock"];
+/// What else the original has.
+const UNSUPPORTED: [&str; 8] = [
+    "shareGPT",
+    "cnn_dailymail",
+    "infinity_instruct",
+    "billsum_conversations",
+    "visionarena",
+    "conversation_replay",
+    "otel_trace_replay",
+    "weka_trace_replay",
+];
+/// Settings of one type of data each.
+const SETTINGS: [&str; 4] = ["shared_prefix", "conversation_replay", "otel_trace_replay", "weka_trace_replay"];
+
+#[derive(Clone, Copy, PartialEq)]
+enum Type {
+    Mock,
+    Random(PromptText),
+    SharedPrefix,
+    Other(&'static str),
+}
+
+/// Reads the section; `None` goes with at least one problem.
+pub(super) fn read(section: Section) -> Option<RequestSource> {
+    section.missing("type", "name it, or write mock to ask for the mock prompts that inference-perf sends without it");
+    let mut types = vec![
+        ("random", Type::Random(PromptText::Words)),
+        ("synthetic", Type::Random(PromptText::Prose)),
+        ("shared_prefix", Type::SharedPrefix),
+        ("mock", Type::Mock),
+    ];
+    types.extend(UNSUPPORTED.map(|it| (it, Type::Other(it))));
+    let kind = section.choice("type", &types);
+    if let Some(Type::Other(name)) = kind {
+        section.problem("type", unsupported(name, &SUPPORTED));
+        // What it would need says nothing about what to change.
+        return None;
+    }
+    refuse(&section, kind?);
+    let source = match kind? {
+        Type::Random(text) => random(&section, text),
+        Type::SharedPrefix => {
+            section.missing("shared_prefix", "write num_groups, num_prompts_per_group and the lengths under it");
+            section.section("shared_prefix").and_then(shared_prefix)
+        }
+        Type::Mock | Type::Other(_) => Some(RequestSource::Mock),
+    };
+    unused(&section, kind?);
+    section.finish(&SECTIONS);
+    source
+}
+
+fn refuse(section: &Section, kind: Type) {
+    if section.value("multimodal").is_some() {
+        section.problem("multimodal", "is not supported yet; take it out");
+    }
+    if section.value("trace").is_some() {
+        section.problem("trace", "is not supported yet; give input_distribution and output_distribution");
+    }
+    if section.bool("use_chat_template") == Some(true) {
+        section.problem(
+            "use_chat_template",
+            "is not supported yet; set api.type to chat, and the server applies its template",
+        );
+    }
+    if section.text("corpus_file_path").is_some() && kind == Type::Random(PromptText::Prose) {
+        section.problem("corpus_file_path", "is not supported yet; take it out to use the built-in text");
+    }
+}
+
+/// Settings of other types of data, which the original overlooks as well.
+fn unused(section: &Section, kind: Type) {
+    section.ignored("path", Kind::Text);
+    let mut overlooked: Vec<&'static str> = SETTINGS.to_vec();
+    overlooked.retain(|it| !(*it == "shared_prefix" && kind == Type::SharedPrefix));
+    if !matches!(kind, Type::Random(_)) {
+        overlooked.extend(["input_distribution", "output_distribution"]);
+    }
+    for key in overlooked {
+        if section.ignored(key, Kind::Mapping) {
+            section.notice(key, "is not used: it does not belong to this data.type");
+        }
+    }
+}
+
+fn random(section: &Section, text: PromptText) -> Option<RequestSource> {
+    section.missing(
+        "input_distribution",
+        "give the length of prompts, such as {min: 256, max: 512, mean: 384, std_dev: 10}",
+    );
+    section.missing(
+        "output_distribution",
+        "give the length of answers, such as {min: 10, max: 100, mean: 50, std_dev: 10}",
+    );
+    let input = lengths::read(section, "input_distribution", Sampler::Lists);
+    let output = lengths::read(section, "output_distribution", Sampler::Lists);
+    Some(RequestSource::Random { input: input?, output: output?, text })
+}
+
+fn shared_prefix(section: Section) -> Option<RequestSource> {
+    if section.bool("enable_multi_turn_chat") == Some(true) {
+        section.problem(
+            "enable_multi_turn_chat",
+            "is true, which is not supported yet; set it to false to send each question once",
+        );
+    }
+    if section.value("multimodal").is_some() {
+        section.problem("multimodal", "is not supported yet; take it out");
+    }
+    let groups = either(&section, "num_groups", "num_unique_system_prompts");
+    let prompts = either(&section, "num_prompts_per_group", "num_users_per_system_prompt");
+    if let (Some(groups), Some(prompts)) = (groups, prompts)
+        && u64::from(groups) * u64::from(prompts) > MAX_PROMPTS
+    {
+        let message =
+            format!("is {groups}, which with {prompts} prompts each is more than {MAX_PROMPTS} prompts; lower one");
+        section.problem("num_groups", message);
+    }
+    let system = length_or(&section, "system_prompt_len", 100);
+    let question = either_length(&section, "question_len", "question_distribution");
+    let output = either_length(&section, "output_len", "output_distribution");
+    let seed = section.seed("seed").map(Seed);
+    section.finish(&SECTIONS);
+    Some(RequestSource::SharedPrefix {
+        groups: groups?,
+        prompts_per_group: prompts?,
+        system_prompt_len: system?,
+        question_len: question?,
+        output_len: output?,
+        seed,
+    })
+}
+
+/// A count with two names; 10 when it has neither, as in the original.
+fn either(section: &Section, name: &'static str, alias: &'static str) -> Option<u32> {
+    if section.value(name).is_some() && section.value(alias).is_some() {
+        section.problem(alias, format!("means the same as {name}; keep one of them"));
+    }
+    let key = if section.value(alias).is_some() { alias } else { name };
+    match section.value(key) {
+        None => Some(10),
+        Some(_) => section.count(key, 1..=MAX_PROMPTS).and_then(|it| u32::try_from(it).ok()),
+    }
+}
+
+/// A length, or the older key that can only hold a distribution; 50 when it has neither, as in the original.
+fn either_length(section: &Section, name: &'static str, older: &'static str) -> Option<LengthDistribution> {
+    if section.value(older).is_none() {
+        return length_or(section, name, 50);
+    }
+    if section.value(name).is_some() {
+        section.problem(older, format!("stands beside {name}; keep {name}"));
+    }
+    lengths::read(section, older, Sampler::Single)
+}
+
+fn length_or(section: &Section, key: &'static str, default: u32) -> Option<LengthDistribution> {
+    match section.value(key) {
+        None => Some(LengthDistribution::fixed(default)),
+        Some(_) => lengths::length(section, key),
+    }
+}

@@ -1,0 +1,136 @@
+//! The original's distribution object: how long prompts and answers are.
+
+use crate::{
+    formats::inference_perf::{SECTIONS, unsupported},
+    reader::Section,
+    workload::{LengthDistribution, Shape},
+};
+
+/// The longest prompt or answer, in tokens.
+pub(super) const MAX_TOKENS: u64 = 2_000_000;
+/// The most lengths that are drawn before they repeat.
+const MAX_DRAWN: u64 = 10_000_000;
+/// What the original takes when a key is left out.
+const DEFAULT: (u64, u64, f64, f64) = (10, 1024, 512.0, 200.0);
+
+/// The original has two samplers with different rules.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Sampler {
+    /// Of random and synthetic prompts: the mean of a normal distribution must lie between min and max.
+    Lists,
+    /// Of shared prefixes: draw, clip, round.
+    Single,
+}
+
+#[derive(Clone, Copy)]
+enum Type {
+    Known(Shape),
+    Other(&'static str),
+}
+
+/// A key that holds a distribution; `None` when it is absent or wrong.
+pub(super) fn read(parent: &Section, key: &'static str, sampler: Sampler) -> Option<LengthDistribution> {
+    let section = parent.section(key)?;
+    let shape = shape(&section);
+    let min = section.count("min", 1..=MAX_TOKENS).unwrap_or(DEFAULT.0);
+    let max = section.count("max", 1..=MAX_TOKENS).unwrap_or(DEFAULT.1);
+    let mean = section.positive("mean", MAX_TOKENS as f64).unwrap_or(DEFAULT.2);
+    let std_dev = std_dev(&section);
+    let total_count = section.count("total_count", 1..=MAX_DRAWN);
+    section.number("skew", f64::MIN..=f64::MAX);
+    let mut usable = true;
+    if min > max {
+        section.problem("min", format!("is {min}, above max, which is {max}{}", default_note(&section, "max")));
+        usable = false;
+    }
+    let bounded = match shape {
+        Some(Shape::Normal) => sampler == Sampler::Lists,
+        Some(Shape::Fixed) => true,
+        Some(Shape::Lognormal | Shape::Uniform) | None => false,
+    };
+    if usable && bounded && !(min as f64..=max as f64).contains(&mean) {
+        let note = default_note(&section, "mean");
+        section.problem(
+            "mean",
+            format!("is {mean}{note}, which is not between min and max, {min} and {max}; change one of them"),
+        );
+        usable = false;
+    }
+    section.finish(&SECTIONS);
+    let narrow = |it: u64| u32::try_from(it).ok();
+    let shape = shape.filter(|_| usable)?;
+    let std_dev = if shape == Shape::Fixed { 0.0 } else { std_dev };
+    Some(LengthDistribution {
+        shape,
+        min: narrow(min)?,
+        max: narrow(max)?,
+        mean,
+        std_dev,
+        total_count: total_count.and_then(narrow),
+    })
+}
+
+/// A key that holds a number or a distribution.
+pub(super) fn length(parent: &Section, key: &'static str) -> Option<LengthDistribution> {
+    match parent.value(key)? {
+        value if value.is_object() => read(parent, key, Sampler::Single),
+        _ => parent.count(key, 1..=MAX_TOKENS).and_then(|it| u32::try_from(it).ok()).map(LengthDistribution::fixed),
+    }
+}
+
+fn shape(section: &Section) -> Option<Shape> {
+    let types = [
+        ("normal", Type::Known(Shape::Normal)),
+        ("lognormal", Type::Known(Shape::Lognormal)),
+        ("uniform", Type::Known(Shape::Uniform)),
+        ("fixed", Type::Known(Shape::Fixed)),
+        ("skew_normal", Type::Other("skew_normal")),
+        ("poisson", Type::Other("poisson")),
+    ];
+    match section.value("type").map(|_| section.choice("type", &types)) {
+        None => Some(Shape::Normal),
+        Some(Some(Type::Known(shape))) => Some(shape),
+        Some(Some(Type::Other(name))) => {
+            section.problem("type", unsupported(name, &["normal", "lognormal", "uniform", "fixed"]));
+            None
+        }
+        Some(None) => None,
+    }
+}
+
+/// The spread, from `std_dev`, from `std`, which the original overlooks, or from `variance`, which it takes only beside an
+/// explicit `std_dev: 0`.
+fn std_dev(section: &Section) -> f64 {
+    let most = MAX_TOKENS as f64;
+    let given = section.number("std_dev", 0.0..=most);
+    let short = section.number("std", 0.0..=most);
+    let variance = section.number("variance", 0.0..=most * most);
+    match (given, short, variance) {
+        (Some(_), Some(_), _) => section.problem("std", "stands beside std_dev; keep std_dev"),
+        (None, Some(short), None) => {
+            section.notice(
+                "std",
+                format!("is read as std_dev, {short}; inference-perf overlooks it and takes {}", DEFAULT.3),
+            );
+        }
+        (None, Some(_), Some(_)) => section.problem("variance", "stands beside std; keep one of them, as std_dev"),
+        (_, None, Some(variance)) if variance > 0.0 && given != Some(0.0) => {
+            let std_dev = variance.sqrt();
+            let advice = format!("write std_dev: {std_dev} instead, or std_dev: 0 beside it");
+            section.problem(
+                "variance",
+                format!("is {variance} beside a std_dev that is not 0 ({} when left out); {advice}", DEFAULT.3),
+            );
+        }
+        _ => {}
+    }
+    match (given, short, variance) {
+        (Some(0.0), None, Some(variance)) => variance.sqrt(),
+        _ => given.or(short).unwrap_or(DEFAULT.3),
+    }
+}
+
+/// ` (the default)` where the key was left out: its value stands nowhere in the profile.
+fn default_note(section: &Section, key: &'static str) -> &'static str {
+    if section.value(key).is_none() { " (the default)" } else { "" }
+}

@@ -1,0 +1,193 @@
+//! Section `load`: when requests are sent.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use crds::units::{RequestRate, Span};
+
+use super::{SECTIONS, unsupported};
+use crate::{
+    reader::{Kind, Section},
+    workload::{Arrivals, Load, Stage},
+};
+
+/// The most stages.
+const MAX_STAGES: usize = 1000;
+/// The most requests of a run: each leaves a record.
+const MAX_REQUESTS: u64 = 10_000_000;
+/// The longest stage, in seconds: a week.
+const MAX_STAGE_SECONDS: f64 = 604_800.0;
+/// The longest pause and request, in seconds: a day.
+const MAX_PAUSE_SECONDS: f64 = 86_400.0;
+/// The most slots of a closed loop. Each holds a connection; a machine has 64,512 ports to one address.
+const MAX_CONCURRENCY: u64 = 60_000;
+/// The pause after a stage when none is given, in seconds, as in the original.
+const DEFAULT_INTERVAL: f64 = 1.0;
+/// The longest request when none is given, in seconds: what the original's HTTP client allows.
+const DEFAULT_TIMEOUT: f64 = 300.0;
+
+const SUPPORTED: [&str; 3] = ["constant", "poisson", "concurrent"];
+
+/// What the section says.
+pub(super) struct Plan {
+    pub stages: Vec<Stage>,
+    pub request_timeout: Span,
+}
+
+#[derive(Clone, Copy)]
+enum Type {
+    Open(Arrivals),
+    Closed,
+    Other(&'static str),
+}
+
+/// Reads the section; `None` goes with at least one problem.
+pub(super) fn read(section: Section) -> Option<Plan> {
+    let types = [
+        // The original draws exponential gaps for `constant` too; evenly paced it is not.
+        ("constant", Type::Open(Arrivals::ConditionedPoisson)),
+        ("poisson", Type::Open(Arrivals::PoissonPerSecond)),
+        ("concurrent", Type::Closed),
+        ("trace_replay", Type::Other("trace_replay")),
+        ("trace_session_replay", Type::Other("trace_session_replay")),
+    ];
+    let kind = match section.value("type") {
+        Some(_) => section.choice("type", &types),
+        None => Some(types[0].1),
+    };
+    if let Some(Type::Other(name)) = kind {
+        section.problem("type", unsupported(name, &SUPPORTED));
+        // What it would need says nothing about what to change.
+        return None;
+    }
+    refuse(&section);
+    without_meaning(&section, kind);
+    let interval = section.number("interval", 0.0..=MAX_PAUSE_SECONDS).unwrap_or(DEFAULT_INTERVAL);
+    let timeout = section.positive("request_timeout", MAX_PAUSE_SECONDS).unwrap_or(DEFAULT_TIMEOUT);
+    let stages = stages(&section, kind, span(interval)?);
+    section.finish(&SECTIONS);
+    Some(Plan { stages: stages?, request_timeout: span(timeout)? })
+}
+
+/// A length of time from seconds. `None` for what the getters of this file never let through.
+pub(super) fn span(seconds: f64) -> Option<Span> {
+    Duration::try_from_secs_f64(seconds).ok().map(Span)
+}
+
+fn refuse(section: &Section) {
+    if section.value("sweep").is_some() {
+        section.problem("sweep", "is not supported yet; write its stages out under load.stages");
+    }
+    if section.value("trace").is_some() {
+        section.problem("trace", "is not supported yet; take it out");
+    }
+    if section.list("lora_traffic_split").is_some_and(|it| !it.is_empty()) {
+        section.problem("lora_traffic_split", "is not supported yet; name one adapter in server.model_name");
+    }
+    if section.list("circuit_breakers").is_some_and(|it| !it.is_empty()) {
+        section.problem("circuit_breakers", "would end a stage early, which is not supported yet; take it out");
+    }
+}
+
+fn without_meaning(section: &Section, kind: Option<Type>) {
+    section.all_ignored(&[("num_workers", Kind::Number), ("worker_max_tcp_connections", Kind::Number)]);
+    if section.ignored("worker_max_concurrency", Kind::Number) && matches!(kind, Some(Type::Open(_))) {
+        section.notice(
+            "worker_max_concurrency",
+            "is not used: an open loop stays open however many requests are under way",
+        );
+    }
+    if section.ignored("base_seed", Kind::Number) {
+        section.notice("base_seed", "is not used: the seed of the run decides every draw");
+    }
+}
+
+fn stages(section: &Section, kind: Option<Type>, pause: Span) -> Option<Vec<Stage>> {
+    section.missing("stages", "write at least one stage, such as {rate: 1, duration: 30}");
+    let items = section.list("stages")?;
+    if items.is_empty() || items.len() > MAX_STAGES {
+        section.problem("stages", format!("holds {} stages; write 1 to {MAX_STAGES}", items.len()));
+        return None;
+    }
+    let last = items.len() - 1;
+    let mut names = Names::default();
+    let mut stages = Vec::with_capacity(items.len());
+    let mut complete = true;
+    for (index, (path, value)) in items.into_iter().enumerate() {
+        // The original pauses after the last stage too. Nothing comes after it here, so that this would only delay the
+        // report; no request notices.
+        let pause_after = if index == last { Span(Duration::ZERO) } else { pause };
+        let load = section.element(value, path).and_then(|it| stage(it, kind?));
+        complete &= load.is_some();
+        stages.extend(load.map(|load| Stage { name: names.name(&load), load, pause_after }));
+    }
+    let requests = stages.iter().map(|it| it.load.count()).fold(0, u64::saturating_add);
+    if requests > MAX_REQUESTS {
+        section.problem("stages", format!("come to {requests} requests; at most {MAX_REQUESTS} are sent in a run"));
+    }
+    complete.then_some(stages)
+}
+
+/// One stage; its shape depends on the type of the load.
+fn stage(stage: Section, kind: Type) -> Option<Load> {
+    let load = match kind {
+        Type::Open(arrivals) => open(&stage, arrivals),
+        _ => closed(&stage),
+    };
+    for (key, belongs) in [
+        ("rate", "constant or poisson"),
+        ("duration", "constant or poisson"),
+        ("num_requests", "concurrent"),
+        ("concurrency_level", "concurrent"),
+    ] {
+        let own = matches!(kind, Type::Open(_)) == belongs.starts_with("constant");
+        if !own && stage.value(key).is_some() {
+            stage.problem(key, format!("belongs to a load of type {belongs}; take it out, or change load.type"));
+        }
+    }
+    stage.finish(&SECTIONS);
+    load
+}
+
+fn open(stage: &Section, arrivals: Arrivals) -> Option<Load> {
+    stage.missing("rate", "write the requests per second");
+    stage.missing("duration", "write the seconds that it lasts");
+    let rate = stage.positive("rate", RequestRate::MAX);
+    let seconds = stage.positive("duration", MAX_STAGE_SECONDS);
+    let (rate, seconds) = (rate?, seconds?);
+    // As in the original: N = floor(rate x duration), in floating point.
+    let requests = (rate * seconds).floor();
+    if requests < 1.0 {
+        stage.problem(
+            "rate",
+            format!("is {rate}, which in {seconds} s makes no whole request; raise it or the duration"),
+        );
+        return None;
+    }
+    // Exact: at most 1,000,000 requests per second for a week, far below 2^53.
+    let count = requests as u64;
+    Some(Load::Open { arrivals, rate: RequestRate::try_from(rate).ok()?, duration: span(seconds)?, count })
+}
+
+fn closed(stage: &Section) -> Option<Load> {
+    stage.missing("concurrency_level", "write how many requests are under way at once");
+    stage.missing("num_requests", "write how many requests are sent in all");
+    let concurrency = stage.count("concurrency_level", 1..=MAX_CONCURRENCY);
+    let count = stage.count("num_requests", 1..=MAX_REQUESTS);
+    Some(Load::Closed { concurrency: u32::try_from(concurrency?).ok()?, count: count? })
+}
+
+/// Gives each stage a name of its own.
+#[derive(Default)]
+struct Names(BTreeMap<String, u32>);
+
+impl Names {
+    fn name(&mut self, load: &Load) -> String {
+        let name = match load {
+            Load::Open { rate, .. } => format!("r{rate}"),
+            Load::Closed { concurrency, .. } => format!("c{concurrency}"),
+        };
+        let times = self.0.entry(name.clone()).or_default();
+        *times += 1;
+        if *times == 1 { name } else { format!("{name}-{times}") }
+    }
+}

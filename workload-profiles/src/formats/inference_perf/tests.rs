@@ -1,0 +1,276 @@
+use std::time::Duration;
+
+use crds::{benchmark_run::Api, units::Span};
+
+use super::*;
+use crate::{
+    parse as parse_text,
+    problem::ProfileError,
+    workload::{Arrivals, LengthDistribution, Load, PromptText, RequestSource, Shape, Workload},
+    yaml,
+};
+
+/// A profile that is right, less the sections that a test writes itself.
+fn profile(sections: &str) -> String {
+    let mut text = sections.to_owned();
+    for (name, default) in [
+        ("load", "load: {stages: [{rate: 1, duration: 30}]}"),
+        ("data", "data: {type: mock}"),
+        ("api", "api: {streaming: true}"),
+    ] {
+        if !sections.lines().any(|it| it.starts_with(name)) {
+            text.push_str(&format!("\n{default}"));
+        }
+    }
+    text
+}
+
+fn read(sections: &str) -> Result<(Workload, Vec<String>), ProfileError> {
+    let (workload, notices) = parse_text(crds::benchmark_run::Harness::InferencePerf, &profile(sections))?;
+    Ok((workload, notices.iter().map(ToString::to_string).collect()))
+}
+
+fn workload(sections: &str) -> Workload {
+    read(sections).unwrap_or_else(|error| panic!("{sections}\n{error}")).0
+}
+
+fn check_error(sections: &str, expected: &str) {
+    assert_eq!(read(sections).map(|it| it.1).unwrap_err().to_string(), expected, "{sections}");
+}
+
+fn check_notice(sections: &str, expected: &str) {
+    assert_eq!(read(sections).unwrap().1, [expected], "{sections}");
+}
+
+fn check_fine(sections: &str) {
+    assert_eq!(read(sections).unwrap().1, [""; 0], "{sections}");
+}
+
+fn input(distribution: &str) -> String {
+    format!("data: {{type: random, output_distribution: {{}}, input_distribution: {{{distribution}}}}}")
+}
+
+fn input_lengths(distribution: &str) -> LengthDistribution {
+    match workload(&input(distribution)).requests {
+        RequestSource::Random { input, .. } => input,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_constant_load_is_a_poisson_process_with_a_fixed_count() {
+    let loads = |kind: &str| workload(&format!("load: {{type: {kind}, stages: [{{rate: 2.5, duration: 3}}]}}")).stages;
+    let open = |arrivals| Load::Open {
+        arrivals,
+        rate: 2.5.try_into().unwrap(),
+        duration: Span(Duration::from_secs(3)),
+        count: 7,
+    };
+    assert_eq!(loads("constant")[0].load, open(Arrivals::ConditionedPoisson));
+    assert_eq!(loads("poisson")[0].load, open(Arrivals::PoissonPerSecond));
+}
+
+#[test]
+fn a_concurrent_load_is_a_closed_loop() {
+    let stages = workload("load: {type: concurrent, stages: [{num_requests: 64, concurrency_level: 8}]}").stages;
+    assert_eq!(stages[0].load, Load::Closed { concurrency: 8, count: 64 });
+    assert_eq!(stages[0].name, "c8");
+}
+
+#[test]
+fn stages_pause_but_for_the_last() {
+    let pauses = |more: &str| -> Vec<String> {
+        let text = format!("load: {{{more}stages: [{{rate: 1, duration: 1}}, {{rate: 1, duration: 1}}]}}");
+        workload(&text).stages.iter().map(|it| it.pause_after.to_string()).collect()
+    };
+    assert_eq!(pauses(""), ["1s", "0s"]);
+    assert_eq!(pauses("interval: 30.0, "), ["30s", "0s"]);
+}
+
+#[test]
+fn what_is_left_out_is_what_the_original_takes() {
+    let workload = workload("api: {}");
+    assert_eq!((workload.api, workload.streaming, workload.sampling.ignore_eos), (Api::Completions, false, true));
+    assert_eq!(workload.request_timeout, Some(Span(Duration::from_secs(300))));
+    let lengths = input_lengths("");
+    assert_eq!(
+        (lengths.shape, lengths.min, lengths.max, lengths.mean, lengths.std_dev),
+        (Shape::Normal, 10, 1024, 512.0, 200.0)
+    );
+    let text = "data: {type: shared_prefix, shared_prefix: {}}";
+    let RequestSource::SharedPrefix { groups, prompts_per_group, system_prompt_len, .. } =
+        self::workload(text).requests
+    else {
+        panic!("it is a shared prefix")
+    };
+    assert_eq!((groups, prompts_per_group, system_prompt_len), (10, 10, LengthDistribution::fixed(100)));
+}
+
+#[test]
+fn lengths_have_the_shape_that_they_ask_for() {
+    assert_eq!(input_lengths("type: uniform, min: 5, max: 9").shape, Shape::Uniform);
+    assert_eq!(input_lengths("type: fixed, mean: 50").std_dev, 0.0);
+    assert_eq!(input_lengths("type: lognormal, mean: 5000, max: 9000, std_dev: 7000").mean, 5000.0);
+    assert_eq!(input_lengths("variance: 16, std_dev: 0").std_dev, 4.0);
+    assert_eq!(input_lengths("total_count: 100, skew: 0").total_count, Some(100));
+}
+
+#[test]
+fn every_known_key_without_a_meaning_is_accepted() {
+    check_fine(
+        "load: {stages: [{rate: 1, duration: 30}], num_workers: 1, worker_max_tcp_connections: 10, circuit_breakers: []}\n\
+         server: {type: sglang, model_name: '', base_url: 'http://x', ignore_eos: false}\n\
+         storage: {local_storage: {path: reports, report_file_prefix: a}}\n\
+         metrics: {type: default}\ntokenizer:\ncircuit_breakers: []\n\
+         report: {request_lifecycle: {summary: true, per_request: yes}, prometheus: {per_stage: false}, session_lifecycle: {}}",
+    );
+}
+
+#[test]
+fn a_key_whose_meaning_is_lost_is_noticed() {
+    check_notice(
+        "api: {}",
+        "api.streaming: is off, so that TTFT, TPOT and ITL cannot be measured; set it to true for them",
+    );
+    check_notice(
+        "load: {stages: [{rate: 1, duration: 30}], worker_max_concurrency: 10}",
+        "load.worker_max_concurrency: is not used: an open loop stays open however many requests are under way",
+    );
+    check_notice(
+        "server: {api_key: secret}",
+        "server.api_key: is not sent; put the token into a Secret, and name it in target.auth",
+    );
+    check_notice(
+        "tokenizer: {pretrained_model_name_or_path: m}",
+        "tokenizer.pretrained_model_name_or_path: is not loaded: prompts are made of words to about the asked length, \
+         and reports show the server's own counts",
+    );
+    check_notice(
+        &input("std: 5"),
+        "data.input_distribution.std: is read as std_dev, 5; inference-perf overlooks it and takes 200",
+    );
+    check_notice(
+        "data: {type: mock, input_distribution: {}}",
+        "data.input_distribution: is not used: it does not belong to this data.type",
+    );
+    check_notice(
+        "storage: {google_cloud_storage: {bucket_name: b}}",
+        "storage.google_cloud_storage: is not used: results stay in the storage of the run, nothing is uploaded",
+    );
+}
+
+#[test]
+fn goodput_comes_from_the_report_and_from_headers() {
+    let goodput = workload(
+        "api: {streaming: true, headers: {X-SLO-TTFT-ms: 250, x-slo-tpot-ms: '20'}}\n\
+         report: {goodput: {constraints: {ttft: 0.5, request_latency: 10}}}",
+    )
+    .goodput;
+    let text = |it: Option<Span>| it.map(|it| it.to_string());
+    assert_eq!(text(goodput.ttft).as_deref(), Some("500ms"));
+    assert_eq!(text(goodput.tpot).as_deref(), Some("20ms"));
+    assert_eq!(text(goodput.request_latency).as_deref(), Some("10s"));
+    assert_eq!((goodput.itl, goodput.ntpot), (None, None));
+}
+
+#[test]
+fn headers_go_along() {
+    let headers = workload("api: {streaming: true, headers: {x-tenant: a, x-priority: 3}}").headers;
+    assert_eq!(headers["x-tenant"], "a");
+    assert_eq!(headers["x-priority"], "3");
+}
+
+#[test]
+fn prose_is_a_kind_of_random_prompt() {
+    let text = "data: {type: synthetic, input_distribution: {}, output_distribution: {}}";
+    assert!(matches!(workload(text).requests, RequestSource::Random { text: PromptText::Prose, .. }));
+}
+
+#[test]
+fn what_the_engine_has_not_yet_is_refused_by_name() {
+    let load = |more: &str| format!("load: {{stages: [{{rate: 1, duration: 1}}], {more}}}");
+    check_error(
+        "load: {type: trace_session_replay, stages: [{concurrent_sessions: 4}]}",
+        "load.type: is trace_session_replay, which inference-perf has and this engine has not yet; \
+         it has constant, poisson and concurrent",
+    );
+    check_error(
+        "data: {type: shareGPT}",
+        "data.type: is shareGPT, which inference-perf has and this engine has not yet; \
+         it has random, synthetic, shared_prefix and mock",
+    );
+    check_error(
+        "data: {type: shared_prefix, shared_prefix: {enable_multi_turn_chat: true}}",
+        "data.shared_prefix.enable_multi_turn_chat: is true, which is not supported yet; set it to false to send each question once",
+    );
+    check_error(
+        &load("sweep: {type: linear}"),
+        "load.sweep: is not supported yet; write its stages out under load.stages",
+    );
+    check_error(
+        &load("lora_traffic_split: [{name: a, split: 1.0}]"),
+        "load.lora_traffic_split: is not supported yet; name one adapter in server.model_name",
+    );
+    check_error(
+        "api: {streaming: true, response_format: {type: json_object}}",
+        "api.response_format: is not supported yet; take it out",
+    );
+    check_error(
+        &input("type: skew_normal"),
+        "data.input_distribution.type: is skew_normal, which inference-perf has and this engine has not yet; \
+         it has normal, lognormal, uniform and fixed",
+    );
+}
+
+#[test]
+fn mock_prompts_are_never_sent_unasked() {
+    let error = |text: &str| {
+        let value = yaml::read(text).unwrap();
+        let findings = Findings::default();
+        assert_eq!(parse(&value, Target::default(), &findings), None);
+        findings.into_result().unwrap_err().to_string()
+    };
+    assert_eq!(
+        error("load: {stages: [{rate: 1, duration: 1}]}"),
+        "data: is missing; write what to send, or data: {type: mock} to ask for the mock prompts that inference-perf sends without it"
+    );
+    assert_eq!(
+        error("load: {stages: [{rate: 1, duration: 1}]}\ntokenizer: {data: {type: random}}"),
+        "data: is missing; there is one at tokenizer.data, which is too deep: inference-perf would send mock prompts and not say so\n\
+         tokenizer.data: data is no part of tokenizer, it belongs to the root of the profile; take its indentation out"
+    );
+    check_error(
+        "data: {}",
+        "data.type: is missing; name it, or write mock to ask for the mock prompts that inference-perf sends without it",
+    );
+}
+
+#[test]
+fn lengths_that_contradict_each_other_are_refused() {
+    check_error(
+        &input("min: 2000, max: 4000"),
+        "data.input_distribution.mean: is 512 (the default), which is not between min and max, 2000 and 4000; change one of them",
+    );
+    check_error(&input("min: 2000"), "data.input_distribution.min: is 2000, above max, which is 1024 (the default)");
+    check_error(
+        &input("variance: 16"),
+        "data.input_distribution.variance: is 16 beside a std_dev that is not 0 (200 when left out); \
+         write std_dev: 4 instead, or std_dev: 0 beside it",
+    );
+    check_error(&input("std: 1, std_dev: 2"), "data.input_distribution.std: stands beside std_dev; keep std_dev");
+}
+
+#[test]
+fn a_run_has_at_most_ten_million_requests() {
+    check_error(
+        "load: {stages: [{rate: 6000, duration: 1000}, {rate: 6000, duration: 1000}]}",
+        "load.stages: come to 12000000 requests; at most 10000000 are sent in a run",
+    );
+}
+
+#[test]
+fn every_mistake_of_a_profile_is_reported_at_once() {
+    let text = include_str!("../../../tests/fixtures/all_wrong.yaml");
+    let error = parse_text(crds::benchmark_run::Harness::InferencePerf, text).unwrap_err();
+    insta::assert_snapshot!(error);
+}

@@ -1,0 +1,111 @@
+//! The translator: a workload-profile template in, a [`Workload`] out.
+//!
+//! Template -> `render` -> text -> `overrides` -> tree of values -> `formats` -> [`Workload`]. Values in, values out:
+//! no file, no environment, no clock. Everything here comes from users and may be hostile, so that every step has a bound,
+//! and whatever is wrong becomes a [`ProfileError`] with a line for each problem.
+
+mod formats;
+mod overrides;
+mod problem;
+mod reader;
+mod render;
+mod shipped;
+mod variables;
+pub mod workload;
+mod yaml;
+
+use std::collections::BTreeMap;
+
+use crds::{benchmark_run::Harness, resolve::ResolvedRun};
+use serde_json::Value;
+
+use crate::{formats::Target, overrides::Applied, problem::Findings};
+pub use crate::{
+    problem::{Notice, Problem, ProfileError},
+    shipped::{shipped, shipped_names},
+    variables::Variables,
+    workload::Workload,
+};
+
+/// A profile that is ready to run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prepared {
+    /// `profile.yaml`: as rendered, with its comments where there are no overrides; else rendered anew with them applied.
+    /// [`parse`] reads it back to the same workload.
+    pub text: String,
+    /// What it asks for.
+    pub workload: Workload,
+    /// What is read otherwise than written.
+    pub notices: Vec<Notice>,
+}
+
+/// The variables that a template may use: the facts of the run, and what the user set.
+///
+/// # Errors
+/// Every variable of the user whose name is taken or no identifier, or whose value is too long.
+pub fn variables(run: &ResolvedRun, user: &BTreeMap<String, String>) -> Result<Variables, ProfileError> {
+    Variables::new(run, user)
+}
+
+/// Renders a template, applies overrides, and reads the result.
+///
+/// # Errors
+/// Everything that is wrong, at once; only a template that cannot be rendered and a text that is no YAML end it early.
+pub fn prepare(
+    harness: Harness,
+    template: &str,
+    variables: &Variables,
+    overrides: &BTreeMap<String, String>,
+) -> Result<Prepared, ProfileError> {
+    let mut text = render::render(template, variables)?;
+    let mut profile = yaml::read(&text)?;
+    let findings = Findings::default();
+    let applied = overrides::apply(&mut profile, overrides, &findings);
+    if !applied.is_empty() {
+        text = yaml::write(&profile)?;
+    }
+    let read = read(harness, &profile, variables.target(), &findings);
+    match (read, findings.into_result()) {
+        (Some(workload), Ok(notices)) => Ok(Prepared { text, workload, notices }),
+        (_, Ok(_)) => Err(unexplained()),
+        (_, Err(error)) => Err(with_overrides(error, &applied)),
+    }
+}
+
+/// Reads a profile that [`prepare`] rendered: for the launcher in a pod.
+///
+/// # Errors
+/// Everything that is wrong, at once; only a text that is no YAML ends it early.
+pub fn parse(harness: Harness, text: &str) -> Result<(Workload, Vec<Notice>), ProfileError> {
+    let profile = yaml::read(text)?;
+    let findings = Findings::default();
+    let read = read(harness, &profile, Target::default(), &findings);
+    let notices = findings.into_result()?;
+    read.map(|workload| (workload, notices)).ok_or_else(unexplained)
+}
+
+fn read(harness: Harness, profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
+    yaml::report_placeholders(profile, "", findings);
+    formats::parse(harness, profile, target, findings)
+}
+
+/// For a parser that gives neither a workload nor a reason, against its contract: better a poor message than a wrong load.
+fn unexplained() -> ProfileError {
+    ProfileError::one(
+        "profile",
+        "cannot be read, and its parser gave no reason; this is a bug, report it with the profile",
+    )
+}
+
+/// Adds to each problem with a value which override set it.
+fn with_overrides(mut error: ProfileError, applied: &[Applied]) -> ProfileError {
+    for problem in &mut error.problems {
+        if let Some(by) = applied.iter().find(|it| it.path == problem.path) {
+            problem.message.push_str(&format!(" (set by the override {})", by.key));
+        }
+    }
+    error
+}
+
+#[cfg(test)]
+mod tests;

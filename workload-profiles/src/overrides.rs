@@ -1,0 +1,285 @@
+//! Overrides: `load.stages.0.rate=5` set into the rendered profile.
+//!
+//! A path begins at the root; its segments are parted by dots, and an element of a list is a segment of digits or brackets:
+//! `load.stages.0.rate` and `load.stages[0].rate` are the same, `-1` is the last element. A single key that the root does not
+//! have is set wherever a value of exactly that name stands, as llm-d-benchmark's older versions did it, less their accident
+//! of changing every key that merely ends like it.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::{
+    problem::{Findings, listed, named, quoted, suggestion},
+    reader::described,
+    yaml::{child, typed},
+};
+
+/// The most overrides of one run; the CRD has the same bound.
+const MAX_COUNT: usize = 64;
+
+/// Where an override went, for messages about the value that it set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Applied {
+    /// The key as the user wrote it.
+    pub key: String,
+    /// The path that it changed.
+    pub path: String,
+}
+
+/// Sets every override, in the order of their keys. A wrong one leaves a problem and changes nothing.
+pub(crate) fn apply(root: &mut Value, overrides: &BTreeMap<String, String>, findings: &Findings) -> Vec<Applied> {
+    let mut applied = Vec::new();
+    if overrides.len() > MAX_COUNT {
+        findings.problem(
+            "profile.overrides",
+            format!("holds {} overrides; at most {MAX_COUNT} are allowed", overrides.len()),
+        );
+        return applied;
+    }
+    for (key, text) in overrides {
+        // An older notation for a comma, from when a comma parted two overrides.
+        let changed = match typed(&text.replace("REPLACE_COMMA", ",")) {
+            Ok(value) => set(root, key, value, findings),
+            Err(message) => Err(format!("cannot be read: {message}")),
+        };
+        match changed {
+            Ok(paths) => applied.extend(paths.into_iter().map(|path| Applied { key: key.clone(), path })),
+            Err(message) => findings.problem(format!("profile.overrides.{}", named(key)), message),
+        }
+    }
+    applied
+}
+
+/// Sets one value; the paths that it went to.
+fn set(root: &mut Value, key: &str, value: Value, findings: &Findings) -> Result<Vec<String>, String> {
+    let segments = segments(key)?;
+    match (segments.as_slice(), root.as_object()) {
+        ([only], Some(entries)) if !entries.contains_key(*only) => set_everywhere(root, only, &value, findings),
+        _ => set_at(root, &segments, value).map(|path| vec![path]),
+    }
+}
+
+/// The segments of a path: `a.b[0]` is `a`, `b`, `0`.
+fn segments(key: &str) -> Result<Vec<&str>, String> {
+    let mut segments = Vec::new();
+    for part in key.split('.') {
+        let (name, indices) = part.split_at(part.find('[').unwrap_or(part.len()));
+        if !name.is_empty() || indices.is_empty() {
+            segments.push(name);
+        }
+        let mut rest = indices;
+        while let Some(after) = rest.strip_prefix('[') {
+            let (index, after) = after.split_once(']').ok_or("opens a bracket that it does not close")?;
+            segments.push(index);
+            rest = after;
+        }
+        if !rest.is_empty() {
+            return Err(format!("has {} after a bracket; write a dot before it", quoted(rest)));
+        }
+    }
+    match segments.iter().any(|it| it.is_empty()) {
+        true => Err("has an empty part; write a path such as load.stages[0].rate".to_owned()),
+        false => Ok(segments),
+    }
+}
+
+fn set_at(root: &mut Value, segments: &[&str], value: Value) -> Result<String, String> {
+    let mut at = root;
+    let mut path = String::new();
+    for (index, segment) in segments.iter().enumerate() {
+        let last = index + 1 == segments.len();
+        match at {
+            Value::Array(items) => {
+                let position =
+                    position(segment, items.len()).map_err(|message| format!("{}: {message}", place(&path)))?;
+                path.push_str(&format!("[{position}]"));
+                at = &mut items[position];
+            }
+            Value::Object(entries) if last => {
+                path = child(&path, segment);
+                entries.insert((*segment).to_owned(), value);
+                return Ok(path);
+            }
+            Value::Object(entries) => {
+                let known: Vec<String> = entries.keys().cloned().collect();
+                at = entries.get_mut(*segment).ok_or_else(|| absent(&path, segment, &known))?;
+                path = child(&path, segment);
+            }
+            other => {
+                return Err(format!("{} is {}, which has no {} in it", place(&path), described(other), named(segment)));
+            }
+        }
+    }
+    *at = value;
+    Ok(path)
+}
+
+fn position(segment: &str, length: usize) -> Result<usize, String> {
+    let index: i64 = segment.parse().map_err(|_| format!("is a list; write a number for {}", quoted(segment)))?;
+    let length = i64::try_from(length).unwrap_or(i64::MAX);
+    let position = if index < 0 { index.saturating_add(length) } else { index };
+    usize::try_from(position).ok().filter(|_| position < length).ok_or_else(|| match length {
+        0 => format!("is an empty list, and has no element {index}"),
+        _ => format!("has no element {index}; its {length} elements are 0 to {}", length - 1),
+    })
+}
+
+fn absent(path: &str, segment: &str, known: &[String]) -> String {
+    let remedy = suggestion(segment, known.iter().map(String::as_str));
+    format!("{} has no {}; {remedy}", place(path), named(segment))
+}
+
+fn place(path: &str) -> &str {
+    if path.is_empty() { "the profile" } else { path }
+}
+
+/// Sets every value of a name, wherever it stands.
+fn set_everywhere(root: &mut Value, key: &str, value: &Value, findings: &Findings) -> Result<Vec<String>, String> {
+    let mut paths = Vec::new();
+    let mut names = Vec::new();
+    visit(root, "", &mut |path, name, found| {
+        names.push(name.to_owned());
+        if name == key && !found.is_array() && !found.is_object() {
+            *found = value.clone();
+            paths.push(path.to_owned());
+        }
+    });
+    if paths.is_empty() {
+        names.sort_unstable();
+        names.dedup();
+        let known: Vec<&str> = names.iter().map(String::as_str).collect();
+        let remedy = suggestion(key, known.iter().copied());
+        return Err(format!("is the name of no value in the profile; {remedy}; to add a key write its whole path"));
+    }
+    let places: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let message = format!("has no path, and was set at every place of that name: {}", listed(&places));
+    findings.notice(format!("profile.overrides.{}", named(key)), message);
+    Ok(paths)
+}
+
+fn visit(value: &mut Value, path: &str, each: &mut impl FnMut(&str, &str, &mut Value)) {
+    match value {
+        Value::Object(entries) => {
+            for (name, found) in entries.iter_mut() {
+                let path = child(path, name);
+                each(&path, name, found);
+                visit(found, &path, each);
+            }
+        }
+        Value::Array(items) => {
+            for (index, found) in items.iter_mut().enumerate() {
+                visit(found, &format!("{path}[{index}]"), each);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::yaml;
+
+    const PROFILE: &str = "load: {type: constant, stages: [{rate: 1, duration: 30}, {rate: 2, duration: 30}]}\n\
+                           data: {input_distribution: {min: 1, mean: 5}, output_distribution: {min: 2}, prompt_min: 7}\n";
+
+    fn applied(overrides: &[&str]) -> (Value, Result<Vec<String>, String>) {
+        let mut value = yaml::read(PROFILE).unwrap();
+        let findings = Findings::default();
+        let overrides = overrides.iter().map(|it| it.split_once('=').unwrap()).map(|(key, it)| (key.into(), it.into()));
+        apply(&mut value, &overrides.collect(), &findings);
+        let notices = findings.into_result().map(|it| it.iter().map(ToString::to_string).collect());
+        (value, notices.map_err(|it| it.to_string()))
+    }
+
+    fn check(overrides: &[&str], pointer: &str, expected: Value) {
+        let (value, result) = applied(overrides);
+        assert!(result.is_ok(), "{result:?}");
+        assert_eq!(value.pointer(pointer), Some(&expected), "{overrides:?}");
+    }
+
+    fn check_error(overrides: &[&str], expected: &str) {
+        assert_eq!(applied(overrides).1, Err(expected.to_owned()));
+    }
+
+    #[test]
+    fn a_path_leads_to_its_value() {
+        check(&["load.stages.0.rate=5"], "/load/stages/0/rate", 5.into());
+        check(&["load.stages[1].rate=2.5"], "/load/stages/1/rate", 2.5.into());
+        check(&["load.stages.-1.rate=7"], "/load/stages/1/rate", 7.into());
+        check(&["load.stages[-2].rate=7"], "/load/stages/0/rate", 7.into());
+        check(&["load.type=poisson"], "/load/type", "poisson".into());
+        check(&["load.num_workers=1"], "/load/num_workers", 1.into());
+        check(&["load.stages=[{rate: 9, duration: 1}]", "load.stages.0.rate=8"], "/load/stages/0/rate", 8.into());
+        check(&["load.stages[0]={rate: 9}"], "/load/stages/0", serde_json::json!({"rate": 9}));
+        check(&["load.type=aREPLACE_COMMAb"], "/load/type", "a,b".into());
+    }
+
+    #[test]
+    fn a_bare_key_reaches_every_value_of_that_name_and_no_other() {
+        let (value, notices) = applied(&["min=20"]);
+        assert_eq!(value["data"]["input_distribution"]["min"], 20);
+        assert_eq!(value["data"]["output_distribution"]["min"], 20);
+        assert_eq!(value["data"]["prompt_min"], 7);
+        assert_eq!(
+            notices.unwrap(),
+            ["profile.overrides.min: has no path, and was set at every place of that name: \
+              data.input_distribution.min and data.output_distribution.min"]
+        );
+    }
+
+    #[test]
+    fn a_path_that_leads_nowhere_names_what_is_there() {
+        check_error(
+            &["load.stage.0.rate=5"],
+            "profile.overrides.load.stage.0.rate: load has no stage; did you mean stages?",
+        );
+        check_error(&["lod.type=x"], "profile.overrides.lod.type: the profile has no lod; did you mean load?");
+        check_error(
+            &["load.stages.2.rate=5"],
+            "profile.overrides.load.stages.2.rate: load.stages: has no element 2; its 2 elements are 0 to 1",
+        );
+        check_error(
+            &["load.stages.-3.rate=5"],
+            "profile.overrides.load.stages.-3.rate: load.stages: has no element -3; its 2 elements are 0 to 1",
+        );
+        check_error(
+            &["load.stages.rate=5"],
+            "profile.overrides.load.stages.rate: load.stages: is a list; write a number for \"rate\"",
+        );
+        check_error(
+            &["load.type.x=5"],
+            "profile.overrides.load.type.x: load.type is \"constant\", which has no x in it",
+        );
+        check_error(
+            &["mim=5"],
+            "profile.overrides.mim: is the name of no value in the profile; did you mean min?; to add a key write its whole path",
+        );
+        check_error(
+            &["load..rate=5"],
+            "profile.overrides.load..rate: has an empty part; write a path such as load.stages[0].rate",
+        );
+        check_error(&["load.stages[0=5"], "profile.overrides.load.stages[0: opens a bracket that it does not close");
+        check_error(
+            &["load.stages[0]x=5"],
+            "profile.overrides.load.stages[0]x: has \"x\" after a bracket; write a dot before it",
+        );
+    }
+
+    #[test]
+    fn every_wrong_override_is_reported() {
+        let (_, result) = applied(&["a.b=1", "c.d=1", "load.type=[1"]);
+        assert_eq!(result.unwrap_err().lines().count(), 3);
+    }
+
+    proptest! {
+        #[test]
+        fn no_override_makes_it_panic(key in "(load|stages|data|min|[-0-9\\.\\[\\]a-c\"ü]){0,8}", value in "\\PC{0,20}") {
+            let mut profile = yaml::read(PROFILE).unwrap();
+            apply(&mut profile, &BTreeMap::from([(key, value)]), &Findings::default());
+        }
+    }
+}

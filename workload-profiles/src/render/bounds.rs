@@ -1,0 +1,288 @@
+//! Refuses the parts of the template language that have no bound, and puts a counter into the loops of the rest.
+//!
+//! Tera shows nobody its syntax tree, so this finds the tags itself, by Tera's own rules: a tag begins at `{{`, `{%` or `{#`,
+//! ends at the first matching end outside a quoted text, and a backslash in a quoted text takes the next letter along.
+
+use std::collections::BTreeSet;
+
+use crate::problem::{Findings, ProfileError, listed, named, suggestion};
+
+/// How much code a template may hold: the text inside its tags, in bytes.
+pub(crate) const MAX_CODE_BYTES: usize = 8 * 1024;
+/// The filter that every list of a `for` passes through. No template can name it, because [`FILTERS`] does not.
+pub(super) const COUNTED: &str = "benchwright_counted";
+
+/// The tags of the language.
+const TAGS: [&str; 8] = ["if", "elif", "else", "endif", "for", "endfor", "break", "continue"];
+/// Filters whose result is not longer than what goes in, but for a few bytes.
+const FILTERS: [&str; 11] =
+    ["abs", "default", "first", "float", "int", "last", "length", "lower", "round", "trim", "upper"];
+/// Functions; `range` is our own.
+const FUNCTIONS: [&str; 2] = ["range", "throw"];
+/// What may follow `is`.
+const TESTS: [&str; 13] = [
+    "defined",
+    "undefined",
+    "string",
+    "number",
+    "integer",
+    "float",
+    "bool",
+    "array",
+    "none",
+    "odd",
+    "even",
+    "divisible_by",
+    "containing",
+];
+
+/// A template that may be rendered.
+#[derive(Debug)]
+pub(super) struct Checked {
+    /// The template, with its loops counted.
+    pub text: String,
+    /// The variables that need no value: one with a default, or asked for by `is defined`.
+    pub optional: BTreeSet<String>,
+}
+
+/// Checks a template.
+///
+/// # Errors
+/// Every construct that is refused, with its line.
+pub(super) fn check(template: &str) -> Result<Checked, ProfileError> {
+    let findings = Findings::default();
+    let mut checked = Checked { text: String::with_capacity(template.len()), optional: BTreeSet::new() };
+    let mut code_bytes = 0;
+    let mut line = 1;
+    let mut rest = template;
+    while let Some(start) = tag_start(rest) {
+        line += line_breaks(&rest[..start]);
+        let place = format!("template, line {line}");
+        checked.text.push_str(&rest[..start]);
+        rest = &rest[start..];
+        let Some(tag) = Tag::read(rest) else {
+            findings.problem(&place, format!("the tag that begins with {} has no end", &rest[..2]));
+            break;
+        };
+        line += line_breaks(&rest[..tag.length]);
+        rest = &rest[tag.length..];
+        code_bytes += tag.code.len();
+        match tag.checked(&mut checked.optional) {
+            Ok(text) => checked.text.push_str(&text),
+            Err(messages) => messages.into_iter().for_each(|it| findings.problem(&place, it)),
+        }
+    }
+    checked.text.push_str(rest);
+    if code_bytes > MAX_CODE_BYTES {
+        let message = format!("has {code_bytes} bytes of code in its tags; at most {MAX_CODE_BYTES} are run");
+        findings.problem("template", message);
+    }
+    findings.into_result().map(|_| checked)
+}
+
+fn line_breaks(text: &str) -> usize {
+    text.bytes().filter(|it| *it == b'\n').count()
+}
+
+fn tag_start(text: &str) -> Option<usize> {
+    text.as_bytes().windows(2).position(|it| matches!(it, b"{{" | b"{%" | b"{#"))
+}
+
+/// A tag as it stands in the text: `open code close`, where open and close may hold the dash that trims whitespace.
+struct Tag<'a> {
+    open: &'a str,
+    code: &'a str,
+    close: &'a str,
+    length: usize,
+}
+
+impl<'a> Tag<'a> {
+    /// Reads the tag that the text begins with; `None` when it has no end.
+    fn read(text: &'a str) -> Option<Self> {
+        let open = if text.as_bytes().get(2) == Some(&b'-') { 3 } else { 2 };
+        let body = &text[open..];
+        let (end, is_comment) = match &text[..2] {
+            "{{" => (code_end(body, "}}")?, false),
+            "{%" => (code_end(body, "%}")?, false),
+            _ => (body.find("#}")?, true),
+        };
+        let code = if is_comment { "" } else { body[..end].strip_suffix('-').unwrap_or(&body[..end]) };
+        let length = open + end + 2;
+        let close = if is_comment { &text[open..length] } else { &text[open + code.len()..length] };
+        Some(Tag { open: &text[..open], code, close, length })
+    }
+
+    /// The tag as it goes to Tera, or what is wrong with it.
+    fn checked(&self, optional: &mut BTreeSet<String>) -> Result<String, Vec<String>> {
+        let Tag { open, code, close, .. } = *self;
+        if open.starts_with("{#") {
+            return Ok(format!("{open}{close}"));
+        }
+        let tokens = tokens(code);
+        let (keyword, expression) = match tokens.split_first() {
+            Some((Token { kind: Kind::Name(name), .. }, rest)) if open.starts_with("{%") => (Some(*name), rest),
+            _ if open.starts_with("{%") => (Some(""), tokens.as_slice()),
+            _ => (None, tokens.as_slice()),
+        };
+        if let Some(keyword) = keyword.filter(|it| !TAGS.contains(it)) {
+            let tags = listed(&TAGS);
+            return Err(vec![format!("the tag {} is not available in a profile; there are {tags}", named(keyword))]);
+        }
+        let mut messages = Vec::new();
+        for index in 0..expression.len() {
+            messages.extend(refusal(expression, index).err());
+            optional.extend(optional_name(&expression[index..]).map(str::to_owned));
+        }
+        let counted = if keyword == Some("for") { count_loop(code, expression) } else { Ok(code.to_owned()) };
+        match counted {
+            Ok(code) if messages.is_empty() => Ok(format!("{open}{code}{close}")),
+            Ok(_) => Err(messages),
+            Err(message) => Err([messages, vec![message]].concat()),
+        }
+    }
+}
+
+/// The place of `close` outside quoted texts.
+fn code_end(code: &str, close: &str) -> Option<usize> {
+    let bytes = code.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        match bytes[at] {
+            quote @ (b'\'' | b'"' | b'`') => at = quoted_end(bytes, at, quote)?,
+            _ if bytes[at..].starts_with(close.as_bytes()) => return Some(at),
+            _ => at += 1,
+        }
+    }
+    None
+}
+
+/// The place after the quoted text that begins at `start`.
+fn quoted_end(bytes: &[u8], start: usize, quote: u8) -> Option<usize> {
+    let mut at = start + 1;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\\' => at += 2,
+            it if it == quote => return Some(at + 1),
+            _ => at += 1,
+        }
+    }
+    None
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind<'a> {
+    Name(&'a str),
+    Quoted,
+    Other(char),
+}
+
+#[derive(Clone, Copy)]
+struct Token<'a> {
+    kind: Kind<'a>,
+    /// The place after it.
+    end: usize,
+}
+
+/// The words, quoted texts and single signs of a piece of code. Numbers count as signs: nothing here asks for them.
+fn tokens(code: &str) -> Vec<Token<'_>> {
+    let mut tokens = Vec::new();
+    let mut at = 0;
+    while let Some(sign) = code[at..].chars().next() {
+        let word = |it: char| it.is_ascii_alphanumeric() || it == '_';
+        let kind = match sign {
+            '\'' | '"' | '`' => {
+                // A quoted text without an end never gets here: its tag had none either.
+                at = quoted_end(code.as_bytes(), at, sign as u8).unwrap_or(code.len());
+                Kind::Quoted
+            }
+            _ if word(sign) => {
+                let start = at;
+                at += code[at..].find(|it| !word(it)).unwrap_or(code.len() - at);
+                // Tera reads `5x` as a number and a name.
+                Kind::Name(code[start..at].trim_start_matches(|it: char| it.is_ascii_digit()))
+            }
+            _ => {
+                at += sign.len_utf8();
+                Kind::Other(sign)
+            }
+        };
+        let space = matches!(kind, Kind::Other(it) if it.is_whitespace()) || kind == Kind::Name("");
+        if !space {
+            tokens.push(Token { kind, end: at });
+        }
+    }
+    tokens
+}
+
+/// Whether the token at a place may stand there.
+fn refusal(tokens: &[Token], index: usize) -> Result<(), String> {
+    let kind = |offset: usize| tokens.get(index + offset).map(|it| it.kind);
+    let before = index.checked_sub(1).and_then(|it| tokens.get(it)).map(|it| it.kind);
+    match tokens[index].kind {
+        Kind::Other('~') => Err("the sign ~ is not available; write the parts side by side, {{ a }}{{ b }}".into()),
+        Kind::Other('|') => match kind(1) {
+            Some(Kind::Name(name)) => allowed("filter", name, &FILTERS),
+            _ => Ok(()),
+        },
+        Kind::Name("for") => Err("a list cannot be made by a loop inside it; write a for tag".into()),
+        Kind::Name("is") => match (kind(1), kind(2)) {
+            (Some(Kind::Name("not")), Some(Kind::Name(name))) | (Some(Kind::Name(name)), _) => {
+                allowed("test", name, &TESTS)
+            }
+            _ => Ok(()),
+        },
+        Kind::Name(name) if kind(1) == Some(Kind::Other('(')) => match before {
+            Some(Kind::Other('|') | Kind::Name("is" | "not")) => Ok(()),
+            _ if ["and", "or", "not", "in", "if", "else"].contains(&name) => Ok(()),
+            _ => allowed("function", name, &FUNCTIONS),
+        },
+        _ => Ok(()),
+    }
+}
+
+fn allowed(what: &str, name: &str, known: &[&str]) -> Result<(), String> {
+    if known.contains(&name) {
+        return Ok(());
+    }
+    Err(format!(
+        "the {what} {} is not available in a profile; {}",
+        named(name),
+        suggestion(name, known.iter().copied())
+    ))
+}
+
+/// The variable at the head of the tokens, when they say that it may be without a value.
+fn optional_name<'a>(tokens: &[Token<'a>]) -> Option<&'a str> {
+    let kinds: Vec<Kind> = tokens.iter().take(4).map(|it| it.kind).collect();
+    match kinds.as_slice() {
+        [Kind::Name(name), Kind::Other('|'), Kind::Name("default"), ..]
+        | [Kind::Name(name), Kind::Name("is"), Kind::Name("defined" | "undefined"), ..]
+        | [Kind::Name(name), Kind::Name("is"), Kind::Name("not"), Kind::Name("defined" | "undefined")] => Some(name),
+        _ => None,
+    }
+}
+
+/// `for x in LIST` with its list sent through the filter that counts. LIST must keep its brackets in balance, so that the
+/// ones around it belong together.
+fn count_loop(code: &str, tokens: &[Token]) -> Result<String, String> {
+    let kinds: Vec<Kind> = tokens.iter().take(4).map(|it| it.kind).collect();
+    let head = match kinds.as_slice() {
+        [Kind::Name(_), Kind::Name("in"), ..] => 2,
+        [Kind::Name(_), Kind::Other(','), Kind::Name(_), Kind::Name("in")] => 4,
+        _ => return Err("a loop is written {% for x in [1, 2, 4] %} or {% for x in range(end=4) %}".into()),
+    };
+    let mut depth = 0_usize;
+    for token in &tokens[head..] {
+        let next = match token.kind {
+            Kind::Other('(') => depth.checked_add(1),
+            Kind::Other(')') => depth.checked_sub(1),
+            _ => Some(depth),
+        };
+        depth = next.ok_or("the list of the loop closes a bracket that it did not open")?;
+    }
+    if depth > 0 {
+        return Err("the list of the loop opens a bracket that it does not close".into());
+    }
+    let (head, list) = code.split_at(tokens[head - 1].end);
+    Ok(format!("{head} ({}) | {COUNTED} ", list.trim()))
+}

@@ -1,0 +1,103 @@
+//! llm-d-benchmark's template syntax: `REPLACE_ENV_NAME`, and the older `REPLACE_ENV_NAME++++default=VALUE`.
+//!
+//! Replacing is textual, as there: inside quotes, inside a longer text and inside comments alike. A name without a value
+//! and without a default stays as it stands, so that a comment may speak of a name that nobody fills in; one that is left
+//! in the profile itself is found in the parsed profile, where no comment is left, and is an error there.
+
+use crate::{problem::Problem, variables::Variables, yaml::MAX_TEXT_BYTES};
+
+const TOKEN: &str = "REPLACE_ENV_";
+const DEFAULT: &str = "++++default=";
+
+/// Replaces every name that has a value or a default.
+///
+/// # Errors
+/// A text that grows past [`MAX_TEXT_BYTES`].
+pub(super) fn replace(text: &str, variables: &Variables) -> Result<String, Problem> {
+    let mut output = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(found) = next(rest) {
+        let filled = variables.filling(found.name).and_then(|it| variables.get(it));
+        output.push_str(&rest[..found.start]);
+        output.push_str(filled.or(found.default).unwrap_or(&rest[found.start..found.end]));
+        rest = &rest[found.end..];
+        if output.len() + rest.len() > MAX_TEXT_BYTES {
+            return Err(super::too_long());
+        }
+    }
+    output.push_str(rest);
+    Ok(output)
+}
+
+/// The names that a text asks for.
+pub(super) fn names(text: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut rest = text;
+    while let Some(found) = next(rest) {
+        names.push(found.name);
+        rest = &rest[found.end..];
+    }
+    names
+}
+
+struct Found<'a> {
+    start: usize,
+    end: usize,
+    name: &'a str,
+    default: Option<&'a str>,
+}
+
+fn next(text: &str) -> Option<Found<'_>> {
+    let start = text.find(TOKEN)?;
+    let name = leading(&text[start + TOKEN.len()..], |it| it.is_ascii_alphanumeric() || it == '_');
+    let end = start + TOKEN.len() + name.len();
+    let default = text[end..].strip_prefix(DEFAULT).map(|rest| {
+        // A default ends where the value of a YAML scalar may: at a blank, a quote, or a sign of a flow collection.
+        leading(rest, |it| !it.is_whitespace() && !"\"',[]{}".contains(it))
+    });
+    Some(Found { start, end: end + default.map_or(0, |it| DEFAULT.len() + it.len()), name, default })
+}
+
+fn leading(text: &str, wanted: impl Fn(char) -> bool) -> &str {
+    &text[..text.find(|it| !wanted(it)).unwrap_or(text.len())]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::variables::tests::with;
+
+    fn check(text: &str, expected: &str) {
+        let variables = with("m/x", &["dataset_dir=/d", "dataset_file=f.json", "PVC=claim"]).unwrap();
+        assert_eq!(replace(text, &variables).unwrap(), expected);
+    }
+
+    #[test]
+    fn names_are_replaced_wherever_they_stand() {
+        check("model_name: REPLACE_ENV_LLMDBENCH_DEPLOY_CURRENT_MODEL\n", "model_name: m/x\n");
+        check("REPLACE_ENV_LLMDBENCH_RUN_DATASET_DIR/REPLACE_ENV_LLMDBENCH_RUN_DATASET_FILE", "/d/f.json");
+        check("'REPLACE_ENV_PVC' # REPLACE_ENV_PVC", "'claim' # claim");
+        check("REPLACE_ENV_LLMDBENCH_HARNESS_STACK_ENDPOINT_URL", "http://server:8000");
+    }
+
+    #[test]
+    fn a_default_stands_in_for_a_missing_value_only() {
+        check("a: REPLACE_ENV_X++++default=5 # c", "a: 5 # c");
+        check("a: [REPLACE_ENV_X++++default=5, REPLACE_ENV_PVC++++default=6]", "a: [5, claim]");
+        check("\"REPLACE_ENV_X++++default=http://h:1/p\"", "\"http://h:1/p\"");
+        check("a: REPLACE_ENV_X++++default=", "a: ");
+    }
+
+    #[test]
+    fn what_has_no_value_is_left() {
+        check("# REPLACE_ENV_X", "# REPLACE_ENV_X");
+        check("REPLACE_ENV_", "REPLACE_ENV_");
+    }
+
+    #[test]
+    fn a_text_that_grows_too_long_is_an_error() {
+        let variables = with("m", &[&format!("A={}", "x".repeat(1000))]).unwrap();
+        let problem = replace(&"REPLACE_ENV_A ".repeat(1000), &variables).unwrap_err();
+        assert!(problem.message.contains("more than 262144 bytes"), "{problem}");
+    }
+}

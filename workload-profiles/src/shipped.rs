@@ -1,0 +1,73 @@
+//! The profiles that ship, compiled in: no file is read at run time.
+
+use crds::benchmark_run::Harness;
+
+use crate::problem::{ProfileError, quoted, suggestion};
+
+macro_rules! profile {
+    ($folder:literal, $name:literal) => {
+        ($name, include_str!(concat!("../", $folder, "/", $name, ".yaml.in")))
+    };
+}
+
+/// Name and text of each, a test holds the list against the folder.
+const INFERENCE_PERF: [(&str, &str); 6] = [
+    profile!("inference-perf", "chatbot_synthetic"),
+    profile!("inference-perf", "code_completion_synthetic"),
+    profile!("inference-perf", "random_concurrent"),
+    profile!("inference-perf", "sanity_random"),
+    profile!("inference-perf", "shared_prefix_synthetic"),
+    profile!("inference-perf", "summarization_synthetic"),
+];
+
+fn all(harness: Harness) -> &'static [(&'static str, &'static str)] {
+    match harness {
+        Harness::InferencePerf => &INFERENCE_PERF,
+    }
+}
+
+/// The names of the profiles that ship for a harness, sorted.
+pub fn shipped_names(harness: Harness) -> Vec<&'static str> {
+    all(harness).iter().map(|(name, _)| *name).collect()
+}
+
+/// The template of a profile that ships. `.yaml` and `.yaml.in` may stand at the end of its name.
+///
+/// # Errors
+/// A name that is not among them; the message has the nearest one.
+pub fn shipped(harness: Harness, name: &str) -> Result<&'static str, ProfileError> {
+    let plain = name.trim_end_matches(".in").trim_end_matches(".yaml");
+    let found = all(harness).iter().find(|(known, _)| *known == plain).map(|(_, text)| *text);
+    found.ok_or_else(|| {
+        let remedy = suggestion(plain, shipped_names(harness));
+        ProfileError::one("profile.name", format!("{} is no profile of {}; {remedy}", quoted(name), harness.name()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    use super::*;
+
+    #[test]
+    fn the_table_holds_every_file_of_the_folder() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(Harness::InferencePerf.name());
+        let mut files: Vec<String> =
+            fs::read_dir(folder).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
+        files.sort();
+        let table: Vec<String> =
+            shipped_names(Harness::InferencePerf).iter().map(|it| format!("{it}.yaml.in")).collect();
+        assert_eq!(table, files);
+    }
+
+    #[test]
+    fn a_name_finds_its_profile_or_the_nearest_one() {
+        let harness = Harness::InferencePerf;
+        assert_eq!(shipped(harness, "sanity_random.yaml.in"), shipped(harness, "sanity_random"));
+        assert_eq!(
+            shipped(harness, "sanity_randon").unwrap_err().to_string(),
+            "profile.name: \"sanity_randon\" is no profile of inference-perf; did you mean sanity_random?"
+        );
+    }
+}

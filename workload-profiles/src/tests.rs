@@ -1,0 +1,138 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::variables::tests::with;
+
+const HARNESS: Harness = Harness::InferencePerf;
+
+fn overrides(pairs: &[&str]) -> BTreeMap<String, String> {
+    pairs.iter().map(|it| it.split_once('=').unwrap()).map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+}
+
+fn prepared(template: &str, user: &[&str], pairs: &[&str]) -> Result<Prepared, String> {
+    let variables = with("m", user).map_err(|it| it.to_string())?;
+    prepare(HARNESS, template, &variables, &overrides(pairs)).map_err(|it| it.to_string())
+}
+
+fn check_error(template: &str, user: &[&str], pairs: &[&str], expected: &str) {
+    assert_eq!(prepared(template, user, pairs).unwrap_err(), expected);
+}
+
+fn sanity() -> &'static str {
+    shipped(HARNESS, "sanity_random").unwrap()
+}
+
+fn notices(prepared: &Prepared) -> Vec<String> {
+    prepared.notices.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn every_shipped_profile_asks_for_the_load_that_it_is_known_for() {
+    for name in shipped_names(HARNESS) {
+        let ready = prepared(shipped(HARNESS, name).unwrap(), &[], &[]).unwrap();
+        assert_eq!(ready.notices, [], "{name}");
+        insta::assert_yaml_snapshot!(name, ready.workload);
+    }
+}
+
+#[test]
+fn every_shipped_profile_renders_before_the_model_is_known() {
+    for name in shipped_names(HARNESS) {
+        let ready =
+            prepare(HARNESS, shipped(HARNESS, name).unwrap(), &with("", &[]).unwrap(), &BTreeMap::new()).unwrap();
+        assert_eq!(ready.workload.model, None, "{name}");
+    }
+}
+
+#[test]
+fn the_text_that_goes_to_the_pod_reads_back_to_the_same_workload() {
+    // Texts that look like something else have to survive the writing.
+    let mended = ["load.stages.0.rate=2.5", "server.model_name='yes'", "api.headers={x-a: '007', x-b: 'a: b'}"];
+    for pairs in [&[][..], &mended] {
+        let ready = prepared(sanity(), &[], pairs).unwrap();
+        assert_eq!(parse(HARNESS, &ready.text).unwrap().0, ready.workload);
+    }
+}
+
+#[test]
+fn variables_change_a_shipped_profile() {
+    let ready = prepared(sanity(), &["isl=1000", "rate=2.5", "api=chat"], &[]).unwrap();
+    let workload::RequestSource::Random { input, .. } = ready.workload.requests else { panic!("it is a random load") };
+    assert_eq!((input.min, input.max), (666, 1333));
+    assert_eq!(ready.workload.stages[0].name, "r2.5");
+    let ready = prepared(shipped(HARNESS, "chatbot_synthetic").unwrap(), &["rates=[3, 3]"], &[]).unwrap();
+    assert_eq!(ready.workload.stages.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["r3", "r3-2"]);
+}
+
+#[test]
+fn overrides_change_a_shipped_profile() {
+    let ready = prepared(sanity(), &[], &["load.stages[0].rate=4", "min=20", "total_count=200"]).unwrap();
+    assert_eq!(ready.workload.stages[0].load.count(), 120);
+    assert_eq!(notices(&ready).len(), 2);
+    assert!(ready.text.contains("total_count: 200"));
+}
+
+#[test]
+fn a_wrong_value_from_an_override_names_the_override() {
+    check_error(
+        sanity(),
+        &[],
+        &["load.stages[0].rate=fast", "load.interwal=3", "data.x.y=1"],
+        "profile.overrides.data.x.y: data has no x; known are type, input_distribution and output_distribution\n\
+         load.stages[0].rate: is \"fast\"; write a number above 0 and at most 1000000 (set by the override load.stages[0].rate)\n\
+         load.interwal: is no known key; did you mean interval? (set by the override load.interwal)",
+    );
+}
+
+#[test]
+fn an_override_can_mend_what_was_left_open() {
+    let template = format!("{}\ntokenizer: {{token: REPLACE_ENV_HF_TOKEN}}", sanity());
+    let error = "tokenizer.token: holds REPLACE_ENV_HF_TOKEN, which has no value; set profile.variables.HF_TOKEN";
+    check_error(&template, &[], &[], error);
+    assert!(prepared(&template, &[], &["tokenizer.token=none"]).is_ok());
+    assert!(prepared(&template, &["HF_TOKEN=none"], &[]).is_ok());
+}
+
+#[test]
+fn a_profile_for_another_target_is_noticed() {
+    let template = sanity().replace("{{ endpoint }}", "http://other:80/").replace("{{ model }}", "gpt");
+    assert_eq!(
+        notices(&prepared(&template, &[], &[]).unwrap()),
+        [
+            "server.model_name: is gpt, but the run asks for target.model, m",
+            "server.base_url: is http://other:80, but the load goes to the target of the run, http://server:8000",
+        ]
+    );
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_the_parser_panic(text in "\\PC{0,80}|[-a-z0-9.:\\[\\]{}&*, \n]{0,80}") {
+        let _ = parse(HARNESS, &text);
+        let _ = prepared(&text, &["x=1"], &["a.b=1"]);
+    }
+
+    #[test]
+    fn no_value_in_any_place_makes_the_parser_panic(
+        path in prop::sample::select(vec![
+            "load", "load.type", "load.stages", "load.stages[0]", "load.stages[0].rate", "load.stages[0].duration", "load.interval",
+            "load.request_timeout", "api", "api.headers", "api.streaming", "data", "data.type", "data.input_distribution",
+            "data.input_distribution.min", "data.output_distribution.mean", "data.output_distribution.std_dev", "server",
+            "server.model_name", "data.input_distribution.total_count", "report", "data.shared_prefix", "tokenizer", "storage",
+            "data.output_distribution.variance", "load.num_workers", "report.goodput.constraints", "metrics", "circuit_breakers",
+        ]),
+        value in prop_oneof![
+            any::<f64>().prop_map(|it| it.to_string()),
+            any::<i64>().prop_map(|it| it.to_string()),
+            prop::sample::select(vec![
+                "1e308", "-0.0", "18446744073709551616", "[]", "{}", "[[]]", "[1]", "{a: 1}", "", "null", "x", "shared_prefix",
+                "concurrent", "mock", "true", "4.9e-324", "1e-300", "{constraints: {ttft: 1e-12}}", "{goodput: {constraints: {itl: 1}}}",
+                "[{rate: 1000000, duration: 604800}]", "{num_groups: 4294967296}",
+            ]).prop_map(str::to_owned),
+        ],
+    ) {
+        if let Ok(ready) = prepared(sanity(), &[], &[&format!("{path}={value}")]) {
+            prop_assert_eq!(parse(HARNESS, &ready.text).unwrap().0, ready.workload);
+        }
+    }
+}

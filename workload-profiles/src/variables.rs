@@ -1,0 +1,222 @@
+//! The names that a profile template may use, and their values.
+
+use std::collections::BTreeMap;
+
+use crds::resolve::{Endpoint, ResolvedRun};
+use serde_json::Value;
+
+use crate::{
+    formats::Target,
+    problem::{Findings, ProfileError, listed, named},
+    yaml,
+};
+
+/// The longest value of a variable, in bytes; the CRD has the same bound.
+const MAX_VALUE_BYTES: usize = 1024;
+/// The longest name of a variable, in bytes.
+const MAX_NAME_BYTES: usize = 64;
+/// The most variables that a user may set; the CRD has the same bound.
+const MAX_COUNT: usize = 64;
+/// The most elements of a list that a user sets.
+const MAX_LIST: usize = 256;
+
+/// The names that llm-d-benchmark's templates know after `REPLACE_ENV_`, and what they are called here.
+const ALIASES: [(&str, &str); 6] = [
+    ("LLMDBENCH_DEPLOY_CURRENT_MODEL", "model"),
+    ("LLMDBENCH_DEPLOY_CURRENT_TOKENIZER", "tokenizer"),
+    ("LLMDBENCH_DEPLOY_CURRENT_MAX_MODEL_LEN", "max_model_len"),
+    ("LLMDBENCH_HARNESS_STACK_ENDPOINT_URL", "endpoint"),
+    ("LLMDBENCH_RUN_DATASET_DIR", "dataset_dir"),
+    ("LLMDBENCH_RUN_DATASET_FILE", "dataset_file"),
+];
+
+/// What a template may use: the facts of the run, and what the user set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variables {
+    /// By name, as text.
+    values: BTreeMap<String, String>,
+    /// The names that the user set.
+    by_user: Vec<String>,
+    /// The base URL of the target; the simulator has none.
+    url: Option<String>,
+}
+
+impl Variables {
+    /// The facts of the run and the variables of the user. All names:
+    /// `model` and `tokenizer` (empty while the model is not known), `endpoint`, `seed`, `name`, `namespace`, and the user's.
+    ///
+    /// # Errors
+    /// Every variable of the user whose name is taken or no identifier, or whose value is too long.
+    pub(crate) fn new(run: &ResolvedRun, user: &BTreeMap<String, String>) -> Result<Self, ProfileError> {
+        let model = run.model.clone().unwrap_or_default();
+        let facts = [
+            ("model", model.clone(), "target.model"),
+            ("tokenizer", model, "target.model"),
+            ("endpoint", run.endpoint.name().to_owned(), "target"),
+            ("seed", run.seed.0.to_string(), "seed"),
+            ("name", run.run.name.clone(), "metadata.name"),
+            ("namespace", run.run.namespace.clone(), "metadata.namespace"),
+        ];
+        let findings = Findings::default();
+        if user.len() > MAX_COUNT {
+            findings.problem(
+                "profile.variables",
+                format!("holds {} variables; at most {MAX_COUNT} are allowed", user.len()),
+            );
+        }
+        for (name, value) in user {
+            let path = format!("profile.variables.{}", named(name));
+            let own = ALIASES.iter().find(|(alias, _)| alias == name).map_or(name.as_str(), |(_, own)| own);
+            if let Some((_, _, field)) = facts.iter().find(|(fact, _, _)| *fact == own) {
+                findings.problem(&path, format!("is set by the run itself; take it out, and set {field} instead"));
+            } else if !is_identifier(name) {
+                let remedy = format!("use at most {MAX_NAME_BYTES} letters, digits and _, and begin with a letter");
+                findings.problem(&path, format!("is no name for a variable; {remedy}"));
+            }
+            if value.len() > MAX_VALUE_BYTES {
+                findings.problem(&path, format!("has {} bytes; at most {MAX_VALUE_BYTES} are allowed", value.len()));
+            } else if value.trim_start().starts_with('[') {
+                check_list(&path, value, &findings);
+            }
+        }
+        findings.into_result()?;
+        let mut values: BTreeMap<String, String> = user.clone();
+        values.extend(facts.into_iter().map(|(name, value, _)| (name.to_owned(), value)));
+        let url = match &run.endpoint {
+            Endpoint::Url(url) => Some(url.clone()),
+            Endpoint::Simulator(_) => None,
+        };
+        Ok(Variables { values, by_user: user.keys().cloned().collect(), url })
+    }
+
+    /// Every name.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.values.keys().map(String::as_str)
+    }
+
+    /// The names that the user set.
+    pub(crate) fn by_user(&self) -> impl Iterator<Item = &str> {
+        self.by_user.iter().map(String::as_str)
+    }
+
+    /// The target of the run, to compare a profile with.
+    pub(crate) fn target(&self) -> Target<'_> {
+        Target { url: self.url.as_deref(), model: self.get("model").filter(|it| !it.is_empty()) }
+    }
+
+    /// The value of a variable of the template language, as text.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(String::as_str)
+    }
+
+    /// The name of the variable that fills `REPLACE_ENV_<name>`, when there is one.
+    pub(crate) fn filling(&self, name: &str) -> Option<&str> {
+        let own = ALIASES.iter().find(|(alias, _)| *alias == name).map(|(_, own)| *own);
+        own.into_iter().chain([name]).find_map(|it| self.values.get_key_value(it)).map(|(key, _)| key.as_str())
+    }
+}
+
+/// A list that a loop can run over holds numbers and texts only.
+fn check_list(path: &str, text: &str, findings: &Findings) {
+    match yaml::typed(text) {
+        Err(message) => findings.problem(path, format!("begins like a list, but {message}")),
+        Ok(Value::Array(items)) if items.len() > MAX_LIST => {
+            findings.problem(path, format!("holds {} elements; at most {MAX_LIST} are allowed", items.len()));
+        }
+        Ok(Value::Array(items)) if items.iter().any(|it| it.is_array() || it.is_object()) => {
+            findings.problem(
+                path,
+                "holds a list or a mapping in its list; only numbers, texts and booleans may stand there",
+            );
+        }
+        Ok(_) => {}
+    }
+}
+
+fn is_identifier(name: &str) -> bool {
+    name.len() <= MAX_NAME_BYTES
+        && name.starts_with(|it: char| it.is_ascii_alphabetic() || it == '_')
+        && name.chars().all(|it| it.is_ascii_alphanumeric() || it == '_')
+}
+
+/// `known are a, b and c`, for a message about a name that is not.
+pub(crate) fn known(variables: &Variables) -> String {
+    let names: Vec<&str> = variables.names().collect();
+    format!("known are {}", listed(&names))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use crds::{
+        benchmark_run::{BenchmarkRunSpec, Resources},
+        resolve::{RunIdentity, Settings, resolve},
+    };
+
+    use super::*;
+
+    /// A run against `http://server:8000`, with a model or without.
+    pub(crate) fn run(model: &str) -> ResolvedRun {
+        let spec = format!("target: {{url: 'http://server:8000', model: '{model}'}}");
+        let spec: BenchmarkRunSpec = serde_saphyr::from_str(&spec).unwrap();
+        let identity = RunIdentity { name: "chat".into(), namespace: "bench".into(), uid: "u".into(), attempt: 1 };
+        let settings = Settings {
+            launcher_image: "launcher".into(),
+            launcher_resources: Resources::default(),
+            service_domain: "svc".into(),
+        };
+        resolve(identity, &spec, &settings).unwrap()
+    }
+
+    /// The variables of that run with some of the user's, written `name=value`.
+    pub(crate) fn with(model: &str, user: &[&str]) -> Result<Variables, ProfileError> {
+        let user = user.iter().map(|it| it.split_once('=').unwrap()).map(|(name, value)| (name.into(), value.into()));
+        Variables::new(&run(model), &user.collect())
+    }
+
+    fn check_error(user: &str, expected: &str) {
+        assert_eq!(with("m", &[user]).unwrap_err().to_string(), expected);
+    }
+
+    #[test]
+    fn a_run_gives_its_facts() {
+        let variables = with("m", &["isl=100"]).unwrap();
+        assert_eq!(variables.get("endpoint"), Some("http://server:8000"));
+        assert_eq!((variables.get("seed"), variables.get("name")), (Some("42"), Some("chat")));
+        assert_eq!((variables.get("isl"), variables.get("osl")), (Some("100"), None));
+    }
+
+    #[test]
+    fn the_old_names_find_the_new_ones() {
+        let variables = with("m", &["max_model_len=8192", "PVC=claim"]).unwrap();
+        for (name, expected) in [
+            ("LLMDBENCH_DEPLOY_CURRENT_TOKENIZER", Some("tokenizer")),
+            ("LLMDBENCH_DEPLOY_CURRENT_MAX_MODEL_LEN", Some("max_model_len")),
+            ("LLMDBENCH_RUN_DATASET_DIR", None),
+            ("PVC", Some("PVC")),
+            ("HOME", None),
+        ] {
+            assert_eq!(variables.filling(name), expected, "{name}");
+        }
+        let by_old_name = with("m", &["LLMDBENCH_RUN_DATASET_DIR=/d"]).unwrap();
+        assert_eq!(by_old_name.filling("LLMDBENCH_RUN_DATASET_DIR"), Some("LLMDBENCH_RUN_DATASET_DIR"));
+    }
+
+    #[test]
+    fn a_variable_that_cannot_be_is_refused() {
+        check_error(
+            "model=x",
+            "profile.variables.model: is set by the run itself; take it out, and set target.model instead",
+        );
+        check_error(
+            "LLMDBENCH_HARNESS_STACK_ENDPOINT_URL=x",
+            "profile.variables.LLMDBENCH_HARNESS_STACK_ENDPOINT_URL: is set by the run itself; take it out, and set target instead",
+        );
+        check_error(
+            "a-b=x",
+            "profile.variables.a-b: is no name for a variable; use at most 64 letters, digits and _, and begin with a letter",
+        );
+        assert!(with("m", &["rates=[1, 2"]).unwrap_err().to_string().contains("begins like a list"));
+        assert!(with("m", &["rates=[[1]]"]).unwrap_err().to_string().contains("list or a mapping in its list"));
+        assert!(with("m", &[&format!("a={}", "x".repeat(2000))]).unwrap_err().to_string().contains("at most 1024"));
+    }
+}

@@ -1,0 +1,227 @@
+//! Workload: what the launcher's engine runs, whatever harness's format it was written in.
+//!
+//! Nothing in it means "not said": a format's parser fills every default. It is part of `report.json`, so that a report
+//! alone is enough to repeat its run.
+
+use std::collections::BTreeMap;
+
+use crds::{
+    benchmark_run::Api,
+    units::{RequestRate, Seed, Span},
+};
+use serde::{Deserialize, Serialize};
+
+/// The load of one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Workload {
+    /// Which endpoint is called.
+    pub api: Api,
+    /// Whether the answer is streamed. Without it there is no TTFT, TPOT or ITL.
+    pub streaming: bool,
+    /// The model to ask for; absent: the one that the server serves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Header fields sent with every request.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// What the requests hold.
+    pub requests: RequestSource,
+    /// When they are sent; stages run one after the other.
+    pub stages: Vec<Stage>,
+    /// How the server is to generate.
+    pub sampling: Sampling,
+    /// The longest that one request may take, from sending to its end; absent: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_timeout: Option<Span>,
+    /// Bounds that a request must meet to count as good.
+    #[serde(default, skip_serializing_if = "Goodput::is_empty")]
+    pub goodput: Goodput,
+}
+
+/// How the server is to generate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Sampling {
+    /// Generate up to the asked length although the model would stop.
+    pub ignore_eos: bool,
+}
+
+/// Bounds that a request must meet to count as good; none set: goodput is not reported.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Goodput {
+    /// Time to the first token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttft: Option<Span>,
+    /// Time per output token after the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tpot: Option<Span>,
+    /// Mean gap between content events.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub itl: Option<Span>,
+    /// Latency per output token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ntpot: Option<Span>,
+    /// Time to the last token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_latency: Option<Span>,
+}
+
+impl Goodput {
+    /// Whether no bound is set.
+    pub fn is_empty(&self) -> bool {
+        *self == Goodput::default()
+    }
+}
+
+/// A part of the load with one shape. The next one starts when all its requests have ended and its pause is over.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Stage {
+    /// Unique in the workload: `r10` for 10 requests per second, `c8` for 8 at once, with `-2` where it comes again.
+    pub name: String,
+    /// Its shape.
+    pub load: Load,
+    /// How long nothing is sent after it.
+    pub pause_after: Span,
+}
+
+/// When the requests of a stage are sent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Load {
+    /// Open loop: at times that do not depend on the answers.
+    #[serde(rename_all = "camelCase")]
+    Open {
+        /// How the times are drawn.
+        arrivals: Arrivals,
+        /// Requests per second.
+        rate: RequestRate,
+        /// How long requests are due.
+        duration: Span,
+        /// How many, floor(rate x duration).
+        count: u64,
+    },
+    /// Closed loop: each of some slots sends its next request when its last one has ended.
+    #[serde(rename_all = "camelCase")]
+    Closed {
+        /// How many slots.
+        concurrency: u32,
+        /// How many requests in all.
+        count: u64,
+    },
+}
+
+impl Load {
+    /// How many requests the stage sends.
+    pub fn count(&self) -> u64 {
+        match self {
+            Load::Open { count, .. } | Load::Closed { count, .. } => *count,
+        }
+    }
+}
+
+/// How the times of an open-loop stage are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Arrivals {
+    /// Exponential gaps, rescaled so that the last request is due exactly at the end: a Poisson process conditioned on
+    /// its count. This is what inference-perf calls `constant`.
+    ConditionedPoisson,
+    /// Second by second: a Poisson number of requests, placed by rescaled exponential gaps, until the count is reached.
+    /// This is what inference-perf calls `poisson`; its span varies around the duration.
+    PoissonPerSecond,
+}
+
+/// What the requests hold. Request i of a stage is the same in every stage and in every run with the same seed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum RequestSource {
+    /// A fixed short text with the request's number; the server decides how long the answer is.
+    Mock,
+    /// Unrelated prompts of drawn lengths.
+    #[serde(rename_all = "camelCase")]
+    Random {
+        /// Prompt lengths in tokens.
+        input: LengthDistribution,
+        /// Asked output lengths in tokens.
+        output: LengthDistribution,
+        /// Random words, or running text.
+        text: PromptText,
+    },
+    /// Groups of prompts that begin with the same text.
+    #[serde(rename_all = "camelCase")]
+    SharedPrefix {
+        /// Distinct prefixes.
+        groups: u32,
+        /// Distinct questions for each prefix.
+        prompts_per_group: u32,
+        /// Length of the prefix in tokens.
+        system_prompt_len: LengthDistribution,
+        /// Length of the question in tokens.
+        question_len: LengthDistribution,
+        /// Asked output length in tokens.
+        output_len: LengthDistribution,
+        /// Seed of the order and the texts; absent: the run's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seed: Option<Seed>,
+    },
+}
+
+/// What prompts are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PromptText {
+    /// Words drawn at random.
+    Words,
+    /// A passage of English prose, from a random offset.
+    Prose,
+}
+
+/// Lengths in tokens: drawn, clipped to min and max, rounded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LengthDistribution {
+    /// The shape.
+    pub shape: Shape,
+    /// The smallest length.
+    pub min: u32,
+    /// The largest length.
+    pub max: u32,
+    /// The mean of the shape before clipping.
+    pub mean: f64,
+    /// The standard deviation of the shape before clipping.
+    pub std_dev: f64,
+    /// How many lengths are drawn before they repeat; absent: one for each request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_count: Option<u32>,
+}
+
+impl LengthDistribution {
+    /// The same length always.
+    pub fn fixed(length: u32) -> Self {
+        LengthDistribution {
+            shape: Shape::Fixed,
+            min: length,
+            max: length,
+            mean: f64::from(length),
+            std_dev: 0.0,
+            total_count: None,
+        }
+    }
+}
+
+/// The shape of a length distribution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Shape {
+    /// Gaussian.
+    Normal,
+    /// Log-normal with the given mean and standard deviation of the lengths themselves.
+    Lognormal,
+    /// Every length from min to max alike.
+    Uniform,
+    /// Always the mean.
+    Fixed,
+}

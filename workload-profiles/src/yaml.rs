@@ -1,0 +1,245 @@
+//! YAML in and out, with bounds: the text of a profile as a tree of values, and single values as a user types them.
+
+use serde_json::{Number, Value};
+use serde_saphyr::{NonFiniteFloatPolicy, Options};
+
+use crate::problem::{Findings, Problem, first_line, quoted};
+
+/// The largest profile, as rendered, in bytes: it has to fit a ConfigMap of 1 MiB beside the run, with room to spare.
+pub(crate) const MAX_TEXT_BYTES: usize = 256 * 1024;
+/// The most values that a profile may hold after its aliases are filled in. A stage has three.
+const MAX_NODES: usize = 50_000;
+
+/// Reads one YAML (or JSON) document. Aliases cannot blow it up: the parser's budget counts what they expand to.
+pub(crate) fn read(text: &str) -> Result<Value, Problem> {
+    if text.len() > MAX_TEXT_BYTES {
+        let found = text.len();
+        return Err(Problem::new(
+            "profile",
+            format!("has {found} bytes; at most {MAX_TEXT_BYTES} are read, shorten it"),
+        ));
+    }
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! { max_nodes: MAX_NODES },
+        // A rate of `.nan` is then one more problem with a path, instead of the end of reading.
+        non_finite_float_policy: NonFiniteFloatPolicy::AsString,
+    };
+    read_with(text, options)
+}
+
+fn read_with(text: &str, options: Options) -> Result<Value, Problem> {
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+        let Some(place) = error.location() else {
+            let message = first_line(&error.without_snippet().to_string());
+            return Problem::new("profile", format!("is no readable YAML: {message}"));
+        };
+        let (line, column) = (place.line(), place.column());
+        // The error's own text begins with the place as well.
+        let message = error.without_snippet().to_string();
+        let message =
+            message.trim_start_matches("error: ").trim_start_matches(&format!("line {line} column {column}: "));
+        let message = first_line(message);
+        let shown = usize::try_from(line).ok().and_then(|it| text.lines().nth(it.checked_sub(1)?)).unwrap_or_default();
+        // A line with a credential does not go into a status or a log.
+        let secret = ["key", "token"].iter().any(|it| shown.to_ascii_lowercase().contains(it));
+        let shown =
+            if secret || shown.trim().is_empty() { String::new() } else { format!(", in {}", quoted(shown.trim())) };
+        Problem::new(format!("profile, line {line} column {column}"), format!("is no readable YAML: {message}{shown}"))
+    })
+}
+
+/// Writes a tree of values as YAML that [`read`] reads back to the same tree.
+pub(crate) fn write(value: &Value) -> Result<String, Problem> {
+    serde_saphyr::to_string(value)
+        .map_err(|error| Problem::new("profile", format!("cannot be written as YAML: {error}")))
+}
+
+/// A value as a user types it on one line: true, yes, false and no are booleans, then come integers and decimal numbers,
+/// then null, lists `[1, 2]`, mappings `{a: 1}` and texts in quotes as YAML has them; all else is text.
+///
+/// # Errors
+/// A list, mapping or quoted text that YAML cannot read.
+pub(crate) fn typed(text: &str) -> Result<Value, String> {
+    let text = text.trim();
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "yes" => return Ok(Value::Bool(true)),
+        "false" | "no" => return Ok(Value::Bool(false)),
+        "null" | "~" => return Ok(Value::Null),
+        _ => {}
+    }
+    if text.starts_with(['[', '{', '"', '\'']) {
+        return read(text).map_err(|problem| format!("{} {}", quoted(text), problem.message));
+    }
+    if let Ok(number) = text.parse::<i64>() {
+        return Ok(Value::Number(number.into()));
+    }
+    Ok(match decimal(text).and_then(Number::from_f64) {
+        Some(number) => Value::Number(number),
+        None => Value::String(text.to_owned()),
+    })
+}
+
+/// A finite number as people write it, `1.5` or `1e3`; `nan`, `inf` and hexadecimal digits are text.
+pub(crate) fn decimal(text: &str) -> Option<f64> {
+    let numeric = text.bytes().all(|it| it.is_ascii_digit() || b"+-.eE".contains(&it));
+    text.parse::<f64>().ok().filter(|it| numeric && it.is_finite())
+}
+
+/// Refuses texts that stand for a value that nobody filled in: `REPLACE_ENV_NAME` and `${NAME}`.
+pub(crate) fn report_placeholders(value: &Value, path: &str, findings: &Findings) {
+    match value {
+        Value::String(text) => {
+            for name in placeholders(text, "REPLACE_ENV_", "") {
+                findings.problem(
+                    path,
+                    format!("holds REPLACE_ENV_{name}, which has no value; set profile.variables.{name}"),
+                );
+            }
+            for name in placeholders(text, "${", "}") {
+                let advice =
+                    format!("write the value, or {{{{ {} }}}} and set it in profile.variables", name.to_lowercase());
+                findings.problem(path, format!("holds ${{{name}}}, a shell variable that nothing fills in; {advice}"));
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                report_placeholders(item, &format!("{path}[{index}]"), findings);
+            }
+        }
+        Value::Object(entries) => {
+            for (key, item) in entries {
+                report_placeholders(&Value::String(key.clone()), &child(path, "<key>"), findings);
+                report_placeholders(item, &child(path, key), findings);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// The path of an entry of a mapping.
+pub(crate) fn child(path: &str, key: &str) -> String {
+    let key = crate::problem::named(key);
+    if path.is_empty() { key } else { format!("{path}.{key}") }
+}
+
+fn placeholders<'a>(text: &'a str, open: &str, close: &str) -> Vec<&'a str> {
+    let word = |it: &char| it.is_ascii_alphanumeric() || *it == '_';
+    text.split(open)
+        .skip(1)
+        .filter_map(|rest| {
+            let name = &rest[..rest.chars().take_while(word).count()];
+            (!name.is_empty() && rest[name.len()..].starts_with(close)).then_some(name)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_value_has_the_type_that_it_looks_like() {
+        for (text, expected) in [
+            ("yes", json!(true)),
+            ("False", json!(false)),
+            ("-3", json!(-3)),
+            ("12.5", json!(12.5)),
+            ("1e3", json!(1000.0)),
+            ("nan", json!("nan")),
+            ("inf", json!("inf")),
+            ("0x10", json!("0x10")),
+            ("~", json!(null)),
+            ("", json!("")),
+            ("[1, 2.5, x]", json!([1, 2.5, "x"])),
+            ("{rate: 1}", json!({"rate": 1})),
+            ("\"5\"", json!("5")),
+            ("gpt-4 turbo", json!("gpt-4 turbo")),
+        ] {
+            assert_eq!(typed(text), Ok(expected), "{text}");
+        }
+        assert!(typed("[1, 2").unwrap_err().contains("unclosed bracket"));
+    }
+
+    fn check_error(text: &str, expected: &[&str]) {
+        let problem = read(text).unwrap_err().to_string();
+        for part in expected {
+            assert!(problem.contains(part), "{problem} lacks {part}");
+        }
+    }
+
+    #[test]
+    fn a_syntax_error_has_its_line_and_its_text() {
+        check_error("load:\n  type: a: b\n", &["line 2 column", "mapping values are not allowed", "\"type: a: b\""]);
+        check_error("a: 1\na: 2\n", &["line 2 column 1", "duplicate mapping key: a"]);
+        check_error("a: 1\n---\nb: 2\n", &["multiple YAML documents"]);
+    }
+
+    #[test]
+    fn a_syntax_error_does_not_repeat_a_credential() {
+        let problem = read("server:\n  api_key: sk-123: x\n").unwrap_err().to_string();
+        assert!(problem.contains("line 2") && !problem.contains("sk-123"), "{problem}");
+    }
+
+    #[test]
+    fn aliases_cannot_blow_a_profile_up() {
+        let mut bomb = String::from("a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n");
+        for level in 1..12 {
+            let alias = format!("*a{},", level - 1).repeat(10);
+            bomb.push_str(&format!("a{level}: &a{level} [{alias}]\n"));
+        }
+        check_error(&bomb, &["budget breached"]);
+        check_error(&"[".repeat(100_000), &["recursion limit exceeded"]);
+        check_error(&"a".repeat(MAX_TEXT_BYTES + 1), &["at most 262144 are read"]);
+    }
+
+    #[test]
+    fn a_placeholder_that_was_not_filled_is_a_problem() {
+        let findings = Findings::default();
+        let value = read("a: {b: [x/REPLACE_ENV_DIR/REPLACE_ENV_FILE]}\nc: ${N}\nd: $x ${} REPLACE_ENV_").unwrap();
+        report_placeholders(&value, "", &findings);
+        let lines: Vec<String> = findings.into_result().unwrap_err().problems.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            lines,
+            [
+                "a.b[0]: holds REPLACE_ENV_DIR, which has no value; set profile.variables.DIR",
+                "a.b[0]: holds REPLACE_ENV_FILE, which has no value; set profile.variables.FILE",
+                "c: holds ${N}, a shell variable that nothing fills in; write the value, or {{ n }} and set it in profile.variables",
+            ]
+        );
+    }
+
+    fn value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            (-1e9..1e9).prop_map(Value::from),
+            "\\PC{0,12}".prop_map(Value::from),
+            "(yes|no|null|~|1e3|0x1|012|- a|a: b|# c|1:30|\\+1|on)".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(3, 24, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::btree_map("[a-z_~. ]{1,6}", inner, 0..4)
+                    .prop_map(|it| Value::Object(it.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back(value in value()) {
+            let text = write(&value).unwrap();
+            prop_assert_eq!(read(&text).unwrap(), value, "{}", text);
+        }
+
+        #[test]
+        fn no_text_makes_the_reader_panic(text in "\\PC{0,60}|[-a:\\[\\]{}&*!|> \n'\"#%@,?]{0,60}") {
+            let _ = read(&text);
+            let _ = typed(&text);
+        }
+    }
+}
