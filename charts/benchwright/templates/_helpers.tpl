@@ -1,0 +1,75 @@
+{{/* The image of operator and launcher. */}}
+{{- define "benchwright.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end -}}
+{{- end -}}
+
+{{/* What selects the operator's pods. */}}
+{{- define "benchwright.selector" -}}
+app.kubernetes.io/name: benchwright
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: operator
+{{- end -}}
+
+{{/* Labels of everything in the chart. */}}
+{{- define "benchwright.labels" -}}
+app.kubernetes.io/name: benchwright
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/part-of: benchwright
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end -}}
+
+{{/* The name of the operator and of all that belongs to it; the release's name unless that is the chart's. */}}
+{{- define "benchwright.name" -}}
+{{- if eq .Release.Name .Chart.Name -}}
+benchwright-operator
+{{- else -}}
+{{ printf "%s-operator" .Release.Name | trunc 63 | trimSuffix "-" }}
+{{- end -}}
+{{- end -}}
+
+{{/* A pod that passes Pod Security restricted. */}}
+{{- define "benchwright.podSecurityContext" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+seccompProfile:
+  type: RuntimeDefault
+{{- end -}}
+
+{{- define "benchwright.securityContext" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end -}}
+
+{{/* What the operator may do with what it watches; see docs/operator.md. */}}
+{{- define "benchwright.rules" -}}
+- apiGroups: [benchwright.dev]
+  resources: [benchmarkruns]
+  verbs: [get, list, watch, delete]
+- apiGroups: [benchwright.dev]
+  resources: [benchmarkruns/status]
+  verbs: [patch]
+- apiGroups: [batch]
+  resources: [jobs]
+  verbs: [get, list, watch, create, delete]
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [list, watch, delete]
+- apiGroups: [""]
+  resources: [configmaps]
+  verbs: [get, create]
+- apiGroups: [""]
+  resources: [persistentvolumeclaims]
+  verbs: [get, create]
+- apiGroups: [events.k8s.io]
+  resources: [events]
+  verbs: [create, patch]
+{{- end -}}

@@ -1,0 +1,141 @@
+//! [I/O] Writes a plan down: what has to end, what has to exist, then the one status patch, then the event.
+
+use std::fmt::Debug;
+
+use crds::{BenchmarkRun, benchmark_run};
+use k8s_openapi::api::{batch::v1::Job, core::v1::Pod};
+use kube::{
+    Api, Resource, ResourceExt as _,
+    api::{DeleteParams, Patch, PatchParams, PostParams},
+    runtime::events::{Event, EventType},
+};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::json;
+use tracing::{info, warn};
+
+use crate::{
+    plan::{Child, End, Plan, meta, status::full_name},
+    reconcile::{Context, Error},
+};
+
+/// Owner of every field of the status.
+const STATUS_MANAGER: &str = "benchwright-operator/status";
+
+/// Writes a plan down, and returns the run as it is then.
+///
+/// # Errors
+/// What the API server says. What was written before it stays; the next turn goes on from there.
+pub async fn apply(context: &Context, run: &BenchmarkRun, plan: &Plan) -> Result<Option<BenchmarkRun>, Error> {
+    let namespace = run.namespace().unwrap_or_default();
+    let before = run.status.clone().unwrap_or_default();
+    if let Some(end) = &plan.end {
+        self::end(context, &namespace, end).await?;
+    }
+    for child in &plan.create {
+        create(context, run, &namespace, child).await?;
+    }
+    let runs: Api<BenchmarkRun> = Api::namespaced(context.client.clone(), &namespace);
+    if plan.delete_run {
+        let exactly = kube::api::Preconditions { uid: run.uid(), resource_version: None };
+        context.metrics.write("delete", "benchmarkruns");
+        let deleted = runs.delete(&run.name_any(), &DeleteParams::background().preconditions(exactly)).await;
+        ignore_absent(deleted.map(drop))?;
+        info!(run = %full_name(run), "its time after the finish is over: deleted");
+        return Ok(None);
+    }
+    if plan.status == before {
+        return Ok(Some(run.clone()));
+    }
+    let patch = json!({
+        "apiVersion": format!("{}/{}", benchmark_run::GROUP, benchmark_run::VERSION),
+        "kind": benchmark_run::KIND,
+        // The UID: a status must never land on another run of the same name.
+        "metadata": {"name": run.name_any(), "uid": run.uid()},
+        "status": plan.status,
+    });
+    context.metrics.write("patch", "benchmarkruns/status");
+    let params = PatchParams::apply(STATUS_MANAGER).force();
+    let after = runs.patch_status(&run.name_any(), &params, &Patch::Apply(&patch)).await?;
+    if before.phase != plan.status.phase {
+        info!(run = %full_name(run), from = ?before.phase, to = ?plan.status.phase, reason = plan.status.reason, "phase changed");
+        context.metrics.phase_changed(plan.status.phase);
+    }
+    tell(context, run, plan).await;
+    Ok(Some(after))
+}
+
+/// An event is for people: a run does not fail for want of one.
+async fn tell(context: &Context, run: &BenchmarkRun, plan: &Plan) {
+    let Some(planned) = &plan.event else { return };
+    let event = Event {
+        type_: if planned.warning { EventType::Warning } else { EventType::Normal },
+        reason: planned.reason.name(),
+        note: Some(planned.note.clone()),
+        action: "Reconcile".into(),
+        secondary: None,
+    };
+    context.metrics.write("create", "events");
+    if let Err(error) = context.recorder.publish(&event, &run.object_ref(&())).await {
+        warn!(run = %full_name(run), %error, "an event was not written");
+    }
+}
+
+async fn end(context: &Context, namespace: &str, end: &End) -> Result<(), Error> {
+    let pods: Api<Pod> = Api::namespaced(context.client.clone(), namespace);
+    let jobs: Api<Job> = Api::namespaced(context.client.clone(), namespace);
+    match end {
+        End::Pod(pod) => {
+            context.metrics.write("delete", "pods");
+            ignore_absent(pods.delete(pod, &DeleteParams::default()).await.map(drop))
+        }
+        End::PodAndJobNow { pod, job } => {
+            // The Job first, so that it makes no other pod.
+            context.metrics.write("delete", "jobs");
+            ignore_absent(jobs.delete(job, &DeleteParams::background()).await.map(drop))?;
+            let Some(pod) = pod else { return Ok(()) };
+            context.metrics.write("delete", "pods");
+            ignore_absent(pods.delete(pod, &DeleteParams::default().grace_period(0)).await.map(drop))
+        }
+        End::Job(job) => {
+            context.metrics.write("delete", "jobs");
+            ignore_absent(jobs.delete(job, &DeleteParams::foreground()).await.map(drop))
+        }
+    }
+}
+
+async fn create(context: &Context, run: &BenchmarkRun, namespace: &str, child: &Child) -> Result<(), Error> {
+    match child {
+        Child::ConfigMap(it) => create_one(context, run, namespace, it.as_ref(), true).await,
+        Child::Claim(it) => create_one(context, run, namespace, it.as_ref(), false).await,
+        Child::Job(it) => create_one(context, run, namespace, it.as_ref(), true).await,
+    }
+}
+
+/// Creates an object. One that exists already is as good, when it is ours or need not be.
+async fn create_one<K>(context: &Context, run: &BenchmarkRun, namespace: &str, object: &K, must_be_ours: bool) -> Result<(), Error>
+where
+    K: Resource<DynamicType = (), Scope = k8s_openapi::NamespaceResourceScope> + Clone + Debug + DeserializeOwned + Serialize,
+{
+    let api: Api<K> = Api::namespaced(context.client.clone(), namespace);
+    context.metrics.write("create", &K::plural(&()));
+    match api.create(&PostParams::default(), object).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if status.is_already_exists() => {
+            let found = api.get_opt(&object.name_any()).await?;
+            match found {
+                Some(found) if must_be_ours && !meta::is_ours(run, found.meta()) => {
+                    Err(Error::Conflict { kind: K::kind(&()).into_owned(), name: object.name_any() })
+                }
+                _ => Ok(()),
+            }
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn ignore_absent(done: Result<(), kube::Error>) -> Result<(), Error> {
+    match done {
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+        done => Ok(done?),
+    }
+}

@@ -1,0 +1,15 @@
+//! The operator: BenchmarkRun -> ConfigMap, PVC, Job -> status.
+//!
+//! Each turn observes, plans and applies: [`observe`] reads all that a decision needs, [`plan`] is a pure function of it,
+//! [`apply`] writes. The operator dials no URL from a spec, and holds no right on Secrets, pod logs or exec.
+
+#![recursion_limit = "256"]
+
+pub mod admin;
+pub mod apply;
+pub mod metrics;
+pub mod observe;
+pub mod plan;
+pub mod reason;
+pub mod reconcile;
+pub mod results;

@@ -1,0 +1,112 @@
+//! The operator's own Prometheus metrics. No label names a run: the number of series does not grow with the runs.
+
+use std::time::Instant;
+
+use crds::status::Phase;
+use prometheus_client::{
+    encoding::{EncodeLabelSet, text::encode},
+    metrics::{counter::Counter, family::Family, histogram::Histogram},
+    registry::Registry,
+};
+
+use crate::reconcile::Error;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ErrorLabels {
+    reason: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct PhaseLabels {
+    phase: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct WriteLabels {
+    verb: &'static str,
+    resource: String,
+}
+
+/// Counters and histograms.
+pub struct Metrics {
+    registry: Registry,
+    turns: Counter,
+    errors: Family<ErrorLabels, Counter>,
+    duration: Histogram,
+    phases: Family<PhaseLabels, Counter>,
+    writes: Family<WriteLabels, Counter>,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let metrics = Metrics {
+            registry: Registry::with_prefix("benchwright_operator"),
+            turns: Counter::default(),
+            errors: Family::default(),
+            duration: Histogram::new([0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0]),
+            phases: Family::default(),
+            writes: Family::default(),
+        };
+        metrics.registered()
+    }
+}
+
+impl Metrics {
+    fn registered(mut self) -> Self {
+        let registry = &mut self.registry;
+        registry.register("reconcile", "Turns of the loop", self.turns.clone());
+        registry.register("reconcile_errors", "Turns that failed, by cause", self.errors.clone());
+        registry.register("reconcile_duration_seconds", "How long a turn took", self.duration.clone());
+        registry.register("phase_transitions", "Runs that entered a phase", self.phases.clone());
+        registry.register("api_writes", "Writes to the API server, by verb and resource", self.writes.clone());
+        self
+    }
+
+    /// A turn begins.
+    pub fn turn(&self) -> Turn<'_> {
+        self.turns.inc();
+        Turn { metrics: self, began: Instant::now() }
+    }
+
+    /// A run has entered a phase.
+    pub fn phase_changed(&self, phase: Option<Phase>) {
+        if let Some(phase) = phase {
+            self.phases.get_or_create(&PhaseLabels { phase: phase.name() }).inc();
+        }
+    }
+
+    /// The API server is about to be written to.
+    pub fn write(&self, verb: &'static str, resource: &str) {
+        self.writes.get_or_create(&WriteLabels { verb, resource: resource.to_owned() }).inc();
+    }
+
+    /// All of them, as Prometheus reads them.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        encode(&mut text, &self.registry).expect("a String takes everything");
+        text
+    }
+
+    /// Writes to the API server so far.
+    pub fn writes(&self) -> u64 {
+        let text = self.text();
+        let lines = text.lines().filter(|it| it.starts_with("benchwright_operator_api_writes_total{"));
+        lines.filter_map(|it| it.rsplit(' ').next()?.parse::<u64>().ok()).sum()
+    }
+}
+
+/// A turn that is under way.
+pub struct Turn<'a> {
+    metrics: &'a Metrics,
+    began: Instant,
+}
+
+impl Turn<'_> {
+    /// It has ended.
+    pub fn end(self, error: Option<&Error>) {
+        self.metrics.duration.observe(self.began.elapsed().as_secs_f64());
+        if let Some(error) = error {
+            self.metrics.errors.get_or_create(&ErrorLabels { reason: error.category() }).inc();
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! [I/O] Reads all that a decision needs. Live reads, not the cache's: a decision on a stale view would make a second Job.
+
+use std::fmt::Write as _;
+
+use crds::{
+    BenchmarkRun, Settings,
+    benchmark_run::KeyRef,
+    resolve::{FieldError, ProfileSource, RunIdentity, claim, resolve},
+    status::Phase,
+};
+use k8s_openapi::api::{
+    batch::v1::Job,
+    core::v1::{ConfigMap, PersistentVolumeClaim, Pod},
+};
+use kube::{Api, Client, ResourceExt as _, api::ListParams};
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    plan::{
+        ClaimState, JobState, LauncherInput, Observed, PodState, Presence, Refusal, job::CONTAINER, meta,
+        phase::current_attempt,
+    },
+    reason::Reason,
+    reconcile::Error,
+    results::{self, Seen},
+};
+
+/// Reads what belongs to a run.
+///
+/// # Errors
+/// What the API server says.
+pub async fn observe(client: &Client, run: &BenchmarkRun, settings: &Settings, seen: &Seen) -> Result<Observed, Error> {
+    let status = run.status.clone().unwrap_or_default();
+    let mut observed = Observed::default();
+    if status.phase.is_some_and(Phase::is_terminal) {
+        return Ok(observed);
+    }
+    let namespace = run.namespace().unwrap_or_default();
+    if let Some(last) = status.attempts.last() {
+        let jobs: Api<Job> = Api::namespaced(client.clone(), &namespace);
+        if let Some(found) = jobs.get_opt(&last.job_name).await? {
+            observed.job = job_state(run, &found);
+        }
+        let pods: Api<Pod> = Api::namespaced(client.clone(), &namespace);
+        let uid = run.uid().unwrap_or_default();
+        let of_attempt = format!("{}={uid},{}={}", meta::RUN_UID, meta::ATTEMPT, last.number);
+        let found = pods.list(&ListParams::default().labels(&of_attempt)).await?;
+        let pod = found.into_iter().max_by_key(|it| it.creation_timestamp().map(|it| it.0));
+        observed.ended = pod.as_ref().and_then(results::ended).or_else(|| seen.get(&uid, last.number));
+        observed.pod = pod.map(|it| pod_state(&it)).unwrap_or_default();
+    }
+    if let Some(pvc) = claim(&run.spec) {
+        let claims: Api<PersistentVolumeClaim> = Api::namespaced(client.clone(), &namespace);
+        let found = claims.get_opt(&pvc.claim_name).await?;
+        observed.claim = found.map(|it| claim_state(&it)).unwrap_or_default();
+    }
+    let current = current_attempt(&status);
+    if current.is_none() || status.phase == Some(Phase::Preparing) {
+        let number = current.map_or_else(|| status.attempts.last().map_or(1, |it| it.number + 1), |it| it.number);
+        let name = meta::attempt_name(run, number);
+        let config_maps: Api<ConfigMap> = Api::namespaced(client.clone(), &namespace);
+        let found = config_maps.get_opt(&name).await?;
+        observed.config_map = presence(found.as_ref().map(|it| meta::is_ours(run, &it.metadata)));
+        observed.input = Some(input(&config_maps, run, number, settings).await?);
+    }
+    Ok(observed)
+}
+
+fn presence(ours: Option<bool>) -> Presence {
+    match ours {
+        None => Presence::Absent,
+        Some(true) => Presence::Ours,
+        Some(false) => Presence::Foreign,
+    }
+}
+
+fn job_state(run: &BenchmarkRun, job: &Job) -> JobState {
+    let conditions = job.status.iter().flat_map(|it| it.conditions.iter().flatten());
+    let holds = |kind: &str| conditions.clone().find(|it| it.type_ == kind && it.status == "True");
+    JobState {
+        presence: presence(Some(meta::is_ours(run, &job.metadata))),
+        failed: holds("Failed").map(|it| it.reason.clone().unwrap_or_default()),
+        complete: holds("Complete").is_some(),
+        deleting: job.metadata.deletion_timestamp.is_some(),
+    }
+}
+
+fn pod_state(pod: &Pod) -> PodState {
+    let conditions = pod.status.iter().flat_map(|it| it.conditions.iter().flatten());
+    let scheduled = conditions.into_iter().find(|it| it.type_ == "PodScheduled" && it.status == "False");
+    let containers = pod.status.iter().flat_map(|it| it.container_statuses.iter().flatten());
+    let container = containers.into_iter().find(|it| it.name == CONTAINER);
+    let state = container.and_then(|it| it.state.as_ref());
+    PodState {
+        name: pod.metadata.name.clone(),
+        ready: container.is_some_and(|it| it.ready),
+        running: state.is_some_and(|it| it.running.is_some()),
+        deleting: pod.metadata.deletion_timestamp.is_some(),
+        disrupted: results::disruption(pod),
+        unschedulable: scheduled.map(|it| it.message.clone().unwrap_or_default()),
+        waiting: state.and_then(|it| it.waiting.as_ref()).map(|it| {
+            (it.reason.clone().unwrap_or_default(), it.message.clone().unwrap_or_default())
+        }),
+    }
+}
+
+fn claim_state(claim: &PersistentVolumeClaim) -> ClaimState {
+    ClaimState {
+        exists: true,
+        bound: claim.status.as_ref().and_then(|it| it.phase.as_deref()) == Some("Bound"),
+        class: claim.spec.as_ref().and_then(|it| it.storage_class_name.clone()).unwrap_or_default(),
+    }
+}
+
+/// What the launcher would be given, or why it cannot be.
+async fn input(
+    config_maps: &Api<ConfigMap>,
+    run: &BenchmarkRun,
+    attempt: u32,
+    settings: &Settings,
+) -> Result<Result<LauncherInput, Refusal>, Error> {
+    let identity = RunIdentity {
+        name: run.name_any(),
+        namespace: run.namespace().unwrap_or_default(),
+        uid: run.uid().unwrap_or_default(),
+        attempt,
+    };
+    let resolved = match resolve(identity, &run.spec, settings) {
+        Ok(resolved) => resolved,
+        Err(errors) => {
+            let message = errors.iter().map(FieldError::to_string).collect::<Vec<_>>().join("\n");
+            return Ok(Err(Refusal { reason: Reason::InvalidSpec, message }));
+        }
+    };
+    let invalid = |error: &workload_profiles::ProfileError| Refusal { reason: Reason::ProfileInvalid, message: error.to_string() };
+    let template = match ProfileSource::of(&run.spec) {
+        ProfileSource::Inline(text) => text,
+        ProfileSource::Shipped(name) => match workload_profiles::shipped(resolved.harness, &name) {
+            Ok(text) => text.to_owned(),
+            Err(error) => return Ok(Err(invalid(&error))),
+        },
+        ProfileSource::ConfigMap(key) => match text_of(config_maps, &key).await? {
+            Ok(text) => text,
+            Err(message) => return Ok(Err(Refusal { reason: Reason::ProfileNotFound, message })),
+        },
+    };
+    let profile = run.spec.profile.clone();
+    // Rendering is bounded, but not short enough for a thread that other runs wait for.
+    let prepared = tokio::task::spawn_blocking(move || {
+        let variables = workload_profiles::variables(&resolved, &profile.variables)?;
+        let prepared = workload_profiles::prepare(resolved.harness, &template, &variables, &profile.overrides)?;
+        Ok((resolved, prepared))
+    });
+    Ok(match prepared.await.map_err(Error::Render)? {
+        Ok((run, prepared)) => {
+            let sum = Sha256::digest(prepared.text.as_bytes());
+            let profile_sha256 = sum.iter().fold(String::new(), |mut hex, byte| {
+                write!(hex, "{byte:02x}").expect("a String takes everything");
+                hex
+            });
+            Ok(LauncherInput { run, profile: prepared.text, profile_sha256 })
+        }
+        Err(error) => Err(invalid(&error)),
+    })
+}
+
+/// The text under a key of a ConfigMap, or why there is none.
+async fn text_of(config_maps: &Api<ConfigMap>, key: &KeyRef) -> Result<Result<String, String>, Error> {
+    let Some(found) = config_maps.get_opt(&key.name).await? else {
+        let name = &key.name;
+        return Ok(Err(format!("spec.profile.configMapRef.name: there is no ConfigMap {name:?} in this namespace; create it, then the run anew")));
+    };
+    let data = found.data.unwrap_or_default();
+    let known = data.keys().cloned().collect::<Vec<_>>().join(", ");
+    Ok(data.get(&key.key).cloned().ok_or_else(|| {
+        format!("spec.profile.configMapRef.key: ConfigMap {:?} has no key {:?}; it has {known}", key.name, key.key)
+    }))
+}

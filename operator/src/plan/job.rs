@@ -1,0 +1,226 @@
+//! The Job of an attempt. Its pod passes Pod Security `restricted` with nothing set by the user, and has no API token.
+
+use std::{collections::BTreeMap, path::Path};
+
+use crds::{
+    BenchmarkRun, Settings,
+    benchmark_run::{KeyRef, Toleration},
+    resolve::{claim, mounts},
+};
+use k8s_openapi::{
+    api::{
+        batch::v1::{
+            Job, JobSpec, PodFailurePolicy, PodFailurePolicyOnPodConditionsPattern, PodFailurePolicyRule,
+        },
+        core::v1::{
+            self as core, Capabilities, ConfigMapVolumeSource, Container, ContainerPort, EmptyDirVolumeSource, EnvVar,
+            HTTPGetAction, KeyToPath, PersistentVolumeClaimVolumeSource, PodSecurityContext, PodSpec, PodTemplateSpec,
+            Probe, ResourceRequirements, SeccompProfile, SecretVolumeSource, SecurityContext, Volume, VolumeMount,
+        },
+    },
+    apimachinery::pkg::{
+        api::resource::Quantity, apis::meta::v1::ObjectMeta, util::intstr::IntOrString,
+    },
+};
+
+use super::meta;
+
+/// The container of the launcher.
+pub const CONTAINER: &str = "launcher";
+/// A user that is nobody in particular.
+const USER: i64 = 65_532;
+const STATUS_PORT: i32 = 8_080;
+/// Past all deadlines of its own, Kubernetes ends the Job.
+const BACKSTOP_SECONDS: i64 = 300;
+
+/// Builds it.
+pub fn build(run: &BenchmarkRun, attempt: u32, settings: &Settings) -> Job {
+    let policy = &run.spec.policy;
+    let deadlines = [policy.deadlines.start_seconds, policy.deadlines.run_seconds, policy.grace_period_seconds];
+    let deadline = deadlines.into_iter().map(i64::from).sum::<i64>() + BACKSTOP_SECONDS;
+    Job {
+        metadata: meta::owned(run, attempt, meta::attempt_name(run, attempt)),
+        spec: Some(JobSpec {
+            completion_mode: Some("Indexed".into()),
+            completions: Some(1),
+            parallelism: Some(1),
+            backoff_limit: Some(0),
+            active_deadline_seconds: Some(deadline),
+            pod_replacement_policy: Some("Failed".into()),
+            pod_failure_policy: Some(PodFailurePolicy {
+                rules: vec![PodFailurePolicyRule {
+                    action: "FailJob".into(),
+                    on_pod_conditions: Some(vec![PodFailurePolicyOnPodConditionsPattern {
+                        type_: "DisruptionTarget".into(),
+                        status: "True".into(),
+                    }]),
+                    ..PodFailurePolicyRule::default()
+                }],
+            }),
+            template: template(run, attempt, settings),
+            ..JobSpec::default()
+        }),
+        ..Job::default()
+    }
+}
+
+fn template(run: &BenchmarkRun, attempt: u32, settings: &Settings) -> PodTemplateSpec {
+    let launcher = &run.spec.launcher;
+    let mut labels = launcher.labels.clone();
+    labels.extend(meta::labels(run, attempt));
+    let (volumes, mounts) = volumes(run, attempt).into_iter().unzip();
+    let scheduling = &launcher.scheduling;
+    PodTemplateSpec {
+        metadata: Some(ObjectMeta {
+            labels: Some(labels),
+            annotations: Some(launcher.annotations.clone()).filter(|it| !it.is_empty()),
+            ..ObjectMeta::default()
+        }),
+        spec: Some(PodSpec {
+            automount_service_account_token: Some(false),
+            containers: vec![container(run, settings, mounts)],
+            enable_service_links: Some(false),
+            node_selector: Some(scheduling.node_selector.clone()).filter(|it| !it.is_empty()),
+            priority_class_name: Some(scheduling.priority_class_name.clone()).filter(|it| !it.is_empty()),
+            restart_policy: Some("Never".into()),
+            security_context: Some(PodSecurityContext {
+                run_as_non_root: Some(true),
+                run_as_user: Some(USER),
+                run_as_group: Some(USER),
+                fs_group: Some(USER),
+                fs_group_change_policy: Some("OnRootMismatch".into()),
+                seccomp_profile: Some(SeccompProfile { type_: "RuntimeDefault".into(), ..SeccompProfile::default() }),
+                ..PodSecurityContext::default()
+            }),
+            termination_grace_period_seconds: Some(i64::from(run.spec.policy.grace_period_seconds)),
+            tolerations: Some(scheduling.tolerations.iter().map(toleration).collect()),
+            volumes: Some(volumes),
+            ..PodSpec::default()
+        }),
+    }
+}
+
+fn container(run: &BenchmarkRun, settings: &Settings, mounts: Vec<VolumeMount>) -> Container {
+    let resources = run.spec.launcher.resources.as_ref().unwrap_or(&settings.launcher_resources);
+    Container {
+        name: CONTAINER.into(),
+        image: Some(image(run, settings)),
+        image_pull_policy: Some("IfNotPresent".into()),
+        args: Some(vec!["run".into()]),
+        env: Some(vec![EnvVar { name: "BENCHWRIGHT_POD".into(), value: Some("1".into()), ..EnvVar::default() }]),
+        ports: Some(vec![ContainerPort {
+            container_port: STATUS_PORT,
+            name: Some("status".into()),
+            ..ContainerPort::default()
+        }]),
+        readiness_probe: Some(Probe {
+            http_get: Some(HTTPGetAction {
+                path: Some("/ready".into()),
+                port: IntOrString::Int(STATUS_PORT),
+                ..HTTPGetAction::default()
+            }),
+            period_seconds: Some(1),
+            failure_threshold: Some(3),
+            ..Probe::default()
+        }),
+        resources: Some(ResourceRequirements {
+            requests: quantities(&resources.requests),
+            limits: quantities(&resources.limits),
+            ..ResourceRequirements::default()
+        }),
+        security_context: Some(SecurityContext {
+            allow_privilege_escalation: Some(false),
+            capabilities: Some(Capabilities { drop: Some(vec!["ALL".into()]), ..Capabilities::default() }),
+            read_only_root_filesystem: Some(true),
+            ..SecurityContext::default()
+        }),
+        termination_message_policy: Some("FallbackToLogsOnError".into()),
+        volume_mounts: Some(mounts),
+        ..Container::default()
+    }
+}
+
+/// The image that runs: the user's, else the setting.
+pub fn image(run: &BenchmarkRun, settings: &Settings) -> String {
+    Some(run.spec.launcher.image.clone()).filter(|it| !it.is_empty()).unwrap_or_else(|| settings.launcher_image.clone())
+}
+
+fn volumes(run: &BenchmarkRun, attempt: u32) -> Vec<(Volume, VolumeMount)> {
+    let mount = |name: &str, path: &str, read_only: bool| VolumeMount {
+        name: name.into(),
+        mount_path: path.into(),
+        read_only: read_only.then_some(true),
+        ..VolumeMount::default()
+    };
+    let mut all = vec![(
+        Volume {
+            name: "input".into(),
+            config_map: Some(ConfigMapVolumeSource {
+                name: meta::attempt_name(run, attempt),
+                ..ConfigMapVolumeSource::default()
+            }),
+            ..Volume::default()
+        },
+        mount("input", mounts::INPUT, true),
+    )];
+    all.push((
+        Volume { name: "tmp".into(), empty_dir: Some(EmptyDirVolumeSource::default()), ..Volume::default() },
+        mount("tmp", "/tmp", false),
+    ));
+    if let Some(pvc) = claim(&run.spec) {
+        let source = PersistentVolumeClaimVolumeSource { claim_name: pvc.claim_name, read_only: None };
+        all.push((
+            Volume { name: "results".into(), persistent_volume_claim: Some(source), ..Volume::default() },
+            mount("results", mounts::RESULTS, false),
+        ));
+    }
+    if let Some(auth) = &run.spec.target.auth {
+        let source = SecretVolumeSource {
+            secret_name: Some(auth.secret_key_ref.name.clone()),
+            items: Some(vec![item(&auth.secret_key_ref, mounts::TOKEN_FILE)]),
+            // Root owns it and fsGroup may read it: the launcher's user is not its owner.
+            default_mode: Some(0o440),
+            ..SecretVolumeSource::default()
+        };
+        all.push((
+            Volume { name: "auth".into(), secret: Some(source), ..Volume::default() },
+            mount("auth", folder(mounts::TOKEN_FILE), true),
+        ));
+    }
+    if let Some(tls) = &run.spec.target.tls {
+        let source = ConfigMapVolumeSource {
+            name: tls.ca_config_map_ref.name.clone(),
+            items: Some(vec![item(&tls.ca_config_map_ref, mounts::CA_FILE)]),
+            ..ConfigMapVolumeSource::default()
+        };
+        all.push((
+            Volume { name: "tls".into(), config_map: Some(source), ..Volume::default() },
+            mount("tls", folder(mounts::CA_FILE), true),
+        ));
+    }
+    all
+}
+
+fn folder(file: &'static str) -> &'static str {
+    Path::new(file).parent().and_then(Path::to_str).expect("the mounted files are constants in folders")
+}
+
+fn item(key: &KeyRef, file: &str) -> KeyToPath {
+    let name = Path::new(file).file_name().and_then(|it| it.to_str()).expect("the mounted files are constants");
+    KeyToPath { key: key.key.clone(), path: name.into(), mode: None }
+}
+
+fn quantities(of: &BTreeMap<String, String>) -> Option<BTreeMap<String, Quantity>> {
+    let all = of.iter().map(|(name, amount)| (name.clone(), Quantity(amount.clone())));
+    (!of.is_empty()).then(|| all.collect())
+}
+
+fn toleration(it: &Toleration) -> core::Toleration {
+    core::Toleration {
+        key: it.key.clone(),
+        operator: it.operator.clone(),
+        value: it.value.clone(),
+        effect: it.effect.clone(),
+        toleration_seconds: it.toleration_seconds,
+    }
+}

@@ -1,0 +1,56 @@
+//! Names, labels and owner references of everything that belongs to a run; nothing else makes them up.
+
+use std::collections::BTreeMap;
+
+use crds::BenchmarkRun;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::{Resource as _, ResourceExt as _};
+
+/// What the operator is in `app.kubernetes.io/managed-by`, and the prefix of its field managers.
+pub const MANAGER: &str = "benchwright-operator";
+/// The label that holds the UID of the run: selectors use it, because a name may come again.
+pub const RUN_UID: &str = "benchwright.dev/run-uid";
+/// The label that holds the name of the run, for people.
+pub const RUN: &str = "benchwright.dev/run";
+/// The label that holds the attempt's number.
+pub const ATTEMPT: &str = "benchwright.dev/attempt";
+/// What a watch on children selects.
+pub const MANAGED: &str = "app.kubernetes.io/managed-by=benchwright-operator";
+
+/// The name of the Job and the ConfigMap of an attempt.
+pub fn attempt_name(run: &BenchmarkRun, attempt: u32) -> String {
+    format!("{}-a{attempt}", run.name_any())
+}
+
+/// The labels of a child.
+pub fn labels(run: &BenchmarkRun, attempt: u32) -> BTreeMap<String, String> {
+    [
+        ("app.kubernetes.io/name", "benchwright".to_owned()),
+        ("app.kubernetes.io/part-of", "benchwright".to_owned()),
+        ("app.kubernetes.io/component", "launcher".to_owned()),
+        ("app.kubernetes.io/managed-by", MANAGER.to_owned()),
+        (RUN, run.name_any()),
+        (RUN_UID, run.uid().unwrap_or_default()),
+        (ATTEMPT, attempt.to_string()),
+    ]
+    .into_iter()
+    .map(|(key, value)| (key.to_owned(), value))
+    .collect()
+}
+
+/// Metadata of a child that goes with its run.
+pub fn owned(run: &BenchmarkRun, attempt: u32, name: String) -> ObjectMeta {
+    ObjectMeta {
+        name: Some(name),
+        namespace: run.namespace(),
+        labels: Some(labels(run, attempt)),
+        owner_references: run.controller_owner_ref(&()).map(|it| vec![it]),
+        ..ObjectMeta::default()
+    }
+}
+
+/// Whether an object belongs to this very run, not to another one of the same name.
+pub fn is_ours(run: &BenchmarkRun, metadata: &ObjectMeta) -> bool {
+    let owners = metadata.owner_references.iter().flatten();
+    owners.into_iter().any(|it| Some(&it.uid) == run.metadata.uid.as_ref())
+}

@@ -1,0 +1,195 @@
+//! Run + observed + now -> plan: wanted objects, wanted status, next look. Pure: no clock, no client.
+
+pub mod config_map;
+pub mod job;
+pub mod meta;
+pub mod phase;
+pub mod pvc;
+pub mod status;
+
+use std::time::Duration;
+
+use crds::{BenchmarkRunStatus, ResolvedRun};
+use jiff::Timestamp;
+use k8s_openapi::{
+    api::{
+        batch::v1::Job,
+        core::v1::{ConfigMap, PersistentVolumeClaim},
+    },
+
+};
+
+use crate::reason::Reason;
+
+pub use phase::plan;
+
+/// All that a decision needs beside the run itself.
+#[derive(Clone, Debug, Default)]
+pub struct Observed {
+    /// What the launcher would be given; `None` when the phase needs it no more.
+    pub input: Option<Result<LauncherInput, Refusal>>,
+    /// Whether the ConfigMap of the current attempt is there.
+    pub config_map: Presence,
+    /// The claim of the results.
+    pub claim: ClaimState,
+    /// The Job of the current attempt.
+    pub job: JobState,
+    /// Its pod.
+    pub pod: PodState,
+    /// How its container ended, when that has been seen, though the pod may be gone.
+    pub ended: Option<Ended>,
+}
+
+/// What the launcher is given.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LauncherInput {
+    /// `run.yaml`; its attempt is the one to come.
+    pub run: ResolvedRun,
+    /// `profile.yaml`.
+    pub profile: String,
+    /// SHA-256 of it, in hex.
+    pub profile_sha256: String,
+}
+
+/// Why a spec gives nothing that a launcher could be given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// In one word.
+    pub reason: Reason,
+    /// Field, value and remedy, a line for each problem.
+    pub message: String,
+}
+
+/// Whether an object of a name that this run needs is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Presence {
+    /// It is not.
+    #[default]
+    Absent,
+    /// It is, and belongs to this run.
+    Ours,
+    /// It is, and belongs to somebody else.
+    Foreign,
+}
+
+/// The claim of the results.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClaimState {
+    /// It is there.
+    pub exists: bool,
+    /// A volume is bound to it.
+    pub bound: bool,
+    /// Its StorageClass.
+    pub class: String,
+}
+
+/// The Job of the current attempt.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JobState {
+    /// Whether it is there.
+    pub presence: Presence,
+    /// The reason of its condition Failed, once it holds.
+    pub failed: Option<String>,
+    /// Its condition Complete holds.
+    pub complete: bool,
+    /// Somebody has asked to delete it.
+    pub deleting: bool,
+}
+
+/// The pod of the current attempt.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PodState {
+    /// Its name; `None` when there is none.
+    pub name: Option<String>,
+    /// Its container is ready: the launcher measures.
+    pub ready: bool,
+    /// Its container runs.
+    pub running: bool,
+    /// Somebody has asked to delete it.
+    pub deleting: bool,
+    /// It was evicted, preempted or lost with its node.
+    pub disrupted: Option<String>,
+    /// Why it has no node.
+    pub unschedulable: Option<String>,
+    /// Why its container waits: the kubelet's reason and message.
+    pub waiting: Option<(String, String)>,
+}
+
+/// How the launcher's container ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ended {
+    /// Its exit status.
+    pub exit_code: i32,
+    /// The kubelet's reason, such as `OOMKilled`.
+    pub reason: String,
+    /// The termination message: the envelope, or the end of the log.
+    pub message: String,
+    /// The pod was evicted, preempted or lost with its node.
+    pub disrupted: Option<String>,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// Objects to create, in this order. One that exists already and is ours is as good as created.
+    pub create: Vec<Child>,
+    /// How to end what runs.
+    pub end: Option<End>,
+    /// The wanted status.
+    pub status: BenchmarkRunStatus,
+    /// What to tell people about, after the status is written.
+    pub event: Option<PlannedEvent>,
+    /// Delete the run itself: its time after the finish is over.
+    pub delete_run: bool,
+    /// Plan once more right after the status is written.
+    pub again: bool,
+    /// When to look again without being told.
+    pub next_look: Option<Duration>,
+}
+
+/// An object to create.
+#[derive(Clone, Debug)]
+pub enum Child {
+    /// What the launcher is given.
+    ConfigMap(Box<ConfigMap>),
+    /// Where results are kept; shared, so that one of anybody's is good.
+    Claim(Box<PersistentVolumeClaim>),
+    /// The attempt.
+    Job(Box<Job>),
+}
+
+/// How to end what runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Ask the pod to end: it gets SIGTERM, drains and reports.
+    Pod(String),
+    /// Delete the pod at once, and the Job with it.
+    PodAndJobNow {
+        /// The pod, if there is one.
+        pod: Option<String>,
+        /// The Job.
+        job: String,
+    },
+    /// Delete the Job; it is gone when its pods are.
+    Job(String),
+}
+
+/// Something that a person may want to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedEvent {
+    /// A Warning, not a Normal one.
+    pub warning: bool,
+    /// In one word.
+    pub reason: Reason,
+    /// In a sentence.
+    pub note: String,
+}
+
+/// What the pure core is told beside the run and what was observed.
+#[derive(Clone, Copy, Debug)]
+pub struct Turn<'a> {
+    /// What this place decides.
+    pub settings: &'a crds::Settings,
+    /// The time.
+    pub now: Timestamp,
+}

@@ -1,0 +1,39 @@
+//! The claim that holds the results folders. It has no owner: it is shared by runs and outlives them.
+
+use std::collections::BTreeMap;
+
+use crds::{BenchmarkRun, benchmark_run::Pvc};
+use k8s_openapi::{
+    api::core::v1::{PersistentVolumeClaim, PersistentVolumeClaimSpec, VolumeResourceRequirements},
+    apimachinery::pkg::{api::resource::Quantity, apis::meta::v1::ObjectMeta},
+};
+use kube::ResourceExt as _;
+
+use super::meta;
+
+/// Builds it. One node at a time may write, which is what every provisioner offers.
+pub fn build(run: &BenchmarkRun, pvc: &Pvc) -> PersistentVolumeClaim {
+    let labels = BTreeMap::from([
+        ("app.kubernetes.io/name".to_owned(), "benchwright".to_owned()),
+        ("app.kubernetes.io/part-of".to_owned(), "benchwright".to_owned()),
+        ("app.kubernetes.io/managed-by".to_owned(), meta::MANAGER.to_owned()),
+    ]);
+    PersistentVolumeClaim {
+        metadata: ObjectMeta {
+            name: Some(pvc.claim_name.clone()),
+            namespace: run.namespace(),
+            labels: Some(labels),
+            ..ObjectMeta::default()
+        },
+        spec: Some(PersistentVolumeClaimSpec {
+            access_modes: Some(vec!["ReadWriteOnce".into()]),
+            resources: Some(VolumeResourceRequirements {
+                requests: Some(BTreeMap::from([("storage".to_owned(), Quantity(pvc.size.clone()))])),
+                ..VolumeResourceRequirements::default()
+            }),
+            storage_class_name: Some(pvc.storage_class_name.clone()).filter(|it| !it.is_empty()),
+            ..PersistentVolumeClaimSpec::default()
+        }),
+        ..PersistentVolumeClaim::default()
+    }
+}
