@@ -8,7 +8,7 @@ use k8s_openapi::api::{apps::v1::Deployment, core::v1::Pod};
 use kube::api::{ListParams, PostParams};
 use serde_json::json;
 
-use crate::{SOON, profile};
+use crate::{PATIENT, SOON, profile};
 
 /// Two simulator pods under the label that the InferencePool selects.
 fn model_servers() -> anyhow::Result<Deployment> {
@@ -58,7 +58,7 @@ async fn a_run_through_the_gateway_reaches_both_model_servers() -> anyhow::Resul
     tools::kubectl(&["wait", "--namespace", &namespace.name, "deployment", "--all", "--for=condition=Available", "--timeout=120s"])?;
 
     let profile = serde_json::to_string(&profile(20.0, 6))?;
-    let spec = format!("target: {{serviceRef: {{name: llm-d-gateway}}}}\nprofile: {{inline: {profile}}}\nstorage: {{none: {{}}}}");
+    let spec = format!("target: {{serviceRef: {{name: llm-d-gateway}}}}\nprofile: {{inline: {profile}}}\nstorage: {{none: {{}}}}\n{PATIENT}");
     namespace.create_run("gateway", &spec).await?;
     let status = namespace.wait_finished("gateway", SOON).await?;
     assert_eq!(status.outcome, Some(Outcome::Passed), "{status:?}");

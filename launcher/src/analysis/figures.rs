@@ -1,0 +1,312 @@
+//! Figures: what a stage, or the whole run, came to.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use workload_profiles::workload::{Goodput, Load, Stage, Workload};
+
+use super::distribution::Distribution;
+use crate::{histogram::Times, record::RequestOutcome, recorder::StageTally};
+
+/// Where a latency starts to count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Clock {
+    /// When the schedule wanted the request sent: open-loop load. Free of coordinated omission.
+    Scheduled,
+    /// When it was sent: closed-loop load, where a request is due when its slot becomes free.
+    Sent,
+}
+
+impl Clock {
+    /// The clock of the headline latencies of a stage.
+    pub fn of(load: &Load) -> Clock {
+        match load {
+            Load::Open { .. } => Clock::Scheduled,
+            Load::Closed { .. } => Clock::Sent,
+        }
+    }
+
+    /// Its name in labels and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Clock::Scheduled => "scheduled",
+            Clock::Sent => "sent",
+        }
+    }
+}
+
+/// Who counted the output tokens of the requests that succeeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenCount {
+    /// The server, in the usage of each answer.
+    Server,
+    /// The launcher: each event with content counts as one token, because no answer had usage.
+    Client,
+    /// The server for some answers, the launcher for the others.
+    Mixed,
+}
+
+impl TokenCount {
+    /// Its name in labels.
+    pub fn name(self) -> &'static str {
+        match self {
+            TokenCount::Server => "server",
+            TokenCount::Client => "client",
+            TokenCount::Mixed => "mixed",
+        }
+    }
+}
+
+/// What some requests came to. Latencies and lengths are of those that succeeded; `None` is what was not measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figures {
+    /// Requests that were due, whatever became of them.
+    pub requests: u64,
+    /// Complete answers with content.
+    pub succeeded: u64,
+    /// Neither succeeded nor cancelled.
+    pub failed: u64,
+    /// In flight, or not yet sent, when the run was stopped.
+    pub cancelled: u64,
+    /// All of them, by what became of them.
+    pub outcomes: BTreeMap<RequestOutcome, u64>,
+    /// The first message of each kind of failure.
+    pub error_samples: BTreeMap<RequestOutcome, String>,
+    /// When the first request was due, from the start of the run.
+    pub first_due: Option<Duration>,
+    /// When the last request ended, from the start of the run.
+    pub last_end: Option<Duration>,
+    /// From the first to the last of these; zero where there was no request.
+    pub duration: Duration,
+    /// TTFT by the clock of the stage; for a run, the stages' pooled.
+    pub ttft: Option<Distribution<Duration>>,
+    /// Latency by the clock of the stage; for a run, the stages' pooled.
+    pub latency: Option<Distribution<Duration>>,
+    /// First token minus scheduled.
+    pub ttft_scheduled: Option<Distribution<Duration>>,
+    /// First token minus sent.
+    pub ttft_sent: Option<Distribution<Duration>>,
+    /// Last token minus scheduled.
+    pub latency_scheduled: Option<Distribution<Duration>>,
+    /// Last token minus sent.
+    pub latency_sent: Option<Distribution<Duration>>,
+    /// Gaps between the content events of a request, pooled.
+    pub itl: Option<Distribution<Duration>>,
+    /// (last token - first token) / (OSL - 1), one per request of two tokens or more.
+    pub tpot: Option<Distribution<Duration>>,
+    /// Latency from sent / OSL, one per request.
+    pub ntpot: Option<Distribution<Duration>>,
+    /// Sent minus scheduled, of every request that was sent, whatever became of it.
+    pub send_lag: Option<Distribution<Duration>>,
+    /// Prompt lengths by the server's usage, in tokens.
+    pub isl: Option<Distribution<f64>>,
+    /// Output lengths, in tokens.
+    pub osl: Option<Distribution<f64>>,
+    /// Sum of the prompt lengths; `None` unless the server told each of them.
+    pub input_tokens: Option<u64>,
+    /// Sum of the output lengths.
+    pub output_tokens: u64,
+    /// Who counted the output tokens; `None` where no request succeeded.
+    pub token_count: Option<TokenCount>,
+    /// Rates over the duration; `None` where that is zero.
+    pub throughput: Option<Throughput>,
+    /// `None` where no bound is set.
+    pub goodput: Option<GoodputFigures>,
+    /// Requests that succeeded whose output the launcher counted itself.
+    pub without_usage: u64,
+    /// Requests that succeeded whose prompt length misses what was asked by more than a tenth.
+    pub input_length_misses: u64,
+    /// Requests that succeeded whose output length is not what was asked.
+    pub output_length_misses: u64,
+    /// Reads of a socket that held content.
+    pub reads: u64,
+    /// Of these, reads that held more than one content event.
+    pub coalesced_reads: u64,
+}
+
+/// What succeeded, per second of the duration.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Throughput {
+    /// Requests.
+    pub requests: f64,
+    /// Prompt tokens; `None` unless the server told the length of every prompt.
+    pub input_tokens: Option<f64>,
+    /// Output tokens.
+    pub output_tokens: f64,
+    /// Both.
+    pub total_tokens: Option<f64>,
+}
+
+/// Requests that met every bound of the workload's goodput.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GoodputFigures {
+    /// How many.
+    pub requests: u64,
+    /// Per second of the duration; `None` where that is zero.
+    pub per_second: Option<f64>,
+    /// Of all requests that were due: one that failed or was cancelled is not good. `None` where there was none.
+    pub share: Option<f64>,
+}
+
+/// What a stage came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StageAnalysis {
+    /// The stage as asked.
+    pub stage: Stage,
+    /// Where its headline latencies start to count.
+    pub clock: Clock,
+    /// Requests per second that were asked; `None` for closed-loop load.
+    pub asked_rate: Option<f64>,
+    /// Requests per second that left: (sent - 1) / (last due - first due + the largest send lag), which is at most the true
+    /// rate. `None` for closed-loop load, below two requests, and where the stage was cut short.
+    pub achieved_rate: Option<f64>,
+    /// Its figures.
+    pub figures: Figures,
+}
+
+impl StageAnalysis {
+    /// The figures of one stage.
+    pub(super) fn of(stage: &Stage, tally: &StageTally, workload: &Workload) -> StageAnalysis {
+        let clock = Clock::of(&stage.load);
+        let figures = Figures::of(tally, headline(tally, clock), workload);
+        let asked_rate = match &stage.load {
+            Load::Open { rate, .. } => Some(rate.per_second()),
+            Load::Closed { .. } => None,
+        };
+        let achieved_rate = asked_rate.and_then(|_| achieved_rate(tally, &figures));
+        StageAnalysis { stage: stage.clone(), clock, asked_rate, achieved_rate, figures }
+    }
+}
+
+fn achieved_rate(tally: &StageTally, figures: &Figures) -> Option<f64> {
+    let lag = figures.send_lag?;
+    let gaps = lag.count.checked_sub(1).filter(|gaps| *gaps > 0 && figures.cancelled == 0)?;
+    let span = tally.last_scheduled?.saturating_sub(tally.first_scheduled?) + lag.max;
+    (!span.is_zero()).then(|| gaps as f64 / span.as_secs_f64())
+}
+
+/// The histograms of TTFT and latency that a headline shows.
+pub(super) struct Headline {
+    ttft: Times,
+    latency: Times,
+}
+
+fn headline(tally: &StageTally, clock: Clock) -> Headline {
+    let (ttft, latency) = match clock {
+        Clock::Scheduled => (&tally.ttft_scheduled, &tally.latency_scheduled),
+        Clock::Sent => (&tally.ttft_sent, &tally.latency_sent),
+    };
+    Headline { ttft: ttft.clone(), latency: latency.clone() }
+}
+
+impl Figures {
+    /// The figures of all stages together.
+    pub(super) fn of_run(workload: &Workload, tallies: &[StageTally]) -> Figures {
+        let mut all = StageTally::default();
+        let mut pooled = Headline { ttft: Times::default(), latency: Times::default() };
+        for (stage, tally) in workload.stages.iter().zip(tallies) {
+            all.add(tally);
+            let of_stage = headline(tally, Clock::of(&stage.load));
+            pooled.ttft.add(&of_stage.ttft);
+            pooled.latency.add(&of_stage.latency);
+        }
+        Figures::of(&all, pooled, workload)
+    }
+
+    fn of(tally: &StageTally, headline: Headline, workload: &Workload) -> Figures {
+        // An answer in one piece has one time: what stands in these histograms then is the latency.
+        let streamed = |times: &Times| if workload.streaming { Distribution::of_times(times) } else { None };
+        let requests = tally.requests();
+        let succeeded = tally.succeeded();
+        let cancelled = tally.outcomes.get(&RequestOutcome::Cancelled).copied().unwrap_or(0);
+        let duration = match (tally.first_scheduled, tally.last_end) {
+            (Some(first), Some(last)) => last.saturating_sub(first),
+            _ => Duration::ZERO,
+        };
+        let isl = Distribution::of_lengths(&tally.input_tokens, tally.input_tokens_total);
+        let input_tokens = (isl.map_or(0, |it| it.count) == succeeded).then_some(tally.input_tokens_total);
+        Figures {
+            requests,
+            succeeded,
+            failed: requests.saturating_sub(succeeded).saturating_sub(cancelled),
+            cancelled,
+            outcomes: tally.outcomes.clone(),
+            error_samples: tally.error_samples.clone(),
+            first_due: tally.first_scheduled,
+            last_end: tally.last_end,
+            duration,
+            ttft: streamed(&headline.ttft),
+            latency: Distribution::of_times(&headline.latency),
+            ttft_scheduled: streamed(&tally.ttft_scheduled),
+            ttft_sent: streamed(&tally.ttft_sent),
+            latency_scheduled: Distribution::of_times(&tally.latency_scheduled),
+            latency_sent: Distribution::of_times(&tally.latency_sent),
+            itl: streamed(&tally.itl),
+            tpot: streamed(&tally.tpot),
+            ntpot: Distribution::of_times(&tally.ntpot),
+            send_lag: Distribution::of_times(&tally.send_lag),
+            isl,
+            osl: Distribution::of_lengths(&tally.output_tokens, tally.output_tokens_total),
+            input_tokens,
+            output_tokens: tally.output_tokens_total,
+            token_count: token_count(succeeded, tally.with_usage),
+            throughput: throughput(tally, input_tokens, duration),
+            goodput: goodput(tally, &workload.goodput, duration),
+            without_usage: succeeded.saturating_sub(tally.with_usage),
+            input_length_misses: tally.input_length_misses,
+            output_length_misses: tally.output_length_misses,
+            reads: tally.reads,
+            coalesced_reads: tally.coalesced_reads,
+        }
+    }
+
+    /// Requests that failed, of those that were not cancelled; `None` where there are none.
+    pub fn failed_share(&self) -> Option<f64> {
+        share(self.failed, self.requests.saturating_sub(self.cancelled))
+    }
+
+    /// Reads that held more than one content event, of all that held content; `None` where there are none.
+    pub fn coalesced_share(&self) -> Option<f64> {
+        share(self.coalesced_reads, self.reads)
+    }
+
+    /// The kind of failure that came most often, and how often.
+    pub fn commonest_failure(&self) -> Option<(RequestOutcome, u64)> {
+        let failures = self.outcomes.iter().filter(|(it, _)| !it.is_success() && **it != RequestOutcome::Cancelled);
+        failures.max_by_key(|(_, count)| **count).map(|(outcome, count)| (*outcome, *count))
+    }
+}
+
+fn token_count(succeeded: u64, with_usage: u64) -> Option<TokenCount> {
+    match (succeeded, with_usage) {
+        (0, _) => None,
+        (_, 0) => Some(TokenCount::Client),
+        _ if with_usage >= succeeded => Some(TokenCount::Server),
+        _ => Some(TokenCount::Mixed),
+    }
+}
+
+fn throughput(tally: &StageTally, input_tokens: Option<u64>, duration: Duration) -> Option<Throughput> {
+    let rate = |count: u64| per_second(count, duration);
+    Some(Throughput {
+        requests: rate(tally.succeeded())?,
+        input_tokens: input_tokens.and_then(rate),
+        output_tokens: rate(tally.output_tokens_total)?,
+        total_tokens: input_tokens.and_then(|input| rate(input + tally.output_tokens_total)),
+    })
+}
+
+fn goodput(tally: &StageTally, bounds: &Goodput, duration: Duration) -> Option<GoodputFigures> {
+    (!bounds.is_empty()).then(|| GoodputFigures {
+        requests: tally.good,
+        per_second: per_second(tally.good, duration),
+        share: share(tally.good, tally.requests()),
+    })
+}
+
+fn per_second(count: u64, duration: Duration) -> Option<f64> {
+    (!duration.is_zero()).then(|| count as f64 / duration.as_secs_f64())
+}
+
+fn share(part: u64, all: u64) -> Option<f64> {
+    (all > 0).then(|| part as f64 / all as f64)
+}

@@ -1,0 +1,99 @@
+//! Comparability labels: how the figures came about. Results whose labels differ are not to be drawn in one chart without a
+//! notice.
+
+use serde::Serialize;
+use workload_profiles::workload::{Arrivals, Load};
+
+use super::figures::{Figures, StageAnalysis};
+
+/// The labels of a stage or a run, in the order in which they are printed. Where stages differ, a label of the run holds
+/// each value once, joined by `+`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Labels {
+    /// `conditioned-poisson`, `poisson` or `closed`.
+    pub arrivals: String,
+    /// Where TTFT and latency start to count: `scheduled` or `sent`.
+    pub clock: String,
+    /// Who counted the output tokens: `server`, `client` or `mixed`; empty where no request succeeded.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub tokens: String,
+    /// Gaps are between events with content, not between tokens.
+    pub itl: &'static str,
+    /// (last token - first token) / (OSL - 1).
+    pub tpot: &'static str,
+    /// NTPOT counts from sending, whatever the clock.
+    pub ntpot: &'static str,
+    /// Nearest ranks from HDR histograms of three digits.
+    pub percentiles: &'static str,
+    /// Every request counts: none is cut off at the begin or the end.
+    pub window: &'static str,
+    /// The state of the server's caches at the start is not known.
+    pub cache: &'static str,
+    /// Requests that failed are in no latency.
+    pub failures: &'static str,
+}
+
+impl Labels {
+    /// The labels of one stage.
+    pub fn of_stage(stage: &StageAnalysis) -> Labels {
+        Labels::of(arrivals(&stage.stage.load).to_owned(), stage.clock.name().to_owned(), &stage.figures)
+    }
+
+    pub(super) fn of_run(stages: &[StageAnalysis], figures: &Figures) -> Labels {
+        let arrivals = joined(stages.iter().map(|it| arrivals(&it.stage.load)));
+        Labels::of(arrivals, joined(stages.iter().map(|it| it.clock.name())), figures)
+    }
+
+    fn of(arrivals: String, clock: String, figures: &Figures) -> Labels {
+        Labels {
+            arrivals,
+            clock,
+            tokens: figures.token_count.map_or("", |it| it.name()).to_owned(),
+            itl: "event",
+            tpot: "after-first",
+            ntpot: "sent",
+            percentiles: "hdr",
+            window: "all",
+            cache: "unknown",
+            failures: "excluded",
+        }
+    }
+
+    /// `name=value`, one by one.
+    pub fn pairs(&self) -> Vec<String> {
+        [
+            ("arrivals", self.arrivals.as_str()),
+            ("clock", &self.clock),
+            ("tokens", &self.tokens),
+            ("itl", self.itl),
+            ("tpot", self.tpot),
+            ("ntpot", self.ntpot),
+            ("percentiles", self.percentiles),
+            ("window", self.window),
+            ("cache", self.cache),
+            ("failures", self.failures),
+        ]
+        .into_iter()
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect()
+    }
+}
+
+fn arrivals(load: &Load) -> &'static str {
+    match load {
+        Load::Open { arrivals: Arrivals::ConditionedPoisson, .. } => "conditioned-poisson",
+        Load::Open { arrivals: Arrivals::PoissonPerSecond, .. } => "poisson",
+        Load::Closed { .. } => "closed",
+    }
+}
+
+fn joined<'a>(values: impl Iterator<Item = &'a str>) -> String {
+    let mut distinct: Vec<&str> = Vec::new();
+    for value in values {
+        if !distinct.contains(&value) {
+            distinct.push(value);
+        }
+    }
+    distinct.join("+")
+}

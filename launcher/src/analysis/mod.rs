@@ -1,0 +1,102 @@
+//! What the recorder counted -> figures, and whether they count.
+//!
+//! Values in, values out: no clock, file or socket. Every formula stands in `docs/metrics.md` as well.
+
+pub mod distribution;
+pub mod figures;
+pub mod judgement;
+pub mod labels;
+mod summary;
+#[cfg(test)]
+mod tests;
+pub mod validity;
+
+use std::time::Duration;
+
+use crds::{
+    resolve::ResolvedRun,
+    summary::{RunSummary, StageSummary},
+};
+use jiff::Timestamp;
+use workload_profiles::Workload;
+
+pub use distribution::Distribution;
+pub use figures::{Clock, Figures, GoodputFigures, StageAnalysis, Throughput, TokenCount};
+pub use judgement::SelfJudgement;
+pub use labels::Labels;
+pub use validity::{Reason, Verdict};
+
+use crate::{recorder::Recorder, stop::StopReason};
+
+/// What the engine measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Measured<'a> {
+    /// What became of each request.
+    pub recorder: &'a Recorder,
+    /// The wall clock at time zero of the records.
+    pub started: Timestamp,
+    /// Why the load ended early, if it did.
+    pub stopped: Option<StopReason>,
+    /// CPU time of this process, user and system, while the load ran.
+    pub own_cpu: Duration,
+    /// How long the load ran, from time zero to the end of the last request.
+    pub wall: Duration,
+    /// Threads that issued it.
+    pub threads: usize,
+}
+
+/// What a run came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Analysis {
+    /// The model that was measured.
+    pub model: String,
+    /// The wall clock at time zero of the records.
+    pub started: Timestamp,
+    /// The run was stopped before all its requests had ended.
+    pub partial: bool,
+    /// Whether the figures count.
+    pub verdict: Verdict,
+    /// All stages together.
+    pub all: Figures,
+    /// Stage by stage.
+    pub stages: Vec<StageAnalysis>,
+    /// How far the measurement itself can be trusted.
+    pub judgement: SelfJudgement,
+    /// How the figures came about.
+    pub labels: Labels,
+}
+
+impl Analysis {
+    /// The headline figures of the run.
+    pub fn summary(&self) -> RunSummary {
+        summary::of_run(self)
+    }
+
+    /// The headline figures of each stage.
+    pub fn stage_summaries(&self) -> Vec<StageSummary> {
+        self.stages.iter().map(summary::of_stage).collect()
+    }
+}
+
+/// Turns counts and histograms into figures, and judges them.
+pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, model: &str) -> Analysis {
+    let tallies = &measured.recorder.stages;
+    let stages: Vec<StageAnalysis> =
+        workload.stages.iter().zip(tallies).map(|(stage, tally)| StageAnalysis::of(stage, tally, workload)).collect();
+    let all = Figures::of_run(workload, tallies);
+    let judgement = judgement::judge(measured, run, &all, &stages);
+    let evidence =
+        validity::Evidence { stopped: measured.stopped, run, all: &all, stages: &stages, judgement: &judgement };
+    let verdict = validity::judge(&evidence);
+    let labels = Labels::of_run(&stages, &all);
+    Analysis {
+        model: model.to_owned(),
+        started: measured.started,
+        partial: measured.stopped.is_some() && all.cancelled > 0,
+        verdict,
+        all,
+        stages,
+        judgement,
+        labels,
+    }
+}

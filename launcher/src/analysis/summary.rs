@@ -1,0 +1,55 @@
+//! The analysis as the headline figures of a status.
+
+use std::time::Duration;
+
+use crds::{
+    summary::{Quantiles, RunSummary, StageSummary, rate_text},
+    units::Span,
+};
+
+use super::{Analysis, distribution::Distribution, figures::StageAnalysis};
+
+/// The longest name of a stage in a status.
+const MAX_NAME_CHARS: usize = 32;
+
+pub(super) fn of_run(analysis: &Analysis) -> RunSummary {
+    let all = &analysis.all;
+    let rates = all.throughput;
+    RunSummary {
+        requests: all.requests,
+        errors: all.requests.saturating_sub(all.succeeded),
+        duration: rounded(all.duration),
+        send_lag_p99: rounded(all.send_lag.map_or(Duration::ZERO, |it| it.p99)),
+        ttft: all.ttft.as_ref().map(quantiles),
+        itl: all.itl.as_ref().map(quantiles),
+        tpot: all.tpot.as_ref().map(quantiles),
+        e2e: all.latency.as_ref().map(quantiles),
+        requests_per_second: rate_text(rates.map_or(0.0, |it| it.requests)),
+        output_tokens_per_second: rate_text(rates.map_or(0.0, |it| it.output_tokens)),
+        // Empty where the server did not tell every prompt's length: a sum of some of them is no rate of all tokens.
+        total_tokens_per_second: match rates {
+            Some(rates) => rates.total_tokens.map(rate_text).unwrap_or_default(),
+            None => rate_text(0.0),
+        },
+    }
+}
+
+pub(super) fn of_stage(stage: &StageAnalysis) -> StageSummary {
+    let figures = &stage.figures;
+    StageSummary {
+        name: stage.stage.name.chars().take(MAX_NAME_CHARS).collect(),
+        requests: figures.requests,
+        errors: figures.requests.saturating_sub(figures.succeeded),
+        ttft_p99: figures.ttft.map(|it| rounded(it.p99)),
+        itl_p99: figures.itl.map(|it| rounded(it.p99)),
+        output_tokens_per_second: rate_text(figures.throughput.map_or(0.0, |it| it.output_tokens)),
+    }
+}
+
+fn quantiles(of: &Distribution<Duration>) -> Quantiles {
+    Quantiles { p50: rounded(of.p50), p90: rounded(of.p90), p99: rounded(of.p99) }
+}
+
+fn rounded(time: Duration) -> Span {
+    Span(time).rounded()
+}

@@ -1,0 +1,340 @@
+//! Records by hand, figures by hand.
+
+use std::time::Duration;
+
+use crds::{
+    benchmark_run::{Api, Harness, PerRequestRecords, ReadinessProbe, SimulatorPreset},
+    resolve::{Endpoint, RunIdentity, ValidityBounds},
+    summary::Outcome,
+    units::{RequestRate, Seed, Span},
+};
+use workload_profiles::workload::{Arrivals, Goodput, Load, RequestSource, Sampling, Stage};
+
+use super::*;
+use crate::{
+    record::{RequestOutcome, RequestRecord},
+    recorder::WireTally,
+};
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+fn open(name: &str, rate: f64) -> Stage {
+    let rate = RequestRate::try_from(rate).unwrap();
+    let load = Load::Open { arrivals: Arrivals::ConditionedPoisson, rate, duration: Span(ms(1_000)), count: 3 };
+    Stage { name: name.into(), load, pause_after: Span::default() }
+}
+
+fn closed(name: &str, concurrency: u32) -> Stage {
+    Stage { name: name.into(), load: Load::Closed { concurrency, count: 2 }, pause_after: Span::default() }
+}
+
+fn workload(stages: Vec<Stage>) -> Workload {
+    Workload {
+        api: Api::Completions,
+        streaming: true,
+        model: None,
+        headers: Default::default(),
+        requests: RequestSource::Mock,
+        stages,
+        sampling: Sampling { ignore_eos: false },
+        request_timeout: None,
+        goodput: Goodput::default(),
+    }
+}
+
+fn run() -> ResolvedRun {
+    ResolvedRun {
+        run: RunIdentity { name: "chat".into(), namespace: String::new(), uid: "u".into(), attempt: 1 },
+        endpoint: Endpoint::Simulator(SimulatorPreset::Tiny),
+        api: None,
+        model: None,
+        token_file: None,
+        ca_file: None,
+        readiness_probe: ReadinessProbe::Models,
+        readiness_timeout: Span(ms(1_000)),
+        harness: Harness::InferencePerf,
+        profile_source: "inline".into(),
+        seed: Seed(1),
+        per_request_records: PerRequestRecords::Off,
+        store_results: false,
+        storage_required: false,
+        validity: ValidityBounds { min_successful_requests: 1, max_error_ratio: 0.5, max_send_lag_p99: Span(ms(10)) },
+        run_deadline: Span(ms(60_000)),
+        grace_period: Span(ms(5_000)),
+    }
+}
+
+/// A request of ten prompt tokens: sent `lag` ms after it was due, its first of `tokens` events 100 ms later, then 10 ms each.
+fn request(stage: u32, due: u64, lag: u64, tokens: u32) -> (RequestRecord, WireTally) {
+    let sent = ms(due + lag);
+    let first = sent + ms(100);
+    let last = first + ms(10) * tokens.saturating_sub(1);
+    let record = RequestRecord {
+        stage,
+        number: 0,
+        scheduled: ms(due),
+        sent: Some(sent),
+        first_token: Some(first),
+        last_token: Some(last),
+        ended: last + ms(1),
+        outcome: RequestOutcome::Ok,
+        asked_input_tokens: Some(10),
+        asked_output_tokens: Some(tokens),
+        input_tokens: Some(10),
+        output_tokens: Some(tokens),
+        content_events: tokens,
+    };
+    let gaps = vec![ms(10); tokens.saturating_sub(1) as usize];
+    (record, WireTally { gaps, reads: u64::from(tokens), coalesced_reads: 0, error: None })
+}
+
+fn unsuccessful(outcome: RequestOutcome, stage: u32, due: u64) -> (RequestRecord, WireTally) {
+    let (record, _) = request(stage, due, 0, 1);
+    let record = RequestRecord {
+        first_token: None,
+        last_token: None,
+        outcome,
+        input_tokens: None,
+        output_tokens: None,
+        content_events: 0,
+        ..record
+    };
+    (record, WireTally { error: Some("a few words".into()), ..WireTally::default() })
+}
+
+struct Case {
+    workload: Workload,
+    run: ResolvedRun,
+    stopped: Option<StopReason>,
+    own_cpu: Duration,
+}
+
+fn case(stages: Vec<Stage>) -> Case {
+    Case { workload: workload(stages), run: run(), stopped: None, own_cpu: ms(100) }
+}
+
+fn check(case: &Case, requests: impl IntoIterator<Item = (RequestRecord, WireTally)>) -> Analysis {
+    let mut recorder = Recorder::new(case.workload.stages.len(), case.workload.goodput.clone(), false);
+    for (record, wire) in requests {
+        recorder.record(record, &wire);
+    }
+    let measured = Measured {
+        recorder: &recorder,
+        started: Timestamp::UNIX_EPOCH,
+        stopped: case.stopped,
+        own_cpu: case.own_cpu,
+        wall: ms(1_000),
+        threads: 2,
+    };
+    analyse(&measured, &case.workload, &case.run, "m")
+}
+
+fn near(found: Option<Duration>, expected: Duration) {
+    let found = found.expect("it was measured");
+    let error = found.abs_diff(expected);
+    assert!(error <= expected / 2_000 + Duration::from_nanos(1), "{found:?} and not {expected:?}");
+}
+
+fn reasons(analysis: &Analysis) -> Vec<&'static str> {
+    analysis.verdict.reasons.iter().map(|it| it.name).collect()
+}
+
+#[test]
+fn three_requests_by_hand() {
+    // Due at 0, 500 and 1,000 ms, sent 0, 2 and 4 ms late; 1, 11 and 21 tokens.
+    let all = [request(0, 0, 0, 1), request(0, 500, 2, 11), request(0, 1_000, 4, 21)];
+    let analysis = check(&case(vec![open("r2", 2.0)]), all);
+    let stage = &analysis.stages[0];
+    let it = &stage.figures;
+    assert_eq!((it.requests, it.succeeded, it.failed, it.cancelled), (3, 3, 0, 0));
+    near(it.ttft_scheduled.map(|it| it.max), ms(104));
+    near(it.ttft_sent.map(|it| it.max), ms(100));
+    near(it.ttft.map(|it| it.mean), ms(102));
+    near(it.latency_scheduled.map(|it| it.max), ms(304));
+    near(it.latency_sent.map(|it| it.mean), ms(200));
+    near(it.tpot.map(|it| it.p50), ms(10));
+    assert_eq!((it.tpot.unwrap().count, it.itl.unwrap().count), (2, 30));
+    // Latency from sent / OSL: 100 / 1, 200 / 11, 300 / 21 ms.
+    near(it.ntpot.map(|it| it.max), ms(100));
+    near(it.ntpot.map(|it| it.min), ms(300) / 21);
+    near(it.send_lag.map(|it| it.max), ms(4));
+    assert_eq!((it.isl.unwrap().mean, it.osl.unwrap().mean), (10.0, 11.0));
+    assert_eq!((it.input_tokens, it.output_tokens), (Some(30), 33));
+    // From 0 to the end of the last one, 1,000 + 4 + 300 + 1 ms.
+    assert_eq!(it.duration, ms(1_305));
+    let rates = it.throughput.unwrap();
+    assert!((rates.requests - 3.0 / 1.305).abs() < 1e-9);
+    assert!((rates.output_tokens - 33.0 / 1.305).abs() < 1e-9);
+    assert!((rates.total_tokens.unwrap() - 63.0 / 1.305).abs() < 1e-9);
+    // Two gaps in 1,000 ms and the largest lag.
+    assert!((stage.achieved_rate.unwrap() - 2.0 / 1.004).abs() < 1e-3);
+    assert_eq!(stage.asked_rate, Some(2.0));
+    assert_eq!(reasons(&analysis), ["RunSucceeded"]);
+    assert_eq!(analysis.verdict.outcome, Outcome::Passed);
+    assert!(analysis.judgement.remarks.is_empty(), "{:?}", analysis.judgement.remarks);
+    assert_eq!(analysis.judgement.cpu_share, Some(0.05));
+}
+
+#[test]
+fn the_headline_clock_is_the_stages_and_pools_in_the_run() {
+    let stages = vec![open("r2", 2.0), closed("c1", 1)];
+    let analysis = check(&case(stages), [request(0, 0, 8, 2), request(1, 2_000, 8, 2)]);
+    near(analysis.stages[0].figures.ttft.map(|it| it.max), ms(108));
+    near(analysis.stages[1].figures.ttft.map(|it| it.max), ms(100));
+    near(analysis.all.ttft.map(|it| it.min), ms(100));
+    near(analysis.all.ttft.map(|it| it.max), ms(108));
+    assert_eq!(analysis.labels.clock, "scheduled+sent");
+    assert_eq!(analysis.labels.arrivals, "conditioned-poisson+closed");
+    assert_eq!(analysis.stages[1].achieved_rate, None);
+    // The pause between the stages is part of the run.
+    assert_eq!(analysis.all.duration, ms(2_119));
+}
+
+#[test]
+fn what_fails_is_counted_and_in_no_latency() {
+    let mut case = case(vec![open("r2", 2.0)]);
+    case.workload.goodput = Goodput { ttft: Some(Span(ms(100))), ..Goodput::default() };
+    let all = [
+        request(0, 0, 0, 2),
+        request(0, 0, 1, 2),
+        unsuccessful(RequestOutcome::HttpError(503), 0, 0),
+        unsuccessful(RequestOutcome::Timeout, 0, 0),
+    ];
+    let it = check(&case, all).all;
+    assert_eq!((it.succeeded, it.failed, it.failed_share()), (2, 2, Some(0.5)));
+    assert_eq!(it.ttft.unwrap().count, 2);
+    let good = it.goodput.unwrap();
+    assert_eq!((good.requests, good.share), (1, Some(0.25)));
+}
+
+#[test]
+fn without_bounds_there_is_no_goodput() {
+    assert_eq!(check(&case(vec![open("r2", 2.0)]), [request(0, 0, 0, 2)]).all.goodput, None);
+}
+
+#[test]
+fn an_answer_in_one_piece_has_no_ttft() {
+    let mut case = case(vec![open("r2", 2.0)]);
+    case.workload.streaming = false;
+    let it = check(&case, [request(0, 0, 0, 2)]).all;
+    assert_eq!((it.ttft, it.ttft_sent, it.itl, it.tpot), (None, None, None, None));
+    assert!(it.latency.is_some() && it.ntpot.is_some());
+}
+
+#[test]
+fn nothing_due_gives_no_figures_and_too_few_successes() {
+    let analysis = check(&case(vec![open("r2", 2.0)]), []);
+    assert_eq!((analysis.all.ttft, analysis.all.throughput, analysis.all.isl), (None, None, None));
+    assert_eq!(reasons(&analysis), ["TooFewSuccesses"]);
+    let summary = analysis.summary();
+    assert_eq!((summary.requests, summary.ttft, summary.requests_per_second.as_str()), (0, None, "0"));
+}
+
+#[test]
+fn tokens_that_nobody_told_are_not_in_a_total() {
+    let without_usage = |(record, wire): (RequestRecord, WireTally)| {
+        (RequestRecord { input_tokens: None, output_tokens: None, ..record }, wire)
+    };
+    let case = case(vec![open("r2", 2.0)]);
+    let none = check(&case, [without_usage(request(0, 0, 0, 3))]);
+    assert_eq!(none.all.token_count, Some(TokenCount::Client));
+    assert_eq!((none.all.isl, none.all.input_tokens, none.all.output_tokens), (None, None, 3));
+    assert_eq!(none.summary().total_tokens_per_second, "");
+    assert!(none.judgement.remarks[0].contains("no usage"), "{:?}", none.judgement.remarks);
+    let some = check(&case, [without_usage(request(0, 0, 0, 3)), request(0, 0, 0, 3)]);
+    assert_eq!(some.all.token_count, Some(TokenCount::Mixed));
+    assert_eq!(some.all.throughput.unwrap().total_tokens, None);
+}
+
+#[test]
+fn too_many_errors_name_the_commonest() {
+    let failed = |_| unsuccessful(RequestOutcome::HttpError(503), 0, 0);
+    let analysis = check(&case(vec![open("r2", 2.0)]), (0..3).map(failed).chain([request(0, 0, 0, 2)]));
+    assert_eq!(reasons(&analysis), ["TooManyErrors"]);
+    assert_eq!(analysis.verdict.outcome, Outcome::Invalid);
+    let message = &analysis.verdict.headline().message;
+    assert!(message.contains("3 of 4") && message.contains("(mostly http_503: 3)"), "{message}");
+}
+
+#[test]
+fn a_share_of_errors_at_the_bound_is_allowed() {
+    let all = [unsuccessful(RequestOutcome::Empty, 0, 0), request(0, 0, 0, 2)];
+    assert_eq!(reasons(&check(&case(vec![open("r2", 2.0)]), all)), ["RunSucceeded"]);
+}
+
+#[test]
+fn a_late_launcher_is_invalid_and_names_the_worst_stage() {
+    let stages = vec![open("r2", 2.0), open("r9", 9.0)];
+    let analysis = check(&case(stages), [request(0, 0, 0, 2), request(1, 2_000, 30, 2)]);
+    assert_eq!(reasons(&analysis), ["SendLagTooLarge"]);
+    let message = &analysis.verdict.headline().message;
+    assert!(message.contains("30") && message.contains("stage r9") && message.contains("is 10;"), "{message}");
+    assert!(analysis.judgement.remarks.iter().any(|it| it.starts_with("stage r9: the 99th")));
+}
+
+#[test]
+fn every_reason_is_listed() {
+    let mut case = case(vec![open("r2", 2.0)]);
+    case.run.validity.min_successful_requests = 5;
+    let late = (0..3).map(|_| {
+        let (record, wire) = unsuccessful(RequestOutcome::ConnectError, 0, 0);
+        (RequestRecord { sent: Some(ms(50)), ..record }, wire)
+    });
+    let analysis = check(&case, late);
+    assert_eq!(reasons(&analysis), ["TooFewSuccesses", "TooManyErrors", "SendLagTooLarge"]);
+}
+
+#[test]
+fn a_stop_that_cut_something_off_comes_first() {
+    let cut = || [request(0, 0, 0, 2), unsuccessful(RequestOutcome::Cancelled, 0, 500)];
+    for (stopped, outcome, reason) in [
+        (StopReason::Signal, Outcome::Cancelled, "Cancelled"),
+        (StopReason::Deadline, Outcome::Invalid, "DeadlineExceeded"),
+        (StopReason::TargetLost, Outcome::Invalid, "TargetLost"),
+    ] {
+        let analysis = check(&Case { stopped: Some(stopped), ..case(vec![open("r2", 2.0)]) }, cut());
+        assert_eq!((analysis.verdict.outcome, analysis.verdict.headline().name), (outcome, reason));
+        assert!(analysis.partial);
+        assert!(analysis.verdict.headline().message.contains("of 2 requests"));
+        // What was cut off says nothing about the server.
+        assert_eq!(analysis.all.failed_share(), Some(0.0));
+        assert_eq!(analysis.stages[0].achieved_rate, None);
+    }
+}
+
+#[test]
+fn a_stop_after_the_last_request_changes_nothing() {
+    for stopped in [StopReason::Signal, StopReason::Deadline] {
+        let analysis = check(&Case { stopped: Some(stopped), ..case(vec![open("r2", 2.0)]) }, [request(0, 0, 0, 2)]);
+        assert_eq!((reasons(&analysis), analysis.partial), (vec!["RunSucceeded"], false));
+    }
+}
+
+#[test]
+fn doubts_are_told_without_making_a_run_invalid() {
+    let busy = Case { own_cpu: ms(1_900), ..case(vec![open("r2", 2.0)]) };
+    let (record, wire) = request(0, 0, 0, 10);
+    let record = RequestRecord { asked_input_tokens: Some(20), asked_output_tokens: Some(12), ..record };
+    let analysis = check(&busy, [(record, WireTally { coalesced_reads: 5, ..wire })]);
+    assert_eq!(reasons(&analysis), ["RunSucceeded"]);
+    let remarks = analysis.judgement.remarks.join("\n");
+    for part in [
+        "busy 95 %",
+        "simulated server",
+        "50.0 % of the reads",
+        "1 of 1 requests had a prompt",
+        "another output length",
+    ] {
+        assert!(remarks.contains(part), "{part} is not in {remarks}");
+    }
+}
+
+#[test]
+fn a_rate_that_was_not_reached_is_told() {
+    // Asked 10 per second; three requests in a second leave at two.
+    let all = [request(0, 0, 0, 1), request(0, 500, 0, 1), request(0, 1_000, 0, 1)];
+    let analysis = check(&case(vec![open("r10", 10.0)]), all);
+    assert!(analysis.judgement.remarks[0].contains("and 10 were asked"), "{:?}", analysis.judgement.remarks);
+}

@@ -1,0 +1,134 @@
+//! The verdict: do the figures count, and if not, why and what to do.
+
+use crds::{resolve::ResolvedRun, summary::Outcome, units::Span};
+
+use super::{
+    figures::{Figures, StageAnalysis},
+    judgement::SelfJudgement,
+};
+use crate::stop::StopReason;
+
+/// Why a run is what it is, in one word and in a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// As the status shows it: `RunSucceeded`, `TooManyErrors` and so on.
+    pub name: &'static str,
+    /// What was found, what was allowed, and what to do; empty where there is nothing to do.
+    pub message: String,
+}
+
+/// What a measurement came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// Passed, Invalid or Cancelled.
+    pub outcome: Outcome,
+    /// Every reason that applies, the headline first; never empty.
+    pub reasons: Vec<Reason>,
+}
+
+impl Verdict {
+    /// The reason that a status shows.
+    pub fn headline(&self) -> &Reason {
+        self.reasons.first().expect("judge() always gives a reason")
+    }
+}
+
+/// What the rules look at.
+pub(super) struct Evidence<'a> {
+    pub stopped: Option<StopReason>,
+    pub run: &'a ResolvedRun,
+    pub all: &'a Figures,
+    pub stages: &'a [StageAnalysis],
+    pub judgement: &'a SelfJudgement,
+}
+
+/// Applies every rule. A stop that cut nothing off is no reason: the measurement is complete.
+pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
+    let cut = evidence.all.cancelled > 0;
+    let stop = evidence.stopped.and_then(|reason| match reason {
+        StopReason::Signal => cut.then(|| cancelled(evidence)),
+        StopReason::Deadline => cut.then(|| deadline(evidence)),
+        StopReason::TargetLost => Some(target_lost(evidence)),
+    });
+    let outcome = match &stop {
+        Some(Reason { name: "Cancelled", .. }) => Outcome::Cancelled,
+        _ => Outcome::Invalid,
+    };
+    let rules = [stop, too_few_successes(evidence), too_many_errors(evidence), send_lag(evidence)];
+    let reasons: Vec<Reason> = rules.into_iter().flatten().collect();
+    if reasons.is_empty() {
+        let reasons = vec![Reason { name: "RunSucceeded", message: String::new() }];
+        return Verdict { outcome: Outcome::Passed, reasons };
+    }
+    Verdict { outcome, reasons }
+}
+
+fn cancelled(evidence: &Evidence<'_>) -> Reason {
+    let all = evidence.all;
+    let ended = all.requests.saturating_sub(all.cancelled);
+    let message = format!("stopped on request after {ended} of {} requests; the figures are of these", all.requests);
+    Reason { name: "Cancelled", message }
+}
+
+fn deadline(evidence: &Evidence<'_>) -> Reason {
+    let all = evidence.all;
+    let message = format!(
+        "the deadline of {} came with {} of {} requests not ended; raise policy.deadlines.runSeconds, or shorten the profile",
+        evidence.run.run_deadline, all.cancelled, all.requests
+    );
+    Reason { name: "DeadlineExceeded", message }
+}
+
+fn target_lost(evidence: &Evidence<'_>) -> Reason {
+    let all = evidence.all;
+    let message = format!(
+        "the target stopped answering: {} of {} requests succeeded{}; see why the server went away, then run again",
+        all.succeeded,
+        all.requests,
+        commonest(all)
+    );
+    Reason { name: "TargetLost", message }
+}
+
+fn too_few_successes(evidence: &Evidence<'_>) -> Option<Reason> {
+    let (all, bound) = (evidence.all, evidence.run.validity.min_successful_requests);
+    (all.succeeded < bound).then(|| {
+        let message = format!(
+            "{} requests succeeded, and validity.minSuccessfulRequests is {bound}{}; send more requests, or look into the failures",
+            all.succeeded,
+            commonest(all)
+        );
+        Reason { name: "TooFewSuccesses", message }
+    })
+}
+
+fn too_many_errors(evidence: &Evidence<'_>) -> Option<Reason> {
+    let (all, bound) = (evidence.all, evidence.run.validity.max_error_ratio);
+    let share = all.failed_share().filter(|share| *share > bound)?;
+    let message = format!(
+        "{} of {} requests failed, a share of {share:.4}, and validity.maxErrorRatio is {bound}{}; look into the server's log, or lower the load",
+        all.failed,
+        all.requests.saturating_sub(all.cancelled),
+        commonest(all)
+    );
+    Some(Reason { name: "TooManyErrors", message })
+}
+
+fn send_lag(evidence: &Evidence<'_>) -> Option<Reason> {
+    let bound = evidence.run.validity.max_send_lag_p99;
+    let found = evidence.judgement.send_lag_p99.filter(|found| *found > bound.0)?;
+    let worst = evidence.stages.iter().max_by_key(|stage| stage.figures.send_lag.map(|it| it.p99));
+    let stage = worst.filter(|_| evidence.stages.len() > 1).map(|it| format!(", worst in stage {}", it.stage.name));
+    let message = format!(
+        "the launcher sent late: the 99th percentile of the send lag is {}{}, and validity.maxSendLagP99Milliseconds is {}; give it more CPU and no CPU limit, or lower the rate",
+        Span(found).rounded(),
+        stage.unwrap_or_default(),
+        bound.as_millis_f64()
+    );
+    Some(Reason { name: "SendLagTooLarge", message })
+}
+
+fn commonest(all: &Figures) -> String {
+    let Some((outcome, count)) = all.commonest_failure() else { return String::new() };
+    format!(" (mostly {}: {count})", outcome.name())
+}

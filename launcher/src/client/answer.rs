@@ -1,0 +1,393 @@
+//! What an answer came to, from its head and its bytes with the times at which they arrived. Pure.
+//!
+//! TTFT is the first event with visible output, never the head and never the role chunk. An answer counts as a failure
+//! when its status is no 2xx, when it holds an error in place of output, when a stream ends without `[DONE]` and without a
+//! reason to finish, and when the reason is that the server gave up.
+
+use std::time::Duration;
+
+use super::{
+    chunk::{ApiError, Choices, Chunk, Finish, Usage, short},
+    sse,
+};
+use crate::record::RequestOutcome;
+
+/// The longest answer in one piece, in bytes.
+const MAX_WHOLE: usize = 64 << 20;
+/// How much of an error's body is read, in bytes.
+const MAX_ERROR_BODY: usize = 64 << 10;
+
+/// Why a request failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Its class.
+    pub outcome: RequestOutcome,
+    /// In a few words; no prompt, no output.
+    pub message: String,
+}
+
+impl Failure {
+    /// A failure of a class.
+    pub fn new(outcome: RequestOutcome, message: impl Into<String>) -> Self {
+        Failure { outcome, message: message.into() }
+    }
+}
+
+/// An answer as far as it is known. Times are on the clock of the run.
+#[derive(Debug, Default)]
+pub struct Answer {
+    /// The first event with output; absent for an answer in one piece.
+    pub first_token: Option<Duration>,
+    /// The last event with output; the end of an answer in one piece.
+    pub last_token: Option<Duration>,
+    /// Gaps between events with output.
+    pub gaps: Vec<Duration>,
+    /// Events with output.
+    pub content_events: u32,
+    /// Reads of the socket that held output.
+    pub reads: u64,
+    /// Of these, reads that held more than one event with output.
+    pub coalesced_reads: u64,
+    /// The server's own counts.
+    pub usage: Usage,
+    form: Form,
+    first_silent: Option<Duration>,
+    last_silent: Option<Duration>,
+    has_output: bool,
+    finish: Option<Finish>,
+    done: bool,
+    error: Option<Failure>,
+    /// The number of the last read that held output, and how many events with output it held.
+    last_read: (u64, u32),
+}
+
+/// In which form it comes.
+#[derive(Debug, Default)]
+enum Form {
+    /// No head yet.
+    #[default]
+    Unknown,
+    Events(sse::Parser),
+    Whole(Vec<u8>),
+    Error {
+        status: u16,
+        body: Vec<u8>,
+    },
+}
+
+impl Answer {
+    /// The head has come: `streaming` says whether a stream was asked for. A server that ignores it and answers in one
+    /// piece is taken as it is.
+    pub fn head(&mut self, status: u16, content_type: Option<&str>, streaming: bool) {
+        let json = content_type.is_some_and(|it| it.contains("json"));
+        let events = content_type.is_some_and(|it| it.starts_with("text/event-stream"));
+        self.form = match status {
+            200..300 if events || (streaming && !json) => Form::Events(sse::Parser::default()),
+            200..300 => Form::Whole(Vec::new()),
+            _ => Form::Error { status, body: Vec::new() },
+        };
+    }
+
+    /// Bytes of the body that arrived at `at`, with the `read`th read of the socket.
+    pub fn bytes(&mut self, bytes: &[u8], at: Duration, read: u64) {
+        match std::mem::take(&mut self.form) {
+            Form::Events(mut parser) => {
+                if let Err(error) = parser.push(bytes, |data| self.event(data, at, read)) {
+                    self.fail(Failure::new(RequestOutcome::BrokenStream, error.to_string()));
+                }
+                self.form = Form::Events(parser);
+            }
+            Form::Whole(mut body) => {
+                if body.len() + bytes.len() > MAX_WHOLE {
+                    let message = format!("the answer is longer than {MAX_WHOLE} bytes");
+                    self.fail(Failure::new(RequestOutcome::BrokenStream, message));
+                } else {
+                    body.extend_from_slice(bytes);
+                    self.last_token = Some(at);
+                }
+                self.form = Form::Whole(body);
+            }
+            Form::Error { status, mut body } => {
+                let room = MAX_ERROR_BODY - body.len();
+                body.extend_from_slice(&bytes[..bytes.len().min(room)]);
+                if bytes.len() > room {
+                    // The beginning of a body that long is no JSON, and the status says enough.
+                    self.fail(http_error(status, &[]));
+                }
+                self.form = Form::Error { status, body };
+            }
+            Form::Unknown => {}
+        }
+    }
+
+    /// Whether it has failed, so that nothing more needs to be read.
+    pub fn has_failed(&self) -> bool {
+        self.error.is_some()
+    }
+
+    /// Whether all that matters has come, although the body may not have ended.
+    pub fn is_complete(&self) -> bool {
+        self.done && self.error.is_none()
+    }
+
+    /// The body has ended as HTTP has it.
+    pub fn end(&mut self, at: Duration, read: u64) {
+        match std::mem::take(&mut self.form) {
+            Form::Events(mut parser) => parser.finish(|data| self.event(data, at, read)),
+            Form::Whole(body) => self.whole(&body),
+            Form::Error { status, body } => self.fail(http_error(status, &body)),
+            Form::Unknown => {}
+        }
+    }
+
+    /// What became of it, once it has ended.
+    ///
+    /// # Errors
+    /// Why it does not count as an answer.
+    pub fn verdict(&mut self) -> Result<RequestOutcome, Failure> {
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        if self.finish == Some(Finish::Failed) {
+            return Err(Failure::new(RequestOutcome::BrokenStream, "the server gave the answer up"));
+        }
+        if !self.done && self.finish.is_none() {
+            return Err(Failure::new(RequestOutcome::BrokenStream, "the stream ended before its end"));
+        }
+        if self.has_output {
+            return Ok(RequestOutcome::Ok);
+        }
+        if self.usage.completion_tokens.is_some_and(|it| it > 0) && self.first_silent.is_some() {
+            // Tokens without visible text: their events are the tokens.
+            (self.first_token, self.last_token) = (self.first_silent, self.last_silent);
+            return Ok(RequestOutcome::Ok);
+        }
+        Ok(RequestOutcome::Empty)
+    }
+
+    fn event(&mut self, data: &[u8], at: Duration, read: u64) {
+        if self.error.is_some() {
+            return;
+        }
+        if data.trim_ascii() == b"[DONE]" {
+            self.done = true;
+            return;
+        }
+        let chunk = match Chunk::parse(data) {
+            Ok(chunk) => chunk,
+            Err(_) => return self.fail(Failure::new(RequestOutcome::BrokenStream, "an event is no JSON")),
+        };
+        if chunk.is_error() {
+            return self.fail(self.api_error(data));
+        }
+        self.keep_usage(chunk.usage);
+        self.finish = chunk.choices.finish.or(self.finish);
+        if chunk.choices.output {
+            self.output(at, read);
+        } else if chunk.choices.silent_token {
+            self.first_silent.get_or_insert(at);
+            self.last_silent = Some(at);
+        }
+    }
+
+    fn output(&mut self, at: Duration, read: u64) {
+        self.has_output = true;
+        self.content_events = self.content_events.saturating_add(1);
+        if let Some(last) = self.last_token.replace(at) {
+            self.gaps.push(at.saturating_sub(last));
+        }
+        self.first_token.get_or_insert(at);
+        if self.last_read.0 != read || self.reads == 0 {
+            self.last_read = (read, 0);
+            self.reads += 1;
+        }
+        self.last_read.1 += 1;
+        if self.last_read.1 == 2 {
+            self.coalesced_reads += 1;
+        }
+    }
+
+    fn whole(&mut self, body: &[u8]) {
+        if self.error.is_some() {
+            return;
+        }
+        let chunk = match Chunk::parse(body) {
+            Ok(chunk) => chunk,
+            Err(_) => return self.fail(Failure::new(RequestOutcome::BrokenStream, "the answer is no JSON")),
+        };
+        if chunk.is_error() {
+            return self.fail(self.api_error(body));
+        }
+        let Choices { output, silent_token, finish } = chunk.choices;
+        self.keep_usage(chunk.usage);
+        // An answer in one piece is complete by itself, whether or not it says why it finished.
+        self.done = true;
+        self.finish = finish;
+        self.has_output = output || (silent_token && self.usage.completion_tokens.is_some_and(|it| it > 0));
+    }
+
+    /// Counts of any event are kept; a later one replaces an earlier one.
+    fn keep_usage(&mut self, usage: Option<Usage>) {
+        if let Some(usage) = usage {
+            self.usage.prompt_tokens = usage.prompt_tokens.or(self.usage.prompt_tokens);
+            self.usage.completion_tokens = usage.completion_tokens.or(self.usage.completion_tokens);
+        }
+    }
+
+    /// An error object under status 200: in place of an answer an HTTP error, after output a broken stream.
+    fn api_error(&self, data: &[u8]) -> Failure {
+        let error = ApiError::of(data);
+        if self.has_output {
+            return Failure::new(RequestOutcome::BrokenStream, short(&format!("an error in the stream: {}", error.text)));
+        }
+        let code = error.code.unwrap_or(500);
+        Failure::new(RequestOutcome::HttpError(code), short(&format!("{code} in an answer with status 200: {}", error.text)))
+    }
+
+    /// The first failure stays.
+    fn fail(&mut self, failure: Failure) {
+        self.error.get_or_insert(failure);
+    }
+}
+
+fn http_error(status: u16, body: &[u8]) -> Failure {
+    let text = match status {
+        300..400 => "redirects are not followed".to_owned(),
+        _ => ApiError::of(body).text,
+    };
+    let message = if text.is_empty() { status.to_string() } else { short(&format!("{status}: {text}")) };
+    Failure::new(RequestOutcome::HttpError(status), message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EVENTS: Option<&str> = Some("text/event-stream; charset=utf-8");
+    const JSON: Option<&str> = Some("application/json");
+
+    /// Feeds pieces that arrive 10 ms after each other, the first at 10 ms, each with a read of its own.
+    fn check(head: (u16, Option<&str>), pieces: &[&str]) -> (Answer, Result<RequestOutcome, Failure>) {
+        let mut answer = Answer::default();
+        answer.head(head.0, head.1, true);
+        let mut at = Duration::ZERO;
+        for (read, piece) in pieces.iter().enumerate() {
+            at += Duration::from_millis(10);
+            answer.bytes(piece.as_bytes(), at, read as u64 + 1);
+        }
+        answer.end(at + Duration::from_millis(10), pieces.len() as u64 + 1);
+        let verdict = answer.verdict();
+        (answer, verdict)
+    }
+
+    fn token(text: &str) -> String {
+        format!("data: {{\"choices\":[{{\"text\":\"{text}\",\"finish_reason\":null}}]}}\n\n")
+    }
+
+    const LAST: &str = "data: {\"choices\":[{\"text\":\"z\",\"finish_reason\":\"length\"}]}\n\n";
+    const ROLE: &str = "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n";
+    const DONE: &str = "data: [DONE]\n\n";
+
+    fn failed(outcome: RequestOutcome, message: &str) -> Result<RequestOutcome, Failure> {
+        Err(Failure::new(outcome, message))
+    }
+
+    #[test]
+    fn a_stream_has_the_times_of_its_output() {
+        let usage = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":3}}\n\n";
+        let (answer, verdict) = check((200, EVENTS), &[ROLE, &token("a"), ": keep-alive\n\n", &token("b"), LAST, usage, DONE]);
+        let millis = Duration::from_millis;
+        assert_eq!(verdict, Ok(RequestOutcome::Ok));
+        assert_eq!((answer.first_token, answer.last_token), (Some(millis(20)), Some(millis(50))));
+        assert_eq!(answer.gaps, [millis(20), millis(10)]);
+        assert_eq!((answer.content_events, answer.reads, answer.coalesced_reads), (3, 3, 0));
+        assert_eq!(answer.usage, Usage { prompt_tokens: Some(9), completion_tokens: Some(3) });
+    }
+
+    #[test]
+    fn several_events_in_one_read_are_told() {
+        let two = token("a") + &token("b");
+        let three = token("c") + &token("d") + LAST;
+        let (answer, verdict) = check((200, EVENTS), &[&two, &three, DONE]);
+        assert_eq!(verdict, Ok(RequestOutcome::Ok));
+        assert_eq!((answer.content_events, answer.reads, answer.coalesced_reads), (5, 2, 2));
+        let millis = Duration::from_millis;
+        assert_eq!(answer.gaps, [millis(0), millis(10), millis(0), millis(0)]);
+    }
+
+    #[test]
+    fn the_end_is_either_done_or_a_reason_to_finish() {
+        assert_eq!(check((200, EVENTS), &[&token("a"), DONE]).1, Ok(RequestOutcome::Ok));
+        assert_eq!(check((200, EVENTS), &[&token("a"), LAST]).1, Ok(RequestOutcome::Ok));
+        let cut = failed(RequestOutcome::BrokenStream, "the stream ended before its end");
+        assert_eq!(check((200, EVENTS), &[&token("a")]).1, cut);
+        assert_eq!(check((200, EVENTS), &[]).1, cut);
+    }
+
+    #[test]
+    fn an_answer_without_output_is_empty() {
+        assert_eq!(check((200, EVENTS), &[ROLE, DONE]).1, Ok(RequestOutcome::Empty));
+        assert_eq!(check((200, JSON), &[r#"{"choices":[{"text":""}]}"#]).1, Ok(RequestOutcome::Empty));
+        assert_eq!(check((200, JSON), &[r#"{"choices":[]}"#]).1, Ok(RequestOutcome::Empty));
+    }
+
+    #[test]
+    fn tokens_without_text_count_by_the_usage() {
+        let usage = "data: {\"choices\":[],\"usage\":{\"completion_tokens\":2}}\n\n";
+        let (answer, verdict) = check((200, EVENTS), &[ROLE, &token(""), &token(""), usage, DONE]);
+        assert_eq!(verdict, Ok(RequestOutcome::Ok));
+        let millis = Duration::from_millis;
+        assert_eq!((answer.first_token, answer.last_token), (Some(millis(20)), Some(millis(30))));
+        assert_eq!(answer.content_events, 0);
+    }
+
+    #[test]
+    fn a_server_that_gives_up_is_no_success() {
+        let abort = "data: {\"choices\":[{\"text\":\"\",\"finish_reason\":\"abort\"}]}\n\n";
+        let (_, verdict) = check((200, EVENTS), &[&token("a"), abort, DONE]);
+        assert_eq!(verdict, failed(RequestOutcome::BrokenStream, "the server gave the answer up"));
+    }
+
+    #[test]
+    fn an_error_after_output_breaks_the_stream_and_before_it_is_an_http_error() {
+        let error = "data: {\"error\": {\"message\": \"engine dead\", \"type\": \"InternalServerError\", \"code\": 500}}\n\n";
+        let (_, verdict) = check((200, EVENTS), &[&token("a"), error, DONE]);
+        let message = "an error in the stream: InternalServerError: engine dead";
+        assert_eq!(verdict, failed(RequestOutcome::BrokenStream, message));
+        let (_, verdict) = check((200, EVENTS), &[error, DONE]);
+        let message = "500 in an answer with status 200: InternalServerError: engine dead";
+        assert_eq!(verdict, failed(RequestOutcome::HttpError(500), message));
+        let body = r#"{"error":{"message":"engine dead","type":"InternalServerError","code":503}}"#;
+        let message = "503 in an answer with status 200: InternalServerError: engine dead";
+        assert_eq!(check((200, JSON), &[body]).1, failed(RequestOutcome::HttpError(503), message));
+    }
+
+    #[test]
+    fn a_status_is_an_error_with_or_without_a_body() {
+        let body = ["{\"error\":{\"message\":\"too", " long\",\"type\":\"BadRequestError\"}}"];
+        let message = "400: BadRequestError: too long";
+        assert_eq!(check((400, JSON), &body).1, failed(RequestOutcome::HttpError(400), message));
+        assert_eq!(check((502, None), &["<html>"]).1, failed(RequestOutcome::HttpError(502), "502"));
+        let message = "307: redirects are not followed";
+        assert_eq!(check((307, None), &[]).1, failed(RequestOutcome::HttpError(307), message));
+        let long = "x".repeat(MAX_ERROR_BODY + 1);
+        assert_eq!(check((500, None), &[&long, &long]).1, failed(RequestOutcome::HttpError(500), "500"));
+    }
+
+    #[test]
+    fn what_is_no_json_breaks_the_answer() {
+        let (_, verdict) = check((200, EVENTS), &["data: {\"choices\n\n"]);
+        assert_eq!(verdict, failed(RequestOutcome::BrokenStream, "an event is no JSON"));
+        let (_, verdict) = check((200, JSON), &["hello"]);
+        assert_eq!(verdict, failed(RequestOutcome::BrokenStream, "the answer is no JSON"));
+    }
+
+    #[test]
+    fn an_answer_in_one_piece_has_an_end_and_no_first_token() {
+        let body = [r#"{"choices":[{"message":{"content":"a b c"},"finish_reason":"stop"}],"#, r#""usage":{"completion_tokens":3}}"#];
+        let (answer, verdict) = check((200, JSON), &body);
+        assert_eq!(verdict, Ok(RequestOutcome::Ok));
+        assert_eq!((answer.first_token, answer.last_token), (None, Some(Duration::from_millis(20))));
+        assert_eq!((answer.content_events, answer.usage.completion_tokens), (0, Some(3)));
+    }
+}

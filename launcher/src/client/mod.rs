@@ -1,0 +1,185 @@
+//! [I/O] The server under test through its OpenAI API: one request in, its times and what became of it out.
+//!
+//! Bytes get their time when they leave the socket, before anything looks at them (`socket`). What they mean is decided by
+//! pure modules: `sse` cuts them into events, `chunk` reads one event, `answer` sums an answer up. A [`Client`] belongs to
+//! one thread and keeps its own connections. Deliberately absent: HTTP/2, redirects, proxies, retries of what a server
+//! answered.
+
+pub mod answer;
+pub mod body;
+pub mod chunk;
+mod connection;
+mod exchange;
+pub mod probe;
+mod socket;
+pub mod sse;
+mod target;
+mod tls;
+
+use std::{
+    io,
+    net::SocketAddr,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use futures::future::join_all;
+use rustix::io::Errno;
+
+use crate::{clock, clock::Clock, record::RequestOutcome};
+use answer::Failure;
+use chunk::short;
+use connection::Connection;
+pub use exchange::Exchange;
+pub use target::{Target, TargetError};
+
+/// How long a connection may take, name resolution and TLS included.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Connections that are made at once before a stage: fewer than the smallest usual backlog of a server.
+const CONNECT_AT_ONCE: usize = 32;
+
+/// The connections of one thread to one target. Idle ones wait for the next request; there are never more than requests
+/// were under way at once, and some to spare.
+pub struct Client {
+    target: Target,
+    clock: Clock,
+    idle: Mutex<Vec<Connection>>,
+    addresses: Mutex<Vec<SocketAddr>>,
+    next_address: AtomicUsize,
+    /// Idle connections below which another is made before it is needed.
+    spare: AtomicUsize,
+    filling: AtomicBool,
+}
+
+impl Client {
+    /// A client without connections.
+    pub fn new(target: Target, clock: Clock) -> Client {
+        Client {
+            target,
+            clock,
+            idle: Mutex::default(),
+            addresses: Mutex::default(),
+            next_address: AtomicUsize::new(0),
+            spare: AtomicUsize::new(0),
+            filling: AtomicBool::new(false),
+        }
+    }
+
+    /// The server that it calls.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// Sees to it that `connections` are open now, so that the first requests need not wait for them, and keeps `spare`
+    /// to spare from now on, see [`Client::fill`]. It gives up when one cannot be made: the requests will tell.
+    pub async fn warm(&self, connections: usize, spare: usize) {
+        self.spare.store(spare, Ordering::Relaxed);
+        let mut kept = std::mem::take(&mut *lock(&self.idle));
+        let mut open = Vec::with_capacity(kept.len());
+        for mut connection in kept.drain(..) {
+            if connection.is_open().await {
+                open.push(connection);
+            }
+        }
+        lock(&self.idle).append(&mut open);
+        loop {
+            let missing = connections.saturating_sub(lock(&self.idle).len()).min(CONNECT_AT_ONCE);
+            let made = join_all((0..missing).map(|_| self.connect())).await;
+            let failed = made.iter().any(Result::is_err);
+            lock(&self.idle).extend(made.into_iter().flatten());
+            if failed || missing == 0 {
+                return;
+            }
+        }
+    }
+
+    /// Whether there are too few connections to spare, and nobody is making them. Who gets `true` calls [`Client::fill`].
+    pub fn is_short(&self) -> bool {
+        lock(&self.idle).len() < self.spare.load(Ordering::Relaxed) && !self.filling.swap(true, Ordering::Relaxed)
+    }
+
+    /// Makes the connections to spare, so that a request finds one when it is due.
+    pub async fn fill(&self) {
+        while lock(&self.idle).len() < self.spare.load(Ordering::Relaxed) {
+            let Ok(connection) = self.connect().await else { break };
+            lock(&self.idle).push(connection);
+        }
+        self.filling.store(false, Ordering::Relaxed);
+    }
+
+    fn take_idle(&self) -> Option<Connection> {
+        // The one that was used last: its server is the least likely to have closed it.
+        lock(&self.idle).pop()
+    }
+
+    fn keep(&self, connection: Connection) {
+        lock(&self.idle).push(connection);
+    }
+
+    async fn connect(&self) -> Result<Connection, Failure> {
+        match clock::limit(CONNECT_TIMEOUT, self.try_connect()).await {
+            Ok(connected) => connected,
+            Err(clock::TimedOut) => {
+                let message = format!("no connection to {} within {CONNECT_TIMEOUT:?}", self.target.base_url());
+                Err(Failure::new(RequestOutcome::ConnectError, message))
+            }
+        }
+    }
+
+    async fn try_connect(&self) -> Result<Connection, Failure> {
+        let connector = self.target.connector();
+        let failed = |error: io::Error| {
+            // The next try asks for the addresses again: the server may have moved.
+            lock(&self.addresses).clear();
+            connect_failure(self.target.base_url(), &error)
+        };
+        let mut addresses = lock(&self.addresses).clone();
+        if addresses.is_empty() {
+            addresses = connector.resolve().await.map_err(failed)?;
+            lock(&self.addresses).clone_from(&addresses);
+        }
+        let first = self.next_address.fetch_add(1, Ordering::Relaxed);
+        let socket = connector.connect(&addresses, first).await.map_err(failed)?;
+        let broken = |error: hyper::Error| Failure::new(RequestOutcome::ConnectError, short(&error.to_string()));
+        Connection::new(socket, self.clock).await.map_err(broken)
+    }
+}
+
+/// The target's fault, or ours.
+fn connect_failure(url: &str, error: &io::Error) -> Failure {
+    match error.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::MFILE | Errno::NFILE) => {
+            Failure::new(RequestOutcome::ClientError, "too many open files; raise the limit of the launcher (ulimit -n)")
+        }
+        Some(Errno::ADDRNOTAVAIL) => {
+            Failure::new(RequestOutcome::ClientError, "no free port is left on this machine for another connection")
+        }
+        _ => Failure::new(RequestOutcome::ConnectError, short(&format!("cannot connect to {url}: {error}"))),
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // One thread, and nothing that is kept here can be left half-changed.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_this_machine_lacks_is_not_the_targets_fault() {
+        for (errno, outcome) in [
+            (Errno::MFILE, RequestOutcome::ClientError),
+            (Errno::ADDRNOTAVAIL, RequestOutcome::ClientError),
+            (Errno::CONNREFUSED, RequestOutcome::ConnectError),
+            (Errno::HOSTUNREACH, RequestOutcome::ConnectError),
+        ] {
+            let failure = connect_failure("http://server", &io::Error::from_raw_os_error(errno.raw_os_error()));
+            assert_eq!(failure.outcome, outcome, "{failure:?}");
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! [I/O] Sockets to the target, which note when bytes leave and arrive, before anybody looks at them.
+
+use std::{
+    io,
+    net::{IpAddr, SocketAddr},
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf},
+    net::{TcpStream, lookup_host},
+};
+use tokio_rustls::client::TlsStream;
+
+use super::tls::Tls;
+use crate::clock::Clock;
+
+/// How connections are made.
+#[derive(Clone)]
+pub(super) enum Connector {
+    Network { host: String, port: u16, tls: Option<Tls> },
+    InProcess(Arc<dyn Fn() -> DuplexStream + Send + Sync>),
+}
+
+impl Connector {
+    /// The addresses of the target; none for one in this process.
+    pub(super) async fn resolve(&self) -> io::Result<Vec<SocketAddr>> {
+        let Connector::Network { host, port, .. } = self else { return Ok(Vec::new()) };
+        let found: Vec<_> = lookup_host((host.as_str(), *port)).await?.collect();
+        let allowed: Vec<_> = found.iter().copied().filter(|it| is_allowed(it.ip())).collect();
+        match (found.first(), allowed.is_empty()) {
+            (None, _) => Err(io::Error::other(format!("{host} has no address"))),
+            (Some(address), true) => {
+                let ip = address.ip();
+                Err(io::Error::other(format!("{host} is {ip}, a link-local, multicast or unspecified address: no server is called there")))
+            }
+            (Some(_), false) => Ok(allowed),
+        }
+    }
+
+    /// A connection to the first of the addresses that takes one, from place `first` on.
+    pub(super) async fn connect(&self, addresses: &[SocketAddr], first: usize) -> io::Result<Socket> {
+        let tls = match self {
+            Connector::InProcess(connect) => return Ok(Socket::InProcess(connect())),
+            Connector::Network { tls, .. } => tls,
+        };
+        let mut last = io::Error::other("the target has no address");
+        for place in 0..addresses.len() {
+            match TcpStream::connect(addresses[(first + place) % addresses.len()]).await {
+                Ok(stream) => {
+                    // A request must leave when it is due.
+                    stream.set_nodelay(true)?;
+                    return Ok(match tls {
+                        None => Socket::Tcp(stream),
+                        Some(tls) => Socket::Tls(Box::new(tls.connect(stream).await?)),
+                    });
+                }
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+}
+
+/// Whether a server may be called there. Link-local addresses hold the metadata services of clouds.
+fn is_allowed(ip: IpAddr) -> bool {
+    match ip.to_canonical() {
+        IpAddr::V4(ip) => !(ip.is_link_local() || ip.is_multicast() || ip.is_unspecified() || ip.is_broadcast()),
+        IpAddr::V6(ip) => !(ip.is_unicast_link_local() || ip.is_multicast() || ip.is_unspecified()),
+    }
+}
+
+/// A connection's bytes.
+pub(super) enum Socket {
+    Tcp(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
+    InProcess(DuplexStream),
+}
+
+/// What a socket has seen. Written by the socket and read by the request, both in one task: the atomics only share.
+#[derive(Debug)]
+pub(super) struct Marks {
+    clock: Clock,
+    /// Nanoseconds of the first write since the last reset, plus one; 0 is none.
+    sent: AtomicU64,
+    /// Nanoseconds of the last read that held bytes.
+    read_at: AtomicU64,
+    /// Reads that held bytes.
+    reads: AtomicU64,
+}
+
+impl Marks {
+    fn new(clock: Clock) -> Arc<Marks> {
+        Arc::new(Marks { clock, sent: AtomicU64::new(0), read_at: AtomicU64::new(0), reads: AtomicU64::new(0) })
+    }
+
+    /// A new request begins.
+    pub(super) fn reset(&self) {
+        self.sent.store(0, Ordering::Relaxed);
+    }
+
+    /// When the first byte of the request was handed to the socket.
+    pub(super) fn sent(&self) -> Option<Duration> {
+        self.sent.load(Ordering::Relaxed).checked_sub(1).map(Duration::from_nanos)
+    }
+
+    /// When bytes last arrived, and the how many-th read that was.
+    pub(super) fn last_read(&self) -> (Duration, u64) {
+        (Duration::from_nanos(self.read_at.load(Ordering::Relaxed)), self.reads.load(Ordering::Relaxed))
+    }
+
+    fn nanos(&self) -> u64 {
+        u64::try_from(self.clock.now().as_nanos()).unwrap_or(u64::MAX - 1)
+    }
+
+    fn wrote(&self) {
+        if self.sent.load(Ordering::Relaxed) == 0 {
+            self.sent.store(self.nanos() + 1, Ordering::Relaxed);
+        }
+    }
+
+    fn read(&self) {
+        self.read_at.store(self.nanos(), Ordering::Relaxed);
+        self.reads.store(self.reads.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+}
+
+/// A socket with its marks.
+pub(super) struct Marked {
+    socket: Socket,
+    marks: Arc<Marks>,
+}
+
+impl Marked {
+    pub(super) fn new(socket: Socket, clock: Clock) -> (Marked, Arc<Marks>) {
+        let marks = Marks::new(clock);
+        (Marked { socket, marks: Arc::clone(&marks) }, marks)
+    }
+}
+
+impl AsyncRead for Marked {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(match &mut self.socket {
+            Socket::Tcp(it) => Pin::new(it).poll_read(cx, buffer),
+            Socket::Tls(it) => Pin::new(it).poll_read(cx, buffer),
+            Socket::InProcess(it) => Pin::new(it).poll_read(cx, buffer),
+        })?;
+        if buffer.filled().len() > before {
+            self.marks.read();
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Marked {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.marks.wrote();
+        match &mut self.socket {
+            Socket::Tcp(it) => Pin::new(it).poll_write(cx, bytes),
+            Socket::Tls(it) => Pin::new(it).poll_write(cx, bytes),
+            Socket::InProcess(it) => Pin::new(it).poll_write(cx, bytes),
+        }
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        pieces: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.marks.wrote();
+        match &mut self.socket {
+            Socket::Tcp(it) => Pin::new(it).poll_write_vectored(cx, pieces),
+            Socket::Tls(it) => Pin::new(it).poll_write_vectored(cx, pieces),
+            Socket::InProcess(it) => Pin::new(it).poll_write_vectored(cx, pieces),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match &self.socket {
+            Socket::Tcp(it) => it.is_write_vectored(),
+            Socket::Tls(it) => it.is_write_vectored(),
+            Socket::InProcess(it) => it.is_write_vectored(),
+        }
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.socket {
+            Socket::Tcp(it) => Pin::new(it).poll_flush(cx),
+            Socket::Tls(it) => Pin::new(it).poll_flush(cx),
+            Socket::InProcess(it) => Pin::new(it).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.socket {
+            Socket::Tcp(it) => Pin::new(it).poll_shutdown(cx),
+            Socket::Tls(it) => Pin::new(it).poll_shutdown(cx),
+            Socket::InProcess(it) => Pin::new(it).poll_shutdown(cx),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metadata_services_are_not_called() {
+        for (ip, allowed) in [
+            ("127.0.0.1", true),
+            ("10.0.0.1", true),
+            ("169.254.169.254", false),
+            ("0.0.0.0", false),
+            ("224.0.0.1", false),
+            ("255.255.255.255", false),
+            ("::1", true),
+            ("2001:db8::1", true),
+            ("fe80::1", false),
+            ("::", false),
+            ("ff02::1", false),
+            ("::ffff:169.254.169.254", false),
+        ] {
+            assert_eq!(is_allowed(ip.parse().unwrap()), allowed, "{ip}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_forbidden_address_says_so() {
+        let connector = Connector::Network { host: "169.254.169.254".into(), port: 80, tls: None };
+        let error = connector.resolve().await.unwrap_err().to_string();
+        assert!(error.contains("169.254.169.254") && error.contains("link-local"), "{error}");
+    }
+}

@@ -1,0 +1,222 @@
+//! Server-sent events: bytes, however they were cut, to the data of each event. Pure.
+//!
+//! Lines end with CR, LF or CRLF; an empty line ends an event; comments and fields other than `data` are passed over. The
+//! data of an event that lies whole in one piece of input is not copied.
+
+use memchr::memchr2;
+
+/// The longest event, in bytes. The largest that servers send hold a logprob for each of some hundred tokens.
+const MAX_EVENT: usize = 8 << 20;
+
+/// An event longer than [`MAX_EVENT`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an event is longer than {MAX_EVENT} bytes")]
+pub struct TooLong;
+
+/// Takes bytes in any cut and hands out events.
+#[derive(Debug, Default)]
+pub struct Parser {
+    /// The beginning of a line whose end has not come.
+    line: Vec<u8>,
+    /// Data lines of an event whose end has not come, joined by LF.
+    data: Vec<u8>,
+    has_data: bool,
+    /// The last byte was CR: an LF that follows belongs to it.
+    after_cr: bool,
+}
+
+/// What a line means.
+enum Line<'a> {
+    End,
+    Data(&'a [u8]),
+    Other,
+}
+
+impl Parser {
+    /// Takes the next bytes and calls `event` with the data of each event that they complete.
+    ///
+    /// # Errors
+    /// [`TooLong`]; nothing more can be read from this stream then.
+    pub fn push(&mut self, mut bytes: &[u8], mut event: impl FnMut(&[u8])) -> Result<(), TooLong> {
+        // The only data line of the event so far, not yet copied.
+        let mut whole: Option<&[u8]> = None;
+        loop {
+            if self.after_cr && !bytes.is_empty() {
+                self.after_cr = false;
+                bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
+            }
+            let Some(end) = memchr2(b'\n', b'\r', bytes) else { break };
+            let (line, rest) = (&bytes[..end], &bytes[end + 1..]);
+            self.after_cr = bytes[end] == b'\r';
+            bytes = rest;
+            if !self.line.is_empty() {
+                self.take_cut_line(line, &mut event)?;
+                continue;
+            }
+            match classify(line) {
+                Line::End => match whole.take() {
+                    Some(data) => event(data),
+                    None => self.end_event(&mut event),
+                },
+                Line::Data(data) if !self.has_data && whole.is_none() => whole = Some(data),
+                Line::Data(data) => {
+                    if let Some(first) = whole.take() {
+                        self.add_data(first)?;
+                    }
+                    self.add_data(data)?;
+                }
+                Line::Other => {}
+            }
+        }
+        if let Some(data) = whole {
+            self.add_data(data)?;
+        }
+        self.line.extend_from_slice(bytes);
+        self.bound()
+    }
+
+    /// The stream has ended: hands out an event whose last empty line never came, as careless servers send it.
+    pub fn finish(&mut self, mut event: impl FnMut(&[u8])) {
+        let line = std::mem::take(&mut self.line);
+        if let Line::Data(data) = classify(&line) {
+            // Within bounds, since the line was.
+            let _ = self.add_data(data);
+        }
+        self.end_event(&mut event);
+    }
+
+    /// The end of a line that began in an earlier piece.
+    fn take_cut_line(&mut self, end: &[u8], event: &mut impl FnMut(&[u8])) -> Result<(), TooLong> {
+        self.line.extend_from_slice(end);
+        let mut line = std::mem::take(&mut self.line);
+        let done = match classify(&line) {
+            Line::End => {
+                self.end_event(event);
+                Ok(())
+            }
+            Line::Data(data) => self.add_data(data),
+            Line::Other => Ok(()),
+        };
+        line.clear();
+        self.line = line;
+        done
+    }
+
+    fn add_data(&mut self, data: &[u8]) -> Result<(), TooLong> {
+        if std::mem::replace(&mut self.has_data, true) {
+            self.data.push(b'\n');
+        }
+        self.data.extend_from_slice(data);
+        self.bound()
+    }
+
+    fn end_event(&mut self, event: &mut impl FnMut(&[u8])) {
+        if std::mem::take(&mut self.has_data) {
+            event(&self.data);
+            self.data.clear();
+        }
+    }
+
+    fn bound(&self) -> Result<(), TooLong> {
+        if self.line.len() + self.data.len() > MAX_EVENT { Err(TooLong) } else { Ok(()) }
+    }
+}
+
+fn classify(line: &[u8]) -> Line<'_> {
+    if line.is_empty() {
+        return Line::End;
+    }
+    match line.strip_prefix(b"data") {
+        Some([]) => Line::Data(&[]),
+        Some([b':', data @ ..]) => Line::Data(data.strip_prefix(b" ").unwrap_or(data)),
+        _ => Line::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn events<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
+        let mut parser = Parser::default();
+        let mut found = Vec::new();
+        let mut keep = |data: &[u8]| found.push(String::from_utf8_lossy(data).into_owned());
+        for piece in pieces {
+            parser.push(piece, &mut keep).unwrap();
+        }
+        parser.finish(&mut keep);
+        found
+    }
+
+    fn check(stream: &str, expected: &[&str]) {
+        assert_eq!(events([stream.as_bytes()]), expected, "{stream:?}");
+        assert_eq!(events(stream.as_bytes().chunks(1)), expected, "{stream:?} byte by byte");
+    }
+
+    #[test]
+    fn every_line_ending_ends_a_line() {
+        check("data: a\n\ndata: b\n\n", &["a", "b"]);
+        check("data: a\r\n\r\ndata: b\r\n\r\n", &["a", "b"]);
+        check("data: a\r\rdata: b\r\r", &["a", "b"]);
+        check("data: a\r\n\ndata: b\n\r\n", &["a", "b"]);
+    }
+
+    #[test]
+    fn one_blank_after_the_colon_is_optional() {
+        check("data:a\n\ndata: b\n\ndata:  c\n\n", &["a", "b", " c"]);
+    }
+
+    #[test]
+    fn comments_and_other_fields_are_passed_over() {
+        check(": keep-alive\n\nevent: delta\nid: 7\nretry: 10\ndata: a\n\n: x\ndata: b\n\ndatum: c\n\n", &["a", "b"]);
+    }
+
+    #[test]
+    fn data_lines_of_one_event_are_joined() {
+        check("data: a\ndata: b\ndata\ndata:\ndata: c\n\n", &["a\nb\n\n\nc"]);
+    }
+
+    #[test]
+    fn an_event_without_data_is_none_and_one_with_empty_data_is() {
+        check("event: ping\n\n\n\n", &[]);
+        check("data:\n\n", &[""]);
+    }
+
+    #[test]
+    fn an_end_without_an_empty_line_ends_the_event() {
+        check("data: a\n\ndata: [DONE]", &["a", "[DONE]"]);
+        check("data: a\ndata: b\n", &["a\nb"]);
+    }
+
+    #[test]
+    fn an_event_has_a_bound() {
+        let mut parser = Parser::default();
+        let piece = vec![b'x'; 1 << 20];
+        parser.push(b"data: ", |_| {}).unwrap();
+        let results: Vec<_> = (0..9).map(|_| parser.push(&piece, |_| {})).collect();
+        assert_eq!(results.iter().filter(|it| it.is_ok()).count(), 7);
+        let mut lines = Parser::default();
+        let line = [b"data: ".as_slice(), &piece, b"\n"].concat();
+        assert!((0..9).any(|_| lines.push(&line, |_| {}) == Err(TooLong)));
+    }
+
+    proptest! {
+        #[test]
+        fn events_do_not_depend_on_how_the_bytes_were_cut(
+            lines in prop::collection::vec(prop::sample::select(vec![
+                "data: {\"a\":1}", "data:x", "data", "data: é€😀", "", "", ": c", "event: e", "dat", "data: [DONE]",
+            ]), 0..30),
+            endings in prop::collection::vec(prop::sample::select(vec!["\n", "\r\n", "\r"]), 30),
+            cuts in prop::collection::vec(0_usize..400, 0..40),
+        ) {
+            let stream: String = lines.iter().zip(&endings).flat_map(|(line, end)| [*line, *end]).collect();
+            let mut cuts: Vec<usize> = cuts.into_iter().filter(|it| *it <= stream.len()).collect();
+            cuts.extend([0, stream.len()]);
+            cuts.sort_unstable();
+            let pieces = cuts.windows(2).map(|it| &stream.as_bytes()[it[0]..it[1]]);
+            prop_assert_eq!(events(pieces), events([stream.as_bytes()]));
+        }
+    }
+}

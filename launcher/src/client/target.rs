@@ -1,0 +1,242 @@
+//! Target: where the load goes, and what every request to it carries.
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use bytes::Bytes;
+use crds::benchmark_run::Api;
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, Request, Uri,
+    header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, TRANSFER_ENCODING, USER_AGENT},
+    uri::Scheme,
+};
+use http_body_util::Full;
+use tokio::io::DuplexStream;
+
+use super::{socket::Connector, tls};
+
+/// What cannot be called.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    /// No URL that can be called.
+    #[error("the target is {url:?}; write http:// or https://, a host, and at most a port and a path")]
+    Url {
+        /// As given.
+        url: String,
+    },
+    /// A header field that HTTP does not allow.
+    #[error("header field {name:?} cannot be sent: {problem}")]
+    Header {
+        /// Its name.
+        name: String,
+        /// What to do.
+        problem: &'static str,
+    },
+    /// A token that no header field can hold.
+    #[error("the bearer token holds characters that no header field can; write the token alone into its file")]
+    Token,
+    /// Certificate authorities that cannot be used.
+    #[error("the certificate authorities of the target cannot be used: {0}; give PEM-encoded certificates")]
+    Authorities(String),
+}
+
+/// A server and how to call it. Cheap to clone; its `Debug` shows no token.
+#[derive(Clone)]
+pub struct Target(Arc<Inner>);
+
+struct Inner {
+    base_url: String,
+    api: Api,
+    /// The path of the base URL, without a slash at its end.
+    prefix: String,
+    generate: Uri,
+    headers: HeaderMap,
+    connector: Connector,
+}
+
+impl Target {
+    /// A server by its base URL, without `/v1`. `authorities` are trusted beside the system's and the public ones.
+    ///
+    /// # Errors
+    /// What of the arguments cannot be used.
+    pub fn new(
+        base_url: &str,
+        api: Api,
+        token: Option<&str>,
+        authorities: Option<&str>,
+        headers: &BTreeMap<String, String>,
+    ) -> Result<Target, TargetError> {
+        let base_url = base_url.trim_end_matches('/');
+        let wrong = || TargetError::Url { url: base_url.to_owned() };
+        let uri: Uri = base_url.parse().map_err(|_| wrong())?;
+        let authority = uri.authority().filter(|it| !it.as_str().contains('@')).ok_or_else(wrong)?;
+        if uri.query().is_some() || authority.host().is_empty() {
+            return Err(wrong());
+        }
+        let tls = match uri.scheme() {
+            Some(scheme) if *scheme == Scheme::HTTP => None,
+            Some(scheme) if *scheme == Scheme::HTTPS => Some(tls::Tls::new(authority.host(), authorities)?),
+            _ => return Err(wrong()),
+        };
+        let port = match (&authority.as_str()[authority.host().len()..], &tls) {
+            ("", None) => 80,
+            ("", Some(_)) => 443,
+            (port, _) => port.strip_prefix(':').and_then(|it| it.parse().ok()).ok_or_else(wrong)?,
+        };
+        // A literal IPv6 address stands in brackets in a URL and nowhere else.
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
+        let connector = Connector::Network { host, port, tls };
+        Target::with(base_url, uri.path(), authority.as_str(), api, token, headers, connector)
+    }
+
+    /// A server in this process: `connect` gives the client's end of a new connection each time.
+    pub fn in_process(api: Api, connect: impl Fn() -> DuplexStream + Send + Sync + 'static) -> Target {
+        let connector = Connector::InProcess(Arc::new(connect));
+        Target::with("in-process", "", "in-process", api, None, &BTreeMap::new(), connector)
+            .expect("none of these can be refused")
+    }
+
+    fn with(
+        base_url: &str,
+        prefix: &str,
+        authority: &str,
+        api: Api,
+        token: Option<&str>,
+        headers: &BTreeMap<String, String>,
+        connector: Connector,
+    ) -> Result<Target, TargetError> {
+        let wrong = |_| TargetError::Url { url: base_url.to_owned() };
+        let prefix = prefix.trim_end_matches('/').to_owned();
+        let path = match api {
+            Api::Chat => "/v1/chat/completions",
+            Api::Completions => "/v1/completions",
+        };
+        let mut all = HeaderMap::new();
+        all.insert(HOST, HeaderValue::from_str(authority).map_err(|_| TargetError::Url { url: base_url.to_owned() })?);
+        all.insert(USER_AGENT, HeaderValue::from_static(concat!("benchwright/", env!("CARGO_PKG_VERSION"))));
+        for (name, value) in headers {
+            let (name, value) = header(name, value)?;
+            all.insert(name, value);
+        }
+        if let Some(token) = token {
+            let mut value = HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| TargetError::Token)?;
+            value.set_sensitive(true);
+            all.insert(AUTHORIZATION, value);
+        }
+        Ok(Target(Arc::new(Inner {
+            base_url: base_url.to_owned(),
+            api,
+            generate: format!("{prefix}{path}").parse().map_err(wrong)?,
+            prefix,
+            headers: all,
+            connector,
+        })))
+    }
+
+    /// As given, without a slash at its end.
+    pub fn base_url(&self) -> &str {
+        &self.0.base_url
+    }
+
+    /// The API that is called.
+    pub fn api(&self) -> Api {
+        self.0.api
+    }
+
+    pub(super) fn connector(&self) -> &Connector {
+        &self.0.connector
+    }
+
+    /// A generation request.
+    pub(super) fn generate(&self, body: Bytes, id: Option<HeaderValue>) -> Request<Full<Bytes>> {
+        let mut request = self.request(Method::POST, self.0.generate.clone(), body);
+        request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some(id) = id {
+            request.headers_mut().insert(HeaderName::from_static("x-request-id"), id);
+        }
+        request
+    }
+
+    /// A request for what the server tells about itself, such as `/v1/models`.
+    pub(super) fn get(&self, path: &'static str) -> Request<Full<Bytes>> {
+        let uri = format!("{}{path}", self.0.prefix).parse().expect("the prefix was part of a URI, and the path is a constant");
+        self.request(Method::GET, uri, Bytes::new())
+    }
+
+    fn request(&self, method: Method, uri: Uri, body: Bytes) -> Request<Full<Bytes>> {
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = method;
+        *request.uri_mut() = uri;
+        *request.headers_mut() = self.0.headers.clone();
+        request
+    }
+}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Target").field("base_url", &self.0.base_url).field("api", &self.0.api).finish_non_exhaustive()
+    }
+}
+
+fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), TargetError> {
+    let wrong = |problem| TargetError::Header { name: name.to_owned(), problem };
+    let parsed: HeaderName = name.parse().map_err(|_| wrong("it is no name of a header field; use letters, digits and dashes"))?;
+    if [CONTENT_LENGTH, TRANSFER_ENCODING, CONTENT_TYPE].contains(&parsed) {
+        return Err(wrong("it is set for each request; take it out"));
+    }
+    let value = HeaderValue::from_str(value).map_err(|_| wrong("its value holds characters that are not allowed; use visible ASCII"))?;
+    Ok((parsed, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(url: &str) -> Result<Target, String> {
+        Target::new(url, Api::Completions, Some("s3cret"), None, &BTreeMap::new()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_path_of_the_base_url_comes_before_every_path() {
+        for (url, path, host) in [
+            ("http://server:8000", "/v1/completions", "server:8000"),
+            ("http://server/", "/v1/completions", "server"),
+            ("http://gateway/llm/", "/llm/v1/completions", "gateway"),
+            ("https://[::1]:8443/a/b", "/a/b/v1/completions", "[::1]:8443"),
+        ] {
+            let request = check(url).unwrap().generate(Bytes::new(), Some(HeaderValue::from_static("x-1")));
+            assert_eq!(request.uri().path(), path, "{url}");
+            assert_eq!(request.headers()[HOST], host, "{url}");
+            assert_eq!(request.headers()["x-request-id"], "x-1");
+            assert_eq!(request.headers()[AUTHORIZATION], "Bearer s3cret");
+        }
+        assert_eq!(check("http://gateway/llm").unwrap().get("/v1/models").uri().path(), "/llm/v1/models");
+    }
+
+    #[test]
+    fn what_cannot_be_called_is_named() {
+        for url in ["", "server:80", "ftp://server", "http://me:pw@server", "http://server/?a=b", "http://:80", "http://server:99999", "http://server:a"] {
+            assert!(check(url).unwrap_err().contains("http://"), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_token_is_never_shown() {
+        let target = check("http://server").unwrap();
+        let request = target.generate(Bytes::new(), None);
+        assert!(!format!("{target:?} {request:?}").contains("s3cret"));
+        let error = Target::new("http://server", Api::Chat, Some("a\nb"), None, &BTreeMap::new()).unwrap_err();
+        assert!(matches!(error, TargetError::Token));
+    }
+
+    #[test]
+    fn header_fields_are_checked() {
+        let with = |name: &str, value: &str| {
+            let headers = BTreeMap::from([(name.to_owned(), value.to_owned())]);
+            Target::new("http://server", Api::Chat, None, None, &headers).map_err(|error| error.to_string())
+        };
+        assert_eq!(with("X-Tenant", "a").unwrap().get("/v1/models").headers()["x-tenant"], "a");
+        assert!(with("X Tenant", "a").unwrap_err().contains("no name"));
+        assert!(with("x-tenant", "a\nb").unwrap_err().contains("value"));
+        assert!(with("Content-Length", "7").unwrap_err().contains("take it out"));
+    }
+}

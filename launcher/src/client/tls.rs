@@ -1,0 +1,77 @@
+//! [I/O] TLS towards the target: rustls with ring; trusted are the public authorities, the system's, and those given.
+
+use std::{io, sync::Arc};
+
+use rustls::{
+    ClientConfig, RootCertStore,
+    crypto::ring,
+    pki_types::{CertificateDer, ServerName, pem::PemObject as _},
+};
+use tokio::net::TcpStream;
+use tokio_rustls::{TlsConnector, client::TlsStream};
+
+use super::target::TargetError;
+
+/// How a server proves who it is.
+#[derive(Clone)]
+pub(super) struct Tls {
+    connector: TlsConnector,
+    name: ServerName<'static>,
+}
+
+impl Tls {
+    /// For a server of this name. `authorities` is PEM text.
+    pub(super) fn new(host: &str, authorities: Option<&str>) -> Result<Tls, TargetError> {
+        let bare = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        let name = ServerName::try_from(bare).map_err(|_| TargetError::Url { url: format!("https://{host}") })?;
+        let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+        // A machine without certificates of its own is no error: the public authorities are there.
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        if let Some(pem) = authorities {
+            add(&mut roots, pem)?;
+        }
+        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .expect("ring supports the default versions")
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        Ok(Tls { connector: TlsConnector::from(Arc::new(config)), name })
+    }
+
+    pub(super) async fn connect(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
+        self.connector.connect(self.name.clone(), stream).await
+    }
+}
+
+fn add(roots: &mut RootCertStore, pem: &str) -> Result<(), TargetError> {
+    let mut count = 0;
+    for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
+        let certificate = certificate.map_err(|error| TargetError::Authorities(error.to_string()))?;
+        roots.add(certificate).map_err(|error| TargetError::Authorities(error.to_string()))?;
+        count += 1;
+    }
+    if count == 0 {
+        return Err(TargetError::Authorities("the file holds no certificate".to_owned()));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn authorities_must_be_certificates() {
+        for (pem, problem) in [
+            ("", "no certificate"),
+            ("hello", "no certificate"),
+            ("-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n", "cannot be used"),
+            ("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "cannot be used"),
+        ] {
+            let error = Tls::new("server", Some(pem)).err().expect(pem).to_string();
+            assert!(error.contains(problem), "{pem}: {error}");
+        }
+        assert!(Tls::new("server", None).is_ok());
+        assert!(Tls::new("[::1]", None).is_ok());
+    }
+}

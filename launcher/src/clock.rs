@@ -1,0 +1,208 @@
+//! [I/O] The only code of the launcher that asks the time or sleeps.
+//!
+//! A [`Clock`] counts from the start of the run and never goes backwards. It has two variants: real time, with a timer
+//! finer than a millisecond, and tokio's clock, which a test can pause, so that minutes of load pass in milliseconds.
+
+#![expect(clippy::disallowed_methods, reason = "the one place that may ask the time")]
+
+use std::{
+    io,
+    time::{Duration, Instant},
+};
+
+/// Time since the start of the run. All copies tell the same.
+#[derive(Clone, Copy, Debug)]
+pub enum Clock {
+    /// The machine's monotonic clock.
+    Real(Instant),
+    /// The clock of the tokio runtime, paused or not; timers count whole milliseconds.
+    Tokio(tokio::time::Instant),
+}
+
+/// The time was over before the future was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimedOut;
+
+impl Clock {
+    /// Real time; zero is now.
+    pub fn start() -> Clock {
+        Clock::Real(Instant::now())
+    }
+
+    /// The time of the tokio runtime that this is called on, which may be paused; zero is now.
+    pub fn of_runtime() -> Clock {
+        Clock::Tokio(tokio::time::Instant::now())
+    }
+
+    /// Time since zero.
+    pub fn now(self) -> Duration {
+        match self {
+            Clock::Real(zero) => zero.elapsed(),
+            Clock::Tokio(zero) => zero.elapsed(),
+        }
+    }
+
+    /// The finest timer that there is for this clock. Needs a tokio runtime, and stays on it.
+    ///
+    /// # Errors
+    /// On Linux, when the kernel has no timer left to give: too many open files.
+    pub fn sleeper(self) -> io::Result<Sleeper> {
+        Ok(match self {
+            #[cfg(target_os = "linux")]
+            Clock::Real(_) => Sleeper { clock: self, timer: Some(fine::Timer::new()?) },
+            #[cfg(not(target_os = "linux"))]
+            Clock::Real(_) => Sleeper { clock: self },
+            Clock::Tokio(_) => Sleeper {
+                clock: self,
+                #[cfg(target_os = "linux")]
+                timer: None,
+            },
+        })
+    }
+
+    /// Runs a future until `deadline`, to the millisecond; `None` is no limit.
+    ///
+    /// # Errors
+    /// [`TimedOut`] when the deadline came first; the future is dropped.
+    pub async fn within<T>(self, deadline: Option<Duration>, future: impl Future<Output = T>) -> Result<T, TimedOut> {
+        match deadline.and_then(|it| self.instant(it)) {
+            Some(instant) => tokio::time::timeout_at(instant, future).await.map_err(|_| TimedOut),
+            None => Ok(future.await),
+        }
+    }
+
+    /// As tokio's timers take it; `None` past the end of its time.
+    fn instant(self, at: Duration) -> Option<tokio::time::Instant> {
+        match self {
+            Clock::Real(zero) => zero.checked_add(at).map(tokio::time::Instant::from_std),
+            Clock::Tokio(zero) => zero.checked_add(at),
+        }
+    }
+}
+
+/// The time of day, for reports.
+pub fn now() -> jiff::Timestamp {
+    jiff::Timestamp::now()
+}
+
+/// CPU time that the calling thread has used.
+pub fn thread_cpu() -> Duration {
+    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::try_from(spent).unwrap_or_default()
+}
+
+/// Runs a future for at most `limit`, to the millisecond, where no clock of a run is at hand.
+///
+/// # Errors
+/// [`TimedOut`] when the time was over first; the future is dropped.
+pub async fn limit<T>(limit: Duration, future: impl Future<Output = T>) -> Result<T, TimedOut> {
+    tokio::time::timeout(limit, future).await.map_err(|_| TimedOut)
+}
+
+/// A timer that waits for one point in time after the other.
+#[derive(Debug)]
+pub struct Sleeper {
+    clock: Clock,
+    #[cfg(target_os = "linux")]
+    timer: Option<fine::Timer>,
+}
+
+impl Sleeper {
+    /// Returns at `at`, or at once when that is over.
+    pub async fn until(&self, at: Duration) {
+        #[cfg(target_os = "linux")]
+        if let Some(timer) = &self.timer {
+            let left = at.saturating_sub(self.clock.now());
+            if left.is_zero() || timer.wait(left).await.is_ok() {
+                return;
+            }
+        }
+        match self.clock.instant(at) {
+            Some(instant) => tokio::time::sleep_until(instant).await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod fine {
+    use std::{io, os::fd::OwnedFd, time::Duration};
+
+    use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
+    use tokio::io::{Interest, unix::AsyncFd};
+
+    /// A timer of the kernel: nanoseconds, and no slack is added to it.
+    #[derive(Debug)]
+    pub(super) struct Timer(AsyncFd<OwnedFd>);
+
+    impl Timer {
+        pub(super) fn new() -> io::Result<Self> {
+            let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+            let timer = rustix::time::timerfd_create(TimerfdClockId::Monotonic, flags)?;
+            #[expect(deprecated, reason = "sound for a descriptor that is owned; what replaces it is unsafe code")]
+            let timer = AsyncFd::with_interest(timer, Interest::READABLE)?;
+            Ok(Timer(timer))
+        }
+
+        /// Waits for so long, which is above zero.
+        pub(super) async fn wait(&self, length: Duration) -> io::Result<()> {
+            let never = Timespec { tv_sec: 0, tv_nsec: 0 };
+            let length = Timespec::try_from(length).map_err(io::Error::other)?;
+            let once = Itimerspec { it_interval: never, it_value: length };
+            // Setting it again forgets what expired before, also after a wait that was dropped.
+            rustix::time::timerfd_settime(self.0.get_ref(), TimerfdTimerFlags::empty(), &once)?;
+            loop {
+                let mut expirations = [0; 8];
+                let mut ready = self.0.readable().await?;
+                let read = ready.try_io(|timer| Ok(rustix::io::read(timer.get_ref(), &mut expirations)?));
+                if let Ok(read) = read {
+                    return read.map(|_| ());
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_clock_of_a_paused_runtime_passes_only_by_sleeping() {
+        let clock = Clock::of_runtime();
+        let sleeper = clock.sleeper().unwrap();
+        assert_eq!(clock.now(), Duration::ZERO);
+        sleeper.until(Duration::from_secs(90)).await;
+        assert_eq!(clock.now(), Duration::from_secs(90));
+        sleeper.until(Duration::from_secs(10)).await;
+        assert_eq!(clock.now(), Duration::from_secs(90));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_deadline_ends_a_future_and_none_does_not() {
+        let clock = Clock::of_runtime();
+        let hour = || tokio::time::sleep(Duration::from_secs(3_600));
+        assert_eq!(clock.within(Some(Duration::from_secs(2)), hour()).await, Err(TimedOut));
+        assert_eq!(clock.now(), Duration::from_secs(2));
+        assert_eq!(clock.within(None, hour()).await, Ok(()));
+        assert_eq!(limit(Duration::from_secs(1), hour()).await, Err(TimedOut));
+    }
+
+    #[tokio::test]
+    async fn real_time_goes_on_and_a_sleeper_is_never_early() {
+        let clock = Clock::start();
+        let sleeper = clock.sleeper().unwrap();
+        for micros in [300, 600, 900] {
+            let at = Duration::from_micros(micros);
+            sleeper.until(at).await;
+            assert!(clock.now() >= at);
+        }
+        // One that was dropped does not disturb the next.
+        let dropped = limit(Duration::ZERO, sleeper.until(Duration::from_secs(60))).await;
+        assert_eq!(dropped, Err(TimedOut));
+        let next = clock.now() + Duration::from_micros(200);
+        sleeper.until(next).await;
+        assert!(clock.now() >= next);
+        assert!(thread_cpu() > Duration::ZERO);
+    }
+}

@@ -1,0 +1,112 @@
+//! [I/O] One request from its send to its record.
+
+use std::{
+    mem,
+    pin::Pin,
+    sync::{Arc, atomic::Ordering},
+    task::{Context, Waker},
+    time::Duration,
+};
+
+use crds::units::Span;
+use tokio::task::JoinSet;
+
+use super::{lane::Core, prepare::Prepared};
+use crate::{
+    client::{Exchange, answer::Failure},
+    clock::TimedOut,
+    record::{RequestOutcome, RequestRecord},
+    recorder::WireTally,
+    requests::Asked,
+    stop::StopReason,
+};
+
+/// A request under way. Whatever ends it, its drop leaves exactly one record: a request that was aborted counts as
+/// cancelled, with the times that it had.
+struct Flight {
+    core: Arc<Core>,
+    stage: usize,
+    number: u64,
+    scheduled: Duration,
+    asked: Asked,
+    exchange: Exchange,
+    outcome: Option<Result<RequestOutcome, Failure>>,
+}
+
+/// Sends a request, reads its answer, records what became of it.
+pub(super) async fn fly(core: Arc<Core>, stage: usize, prepared: Prepared, scheduled: Duration) {
+    let shared = Arc::clone(&core.shared);
+    shared.progress.issued.fetch_add(1, Ordering::Relaxed);
+    let Prepared { number, body, id, asked } = prepared;
+    let mut flight =
+        Flight { core, stage, number, scheduled, asked, exchange: Exchange::default(), outcome: None };
+    let timeout = shared.plan.request_timeout;
+    let deadline = timeout.and_then(|it| shared.clock.now().checked_add(it));
+    let call = flight.core.client.call(body, id, shared.plan.streaming, &mut flight.exchange);
+    flight.outcome = Some(match shared.clock.within(deadline, call).await {
+        Ok(called) => called,
+        Err(TimedOut) => {
+            let limit = Span(timeout.unwrap_or_default());
+            Err(Failure::new(RequestOutcome::Timeout, format!("it took longer than the request timeout, {limit}")))
+        }
+    });
+}
+
+/// Starts a request now: its first bytes leave before this returns, where a connection is open. What waits then goes on as
+/// a task of its own, behind all that is ready.
+pub(super) fn launch(flights: &mut JoinSet<()>, flight: impl Future<Output = ()> + Send + 'static) {
+    let mut flight: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(flight);
+    // Nobody is woken by this look: the task looks again when it starts, and leaves its own waker.
+    if flight.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
+        flights.spawn(flight);
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        let shared = &self.core.shared;
+        let exchange = &mut self.exchange;
+        let sent = exchange.sent();
+        let answer = &mut exchange.answer;
+        let ended = exchange.ended.unwrap_or_else(|| shared.clock.now());
+        let (outcome, error) = match self.outcome.take() {
+            Some(Ok(outcome)) => (outcome, None),
+            Some(Err(failure)) => (failure.outcome, Some(failure.message)),
+            None => (RequestOutcome::Cancelled, None),
+        };
+        let record = RequestRecord {
+            stage: u32::try_from(self.stage).unwrap_or(u32::MAX),
+            number: self.number,
+            scheduled: self.scheduled,
+            sent,
+            first_token: answer.first_token,
+            last_token: answer.last_token,
+            ended,
+            outcome,
+            asked_input_tokens: self.asked.input,
+            asked_output_tokens: self.asked.output,
+            input_tokens: answer.usage.prompt_tokens,
+            output_tokens: answer.usage.completion_tokens,
+            content_events: answer.content_events,
+        };
+        let events = u64::from(answer.content_events);
+        let wire = WireTally {
+            gaps: mem::take(&mut answer.gaps),
+            reads: answer.reads,
+            coalesced_reads: answer.coalesced_reads,
+            error,
+        };
+        self.core.recorder().record(record, &wire);
+        let progress = &shared.progress;
+        progress.ended.fetch_add(1, Ordering::Relaxed);
+        progress.output_events.fetch_add(events, Ordering::Relaxed);
+        if matches!(outcome, RequestOutcome::Ok | RequestOutcome::Empty) {
+            shared.circuit.success();
+            return;
+        }
+        progress.failed.fetch_add(1, Ordering::Relaxed);
+        if outcome != RequestOutcome::Cancelled && shared.circuit.failure(ended) {
+            shared.stop.drain(StopReason::TargetLost);
+        }
+    }
+}

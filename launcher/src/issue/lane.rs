@@ -1,0 +1,142 @@
+//! [I/O] A lane: one thread's part of the load, stage by stage.
+
+use std::{
+    iter::StepBy,
+    ops::Range,
+    io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
+    time::Duration,
+};
+
+use tokio::task::JoinSet;
+
+use super::{
+    closed_loop, open_loop,
+    plan::PlannedLoad,
+    shared::Shared,
+};
+use crate::{
+    client::{Client, Target},
+    clock::{self, Sleeper},
+    recorder::Recorder,
+    stop::StopState,
+};
+
+/// What the requests of a lane need.
+pub(super) struct Core {
+    pub(super) shared: Arc<Shared>,
+    pub(super) client: Client,
+    /// Locked for each request once, by one thread.
+    recorder: Mutex<Recorder>,
+}
+
+impl Core {
+    pub(super) fn recorder(&self) -> MutexGuard<'_, Recorder> {
+        // A recorder that a panic left is still one whose counts hold.
+        self.recorder.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One thread's part of the load.
+pub(super) struct Lane {
+    pub(super) index: usize,
+    pub(super) core: Arc<Core>,
+    pub(super) sleeper: Sleeper,
+}
+
+/// What a lane came to.
+pub(super) struct LaneResult {
+    pub(super) recorder: Recorder,
+    pub(super) unissued: u64,
+    pub(super) cpu: Duration,
+}
+
+impl Lane {
+    /// Needs the runtime on which it will run.
+    pub(super) fn new(index: usize, shared: Arc<Shared>, target: Target, keep_records: bool) -> io::Result<Lane> {
+        let sleeper = shared.clock.sleeper()?;
+        let client = Client::new(target, shared.clock);
+        let recorder = Mutex::new(shared.plan.recorder(keep_records));
+        Ok(Lane { index, core: Arc::new(Core { shared, client, recorder }), sleeper })
+    }
+
+    /// Issues all stages and waits for the end of every request.
+    pub(super) async fn run(self) -> LaneResult {
+        let cpu = clock::thread_cpu();
+        let shared = Arc::clone(&self.core.shared);
+        let mut unissued = 0;
+        let mut meetings = 0;
+        let mut earliest = Duration::ZERO;
+        for (index, stage) in shared.plan.stages.iter().enumerate() {
+            let left = match &stage.load {
+                PlannedLoad::Open(schedule) => {
+                    open_loop::run(&self, &mut Meeting::new(&shared, &mut meetings, index, earliest), schedule).await
+                }
+                PlannedLoad::Closed { concurrency, .. } => {
+                    closed_loop::run(&self, &mut Meeting::new(&shared, &mut meetings, index, earliest), *concurrency).await
+                }
+            };
+            self.core.recorder().count_unissued(index, left);
+            unissued += left;
+            meetings += 1;
+            shared.meet(meetings).await;
+            earliest = shared.clock.now() + stage.pause_after;
+        }
+        let recorder = std::mem::take(&mut *self.core.recorder());
+        LaneResult { recorder, unissued, cpu: clock::thread_cpu().saturating_sub(cpu) }
+    }
+
+    /// The numbers of this lane's requests, or slots, of `count`: dealt in turn.
+    pub(super) fn share(&self, count: u64) -> StepBy<Range<u64>> {
+        (self.index as u64..count).step_by(self.core.shared.lanes)
+    }
+
+    /// Waits for a time, or for the load to be stopped.
+    pub(super) async fn wait_until(&self, at: Duration) {
+        let mut stop = self.core.shared.stop.watch();
+        tokio::select! {
+            () = self.sleeper.until(at) => {}
+            _ = stop.wait_for(|it| *it != StopState::Run) => {}
+        }
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.core.shared.stop.state() != StopState::Run
+    }
+
+    /// Waits until all flights have ended, and ends them when the load is aborted.
+    pub(super) async fn drain(&self, mut flights: JoinSet<()>) {
+        let mut stop = self.core.shared.stop.watch();
+        let aborted = stop.wait_for(|it| matches!(it, StopState::Abort(_)));
+        tokio::pin!(aborted);
+        loop {
+            tokio::select! {
+                joined = flights.join_next() => if joined.is_none() { return },
+                _ = &mut aborted => break,
+            }
+        }
+        flights.shutdown().await;
+    }
+}
+
+/// How the lanes begin a stage together.
+pub(super) struct Meeting<'a> {
+    shared: &'a Shared,
+    meetings: &'a mut u64,
+    pub(super) stage: usize,
+    earliest: Duration,
+}
+
+impl<'a> Meeting<'a> {
+    fn new(shared: &'a Shared, meetings: &'a mut u64, stage: usize, earliest: Duration) -> Self {
+        Meeting { shared, meetings, stage, earliest }
+    }
+
+    /// To be called when the lane is ready; returns time zero of the stage.
+    pub(super) async fn start(&mut self) -> Duration {
+        *self.meetings += 1;
+        self.shared.meet(*self.meetings).await;
+        self.shared.progress.stage.store(self.stage as u64, Ordering::Relaxed);
+        self.shared.start(self.stage, self.earliest)
+    }
+}

@@ -1,0 +1,208 @@
+//! [I/O] Sends each request at its time. Nothing else starts requests.
+//!
+//! Each thread is a lane: a runtime, connections and a recorder of its own, so that nothing is shared while the load runs
+//! but a few counters. Requests of an open loop are dealt to the lanes in turn, and so are the slots of a closed one. The
+//! stages are barriers: the next one begins when every lane has ended the last, and after its pause.
+
+mod circuit;
+mod closed_loop;
+mod flight;
+mod lane;
+mod open_loop;
+mod plan;
+mod prepare;
+mod shared;
+
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use crds::units::Seed;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use workload_profiles::Workload;
+
+use crate::{
+    client::Target,
+    clock::{self, Clock},
+    recorder::Recorder,
+    requests::RequestsError,
+    stop::{Stop, StopReason, StopState},
+};
+use lane::{Lane, LaneResult};
+pub use plan::Plan;
+use shared::Shared;
+
+/// How many ready tasks run before a runtime looks for bytes and timers: fewer keep sends and time stamps near their time,
+/// more save system calls.
+const EVENT_INTERVAL: u32 = 31;
+
+/// Why the load cannot be issued.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// What the requests hold cannot be prepared.
+    #[error(transparent)]
+    Requests(#[from] RequestsError),
+    /// The system refuses a thread, a runtime or a timer.
+    #[error("the launcher cannot start {what}; give it more memory, threads or open files")]
+    System {
+        /// What was refused.
+        what: &'static str,
+        /// The cause.
+        source: io::Error,
+    },
+    /// A lane ended by a panic.
+    #[error("a thread of the launcher ended early; this is a bug, please report it")]
+    Panic,
+}
+
+/// How far the load is, for people who watch it. Counters are not read together: they may be a request apart.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Requests of all stages.
+    pub planned: AtomicU64,
+    /// Requests that were started.
+    pub issued: AtomicU64,
+    /// Requests that are over, failed ones included.
+    pub ended: AtomicU64,
+    /// Requests that failed.
+    pub failed: AtomicU64,
+    /// Events with output of all requests that are over.
+    pub output_events: AtomicU64,
+    /// The stage that runs, from 0.
+    pub stage: AtomicU64,
+}
+
+/// What the load came to.
+#[derive(Debug)]
+pub struct LoadResult {
+    /// Counts, histograms and records.
+    pub recorder: Recorder,
+    /// The time of day at time zero.
+    pub started: jiff::Timestamp,
+    /// Why it ended early; `None` when it did not.
+    pub stopped: Option<StopReason>,
+    /// Requests that were due and never sent because the load was stopped. They are counted as cancelled too.
+    pub unissued: u64,
+    /// Requests that were started.
+    pub issued: u64,
+    /// CPU time of the threads that issued the load.
+    pub own_cpu: Duration,
+    /// From time zero to the end of the last request.
+    pub wall: Duration,
+}
+
+/// Issues a workload and returns when its last request has ended. It blocks, on `threads` threads of its own.
+///
+/// # Errors
+/// The load could not be prepared, or the system refused what it needs. A target that fails is no error.
+#[expect(clippy::too_many_arguments, reason = "each is another subject, and there is one caller")]
+pub fn run_load(
+    workload: &Workload,
+    model: &str,
+    target: &Target,
+    seed: Seed,
+    keep_records: bool,
+    threads: usize,
+    stop: &Stop,
+    progress: Arc<Progress>,
+) -> Result<LoadResult, LoadError> {
+    raise_file_limit();
+    let plan = Plan::new(workload, model, target.api(), seed)?;
+    progress.planned.store(plan.requests(), Ordering::Relaxed);
+    let threads = threads.max(1);
+    let (clock, started) = (Clock::start(), clock::now());
+    let shared = Arc::new(Shared::new(plan, clock, threads, stop.clone(), progress));
+    let lanes = (0..threads)
+        .map(|index| spawn(index, Arc::clone(&shared), target.clone(), keep_records))
+        .collect::<Result<Vec<_>, _>>();
+    if lanes.is_err() {
+        // The lanes that were started must not wait for those that were not.
+        shared.give_up();
+    }
+    let mut ended = Vec::with_capacity(threads);
+    for lane in lanes? {
+        ended.push(lane.join().map_err(|_| LoadError::Panic)??);
+    }
+    Ok(sum_up(&shared, ended, started))
+}
+
+/// Issues a workload on the runtime and the clock that this is called on, which may be paused: one lane and no thread of
+/// its own. For tests, and for programs that bring their own runtime.
+///
+/// # Errors
+/// As [`run_load`].
+pub async fn run_here(
+    workload: &Workload,
+    model: &str,
+    target: &Target,
+    seed: Seed,
+    stop: &Stop,
+) -> Result<LoadResult, LoadError> {
+    let plan = Plan::new(workload, model, target.api(), seed)?;
+    let shared = Arc::new(Shared::new(plan, Clock::of_runtime(), 1, stop.clone(), Arc::default()));
+    let started = clock::now();
+    let refused = |source| LoadError::System { what: "a timer", source };
+    let lane = Lane::new(0, Arc::clone(&shared), target.clone(), true).map_err(refused)?;
+    let ended = lane.run().await;
+    Ok(sum_up(&shared, vec![ended], started))
+}
+
+fn spawn(
+    index: usize,
+    shared: Arc<Shared>,
+    target: Target,
+    keep_records: bool,
+) -> Result<thread::JoinHandle<Result<LaneResult, LoadError>>, LoadError> {
+    let body = move || {
+        let refused = |what| move |source| LoadError::System { what, source };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .event_interval(EVENT_INTERVAL)
+            .build()
+            .map_err(refused("a runtime"));
+        let run = || {
+            let runtime = runtime?;
+            let _entered = runtime.enter();
+            let lane = Lane::new(index, Arc::clone(&shared), target, keep_records).map_err(refused("a timer"))?;
+            Ok(runtime.block_on(lane.run()))
+        };
+        run().inspect_err(|_| shared.give_up())
+    };
+    let thread = thread::Builder::new().name(format!("load-{index}")).spawn(body);
+    thread.map_err(|source| LoadError::System { what: "a thread", source })
+}
+
+fn sum_up(shared: &Shared, lanes: Vec<LaneResult>, started: jiff::Timestamp) -> LoadResult {
+    let mut recorder = shared.plan.recorder(lanes.iter().any(|it| it.recorder.records.is_some()));
+    let (mut unissued, mut own_cpu) = (0, Duration::ZERO);
+    for lane in lanes {
+        recorder.add(lane.recorder);
+        unissued += lane.unissued;
+        own_cpu += lane.cpu;
+    }
+    LoadResult {
+        recorder,
+        started,
+        stopped: match shared.stop.state() {
+            StopState::Run => None,
+            StopState::Drain(reason) | StopState::Abort(reason) => Some(reason),
+        },
+        unissued,
+        issued: shared.progress.issued.load(Ordering::Relaxed),
+        own_cpu,
+        wall: shared.clock.now(),
+    }
+}
+
+/// Each request under way is an open file, and the usual soft limit is far below what the hard one allows.
+fn raise_file_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    // A refusal leaves it as it is; requests that find no file left say so.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+}

@@ -1,0 +1,96 @@
+//! [I/O] Open loop: each request at its time, whatever became of those before it. One that is late is sent at once.
+
+use std::{iter::StepBy, ops::Range, sync::Arc, time::Duration};
+
+use tokio::task::{JoinSet, yield_now};
+
+use super::{
+    flight::{fly, launch},
+    lane::{Core, Lane, Meeting},
+    prepare::{Ahead, Prepared},
+    shared::Shared,
+};
+use crate::{schedule::Schedule, stop::StopState};
+
+/// No request is prepared so short before another one is due.
+const MARGIN: Duration = Duration::from_micros(200);
+/// So many late requests are sent in one go before bytes that arrived are looked at.
+const MAX_LATE: u32 = 16;
+/// Requests of so long find their connections open when the stage begins; at least and at most so many.
+const WARM: (Duration, usize, usize) = (Duration::from_millis(200), 2, 64);
+/// So long may a new connection take, and requests of that time find one to spare; at least and at most so many.
+const SPARE: (Duration, usize, usize) = (Duration::from_millis(20), 2, 16);
+
+/// This lane's requests of a stage, in order.
+struct Feed<'a> {
+    shared: &'a Shared,
+    numbers: StepBy<Range<u64>>,
+    ahead: Ahead,
+}
+
+impl Feed<'_> {
+    /// Prepares one more request; `false` when there is no room or none is left.
+    fn prepare(&mut self) -> bool {
+        let number = if self.ahead.is_full() { None } else { self.numbers.next() };
+        number.map(|it| self.ahead.prepare(self.shared, it)).is_some()
+    }
+
+    fn next(&mut self) -> Option<Prepared> {
+        self.ahead.next(self.shared, || self.numbers.next())
+    }
+
+    fn left(&self) -> u64 {
+        self.ahead.len() + self.numbers.clone().count() as u64
+    }
+}
+
+/// Issues this lane's part of a stage, and returns how many of its requests were never sent.
+pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, schedule: &Schedule) -> u64 {
+    let core = &lane.core;
+    let shared = &core.shared;
+    let ahead = Ahead::new(meeting.stage, None);
+    let mut feed = Feed { shared, numbers: lane.share(schedule.len()), ahead };
+    if !lane.is_stopped() {
+        warm(core, schedule).await;
+        while feed.prepare() {}
+    }
+    let start = meeting.start().await;
+
+    let mut flights = JoinSet::new();
+    let mut stop = shared.stop.watch();
+    let stopped = stop.wait_for(|it| *it != StopState::Run);
+    tokio::pin!(stopped);
+    let mut late = 0;
+    let unissued = loop {
+        let Some(prepared) = feed.next() else { break 0 };
+        let due = start + schedule.get(prepared.number).unwrap_or_default();
+        while shared.clock.now() + MARGIN < due && feed.prepare() {
+            yield_now().await;
+        }
+        late = if shared.clock.now() < due { 0 } else { late + 1 };
+        if late == MAX_LATE {
+            late = 0;
+            yield_now().await;
+        }
+        tokio::select! {
+            biased;
+            _ = &mut stopped => break 1 + feed.left(),
+            () = lane.sleeper.until(due) => {}
+        }
+        launch(&mut flights, fly(Arc::clone(core), meeting.stage, prepared, due));
+        while flights.try_join_next().is_some() {}
+        if core.client.is_short() {
+            let core = Arc::clone(core);
+            tokio::spawn(async move { core.client.fill().await });
+        }
+    };
+    lane.drain(flights).await;
+    unissued
+}
+
+async fn warm(core: &Core, schedule: &Schedule) {
+    let span = schedule.iter().last().unwrap_or_default().as_secs_f64().max(f64::MIN_POSITIVE);
+    let rate = schedule.len() as f64 / span / core.shared.lanes as f64;
+    let within = |(time, least, most): (Duration, usize, usize)| ((rate * time.as_secs_f64()) as usize).clamp(least, most);
+    core.client.warm(within(WARM), within(SPARE)).await;
+}

@@ -1,0 +1,88 @@
+//! Plan: all that is decided before the first request. Pure.
+
+use std::time::Duration;
+
+use crds::{benchmark_run::Api, units::Seed};
+use workload_profiles::{
+    Workload,
+    workload::{Goodput, Load},
+};
+
+use crate::{
+    client::body::BodyTemplate,
+    recorder::Recorder,
+    requests::{Requests, RequestsError},
+    schedule::{Schedule, schedule},
+};
+
+/// A workload with its times drawn and its requests ready to be made.
+#[derive(Debug)]
+pub struct Plan {
+    pub(super) stages: Vec<PlannedStage>,
+    pub(super) requests: Requests,
+    pub(super) template: BodyTemplate,
+    pub(super) streaming: bool,
+    pub(super) request_timeout: Option<Duration>,
+    goodput: Goodput,
+}
+
+/// A stage as it will be issued.
+#[derive(Debug)]
+pub(super) struct PlannedStage {
+    pub(super) load: PlannedLoad,
+    pub(super) pause_after: Duration,
+}
+
+/// When requests are due.
+#[derive(Debug)]
+pub(super) enum PlannedLoad {
+    Open(Schedule),
+    Closed { concurrency: u64, count: u64 },
+}
+
+impl PlannedLoad {
+    pub(super) fn count(&self) -> u64 {
+        match self {
+            PlannedLoad::Open(schedule) => schedule.len(),
+            PlannedLoad::Closed { count, .. } => *count,
+        }
+    }
+}
+
+impl Plan {
+    /// Draws every time and prepares the source of the requests.
+    ///
+    /// # Errors
+    /// What the requests hold is too large.
+    pub fn new(workload: &Workload, model: &str, api: Api, seed: Seed) -> Result<Plan, RequestsError> {
+        let stages = workload.stages.iter().enumerate().map(|(index, stage)| PlannedStage {
+            load: match &stage.load {
+                Load::Closed { concurrency, count } => {
+                    PlannedLoad::Closed { concurrency: u64::from(*concurrency), count: *count }
+                }
+                load @ Load::Open { .. } => {
+                    let seed = seed.derive(&format!("stage/{index}/arrivals"));
+                    PlannedLoad::Open(schedule(load, seed).unwrap_or_default())
+                }
+            },
+            pause_after: stage.pause_after.0,
+        });
+        Ok(Plan {
+            stages: stages.collect(),
+            requests: Requests::new(&workload.requests, seed)?,
+            template: BodyTemplate::new(api, model, workload.streaming, workload.sampling.ignore_eos),
+            streaming: workload.streaming,
+            request_timeout: workload.request_timeout.map(|it| it.0),
+            goodput: workload.goodput.clone(),
+        })
+    }
+
+    /// Requests of all stages.
+    pub fn requests(&self) -> u64 {
+        self.stages.iter().map(|it| it.load.count()).sum()
+    }
+
+    pub(super) fn recorder(&self, keep_records: bool) -> Recorder {
+        Recorder::new(self.stages.len(), self.goodput.clone(), keep_records)
+    }
+}

@@ -1,0 +1,85 @@
+//! Requests made before they are due, so that a long prompt does not delay a send.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use http::HeaderValue;
+
+use super::shared::Shared;
+use crate::requests::Asked;
+
+/// Requests that wait ready in a lane: enough for a burst, few enough to be made in the gaps.
+const MAX_AHEAD: usize = 64;
+/// The bytes of these.
+const MAX_AHEAD_BYTES: usize = 8 << 20;
+
+/// A request that only has to be sent.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    pub(super) number: u64,
+    pub(super) body: Bytes,
+    pub(super) id: Option<HeaderValue>,
+    pub(super) asked: Asked,
+}
+
+/// Requests that wait for their time, in order.
+#[derive(Debug)]
+pub(super) struct Ahead {
+    maker: Maker,
+    ready: VecDeque<Prepared>,
+    bytes: usize,
+    most: usize,
+}
+
+impl Ahead {
+    /// For a stage, with room for `most` requests; absent: as many as are good for a burst.
+    pub(super) fn new(stage: usize, most: Option<usize>) -> Ahead {
+        let maker = Maker { stage, prompt: String::new() };
+        Ahead { maker, ready: VecDeque::new(), bytes: 0, most: most.unwrap_or(MAX_AHEAD) }
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.ready.len() >= self.most || self.bytes >= MAX_AHEAD_BYTES
+    }
+
+    /// Requests that wait.
+    pub(super) fn len(&self) -> u64 {
+        self.ready.len() as u64
+    }
+
+    /// Makes a request and lets it wait behind the others.
+    pub(super) fn prepare(&mut self, shared: &Shared, number: u64) {
+        let prepared = self.maker.make(shared, number);
+        self.bytes += prepared.body.len();
+        self.ready.push_back(prepared);
+    }
+
+    /// The next request: the first that waits, or else the one that `number` names, made now.
+    pub(super) fn next(&mut self, shared: &Shared, number: impl FnOnce() -> Option<u64>) -> Option<Prepared> {
+        match self.ready.pop_front() {
+            Some(prepared) => {
+                self.bytes -= prepared.body.len();
+                Some(prepared)
+            }
+            None => Some(self.maker.make(shared, number()?)),
+        }
+    }
+}
+
+/// Makes requests of one stage; keeps its buffer.
+#[derive(Debug)]
+struct Maker {
+    stage: usize,
+    prompt: String,
+}
+
+impl Maker {
+    fn make(&mut self, shared: &Shared, number: u64) -> Prepared {
+        self.prompt.clear();
+        let asked = shared.plan.requests.write(number, &mut self.prompt);
+        let body = shared.plan.template.body(&self.prompt, asked.output);
+        // Letters, digits and dashes: always a header's value.
+        let id = HeaderValue::try_from(format!("bw-{}-{}-{number}", shared.run_id, self.stage)).ok();
+        Prepared { number, body, id, asked }
+    }
+}

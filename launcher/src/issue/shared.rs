@@ -1,0 +1,132 @@
+//! What the lanes share: the plan, which nobody changes, and a few counters.
+
+use std::{
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::sync::watch;
+
+use super::{
+    Progress,
+    circuit::Circuit,
+    plan::{Plan, PlannedLoad},
+};
+use crate::{clock::Clock, stop::Stop};
+
+/// From the moment when all lanes are ready to time zero of a stage: all of them know it before it comes.
+const LEAD: Duration = Duration::from_millis(2);
+
+/// What the lanes share.
+pub(super) struct Shared {
+    pub(super) plan: Plan,
+    pub(super) clock: Clock,
+    pub(super) lanes: usize,
+    pub(super) stop: Stop,
+    pub(super) progress: Arc<Progress>,
+    pub(super) circuit: Circuit,
+    /// Begins the `x-request-id` of every request, so that two runs can be told apart in a server's log.
+    pub(super) run_id: String,
+    stages: Vec<SharedStage>,
+    arrivals: watch::Sender<u64>,
+}
+
+struct SharedStage {
+    start: OnceLock<Duration>,
+    claims: Claims,
+}
+
+impl Shared {
+    pub(super) fn new(plan: Plan, clock: Clock, lanes: usize, stop: Stop, progress: Arc<Progress>) -> Shared {
+        let stages = plan.stages.iter().map(|stage| SharedStage {
+            start: OnceLock::new(),
+            claims: match stage.load {
+                PlannedLoad::Open(_) => Claims::default(),
+                PlannedLoad::Closed { concurrency, count } => Claims { next: AtomicU64::new(0), count, tail: concurrency },
+            },
+        });
+        let mut run_id = uuid::Uuid::new_v4().simple().to_string();
+        run_id.truncate(8);
+        Shared {
+            stages: stages.collect(),
+            plan,
+            clock,
+            lanes,
+            stop,
+            progress,
+            circuit: Circuit::default(),
+            run_id,
+            arrivals: watch::Sender::new(0),
+        }
+    }
+
+    /// The requests of a closed-loop stage that nobody has taken yet.
+    pub(super) fn claims(&self, stage: usize) -> &Claims {
+        &self.stages[stage].claims
+    }
+
+    /// Waits until every lane has called it so often.
+    pub(super) async fn meet(&self, times: u64) {
+        self.arrivals.send_modify(|it| *it = it.saturating_add(1));
+        let all = times * self.lanes as u64;
+        // The sender lives as long as `self`.
+        let _ = self.arrivals.subscribe().wait_for(|it| *it >= all).await;
+    }
+
+    /// Nobody has to wait for the others any more: one of them cannot come.
+    pub(super) fn give_up(&self) {
+        self.arrivals.send_replace(u64::MAX);
+    }
+
+    /// Time zero of a stage, the same for all lanes, not before `earliest`. To be asked when all lanes are ready.
+    pub(super) fn start(&self, stage: usize, earliest: Duration) -> Duration {
+        *self.stages[stage].start.get_or_init(|| earliest.max(self.clock.now() + LEAD))
+    }
+}
+
+/// The numbers of a closed-loop stage, to be taken one by one.
+#[derive(Debug, Default)]
+pub(super) struct Claims {
+    next: AtomicU64,
+    count: u64,
+    /// So many at the end are taken only when a slot is free: taken ahead by a lane whose slots are busy, they would wait
+    /// while slots of other lanes have nothing to do.
+    tail: u64,
+}
+
+impl Claims {
+    /// The next number; `None` when all are taken.
+    pub(super) fn claim(&self) -> Option<u64> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        (number < self.count).then_some(number)
+    }
+
+    /// Whether a number may be taken before a slot is free for it.
+    pub(super) fn may_claim_ahead(&self) -> bool {
+        self.next.load(Ordering::Relaxed) + self.tail < self.count
+    }
+
+    /// Takes all that are left and returns how many.
+    pub(super) fn take_rest(&self) -> u64 {
+        self.count.saturating_sub(self.next.swap(self.count, Ordering::Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_is_taken_once_and_the_rest_can_be_counted() {
+        let claims = Claims { next: AtomicU64::new(0), count: 5, tail: 2 };
+        assert_eq!([claims.claim(), claims.claim()], [Some(0), Some(1)]);
+        assert!(claims.may_claim_ahead());
+        assert_eq!(claims.claim(), Some(2));
+        assert!(!claims.may_claim_ahead());
+        assert_eq!(claims.take_rest(), 2);
+        assert_eq!((claims.claim(), claims.take_rest()), (None, 0));
+    }
+}

@@ -1,0 +1,20 @@
+//! The launcher: a resolved run and a rendered profile in, load on the server under test, a report out.
+//!
+//! schedule (pure) -> issue (waits and sends) -> client (streams and stamps) -> recorder (counts and histograms) ->
+//! analysis (pure) -> report (a file a format). The launcher knows no Kubernetes: it is the same in a pod and on a laptop.
+
+pub mod analysis;
+pub mod client;
+pub mod clock;
+pub mod histogram;
+pub mod input;
+pub mod issue;
+pub mod record;
+pub mod recorder;
+pub mod report;
+pub mod requests;
+pub mod run;
+pub mod schedule;
+pub mod sim;
+pub mod status_server;
+pub mod stop;

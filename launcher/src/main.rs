@@ -1,0 +1,176 @@
+//! `benchwright`: arguments -> one of the commands -> exit code.
+
+use std::{
+    io::{self, IsTerminal as _, Write as _},
+    path::PathBuf,
+    process::ExitCode,
+};
+
+use clap::{Args, Parser, Subcommand};
+use launcher::{
+    input::{self, LocalOptions},
+    run::{self, RunOptions},
+    sim,
+};
+
+/// Benchmarks LLM serving: issues the load of a workload profile exactly, measures every token, and says when its own
+/// figures are not to be trusted.
+#[derive(Parser)]
+#[command(name = "benchwright", version, max_term_width = 110)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run a benchmark: a BenchmarkRun file anywhere, or, without -f, what the operator mounted in a pod
+    Run(RunArgs),
+    /// Serve a simulated vLLM
+    Sim(sim::SimArgs),
+    /// Print the profile of a BenchmarkRun as rendered, and what it means
+    Render(RenderArgs),
+    /// Print a file of a results folder: its Markdown report, or another one
+    Show(ShowArgs),
+}
+
+#[derive(Args)]
+struct InputArgs {
+    /// A profile's file, in place of the profile that the BenchmarkRun names
+    #[arg(long, value_name = "FILE", requires = "file")]
+    profile: Option<PathBuf>,
+    /// Sets a value in the rendered profile, such as load.stages.0.rate=5; may be given several times
+    #[arg(short = 'o', long = "override", value_name = "PATH=VALUE", requires = "file")]
+    overrides: Vec<String>,
+    /// The file that holds the bearer token of the target
+    #[arg(long, value_name = "FILE", requires = "file")]
+    token_file: Option<PathBuf>,
+    /// The file that holds further certificate authorities, PEM-encoded
+    #[arg(long, value_name = "FILE", requires = "file")]
+    ca_file: Option<PathBuf>,
+}
+
+impl InputArgs {
+    fn options(&self) -> LocalOptions {
+        LocalOptions {
+            profile: self.profile.clone(),
+            overrides: self.overrides.clone(),
+            token_file: self.token_file.clone(),
+            ca_file: self.ca_file.clone(),
+        }
+    }
+}
+
+#[derive(Args)]
+struct RunArgs {
+    /// A BenchmarkRun, as kubectl takes it
+    #[arg(short, long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    input: InputArgs,
+    /// The folder that gets a folder for each run [default: results, in a pod /results]
+    #[arg(long, value_name = "DIR")]
+    results: Option<PathBuf>,
+    /// Keep no results folder
+    #[arg(long, conflicts_with = "results")]
+    no_results: bool,
+    /// Threads that issue the load [default: one for each core, at most 8]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=256))]
+    threads: Option<u16>,
+    /// Exit with 0 passed, 2 invalid, 3 error, 4 cancelled, for pipelines
+    #[arg(long)]
+    gate: bool,
+    /// Answer /ready on this port: 200 while measuring [in a pod: 8080]
+    #[arg(long, value_name = "PORT")]
+    status_port: Option<u16>,
+    /// Write the result for the operator into this file [in a pod: /dev/termination-log]
+    #[arg(long, value_name = "FILE")]
+    termination_log: Option<PathBuf>,
+    /// Plain lines in place of a progress bar
+    #[arg(long)]
+    plain: bool,
+}
+
+#[derive(Args)]
+struct RenderArgs {
+    /// A BenchmarkRun, as kubectl takes it
+    #[arg(short, long, value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    input: InputArgs,
+    /// Print the workload that the profile means, as JSON, in place of its text
+    #[arg(long)]
+    workload: bool,
+}
+
+#[derive(Args)]
+struct ShowArgs {
+    /// A results folder, such as results/latest
+    folder: PathBuf,
+    /// Which of its files
+    #[arg(long, value_name = "NAME", default_value = "report.md")]
+    file: PathBuf,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    tracing_subscriber::fmt()
+        .with_env_filter(
+            tracing_subscriber::EnvFilter::try_from_env("BENCHWRIGHT_LOG").unwrap_or_else(|_| "info".into()),
+        )
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal())
+        .with_target(false)
+        .init();
+    let done = match cli.command {
+        Command::Run(args) => return run_command(&args),
+        Command::Sim(args) => sim::run(args).map_err(anyhow::Error::from),
+        Command::Render(args) => render(&args),
+        Command::Show(args) => show(&args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("benchwright: {error:#}");
+            ExitCode::from(run::EXIT_CONFIGURATION)
+        }
+    }
+}
+
+fn run_command(args: &RunArgs) -> ExitCode {
+    let options = RunOptions {
+        file: args.file.clone(),
+        local: args.input.options(),
+        results: args.results.clone(),
+        no_results: args.no_results,
+        threads: args.threads.map(usize::from),
+        gate: args.gate,
+        status_port: args.status_port,
+        termination_log: args.termination_log.clone(),
+        plain: args.plain,
+    };
+    ExitCode::from(run::run(&options))
+}
+
+fn render(args: &RenderArgs) -> anyhow::Result<()> {
+    let input = input::from_file(&args.file, &args.input.options())?;
+    for notice in &input.notices {
+        eprintln!("note: {}: {}", notice.path, notice.message);
+    }
+    let text = if args.workload {
+        serde_json::to_string_pretty(&input.workload)? + "\n"
+    } else {
+        input.profile_text
+    };
+    Ok(io::stdout().write_all(text.as_bytes())?)
+}
+
+fn show(args: &ShowArgs) -> anyhow::Result<()> {
+    let path = args.folder.join(&args.file);
+    let mut file = std::fs::File::open(&path).map_err(|error| {
+        let folder = args.folder.display();
+        anyhow::anyhow!("cannot read {}: {error}; the files of a finished run lie in {folder}", path.display())
+    })?;
+    io::copy(&mut file, &mut io::stdout())?;
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! RequestRecord: what is kept of one request, and what became of it.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+/// What became of a request. Every request that was due has exactly one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum RequestOutcome {
+    /// A complete answer with content.
+    Ok,
+    /// A complete answer without content.
+    Empty,
+    /// Status 400 or above, or an error object in place of an answer.
+    HttpError(u16),
+    /// The stream ended early, or held an error or what is no event.
+    BrokenStream,
+    /// It took longer than the request timeout.
+    Timeout,
+    /// No connection could be made, or it broke before the status line.
+    ConnectError,
+    /// In flight, or not yet sent, when the run was stopped.
+    Cancelled,
+    /// The launcher itself could not send it.
+    ClientError,
+}
+
+impl RequestOutcome {
+    /// Whether its latencies count.
+    pub fn is_success(self) -> bool {
+        self == RequestOutcome::Ok
+    }
+
+    /// The name in reports: `ok`, `http_503`, `timeout` and so on.
+    pub fn name(self) -> String {
+        match self {
+            RequestOutcome::Ok => "ok".into(),
+            RequestOutcome::Empty => "empty".into(),
+            RequestOutcome::HttpError(code) => format!("http_{code}"),
+            RequestOutcome::BrokenStream => "broken_stream".into(),
+            RequestOutcome::Timeout => "timeout".into(),
+            RequestOutcome::ConnectError => "connect_error".into(),
+            RequestOutcome::Cancelled => "cancelled".into(),
+            RequestOutcome::ClientError => "client_error".into(),
+        }
+    }
+}
+
+/// One request. Times count from the start of the run, on one monotonic clock.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RequestRecord {
+    /// Index of its stage in the workload.
+    pub stage: u32,
+    /// Its number in the stage, from 0.
+    pub number: u64,
+    /// When the schedule wanted it sent; for closed-loop load, when its slot became free.
+    pub scheduled: Duration,
+    /// When it was handed to the socket; `None` if that never happened.
+    pub sent: Option<Duration>,
+    /// The first event with content.
+    pub first_token: Option<Duration>,
+    /// The last event with content.
+    pub last_token: Option<Duration>,
+    /// When it was over, whatever became of it.
+    pub ended: Duration,
+    /// What became of it.
+    pub outcome: RequestOutcome,
+    /// Prompt length that was asked of the prompt generator, in tokens; `None` for mock prompts.
+    pub asked_input_tokens: Option<u32>,
+    /// Output length that was asked of the server, in tokens; `None` where it decides.
+    pub asked_output_tokens: Option<u32>,
+    /// Prompt length by the server's usage.
+    pub input_tokens: Option<u32>,
+    /// Output length by the server's usage.
+    pub output_tokens: Option<u32>,
+    /// Events that held content. Equal to the output tokens only where the server sends each token in its own event.
+    pub content_events: u32,
+}
+
+impl RequestRecord {
+    /// How late it left.
+    pub fn send_lag(&self) -> Option<Duration> {
+        self.sent.map(|sent| sent.saturating_sub(self.scheduled))
+    }
+
+    /// Output length: the server's usage, else the number of content events.
+    pub fn osl(&self) -> u32 {
+        self.output_tokens.unwrap_or(self.content_events)
+    }
+
+    /// (last token - first token) / (OSL - 1); `None` below two tokens.
+    pub fn tpot(&self) -> Option<Duration> {
+        let gaps = self.osl().checked_sub(1).filter(|gaps| *gaps > 0)?;
+        Some(self.last_token?.saturating_sub(self.first_token?) / gaps)
+    }
+}

@@ -1,0 +1,248 @@
+//! Gathers what happened to each request: counts and histograms for each stage, and a compact record for each request
+//! where the run asks for them.
+//!
+//! Each issuing thread has a recorder of its own; they are merged at the end, losslessly. Without records, memory does not
+//! grow with the number of requests.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use workload_profiles::workload::Goodput;
+
+use crate::{
+    histogram::{Lengths, Times},
+    record::{RequestOutcome, RequestRecord},
+};
+
+/// What a stage came to. Latencies are of requests that succeeded; times from `scheduled` are free of coordinated
+/// omission, times from `sent` are what a client that never lags would see.
+#[derive(Clone, Debug, Default)]
+pub struct StageTally {
+    /// Requests by what became of them.
+    pub outcomes: BTreeMap<RequestOutcome, u64>,
+    /// Time to the first token, from scheduled.
+    pub ttft_scheduled: Times,
+    /// Time to the first token, from sent.
+    pub ttft_sent: Times,
+    /// Time to the last token, from scheduled.
+    pub latency_scheduled: Times,
+    /// Time to the last token, from sent.
+    pub latency_sent: Times,
+    /// Gaps between content events, pooled over requests.
+    pub itl: Times,
+    /// (last token - first token) / (OSL - 1), one per request of at least two tokens.
+    pub tpot: Times,
+    /// Latency from sent / OSL, one per request.
+    pub ntpot: Times,
+    /// Sent minus scheduled, of every request that was sent, whatever became of it.
+    pub send_lag: Times,
+    /// Prompt lengths, where the server told them.
+    pub input_tokens: Lengths,
+    /// Output lengths, by the server's usage, else by content events.
+    pub output_tokens: Lengths,
+    /// Sum of the prompt lengths of requests that succeeded.
+    pub input_tokens_total: u64,
+    /// Sum of the output lengths of requests that succeeded.
+    pub output_tokens_total: u64,
+    /// Requests that succeeded whose output length is the server's own count.
+    pub with_usage: u64,
+    /// Requests whose prompt length differs from what was asked by more than a tenth.
+    pub input_length_misses: u64,
+    /// Requests whose output length differs from what was asked.
+    pub output_length_misses: u64,
+    /// Requests that met every goodput bound.
+    pub good: u64,
+    /// Reads of the socket that held content.
+    pub reads: u64,
+    /// Of these, reads that held more than one content event: their gaps are not the server's.
+    pub coalesced_reads: u64,
+    /// The first scheduled time; `None` before there is one.
+    pub first_scheduled: Option<Duration>,
+    /// The last scheduled time.
+    pub last_scheduled: Option<Duration>,
+    /// The latest end.
+    pub last_end: Option<Duration>,
+    /// Messages of failures by outcome, the first of each kind: a status and error type, never a body.
+    pub error_samples: BTreeMap<RequestOutcome, String>,
+}
+
+/// What one request did on the wire beside its record.
+#[derive(Clone, Debug, Default)]
+pub struct WireTally {
+    /// Gaps between content events, of this request, in the order of arrival.
+    pub gaps: Vec<Duration>,
+    /// Reads that held content.
+    pub reads: u64,
+    /// Of these, reads that held more than one content event.
+    pub coalesced_reads: u64,
+    /// What failed, in a few words; no body, no header.
+    pub error: Option<String>,
+}
+
+impl StageTally {
+    /// Counts one request. `gaps` of a request that failed are left out, like its other latencies.
+    pub fn record(&mut self, request: &RequestRecord, wire: &WireTally, goodput: &Goodput) {
+        *self.outcomes.entry(request.outcome).or_default() += 1;
+        self.first_scheduled = Some(self.first_scheduled.map_or(request.scheduled, |it| it.min(request.scheduled)));
+        self.last_scheduled = self.last_scheduled.max(Some(request.scheduled));
+        self.last_end = self.last_end.max(Some(request.ended));
+        self.reads += wire.reads;
+        self.coalesced_reads += wire.coalesced_reads;
+        if let Some(lag) = request.send_lag() {
+            self.send_lag.record(lag);
+        }
+        if let Some(error) = &wire.error {
+            self.error_samples.entry(request.outcome).or_insert_with(|| error.clone());
+        }
+        if request.outcome.is_success() {
+            self.record_success(request, wire, goodput);
+        }
+    }
+
+    fn record_success(&mut self, request: &RequestRecord, wire: &WireTally, goodput: &Goodput) {
+        let osl = request.osl();
+        for gap in &wire.gaps {
+            self.itl.record(*gap);
+        }
+        if let Some(first) = request.first_token {
+            self.ttft_scheduled.record(first.saturating_sub(request.scheduled));
+            self.ttft_sent.record(first.saturating_sub(request.sent.unwrap_or(request.scheduled)));
+        }
+        if let Some(last) = request.last_token {
+            self.latency_scheduled.record(last.saturating_sub(request.scheduled));
+            let latency = last.saturating_sub(request.sent.unwrap_or(request.scheduled));
+            self.latency_sent.record(latency);
+            if osl > 0 {
+                self.ntpot.record(latency / osl);
+            }
+        }
+        if let Some(tpot) = request.tpot() {
+            self.tpot.record(tpot);
+        }
+        self.with_usage += u64::from(request.output_tokens.is_some());
+        self.output_tokens.record(osl);
+        self.output_tokens_total += u64::from(osl);
+        if let Some(found) = request.input_tokens {
+            self.input_tokens.record(found);
+            self.input_tokens_total += u64::from(found);
+            let missed = |asked: u32| found.abs_diff(asked) > asked / 10;
+            self.input_length_misses += u64::from(request.asked_input_tokens.is_some_and(missed));
+        }
+        self.output_length_misses += u64::from(request.asked_output_tokens.is_some_and(|asked| asked != osl));
+        self.good += u64::from(is_good(request, wire, goodput));
+    }
+
+    /// Adds the counts of another thread's tally of the same stage.
+    pub fn add(&mut self, other: &StageTally) {
+        for (outcome, count) in &other.outcomes {
+            *self.outcomes.entry(*outcome).or_default() += count;
+        }
+        for (mine, theirs) in [
+            (&mut self.ttft_scheduled, &other.ttft_scheduled),
+            (&mut self.ttft_sent, &other.ttft_sent),
+            (&mut self.latency_scheduled, &other.latency_scheduled),
+            (&mut self.latency_sent, &other.latency_sent),
+            (&mut self.itl, &other.itl),
+            (&mut self.tpot, &other.tpot),
+            (&mut self.ntpot, &other.ntpot),
+            (&mut self.send_lag, &other.send_lag),
+        ] {
+            mine.add(theirs);
+        }
+        self.input_tokens.add(&other.input_tokens);
+        self.output_tokens.add(&other.output_tokens);
+        for (mine, theirs) in [
+            (&mut self.input_tokens_total, other.input_tokens_total),
+            (&mut self.output_tokens_total, other.output_tokens_total),
+            (&mut self.with_usage, other.with_usage),
+            (&mut self.input_length_misses, other.input_length_misses),
+            (&mut self.output_length_misses, other.output_length_misses),
+            (&mut self.good, other.good),
+            (&mut self.reads, other.reads),
+            (&mut self.coalesced_reads, other.coalesced_reads),
+        ] {
+            *mine += theirs;
+        }
+        self.first_scheduled = [self.first_scheduled, other.first_scheduled].into_iter().flatten().min();
+        self.last_scheduled = self.last_scheduled.max(other.last_scheduled);
+        self.last_end = self.last_end.max(other.last_end);
+        for (outcome, sample) in &other.error_samples {
+            self.error_samples.entry(*outcome).or_insert_with(|| sample.clone());
+        }
+    }
+
+    /// Requests that were due.
+    pub fn requests(&self) -> u64 {
+        self.outcomes.values().sum()
+    }
+
+    /// Requests that succeeded.
+    pub fn succeeded(&self) -> u64 {
+        self.outcomes.get(&RequestOutcome::Ok).copied().unwrap_or(0)
+    }
+}
+
+/// Whether a request met every bound; a figure that it does not have breaks its bound.
+fn is_good(request: &RequestRecord, wire: &WireTally, goodput: &Goodput) -> bool {
+    let sent = request.sent.unwrap_or(request.scheduled);
+    let latency = request.last_token.map(|last| last.saturating_sub(sent));
+    let mean_gap = (!wire.gaps.is_empty())
+        .then(|| wire.gaps.iter().sum::<Duration>() / u32::try_from(wire.gaps.len()).unwrap_or(u32::MAX));
+    let ntpot = latency.filter(|_| request.osl() > 0).map(|it| it / request.osl());
+    [
+        (goodput.ttft, request.first_token.map(|first| first.saturating_sub(request.scheduled))),
+        (goodput.tpot, request.tpot()),
+        (goodput.itl, mean_gap),
+        (goodput.ntpot, ntpot),
+        (goodput.request_latency, request.last_token.map(|last| last.saturating_sub(request.scheduled))),
+    ]
+    .into_iter()
+    .all(|(bound, found)| bound.is_none_or(|bound| found.is_some_and(|found| found <= bound.0)))
+}
+
+/// The recorder of one thread.
+#[derive(Clone, Debug, Default)]
+pub struct Recorder {
+    /// One tally per stage of the workload.
+    pub stages: Vec<StageTally>,
+    /// One record per request that was started, in the order of their ends; `None` where the run does not ask for records.
+    pub records: Option<Vec<RequestRecord>>,
+    goodput: Goodput,
+}
+
+impl Recorder {
+    /// A recorder for a workload of so many stages.
+    pub fn new(stages: usize, goodput: Goodput, keep_records: bool) -> Self {
+        // Not clones of one: histograms that are made anew take no memory before they count something.
+        let stages = (0..stages).map(|_| StageTally::default()).collect();
+        Recorder { stages, records: keep_records.then(Vec::new), goodput }
+    }
+
+    /// Counts one request.
+    pub fn record(&mut self, request: RequestRecord, wire: &WireTally) {
+        if let Some(tally) = self.stages.get_mut(request.stage as usize) {
+            tally.record(&request, wire, &self.goodput);
+        }
+        if let Some(records) = &mut self.records {
+            records.push(request);
+        }
+    }
+
+    /// Counts requests of a stage that were due and never sent: they are cancelled, have no times and leave no record.
+    pub fn count_unissued(&mut self, stage: usize, requests: u64) {
+        if let Some(tally) = self.stages.get_mut(stage)
+            && requests > 0
+        {
+            *tally.outcomes.entry(RequestOutcome::Cancelled).or_default() += requests;
+        }
+    }
+
+    /// Adds what another thread recorded of the same workload.
+    pub fn add(&mut self, other: Recorder) {
+        for (mine, theirs) in self.stages.iter_mut().zip(&other.stages) {
+            mine.add(theirs);
+        }
+        if let (Some(mine), Some(theirs)) = (&mut self.records, other.records) {
+            mine.extend(theirs);
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! [I/O] The results folder: built under `<name>.partial`, renamed to `<name>` when it is whole.
+//!
+//! Each file is written under a temporary name, flushed to the disk and renamed, so that a reader never sees half of one. What
+//! a killed launcher leaves is a folder whose name ends in `.partial`, with the files that were whole by then.
+
+use std::{
+    fmt::Write as _,
+    fs::{self, File},
+    io::{self, BufWriter, ErrorKind, Write},
+    path::{Path, PathBuf},
+};
+
+use crds::envelope::ArtifactRef;
+use sha2::{Digest as _, Sha256};
+
+/// How many folders of one name there may be, as `<name>`, `<name>-2` and so on.
+const MAX_SAME_NAME: u32 = 1_000;
+const PARTIAL: &str = ".partial";
+
+/// The results cannot be kept.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {path}: {source}; {remedy}", path = path.display(), remedy = remedy(source))]
+pub struct StorageError {
+    /// The file or folder.
+    pub path: PathBuf,
+    /// Why.
+    pub source: io::Error,
+}
+
+impl StorageError {
+    fn new(path: &Path, source: io::Error) -> Self {
+        StorageError { path: path.to_owned(), source }
+    }
+}
+
+fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+            "free space there, or ask for a larger volume in storage.pvc.size"
+        }
+        ErrorKind::ReadOnlyFilesystem => "mount it writable, or choose another folder with --results",
+        ErrorKind::PermissionDenied => {
+            "let the user of this process write there, or choose another folder with --results"
+        }
+        ErrorKind::NotADirectory | ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty => {
+            "another file stands in its place: move it away, or choose another folder with --results"
+        }
+        _ => "see that the folder exists and its disk is in order, or choose another one with --results",
+    }
+}
+
+/// A results folder that is being written.
+#[derive(Debug)]
+pub struct Folder {
+    root: PathBuf,
+    name: String,
+    partial: PathBuf,
+    artifacts: Vec<ArtifactRef>,
+}
+
+/// A results folder that is whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its name below the root, such as `chat/a1`.
+    pub name: String,
+    /// Its files, in the order in which they were written.
+    pub artifacts: Vec<ArtifactRef>,
+}
+
+impl Folder {
+    /// Begins a folder below `root`, and so shows whether results can be kept before any load is issued. `name` may have
+    /// several parts, such as `chat/a1`; where it is taken, by a whole folder or a partial one, it gets `-2` and so on.
+    ///
+    /// # Errors
+    /// The folder cannot be made.
+    pub fn create(root: &Path, name: &str) -> Result<Folder, StorageError> {
+        let wanted = root.join(name);
+        let parent = wanted.parent().unwrap_or(root);
+        fs::create_dir_all(parent).map_err(|source| StorageError::new(parent, source))?;
+        for number in 1..=MAX_SAME_NAME {
+            let name = if number == 1 { name.to_owned() } else { format!("{name}-{number}") };
+            let partial = root.join(format!("{name}{PARTIAL}"));
+            if root.join(&name).symlink_metadata().is_ok() {
+                continue;
+            }
+            match fs::create_dir(&partial) {
+                Ok(()) => return Ok(Folder { root: root.to_owned(), name, partial, artifacts: Vec::new() }),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(source) => return Err(StorageError::new(&partial, source)),
+            }
+        }
+        Err(StorageError::new(&wanted, ErrorKind::AlreadyExists.into()))
+    }
+
+    /// Where the files stand for now.
+    pub fn path(&self) -> &Path {
+        &self.partial
+    }
+
+    /// Writes one file, which `fill` fills. When that fails, no part of the file stays.
+    ///
+    /// # Errors
+    /// The file cannot be written, or `fill` gives up.
+    pub fn write(
+        &mut self,
+        name: &str,
+        fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
+    ) -> Result<(), StorageError> {
+        let path = self.partial.join(name);
+        let temporary = self.partial.join(format!(".{name}.tmp"));
+        let (bytes, sha256) = write_whole(&temporary, fill)
+            .and_then(|done| fs::rename(&temporary, &path).map(|()| done))
+            .map_err(|source| {
+                // It may not exist, and the first error is the one to tell.
+                let _ = fs::remove_file(&temporary);
+                StorageError::new(&path, source)
+            })?;
+        self.artifacts.push(ArtifactRef { name: name.to_owned(), uri: String::new(), bytes, sha256 });
+        Ok(())
+    }
+
+    /// Takes the folder away again: nothing was measured that it could tell of.
+    ///
+    /// # Errors
+    /// It cannot be removed.
+    pub fn discard(self) -> Result<(), StorageError> {
+        fs::remove_dir_all(&self.partial).map_err(|source| StorageError::new(&self.partial, source))
+    }
+
+    /// Gives the folder its name: from now on it is whole.
+    ///
+    /// # Errors
+    /// It cannot be renamed; its files stay in the partial folder.
+    pub fn finish(self) -> Result<Stored, StorageError> {
+        let path = self.root.join(&self.name);
+        fs::rename(&self.partial, &path)
+            .and_then(|()| sync_folder(path.parent().unwrap_or(&self.root)))
+            .map_err(|source| StorageError::new(&path, source))?;
+        Ok(Stored { path, name: self.name, artifacts: self.artifacts })
+    }
+}
+
+fn write_whole(path: &Path, fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> io::Result<(u64, String)> {
+    let file = File::options().write(true).create_new(true).open(path)?;
+    let mut buffered = BufWriter::new(Counted { inner: file, bytes: 0, hash: Sha256::new() });
+    fill(&mut buffered)?;
+    let counted = buffered.into_inner().map_err(io::IntoInnerError::into_error)?;
+    // A disk that is full may tell so only now.
+    counted.inner.sync_all()?;
+    let sha256 = counted.hash.finalize().iter().fold(String::new(), |mut hex, byte| {
+        write!(hex, "{byte:02x}").expect("a String takes everything");
+        hex
+    });
+    Ok((counted.bytes, sha256))
+}
+
+/// Makes a rename durable. Some network file systems cannot sync a folder; the rename is done all the same.
+fn sync_folder(path: &Path) -> io::Result<()> {
+    match File::open(path).and_then(|folder| folder.sync_all()) {
+        Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
+        done => done,
+    }
+}
+
+/// Counts and hashes what goes through it.
+struct Counted<W> {
+    inner: W,
+    bytes: u64,
+    hash: Sha256,
+}
+
+impl<W: Write> Write for Counted<W> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(buffer)?;
+        self.hash.update(&buffer[..written]);
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> =
+            fs::read_dir(folder).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_folder_has_its_name_only_when_it_is_whole() {
+        let root = tempfile::tempdir().unwrap();
+        let mut folder = Folder::create(root.path(), "chat/a1").unwrap();
+        folder.write("report.md", |file| file.write_all(b"abc")).unwrap();
+        assert_eq!(names(&root.path().join("chat")), ["a1.partial"]);
+        let stored = folder.finish().unwrap();
+        assert_eq!(names(&root.path().join("chat")), ["a1"]);
+        assert_eq!(fs::read(stored.path.join("report.md")).unwrap(), b"abc");
+        assert_eq!(stored.artifacts[0].bytes, 3);
+        assert_eq!(stored.artifacts[0].sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    }
+
+    #[test]
+    fn a_folder_of_which_nothing_came_goes_again() {
+        let root = tempfile::tempdir().unwrap();
+        let mut folder = Folder::create(root.path(), "a1").unwrap();
+        folder.write("run.yaml", |file| file.write_all(b"abc")).unwrap();
+        folder.discard().unwrap();
+        assert!(names(root.path()).is_empty());
+    }
+
+    #[test]
+    fn a_name_that_is_taken_gets_a_number() {
+        let root = tempfile::tempdir().unwrap();
+        Folder::create(root.path(), "a1").unwrap().finish().unwrap();
+        let killed = Folder::create(root.path(), "a1").unwrap();
+        let third = Folder::create(root.path(), "a1").unwrap().finish().unwrap();
+        assert_eq!(third.name, "a1-3");
+        drop(killed);
+        assert_eq!(names(root.path()), ["a1", "a1-2.partial", "a1-3"]);
+    }
+
+    #[test]
+    fn a_full_disk_leaves_no_half_file_and_says_what_to_do() {
+        let root = tempfile::tempdir().unwrap();
+        let mut folder = Folder::create(root.path(), "a1").unwrap();
+        folder.write("first.txt", |file| file.write_all(b"whole")).unwrap();
+        let error = folder
+            .write("second.txt", |file| {
+                file.write_all(&[0; 100_000])?;
+                Err(ErrorKind::StorageFull.into())
+            })
+            .unwrap_err();
+        let message = error.to_string();
+        assert!(message.contains("second.txt") && message.contains("storage.pvc.size"), "{message}");
+        assert_eq!(names(folder.path()), ["first.txt"]);
+    }
+
+    #[test]
+    fn a_file_in_the_place_of_the_folder_is_told() {
+        let root = tempfile::tempdir().unwrap();
+        let file = root.path().join("results");
+        fs::write(&file, "").unwrap();
+        let message = Folder::create(&file, "chat/a1").unwrap_err().to_string();
+        assert!(message.contains("results") && message.contains("--results"), "{message}");
+    }
+
+    #[test]
+    fn each_kind_of_failure_has_its_remedy() {
+        for (kind, part) in [
+            (ErrorKind::StorageFull, "free space"),
+            (ErrorKind::QuotaExceeded, "free space"),
+            (ErrorKind::ReadOnlyFilesystem, "writable"),
+            (ErrorKind::PermissionDenied, "let the user"),
+            (ErrorKind::NotADirectory, "stands in its place"),
+            (ErrorKind::NotFound, "exists"),
+        ] {
+            let message = StorageError::new(Path::new("/results/a1"), kind.into()).to_string();
+            assert!(message.contains("/results/a1") && message.contains(part), "{message}");
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! `report.json`: everything that a run came to, and everything that is needed to run it again. Ours, versioned by `format`.
+//!
+//! A figure that was not measured is absent. Times are milliseconds with their fraction, and say so in their names; every key
+//! is explained in `docs/metrics.md`. It holds no prompts, outputs, bodies, credentials, nor the content of the token file.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+    time::Duration,
+};
+
+use crds::{
+    resolve::{ResolvedRun, RunIdentity},
+    summary::{Outcome, RunSummary},
+    units::{Seed, Span},
+};
+use jiff::Timestamp;
+use serde::{Serialize, Serializer, ser::SerializeMap as _};
+use serde_json::Value;
+use workload_profiles::{Notice, workload::Load};
+
+use super::{Report, TOOL_VERSION, redact::redact};
+use crate::analysis::{
+    Analysis, Distribution, Figures, GoodputFigures, Labels, SelfJudgement, StageAnalysis, Throughput,
+};
+
+/// The version of this format: it changes with every change that a reader must know of.
+pub const FORMAT: &str = "benchwright.dev/report/v1";
+
+/// Writes the text of `report.json`.
+///
+/// # Errors
+/// The writer's.
+pub fn write(report: &Report<'_>, to: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    let mut to = to;
+    serde_json::to_writer_pretty(&mut to, &Document::of(report)?)?;
+    to.write_all(b"\n")
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Document<'a> {
+    format: &'static str,
+    tool_version: &'static str,
+    run: &'a RunIdentity,
+    model: &'a str,
+    started: Timestamp,
+    outcome: Outcome,
+    reasons: Vec<ReasonJson<'a>>,
+    partial: bool,
+    summary: RunSummary,
+    figures: FiguresJson<'a>,
+    stages: Vec<StageJson<'a>>,
+    self_judgement: JudgementJson<'a>,
+    labels: &'a Labels,
+    notices: &'a [Notice],
+    seeds: Seeds,
+    resolved_run: &'a ResolvedRun,
+    workload: Value,
+}
+
+impl<'a> Document<'a> {
+    fn of(report: &Report<'a>) -> io::Result<Document<'a>> {
+        let analysis: &'a Analysis = report.analysis;
+        let mut workload = serde_json::to_value(report.workload)?;
+        // A header of the workload may be a credential.
+        redact(&mut workload);
+        Ok(Document {
+            format: FORMAT,
+            tool_version: TOOL_VERSION,
+            run: &report.run.run,
+            model: &analysis.model,
+            started: analysis.started,
+            outcome: analysis.verdict.outcome,
+            reasons: analysis
+                .verdict
+                .reasons
+                .iter()
+                .map(|it| ReasonJson { reason: it.name, message: &it.message })
+                .collect(),
+            partial: analysis.partial,
+            summary: analysis.summary(),
+            figures: FiguresJson::of(&analysis.all),
+            stages: analysis.stages.iter().map(StageJson::of).collect(),
+            self_judgement: JudgementJson::of(&analysis.judgement),
+            labels: &analysis.labels,
+            notices: report.notices,
+            seeds: Seeds { run: report.run.seed },
+            resolved_run: report.run,
+            workload,
+        })
+    }
+}
+
+#[derive(Serialize)]
+struct ReasonJson<'a> {
+    reason: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    message: &'a str,
+}
+
+/// Where the random draws start. Each kind of draw has a seed derived from the run's by its purpose.
+#[derive(Serialize)]
+struct Seeds {
+    run: Seed,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct StageJson<'a> {
+    name: &'a str,
+    load: &'a Load,
+    pause_after: Span,
+    clock: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asked_requests_per_second: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    achieved_requests_per_second: Option<f64>,
+    labels: Labels,
+    figures: FiguresJson<'a>,
+}
+
+impl<'a> StageJson<'a> {
+    fn of(stage: &'a StageAnalysis) -> Self {
+        StageJson {
+            name: &stage.stage.name,
+            load: &stage.stage.load,
+            pause_after: stage.stage.pause_after,
+            clock: stage.clock.name(),
+            asked_requests_per_second: stage.asked_rate,
+            achieved_requests_per_second: stage.achieved_rate,
+            labels: Labels::of_stage(stage),
+            figures: FiguresJson::of(&stage.figures),
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FiguresJson<'a> {
+    requests: u64,
+    succeeded: u64,
+    failed: u64,
+    cancelled: u64,
+    outcomes: BTreeMap<String, u64>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    error_samples: BTreeMap<String, &'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_due_ms: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_end_ms: Option<f64>,
+    duration_ms: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ttft_ms: Option<Statistics>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ttft_scheduled_ms: Option<Statistics>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ttft_sent_ms: Option<Statistics>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency_ms: Option<Statistics>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency_scheduled_ms: Option<Statistics>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency_sent_ms: Option<Statistics>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    itl_ms: Option<Statistics>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tpot_ms: Option<Statistics>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ntpot_ms: Option<Statistics>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    send_lag_ms: Option<Statistics>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    isl_tokens: Option<Statistics>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    osl_tokens: Option<Statistics>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input_tokens: Option<u64>,
+    output_tokens: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    throughput: Option<ThroughputJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    goodput: Option<GoodputJson>,
+    without_usage: u64,
+    input_length_misses: u64,
+    output_length_misses: u64,
+    reads: u64,
+    coalesced_reads: u64,
+}
+
+impl<'a> FiguresJson<'a> {
+    fn of(of: &'a Figures) -> Self {
+        let times = |it: &Option<Distribution<Duration>>| it.map(|it| Statistics(it.map(millis)));
+        FiguresJson {
+            requests: of.requests,
+            succeeded: of.succeeded,
+            failed: of.failed,
+            cancelled: of.cancelled,
+            outcomes: of.outcomes.iter().map(|(outcome, count)| (outcome.name(), *count)).collect(),
+            error_samples: of.error_samples.iter().map(|(outcome, text)| (outcome.name(), text.as_str())).collect(),
+            first_due_ms: of.first_due.map(millis),
+            last_end_ms: of.last_end.map(millis),
+            duration_ms: millis(of.duration),
+            ttft_ms: times(&of.ttft),
+            ttft_scheduled_ms: times(&of.ttft_scheduled),
+            ttft_sent_ms: times(&of.ttft_sent),
+            latency_ms: times(&of.latency),
+            latency_scheduled_ms: times(&of.latency_scheduled),
+            latency_sent_ms: times(&of.latency_sent),
+            itl_ms: times(&of.itl),
+            tpot_ms: times(&of.tpot),
+            ntpot_ms: times(&of.ntpot),
+            send_lag_ms: times(&of.send_lag),
+            isl_tokens: of.isl.map(Statistics),
+            osl_tokens: of.osl.map(Statistics),
+            input_tokens: of.input_tokens,
+            output_tokens: of.output_tokens,
+            throughput: of.throughput.map(ThroughputJson::of),
+            goodput: of.goodput.map(GoodputJson::of),
+            without_usage: of.without_usage,
+            input_length_misses: of.input_length_misses,
+            output_length_misses: of.output_length_misses,
+            reads: of.reads,
+            coalesced_reads: of.coalesced_reads,
+        }
+    }
+}
+
+/// A distribution in the unit that the name of its field tells.
+struct Statistics(Distribution<f64>);
+
+impl Serialize for Statistics {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let entries = self.0.entries();
+        let mut map = serializer.serialize_map(Some(entries.len() + 1))?;
+        map.serialize_entry("count", &self.0.count)?;
+        for (name, value) in entries {
+            map.serialize_entry(name, &value)?;
+        }
+        map.end()
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ThroughputJson {
+    requests_per_second: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input_tokens_per_second: Option<f64>,
+    output_tokens_per_second: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_tokens_per_second: Option<f64>,
+}
+
+impl ThroughputJson {
+    fn of(of: Throughput) -> Self {
+        ThroughputJson {
+            requests_per_second: of.requests,
+            input_tokens_per_second: of.input_tokens,
+            output_tokens_per_second: of.output_tokens,
+            total_tokens_per_second: of.total_tokens,
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct GoodputJson {
+    good_requests: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    good_requests_per_second: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    good_share: Option<f64>,
+}
+
+impl GoodputJson {
+    fn of(of: GoodputFigures) -> Self {
+        GoodputJson { good_requests: of.requests, good_requests_per_second: of.per_second, good_share: of.share }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct JudgementJson<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    send_lag_p99_ms: Option<f64>,
+    own_cpu_ms: f64,
+    wall_ms: f64,
+    threads: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cores: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu_share: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    coalesced_share: Option<f64>,
+    remarks: &'a [String],
+}
+
+impl<'a> JudgementJson<'a> {
+    fn of(of: &'a SelfJudgement) -> Self {
+        JudgementJson {
+            send_lag_p99_ms: of.send_lag_p99.map(millis),
+            own_cpu_ms: millis(of.own_cpu),
+            wall_ms: millis(of.wall),
+            threads: of.threads,
+            cores: of.cores,
+            cpu_share: of.cpu_share,
+            coalesced_share: of.coalesced_share,
+            remarks: &of.remarks,
+        }
+    }
+}
+
+/// From whole nanoseconds, so that 81.234567 ms is written as that.
+fn millis(time: Duration) -> f64 {
+    time.as_nanos() as f64 / 1e6
+}

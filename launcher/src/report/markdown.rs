@@ -1,0 +1,241 @@
+//! `report.md`: the report that a person reads, or puts into a pull request.
+
+use std::fmt::{Display, Write as _};
+
+use crds::resolve::Endpoint;
+
+use super::{
+    Report, TOOL_VERSION,
+    text::{latencies, lengths, number, optional, percent, plain, rates, time},
+};
+use crate::analysis::{Analysis, Labels};
+
+/// Columns on the left.
+const TEXT: &str = "---";
+/// Columns on the right.
+const NUMBERS: &str = "---:";
+
+/// The text of `report.md`.
+pub fn render(report: &Report<'_>) -> String {
+    let mut page = Page::default();
+    head(report, &mut page);
+    figures(report.analysis, &mut page);
+    stages(report.analysis, &mut page);
+    failures(report.analysis, &mut page);
+    judgement(report, &mut page);
+    repeat(report, &mut page);
+    page.0
+}
+
+/// Text from outside as a cell of a table: on one line, with what Markdown and HTML would take for markup made harmless.
+pub(super) fn cell(text: &str) -> String {
+    plain(text).replace('\\', "\\\\").replace('|', "\\|").replace('<', "&lt;").replace('`', "'")
+}
+
+fn head(report: &Report<'_>, page: &mut Page) {
+    let (analysis, run) = (report.analysis, report.run);
+    page.line(format_args!("# {}: {}", cell(&run.run.name), analysis.verdict.outcome.name()));
+    page.blank();
+    for reason in &analysis.verdict.reasons {
+        let colon = if reason.message.is_empty() { "" } else { ": " };
+        page.line(format_args!("- **{}**{colon}{}", reason.name, cell(&reason.message)));
+    }
+    if analysis.partial {
+        page.line("- The run was stopped before all its requests had ended: the figures are of a part of the load.");
+    }
+    page.blank();
+    let rows = [
+        ("model", cell(&analysis.model)),
+        ("target", cell(run.endpoint.name())),
+        ("harness, profile", format!("{}, {}", run.harness.name(), cell(&run.profile_source))),
+        ("started", analysis.started.to_string()),
+        ("duration", time(analysis.all.duration)),
+        ("attempt", run.run.attempt.to_string()),
+        ("comparability", analysis.labels.pairs().join(" ")),
+        ("benchwright", TOOL_VERSION.to_owned()),
+    ];
+    page.table(&["", ""], TEXT, rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]));
+}
+
+fn figures(analysis: &Analysis, page: &mut Page) {
+    page.heading("Figures");
+    let header = ["", "mean", "p50", "p90", "p95", "p99", "p99.9", "max", "count"];
+    let times = latencies(analysis).into_iter().map(|row| {
+        let it = row.figures;
+        let cells = [it.mean, it.p50, it.p90, it.p95, it.p99, it.p99p9, it.max].map(time);
+        with_ends(row.name, cells, it.count)
+    });
+    let tokens = lengths(analysis).into_iter().map(|row| {
+        let it = row.figures;
+        let cells = [it.mean, it.p50, it.p90, it.p95, it.p99, it.p99p9, it.max].map(number);
+        with_ends(row.name, cells, it.count)
+    });
+    page.table(&header, NUMBERS, times.chain(tokens));
+    page.blank();
+    let all = &analysis.all;
+    let counts = [
+        ("requests due", all.requests.to_string()),
+        ("succeeded", all.succeeded.to_string()),
+        ("failed", all.failed.to_string()),
+        ("cancelled", all.cancelled.to_string()),
+    ];
+    let rows = counts.into_iter().chain(rates(analysis)).map(|(name, value)| vec![name.to_owned(), value]);
+    page.table(&["", ""], NUMBERS, rows);
+    if all.succeeded > 0 && all.succeeded < 1_000 {
+        page.blank();
+        let percentile = if all.succeeded < 100 { "p99 and p99.9" } else { "p99.9" };
+        page.line(format_args!(
+            "{} requests are too few for {percentile} of what a request has one of: there it is the largest value.",
+            all.succeeded
+        ));
+    }
+}
+
+fn with_ends(name: String, cells: [String; 7], count: u64) -> Vec<String> {
+    std::iter::once(name).chain(cells).chain([count.to_string()]).collect()
+}
+
+fn stages(analysis: &Analysis, page: &mut Page) {
+    if analysis.stages.len() < 2 {
+        return;
+    }
+    page.heading("Stages");
+    let header = [
+        "stage",
+        "clock",
+        "requests",
+        "failed",
+        "cancelled",
+        "asked/s",
+        "sent/s",
+        "requests/s",
+        "output tokens/s",
+        "TTFT p50",
+        "TTFT p99",
+        "ITL p50",
+        "ITL p99",
+        "latency p99",
+        "send lag p99",
+    ];
+    let rows = analysis.stages.iter().map(|stage| {
+        let it = &stage.figures;
+        vec![
+            cell(&stage.stage.name),
+            stage.clock.name().into(),
+            it.requests.to_string(),
+            it.failed.to_string(),
+            it.cancelled.to_string(),
+            optional(stage.asked_rate, number),
+            optional(stage.achieved_rate, number),
+            optional(it.throughput, |it| number(it.requests)),
+            optional(it.throughput, |it| number(it.output_tokens)),
+            optional(it.ttft, |it| time(it.p50)),
+            optional(it.ttft, |it| time(it.p99)),
+            optional(it.itl, |it| time(it.p50)),
+            optional(it.itl, |it| time(it.p99)),
+            optional(it.latency, |it| time(it.p99)),
+            optional(it.send_lag, |it| time(it.p99)),
+        ]
+    });
+    page.table(&header, NUMBERS, rows);
+}
+
+fn failures(analysis: &Analysis, page: &mut Page) {
+    let all = &analysis.all;
+    if all.requests == all.succeeded {
+        return;
+    }
+    page.heading("Requests that did not succeed");
+    let rows = all.outcomes.iter().filter(|(it, _)| !it.is_success()).map(|(outcome, count)| {
+        let sample = all.error_samples.get(outcome).map_or_else(String::new, |it| cell(it));
+        vec![outcome.name(), count.to_string(), sample]
+    });
+    page.table(&["kind", "count", "first message"], TEXT, rows);
+}
+
+fn judgement(report: &Report<'_>, page: &mut Page) {
+    page.heading("How far to trust these figures");
+    let (judgement, bounds) = (&report.analysis.judgement, &report.run.validity);
+    let rows = [
+        ("send lag, p99", optional(judgement.send_lag_p99, time), format!("at most {}", bounds.max_send_lag_p99)),
+        (
+            "failed share",
+            optional(report.analysis.all.failed_share(), percent),
+            format!("at most {}", percent(bounds.max_error_ratio)),
+        ),
+        (
+            "requests that succeeded",
+            report.analysis.all.succeeded.to_string(),
+            format!("at least {}", bounds.min_successful_requests),
+        ),
+        ("CPU of the launcher, cores", optional(judgement.cores, number), String::new()),
+        ("share of its threads' time", optional(judgement.cpu_share, percent), String::new()),
+        ("reads with several token events", optional(judgement.coalesced_share, percent), String::new()),
+    ];
+    page.table(
+        &["", "found", "bound"],
+        NUMBERS,
+        rows.into_iter().map(|(name, found, bound)| vec![name.into(), found, bound]),
+    );
+    page.blank();
+    for remark in &judgement.remarks {
+        page.line(format_args!("- {}", cell(remark)));
+    }
+    for notice in report.notices {
+        page.line(format_args!("- profile, {}: {}", cell(&notice.path), cell(&notice.message)));
+    }
+    if !judgement.remarks.is_empty() || !report.notices.is_empty() {
+        page.blank();
+    }
+    page.line("Each formula stands in docs/metrics.md of Benchwright.");
+    if report.analysis.stages.iter().any(|it| Labels::of_stage(it) != report.analysis.labels) {
+        page.line("The stages differ in how they were measured: compare stages, not the run as a whole.");
+    }
+}
+
+fn repeat(report: &Report<'_>, page: &mut Page) {
+    page.heading("To run it again");
+    let run = report.run;
+    let target = match &run.endpoint {
+        Endpoint::Url(url) => format!("target.url {}", cell(url)),
+        Endpoint::Simulator(_) => "target.simulator with the preset of run.yaml".to_owned(),
+    };
+    page.line(format_args!(
+        "A BenchmarkRun with {target}, harness {}, seed {}, and profile.yaml of this folder as profile.inline asks for the same load.",
+        run.harness.name(),
+        run.seed.0
+    ));
+    page.line("report.json holds the run as resolved and the load as parsed; requests.parquet, where it was asked for, a row for every request.");
+}
+
+/// Markdown, line by line.
+#[derive(Default)]
+struct Page(String);
+
+impl Page {
+    fn line(&mut self, text: impl Display) {
+        writeln!(self.0, "{text}").expect("a String takes everything");
+    }
+
+    fn blank(&mut self) {
+        self.0.push('\n');
+    }
+
+    fn heading(&mut self, text: &str) {
+        self.line(format_args!("\n## {text}\n"));
+    }
+
+    /// The first column is text; the others are as `alignment` has it.
+    fn table(&mut self, header: &[&str], alignment: &str, rows: impl IntoIterator<Item = Vec<String>>) {
+        self.row(header.iter());
+        self.row(header.iter().enumerate().map(|(column, _)| if column == 0 { TEXT } else { alignment }));
+        for row in rows {
+            self.row(row.iter());
+        }
+    }
+
+    fn row(&mut self, cells: impl Iterator<Item = impl Display>) {
+        let cells: Vec<String> = cells.map(|it| it.to_string()).collect();
+        self.line(format_args!("| {} |", cells.join(" | ")));
+    }
+}

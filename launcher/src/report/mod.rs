@@ -1,0 +1,74 @@
+//! An analysis as people and programs read it: a file a format. Only [`folder`] and [`index`] write anything.
+
+pub mod envelope;
+pub mod folder;
+pub mod index;
+pub mod json;
+pub mod markdown;
+mod redact;
+pub mod requests_parquet;
+pub mod standard;
+pub mod terminal;
+mod text;
+
+use std::io;
+
+use crds::resolve::ResolvedRun;
+use workload_profiles::{Notice, Workload};
+
+pub use folder::{Folder, StorageError, Stored};
+
+use crate::{analysis::Analysis, record::RequestRecord};
+
+/// The release that writes the report.
+pub const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
+/// The name of this tool in formats of others.
+pub const TOOL: &str = "benchwright";
+
+/// All that a report tells of.
+#[derive(Clone, Copy, Debug)]
+pub struct Report<'a> {
+    /// The figures and the verdict.
+    pub analysis: &'a Analysis,
+    /// What was asked.
+    pub run: &'a ResolvedRun,
+    /// The load, as parsed.
+    pub workload: &'a Workload,
+    /// The profile, as rendered.
+    pub profile_text: &'a str,
+    /// Keys of the profile that were ignored or changed.
+    pub notices: &'a [Notice],
+    /// Each request; `None` where the run does not ask for them.
+    pub records: Option<&'a [RequestRecord]>,
+}
+
+/// Writes `run.yaml` and `profile.yaml`: before the load, so that what a killed launcher leaves tells what it was doing.
+/// Credentials that the profile holds are blacked out.
+///
+/// # Errors
+/// The folder cannot be written.
+pub fn write_inputs(folder: &mut Folder, run: &ResolvedRun, profile_text: &str) -> Result<(), StorageError> {
+    folder.write("run.yaml", |file| {
+        let text = serde_saphyr::to_string(run).map_err(io::Error::other)?;
+        file.write_all(text.as_bytes())
+    })?;
+    folder.write("profile.yaml", |file| file.write_all(redact::profile(profile_text).as_bytes()))
+}
+
+/// Writes every format: the machine's own first, the largest last.
+///
+/// # Errors
+/// The folder cannot be written; the files before it are whole.
+pub fn write_report(folder: &mut Folder, report: &Report<'_>) -> Result<(), StorageError> {
+    folder.write("report.json", |file| json::write(report, file))?;
+    folder.write("report.md", |file| file.write_all(markdown::render(report).as_bytes()))?;
+    for (index, _) in report.analysis.stages.iter().enumerate() {
+        folder.write(&standard::file_name(report.analysis, index), |file| {
+            file.write_all(standard::render(report, index)?.as_bytes())
+        })?;
+    }
+    if let Some(records) = report.records {
+        folder.write("requests.parquet", |file| requests_parquet::write(report, records, file))?;
+    }
+    Ok(())
+}

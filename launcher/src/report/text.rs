@@ -1,0 +1,99 @@
+//! Figures as words: what the Markdown report and the terminal's table have in common.
+
+use std::time::Duration;
+
+use crds::{summary::rate_text, units::Span};
+
+use crate::analysis::{Analysis, Clock, Distribution};
+
+/// What stands where nothing was measured.
+pub(super) const NOTHING: &str = "-";
+
+/// A time to four digits, such as `81.23ms`.
+pub(super) fn time(time: Duration) -> String {
+    Span(time).rounded().to_string()
+}
+
+/// A count or rate to four digits.
+pub(super) fn number(number: f64) -> String {
+    rate_text(number)
+}
+
+pub(super) fn optional<T>(value: Option<T>, show: impl Fn(T) -> String) -> String {
+    value.map_or_else(|| NOTHING.into(), show)
+}
+
+/// A share of one as percent.
+pub(super) fn percent(share: f64) -> String {
+    let text = format!("{:.2}", share * 100.0);
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// Text from outside (a model's name, a server's error) on one line: control characters, which a terminal obeys, are blanks.
+pub(super) fn plain(text: &str) -> String {
+    text.chars().map(|it| if it.is_control() { ' ' } else { it }).collect()
+}
+
+/// One row of latencies.
+pub(super) struct Row<T> {
+    pub name: String,
+    pub figures: Distribution<T>,
+}
+
+/// The latencies that a table shows, those that were measured: the headline clock first.
+pub(super) fn latencies(analysis: &Analysis) -> Vec<Row<Duration>> {
+    let all = &analysis.all;
+    let clock = &analysis.labels.clock;
+    let open = clock.contains(Clock::Scheduled.name());
+    [
+        (format!("TTFT from {clock}"), all.ttft),
+        ("TTFT from sent".into(), all.ttft_sent.filter(|_| open)),
+        (format!("latency from {clock}"), all.latency),
+        ("latency from sent".into(), all.latency_sent.filter(|_| open)),
+        ("ITL".into(), all.itl),
+        ("TPOT".into(), all.tpot),
+        ("NTPOT".into(), all.ntpot),
+        ("send lag".into(), all.send_lag),
+    ]
+    .into_iter()
+    .filter_map(|(name, figures): (String, _)| Some(Row { name, figures: figures? }))
+    .collect()
+}
+
+/// The lengths that a table shows.
+pub(super) fn lengths(analysis: &Analysis) -> Vec<Row<f64>> {
+    [("ISL, tokens", analysis.all.isl), ("OSL, tokens", analysis.all.osl)]
+        .into_iter()
+        .filter_map(|(name, figures)| Some(Row { name: name.into(), figures: figures? }))
+        .collect()
+}
+
+/// Rates and what they are called.
+pub(super) fn rates(analysis: &Analysis) -> Vec<(&'static str, String)> {
+    let Some(rates) = analysis.all.throughput else { return Vec::new() };
+    let mut rows = vec![("requests/s", number(rates.requests)), ("output tokens/s", number(rates.output_tokens))];
+    rows.extend(rates.input_tokens.map(|it| ("input tokens/s", number(it))));
+    rows.extend(rates.total_tokens.map(|it| ("total tokens/s", number(it))));
+    if let Some(goodput) = analysis.all.goodput {
+        rows.extend(goodput.per_second.map(|it| ("goodput, requests/s", number(it))));
+        rows.extend(goodput.share.map(|it| ("good share of all requests", percent(it))));
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_gets_no_control_characters() {
+        assert_eq!(plain("a\u{1b}[31m\nb"), "a [31m b");
+    }
+
+    #[test]
+    fn a_share_reads_as_percent() {
+        for (share, text) in [(0.0, "0 %"), (1.0, "100 %"), (0.125, "12.5 %"), (0.000_04, "0 %")] {
+            assert_eq!(percent(share), text);
+        }
+    }
+}

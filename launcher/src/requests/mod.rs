@@ -1,0 +1,162 @@
+//! What the requests hold: the prompt and the asked lengths of the request with a number. Pure.
+//!
+//! Everything is drawn from the seed and the number alone, so that any thread can make any request at any time, and request
+//! i is the same in every stage and in every run with that seed.
+
+mod lengths;
+mod shared_prefix;
+mod text;
+
+use crds::units::Seed;
+use rand::SeedableRng as _;
+use rand_chacha::ChaCha8Rng;
+use workload_profiles::workload::{PromptText, RequestSource};
+
+use lengths::{Lengths, Sampler};
+use shared_prefix::SharedPrefix;
+
+/// What cannot be prepared.
+#[derive(Debug, thiserror::Error)]
+pub enum RequestsError {
+    /// More combinations than can be shuffled.
+    #[error(
+        "the shared prefixes have {groups} groups of {prompts_per_group} prompts; at most {} prompts can be shuffled, so lower one of the two",
+        shared_prefix::MAX_PROMPTS
+    )]
+    TooManyPrompts {
+        /// Groups.
+        groups: u32,
+        /// Prompts in each.
+        prompts_per_group: u32,
+    },
+}
+
+/// The lengths that were asked for, in tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// Of the prompt; absent for mock prompts, which have no length.
+    pub input: Option<u32>,
+    /// Of the answer; absent: the server decides.
+    pub output: Option<u32>,
+}
+
+/// All requests of a workload, made when they are asked for.
+#[derive(Debug)]
+pub struct Requests(Source);
+
+#[derive(Debug)]
+enum Source {
+    Mock,
+    Random { input: Lengths, output: Lengths, text: PromptText, texts: Seed },
+    SharedPrefix(SharedPrefix),
+}
+
+impl Requests {
+    /// Prepares a source.
+    ///
+    /// # Errors
+    /// It is too large.
+    pub fn new(source: &RequestSource, seed: Seed) -> Result<Requests, RequestsError> {
+        Ok(Requests(match source {
+            RequestSource::Mock => Source::Mock,
+            RequestSource::Random { input, output, text } => Source::Random {
+                input: Lengths::new(input, Sampler::Shifted, seed.derive("requests/input-lengths")),
+                output: Lengths::new(output, Sampler::Shifted, seed.derive("requests/output-lengths")),
+                text: *text,
+                texts: seed.derive("requests/texts"),
+            },
+            RequestSource::SharedPrefix { groups, prompts_per_group, system_prompt_len, question_len, output_len, seed: own } => {
+                let seed = own.unwrap_or(seed);
+                let lengths =
+                    |distribution, name| Lengths::new(distribution, Sampler::Plain, seed.derive(name));
+                Source::SharedPrefix(SharedPrefix::new(
+                    (*groups, *prompts_per_group),
+                    lengths(system_prompt_len, "requests/prefix-lengths"),
+                    lengths(question_len, "requests/question-lengths"),
+                    lengths(output_len, "requests/output-lengths"),
+                    seed,
+                )?)
+            }
+        }))
+    }
+
+    /// Adds the prompt of a request to `text`, which is empty, and returns its lengths.
+    pub fn write(&self, number: u64, text: &mut String) -> Asked {
+        match &self.0 {
+            Source::Mock => {
+                text.push_str("1 2 3 ");
+                text.push_str(&number.to_string());
+                Asked::default()
+            }
+            Source::Random { input, output, text: kind, texts } => {
+                let asked = input.get(number);
+                let mut rng = draws(*texts, number);
+                match kind {
+                    PromptText::Words => text::words(asked, &mut rng, text),
+                    PromptText::Prose => text::prose(asked, &mut rng, text),
+                }
+                Asked { input: Some(asked), output: Some(output.get(number)) }
+            }
+            Source::SharedPrefix(prefixes) => prefixes.write(number, text),
+        }
+    }
+}
+
+/// The random numbers of one item of one purpose, unrelated to those of any other.
+fn draws(purpose: Seed, item: u64) -> ChaCha8Rng {
+    let mut rng = ChaCha8Rng::seed_from_u64(purpose.0);
+    rng.set_stream(item);
+    rng
+}
+
+#[cfg(test)]
+mod tests {
+    use workload_profiles::workload::LengthDistribution;
+
+    use super::*;
+
+    fn check(source: &RequestSource, seed: u64, number: u64) -> (String, Asked) {
+        let requests = Requests::new(source, Seed(seed)).unwrap();
+        let mut text = String::new();
+        let asked = requests.write(number, &mut text);
+        (text, asked)
+    }
+
+    fn random(text: PromptText) -> RequestSource {
+        let uniform = |min, max| LengthDistribution {
+            shape: workload_profiles::workload::Shape::Uniform,
+            min,
+            max,
+            mean: 0.0,
+            std_dev: 0.0,
+            total_count: None,
+        };
+        RequestSource::Random { input: uniform(10, 30), output: uniform(5, 9), text }
+    }
+
+    #[test]
+    fn a_mock_request_has_its_number_and_no_lengths() {
+        assert_eq!(check(&RequestSource::Mock, 1, 42), ("1 2 3 42".into(), Asked::default()));
+    }
+
+    #[test]
+    fn a_request_repeats_for_a_seed_and_differs_between_numbers() {
+        for text in [PromptText::Words, PromptText::Prose] {
+            let source = random(text);
+            assert_eq!(check(&source, 1, 5), check(&source, 1, 5));
+            assert_ne!(check(&source, 1, 5).0, check(&source, 1, 6).0);
+            assert_ne!(check(&source, 1, 5).0, check(&source, 2, 5).0);
+        }
+    }
+
+    #[test]
+    fn a_prompt_is_as_long_as_its_request_says() {
+        let source = random(PromptText::Words);
+        for number in 0..200 {
+            let (text, asked) = check(&source, 3, number);
+            let input = asked.input.unwrap();
+            assert_eq!(text.split(' ').count(), input as usize);
+            assert!((10..=30).contains(&input) && (5..=9).contains(&asked.output.unwrap()));
+        }
+    }
+}

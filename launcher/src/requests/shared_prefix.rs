@@ -1,0 +1,145 @@
+//! Groups of prompts that begin with the same text, to see what a prefix cache is worth.
+//!
+//! There is one prefix for each group and `prompts_per_group` questions behind it. All prompts are shuffled once; request i
+//! is prompt i, modulo their number.
+
+use std::sync::OnceLock;
+
+use crds::units::Seed;
+use rand::seq::SliceRandom as _;
+
+use super::{Asked, RequestsError, draws, lengths::Lengths, text};
+
+/// The most prompts, in all groups: four bytes each for their order.
+pub(super) const MAX_PROMPTS: u32 = 16_000_000;
+/// Prefixes that are kept once made, in bytes together; what is beyond is made anew for each request.
+const MAX_KEPT: u64 = 64 << 20;
+/// A common word and its blank.
+const BYTES_PER_TOKEN: u64 = 6;
+
+/// The prompts of all groups.
+#[derive(Debug)]
+pub(super) struct SharedPrefix {
+    prompts_per_group: u32,
+    /// Prompt = group x prompts_per_group + question, in shuffled order.
+    order: Vec<u32>,
+    prefix_len: Lengths,
+    question_len: Lengths,
+    output_len: Lengths,
+    prefix_texts: Seed,
+    question_texts: Seed,
+    /// The texts of the first groups, as far as they have been needed.
+    kept: Vec<OnceLock<Box<str>>>,
+}
+
+impl SharedPrefix {
+    pub(super) fn new(
+        (groups, prompts_per_group): (u32, u32),
+        prefix_len: Lengths,
+        question_len: Lengths,
+        output_len: Lengths,
+        seed: Seed,
+    ) -> Result<SharedPrefix, RequestsError> {
+        let too_many = RequestsError::TooManyPrompts { groups, prompts_per_group };
+        let size = groups.checked_mul(prompts_per_group).filter(|it| *it <= MAX_PROMPTS).ok_or(too_many)?;
+        let mut order: Vec<u32> = (0..size.max(1)).collect();
+        order.shuffle(&mut draws(seed.derive("requests/order"), 0));
+        let mut bytes = 0;
+        let kept = (0..groups).take_while(|group| {
+            bytes += u64::from(prefix_len.get(u64::from(*group))) * BYTES_PER_TOKEN;
+            bytes <= MAX_KEPT
+        });
+        Ok(SharedPrefix {
+            prompts_per_group: prompts_per_group.max(1),
+            order,
+            kept: kept.map(|_| OnceLock::new()).collect(),
+            prefix_len,
+            question_len,
+            output_len,
+            prefix_texts: seed.derive("requests/prefix-texts"),
+            question_texts: seed.derive("requests/question-texts"),
+        })
+    }
+
+    /// Adds the prompt of a request and returns its lengths.
+    pub(super) fn write(&self, number: u64, text: &mut String) -> Asked {
+        let place = usize::try_from(number % self.order.len() as u64).expect("below the length of a Vec");
+        let prompt = self.order[place];
+        let group = prompt / self.prompts_per_group;
+        let prefix = self.prefix_len.get(u64::from(group));
+        match self.kept.get(group as usize) {
+            Some(kept) => text.push_str(kept.get_or_init(|| self.prefix(group, prefix).into())),
+            None => text.push_str(&self.prefix(group, prefix)),
+        }
+        let prompt = u64::from(prompt);
+        let question = self.question_len.get(prompt);
+        text::words(question, &mut draws(self.question_texts, prompt), text);
+        Asked { input: Some(prefix.saturating_add(question)), output: Some(self.output_len.get(prompt)) }
+    }
+
+    fn prefix(&self, group: u32, tokens: u32) -> String {
+        let mut text = String::with_capacity(tokens as usize * BYTES_PER_TOKEN as usize);
+        text::words(tokens, &mut draws(self.prefix_texts, u64::from(group)), &mut text);
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use workload_profiles::workload::LengthDistribution;
+
+    use super::{super::lengths::Sampler, *};
+
+    fn check(groups: u32, prompts_per_group: u32, prefix: u32) -> Result<SharedPrefix, RequestsError> {
+        let fixed = |length| Lengths::new(&LengthDistribution::fixed(length), Sampler::Plain, Seed(1));
+        SharedPrefix::new((groups, prompts_per_group), fixed(prefix), fixed(3), fixed(9), Seed(7))
+    }
+
+    fn prompts(source: &SharedPrefix, numbers: std::ops::Range<u64>) -> Vec<String> {
+        numbers
+            .map(|number| {
+                let mut text = String::new();
+                assert_eq!(source.write(number, &mut text), Asked { input: Some(23), output: Some(9) });
+                text
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_group_has_its_prefix_and_every_prompt_its_question() {
+        let all = prompts(&check(4, 5, 20).unwrap(), 0..20);
+        assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), 20);
+        let mut groups = BTreeMap::new();
+        for prompt in &all {
+            let words: Vec<&str> = prompt.split(' ').collect();
+            assert_eq!(words.len(), 23);
+            *groups.entry(words[..20].join(" ")).or_insert(0) += 1;
+        }
+        assert_eq!(groups.values().collect::<Vec<_>>(), [&5, &5, &5, &5]);
+    }
+
+    #[test]
+    fn prompts_come_in_shuffled_order_and_then_again() {
+        let source = check(4, 5, 20).unwrap();
+        assert_eq!(prompts(&source, 0..20), prompts(&source, 20..40));
+        assert!(!source.order.is_sorted());
+    }
+
+    #[test]
+    fn prefixes_that_are_not_kept_are_the_same() {
+        let kept = check(4, 5, 20).unwrap();
+        let mut bare = check(4, 5, 20).unwrap();
+        bare.kept.clear();
+        assert_eq!(prompts(&kept, 0..20), prompts(&bare, 0..20));
+        // 64 MiB of prefixes of 2,000,000 tokens at 6 bytes each: five of them.
+        assert_eq!(check(100, 1, 2_000_000).unwrap().kept.len(), 5);
+    }
+
+    #[test]
+    fn too_many_prompts_are_refused() {
+        let error = check(1_000_000, 1_000, 20).unwrap_err().to_string();
+        assert!(error.contains("1000000 groups of 1000"), "{error}");
+    }
+}

@@ -1,0 +1,186 @@
+//! One benchmark from start to report: reads the input, waits for the target, issues the load, analyses and writes.
+
+mod outcome;
+mod progress;
+mod ready;
+mod signals;
+mod store;
+mod target;
+
+use std::{
+    io::IsTerminal as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+    thread,
+};
+
+use crds::resolve::mounts;
+use tracing::{info, warn};
+
+use crate::{
+    analysis::{self, Analysis, Measured},
+    clock,
+    input::{self, Input, LocalOptions},
+    issue::{self, LoadResult, Progress},
+    report::{Stored, terminal},
+    status_server::{self, Measuring},
+    stop::Stop,
+};
+use outcome::Failure;
+pub use outcome::{EXIT_CANCELLED, EXIT_CONFIGURATION, EXIT_STORAGE, EXIT_TARGET};
+
+/// More threads than this have never helped, and each has connections of its own.
+const MAX_DEFAULT_THREADS: usize = 8;
+const POD_STATUS_PORT: u16 = 8080;
+const POD_TERMINATION_LOG: &str = "/dev/termination-log";
+
+/// What the command line says beside the input.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// A BenchmarkRun file; absent: what the operator mounted.
+    pub file: Option<PathBuf>,
+    /// What the command line adds to the file.
+    pub local: LocalOptions,
+    /// The folder that gets a folder for each run.
+    pub results: Option<PathBuf>,
+    /// Keep no results folder.
+    pub no_results: bool,
+    /// Threads that issue the load.
+    pub threads: Option<usize>,
+    /// Exit codes for pipelines.
+    pub gate: bool,
+    /// The port of `/ready`.
+    pub status_port: Option<u16>,
+    /// Where the envelope goes.
+    pub termination_log: Option<PathBuf>,
+    /// Plain lines in place of a progress bar.
+    pub plain: bool,
+}
+
+impl RunOptions {
+    fn in_pod(&self) -> bool {
+        self.file.is_none()
+    }
+
+    fn status_port(&self) -> Option<u16> {
+        self.status_port.or(self.in_pod().then_some(POD_STATUS_PORT))
+    }
+
+    fn termination_log(&self) -> Option<PathBuf> {
+        self.termination_log.clone().or_else(|| self.in_pod().then(|| POD_TERMINATION_LOG.into()))
+    }
+
+    fn results(&self) -> PathBuf {
+        self.results.clone().unwrap_or_else(|| if self.in_pod() { mounts::RESULTS.into() } else { "results".into() })
+    }
+
+    fn threads(&self) -> usize {
+        let cores = || thread::available_parallelism().map_or(1, usize::from);
+        self.threads.unwrap_or_else(|| cores().min(MAX_DEFAULT_THREADS))
+    }
+}
+
+/// Runs one benchmark and returns the exit status. Results go to stdout, all else to stderr.
+pub fn run(options: &RunOptions) -> u8 {
+    let input = match read_input(options) {
+        Ok(input) => input,
+        Err(error) => {
+            eprintln!("benchwright: {error}");
+            outcome::leave_diagnosis(options.termination_log().as_deref(), &error.to_string());
+            return outcome::exit_status(&Err(Failure::configuration(error.to_string())), options.gate);
+        }
+    };
+    let done = measure(&input, options);
+    if let Err(failure) = &done {
+        eprintln!("benchwright: {}", failure.message);
+    }
+    if let Some(path) = options.termination_log() {
+        let envelope = outcome::envelope(&input, &done).to_text();
+        if let Err(error) = std::fs::write(&path, envelope) {
+            warn!(path = %path.display(), %error, "the termination message was not written");
+        }
+    }
+    outcome::exit_status(&done, options.gate)
+}
+
+fn read_input(options: &RunOptions) -> Result<Input, input::InputError> {
+    let input = match &options.file {
+        Some(file) => input::from_file(file, &options.local)?,
+        None => input::from_folder(Path::new(mounts::INPUT))?,
+    };
+    for notice in &input.notices {
+        warn!(path = notice.path, "{}", notice.message);
+    }
+    Ok(input)
+}
+
+/// A measurement: its analysis, and where it was kept.
+pub(crate) struct Measurement {
+    analysis: Analysis,
+    stored: Option<Stored>,
+}
+
+fn measure(input: &Input, options: &RunOptions) -> Result<Measurement, Failure> {
+    let stop = Stop::default();
+    signals::listen(&stop, input.run.grace_period.0)?;
+    let measuring = Measuring::default();
+    if let Some(port) = options.status_port() {
+        status_server::serve(port, measuring.clone()).map_err(|source| Failure::status_port(port, &source))?;
+    }
+    let store = store::Store::prepare(input, options, clock::now())?;
+    let (ready, load) = match load(input, options, &stop, &measuring) {
+        Ok(loaded) => loaded,
+        Err(failure) => {
+            store.discard();
+            return Err(failure);
+        }
+    };
+    let measured = Measured {
+        recorder: &load.recorder,
+        started: load.started,
+        stopped: load.stopped,
+        own_cpu: load.own_cpu,
+        wall: load.wall,
+        threads: options.threads(),
+    };
+    let analysis = analysis::analyse(&measured, &input.workload, &input.run, &ready.model);
+    print!("{}", terminal::table(&analysis));
+    match store.write(input, &analysis, load.recorder.records.as_deref()) {
+        Ok(stored) => {
+            if let Some(stored) = &stored {
+                println!("report: {}", stored.path.join("report.md").display());
+            }
+            Ok(Measurement { analysis, stored })
+        }
+        Err(error) => Err(Failure::storage_of(error.to_string(), Measurement { analysis, stored: None })),
+    }
+}
+
+/// Waits for the target and issues the load.
+fn load(
+    input: &Input,
+    options: &RunOptions,
+    stop: &Stop,
+    measuring: &Measuring,
+) -> Result<(ready::Ready, LoadResult), Failure> {
+    let (base_url, _simulator) = target::start(&input.run)?;
+    let ready = ready::wait(input, &base_url, stop)?;
+    info!(target = base_url, model = ready.model, profile = input.run.profile_source, "the target is ready");
+    measuring.set(true);
+    let load = issue(input, options, &ready, stop);
+    measuring.set(false);
+    Ok((ready, load?))
+}
+
+fn issue(input: &Input, options: &RunOptions, ready: &ready::Ready, stop: &Stop) -> Result<LoadResult, Failure> {
+    let progress = Arc::new(Progress::default());
+    let plain = options.plain || options.in_pod() || !std::io::stderr().is_terminal();
+    let watcher = progress::Watcher::start(Arc::clone(&progress), plain);
+    let deadline = signals::Deadline::start(stop, input.run.run_deadline.0, input.run.grace_period.0);
+    let keep_records = input.run.per_request_records == crds::benchmark_run::PerRequestRecords::Full;
+    let seed = input.run.seed;
+    let load = issue::run_load(&input.workload, &ready.model, &ready.target, seed, keep_records, options.threads(), stop, progress);
+    deadline.end();
+    watcher.end();
+    load.map_err(|error| Failure::configuration(error.to_string()))
+}

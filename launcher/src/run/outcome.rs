@@ -1,0 +1,124 @@
+//! How a run ended: exit status and envelope.
+
+use std::{fs, io, path::Path};
+
+use crds::{
+    Outcome,
+    envelope::{Core, Envelope},
+};
+use tracing::warn;
+
+use super::Measurement;
+use crate::{input::Input, report};
+
+/// The configuration cannot be run.
+pub const EXIT_CONFIGURATION: u8 = 10;
+/// The target did not become ready.
+pub const EXIT_TARGET: u8 = 11;
+/// The results could not be stored.
+pub const EXIT_STORAGE: u8 = 12;
+/// Somebody asked the run to end.
+pub const EXIT_CANCELLED: u8 = 20;
+
+/// A run without figures that count.
+pub(crate) struct Failure {
+    exit: u8,
+    reason: &'static str,
+    pub(super) message: String,
+    /// Figures that were measured all the same, when only their storage failed.
+    measured: Option<Box<Measurement>>,
+}
+
+impl Failure {
+    pub(super) fn configuration(message: String) -> Self {
+        Failure { exit: EXIT_CONFIGURATION, reason: "ConfigInvalid", message, measured: None }
+    }
+
+    pub(super) fn status_port(port: u16, source: &io::Error) -> Self {
+        Failure::configuration(format!("--status-port {port} cannot be opened: {source}; choose a free one"))
+    }
+
+    pub(super) fn target(message: String) -> Self {
+        Failure { exit: EXIT_TARGET, reason: "TargetUnavailable", message, measured: None }
+    }
+
+    pub(super) fn ambiguous_model(message: String) -> Self {
+        Failure { reason: "AmbiguousModel", ..Failure::configuration(message) }
+    }
+
+    pub(super) fn storage(message: String) -> Self {
+        Failure { exit: EXIT_STORAGE, reason: "StorageFailed", message, measured: None }
+    }
+
+    pub(super) fn storage_of(message: String, measured: Measurement) -> Self {
+        Failure { measured: Some(Box::new(measured)), ..Failure::storage(message) }
+    }
+
+    pub(super) fn cancelled() -> Self {
+        let message = "ended by a signal before the first request".into();
+        Failure { exit: EXIT_CANCELLED, reason: "Cancelled", message, measured: None }
+    }
+}
+
+/// The exit status of a run; `gate` is the scheme for pipelines: 0 passed, 2 invalid, 3 error, 4 cancelled.
+pub(super) fn exit_status(done: &Result<Measurement, Failure>, gate: bool) -> u8 {
+    let (outcome, status) = match done {
+        Ok(measurement) if measurement.analysis.verdict.outcome == Outcome::Cancelled => {
+            (Outcome::Cancelled, EXIT_CANCELLED)
+        }
+        Ok(measurement) => (measurement.analysis.verdict.outcome, 0),
+        Err(failure) if failure.exit == EXIT_CANCELLED => (Outcome::Cancelled, failure.exit),
+        Err(failure) => (Outcome::Error, failure.exit),
+    };
+    match outcome {
+        _ if !gate => status,
+        Outcome::Passed => 0,
+        Outcome::Invalid => 2,
+        Outcome::Error => 3,
+        Outcome::Cancelled => 4,
+    }
+}
+
+/// What the operator is told.
+pub(super) fn envelope(input: &Input, done: &Result<Measurement, Failure>) -> Envelope {
+    let failure = match done {
+        Ok(measurement) => return of_measurement(input, measurement),
+        Err(failure) => failure,
+    };
+    let mut envelope = match &failure.measured {
+        Some(measurement) => of_measurement(input, measurement),
+        None => Envelope {
+            core: Core {
+                run_uid: input.run.run.uid.clone(),
+                attempt: input.run.run.attempt,
+                outcome: Outcome::Error,
+                reason: String::new(),
+                message: String::new(),
+                model: String::new(),
+                started: None,
+                folder: None,
+                partial: false,
+                summary: None,
+                artifacts: Vec::new(),
+            },
+            stages: Vec::new(),
+            stages_truncated: false,
+        },
+    };
+    envelope.core.outcome = if failure.exit == EXIT_CANCELLED { Outcome::Cancelled } else { Outcome::Error };
+    failure.reason.clone_into(&mut envelope.core.reason);
+    envelope.core.message.clone_from(&failure.message);
+    envelope
+}
+
+fn of_measurement(input: &Input, measurement: &Measurement) -> Envelope {
+    report::envelope::envelope(&input.run.run, &measurement.analysis, measurement.stored.as_ref())
+}
+
+/// Leaves a text where the envelope would stand, when there is no run that an envelope could name.
+pub(super) fn leave_diagnosis(path: Option<&Path>, message: &str) {
+    let Some(path) = path else { return };
+    if let Err(error) = fs::write(path, message) {
+        warn!(path = %path.display(), %error, "the termination message was not written");
+    }
+}

@@ -1,0 +1,118 @@
+//! Waits until the target can be measured, and finds out which model it serves.
+
+use std::{fs, time::Duration};
+
+use crds::benchmark_run::ReadinessProbe;
+use tracing::{info, warn};
+
+use super::Failure;
+use crate::{
+    client::{
+        Target,
+        probe::{self, ProbeError},
+    },
+    clock::Clock,
+    input::Input,
+    stop::{Stop, StopState},
+};
+
+/// Between two tries.
+const TRY_EVERY: Duration = Duration::from_secs(1);
+
+/// A target that answers.
+pub(super) struct Ready {
+    pub(super) target: Target,
+    pub(super) model: String,
+}
+
+/// Tries until the target is ready or its time is over. What no waiting mends fails at once.
+pub(super) fn wait(input: &Input, base_url: &str, stop: &Stop) -> Result<Ready, Failure> {
+    let target = target(input, base_url)?;
+    let cannot = |error: std::io::Error| Failure::configuration(format!("no runtime for the readiness probe: {error}"));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
+    runtime.block_on(async {
+        let mut stopped = stop.watch();
+        tokio::select! {
+            _ = stopped.wait_for(|state| *state != StopState::Run) => Err(Failure::cancelled()),
+            ready = until_ready(input, target) => ready,
+        }
+    })
+}
+
+fn target(input: &Input, base_url: &str) -> Result<Target, Failure> {
+    let read = |path: &std::path::PathBuf, what: &str| {
+        let cannot = |error| Failure::configuration(format!("cannot read the {what} {}: {error}", path.display()));
+        fs::read_to_string(path).map_err(cannot)
+    };
+    let token = input.run.token_file.as_ref().map(|path| read(path, "token file")).transpose()?;
+    let authorities = input.run.ca_file.as_ref().map(|path| read(path, "CA file")).transpose()?;
+    let api = input.run.api.unwrap_or(input.workload.api);
+    Target::new(base_url, api, token.as_deref().map(str::trim), authorities.as_deref(), &input.workload.headers)
+        .map_err(|error| Failure::configuration(error.to_string()))
+}
+
+async fn until_ready(input: &Input, target: Target) -> Result<Ready, Failure> {
+    let limit = input.run.readiness_timeout;
+    let clock = Clock::start();
+    let sleeper = clock.sleeper().map_err(|error| Failure::configuration(format!("no timer for the readiness probe: {error}")))?;
+    let wanted = input.run.model.as_deref().or(input.workload.model.as_deref());
+    let mut last = String::new();
+    loop {
+        let attempt = clock.within(Some(limit.0), attempt(&target, wanted, input.run.readiness_probe)).await;
+        let message = match attempt {
+            Ok(Ok(model)) => return Ok(Ready { target, model }),
+            Ok(Err(Attempt::Final(failure))) => return Err(failure),
+            Ok(Err(Attempt::Again(error))) => error.to_string(),
+            Err(_) if last.is_empty() => "it did not answer".to_owned(),
+            Err(_) => last.clone(),
+        };
+        if message != last {
+            info!(error = message, "the target is not ready yet");
+            last = message;
+        }
+        if clock.now() + TRY_EVERY >= limit.0 {
+            let url = target.base_url();
+            return Err(Failure::target(format!(
+                "{url} was not ready within {limit}: {last}; check the server, or raise target.readiness.timeoutSeconds"
+            )));
+        }
+        sleeper.until(clock.now() + TRY_EVERY).await;
+    }
+}
+
+enum Attempt {
+    Again(ProbeError),
+    Final(Failure),
+}
+
+/// The model, once the target answers for it.
+async fn attempt(target: &Target, wanted: Option<&str>, kind: ReadinessProbe) -> Result<String, Attempt> {
+    let model = match wanted {
+        Some(model) if kind == ReadinessProbe::Generate => model.to_owned(),
+        _ => choose(wanted, &probe::models(target).await.map_err(Attempt::Again)?)?,
+    };
+    if kind == ReadinessProbe::Generate {
+        probe::generate(target, &model).await.map_err(|error| {
+            if error.is_final() { Attempt::Final(Failure::configuration(error.to_string())) } else { Attempt::Again(error) }
+        })?;
+    }
+    Ok(model)
+}
+
+fn choose(wanted: Option<&str>, served: &[String]) -> Result<String, Attempt> {
+    match (wanted, served) {
+        (Some(model), served) if served.iter().any(|it| it == model) => Ok(model.to_owned()),
+        (Some(model), served) => {
+            // It may be loading: a server lists what it has.
+            warn!(wanted = model, ?served, "the target does not list the model; it is asked for all the same");
+            Ok(model.to_owned())
+        }
+        (None, [only]) => Ok(only.clone()),
+        (None, []) => Err(Attempt::Again(ProbeError::NoModel)),
+        (None, several) => Err(Attempt::Final(Failure::ambiguous_model(format!(
+            "target.model is not set, and the server serves {}: {}; name one of them",
+            several.len(),
+            several.join(", ")
+        )))),
+    }
+}

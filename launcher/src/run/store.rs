@@ -1,0 +1,96 @@
+//! Where this run's results folder goes: begun before the load, so that what cannot be stored is told before anything is
+//! measured, and finished after it.
+
+use std::path::PathBuf;
+
+use crds::benchmark_run::PerRequestRecords;
+use jiff::{Timestamp, tz::TimeZone};
+use tracing::warn;
+
+use super::{Failure, RunOptions};
+use crate::{
+    analysis::Analysis,
+    input::Input,
+    record::RequestRecord,
+    report::{self, Folder, Report, StorageError, Stored, index},
+};
+
+/// A results folder that waits for its report, or the reason why there is none.
+pub(super) enum Store {
+    /// None is kept.
+    Off,
+    /// It is begun.
+    Open { folder: Box<Folder>, root: PathBuf, local: bool },
+    /// It cannot be kept, and the run goes on without: `storage.required` is false.
+    Lost,
+}
+
+impl Store {
+    /// Begins the folder: `<run>/a<attempt>` in a pod, `<time>-<run>` elsewhere.
+    pub(super) fn prepare(input: &Input, options: &RunOptions, now: Timestamp) -> Result<Store, Failure> {
+        if !input.run.store_results || options.no_results {
+            return Ok(Store::Off);
+        }
+        let root = options.results();
+        let run = &input.run.run;
+        let name = if options.in_pod() {
+            format!("{}/a{}", run.name, run.attempt)
+        } else {
+            let time = now.to_zoned(TimeZone::UTC).strftime("%Y%m%dT%H%M%SZ");
+            format!("{time}-{}", run.name)
+        };
+        let begun = Folder::create(&root, &name).and_then(|mut folder| {
+            report::write_inputs(&mut folder, &input.run, &input.profile_text)?;
+            Ok(folder)
+        });
+        match begun {
+            Ok(folder) => Ok(Store::Open { folder: Box::new(folder), root, local: !options.in_pod() }),
+            Err(error) if input.run.storage_required => Err(Failure::storage(error.to_string())),
+            Err(error) => {
+                warn!(%error, "the results are not kept; the figures count all the same, as storage.required says");
+                Ok(Store::Lost)
+            }
+        }
+    }
+
+    /// Takes the folder away again: nothing was measured.
+    pub(super) fn discard(self) {
+        if let Store::Open { folder, .. } = self
+            && let Err(error) = folder.discard()
+        {
+            warn!(%error, "a folder without results stays");
+        }
+    }
+
+    /// Writes the report. `Ok(None)` where none is kept.
+    pub(super) fn write(
+        self,
+        input: &Input,
+        analysis: &Analysis,
+        records: Option<&[RequestRecord]>,
+    ) -> Result<Option<Stored>, StorageError> {
+        let Store::Open { mut folder, root, local } = self else { return Ok(None) };
+        let report = Report {
+            analysis,
+            run: &input.run,
+            workload: &input.workload,
+            profile_text: &input.profile_text,
+            notices: &input.notices,
+            records: records.filter(|_| input.run.per_request_records == PerRequestRecords::Full),
+        };
+        let written = report::write_report(&mut folder, &report).and_then(|()| folder.finish());
+        match written {
+            Ok(stored) => {
+                if local && let Err(error) = index::add(&root, &report, &stored) {
+                    warn!(%error, "`latest` and `index.md` were not brought up to date; the folder itself is whole");
+                }
+                Ok(Some(stored))
+            }
+            Err(error) if input.run.storage_required => Err(error),
+            Err(error) => {
+                warn!(%error, "the results are not kept; the figures count all the same, as storage.required says");
+                Ok(None)
+            }
+        }
+    }
+}

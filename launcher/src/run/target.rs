@@ -1,0 +1,43 @@
+//! Where the load goes: a URL as given, or the embedded simulated vLLM, started here on loopback.
+
+use std::{net::Ipv4Addr, thread};
+
+use crds::resolve::{Endpoint, ResolvedRun};
+use tokio::{net::TcpListener, sync::oneshot};
+use tracing::info;
+
+use super::Failure;
+use crate::sim::{SimOptions, Simulator};
+
+/// Keeps the simulator alive; dropped, it ends.
+pub(super) struct RunningSimulator {
+    _end: oneshot::Sender<()>,
+}
+
+/// The base URL of the target. The simulator gets a thread of its own, so that it shares no runtime with the load.
+pub(super) fn start(run: &ResolvedRun) -> Result<(String, Option<RunningSimulator>), Failure> {
+    let preset = match &run.endpoint {
+        Endpoint::Url(url) => return Ok((url.clone(), None)),
+        Endpoint::Simulator(preset) => *preset,
+    };
+    let cannot = |error: std::io::Error| Failure::target(format!("the simulator cannot be started: {error}"));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
+    let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).map_err(cannot)?;
+    let address = listener.local_addr().map_err(cannot)?;
+    let mut options = SimOptions::preset(preset);
+    options.seed = run.seed.derive("simulator");
+    if let Some(model) = &run.model {
+        options.model.clone_from(model);
+    }
+    info!(%address, ?preset, "the simulated vLLM is the target: its figures are a model's, not a server's");
+    let (end, ended) = oneshot::channel::<()>();
+    let simulator = Simulator::new(options);
+    let body = move || {
+        runtime.block_on(simulator.serve(listener, async {
+            // Both a message and a dropped sender mean the end.
+            let _ = ended.await;
+        }));
+    };
+    thread::Builder::new().name("simulator".into()).spawn(body).map_err(cannot)?;
+    Ok((format!("http://{address}"), Some(RunningSimulator { _end: end })))
+}

@@ -1,0 +1,320 @@
+//! The metrics of the simulated engine, with vLLM's names, labels, buckets and identities, as Prometheus text.
+//!
+//! They are computed from the times of the simulation, not from the clock. A request whose client leaves counts in the
+//! tokens, TTFT and ITL that it had, and in nothing that is counted at the end of a request.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use super::engine::Finish;
+use super::options::SimOptions;
+use super::scheduler::Sequence;
+use crate::clock;
+
+#[rustfmt::skip]
+const TTFT_BUCKETS: &[f64] = &[
+    0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0, 20.0, 40.0, 80.0, 160.0,
+    640.0, 2560.0,
+];
+#[rustfmt::skip]
+const ITL_BUCKETS: &[f64] = &[
+    0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0, 20.0, 40.0, 80.0,
+];
+#[rustfmt::skip]
+const LATENCY_BUCKETS: &[f64] = &[
+    0.3, 0.5, 0.8, 1.0, 1.5, 2.0, 2.5, 5.0, 10.0, 15.0, 20.0, 30.0, 40.0, 50.0, 60.0, 120.0, 240.0, 480.0, 960.0,
+    1920.0, 7680.0,
+];
+#[rustfmt::skip]
+const STEP_BUCKETS: &[f64] = &[
+    1.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 2048.0, 4096.0, 8192.0, 16384.0,
+];
+
+/// All counters, gauges and histograms.
+#[derive(Clone, Debug)]
+pub struct Metrics {
+    options: CacheOptions,
+    labels: String,
+    created: f64,
+    running: usize,
+    waiting: usize,
+    kv_cache_usage: f64,
+    prompt_tokens: u64,
+    generation_tokens: u64,
+    step_tokens: u64,
+    stopped: u64,
+    cut: u64,
+    iteration_tokens: Histogram,
+    ttft: Histogram,
+    itl: Histogram,
+    tpot: Histogram,
+    e2e: Histogram,
+    queue: Histogram,
+    inference: Histogram,
+    prefill: Histogram,
+    decode: Histogram,
+    request_prompt_tokens: Histogram,
+    request_generation_tokens: Histogram,
+}
+
+#[derive(Clone, Debug)]
+struct CacheOptions {
+    block_size: u32,
+    num_gpu_blocks: u32,
+}
+
+impl Metrics {
+    /// All at zero.
+    pub fn new(options: &SimOptions) -> Self {
+        let lengths = length_buckets(options.max_model_len);
+        Metrics {
+            options: CacheOptions { block_size: options.block_size, num_gpu_blocks: options.num_gpu_blocks },
+            labels: format!("model_name=\"{}\"", escape(&options.model)),
+            created: clock::now().as_duration().as_secs_f64(),
+            running: 0,
+            waiting: 0,
+            kv_cache_usage: 0.0,
+            prompt_tokens: 0,
+            generation_tokens: 0,
+            step_tokens: 0,
+            stopped: 0,
+            cut: 0,
+            iteration_tokens: Histogram::new(STEP_BUCKETS),
+            ttft: Histogram::new(TTFT_BUCKETS),
+            itl: Histogram::new(ITL_BUCKETS),
+            tpot: Histogram::new(ITL_BUCKETS),
+            e2e: Histogram::new(LATENCY_BUCKETS),
+            queue: Histogram::new(LATENCY_BUCKETS),
+            inference: Histogram::new(LATENCY_BUCKETS),
+            prefill: Histogram::new(LATENCY_BUCKETS),
+            decode: Histogram::new(LATENCY_BUCKETS),
+            request_prompt_tokens: Histogram::new(&lengths),
+            request_generation_tokens: Histogram::new(&lengths),
+        }
+    }
+
+    /// A sequence got a token at `now`; `finish` with the last one.
+    pub fn token<T>(&mut self, sequence: &Sequence<T>, now: Duration, finish: Option<Finish>) {
+        self.generation_tokens += 1;
+        self.step_tokens += 1;
+        if sequence.generated == 1 {
+            self.prompt_tokens += u64::from(sequence.prompt_tokens);
+            self.step_tokens += u64::from(sequence.prompt_tokens);
+            self.ttft.observe_time(now.saturating_sub(sequence.arrived));
+        } else {
+            self.itl.observe_time(now.saturating_sub(sequence.last_token));
+        }
+        let Some(finish) = finish else { return };
+        match finish {
+            Finish::Stop => self.stopped += 1,
+            Finish::Length => self.cut += 1,
+            // What a shutdown aborts is counted nowhere, as in vLLM.
+            Finish::Abort => return,
+        }
+        let prefill = sequence.first_token.saturating_sub(sequence.admitted);
+        let decode = now.saturating_sub(sequence.first_token);
+        self.e2e.observe_time(now.saturating_sub(sequence.arrived));
+        self.queue.observe_time(sequence.admitted.saturating_sub(sequence.arrived));
+        self.prefill.observe_time(prefill);
+        self.decode.observe_time(decode);
+        self.inference.observe_time(prefill + decode);
+        let gaps = sequence.generated - 1;
+        self.tpot.observe(if gaps == 0 { 0.0 } else { decode.as_secs_f64() / f64::from(gaps) });
+        self.request_prompt_tokens.observe(f64::from(sequence.prompt_tokens));
+        self.request_generation_tokens.observe(f64::from(sequence.generated));
+    }
+
+    /// The gauges: sequences in the batch, sequences in the queue, and tokens in the KV cache.
+    pub fn set_load(&mut self, running: usize, waiting: usize, held_tokens: u64) {
+        self.running = running;
+        self.waiting = waiting;
+        // One block is reserved, as in vLLM.
+        let room = u64::from(self.options.block_size) * u64::from(self.options.num_gpu_blocks - 1);
+        self.kv_cache_usage = (held_tokens as f64 / room as f64).min(1.0);
+    }
+
+    /// Counts the tokens of the step that ends. A step without any, within a long prompt, counts nothing.
+    pub fn end_step(&mut self) {
+        let tokens = std::mem::take(&mut self.step_tokens);
+        if tokens > 0 {
+            self.iteration_tokens.observe(tokens as f64);
+        }
+    }
+
+    /// Prometheus text, format 0.0.4.
+    pub fn render(&self) -> String {
+        let mut text = Text { out: String::with_capacity(24 << 10), labels: &self.labels, created: self.created };
+        text.gauge("num_requests_running", "Number of requests in model execution batches.", self.running as f64);
+        text.gauge("num_requests_waiting", "Number of requests waiting to be processed.", self.waiting as f64);
+        text.gauge("kv_cache_usage_perc", "KV-cache usage. 1 means 100 percent usage.", self.kv_cache_usage);
+        text.counter("prompt_tokens", "Number of prefill tokens processed.", &[("", self.prompt_tokens)]);
+        text.counter("generation_tokens", "Number of generation tokens processed.", &[("", self.generation_tokens)]);
+        let finished = [
+            ("finished_reason=\"stop\",", self.stopped),
+            ("finished_reason=\"length\",", self.cut),
+            ("finished_reason=\"abort\",", 0),
+            ("finished_reason=\"error\",", 0),
+            ("finished_reason=\"repetition\",", 0),
+        ];
+        text.counter("request_success", "Count of successfully processed requests.", &finished);
+        for (name, help, histogram) in [
+            ("request_prompt_tokens", "Number of prefill tokens processed.", &self.request_prompt_tokens),
+            ("request_generation_tokens", "Number of generation tokens processed.", &self.request_generation_tokens),
+            ("iteration_tokens_total", "Histogram of number of tokens per engine_step.", &self.iteration_tokens),
+            ("time_to_first_token_seconds", "Histogram of time to first token in seconds.", &self.ttft),
+            ("inter_token_latency_seconds", "Histogram of inter-token latency in seconds.", &self.itl),
+            ("request_time_per_output_token_seconds", "Histogram of time per output token per request.", &self.tpot),
+            ("e2e_request_latency_seconds", "Histogram of e2e request latency in seconds.", &self.e2e),
+            ("request_queue_time_seconds", "Histogram of time spent in WAITING phase for request.", &self.queue),
+            ("request_inference_time_seconds", "Histogram of time spent in RUNNING phase.", &self.inference),
+            ("request_prefill_time_seconds", "Histogram of time spent in PREFILL phase.", &self.prefill),
+            ("request_decode_time_seconds", "Histogram of time spent in DECODE phase.", &self.decode),
+        ] {
+            text.histogram(name, help, histogram);
+        }
+        text.lora_info();
+        text.cache_info(&self.options);
+        text.out
+    }
+}
+
+/// 1, 2, 5, 10, 20, 50 and so on, up to the greatest possible length.
+fn length_buckets(max_model_len: u32) -> Vec<f64> {
+    let powers = (0..10).map(|power| 10_u64.pow(power));
+    let bounds = powers.flat_map(|power| [power, 2 * power, 5 * power]);
+    bounds.take_while(|bound| *bound <= u64::from(max_model_len)).map(|bound| bound as f64).collect()
+}
+
+/// A label's value with what must be escaped in it.
+fn escape(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+#[derive(Clone, Debug)]
+struct Histogram {
+    bounds: Vec<f64>,
+    /// One more than bounds: the last is for all above.
+    counts: Vec<u64>,
+    sum: f64,
+}
+
+impl Histogram {
+    fn new(bounds: &[f64]) -> Self {
+        Histogram { bounds: bounds.to_vec(), counts: vec![0; bounds.len() + 1], sum: 0.0 }
+    }
+
+    fn observe(&mut self, value: f64) {
+        let bucket = self.bounds.partition_point(|bound| *bound < value);
+        self.counts[bucket] += 1;
+        self.sum += value;
+    }
+
+    fn observe_time(&mut self, time: Duration) {
+        self.observe(time.as_secs_f64());
+    }
+}
+
+/// The text as it grows.
+struct Text<'a> {
+    out: String,
+    labels: &'a str,
+    created: f64,
+}
+
+impl Text<'_> {
+    fn head(&mut self, name: &str, kind: &str, help: &str) {
+        self.line(format_args!("# HELP vllm:{name} {help}"));
+        self.line(format_args!("# TYPE vllm:{name} {kind}"));
+    }
+
+    fn line(&mut self, line: std::fmt::Arguments<'_>) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(self.out, "{line}");
+    }
+
+    fn gauge(&mut self, name: &str, help: &str, value: f64) {
+        self.head(name, "gauge", help);
+        let labels = self.labels;
+        self.line(format_args!("vllm:{name}{{engine=\"0\",{labels}}} {value:?}"));
+    }
+
+    fn counter(&mut self, name: &str, help: &str, series: &[(&str, u64)]) {
+        let (labels, created) = (self.labels, self.created);
+        self.head(&format!("{name}_total"), "counter", help);
+        for (label, value) in series {
+            self.line(format_args!("vllm:{name}_total{{engine=\"0\",{label}{labels}}} {value}.0"));
+        }
+        self.head(&format!("{name}_created"), "gauge", help);
+        for (label, _) in series {
+            self.line(format_args!("vllm:{name}_created{{engine=\"0\",{label}{labels}}} {created:?}"));
+        }
+    }
+
+    fn histogram(&mut self, name: &str, help: &str, histogram: &Histogram) {
+        let (labels, created) = (self.labels, self.created);
+        self.head(name, "histogram", help);
+        let mut count = 0;
+        for (bound, in_bucket) in histogram.bounds.iter().zip(&histogram.counts) {
+            count += in_bucket;
+            self.line(format_args!("vllm:{name}_bucket{{engine=\"0\",le=\"{bound:?}\",{labels}}} {count}.0"));
+        }
+        count += histogram.counts.last().copied().unwrap_or(0);
+        self.line(format_args!("vllm:{name}_bucket{{engine=\"0\",le=\"+Inf\",{labels}}} {count}.0"));
+        self.line(format_args!("vllm:{name}_count{{engine=\"0\",{labels}}} {count}.0"));
+        let sum = histogram.sum;
+        self.line(format_args!("vllm:{name}_sum{{engine=\"0\",{labels}}} {sum:?}"));
+        self.head(&format!("{name}_created"), "gauge", help);
+        self.line(format_args!("vllm:{name}_created{{engine=\"0\",{labels}}} {created:?}"));
+    }
+
+    /// No adapters; llm-d's endpoint picker wants the series nevertheless.
+    fn lora_info(&mut self) {
+        let created = self.created;
+        self.head("lora_requests_info", "gauge", "Running stats on lora requests.");
+        let labels = "max_lora=\"0\",running_lora_adapters=\"\",waiting_lora_adapters=\"\"";
+        self.line(format_args!("vllm:lora_requests_info{{{labels}}} {created:?}"));
+    }
+
+    fn cache_info(&mut self, options: &CacheOptions) {
+        let CacheOptions { block_size, num_gpu_blocks } = options;
+        let tokens = u64::from(*block_size) * u64::from(*num_gpu_blocks);
+        self.head("cache_config_info", "gauge", "Information of the LLMEngine CacheConfig");
+        self.line(format_args!(
+            "vllm:cache_config_info{{block_size=\"{block_size}\",cache_dtype=\"auto\",enable_prefix_caching=\"False\",\
+             engine=\"0\",gpu_memory_utilization=\"0.92\",kv_cache_size_tokens=\"{tokens}\",num_cpu_blocks=\"None\",\
+             num_gpu_blocks=\"{num_gpu_blocks}\",sliding_window=\"None\"}} 1.0"
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_histogram_counts_what_is_at_most_its_bound() {
+        let mut histogram = Histogram::new(&[1.0, 2.0]);
+        [0.5, 1.0, 1.5, 9.0].into_iter().for_each(|value| histogram.observe(value));
+        assert_eq!((histogram.counts.as_slice(), histogram.sum), ([2, 1, 1].as_slice(), 12.0));
+    }
+
+    #[test]
+    fn length_buckets_end_at_the_context() {
+        assert_eq!(length_buckets(100), [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]);
+        assert_eq!(length_buckets(2_048).last(), Some(&2_000.0));
+    }
+
+    #[test]
+    fn a_name_is_escaped_and_the_cache_counts_without_its_reserved_block() {
+        let model = "a\"b\\c".to_owned();
+        let options = SimOptions { model, block_size: 10, num_gpu_blocks: 11, ..SimOptions::default() };
+        let mut metrics = Metrics::new(&options);
+        metrics.set_load(3, 2, 25);
+        let text = metrics.render();
+        let labels = r#"{engine="0",model_name="a\"b\\c"}"#;
+        for line in ["kv_cache_usage_perc{} 0.25", "num_requests_running{} 3.0", "num_requests_waiting{} 2.0"] {
+            let line = format!("vllm:{}", line.replace("{}", labels));
+            assert!(text.lines().any(|it| it == line), "{line}\n{text}");
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! A simulated vLLM: an OpenAI server whose answers take the time that an engine with batching would take.
+//!
+//! request (validation) -> engine (scheduler and latency in simulated steps) -> stream (chunks). The wire is that of
+//! vLLM 0.32: status codes, error bodies, chunk shapes and metrics. It serves to try everything without a GPU, to test
+//! the launcher against times that can be computed by hand, and, with the instant preset, to measure the launcher
+//! itself. Deliberately absent so far: a KV cache that fills up, prefix caching, LoRA, tools, log probabilities.
+
+mod chunks;
+mod engine;
+mod error;
+pub mod faults;
+pub mod latency;
+mod lengths;
+mod metrics;
+mod options;
+mod prompt;
+mod request;
+mod scheduler;
+mod server;
+mod stream;
+mod text;
+mod validation;
+
+use std::convert::Infallible;
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{Semaphore, watch};
+use tracing::{debug, info, warn};
+
+pub use options::{PresetArg, SimArgs, SimOptions};
+
+use engine::Engine;
+
+use crate::clock;
+
+/// Connections that are served at once; the next ones wait in the listener's backlog. Each holds at most one request,
+/// and so this bounds the engine's queue too.
+const MAX_CONNECTIONS: u32 = 32_768;
+
+/// How long a connection may be idle, or take to send the head of a request.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The longest head of a request, and what a connection buffers of an answer.
+const CONNECTION_BUFFER: usize = 64 << 10;
+
+/// How long to wait after a connection that could not be accepted.
+const NEXT_ACCEPT: Duration = Duration::from_millis(100);
+
+/// How long open connections may take to end at shutdown.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Why a simulator cannot run.
+#[derive(Debug, thiserror::Error)]
+pub enum SimError {
+    /// An option that makes no sense.
+    #[error("{option} is {found}; it must be {wanted}")]
+    Option {
+        /// Its name on the command line.
+        option: &'static str,
+        /// Its value.
+        found: String,
+        /// What it may be.
+        wanted: &'static str,
+    },
+    /// The address is taken or not ours.
+    #[error("cannot listen on {address}; choose another --host or --port")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The system gives no event loop or no signals.
+    #[error("cannot start an event loop")]
+    Runtime(#[source] io::Error),
+}
+
+/// A simulated server, with a running or a paused clock. It belongs to the tokio runtime on which it is first used.
+#[derive(Debug)]
+pub struct Simulator {
+    options: SimOptions,
+    engine: Arc<Engine>,
+    started: jiff::Timestamp,
+    requests: AtomicU64,
+    stopping: watch::Sender<bool>,
+}
+
+impl Simulator {
+    /// A server that does nothing until it gets connections.
+    pub fn new(options: SimOptions) -> Arc<Self> {
+        let engine = Engine::new(&options);
+        let stopping = watch::Sender::new(false);
+        Arc::new(Simulator { options, engine, started: clock::now(), requests: AtomicU64::new(0), stopping })
+    }
+
+    /// Serves connections until `shutdown` is there; then aborts what runs, as vLLM does, and ends the connections.
+    /// Sockets live in real time, and so does the engine from here on.
+    pub async fn serve(self: &Arc<Self>, listener: TcpListener, shutdown: impl Future<Output = ()>) {
+        self.engine.use_real_time();
+        let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS as usize));
+        tokio::pin!(shutdown);
+        loop {
+            let accepted = tokio::select! {
+                () = &mut shutdown => break,
+                accepted = accept(&listener, &slots) => accepted,
+            };
+            let (stream, slot) = match accepted {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    // Mostly too many open files; it passes when connections end.
+                    warn!(%error, "cannot accept a connection");
+                    pause(NEXT_ACCEPT).await;
+                    continue;
+                }
+            };
+            // A token must leave when it is ready, not when the next one comes. It fails only where the client has gone.
+            let _ = stream.set_nodelay(true);
+            let simulator = self.clone();
+            tokio::spawn(async move {
+                simulator.serve_connection(stream).await;
+                drop(slot);
+            });
+        }
+        drop(listener);
+        self.stop();
+        let ended = slots.acquire_many(MAX_CONNECTIONS);
+        if clock::limit(SHUTDOWN_TIMEOUT, ended).await.is_err() {
+            warn!("some connections did not end in time");
+        }
+    }
+
+    /// Serves one connection until either side ends it.
+    pub async fn serve_connection(self: &Arc<Self>, io: impl AsyncRead + AsyncWrite + Unpin) {
+        let service = service_fn(|request| async { Ok::<_, Infallible>(self.answer(request).await) });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_TIMEOUT)
+            .max_buf_size(CONNECTION_BUFFER)
+            // Chunks are small: copying them together is cheaper than a list of them.
+            .writev(false)
+            .serve_connection(TokioIo::new(io), service);
+        tokio::pin!(connection);
+        let ended = tokio::select! {
+            ended = &mut connection => ended,
+            () = self.stopped() => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+        };
+        if let Err(error) = ended {
+            debug!(%error, "a connection ended early");
+        }
+    }
+
+    /// Aborts what runs: streams get a chunk with `finish_reason: "abort"`, their usage and `[DONE]`. Connections end.
+    pub fn stop(&self) {
+        self.engine.close();
+        self.stopping.send_replace(true);
+    }
+
+    /// Waits for [`Simulator::stop`].
+    async fn stopped(&self) {
+        // The sender lives as long as `self`.
+        let _ = self.stopping.subscribe().wait_for(|stopping| *stopping).await;
+    }
+}
+
+/// The next connection and its place.
+async fn accept(
+    listener: &TcpListener,
+    slots: &Arc<Semaphore>,
+) -> io::Result<(tokio::net::TcpStream, tokio::sync::OwnedSemaphorePermit)> {
+    let slot = slots.clone().acquire_owned().await.expect("the semaphore is never closed");
+    let (stream, _) = listener.accept().await?;
+    Ok((stream, slot))
+}
+
+/// Waits before something is tried again.
+async fn pause(length: Duration) {
+    // It is over when the limit is.
+    let _ = clock::limit(length, std::future::pending::<()>()).await;
+}
+
+/// `benchwright sim`: serves until SIGTERM or SIGINT, on this thread alone. The first line on stdout tells the URL.
+pub fn run(args: SimArgs) -> Result<(), SimError> {
+    let options = args.options()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(SimError::Runtime)?;
+    runtime.block_on(async {
+        let mut terminate = signal(SignalKind::terminate()).map_err(SimError::Runtime)?;
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(SimError::Runtime)?;
+        let address = SocketAddr::new(args.host, args.port);
+        let failed = |source| SimError::Listen { address, source };
+        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        // A reader that has gone does not matter to the server.
+        let _ = writeln!(io::stdout(), "{} is served at http://{address}", options.model);
+        let shutdown = async {
+            tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
+            info!("asked to end: what runs is aborted");
+        };
+        Simulator::new(options).serve(listener, shutdown).await;
+        Ok(())
+    })
+}

@@ -1,0 +1,234 @@
+//! The built binary as a user calls it, against its own simulator and against servers that misbehave.
+
+mod common;
+
+use std::{fs, io::Read as _, net::TcpListener, process::Stdio, time::Duration};
+
+use assert_cmd::cargo::CommandCargoExt as _;
+use common::{Folder, HEAD, profile, simulated};
+use predicates::prelude::*;
+
+#[test]
+fn a_run_prints_its_table_and_leaves_its_folder() {
+    let folder = Folder::new();
+    folder.write("run.yaml", &simulated(&profile(20, 2)));
+    let run = folder.benchwright(&["run", "-f", "run.yaml"]).assert().success();
+    run.stdout(predicate::str::contains("TTFT").and(predicate::str::contains("ITL")));
+    let latest = folder.path("results/latest");
+    for file in
+        ["run.yaml", "profile.yaml", "report.json", "report.md", "benchmark_report_v0.2.yaml", "requests.parquet"]
+    {
+        assert!(latest.join(file).exists(), "{file} is missing");
+    }
+    let report = folder.report();
+    assert_eq!(report["outcome"], "Passed");
+    assert_eq!(report["summary"]["requests"], 40);
+    assert_eq!(report["summary"]["errors"], 0);
+    folder.benchwright(&["show", "results/latest"]).assert().success().stdout(predicate::str::contains("TTFT"));
+    let index = fs::read_to_string(folder.path("results/index.md")).unwrap();
+    assert!(index.contains("chat"), "{index}");
+}
+
+#[test]
+fn the_same_seed_asks_for_the_same_requests_at_the_same_times() {
+    let plan = |seed: u32| {
+        let folder = Folder::new();
+        folder.write("run.yaml", &format!("{}  seed: {seed}\n", simulated(&profile(30, 1))));
+        folder.benchwright(&["run", "-f", "run.yaml"]).assert().success();
+        folder.plan()
+    };
+    let first = plan(7);
+    assert_eq!(first.len(), 30);
+    assert_eq!(first, plan(7));
+    assert_ne!(first, plan(8));
+}
+
+#[test]
+fn what_cannot_be_run_says_field_value_and_remedy() {
+    let cases = [
+        ("", "is empty"),
+        ("apiVersion: v1\nkind: Pod\nmetadata: {name: x}\n", "takes a benchwright.dev/v1alpha1 BenchmarkRun"),
+        (&format!("{HEAD}spec: {{target: {{simulator: {{}}}}, harness: locust}}\n"), "inference-perf"),
+        (&format!("{HEAD}spec: {{target: {{simulator: {{}}}}, profile: {{name: sanity_rnadom}}}}\n"), "sanity_random"),
+        (
+            &format!(
+                "{HEAD}spec: {{target: {{simulator: {{}}}}, profile: {{overrides: {{load.stgaes.0.rate: '5'}}}}}}\n"
+            ),
+            "load.stages",
+        ),
+        (
+            &format!(
+                "{HEAD}spec: {{target: {{simulator: {{}}}}, profile: {{overrides: {{load.stages.0.rate: '0'}}}}}}\n"
+            ),
+            "load.stages[0].rate",
+        ),
+        (
+            &format!(
+                "{HEAD}spec: {{target: {{simulator: {{}}}}, profile: {{overrides: {{load.stages.0.rate: '1e9'}}}}}}\n"
+            ),
+            "1000000",
+        ),
+        (
+            &simulated(
+                "{% for a in range(end=100000) %}{% for b in range(end=100000) %}{% for c in range(end=100000) %}{% endfor %}{% endfor %}{% endfor %}",
+            ),
+            "for",
+        ),
+    ];
+    for (text, remedy) in cases {
+        let folder = Folder::new();
+        folder.write("run.yaml", text);
+        folder
+            .benchwright(&["run", "-f", "run.yaml"])
+            .assert()
+            .code(10)
+            .stdout("")
+            .stderr(predicate::str::contains(remedy).and(predicate::str::contains("panicked").not()));
+        assert!(!folder.path("results").exists(), "a folder was made for {text:?}");
+    }
+}
+
+#[test]
+fn a_file_that_does_not_exist_is_named() {
+    let folder = Folder::new();
+    folder
+        .benchwright(&["run", "-f", "nowhere.yaml"])
+        .assert()
+        .code(10)
+        .stderr(predicate::str::contains("nowhere.yaml"));
+}
+
+#[test]
+fn a_url_that_refuses_is_a_target_that_is_unavailable() {
+    // A port that was free a moment ago: nobody listens there.
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let folder = Folder::new();
+    folder.write("run.yaml", &common::at(&format!("http://127.0.0.1:{port}"), 2, &profile(5, 1)));
+    let log = folder.path("log");
+    folder
+        .benchwright(&["run", "-f", "run.yaml", "--termination-log", log.to_str().unwrap()])
+        .assert()
+        .code(11)
+        .stderr(predicate::str::contains("refused").and(predicate::str::contains("readiness.timeoutSeconds")));
+    let envelope = crds::Envelope::parse(&fs::read_to_string(log).unwrap()).unwrap();
+    assert_eq!((envelope.core.outcome, envelope.core.reason.as_str()), (crds::Outcome::Error, "TargetUnavailable"));
+}
+
+#[test]
+fn a_url_that_hangs_is_a_target_that_is_unavailable() {
+    let server = common::Sim::start(&["--hang"]);
+    let folder = Folder::new();
+    folder.write("run.yaml", &common::at(&server.url, 2, &profile(5, 1)));
+    folder.benchwright(&["run", "-f", "run.yaml"]).assert().code(11).stderr(predicate::str::contains("was not ready"));
+}
+
+#[test]
+fn a_server_that_fails_gives_an_invalid_run_with_its_errors_counted() {
+    let server = common::Sim::start(&["--fail-status", "500", "--fail-ratio", "0.5", "--preset", "instant"]);
+    let folder = Folder::new();
+    folder.write("run.yaml", &common::at(&server.url, 20, &profile(40, 2)));
+    folder.benchwright(&["run", "-f", "run.yaml", "--gate"]).assert().code(2);
+    let report = folder.report();
+    assert_eq!((&report["outcome"], &report["reasons"][0]["reason"]), (&"Invalid".into(), &"TooManyErrors".into()));
+    let failed = report["figures"]["outcomes"]["http_500"].as_u64().unwrap();
+    let ok = report["figures"]["outcomes"]["ok"].as_u64().unwrap();
+    assert_eq!(failed + ok, 80);
+    assert!(failed > 20 && ok > 20, "{failed} {ok}");
+    assert_eq!(report["figures"]["ttftMs"]["count"], ok, "a failed request stands among the latencies");
+}
+
+#[test]
+fn a_stream_that_breaks_in_the_middle_is_no_success() {
+    let server = common::Sim::start(&["--break-after-tokens", "3", "--fail-ratio", "0.5", "--preset", "instant"]);
+    let folder = Folder::new();
+    folder.write("run.yaml", &common::at(&server.url, 20, &profile(40, 2)));
+    folder.benchwright(&["run", "-f", "run.yaml", "--gate"]).assert().code(2);
+    let outcomes = folder.report()["figures"]["outcomes"].clone();
+    let broken = outcomes["broken_stream"].as_u64().unwrap();
+    assert!(broken > 20, "{outcomes}");
+    assert_eq!(broken + outcomes["ok"].as_u64().unwrap(), 80, "{outcomes}");
+}
+
+#[test]
+fn a_signal_stops_issuing_and_leaves_a_partial_result() {
+    let folder = Folder::new();
+    folder.write("run.yaml", &simulated(&profile(20, 600)));
+    let mut command = folder.command(&["run", "-f", "run.yaml"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stderr = child.stderr.take().unwrap();
+    let mut seen = String::new();
+    let mut buffer = [0; 1024];
+    while !seen.contains("target is ready") {
+        let read = stderr.read(&mut buffer).unwrap();
+        assert!(read > 0, "it ended early: {seen}");
+        seen.push_str(&String::from_utf8_lossy(&buffer[..read]));
+    }
+    std::thread::sleep(Duration::from_secs(2));
+    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    stderr.read_to_string(&mut seen).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(20), "{seen}");
+    assert!(seen.contains("nothing more is issued"), "{seen}");
+    let report = folder.report();
+    assert_eq!((&report["outcome"], &report["partial"]), (&"Cancelled".into(), &true.into()));
+    let counts = &report["figures"]["outcomes"];
+    assert!(counts["ok"].as_u64().unwrap() > 0, "{counts}");
+    assert_eq!(report["summary"]["requests"], 12_000, "what was due and not sent is counted too: {counts}");
+}
+
+#[test]
+fn results_that_cannot_be_written_are_told_before_the_load() {
+    let folder = Folder::new();
+    folder.write("run.yaml", &simulated(&profile(5, 1)));
+    folder.write("file", "");
+    folder
+        .benchwright(&["run", "-f", "run.yaml", "--results", "file/results"])
+        .assert()
+        .code(12)
+        .stderr(predicate::str::contains("file/results"));
+}
+
+#[test]
+fn render_prints_the_profile_and_what_it_means() {
+    let folder = Folder::new();
+    folder.write("run.yaml", &format!("{HEAD}spec: {{target: {{simulator: {{}}}}}}\n"));
+    folder
+        .benchwright(&["render", "-f", "run.yaml", "-o", "load.stages.0.rate=3"])
+        .assert()
+        .success()
+        .stdout(predicate::str::contains("rate: 3"));
+    let workload = folder.benchwright(&["render", "-f", "run.yaml", "--workload"]).output().unwrap().stdout;
+    let workload: workload_profiles::Workload = serde_json::from_slice(&workload).unwrap();
+    assert_eq!(workload.stages[0].load.count(), 30);
+}
+
+#[test]
+fn every_shipped_profile_renders() {
+    let folder = Folder::new();
+    for name in workload_profiles::shipped_names(crds::benchmark_run::Harness::InferencePerf) {
+        folder.write("run.yaml", &format!("{HEAD}spec: {{target: {{simulator: {{}}}}, profile: {{name: {name}}}}}\n"));
+        folder.benchwright(&["render", "-f", "run.yaml"]).assert().success();
+    }
+}
+
+#[test]
+fn the_launcher_builds_without_any_kubernetes_crate() {
+    let tree = std::process::Command::new(env!("CARGO"))
+        .args(["tree", "--locked", "--package", "launcher", "--edges", "normal,build", "--prefix", "none"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    let tree = String::from_utf8(tree.stdout).unwrap();
+    assert!(tree.contains("workload-profiles"), "cargo tree printed nothing: {tree}");
+    let kubernetes: Vec<_> = tree.lines().filter(|it| it.starts_with("kube") || it.starts_with("k8s")).collect();
+    assert!(kubernetes.is_empty(), "{kubernetes:?}");
+}
+
+#[test]
+fn the_help_names_every_command() {
+    let mut help = std::process::Command::cargo_bin("benchwright").unwrap();
+    let text = String::from_utf8(help.arg("--help").output().unwrap().stdout).unwrap();
+    for command in ["run", "sim", "render", "show"] {
+        assert!(text.contains(command), "{text}");
+    }
+}

@@ -1,0 +1,131 @@
+//! A folder of a test's own, the binary in it, and a simulator process beside it.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+};
+
+use parquet::{
+    file::reader::{FileReader as _, SerializedFileReader},
+    record::{Field, Row},
+};
+
+/// What every BenchmarkRun file of the tests begins with.
+pub const HEAD: &str = "apiVersion: benchwright.dev/v1alpha1\nkind: BenchmarkRun\nmetadata: {name: chat}\n";
+
+/// So many requests per second for so many seconds, with short prompts and answers.
+pub fn profile(rate: u32, seconds: u32) -> String {
+    format!(
+        "{{load: {{type: constant, stages: [{{rate: {rate}, duration: {seconds}}}]}}, \
+          api: {{type: completion, streaming: true}}, \
+          data: {{type: random, input_distribution: {{min: 10, max: 30, mean: 20, std_dev: 5}}, \
+                  output_distribution: {{min: 5, max: 15, mean: 10, std_dev: 2}}}}}}"
+    )
+}
+
+/// A machine that runs tests is busy: how late it sends is no matter here.
+const LATE: &str = "  validity: {maxSendLagP99Milliseconds: 60000}\n";
+
+/// A run of a profile against the embedded simulator.
+pub fn simulated(profile: &str) -> String {
+    let target = "{simulator: {preset: tiny}}";
+    format!("{HEAD}spec:\n  target: {target}\n  profile: {{inline: {}}}\n{LATE}", json(profile))
+}
+
+/// A run of a profile against a URL.
+pub fn at(url: &str, ready_seconds: u32, profile: &str) -> String {
+    let target = format!("{{url: '{url}', readiness: {{timeoutSeconds: {ready_seconds}}}}}");
+    format!("{HEAD}spec:\n  target: {target}\n  profile: {{inline: {}}}\n{LATE}", json(profile))
+}
+
+fn json(text: &str) -> String {
+    serde_json::to_string(text).unwrap()
+}
+
+/// A folder that goes with the test.
+pub struct Folder(tempfile::TempDir);
+
+impl Folder {
+    pub fn new() -> Self {
+        Folder(tempfile::tempdir().unwrap())
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_benchwright"));
+        command.args(arguments).current_dir(self.0.path());
+        command
+    }
+
+    pub fn benchwright(&self, arguments: &[&str]) -> assert_cmd::Command {
+        assert_cmd::Command::from_std(self.command(arguments))
+    }
+
+    /// report.json of the latest run.
+    pub fn report(&self) -> serde_json::Value {
+        let text = fs::read_to_string(self.path("results/latest/report.json")).unwrap();
+        serde_json::from_str(&text).unwrap()
+    }
+
+    /// When each request of the latest run was due, in nanoseconds after the first, and which lengths it asked for.
+    pub fn plan(&self) -> Vec<[i64; 3]> {
+        let file = fs::File::open(self.path("results/latest/requests.parquet")).unwrap();
+        let reader = SerializedFileReader::new(file).unwrap();
+        let number = |field: &Field| match field {
+            Field::Int(it) => i64::from(*it),
+            Field::UInt(it) => i64::from(*it),
+            Field::Long(it) => *it,
+            Field::ULong(it) => i64::try_from(*it).unwrap(),
+            other => panic!("no number: {other:?}"),
+        };
+        let row = |row: Row| {
+            ["scheduled_ns", "asked_input_tokens", "asked_output_tokens"]
+                .map(|name| row.get_column_iter().find(|(column, _)| *column == name).map(|(_, it)| number(it)).unwrap())
+        };
+        let mut rows: Vec<[i64; 3]> = reader.get_row_iter(None).unwrap().map(|it| row(it.unwrap())).collect();
+        rows.sort_unstable();
+        let first = rows[0][0];
+        rows.iter_mut().for_each(|it| it[0] -= first);
+        rows
+    }
+}
+
+/// A simulator in a process of its own; it ends with the test.
+pub struct Sim {
+    child: Child,
+    pub url: String,
+}
+
+impl Sim {
+    /// Starts it on a free port, which its first line on stdout tells.
+    pub fn start(arguments: &[&str]) -> Sim {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_benchwright"))
+            .args(["sim", "--port", "0"])
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let url = line.split_whitespace().find(|it| it.starts_with("http://")).expect("it prints its URL").to_owned();
+        Sim { child, url }
+    }
+}
+
+impl Drop for Sim {
+    fn drop(&mut self) {
+        // It may have ended already; there is nothing more to do then.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,202 @@
+//! A small measurement by hand: an open-loop stage of ten requests and a closed-loop stage of four.
+
+use std::time::Duration;
+
+use crds::{
+    benchmark_run::{Api, Harness, PerRequestRecords, ReadinessProbe},
+    resolve::{Endpoint, ResolvedRun, RunIdentity, ValidityBounds},
+    units::{RequestRate, Seed, Span},
+};
+use launcher::{
+    analysis::{Analysis, Measured, analyse},
+    record::{RequestOutcome, RequestRecord},
+    recorder::{Recorder, WireTally},
+    report::Report,
+    stop::StopReason,
+};
+use workload_profiles::{
+    Notice, Workload,
+    workload::{Arrivals, Goodput, LengthDistribution, Load, PromptText, RequestSource, Sampling, Shape, Stage},
+};
+
+pub const PROFILE: &str = "\
+api:
+  type: completion
+  headers: {x-api-key: sk-of-the-profile}
+load:
+  stages: [{rate: 10, duration: 1}, {concurrency_level: 2, num_requests: 4}]
+";
+
+/// A measurement, with all that a report wants to know of it.
+pub struct Fixture {
+    pub run: ResolvedRun,
+    pub workload: Workload,
+    pub requests: Vec<(RequestRecord, WireTally)>,
+    pub notices: Vec<Notice>,
+    pub stopped: Option<StopReason>,
+}
+
+/// What [`Fixture::report`] borrows from.
+pub struct Analysed {
+    pub analysis: Analysis,
+    pub records: Vec<RequestRecord>,
+}
+
+impl Fixture {
+    pub fn new() -> Self {
+        let mut fixture =
+            Fixture { run: run(), workload: workload(), requests: Vec::new(), notices: notices(), stopped: None };
+        for number in 0..10 {
+            fixture.requests.push(succeeded(0, number, 100 * number, 40 + 2 * number));
+        }
+        for number in 0..3 {
+            fixture.requests.push(succeeded(1, number, 3_000 + 300 * number, 30));
+        }
+        fixture.requests.push(failed(RequestOutcome::HttpError(503), 3, 3_100));
+        fixture
+    }
+
+    /// With its first stage alone.
+    pub fn of_one_stage() -> Self {
+        let mut fixture = Fixture::new();
+        fixture.workload.stages.truncate(1);
+        fixture.requests.retain(|(record, _)| record.stage == 0);
+        fixture
+    }
+
+    pub fn analyse(&self) -> Analysed {
+        let mut recorder = Recorder::new(self.workload.stages.len(), self.workload.goodput.clone(), true);
+        for (record, wire) in &self.requests {
+            recorder.record(record.clone(), wire);
+        }
+        let measured = Measured {
+            recorder: &recorder,
+            started: "2026-01-02T03:04:05Z".parse().unwrap(),
+            stopped: self.stopped,
+            own_cpu: ms(250),
+            wall: ms(5_000),
+            threads: 2,
+        };
+        let analysis = analyse(&measured, &self.workload, &self.run, "org/model-8b");
+        Analysed { analysis, records: recorder.records.unwrap() }
+    }
+
+    pub fn report<'a>(&'a self, analysed: &'a Analysed) -> Report<'a> {
+        Report {
+            analysis: &analysed.analysis,
+            run: &self.run,
+            workload: &self.workload,
+            profile_text: PROFILE,
+            notices: &self.notices,
+            records: Some(&analysed.records),
+        }
+    }
+}
+
+pub fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// Sent 1 ms late, first token after `ttft`, then four more, 10 ms apart.
+fn succeeded(stage: u32, number: u64, due: u64, ttft: u64) -> (RequestRecord, WireTally) {
+    let first = ms(due + 1 + ttft);
+    let record = RequestRecord {
+        stage,
+        number,
+        scheduled: ms(due),
+        sent: Some(ms(due + 1)),
+        first_token: Some(first),
+        last_token: Some(first + ms(40)),
+        ended: first + ms(41),
+        outcome: RequestOutcome::Ok,
+        asked_input_tokens: Some(20),
+        asked_output_tokens: Some(5),
+        input_tokens: Some(20),
+        output_tokens: Some(5),
+        content_events: 5,
+    };
+    (record, WireTally { gaps: vec![ms(10); 4], reads: 5, coalesced_reads: 0, error: None })
+}
+
+fn failed(outcome: RequestOutcome, number: u64, due: u64) -> (RequestRecord, WireTally) {
+    let record = RequestRecord {
+        first_token: None,
+        last_token: None,
+        ended: ms(due + 5),
+        outcome,
+        input_tokens: None,
+        output_tokens: None,
+        content_events: 0,
+        ..succeeded(1, number, due, 0).0
+    };
+    (record, WireTally { error: Some("503, overloaded|<b>\n\u{1b}[31m".into()), ..WireTally::default() })
+}
+
+fn run() -> ResolvedRun {
+    ResolvedRun {
+        run: RunIdentity {
+            name: "chat".into(),
+            namespace: "bench".into(),
+            uid: "2f9c4e0a-9d1b-4e57-8d8c-0a2f6f3f9b11".into(),
+            attempt: 1,
+        },
+        endpoint: Endpoint::Url("http://gateway.llm-d:80".into()),
+        api: None,
+        model: None,
+        token_file: Some("/etc/benchwright/auth/token".into()),
+        ca_file: None,
+        readiness_probe: ReadinessProbe::Generate,
+        readiness_timeout: Span(ms(900_000)),
+        harness: Harness::InferencePerf,
+        profile_source: "inline".into(),
+        seed: Seed(42),
+        per_request_records: PerRequestRecords::Full,
+        store_results: true,
+        storage_required: true,
+        validity: ValidityBounds { min_successful_requests: 1, max_error_ratio: 0.01, max_send_lag_p99: Span(ms(10)) },
+        run_deadline: Span(ms(3_600_000)),
+        grace_period: Span(ms(60_000)),
+    }
+}
+
+fn workload() -> Workload {
+    let open = Load::Open {
+        arrivals: Arrivals::ConditionedPoisson,
+        rate: RequestRate::try_from(10.0).unwrap(),
+        duration: Span(ms(1_000)),
+        count: 10,
+    };
+    Workload {
+        api: Api::Completions,
+        streaming: true,
+        model: None,
+        headers: [("x-api-key".to_owned(), "sk-of-the-profile".to_owned())].into(),
+        requests: RequestSource::Random {
+            input: normal(20),
+            output: LengthDistribution::fixed(5),
+            text: PromptText::Words,
+        },
+        stages: vec![
+            Stage { name: "r10".into(), load: open, pause_after: Span(ms(1_000)) },
+            Stage { name: "c2".into(), load: Load::Closed { concurrency: 2, count: 4 }, pause_after: Span::default() },
+        ],
+        sampling: Sampling { ignore_eos: true },
+        request_timeout: None,
+        goodput: Goodput { ttft: Some(Span(ms(50))), ..Goodput::default() },
+    }
+}
+
+pub fn normal(mean: u32) -> LengthDistribution {
+    LengthDistribution {
+        shape: Shape::Normal,
+        min: mean / 2,
+        max: mean * 2,
+        mean: f64::from(mean),
+        std_dev: f64::from(mean) / 4.0,
+        total_count: None,
+    }
+}
+
+fn notices() -> Vec<Notice> {
+    vec![Notice { path: "storage".into(), message: "is ignored: results go into the results folder".into() }]
+}
