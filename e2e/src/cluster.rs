@@ -42,6 +42,20 @@ impl Cluster {
     }
 }
 
+impl Cluster {
+    /// Writes to the API server that the operator has made since it began, by its own metric.
+    ///
+    /// # Errors
+    /// When the operator does not answer through the API server's proxy.
+    pub async fn operator_writes(&self) -> anyhow::Result<u64> {
+        let service = format!("/api/v1/namespaces/{SYSTEM_NAMESPACE}/services/benchwright-operator:metrics");
+        let request = http::Request::get(format!("{service}/proxy/metrics")).body(Vec::new())?;
+        let text = self.client.request_text(request).await?;
+        let lines = text.lines().filter(|it| it.starts_with("benchwright_operator_api_writes_total{"));
+        lines.map(|it| Ok(it.rsplit(' ').next().context("a metric line has a value")?.parse::<u64>()?)).sum()
+    }
+}
+
 /// The image under test, as repository and tag.
 pub fn image() -> (String, String) {
     let image = std::env::var("E2E_IMAGE").unwrap_or_else(|_| "localhost/benchwright:dev".into());

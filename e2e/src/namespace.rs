@@ -46,9 +46,14 @@ impl Namespace {
     /// # Errors
     /// What the API server says.
     pub async fn labelled(cluster: &Cluster, purpose: &str, labels: &[(&str, &str)]) -> anyhow::Result<Namespace> {
-        let labels: BTreeMap<String, String> = labels.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
+        let labels: BTreeMap<String, String> =
+            labels.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
         let namespace = KubeNamespace {
-            metadata: ObjectMeta { generate_name: Some(format!("{purpose}-")), labels: Some(labels), ..ObjectMeta::default() },
+            metadata: ObjectMeta {
+                generate_name: Some(format!("{purpose}-")),
+                labels: Some(labels),
+                ..ObjectMeta::default()
+            },
             ..KubeNamespace::default()
         };
         let api: Api<KubeNamespace> = Api::all(cluster.client.clone());
@@ -84,8 +89,9 @@ impl Namespace {
             "spec": serde_saphyr::from_str::<serde_json::Value>(spec)?,
         });
         // As kubectl sends it: the API server fills in the defaults, not this client's types.
-        let request = kube::core::Request::new(format!("/apis/benchwright.dev/v1alpha1/namespaces/{}/benchmarkruns", self.name))
-            .create(&PostParams::default(), serde_json::to_vec(&run)?)?;
+        let request =
+            kube::core::Request::new(format!("/apis/benchwright.dev/v1alpha1/namespaces/{}/benchmarkruns", self.name))
+                .create(&PostParams::default(), serde_json::to_vec(&run)?)?;
         self.client.request::<serde_json::Value>(request).await?;
         Ok(())
     }
@@ -165,7 +171,8 @@ impl Namespace {
     /// What the API server says.
     pub async fn events(&self, run: &str) -> anyhow::Result<Vec<String>> {
         let events = self.api::<Event>().list(&ListParams::default()).await?;
-        let of_run = events.into_iter().filter(|it| it.regarding.as_ref().is_some_and(|it| it.name.as_deref() == Some(run)));
+        let of_run =
+            events.into_iter().filter(|it| it.regarding.as_ref().is_some_and(|it| it.name.as_deref() == Some(run)));
         let text = |it: Event| {
             let [kind, reason, note] = [it.type_, it.reason, it.note].map(Option::unwrap_or_default);
             format!("{kind} {reason}: {note}")
@@ -211,7 +218,8 @@ impl Namespace {
             },
         }))?;
         let pods: Api<Pod> = self.api();
-        let name = pods.create(&PostParams::default(), &pod).await?.metadata.name.context("a created pod has a name")?;
+        let name =
+            pods.create(&PostParams::default(), &pod).await?.metadata.name.context("a created pod has a name")?;
         let phase = self
             .until("the end of the reader pod", Duration::from_secs(60), || async {
                 let phase = pods.get(&name).await?.status.and_then(|it| it.phase);

@@ -37,7 +37,10 @@ fn it_leaves_no_trace_even_when_its_start_was_killed() -> anyhow::Result<()> {
     tools::cluster(&["up"])?;
     let nodes = tools::kubectl(&["get", "nodes", "--no-headers"])?;
     assert!(nodes.contains(" Ready "), "the node is not ready: {nodes}");
-    assert!(!difference(&before, &tools::cluster(&["trace"])?).is_empty(), "the listing does not see a running cluster");
+    assert!(
+        !difference(&before, &tools::cluster(&["trace"])?).is_empty(),
+        "the listing does not see a running cluster"
+    );
 
     tools::cluster(&["down"])?;
     let left = difference(&before, &tools::cluster(&["trace"])?);

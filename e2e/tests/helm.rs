@@ -1,8 +1,10 @@
 //! The chart on a real cluster: install, upgrade, test, uninstall.
 
+use std::time::Duration;
+
 use anyhow::Context;
 use e2e::{
-    Cluster,
+    Cluster, Namespace,
     cluster::{RELEASE, SYSTEM_NAMESPACE, install},
     tools,
 };
@@ -17,8 +19,18 @@ async fn the_chart_installs_upgrades_tests_and_uninstalls() -> anyhow::Result<()
     let cluster = Cluster::connect().await?;
     install(&[])?;
     let deployments: Api<Deployment> = Api::namespaced(cluster.client.clone(), SYSTEM_NAMESPACE);
-    let generation = |deployment: Deployment| deployment.metadata.generation.context("a stored object has a generation");
+    let generation =
+        |deployment: Deployment| deployment.metadata.generation.context("a stored object has a generation");
     let installed = generation(deployments.get("benchwright-operator").await?)?;
+
+    let namespace = Namespace::new(&cluster, "writes").await?;
+    let before = cluster.operator_writes().await?;
+    let spec = "{target: {simulator: {}}, profile: {variables: {rate: '5', duration: '3'}}, validity: {maxSendLagP99Milliseconds: 60000}}";
+    namespace.create_run("alone", spec).await?;
+    namespace.wait_finished("alone", Duration::from_secs(90)).await?;
+    let writes = cluster.operator_writes().await? - before;
+    println!("API writes for one run: {writes}");
+    assert!((5..=12).contains(&writes), "one run took {writes} writes");
 
     install(&["logLevel=debug"])?;
     let upgraded = generation(deployments.get("benchwright-operator").await?)?;
@@ -30,7 +42,10 @@ async fn the_chart_installs_upgrades_tests_and_uninstalls() -> anyhow::Result<()
     tools::helm(&["uninstall", RELEASE, "--namespace", SYSTEM_NAMESPACE, "--wait"])?;
     assert!(deployments.get_opt("benchwright-operator").await?.is_none());
     let crds: Api<CustomResourceDefinition> = Api::all(cluster.client);
-    assert!(crds.get_opt("benchmarkruns.benchwright.dev").await?.is_some(), "the CRD went with the release, and every run with it");
+    assert!(
+        crds.get_opt("benchmarkruns.benchwright.dev").await?.is_some(),
+        "the CRD went with the release, and every run with it"
+    );
     Ok(())
 }
 

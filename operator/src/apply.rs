@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use crds::{BenchmarkRun, benchmark_run};
+use crds::{BenchmarkRun, benchmark_run, status::Phase};
 use k8s_openapi::api::{batch::v1::Job, core::v1::Pod};
 use kube::{
     Api, Resource, ResourceExt as _,
@@ -18,6 +18,8 @@ use crate::{
     reconcile::{Context, Error},
 };
 
+/// The API server's answers to an object that it does not want: malformed, forbidden (also by a quota), invalid.
+const REFUSALS: [u16; 3] = [400, 403, 422];
 /// Owner of every field of the status.
 const STATUS_MANAGER: &str = "benchwright-operator/status";
 
@@ -36,7 +38,8 @@ pub async fn apply(context: &Context, run: &BenchmarkRun, plan: &Plan) -> Result
     }
     let runs: Api<BenchmarkRun> = Api::namespaced(context.client.clone(), &namespace);
     if plan.delete_run {
-        let exactly = kube::api::Preconditions { uid: run.uid(), resource_version: None };
+        // What was decided on: a TTL that was raised just now, or another run of the name, is a conflict.
+        let exactly = kube::api::Preconditions { uid: run.uid(), resource_version: run.resource_version() };
         context.metrics.write("delete", "benchmarkruns");
         let deleted = runs.delete(&run.name_any(), &DeleteParams::background().preconditions(exactly)).await;
         ignore_absent(deleted.map(drop))?;
@@ -57,7 +60,7 @@ pub async fn apply(context: &Context, run: &BenchmarkRun, plan: &Plan) -> Result
     let params = PatchParams::apply(STATUS_MANAGER).force();
     let after = runs.patch_status(&run.name_any(), &params, &Patch::Apply(&patch)).await?;
     if before.phase != plan.status.phase {
-        info!(run = %full_name(run), from = ?before.phase, to = ?plan.status.phase, reason = plan.status.reason, "phase changed");
+        info!(run = %full_name(run), from = before.phase.map_or("", Phase::name), to = plan.status.phase.map_or("", Phase::name), reason = plan.status.reason, "phase changed");
         context.metrics.phase_changed(plan.status.phase);
     }
     tell(context, run, plan).await;
@@ -121,14 +124,19 @@ where
     match api.create(&PostParams::default(), object).await {
         Ok(_) => Ok(()),
         Err(kube::Error::Api(status)) if status.is_already_exists() => {
-            let found = api.get_opt(&object.name_any()).await?;
-            match found {
-                Some(found) if must_be_ours && !meta::is_ours(run, found.meta()) => {
-                    Err(Error::Conflict { kind: K::kind(&()).into_owned(), name: object.name_any() })
-                }
-                _ => Ok(()),
+            match api.get_opt(&object.name_any()).await? {
+                Some(found) if !must_be_ours || meta::is_ours(run, found.meta()) => Ok(()),
+                Some(_) => Err(Error::Conflict { kind: K::kind(&()).into_owned(), name: object.name_any() }),
+                // It went in between: the next turn creates it.
+                None => Err(kube::Error::Api(status).into()),
             }
         }
+        Err(kube::Error::Api(status)) if REFUSALS.contains(&status.code) => Err(Error::Refused {
+            kind: K::kind(&()).into_owned(),
+            name: object.name_any(),
+            code: status.code,
+            message: status.message,
+        }),
         Err(error) => Err(error.into()),
     }
 }

@@ -82,6 +82,8 @@ fn job_state(run: &BenchmarkRun, job: &Job) -> JobState {
         failed: holds("Failed").map(|it| it.reason.clone().unwrap_or_default()),
         complete: holds("Complete").is_some(),
         deleting: job.metadata.deletion_timestamp.is_some(),
+        created: job.metadata.creation_timestamp.as_ref().map(|it| it.0),
+        ended_at: holds("Failed").or(holds("Complete")).and_then(|it| it.last_transition_time.as_ref()).map(|it| it.0),
     }
 }
 
@@ -95,8 +97,7 @@ fn pod_state(pod: &Pod) -> PodState {
         name: pod.metadata.name.clone(),
         ready: container.is_some_and(|it| it.ready),
         running: state.is_some_and(|it| it.running.is_some()),
-        deleting: pod.metadata.deletion_timestamp.is_some(),
-        disrupted: results::disruption(pod),
+        deleting: pod.metadata.deletion_timestamp.as_ref().map(|it| it.0),
         unschedulable: scheduled.map(|it| it.message.clone().unwrap_or_default()),
         waiting: state.and_then(|it| it.waiting.as_ref()).map(|it| {
             (it.reason.clone().unwrap_or_default(), it.message.clone().unwrap_or_default())
@@ -164,8 +165,19 @@ async fn input(
     })
 }
 
+fn is_object_name(name: &str) -> bool {
+    let edge = |it: u8| it.is_ascii_lowercase() || it.is_ascii_digit();
+    let ends = [name.bytes().next(), name.bytes().last()];
+    ends.into_iter().all(|it| it.is_some_and(edge)) && name.bytes().all(|it| edge(it) || it == b'-' || it == b'.')
+}
+
 /// The text under a key of a ConfigMap, or why there is none.
 async fn text_of(config_maps: &Api<ConfigMap>, key: &KeyRef) -> Result<Result<String, String>, Error> {
+    if !is_object_name(&key.name) {
+        // It would become part of a URL.
+        let name = &key.name;
+        return Ok(Err(format!("spec.profile.configMapRef.name: {name:?} is no name of a ConfigMap; use a-z, 0-9, - and .")));
+    }
     let Some(found) = config_maps.get_opt(&key.name).await? else {
         let name = &key.name;
         return Ok(Err(format!("spec.profile.configMapRef.name: there is no ConfigMap {name:?} in this namespace; create it, then the run anew")));

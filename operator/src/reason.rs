@@ -104,6 +104,11 @@ impl Reason {
         format!("{self:?}")
     }
 
+    /// The reason of that name, where there is one.
+    pub fn named(name: &str) -> Option<Reason> {
+        Reason::ALL.into_iter().find(|it| it.name() == name)
+    }
+
     /// Which entry of `spec.policy.retry.on` allows another attempt.
     pub fn retry_cause(self) -> Option<RetryCause> {
         match self {

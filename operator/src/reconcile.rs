@@ -1,7 +1,7 @@
 //! The loop, one line per step, and the error policy.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -18,13 +18,15 @@ use crate::{
     apply::apply,
     metrics::Metrics,
     observe::observe,
-    plan::{Turn, plan, status::full_name},
+    plan::{Refused, Turn, plan, status::full_name},
     results::Seen,
 };
 
 /// The first wait after an error, doubled with each further one of the same run.
 const FIRST_BACKOFF: Duration = Duration::from_secs(1);
 const MAX_BACKOFF: Duration = Duration::from_secs(300);
+/// A quota may refuse today what it allows tomorrow; whatever else is refused is wrong in itself.
+const FORBIDDEN: u16 = 403;
 /// Plans that follow each other in one turn: an intent, then what it intends. More would be a plan that goes in circles.
 const MAX_STEPS: usize = 4;
 
@@ -53,6 +55,18 @@ pub enum Error {
     /// A profile's rendering broke down.
     #[error("rendering ended badly: {0}")]
     Render(tokio::task::JoinError),
+    /// The API server does not want an object.
+    #[error("the API server refuses {kind} {name:?} with {code}: {message}")]
+    Refused {
+        /// Its kind.
+        kind: String,
+        /// Its name.
+        name: String,
+        /// The HTTP status.
+        code: u16,
+        /// Why, in the API server's words.
+        message: String,
+    },
     /// Somebody else made an object of this name just now.
     #[error("{kind} {name} belongs to somebody else")]
     Conflict {
@@ -70,6 +84,7 @@ impl Error {
             Error::Api(_) => "api",
             Error::Render(_) => "render",
             Error::Conflict { .. } => "conflict",
+            Error::Refused { .. } => "refused",
         }
     }
 }
@@ -101,18 +116,46 @@ async fn turns(cached: &BenchmarkRun, context: &Context) -> Result<Action, Error
     }
     for _ in 0..MAX_STEPS {
         let now = Timestamp::now().round(Unit::Second).unwrap_or_default();
-        let observed = observe(&context.client, &run, &context.settings, &context.seen).await?;
-        let plan = plan(&run, &observed, &Turn { settings: &context.settings, now });
-        let Some(after) = apply(context, &run, &plan).await? else { return Ok(forget(&run, context)) };
+        if run.metadata.deletion_timestamp.is_some() {
+            // Its children go with it, and no other ones may come.
+            return Ok(forget(&run, context));
+        }
+        let turn = Turn { settings: &context.settings, now };
+        let mut observed = observe(&context.client, &run, &context.settings, &context.seen).await?;
+        let mut decided = plan(&run, &observed, &turn);
+        let mut applied = apply(context, &run, &decided).await;
+        let mut refusal = None;
+        if let Err(error @ Error::Refused { code, .. }) = applied {
+            observed.refused = Some(Refused { message: error.to_string(), for_good: code != FORBIDDEN });
+            decided = plan(&run, &observed, &turn);
+            applied = apply(context, &run, &decided).await;
+            refusal = Some(error);
+        }
+        let after = match applied {
+            Ok(Some(after)) => after,
+            Ok(None) => return Ok(forget(&run, context)),
+            Err(Error::Api(kube::Error::Api(status))) if status.is_not_found() => return Ok(forget(&run, context)),
+            Err(error) => return Err(error),
+        };
+        if let Some(refusal) = refusal.filter(|_| !finished(&after)) {
+            return Err(refusal);
+        }
         if finished(&after) {
             context.seen.forget(&after.uid().unwrap_or_default());
         }
         run = after;
-        if !plan.again {
-            return Ok(plan.next_look.map_or_else(Action::await_change, Action::requeue));
+        if !decided.again {
+            return Ok(decided.next_look.map_or_else(Action::await_change, Action::requeue));
         }
     }
     Ok(Action::requeue(FIRST_BACKOFF))
+}
+
+/// Forgets every run that is not under way any more. A run that was deleted has no turn in which that could happen, and
+/// its last pods are seen after it.
+pub fn forget_others(context: &Context, under_way: &HashSet<String>) {
+    context.seen.retain(|uid| under_way.contains(uid));
+    failures(context).retain(|uid, _| under_way.contains(uid));
 }
 
 /// The run is gone: nothing of it may stay in memory.

@@ -66,7 +66,13 @@ fn without_envelope(ended: &Ended, error: &EnvelopeError) -> NoResult {
 
 /// The reason for a failure that the launcher itself names.
 pub fn reason_of(name: &str) -> Reason {
-    let own = [Reason::ConfigInvalid, Reason::AmbiguousModel, Reason::TargetUnavailable, Reason::StorageFailed];
+    let own = [
+        Reason::ConfigInvalid,
+        Reason::AmbiguousModel,
+        Reason::TargetUnavailable,
+        Reason::StorageFailed,
+        Reason::DeadlineExceeded,
+    ];
     own.into_iter().find(|it| it.name() == name).unwrap_or(Reason::LauncherFailed)
 }
 
@@ -126,6 +132,16 @@ impl Seen {
     /// Forgets a run.
     pub fn forget(&self, run_uid: &str) {
         self.lock().remove(run_uid);
+    }
+
+    /// Forgets every run but some.
+    pub fn retain(&self, keep: impl Fn(&str) -> bool) {
+        self.lock().retain(|uid, _| keep(uid));
+    }
+
+    /// How many runs are remembered.
+    pub fn count(&self) -> usize {
+        self.lock().len()
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, (String, Ended)>> {

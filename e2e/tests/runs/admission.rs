@@ -15,7 +15,11 @@ async fn a_spec_that_cannot_be_run_is_refused_with_a_remedy() -> anyhow::Result<
         ("chat", "target: {simulator: {}, url: 'http://h'}", "exactly one of url, serviceRef and simulator"),
         ("chat", "target: {url: 'ftp://h'}", "spec.target.url"),
         ("chat", &format!("{simulator}\nharness: locust"), "inference-perf"),
-        ("chat", &format!("{simulator}\nprofile: {{name: a, inline: b}}"), "at most one of name, inline and configMapRef"),
+        (
+            "chat",
+            &format!("{simulator}\nprofile: {{name: a, inline: b}}"),
+            "at most one of name, inline and configMapRef",
+        ),
         ("chat", &format!("{simulator}\nstorage: {{pvc: {{}}, none: {{}}}}"), "at most one of pvc and none"),
         ("chat", &format!("{simulator}\nvalidity: {{maxErrorRatio: '2'}}"), "maxErrorRatio"),
         ("chat", &format!("{simulator}\nlauncher: {{labels: {{benchwright.dev/run: x}}}}"), "choose another prefix"),
@@ -39,7 +43,9 @@ async fn a_run_is_immutable_but_for_suspend_and_cancel() -> anyhow::Result<()> {
         let message = refused.with_context(|| format!("{change} was accepted"))?.to_string();
         assert!(message.contains("immutable"), "{change}: {message}");
     }
-    namespace.wait_for("chat", "phase Suspended", crate::SOON, |it| it.phase == Some(crds::status::Phase::Suspended)).await?;
+    namespace
+        .wait_for("chat", "phase Suspended", crate::SOON, |it| it.phase == Some(crds::status::Phase::Suspended))
+        .await?;
     namespace.patch_run("chat", "suspend: false").await?;
     let status = namespace.wait_finished("chat", crate::SOON).await?;
     assert_eq!(status.outcome, Some(crds::Outcome::Passed), "{status:?}");

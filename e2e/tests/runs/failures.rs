@@ -26,7 +26,8 @@ fn policy(seconds_to_start: u32) -> String {
 #[ignore = "needs a cluster: make e2e"]
 async fn a_bad_profile_ends_stalled_with_field_and_remedy_and_no_pod() -> anyhow::Result<()> {
     let namespace = Namespace::new(&Cluster::with_operator().await?, "bad-profile").await?;
-    let overrides = "target: {simulator: {}}\nprofile: {name: sanity_random, overrides: {load.stages.0.rate: '-3', lod.type: x}}";
+    let overrides =
+        "target: {simulator: {}}\nprofile: {name: sanity_random, overrides: {load.stages.0.rate: '-3', lod.type: x}}";
     namespace.create_run("chat", overrides).await?;
     let status = namespace.wait_finished("chat", SOON).await?;
     assert_eq!((status.phase, status.outcome), (Some(Phase::Failed), Some(Outcome::Error)));

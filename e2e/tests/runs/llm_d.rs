@@ -55,10 +55,20 @@ async fn a_run_through_the_gateway_reaches_both_model_servers() -> anyhow::Resul
     let manifests = tools::repository().join("e2e/cluster/llm-d");
     let manifests = manifests.to_str().context("the repository's path is no UTF-8")?;
     tools::kubectl(&["apply", "--namespace", &namespace.name, "-f", manifests])?;
-    tools::kubectl(&["wait", "--namespace", &namespace.name, "deployment", "--all", "--for=condition=Available", "--timeout=120s"])?;
+    tools::kubectl(&[
+        "wait",
+        "--namespace",
+        &namespace.name,
+        "deployment",
+        "--all",
+        "--for=condition=Available",
+        "--timeout=120s",
+    ])?;
 
     let profile = serde_json::to_string(&profile(20.0, 6))?;
-    let spec = format!("target: {{serviceRef: {{name: llm-d-gateway}}}}\nprofile: {{inline: {profile}}}\nstorage: {{none: {{}}}}\n{PATIENT}");
+    let spec = format!(
+        "target: {{serviceRef: {{name: llm-d-gateway}}}}\nprofile: {{inline: {profile}}}\nstorage: {{none: {{}}}}\n{PATIENT}"
+    );
     namespace.create_run("gateway", &spec).await?;
     let status = namespace.wait_finished("gateway", SOON).await?;
     assert_eq!(status.outcome, Some(Outcome::Passed), "{status:?}");

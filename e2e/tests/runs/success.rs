@@ -41,10 +41,8 @@ async fn an_applied_run_succeeds_and_its_figures_are_those_of_its_report() -> an
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: make e2e"]
 async fn a_namespace_with_restricted_pod_security_needs_nothing_set() -> anyhow::Result<()> {
-    let labels = [
-        ("pod-security.kubernetes.io/enforce", "restricted"),
-        ("pod-security.kubernetes.io/warn", "restricted"),
-    ];
+    let labels =
+        [("pod-security.kubernetes.io/enforce", "restricted"), ("pod-security.kubernetes.io/warn", "restricted")];
     let namespace = Namespace::labelled(&Cluster::with_operator().await?, "restricted", &labels).await?;
     namespace.create_run("chat", &simulated(10.0, 3, CLAIM)).await?;
     let status = namespace.wait_finished("chat", SOON).await?;

@@ -38,6 +38,17 @@ pub struct Observed {
     pub pod: PodState,
     /// How its container ended, when that has been seen, though the pod may be gone.
     pub ended: Option<Ended>,
+    /// What the API server said when it refused to create a child in this very turn.
+    pub refused: Option<Refused>,
+}
+
+/// A child that the API server did not want.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Which child, and the API server's words.
+    pub message: String,
+    /// It will never want it: the object itself is wrong, not the moment.
+    pub for_good: bool,
 }
 
 /// What the launcher is given.
@@ -94,6 +105,10 @@ pub struct JobState {
     pub complete: bool,
     /// Somebody has asked to delete it.
     pub deleting: bool,
+    /// When it was created.
+    pub created: Option<Timestamp>,
+    /// When it completed or failed.
+    pub ended_at: Option<Timestamp>,
 }
 
 /// The pod of the current attempt.
@@ -105,10 +120,8 @@ pub struct PodState {
     pub ready: bool,
     /// Its container runs.
     pub running: bool,
-    /// Somebody has asked to delete it.
-    pub deleting: bool,
-    /// It was evicted, preempted or lost with its node.
-    pub disrupted: Option<String>,
+    /// Somebody has asked to delete it: when its grace period is over.
+    pub deleting: Option<Timestamp>,
     /// Why it has no node.
     pub unschedulable: Option<String>,
     /// Why its container waits: the kubelet's reason and message.

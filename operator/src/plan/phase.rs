@@ -11,7 +11,7 @@ use crds::{
 use jiff::Timestamp;
 
 use super::{
-    Child, End, LauncherInput, Observed, Plan, Presence, Refusal, Turn, config_map, job, meta, pvc,
+    Child, End, LauncherInput, Observed, Plan, Presence, Refusal, Refused, Turn, config_map, job, meta, pvc,
     status::{self, Standing},
 };
 use crate::{reason::Reason, results};
@@ -22,9 +22,20 @@ const SOON: Duration = Duration::from_secs(2);
 const OFTEN: Duration = Duration::from_secs(10);
 /// How long past the run's own deadline and grace the operator waits before it ends an attempt.
 const LEEWAY_SECONDS: u32 = 60;
+/// A quota, a limit range or an admission rule may keep a Job from having a pod, and only its events say so.
+const NO_POD: &str = "the pod is being made; if it stays so, the events of the Job tell why";
+
+/// The longest wait of a finished run for its deletion, so that a clock that was set is noticed.
+const LONGEST_LOOK_SECONDS: u64 = 86_400;
 
 /// Decides what is to be done now.
 pub fn plan(run: &BenchmarkRun, observed: &Observed, turn: &Turn<'_>) -> Plan {
+    let mut plan = decide(run, observed, turn);
+    status::fit(&mut plan.status);
+    plan
+}
+
+fn decide(run: &BenchmarkRun, observed: &Observed, turn: &Turn<'_>) -> Plan {
     let before = run.status.clone().unwrap_or_default();
     if before.phase.is_some_and(Phase::is_terminal) {
         return finished(run, before, turn.now);
@@ -47,8 +58,14 @@ pub fn current_attempt(status: &BenchmarkRunStatus) -> Option<&Attempt> {
     status.attempts.last().filter(|it| it.end_time.is_none())
 }
 
-/// A run that has finished stays as it is, until its time is over.
-fn finished(run: &BenchmarkRun, status: BenchmarkRunStatus, now: Timestamp) -> Plan {
+/// A run that has finished stays as it is, until its time is over. What may still change in its spec changes nothing of
+/// it, and the status says that it has been seen: else a GitOps tool would wait for it for ever.
+fn finished(run: &BenchmarkRun, mut status: BenchmarkRunStatus, now: Timestamp) -> Plan {
+    let generation = run.metadata.generation.unwrap_or_default();
+    if status.observed_generation != generation {
+        status.observed_generation = generation;
+        status.conditions.iter_mut().for_each(|it| it.observed_generation = generation);
+    }
     let mut plan = Plan { status, ..Plan::default() };
     let (Some(ttl), Some(finished)) = (&run.spec.ttl_seconds_after_finished, plan.status.completion_time) else {
         return plan;
@@ -57,7 +74,7 @@ fn finished(run: &BenchmarkRun, status: BenchmarkRunStatus, now: Timestamp) -> P
     let seconds = if succeeded { ttl.succeeded } else { ttl.failed };
     let left = i64::from(seconds) - now.duration_since(finished).as_secs();
     match u64::try_from(left) {
-        Ok(left) if left > 0 => plan.next_look = Some(Duration::from_secs(left)),
+        Ok(left) if left > 0 => plan.next_look = Some(Duration::from_secs(left.min(LONGEST_LOOK_SECONDS))),
         _ => plan.delete_run = true,
     }
     plan
@@ -77,15 +94,10 @@ impl Decision<'_> {
 
     /// Starts another attempt, once nothing of the last one is left.
     fn begin(&self) -> Plan {
-        let job = &self.observed.job;
         if let Some(last) = self.before.attempts.last()
-            && job.presence == Presence::Ours
+            && (self.observed.job.presence == Presence::Ours || self.observed.pod.name.is_some())
         {
-            let message = format!("waits until {} is gone, before attempt {}", last.job_name, last.number + 1);
-            let mut plan = self.stand(Standing::new(Phase::Preparing, Reason::Retrying, message));
-            plan.end = (!job.deleting).then(|| End::Job(last.job_name.clone()));
-            plan.next_look = Some(SOON);
-            return plan;
+            return self.wait_for_end_of(last);
         }
         let input = match &self.observed.input {
             Some(Ok(input)) => input,
@@ -94,12 +106,7 @@ impl Decision<'_> {
         };
         let number = input.run.run.attempt;
         let mut plan = self.stand(Standing::new(Phase::Preparing, Reason::Preparing, "makes ConfigMap, volume and Job"));
-        plan.status.resolved = Some(Resolved {
-            endpoint: input.run.endpoint.name().to_owned(),
-            model: input.run.model.clone().unwrap_or_default(),
-            launcher_image: job::image(self.run, self.turn.settings),
-            profile_sha256: input.profile_sha256.clone(),
-        });
+        plan.status.resolved = Some(self.resolved(input));
         remember(&mut plan.status.attempts, Attempt {
             number,
             job_name: meta::attempt_name(self.run, number),
@@ -113,6 +120,37 @@ impl Decision<'_> {
         plan
     }
 
+    /// Two attempts at once would disturb each other, and a volume can be mounted by one node at a time.
+    fn wait_for_end_of(&self, last: &Attempt) -> Plan {
+        let (job, pod) = (&self.observed.job, &self.observed.pod);
+        let limit = self.run.spec.policy.deadlines.prepare_seconds;
+        if last.end_time.is_some_and(|it| seconds_since(it, self.turn.now) > limit) {
+            let what = pod.name.as_ref().unwrap_or(&last.job_name);
+            let message = format!(
+                "{what} of the last attempt was not gone within {limit} seconds (policy.deadlines.prepareSeconds); see whether its node is lost"
+            );
+            return self.finish(Phase::Failed, Outcome::Error, Reason::PrepareTimeout, &message);
+        }
+        let message = format!("waits until {} is gone, before attempt {}", last.job_name, last.number + 1);
+        let mut plan = self.stand(Standing::new(Phase::Preparing, Reason::Retrying, message));
+        plan.end = match (&pod.name, job.presence) {
+            (_, Presence::Ours) => (!job.deleting).then(|| End::Job(last.job_name.clone())),
+            (Some(pod_name), _) => pod.deleting.is_none().then(|| End::Pod(pod_name.clone())),
+            (None, _) => None,
+        };
+        plan.next_look = Some(SOON);
+        plan
+    }
+
+    fn resolved(&self, input: &LauncherInput) -> Resolved {
+        Resolved {
+            endpoint: input.run.endpoint.name().to_owned(),
+            model: input.run.model.clone().unwrap_or_default(),
+            launcher_image: job::image(self.run, self.turn.settings),
+            profile_sha256: input.profile_sha256.clone(),
+        }
+    }
+
     fn refuse(&self, refusal: &Refusal) -> Plan {
         self.finish(Phase::Failed, Outcome::Error, refusal.reason, &refusal.message)
     }
@@ -120,18 +158,32 @@ impl Decision<'_> {
     /// Goes on with an attempt whose intent is in the status.
     fn follow(&self, attempt: &Attempt) -> Plan {
         let job = &self.observed.job;
+        if let Some(reason) = Reason::named(&attempt.reason) {
+            return self.end_given_up(attempt, reason);
+        }
         match job.presence {
             Presence::Foreign => self.conflict(&attempt.job_name),
-            Presence::Ours if job.deleting && self.observed.ended.is_none() => {
-                self.end_attempt(Reason::JobLost, &format!("{} was deleted while it ran", attempt.job_name), None)
-            }
+            Presence::Ours if job.deleting && self.observed.ended.is_none() => self.lose(attempt, None),
             Presence::Ours => self.watch(attempt),
             Presence::Absent if self.before.phase == Some(Phase::Preparing) => self.create(attempt),
             Presence::Absent if self.observed.ended.is_some() => self.conclude(),
-            Presence::Absent => {
-                self.end_attempt(Reason::JobLost, &format!("{} was deleted while it ran", attempt.job_name), None)
-            }
+            Presence::Absent => self.lose(attempt, None),
         }
+    }
+
+    /// Somebody deleted the Job. A pod that was left to itself must not go on.
+    fn lose(&self, attempt: &Attempt, envelope: Option<&Envelope>) -> Plan {
+        let message = format!("{} was deleted while it ran", attempt.job_name);
+        let mut plan = self.end_attempt(Reason::JobLost, &message, envelope);
+        plan.end = self.end_of_orphan();
+        plan
+    }
+
+    /// Ends a pod that no Job looks after any more.
+    fn end_of_orphan(&self) -> Option<End> {
+        let pod = &self.observed.pod;
+        let orphan = self.observed.job.presence == Presence::Absent && pod.deleting.is_none() && self.observed.ended.is_none();
+        pod.name.clone().filter(|_| orphan).map(End::Pod)
     }
 
     fn conflict(&self, name: &str) -> Plan {
@@ -149,14 +201,38 @@ impl Decision<'_> {
             Some(Err(refusal)) => return self.refuse(refusal),
             None => return Plan { again: true, status: self.before.clone(), ..Plan::default() },
         };
-        if seconds_since(attempt.start_time, self.turn.now) > self.run.spec.policy.deadlines.prepare_seconds {
-            let message = "ConfigMap, volume and Job were not made within policy.deadlines.prepareSeconds; the events tell why";
-            return self.end_attempt(Reason::PrepareTimeout, message, None);
+        if let Some(refused) = &self.observed.refused {
+            return self.stand_refused(refused);
         }
-        let mut plan = self.stand(Standing::new(Phase::Starting, Reason::PodStarting, "the pod is being made"));
+        let limit = self.run.spec.policy.deadlines.prepare_seconds;
+        if seconds_since(attempt.start_time, self.turn.now) > limit {
+            let last = self.last_message();
+            let message = format!("ConfigMap, volume and Job were not made within {limit} seconds (policy.deadlines.prepareSeconds); the last was: {last}");
+            return self.end_attempt(Reason::PrepareTimeout, &message, None);
+        }
+        let mut plan = self.stand(Standing::new(Phase::Starting, Reason::PodStarting, NO_POD));
+        plan.status.resolved = Some(self.resolved(input));
         plan.create = self.children(attempt, input);
         plan.next_look = Some(OFTEN);
         plan
+    }
+
+    /// Tells what the API server said. Whether it is asked again is the loop's.
+    fn stand_refused(&self, refused: &Refused) -> Plan {
+        if refused.for_good {
+            return self.finish(Phase::Failed, Outcome::Error, Reason::InvalidSpec, &refused.message);
+        }
+        let mut plan = self.stand(Standing::new(Phase::Preparing, Reason::Preparing, &refused.message));
+        if self.last_message() != status::cut_long(&refused.message) {
+            plan.event = Some(status::warning(Reason::Preparing, &refused.message));
+        }
+        plan
+    }
+
+    /// What the status says now.
+    fn last_message(&self) -> &str {
+        let ready = self.before.conditions.iter().find(|it| it.kind == "Ready");
+        ready.map_or("", |it| it.message.as_str())
     }
 
     fn children(&self, attempt: &Attempt, input: &LauncherInput) -> Vec<Child> {
@@ -185,7 +261,7 @@ impl Decision<'_> {
             let limit = deadlines.run_seconds + self.run.spec.policy.grace_period_seconds + LEEWAY_SECONDS;
             if seconds_since(running, now) > limit {
                 let message = format!("the launcher did not end within {limit} seconds; raise policy.deadlines.runSeconds");
-                return self.give_up(attempt, Reason::DeadlineExceeded, &message);
+                return self.give_up(Reason::DeadlineExceeded, &message);
             }
             return self.running(attempt);
         }
@@ -193,14 +269,15 @@ impl Decision<'_> {
             return self.running(attempt);
         }
         let (reason, message) = self.why_not_running();
-        if seconds_since(attempt.start_time, now) > deadlines.start_seconds {
+        let since = observed.job.created.map_or(attempt.start_time, |it| it.max(attempt.start_time));
+        if seconds_since(since, now) > deadlines.start_seconds {
             let limit = deadlines.start_seconds;
             let message = format!("the launcher did not measure within {limit} seconds (policy.deadlines.startSeconds): {message}");
             let reason = if reason == Reason::PodStarting || reason == Reason::TargetNotReady { Reason::StartTimeout } else { reason };
-            return self.give_up(attempt, reason, &message);
+            return self.give_up(reason, &message);
         }
         let mut plan = self.stand(Standing::new(Phase::Starting, reason, message));
-        plan.next_look = Some(until(attempt.start_time, deadlines.start_seconds, now));
+        plan.next_look = Some(until(since, deadlines.start_seconds, now));
         plan
     }
 
@@ -235,15 +312,35 @@ impl Decision<'_> {
                 (Reason::PodStarting, format!("the container waits: {reason}: {why}"))
             }
             _ if pod.running => (Reason::TargetNotReady, "the launcher waits for the target to be ready".into()),
-            _ => (Reason::PodStarting, "the pod is being made".into()),
+            _ if pod.name.is_none() => (Reason::PodStarting, NO_POD.into()),
+            _ => (Reason::PodStarting, "the pod is on its node and starts".into()),
         }
     }
 
-    /// Ends an attempt that came to nothing in time.
-    fn give_up(&self, attempt: &Attempt, reason: Reason, message: &str) -> Plan {
-        let mut plan = self.end_attempt(reason, message, None);
-        plan.end = Some(End::PodAndJobNow { pod: self.observed.pod.name.clone(), job: attempt.job_name.clone() });
+    /// Decides that an attempt came to nothing in time. The reason is in the status before anything is deleted: who looks
+    /// at what is left after a crash must not take it for somebody else's doing.
+    fn give_up(&self, reason: Reason, message: &str) -> Plan {
+        let phase = self.before.phase.unwrap_or(Phase::Starting);
+        let mut plan = self.stand(Standing::new(phase, reason, message));
+        if let Some(last) = plan.status.attempts.last_mut() {
+            last.reason = reason.name();
+        }
+        plan.again = true;
         plan
+    }
+
+    /// Ends an attempt that was given up.
+    fn end_given_up(&self, attempt: &Attempt, reason: Reason) -> Plan {
+        let mut plan = self.end_attempt(reason, self.last_message(), None);
+        plan.end = match self.observed.job.presence {
+            Presence::Ours => Some(self.end_now(attempt)),
+            Presence::Absent | Presence::Foreign => self.end_of_orphan(),
+        };
+        plan
+    }
+
+    fn end_now(&self, attempt: &Attempt) -> End {
+        End::PodAndJobNow { pod: self.observed.pod.name.clone(), job: attempt.job_name.clone() }
     }
 
     /// The Job has ended, and how its pod ended has not been seen yet.
@@ -255,12 +352,17 @@ impl Decision<'_> {
                 _ => self.end_attempt(Reason::Disrupted, "the pod went before its result could be read", None),
             };
         }
-        let mut plan = self.stand(Standing::new(Phase::Collecting, Reason::ReadingResult, "the Job has ended, its result is being read"));
-        let since = attempt.running_time.unwrap_or(attempt.start_time);
-        let limit = self.run.spec.policy.deadlines.run_seconds + self.run.spec.policy.deadlines.collect_seconds;
+        let since = self.observed.job.ended_at.unwrap_or_else(|| attempt.running_time.unwrap_or(attempt.start_time));
+        let limit = self.run.spec.policy.deadlines.collect_seconds;
         if seconds_since(since, self.turn.now) > limit {
-            return self.end_attempt(Reason::Disrupted, "the result could not be read in time", None);
+            let message = format!("the pod did not end within {limit} seconds after its Job (policy.deadlines.collectSeconds)");
+            return match failed {
+                Some("DeadlineExceeded") => self.end_attempt(Reason::DeadlineExceeded, &message, None),
+                _ => self.end_attempt(Reason::Disrupted, &message, None),
+            };
         }
+        let message = "the Job has ended, its result is being read";
+        let mut plan = self.stand(Standing::new(Phase::Collecting, Reason::ReadingResult, message));
         plan.next_look = Some(SOON);
         plan
     }
@@ -292,6 +394,15 @@ impl Decision<'_> {
                 status::take(&mut plan.status, self.run, envelope);
                 plan
             }
+            Outcome::Cancelled if self.observed.job.deleting || self.observed.job.presence == Presence::Absent => {
+                match self.attempt() {
+                    Some(attempt) => self.lose(attempt, Some(envelope)),
+                    None => self.cancelled(Some(envelope)),
+                }
+            }
+            Outcome::Cancelled if self.observed.job.failed.as_deref() == Some("DeadlineExceeded") => {
+                self.end_attempt(Reason::DeadlineExceeded, "the Job outran its deadline", Some(envelope))
+            }
             Outcome::Cancelled => {
                 let why = disrupted.unwrap_or("its pod was asked to end by somebody else");
                 self.end_attempt(Reason::Disrupted, &format!("the run was interrupted: {why}"), Some(envelope))
@@ -306,7 +417,8 @@ impl Decision<'_> {
         let allowed = reason.retry_cause().is_some_and(|cause: RetryCause| retry.on.contains(&cause));
         let suspended = Reason::Suspended.name();
         let tried = self.before.attempts.iter().filter(|it| it.reason != suspended).count();
-        if allowed && tried <= retry.limit as usize {
+        // Attempts that the status has forgotten cannot be counted, so there are no more than it remembers.
+        if allowed && tried <= retry.limit as usize && tried < MAX_ATTEMPTS {
             let message = format!("attempt ended with {}: {message}; it is tried again", reason.name());
             let mut plan = self.stand(Standing::new(Phase::Preparing, Reason::Retrying, message));
             end_last(&mut plan.status, reason, self.turn.now);
@@ -322,10 +434,6 @@ impl Decision<'_> {
 
     fn cancel(&self) -> Plan {
         let Some(attempt) = self.attempt() else { return self.cancelled(None) };
-        if self.observed.job.presence != Presence::Ours {
-            let seen = self.observed.ended.as_ref().and_then(|it| results::read(self.run, attempt.number, it).ok());
-            return self.cancelled(seen.as_ref());
-        }
         if let Some(ended) = &self.observed.ended {
             return match results::read(self.run, attempt.number, ended) {
                 // It was quicker than the cancel: what it measured is whole.
@@ -334,22 +442,24 @@ impl Decision<'_> {
                 Err(_) => self.cancelled(None),
             };
         }
-        if self.run.spec.cancel == Cancel::Immediate {
-            let mut plan = self.cancelled(None);
-            plan.end = Some(End::PodAndJobNow { pod: self.observed.pod.name.clone(), job: attempt.job_name.clone() });
-            return plan;
-        }
-        let Some(pod) = &self.observed.pod.name else {
+        let pod = &self.observed.pod;
+        let ours = self.observed.job.presence == Presence::Ours;
+        // A node that is lost never says that its pod is gone.
+        let overdue = pod.deleting.is_some_and(|it| seconds_since(it, self.turn.now) > LEEWAY_SECONDS);
+        let graceful = self.run.spec.cancel == Cancel::Graceful && !overdue;
+        match &pod.name {
+            Some(pod_name) if graceful => {
+                let phase = self.before.phase.unwrap_or(Phase::Starting);
+                let mut plan = self.stand(Standing::new(phase, Reason::Cancelling, "the launcher drains and reports"));
+                plan.end = pod.deleting.is_none().then(|| End::Pod(pod_name.clone()));
+                plan.next_look = Some(SOON);
+                plan
+            }
+            Some(_) if ours => Plan { end: Some(self.end_now(attempt)), ..self.cancelled(None) },
+            Some(_) => Plan { end: self.end_of_orphan(), ..self.cancelled(None) },
             // No pod yet, or gone unseen: the Job must not make another one.
-            let mut plan = self.cancelled(None);
-            plan.end = Some(End::Job(attempt.job_name.clone()));
-            return plan;
-        };
-        let phase = self.before.phase.unwrap_or(Phase::Starting);
-        let mut plan = self.stand(Standing::new(phase, Reason::Cancelling, "the launcher drains and reports"));
-        plan.end = (!self.observed.pod.deleting).then(|| End::Pod(pod.clone()));
-        plan.next_look = Some(SOON);
-        plan
+            None => Plan { end: ours.then(|| End::Job(attempt.job_name.clone())), ..self.cancelled(None) },
+        }
     }
 
     fn cancelled(&self, envelope: Option<&Envelope>) -> Plan {
@@ -364,6 +474,13 @@ impl Decision<'_> {
 
     /// A benchmark cannot pause: what runs loses its attempt.
     fn suspend(&self) -> Plan {
+        if let (Some(attempt), Some(ended)) = (self.attempt(), &self.observed.ended)
+            && let Ok(envelope) = results::read(self.run, attempt.number, ended)
+            && envelope.core.outcome == Outcome::Passed
+        {
+            // It was quicker: what it measured is whole.
+            return self.conclude_with(&envelope);
+        }
         let mut plan = self.stand(Standing::new(Phase::Suspended, Reason::Suspended, "spec.suspend is true"));
         if let Some(attempt) = self.attempt() {
             plan.end = (self.observed.job.presence == Presence::Ours).then(|| End::Job(attempt.job_name.clone()));
@@ -379,6 +496,8 @@ impl Decision<'_> {
     fn finish(&self, phase: Phase, outcome: Outcome, reason: Reason, message: &str) -> Plan {
         let mut plan = self.stand(Standing { outcome: Some(outcome), ..Standing::new(phase, reason, message) });
         plan.status.completion_time = Some(self.turn.now);
+        // Nothing else would tell when its time is over.
+        plan.again = self.run.spec.ttl_seconds_after_finished.is_some();
         if self.attempt().is_some() {
             end_last(&mut plan.status, reason, self.turn.now);
         }

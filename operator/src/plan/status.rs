@@ -2,6 +2,7 @@
 
 use crds::{
     BenchmarkRun, BenchmarkRunStatus, Envelope, Outcome,
+    envelope::MAX_STAGES,
     resolve::claim,
     status::{Condition, ConditionStatus, Phase},
 };
@@ -11,10 +12,17 @@ use kube::ResourceExt as _;
 use super::{Plan, PlannedEvent};
 use crate::reason::Reason;
 
-/// The longest message of a condition, in bytes.
-const MAX_MESSAGE: usize = 4_000;
+/// The longest message of Ready, Reconciling and Stalled, in bytes: those that people and tools look at.
+const MAX_MESSAGE: usize = 1_500;
+/// The longest message of the other conditions, in bytes.
+const MAX_SHORT_MESSAGE: usize = 250;
+/// The largest status, in bytes of JSON.
+pub const MAX_STATUS_BYTES: usize = 16 * 1024;
 /// The longest note of an event, in bytes.
 const MAX_NOTE: usize = 1_000;
+
+/// The most files that a status lists.
+const MAX_ARTIFACTS: usize = 16;
 
 /// Where a run stands, in words.
 #[derive(Clone, Debug)]
@@ -47,11 +55,8 @@ pub fn plan(run: &BenchmarkRun, before: &BenchmarkRunStatus, standing: Standing,
     let stuck = standing.is_warning() && before.reason != standing.reason.name();
     // The making of a ConfigMap is no news; what comes of it is.
     let news = (changed && standing.phase != Phase::Preparing) || stuck;
-    let event = news.then(|| PlannedEvent {
-        warning: standing.is_warning(),
-        reason: standing.reason,
-        note: cut(&standing.message, MAX_NOTE),
-    });
+    let note = || cut(&standing.message, MAX_NOTE);
+    let event = news.then(|| PlannedEvent { warning: standing.is_warning(), reason: standing.reason, note: note() });
     let status = BenchmarkRunStatus {
         observed_generation: run.metadata.generation.unwrap_or_default(),
         phase: Some(standing.phase),
@@ -61,6 +66,11 @@ pub fn plan(run: &BenchmarkRun, before: &BenchmarkRunStatus, standing: Standing,
         ..before.clone()
     };
     Plan { status, event, ..Plan::default() }
+}
+
+/// An event that warns of something that is no phase.
+pub fn warning(reason: Reason, message: &str) -> PlannedEvent {
+    PlannedEvent { warning: true, reason, note: cut(message, MAX_NOTE) }
 }
 
 /// Puts the launcher's figures into a status.
@@ -79,11 +89,13 @@ pub fn take(status: &mut BenchmarkRunStatus, run: &BenchmarkRun, envelope: &Enve
             artifact.uri = format!("pvc://{}/{folder}/{}", pvc.claim_name, artifact.name);
         }
     }
+    bound(status);
     let stored = match (claim(&run.spec), &core.folder) {
         (None, _) => (ConditionStatus::False, "NotAsked", "storage.none is set".to_owned()),
         (Some(pvc), Some(folder)) => (ConditionStatus::True, "Stored", format!("in {folder} on claim {}", pvc.claim_name)),
-        (Some(_), None) => (ConditionStatus::False, "NotStored", cut(&core.message, MAX_MESSAGE)),
+        (Some(_), None) => (ConditionStatus::False, "NotStored", core.message.clone()),
     };
+    let stored = (stored.0, stored.1, cut(&stored.2, MAX_SHORT_MESSAGE));
     let time = status.completion_time.unwrap_or_default();
     set(&mut status.conditions, status.observed_generation, time, "ResultsStored", stored);
 }
@@ -93,9 +105,10 @@ fn conditions(run: &BenchmarkRun, before: &BenchmarkRunStatus, standing: &Standi
     let mut all = before.conditions.clone();
     let generation = run.metadata.generation.unwrap_or_default();
     let reason = standing.reason.name();
-    let message = cut(&standing.message, MAX_MESSAGE);
     let mut put = |kind: &str, status: ConditionStatus| {
-        set(&mut all, generation, now, kind, (status, &reason, message.clone()));
+        let main = ["Ready", "Reconciling", "Stalled"].contains(&kind);
+        let message = if main { cut_long(&standing.message) } else { cut(&standing.message, MAX_SHORT_MESSAGE) };
+        set(&mut all, generation, now, kind, (status, &reason, message));
     };
     let terminal = standing.phase.is_terminal();
     let succeeded = standing.phase == Phase::Succeeded;
@@ -111,15 +124,18 @@ fn conditions(run: &BenchmarkRun, before: &BenchmarkRunStatus, standing: &Standi
         _ if standing.reason == Reason::TargetUnavailable => put("TargetReady", False),
         _ => {}
     }
-    if terminal {
+    let gone = if terminal {
         if !succeeded {
             put("Stalled", True);
         }
-        all.retain(|it| it.kind != "Reconciling");
+        "Reconciling"
     } else {
         put("Reconciling", True);
-        all.retain(|it| it.kind != "Stalled");
-    }
+        "Stalled"
+    };
+    // Whether the target is ready is known again when the next attempt measures.
+    let unknown = matches!(standing.phase, Phase::Preparing | Phase::Suspended).then_some("TargetReady");
+    all.retain(|it| it.kind != gone && Some(it.kind.as_str()) != unknown);
     all
 }
 
@@ -146,6 +162,62 @@ fn set(
         Some(before) => *before = condition,
         None => all.push(condition),
     }
+}
+
+/// A launcher's image is the user's choice. What it says is cut to the bounds of the CRD, because a status that the API
+/// server refuses could never be written.
+fn bound(status: &mut BenchmarkRunStatus) {
+    const RATE: usize = 24;
+    const LARGEST: u64 = i64::MAX as u64;
+    status.start_time = status.start_time.filter(|it| it.as_second() >= 0);
+    if let Some(resolved) = &mut status.resolved {
+        resolved.model = cut(&resolved.model, 256);
+    }
+    if let Some(summary) = &mut status.summary {
+        summary.requests = summary.requests.min(LARGEST);
+        summary.errors = summary.errors.min(LARGEST);
+        for rate in [
+            &mut summary.requests_per_second,
+            &mut summary.output_tokens_per_second,
+            &mut summary.total_tokens_per_second,
+        ] {
+            *rate = cut(rate, RATE);
+        }
+    }
+    status.stages_truncated |= status.stages.len() > MAX_STAGES;
+    status.stages.truncate(MAX_STAGES);
+    for stage in &mut status.stages {
+        stage.name = cut(&stage.name, 32);
+        stage.requests = stage.requests.min(LARGEST);
+        stage.errors = stage.errors.min(LARGEST);
+        stage.output_tokens_per_second = cut(&stage.output_tokens_per_second, RATE);
+    }
+    status.artifacts.truncate(MAX_ARTIFACTS);
+    for artifact in &mut status.artifacts {
+        artifact.name = cut(&artifact.name, 64);
+        artifact.uri = cut(&artifact.uri, 1_024);
+        artifact.bytes = artifact.bytes.min(LARGEST);
+        artifact.sha256 = cut(&artifact.sha256, 64);
+    }
+}
+
+/// Keeps a status below [`MAX_STATUS_BYTES`]: files go first, then the last stages.
+pub fn fit(status: &mut BenchmarkRunStatus) {
+    let size = |status: &BenchmarkRunStatus| serde_json::to_vec(status).map_or(0, |it| it.len());
+    while size(status) > MAX_STATUS_BYTES {
+        if status.artifacts.pop().is_some() {
+            continue;
+        }
+        if status.stages.pop().is_none() {
+            return;
+        }
+        status.stages_truncated = true;
+    }
+}
+
+/// A message as Ready, Reconciling and Stalled hold it.
+pub fn cut_long(text: &str) -> String {
+    cut(text, MAX_MESSAGE)
 }
 
 /// At most so many bytes, cut between characters.
