@@ -45,6 +45,12 @@ pub struct LocalOptions {
 /// Why an input cannot be run.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
+    /// No file was given, and no operator has mounted one.
+    #[error("give a BenchmarkRun with -f FILE; without it {folder} is read, which the operator mounts in a pod", folder = folder.display())]
+    NotGiven {
+        /// Where the operator mounts it.
+        folder: PathBuf,
+    },
     /// It cannot be read.
     #[error("cannot read {path}: {source}", path = path.display())]
     Read {
@@ -134,6 +140,9 @@ struct Metadata {
 /// # Errors
 /// A file that is missing or that this release cannot read.
 pub fn from_folder(folder: &Path) -> Result<Input, InputError> {
+    if !folder.exists() {
+        return Err(InputError::NotGiven { folder: folder.to_owned() });
+    }
     let run_path = folder.join("run.yaml");
     let run: ResolvedRun = serde_saphyr::from_str(&read(&run_path)?)
         .map_err(|error| InputError::Syntax { path: run_path, message: error.to_string() })?;
@@ -167,7 +176,9 @@ pub fn from_file(path: &Path, options: &LocalOptions) -> Result<Input, InputErro
         (None, ProfileSource::Shipped(name)) => workload_profiles::shipped(run.harness, name)
             .map_err(|source| InputError::Profile { source_name: name.clone(), source })?
             .to_owned(),
-        (None, ProfileSource::ConfigMap(_)) => return Err(field(path, "spec.profile.configMapRef", "needs a cluster; outside one, give --profile FILE")),
+        (None, ProfileSource::ConfigMap(_)) => {
+            return Err(field(path, "spec.profile.configMapRef", "needs a cluster; outside one, give --profile FILE"));
+        }
     };
     let overrides = overrides(&file.spec.profile.overrides, &options.overrides)?;
     let profile_error = |source| InputError::Profile { source_name: run.profile_source.clone(), source };
@@ -220,7 +231,8 @@ fn parse_file(path: &Path, text: &str) -> Result<BenchmarkRunFile, InputError> {
         return Err(InputError::Empty { path: path.to_owned() });
     }
     let wrong = |found: String| InputError::WrongKind { path: path.to_owned(), found };
-    let header: Header = serde_json::from_value(value.clone()).map_err(|_| wrong("document without apiVersion and kind".into()))?;
+    let header: Header =
+        serde_json::from_value(value.clone()).map_err(|_| wrong("document without apiVersion and kind".into()))?;
     if header.api_version != format!("{GROUP}/{VERSION}") || header.kind != KIND {
         let found = match (header.api_version.as_str(), header.kind.as_str()) {
             ("", "") => "document without apiVersion and kind".to_owned(),
@@ -235,7 +247,8 @@ fn parse_file(path: &Path, text: &str) -> Result<BenchmarkRunFile, InputError> {
         unknown.insert(field.to_string());
     });
     let file: BenchmarkRunFile = file.map_err(|error| field(path, &track.path().to_string(), &error.to_string()))?;
-    let known_elsewhere = |field: &str| ["apiVersion", "kind", "status"].contains(&field) || field.starts_with("metadata.");
+    let known_elsewhere =
+        |field: &str| ["apiVersion", "kind", "status"].contains(&field) || field.starts_with("metadata.");
     let problems: Vec<String> = unknown
         .iter()
         .filter(|field| !known_elsewhere(field))
@@ -244,10 +257,16 @@ fn parse_file(path: &Path, text: &str) -> Result<BenchmarkRunFile, InputError> {
     if problems.is_empty() { Ok(file) } else { Err(InputError::Fields { path: path.to_owned(), problems }) }
 }
 
-fn overrides(of_spec: &BTreeMap<String, String>, of_command: &[String]) -> Result<BTreeMap<String, String>, InputError> {
+fn overrides(
+    of_spec: &BTreeMap<String, String>,
+    of_command: &[String],
+) -> Result<BTreeMap<String, String>, InputError> {
     let mut all = of_spec.clone();
     for each in of_command {
-        let (key, value) = each.split_once('=').filter(|(key, _)| !key.is_empty()).ok_or_else(|| InputError::Override { found: each.clone() })?;
+        let (key, value) = each
+            .split_once('=')
+            .filter(|(key, _)| !key.is_empty())
+            .ok_or_else(|| InputError::Override { found: each.clone() })?;
         all.insert(key.to_owned(), value.to_owned());
     }
     Ok(all)
@@ -319,7 +338,8 @@ mod tests {
 
     #[test]
     fn a_profile_that_does_not_exist_lists_the_near_ones() {
-        let error = check(&format!("{HEAD}spec: {{target: {{simulator: {{}}}}, profile: {{name: sanity_randm}}}}")).unwrap_err();
+        let error = check(&format!("{HEAD}spec: {{target: {{simulator: {{}}}}, profile: {{name: sanity_randm}}}}"))
+            .unwrap_err();
         assert!(error.contains("sanity_random"), "{error}");
     }
 

@@ -157,11 +157,7 @@ fn render(args: &RenderArgs) -> anyhow::Result<()> {
     for notice in &input.notices {
         eprintln!("note: {}: {}", notice.path, notice.message);
     }
-    let text = if args.workload {
-        serde_json::to_string_pretty(&input.workload)? + "\n"
-    } else {
-        input.profile_text
-    };
+    let text = if args.workload { serde_json::to_string_pretty(&input.workload)? + "\n" } else { input.profile_text };
     Ok(io::stdout().write_all(text.as_bytes())?)
 }
 

@@ -246,3 +246,181 @@ impl Recorder {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crds::units::Span;
+
+    use super::*;
+
+    const fn millis(count: u64) -> Duration {
+        Duration::from_millis(count)
+    }
+
+    /// Due at 100 ms, sent at 101, tokens at 151, 171, 191 and 231 ms, over at 232 ms; 4 tokens by the server's count.
+    fn request() -> RequestRecord {
+        RequestRecord {
+            stage: 0,
+            number: 0,
+            scheduled: millis(100),
+            sent: Some(millis(101)),
+            first_token: Some(millis(151)),
+            last_token: Some(millis(231)),
+            ended: millis(232),
+            outcome: RequestOutcome::Ok,
+            asked_input_tokens: Some(100),
+            asked_output_tokens: Some(4),
+            input_tokens: Some(105),
+            output_tokens: Some(4),
+            content_events: 4,
+        }
+    }
+
+    fn wire() -> WireTally {
+        WireTally { gaps: vec![millis(20), millis(20), millis(40)], reads: 4, coalesced_reads: 0, error: None }
+    }
+
+    fn tally(requests: &[(RequestRecord, WireTally)], goodput: &Goodput) -> StageTally {
+        let mut recorder = Recorder::new(1, goodput.clone(), false);
+        for (request, wire) in requests {
+            recorder.record(request.clone(), wire);
+        }
+        recorder.stages.remove(0)
+    }
+
+    /// What a histogram of three digits holds, in milliseconds and in order.
+    fn check(times: &Times, expected: &[f64]) {
+        let found: Vec<f64> = times
+            .histogram()
+            .iter_recorded()
+            .flat_map(|it| vec![it.value_iterated_to() as f64 / 1e6; it.count_since_last_iteration() as usize])
+            .collect();
+        let near = found.iter().zip(expected).all(|(found, expected)| (found / expected - 1.0).abs() < 0.001);
+        assert!(near && found.len() == expected.len(), "{found:?} is not {expected:?}");
+    }
+
+    #[test]
+    fn the_figures_of_one_request_are_those_of_its_times() {
+        let tally = tally(&[(request(), wire())], &Goodput::default());
+        check(&tally.send_lag, &[1.0]);
+        check(&tally.ttft_scheduled, &[51.0]);
+        check(&tally.ttft_sent, &[50.0]);
+        check(&tally.latency_scheduled, &[131.0]);
+        check(&tally.latency_sent, &[130.0]);
+        check(&tally.itl, &[20.0, 20.0, 40.0]);
+        // (231 - 151) / (4 - 1), and 130 / 4.
+        check(&tally.tpot, &[80.0 / 3.0]);
+        check(&tally.ntpot, &[32.5]);
+        assert_eq!((tally.input_tokens_total, tally.output_tokens_total, tally.with_usage), (105, 4, 1));
+        assert_eq!((tally.requests(), tally.succeeded(), tally.reads), (1, 1, 4));
+        assert_eq!(tally.first_scheduled, Some(millis(100)));
+        assert_eq!((tally.last_scheduled, tally.last_end), (Some(millis(100)), Some(millis(232))));
+    }
+
+    #[test]
+    fn a_request_that_failed_counts_and_has_no_latencies() {
+        let mut failed = request();
+        failed.outcome = RequestOutcome::HttpError(503);
+        let error = |text: &str| WireTally { error: Some(text.into()), ..wire() };
+        let tally =
+            tally(&[(failed.clone(), error("503: first")), (failed, error("503: second"))], &Goodput::default());
+        assert_eq!((tally.requests(), tally.succeeded(), tally.outcomes[&RequestOutcome::HttpError(503)]), (2, 0, 2));
+        for times in [&tally.ttft_sent, &tally.latency_scheduled, &tally.itl, &tally.tpot, &tally.ntpot] {
+            check(times, &[]);
+        }
+        check(&tally.send_lag, &[1.0, 1.0]);
+        assert_eq!((tally.output_tokens_total, tally.last_end), (0, Some(millis(232))));
+        assert_eq!(tally.error_samples[&RequestOutcome::HttpError(503)], "503: first");
+    }
+
+    #[test]
+    fn one_token_has_no_time_between_tokens() {
+        let one =
+            RequestRecord { output_tokens: Some(1), content_events: 1, last_token: Some(millis(151)), ..request() };
+        let tally = tally(&[(one, WireTally { gaps: Vec::new(), ..wire() })], &Goodput::default());
+        check(&tally.tpot, &[]);
+        check(&tally.itl, &[]);
+        check(&tally.ntpot, &[50.0]);
+        assert_eq!(tally.output_length_misses, 1);
+    }
+
+    #[test]
+    fn without_usage_events_are_the_tokens() {
+        let silent = RequestRecord { output_tokens: None, input_tokens: None, content_events: 5, ..request() };
+        let tally = tally(&[(silent, wire())], &Goodput::default());
+        check(&tally.tpot, &[20.0]);
+        assert_eq!((tally.with_usage, tally.output_tokens_total, tally.output_length_misses), (0, 5, 1));
+        assert_eq!((tally.input_tokens_total, tally.input_length_misses), (0, 0));
+    }
+
+    #[test]
+    fn a_prompt_misses_its_length_by_more_than_a_tenth() {
+        for (found, misses) in [(89, 1), (90, 0), (110, 0), (111, 1)] {
+            let request = RequestRecord { input_tokens: Some(found), ..request() };
+            assert_eq!(tally(&[(request, wire())], &Goodput::default()).input_length_misses, misses, "{found}");
+        }
+    }
+
+    #[test]
+    fn a_request_is_good_when_it_meets_every_bound() {
+        let bound = |count| Some(Span(millis(count)));
+        let good = |goodput: Goodput| tally(&[(request(), wire())], &goodput).good == 1;
+        assert!(good(Goodput::default()));
+        assert!(good(Goodput { ttft: bound(51), ..Goodput::default() }));
+        assert!(!good(Goodput { ttft: bound(50), ..Goodput::default() }));
+        assert!(good(Goodput { tpot: bound(27), ..Goodput::default() }));
+        assert!(!good(Goodput { tpot: bound(26), ..Goodput::default() }));
+        // The mean gap is 80 / 3 ms.
+        assert!(good(Goodput { itl: bound(27), ..Goodput::default() }));
+        assert!(!good(Goodput { itl: bound(26), ..Goodput::default() }));
+        assert!(good(Goodput { ntpot: bound(33), ..Goodput::default() }));
+        assert!(!good(Goodput { ntpot: bound(32), ..Goodput::default() }));
+        assert!(good(Goodput { request_latency: bound(131), ..Goodput::default() }));
+        assert!(!good(Goodput { request_latency: bound(130), ttft: bound(51), ..Goodput::default() }));
+        // A figure that a request does not have breaks its bound.
+        let one = RequestRecord { output_tokens: Some(1), ..request() };
+        let goodput = Goodput { tpot: bound(1_000), ..Goodput::default() };
+        assert_eq!(tally(&[(one, wire())], &goodput).good, 0);
+    }
+
+    #[test]
+    fn requests_that_were_never_sent_are_cancelled_and_leave_no_record() {
+        let mut recorder = Recorder::new(2, Goodput::default(), true);
+        recorder.record(request(), &wire());
+        recorder.count_unissued(0, 0);
+        recorder.count_unissued(1, 7);
+        assert_eq!((recorder.stages[0].requests(), recorder.stages[1].requests()), (1, 7));
+        assert_eq!(recorder.stages[0].outcomes.len(), 1);
+        assert_eq!(recorder.stages[1].outcomes[&RequestOutcome::Cancelled], 7);
+        assert_eq!((recorder.stages[1].first_scheduled, recorder.records.unwrap().len()), (None, 1));
+    }
+
+    #[test]
+    fn recorders_of_two_threads_add_up_to_one() {
+        let later = RequestRecord {
+            scheduled: millis(50),
+            sent: Some(millis(60)),
+            ended: millis(900),
+            outcome: RequestOutcome::Ok,
+            ..request()
+        };
+        let failed = RequestRecord { outcome: RequestOutcome::Timeout, ..request() };
+        let error = WireTally { error: Some("late".into()), coalesced_reads: 2, ..wire() };
+        let all = [(request(), wire()), (later, wire()), (failed, error)];
+        let whole = tally(&all, &Goodput::default());
+        let mut first = Recorder::new(1, Goodput::default(), true);
+        first.record(all[0].0.clone(), &all[0].1);
+        let mut second = Recorder::new(1, Goodput::default(), true);
+        second.record(all[1].0.clone(), &all[1].1);
+        second.record(all[2].0.clone(), &all[2].1);
+        first.add(second);
+        let sum = &first.stages[0];
+        assert_eq!(sum.outcomes, whole.outcomes);
+        assert_eq!(sum.latency_sent.histogram(), whole.latency_sent.histogram());
+        assert_eq!(sum.itl.histogram(), whole.itl.histogram());
+        assert_eq!((sum.output_tokens_total, sum.coalesced_reads, sum.with_usage, sum.good), (8, 2, 2, 2));
+        assert_eq!((sum.first_scheduled, sum.last_scheduled), (Some(millis(50)), Some(millis(100))));
+        assert_eq!((sum.last_end, &sum.error_samples), (Some(millis(900)), &whole.error_samples));
+        assert_eq!(first.records.unwrap().len(), 3);
+    }
+}

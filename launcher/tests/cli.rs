@@ -54,7 +54,7 @@ fn what_cannot_be_run_says_field_value_and_remedy() {
             &format!(
                 "{HEAD}spec: {{target: {{simulator: {{}}}}, profile: {{overrides: {{load.stgaes.0.rate: '5'}}}}}}\n"
             ),
-            "load.stages",
+            "did you mean stages?",
         ),
         (
             &format!(

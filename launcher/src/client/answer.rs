@@ -238,10 +238,16 @@ impl Answer {
     fn api_error(&self, data: &[u8]) -> Failure {
         let error = ApiError::of(data);
         if self.has_output {
-            return Failure::new(RequestOutcome::BrokenStream, short(&format!("an error in the stream: {}", error.text)));
+            return Failure::new(
+                RequestOutcome::BrokenStream,
+                short(&format!("an error in the stream: {}", error.text)),
+            );
         }
         let code = error.code.unwrap_or(500);
-        Failure::new(RequestOutcome::HttpError(code), short(&format!("{code} in an answer with status 200: {}", error.text)))
+        Failure::new(
+            RequestOutcome::HttpError(code),
+            short(&format!("{code} in an answer with status 200: {}", error.text)),
+        )
     }
 
     /// The first failure stays.
@@ -295,7 +301,8 @@ mod tests {
     #[test]
     fn a_stream_has_the_times_of_its_output() {
         let usage = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":3}}\n\n";
-        let (answer, verdict) = check((200, EVENTS), &[ROLE, &token("a"), ": keep-alive\n\n", &token("b"), LAST, usage, DONE]);
+        let (answer, verdict) =
+            check((200, EVENTS), &[ROLE, &token("a"), ": keep-alive\n\n", &token("b"), LAST, usage, DONE]);
         let millis = Duration::from_millis;
         assert_eq!(verdict, Ok(RequestOutcome::Ok));
         assert_eq!((answer.first_token, answer.last_token), (Some(millis(20)), Some(millis(50))));
@@ -350,7 +357,8 @@ mod tests {
 
     #[test]
     fn an_error_after_output_breaks_the_stream_and_before_it_is_an_http_error() {
-        let error = "data: {\"error\": {\"message\": \"engine dead\", \"type\": \"InternalServerError\", \"code\": 500}}\n\n";
+        let error =
+            "data: {\"error\": {\"message\": \"engine dead\", \"type\": \"InternalServerError\", \"code\": 500}}\n\n";
         let (_, verdict) = check((200, EVENTS), &[&token("a"), error, DONE]);
         let message = "an error in the stream: InternalServerError: engine dead";
         assert_eq!(verdict, failed(RequestOutcome::BrokenStream, message));
@@ -384,7 +392,10 @@ mod tests {
 
     #[test]
     fn an_answer_in_one_piece_has_an_end_and_no_first_token() {
-        let body = [r#"{"choices":[{"message":{"content":"a b c"},"finish_reason":"stop"}],"#, r#""usage":{"completion_tokens":3}}"#];
+        let body = [
+            r#"{"choices":[{"message":{"content":"a b c"},"finish_reason":"stop"}],"#,
+            r#""usage":{"completion_tokens":3}}"#,
+        ];
         let (answer, verdict) = check((200, JSON), &body);
         assert_eq!(verdict, Ok(RequestOutcome::Ok));
         assert_eq!((answer.first_token, answer.last_token), (None, Some(Duration::from_millis(20))));

@@ -57,7 +57,7 @@ pub struct Usage {
 pub struct Choices {
     /// Visible output: text, reasoning, or a piece of a tool call.
     pub output: bool,
-    /// A text that is empty, and not that of a role chunk: a token whose characters are not complete yet.
+    /// No output, but an empty text that is not that of a role chunk, or the end: there may be a token without text.
     pub silent_token: bool,
     /// The reason to finish, if one is given.
     pub finish: Option<Finish>,
@@ -104,7 +104,8 @@ impl Choices {
         let texts = [choice.text, message.content, message.reasoning, message.reasoning_content];
         let output = message.tool_calls.0 || texts.contains(&Text::Filled);
         self.output |= output;
-        self.silent_token |= !output && !message.role.0 && texts.contains(&Text::Empty);
+        self.silent_token |=
+            !output && !message.role.0 && (choice.finish_reason.is_some() || texts.contains(&Text::Empty));
         // One that failed outweighs one that did not.
         if self.finish != Some(Finish::Failed) {
             self.finish = choice.finish_reason.or(self.finish);
@@ -331,18 +332,18 @@ mod tests {
     }
 
     #[test]
-    fn role_and_usage_and_finish_chunks_hold_no_output() {
+    fn role_usage_and_finish_chunks_hold_no_output() {
         check(r#"{"choices":[{"delta":{"role":"assistant","content":""},"finish_reason":null}]}"#, false, false, None);
         check(r#"{"choices":[{"delta":{"role":"assistant"}}]}"#, false, false, None);
         check(r#"{"choices":[],"usage":null}"#, false, false, None);
-        check(r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#, false, false, Some(Finish::Complete));
+        check(r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#, false, true, Some(Finish::Complete));
         check(r#"{"choices":[{"delta":{"content":null,"tool_calls":[]}}]}"#, false, false, None);
         check(r#"{"choices":null}"#, false, false, None);
         check("{}", false, false, None);
     }
 
     #[test]
-    fn an_empty_text_without_a_role_is_a_silent_token() {
+    fn an_empty_text_without_a_role_may_be_a_token() {
         check(r#"{"choices":[{"delta":{"content":""}}]}"#, false, true, None);
         check(r#"{"choices":[{"text":"","finish_reason":"length"}]}"#, false, true, Some(Finish::Complete));
     }
@@ -366,7 +367,10 @@ mod tests {
         let counts = |prompt, completion| Some(Usage { prompt_tokens: prompt, completion_tokens: completion });
         assert_eq!(usage("{}"), None);
         assert_eq!(usage(r#"{"usage":null}"#), None);
-        assert_eq!(usage(r#"{"usage":{"prompt_tokens":4,"total_tokens":9,"completion_tokens":5}}"#), counts(Some(4), Some(5)));
+        assert_eq!(
+            usage(r#"{"usage":{"prompt_tokens":4,"total_tokens":9,"completion_tokens":5}}"#),
+            counts(Some(4), Some(5))
+        );
         assert_eq!(usage(r#"{"usage":{"prompt_tokens":4.0,"completion_tokens":null}}"#), counts(Some(4), None));
         assert_eq!(usage(r#"{"usage":{"completion_tokens":-1}}"#), counts(None, None));
     }
@@ -376,11 +380,19 @@ mod tests {
         let error = |json: &str, text: &str, code: Option<u16>| {
             assert_eq!(ApiError::of(json.as_bytes()), ApiError { text: text.into(), code }, "{json}");
         };
-        error(r#"{"error":{"message":"no such","type":"NotFoundError","code":404}}"#, "NotFoundError: no such", Some(404));
+        error(
+            r#"{"error":{"message":"no such","type":"NotFoundError","code":404}}"#,
+            "NotFoundError: no such",
+            Some(404),
+        );
         error(r#"{"error": "Unauthorized"}"#, "Unauthorized", None);
         error(r#"{"detail":"Not Found"}"#, "Not Found", None);
         error(r#"{"detail":[{"loc":["body"],"input":"the prompt"}]}"#, "", None);
-        error(r#"{"object":"error","message":"old","type":"BadRequestError","code":400}"#, "BadRequestError: old", Some(400));
+        error(
+            r#"{"object":"error","message":"old","type":"BadRequestError","code":400}"#,
+            "BadRequestError: old",
+            Some(400),
+        );
         error(r#"{"error":{"message":"","type":"InternalServerError","code":"x"}}"#, "InternalServerError", None);
         error("<html>", "", None);
         assert!(Chunk::parse(br#"{"object":"error","message":"m"}"#).unwrap().is_error());

@@ -30,15 +30,13 @@ pub(super) struct Connection {
     sender: SendRequest<Full<Bytes>>,
     driver: Option<http1::Connection<TokioIo<Marked>, Full<Bytes>>>,
     marks: Arc<Marks>,
-    /// Whether it has carried a request before.
-    used: bool,
 }
 
 /// Why no head came.
 pub(super) enum SendFailure {
-    /// Nothing of an answer had arrived on a connection that had carried requests before: the server had closed it.
-    Stale,
-    /// Anything else.
+    /// It ended before a byte of an answer.
+    Nothing(hyper::Error),
+    /// Bytes came, and they were no head.
     Broken(hyper::Error),
 }
 
@@ -47,7 +45,7 @@ impl Connection {
     pub(super) async fn new(socket: Socket, clock: Clock) -> hyper::Result<Connection> {
         let (socket, marks) = Marked::new(socket, clock);
         let (sender, driver) = http1::Builder::new().handshake(TokioIo::new(socket)).await?;
-        Ok(Connection { sender, driver: Some(driver), marks, used: false })
+        Ok(Connection { sender, driver: Some(driver), marks })
     }
 
     /// What its socket has seen.
@@ -62,29 +60,25 @@ impl Connection {
 
     /// Whether the server has not closed it, as far as is known here.
     pub(super) async fn is_open(&mut self) -> bool {
-        poll_fn(|cx| Poll::Ready(self.drive(cx))).await;
-        self.driver.is_some()
+        poll_fn(|cx| {
+            self.drive(cx);
+            Poll::Ready(self.driver.is_some())
+        })
+        .await
     }
 
     /// Sends a request and waits for the head of its answer.
     pub(super) async fn send(&mut self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, SendFailure> {
         self.marks.reset();
         let reads = self.marks.last_read().1;
-        let reused = std::mem::replace(&mut self.used, true);
-        if reused && !self.is_open().await {
-            return Err(SendFailure::Stale);
-        }
         let mut head = pin!(self.sender.try_send_request(request));
         let head = poll_fn(|cx| {
             self.drive(cx);
             head.as_mut().poll(cx)
         });
         head.await.map_err(|failed| {
-            if reused && self.marks.last_read().1 == reads {
-                SendFailure::Stale
-            } else {
-                SendFailure::Broken(failed.into_error())
-            }
+            let error = failed.into_error();
+            if self.marks.last_read().1 == reads { SendFailure::Nothing(error) } else { SendFailure::Broken(error) }
         })
     }
 

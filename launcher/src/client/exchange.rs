@@ -92,11 +92,12 @@ impl Client {
         request: impl Fn() -> Request<Full<Bytes>>,
         exchange: &mut Exchange,
     ) -> Result<Begun, Failure> {
-        if let Some(mut connection) = self.take_idle() {
+        if let Some(mut connection) = self.take_open().await {
             exchange.marks = Some(connection.marks());
             match connection.send(request()).await {
                 Ok(head) => return Ok(Begun { connection, head }),
-                Err(SendFailure::Stale) => {}
+                // The server closed it while it was idle, just when the request was on its way.
+                Err(SendFailure::Nothing(_)) => {}
                 Err(SendFailure::Broken(error)) => return Err(no_head(&error)),
             }
         }
@@ -104,10 +105,7 @@ impl Client {
         exchange.marks = Some(connection.marks());
         match connection.send(request()).await {
             Ok(head) => Ok(Begun { connection, head }),
-            Err(SendFailure::Broken(error)) => Err(no_head(&error)),
-            Err(SendFailure::Stale) => {
-                Err(Failure::new(RequestOutcome::ConnectError, "the connection broke before the answer"))
-            }
+            Err(SendFailure::Nothing(error) | SendFailure::Broken(error)) => Err(no_head(&error)),
         }
     }
 
@@ -158,7 +156,10 @@ fn no_head(error: &hyper::Error) -> Failure {
     if error.is_parse() {
         return Failure::new(RequestOutcome::BrokenStream, "the answer is no HTTP");
     }
-    Failure::new(RequestOutcome::ConnectError, short(&format!("the connection broke before the answer: {}", cause(error))))
+    Failure::new(
+        RequestOutcome::ConnectError,
+        short(&format!("the connection broke before the answer: {}", cause(error))),
+    )
 }
 
 /// It broke in the body.

@@ -110,9 +110,15 @@ impl Client {
         self.filling.store(false, Ordering::Relaxed);
     }
 
-    fn take_idle(&self) -> Option<Connection> {
-        // The one that was used last: its server is the least likely to have closed it.
-        lock(&self.idle).pop()
+    /// An idle connection that the server has not closed, as far as is known.
+    async fn take_open(&self) -> Option<Connection> {
+        loop {
+            // The one that was used last: its server is the least likely to have closed it.
+            let mut connection = lock(&self.idle).pop()?;
+            if connection.is_open().await {
+                return Some(connection);
+            }
+        }
     }
 
     fn keep(&self, connection: Connection) {
@@ -151,9 +157,10 @@ impl Client {
 /// The target's fault, or ours.
 fn connect_failure(url: &str, error: &io::Error) -> Failure {
     match error.raw_os_error().map(Errno::from_raw_os_error) {
-        Some(Errno::MFILE | Errno::NFILE) => {
-            Failure::new(RequestOutcome::ClientError, "too many open files; raise the limit of the launcher (ulimit -n)")
-        }
+        Some(Errno::MFILE | Errno::NFILE) => Failure::new(
+            RequestOutcome::ClientError,
+            "too many open files; raise the limit of the launcher (ulimit -n)",
+        ),
         Some(Errno::ADDRNOTAVAIL) => {
             Failure::new(RequestOutcome::ClientError, "no free port is left on this machine for another connection")
         }

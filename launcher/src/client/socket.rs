@@ -38,7 +38,9 @@ impl Connector {
             (None, _) => Err(io::Error::other(format!("{host} has no address"))),
             (Some(address), true) => {
                 let ip = address.ip();
-                Err(io::Error::other(format!("{host} is {ip}, a link-local, multicast or unspecified address: no server is called there")))
+                Err(io::Error::other(format!(
+                    "{host} is {ip}, a link-local, multicast or unspecified address: no server is called there"
+                )))
             }
             (Some(_), false) => Ok(allowed),
         }

@@ -158,7 +158,9 @@ impl Target {
 
     /// A request for what the server tells about itself, such as `/v1/models`.
     pub(super) fn get(&self, path: &'static str) -> Request<Full<Bytes>> {
-        let uri = format!("{}{path}", self.0.prefix).parse().expect("the prefix was part of a URI, and the path is a constant");
+        let uri = format!("{}{path}", self.0.prefix)
+            .parse()
+            .expect("the prefix was part of a URI, and the path is a constant");
         self.request(Method::GET, uri, Bytes::new())
     }
 
@@ -179,11 +181,13 @@ impl fmt::Debug for Target {
 
 fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), TargetError> {
     let wrong = |problem| TargetError::Header { name: name.to_owned(), problem };
-    let parsed: HeaderName = name.parse().map_err(|_| wrong("it is no name of a header field; use letters, digits and dashes"))?;
+    let parsed: HeaderName =
+        name.parse().map_err(|_| wrong("it is no name of a header field; use letters, digits and dashes"))?;
     if [CONTENT_LENGTH, TRANSFER_ENCODING, CONTENT_TYPE].contains(&parsed) {
         return Err(wrong("it is set for each request; take it out"));
     }
-    let value = HeaderValue::from_str(value).map_err(|_| wrong("its value holds characters that are not allowed; use visible ASCII"))?;
+    let value = HeaderValue::from_str(value)
+        .map_err(|_| wrong("its value holds characters that are not allowed; use visible ASCII"))?;
     Ok((parsed, value))
 }
 
@@ -214,7 +218,16 @@ mod tests {
 
     #[test]
     fn what_cannot_be_called_is_named() {
-        for url in ["", "server:80", "ftp://server", "http://me:pw@server", "http://server/?a=b", "http://:80", "http://server:99999", "http://server:a"] {
+        for url in [
+            "",
+            "server:80",
+            "ftp://server",
+            "http://me:pw@server",
+            "http://server/?a=b",
+            "http://:80",
+            "http://server:99999",
+            "http://server:a",
+        ] {
             assert!(check(url).unwrap_err().contains("http://"), "{url}");
         }
     }

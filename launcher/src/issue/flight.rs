@@ -38,8 +38,7 @@ pub(super) async fn fly(core: Arc<Core>, stage: usize, prepared: Prepared, sched
     let shared = Arc::clone(&core.shared);
     shared.progress.issued.fetch_add(1, Ordering::Relaxed);
     let Prepared { number, body, id, asked } = prepared;
-    let mut flight =
-        Flight { core, stage, number, scheduled, asked, exchange: Exchange::default(), outcome: None };
+    let mut flight = Flight { core, stage, number, scheduled, asked, exchange: Exchange::default(), outcome: None };
     let timeout = shared.plan.request_timeout;
     let deadline = timeout.and_then(|it| shared.clock.now().checked_add(it));
     let call = flight.core.client.call(body, id, shared.plan.streaming, &mut flight.exchange);

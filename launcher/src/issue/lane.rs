@@ -1,20 +1,16 @@
 //! [I/O] A lane: one thread's part of the load, stage by stage.
 
 use std::{
+    io,
     iter::StepBy,
     ops::Range,
-    io,
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
     time::Duration,
 };
 
 use tokio::task::JoinSet;
 
-use super::{
-    closed_loop, open_loop,
-    plan::PlannedLoad,
-    shared::Shared,
-};
+use super::{closed_loop, open_loop, plan::PlannedLoad, shared::Shared};
 use crate::{
     client::{Client, Target},
     clock::{self, Sleeper},
@@ -73,7 +69,8 @@ impl Lane {
                     open_loop::run(&self, &mut Meeting::new(&shared, &mut meetings, index, earliest), schedule).await
                 }
                 PlannedLoad::Closed { concurrency, .. } => {
-                    closed_loop::run(&self, &mut Meeting::new(&shared, &mut meetings, index, earliest), *concurrency).await
+                    closed_loop::run(&self, &mut Meeting::new(&shared, &mut meetings, index, earliest), *concurrency)
+                        .await
                 }
             };
             self.core.recorder().count_unissued(index, left);

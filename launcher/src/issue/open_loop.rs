@@ -91,6 +91,7 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, schedule: &Sched
 async fn warm(core: &Core, schedule: &Schedule) {
     let span = schedule.iter().last().unwrap_or_default().as_secs_f64().max(f64::MIN_POSITIVE);
     let rate = schedule.len() as f64 / span / core.shared.lanes as f64;
-    let within = |(time, least, most): (Duration, usize, usize)| ((rate * time.as_secs_f64()) as usize).clamp(least, most);
+    let within =
+        |(time, least, most): (Duration, usize, usize)| ((rate * time.as_secs_f64()) as usize).clamp(least, most);
     core.client.warm(within(WARM), within(SPARE)).await;
 }

@@ -45,7 +45,9 @@ impl Shared {
             start: OnceLock::new(),
             claims: match stage.load {
                 PlannedLoad::Open(_) => Claims::default(),
-                PlannedLoad::Closed { concurrency, count } => Claims { next: AtomicU64::new(0), count, tail: concurrency },
+                PlannedLoad::Closed { concurrency, count } => {
+                    Claims { next: AtomicU64::new(0), count, tail: concurrency }
+                }
             },
         });
         let mut run_id = uuid::Uuid::new_v4().simple().to_string();

@@ -93,8 +93,14 @@ mod tests {
         let (mean, deviation) = check(Shape::Lognormal, Sampler::Shifted, 500.0, 100.0);
         assert!(near(mean, 500.0) && near(deviation, 100.0), "{mean} {deviation}");
         let all = |sampler| {
-            let distribution =
-                LengthDistribution { shape: Shape::Lognormal, min: 400, max: 100_000, mean: 500.0, std_dev: 100.0, total_count: None };
+            let distribution = LengthDistribution {
+                shape: Shape::Lognormal,
+                min: 400,
+                max: 100_000,
+                mean: 500.0,
+                std_dev: 100.0,
+                total_count: None,
+            };
             let lengths = Lengths::new(&distribution, sampler, Seed(5));
             (0..1_000).map(|it| lengths.get(it)).filter(|it| *it == 400).count()
         };
@@ -104,7 +110,8 @@ mod tests {
 
     #[test]
     fn every_uniform_length_is_as_likely() {
-        let distribution = LengthDistribution { shape: Shape::Uniform, min: 3, max: 5, mean: 0.0, std_dev: 0.0, total_count: None };
+        let distribution =
+            LengthDistribution { shape: Shape::Uniform, min: 3, max: 5, mean: 0.0, std_dev: 0.0, total_count: None };
         let lengths = Lengths::new(&distribution, Sampler::Plain, Seed(1));
         let mut counts = [0; 3];
         for number in 0..3_000 {
@@ -115,8 +122,14 @@ mod tests {
 
     #[test]
     fn lengths_repeat_after_the_total_count_and_stay_in_bounds() {
-        let distribution =
-            LengthDistribution { shape: Shape::Normal, min: 90, max: 110, mean: 100.0, std_dev: 50.0, total_count: Some(7) };
+        let distribution = LengthDistribution {
+            shape: Shape::Normal,
+            min: 90,
+            max: 110,
+            mean: 100.0,
+            std_dev: 50.0,
+            total_count: Some(7),
+        };
         let lengths = Lengths::new(&distribution, Sampler::Shifted, Seed(1));
         for number in 0..7 {
             assert_eq!(lengths.get(number), lengths.get(number + 21));

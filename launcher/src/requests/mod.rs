@@ -65,10 +65,16 @@ impl Requests {
                 text: *text,
                 texts: seed.derive("requests/texts"),
             },
-            RequestSource::SharedPrefix { groups, prompts_per_group, system_prompt_len, question_len, output_len, seed: own } => {
+            RequestSource::SharedPrefix {
+                groups,
+                prompts_per_group,
+                system_prompt_len,
+                question_len,
+                output_len,
+                seed: own,
+            } => {
                 let seed = own.unwrap_or(seed);
-                let lengths =
-                    |distribution, name| Lengths::new(distribution, Sampler::Plain, seed.derive(name));
+                let lengths = |distribution, name| Lengths::new(distribution, Sampler::Plain, seed.derive(name));
                 Source::SharedPrefix(SharedPrefix::new(
                     (*groups, *prompts_per_group),
                     lengths(system_prompt_len, "requests/prefix-lengths"),

@@ -179,7 +179,16 @@ fn issue(input: &Input, options: &RunOptions, ready: &ready::Ready, stop: &Stop)
     let deadline = signals::Deadline::start(stop, input.run.run_deadline.0, input.run.grace_period.0);
     let keep_records = input.run.per_request_records == crds::benchmark_run::PerRequestRecords::Full;
     let seed = input.run.seed;
-    let load = issue::run_load(&input.workload, &ready.model, &ready.target, seed, keep_records, options.threads(), stop, progress);
+    let load = issue::run_load(
+        &input.workload,
+        &ready.model,
+        &ready.target,
+        seed,
+        keep_records,
+        options.threads(),
+        stop,
+        progress,
+    );
     deadline.end();
     watcher.end();
     load.map_err(|error| Failure::configuration(error.to_string()))

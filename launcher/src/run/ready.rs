@@ -54,7 +54,9 @@ fn target(input: &Input, base_url: &str) -> Result<Target, Failure> {
 async fn until_ready(input: &Input, target: Target) -> Result<Ready, Failure> {
     let limit = input.run.readiness_timeout;
     let clock = Clock::start();
-    let sleeper = clock.sleeper().map_err(|error| Failure::configuration(format!("no timer for the readiness probe: {error}")))?;
+    let sleeper = clock
+        .sleeper()
+        .map_err(|error| Failure::configuration(format!("no timer for the readiness probe: {error}")))?;
     let wanted = input.run.model.as_deref().or(input.workload.model.as_deref());
     let mut last = String::new();
     loop {
@@ -93,7 +95,11 @@ async fn attempt(target: &Target, wanted: Option<&str>, kind: ReadinessProbe) ->
     };
     if kind == ReadinessProbe::Generate {
         probe::generate(target, &model).await.map_err(|error| {
-            if error.is_final() { Attempt::Final(Failure::configuration(error.to_string())) } else { Attempt::Again(error) }
+            if error.is_final() {
+                Attempt::Final(Failure::configuration(error.to_string()))
+            } else {
+                Attempt::Again(error)
+            }
         })?;
     }
     Ok(model)

@@ -28,7 +28,8 @@ pub(super) fn listen(stop: &Stop, grace: Duration) -> Result<(), Failure> {
     drop(guard);
     let body = move || {
         runtime.block_on(async {
-            let either = async |terminate: &mut tokio::signal::unix::Signal, interrupt: &mut tokio::signal::unix::Signal| {
+            let either = async |terminate: &mut tokio::signal::unix::Signal,
+                                interrupt: &mut tokio::signal::unix::Signal| {
                 tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
             };
             either(&mut terminate, &mut interrupt).await;

@@ -88,8 +88,9 @@ impl Folder {
             other => panic!("no number: {other:?}"),
         };
         let row = |row: Row| {
-            ["scheduled_ns", "asked_input_tokens", "asked_output_tokens"]
-                .map(|name| row.get_column_iter().find(|(column, _)| *column == name).map(|(_, it)| number(it)).unwrap())
+            ["scheduled_ns", "asked_input_tokens", "asked_output_tokens"].map(|name| {
+                row.get_column_iter().find(|(column, _)| *column == name).map(|(_, it)| number(it)).unwrap()
+            })
         };
         let mut rows: Vec<[i64; 3]> = reader.get_row_iter(None).unwrap().map(|it| row(it.unwrap())).collect();
         rows.sort_unstable();

@@ -1,0 +1,119 @@
+//! Workloads, servers and records of the tests.
+
+use std::{sync::Arc, time::Duration};
+
+use crds::{
+    benchmark_run::{Api, SimulatorPreset},
+    units::{RequestRate, Seed, Span},
+};
+use launcher::{
+    client::Target,
+    issue::{LoadResult, run_here},
+    record::{RequestOutcome, RequestRecord},
+    sim::{
+        SimOptions, Simulator,
+        faults::{Fault, FaultKind},
+        latency::StepCosts,
+    },
+    stop::Stop,
+};
+use tokio::io::{DuplexStream, duplex};
+use workload_profiles::{
+    Workload,
+    workload::{Arrivals, Goodput, LengthDistribution, Load, PromptText, RequestSource, Sampling, Stage},
+};
+
+pub const fn millis(count: u64) -> Duration {
+    Duration::from_millis(count)
+}
+
+pub fn open(rate: f64, seconds: u64) -> Stage {
+    let load = Load::Open {
+        arrivals: Arrivals::ConditionedPoisson,
+        rate: RequestRate::try_from(rate).unwrap(),
+        duration: Span(Duration::from_secs(seconds)),
+        count: (rate * seconds as f64) as u64,
+    };
+    Stage { name: format!("r{rate}"), load, pause_after: Span(Duration::ZERO) }
+}
+
+pub fn closed(concurrency: u32, count: u64) -> Stage {
+    let load = Load::Closed { concurrency, count };
+    Stage { name: format!("c{concurrency}"), load, pause_after: Span(Duration::ZERO) }
+}
+
+/// Streamed completions of 10 words with answers of so many tokens.
+pub fn workload(stages: Vec<Stage>, output: u32) -> Workload {
+    Workload {
+        api: Api::Completions,
+        streaming: true,
+        model: None,
+        headers: Default::default(),
+        requests: RequestSource::Random {
+            input: LengthDistribution::fixed(10),
+            output: LengthDistribution::fixed(output),
+            text: PromptText::Words,
+        },
+        stages,
+        sampling: Sampling { ignore_eos: true },
+        request_timeout: None,
+        goodput: Goodput::default(),
+    }
+}
+
+/// A server with this time to the first token of a request that is alone, and this time between two tokens.
+pub fn server(ttft: Duration, itl: Duration) -> SimOptions {
+    let costs = StepCosts { base: itl, per_prompt: ttft - itl, ..StepCosts::default() };
+    SimOptions { costs, model: "m".into(), ..SimOptions::preset(SimulatorPreset::Instant) }
+}
+
+pub fn fault(kind: FaultKind) -> Option<Fault> {
+    Some(Fault { kind, ratio: 1.0 })
+}
+
+/// A target whose connections are served by the simulator on this runtime.
+pub fn simulated(options: SimOptions) -> Target {
+    let simulator = Simulator::new(options);
+    in_process(move |server| {
+        let simulator = Arc::clone(&simulator);
+        tokio::spawn(async move { simulator.serve_connection(server).await });
+    })
+}
+
+/// A target whose connections are handed to a function.
+pub fn in_process(serve: impl Fn(DuplexStream) + Send + Sync + 'static) -> Target {
+    Target::in_process(Api::Completions, move || {
+        let (client, server) = duplex(64 << 10);
+        serve(server);
+        client
+    })
+}
+
+pub async fn issue(workload: &Workload, target: &Target) -> LoadResult {
+    issue_until(workload, target, &Stop::default()).await
+}
+
+pub async fn issue_until(workload: &Workload, target: &Target, stop: &Stop) -> LoadResult {
+    run_here(workload, "m", target, Seed(42), stop).await.unwrap()
+}
+
+/// Every record, by stage and number.
+pub fn records(result: &LoadResult) -> Vec<RequestRecord> {
+    let mut records = result.recorder.records.clone().unwrap();
+    records.sort_by_key(|it| (it.stage, it.number));
+    records
+}
+
+/// How many requests of a stage came to what, by name.
+pub fn outcomes(result: &LoadResult, stage: usize) -> Vec<(String, u64)> {
+    result.recorder.stages[stage].outcomes.iter().map(|(outcome, count)| (outcome.name(), *count)).collect()
+}
+
+/// How long after its send something of a request happened.
+pub fn after_send(record: &RequestRecord, at: Option<Duration>) -> Duration {
+    at.unwrap() - record.sent.unwrap()
+}
+
+pub fn all(result: &LoadResult, outcome: RequestOutcome) -> bool {
+    records(result).iter().all(|it| it.outcome == outcome)
+}

@@ -1,0 +1,180 @@
+//! Connections: kept, replaced when the server has closed them, and refused.
+
+use std::{
+    convert::Infallible,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use crds::benchmark_run::Api;
+use http_body_util::{BodyExt as _, Full};
+use hyper::{Request, Response, body::Bytes, body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::TokioIo;
+use launcher::{
+    client::{
+        Target,
+        probe::{self, ProbeError},
+    },
+    record::RequestOutcome,
+};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
+
+use super::common::*;
+
+const ANSWER: &str = "data: {\"choices\":[{\"text\":\"a\",\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":1}}\n\ndata: [DONE]\n\n";
+
+fn answer() -> Response<Full<Bytes>> {
+    Response::builder().header("content-type", "text/event-stream").body(Full::from(ANSWER)).unwrap()
+}
+
+/// Serves requests until `serve` says that the connection is closed without an answer.
+async fn until(server: DuplexStream, serve: impl Fn(Request<Incoming>) -> bool) {
+    let service = service_fn(async |request: Request<Incoming>| {
+        let goes_on = serve(request);
+        if goes_on { Ok(answer()) } else { Err("closed") }
+    });
+    // Its end is what the test is about.
+    let _ = http1::Builder::new().serve_connection(TokioIo::new(server), service).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn connections_are_kept_for_the_next_request() {
+    let connections = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&connections);
+    let target = in_process(move |server| {
+        count.fetch_add(1, Ordering::Relaxed);
+        tokio::spawn(until(server, |_| true));
+    });
+    let result = issue(&workload(vec![closed(3, 300)], 1), &target).await;
+    assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 300)]);
+    assert_eq!(connections.load(Ordering::Relaxed), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_the_server_closed_is_replaced() {
+    // Each connection answers one request and then, without a word, none: as a server does whose patience with an idle
+    // connection ends just when the next request is on its way.
+    let target = in_process(|server| {
+        let answered = AtomicU64::new(0);
+        tokio::spawn(until(server, move |_| answered.fetch_add(1, Ordering::Relaxed) == 0));
+    });
+    let result = issue(&workload(vec![open(10.0, 5), closed(2, 20)], 1), &target).await;
+    assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 50)]);
+    assert_eq!(outcomes(&result, 1), [("ok".to_owned(), 20)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_connection_that_ends_is_not_used_again() {
+    // Each connection ends 50 ms after it was opened, long before the next request is due.
+    let connections = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&connections);
+    let target = in_process(move |server| {
+        count.fetch_add(1, Ordering::Relaxed);
+        tokio::spawn(async move {
+            // The end of its time closes it.
+            let _ = tokio::time::timeout(millis(50), until(server, |_| true)).await;
+        });
+    });
+    let result = issue(&workload(vec![open(1.0, 20)], 1), &target).await;
+    assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 20)]);
+    assert!(connections.load(Ordering::Relaxed) >= 20);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_never_answers_is_asked_once_more_and_no_more() {
+    let requests = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&requests);
+    let target = in_process(move |server| {
+        let count = Arc::clone(&count);
+        tokio::spawn(until(server, move |_| {
+            count.fetch_add(1, Ordering::Relaxed);
+            false
+        }));
+    });
+    let result = issue(&workload(vec![closed(1, 5)], 1), &target).await;
+    assert_eq!(outcomes(&result, 0), [("connect_error".to_owned(), 5)]);
+    // The first one found a connection that was open before the stage, and so was sent again; the others had new ones.
+    assert_eq!(requests.load(Ordering::Relaxed), 6);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_no_http_is_a_broken_answer() {
+    let target = in_process(|mut server| {
+        tokio::spawn(async move {
+            let mut request = [0; 1_024];
+            if server.read(&mut request).await.is_ok_and(|it| it > 0) {
+                server.write_all(b"SSH-2.0-OpenSSH_9.9\r\n").await.unwrap();
+            }
+        });
+    });
+    let result = issue(&workload(vec![closed(1, 2)], 1), &target).await;
+    assert_eq!(outcomes(&result, 0), [("broken_stream".to_owned(), 2)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_carries_what_the_workload_says() {
+    let bodies = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let kept = Arc::clone(&bodies);
+    let target = in_process(move |server| {
+        let kept = Arc::clone(&kept);
+        let service = service_fn(move |request: Request<Incoming>| {
+            let kept = Arc::clone(&kept);
+            async move {
+                let (head, body) = request.into_parts();
+                let body: serde_json::Value =
+                    serde_json::from_slice(&body.collect().await.unwrap().to_bytes()).unwrap();
+                kept.lock().unwrap().push((head, body));
+                Ok::<_, Infallible>(answer())
+            }
+        });
+        tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(server), service));
+    });
+    let result = issue(&workload(vec![closed(1, 2)], 7), &target).await;
+    assert!(all(&result, RequestOutcome::Ok));
+    let seen = bodies.lock().unwrap();
+    let ids: Vec<_> = seen.iter().map(|(head, _)| head.headers["x-request-id"].to_str().unwrap().to_owned()).collect();
+    assert!(ids[0].starts_with("bw-") && ids[0].ends_with("-0-0") && ids[1].ends_with("-0-1"), "{ids:?}");
+    for (head, body) in seen.iter() {
+        assert_eq!((head.method.as_str(), head.uri.path()), ("POST", "/v1/completions"));
+        assert_eq!(
+            (&head.headers["host"], &head.headers["content-type"]),
+            (&"in-process".parse().unwrap(), &"application/json".parse().unwrap())
+        );
+        assert_eq!(body["prompt"].as_str().unwrap().split(' ').count(), 10);
+        assert_eq!(
+            (body["max_tokens"].as_u64(), body["ignore_eos"].as_bool(), body["stream"].as_bool()),
+            (Some(7), Some(true), Some(true))
+        );
+        assert_eq!(body["stream_options"]["include_usage"], true);
+        assert!(body.get("temperature").is_none() && body.get("seed").is_none());
+    }
+}
+
+#[tokio::test]
+async fn a_closed_port_refuses() {
+    // A port that was free a moment ago.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let target =
+        Target::new(&format!("http://127.0.0.1:{port}"), Api::Completions, None, None, &Default::default()).unwrap();
+    let result = issue(&workload(vec![closed(2, 4)], 1), &target).await;
+    assert_eq!(outcomes(&result, 0), [("connect_error".to_owned(), 4)]);
+    assert!(records(&result).iter().all(|it| it.sent.is_none() && it.send_lag().is_none()));
+    let error = probe::models(&target).await.unwrap_err();
+    assert!(error.to_string().contains("refused") && !error.is_final(), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_probe_finds_the_models_and_generates() {
+    use launcher::sim::{SimOptions, faults::FaultKind};
+    let target = simulated(server(millis(100), millis(20)));
+    assert_eq!(probe::models(&target).await.unwrap(), ["m"]);
+    probe::generate(&target, "m").await.unwrap();
+    let error = probe::generate(&target, "other").await.unwrap_err();
+    assert!(matches!(error, ProbeError::Refused { status: 404, .. }) && !error.is_final(), "{error}");
+    assert!(error.to_string().contains("NotFoundError") && error.to_string().contains("target.model"), "{error}");
+    let target = simulated(SimOptions { fault: fault(FaultKind::Hang), ..server(millis(100), millis(20)) });
+    let error = probe::models(&target).await.unwrap_err().to_string();
+    assert!(error.contains("/v1/models did not answer within 10s"), "{error}");
+}

@@ -1,0 +1,12 @@
+//! The load engine against the simulator and other servers in this process, on a paused clock where times are checked:
+//! minutes of load pass in milliseconds, and every figure is computed by hand.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic; clippy knows only the functions marked as tests")]
+
+mod common;
+mod connections;
+mod scenarios;
+mod stops;
+mod threads;
+mod tls;
+mod transcripts;

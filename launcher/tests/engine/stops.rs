@@ -1,0 +1,100 @@
+//! What ends a load early.
+
+use std::time::Duration;
+
+use launcher::{
+    record::RequestOutcome,
+    sim::{SimOptions, faults::FaultKind},
+    stop::{Stop, StopReason},
+};
+
+use super::common::*;
+
+/// Ends a load after so long.
+fn after(length: Duration, stop: &Stop, end: fn(&Stop)) {
+    let stop = stop.clone();
+    tokio::spawn(async move {
+        tokio::time::sleep(length).await;
+        end(&stop);
+    });
+}
+
+#[tokio::test(start_paused = true)]
+async fn draining_lets_answers_end_and_counts_what_was_not_sent() {
+    let stop = Stop::default();
+    after(millis(1_000), &stop, |it| it.drain(StopReason::Signal));
+    let target = simulated(server(millis(500), millis(20)));
+    let result = issue_until(&workload(vec![open(20.0, 2), closed(4, 7)], 5), &target, &stop).await;
+    assert_eq!(result.stopped, Some(StopReason::Signal));
+    assert_eq!(result.issued + result.unissued, 47);
+    assert!((10..30).contains(&result.issued), "{}", result.issued);
+    assert!(all(&result, RequestOutcome::Ok));
+    assert_eq!(outcomes(&result, 0), [("ok".to_owned(), result.issued), ("cancelled".to_owned(), result.unissued - 7)]);
+    // The stage that was never reached is counted too.
+    assert_eq!(outcomes(&result, 1), [("cancelled".to_owned(), 7)]);
+    assert!(records(&result).iter().all(|it| it.sent.unwrap() <= millis(1_001)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn aborting_ends_what_is_in_flight() {
+    for stage in [open(20.0, 2), closed(10, 40)] {
+        let stop = Stop::default();
+        after(millis(1_000), &stop, |it| it.abort(StopReason::Deadline));
+        let target = simulated(server(millis(700), millis(700)));
+        let result = issue_until(&workload(vec![stage], 5), &target, &stop).await;
+        assert_eq!(result.stopped, Some(StopReason::Deadline));
+        assert_eq!(result.issued + result.unissued, 40);
+        assert_eq!(outcomes(&result, 0), [("cancelled".to_owned(), 40)]);
+        let records = records(&result);
+        assert_eq!(records.len() as u64, result.issued);
+        // The clock of the run began a moment before that of the test.
+        assert!(records.iter().all(|it| it.sent.is_some() && it.ended >= millis(1_000) && it.ended <= millis(1_001)));
+        assert!(records.iter().any(|it| it.first_token.is_some()), "some had begun to answer");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_second_word_aborts_what_the_first_lets_drain() {
+    let stop = Stop::default();
+    after(millis(300), &stop, |it| it.drain(StopReason::Signal));
+    after(millis(900), &stop, |it| it.abort(StopReason::Deadline));
+    let options = SimOptions { fault: fault(FaultKind::Hang), ..server(millis(100), millis(20)) };
+    let result = issue_until(&workload(vec![closed(2, 10)], 5), &simulated(options), &stop).await;
+    assert_eq!((result.stopped, result.issued, result.unissued), (Some(StopReason::Signal), 2, 8));
+    assert!(records(&result).iter().all(|it| it.outcome == RequestOutcome::Cancelled && it.ended >= millis(900)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_is_not_waited_for() {
+    for next in [open(1.0, 2), closed(2, 2)] {
+        let stop = Stop::default();
+        after(millis(2_000), &stop, |it| it.drain(StopReason::Signal));
+        let mut stages = vec![closed(1, 1), next];
+        stages[0].pause_after.0 = Duration::from_secs(86_400);
+        let result = issue_until(&workload(stages, 2), &simulated(server(millis(20), millis(20))), &stop).await;
+        assert_eq!((result.issued, result.unissued), (1, 2));
+        assert!(result.wall < millis(2_010), "{:?}", result.wall);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_target_that_fails_every_request_is_lost_after_thirty_seconds() {
+    let options = SimOptions { fault: fault(FaultKind::Status(500)), ..server(millis(100), millis(20)) };
+    let result = issue(&workload(vec![open(5.0, 100)], 5), &simulated(options)).await;
+    assert_eq!(result.stopped, Some(StopReason::TargetLost));
+    let records = records(&result);
+    let (first, last) = (records[0].ended, records[records.len() - 1].ended);
+    assert!(last - first >= Duration::from_secs(30) && last - first < Duration::from_secs(35), "{:?}", last - first);
+    assert_eq!(
+        outcomes(&result, 0),
+        [("http_500".to_owned(), result.issued), ("cancelled".to_owned(), 500 - result.issued)]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_target_that_answers_now_and_then_is_not_lost() {
+    let mut options = server(millis(100), millis(20));
+    options.fault = Some(launcher::sim::faults::Fault { kind: FaultKind::Status(500), ratio: 0.9 });
+    let result = issue(&workload(vec![open(5.0, 100)], 5), &simulated(options)).await;
+    assert_eq!((result.stopped, result.issued), (None, 500));
+}

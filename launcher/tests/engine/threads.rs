@@ -1,0 +1,70 @@
+//! Several threads on real sockets and real time: counts only, since a busy machine has no times to rely on.
+
+use std::{
+    net::Ipv4Addr,
+    sync::{Arc, atomic::Ordering},
+    thread,
+};
+
+use crds::{benchmark_run::Api, units::Seed};
+use launcher::{
+    client::Target,
+    issue::{LoadResult, Progress, run_load},
+    record::RequestOutcome,
+    sim::{SimOptions, Simulator},
+    stop::Stop,
+};
+use tokio::{net::TcpListener, sync::oneshot};
+use workload_profiles::Workload;
+
+use super::common::*;
+
+/// A simulator on loopback while `with` runs.
+fn serve<T>(options: SimOptions, with: impl FnOnce(&str) -> T) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (end, ended) = oneshot::channel::<()>();
+    let server = thread::spawn(move || {
+        runtime.block_on(Simulator::new(options).serve(listener, async {
+            // A dropped sender ends it too.
+            let _ = ended.await;
+        }));
+    });
+    let done = with(&url);
+    drop(end);
+    server.join().unwrap();
+    done
+}
+
+fn run(workload: &Workload, threads: usize, progress: &Arc<Progress>) -> LoadResult {
+    serve(server(millis(2), millis(1)), |url| {
+        let target = Target::new(url, Api::Completions, None, None, &Default::default()).unwrap();
+        run_load(workload, "m", &target, Seed(1), true, threads, &Stop::default(), Arc::clone(progress)).unwrap()
+    })
+}
+
+#[test]
+fn threads_share_a_load_and_lose_nothing() {
+    for threads in [1, 3] {
+        let progress = Arc::new(Progress::default());
+        let result = run(&workload(vec![open(200.0, 1), closed(7, 100), closed(2, 1)], 3), threads, &progress);
+        let counts: Vec<u64> = result.recorder.stages.iter().map(|it| it.outcomes[&RequestOutcome::Ok]).collect();
+        assert_eq!(counts, [200, 100, 1]);
+        let records = records(&result);
+        let numbers: Vec<_> = records.iter().map(|it| (it.stage, it.number)).collect();
+        let expected = [200, 100, 1].iter().zip(0..).flat_map(|(count, stage)| (0..*count).map(move |it| (stage, it)));
+        assert_eq!(numbers, expected.collect::<Vec<_>>());
+        // The stages do not overlap.
+        for stage in 0..2 {
+            let end = records.iter().filter(|it| it.stage == stage).map(|it| it.ended).max();
+            let start = records.iter().filter(|it| it.stage == stage + 1).map(|it| it.scheduled).min();
+            assert!(end <= start, "{end:?} {start:?}");
+        }
+        assert!(records.iter().all(|it| it.sent.unwrap() >= it.scheduled && it.output_tokens == Some(3)));
+        let read = |it: &std::sync::atomic::AtomicU64| it.load(Ordering::Relaxed);
+        assert_eq!((read(&progress.planned), read(&progress.issued), read(&progress.ended)), (301, 301, 301));
+        assert_eq!((read(&progress.failed), read(&progress.output_events)), (0, 903));
+        assert!(result.own_cpu > millis(0) && result.wall > millis(900));
+    }
+}

@@ -1,0 +1,70 @@
+//! TLS on loopback: an authority of one's own is trusted when it is given, and only then.
+
+use std::{net::Ipv4Addr, sync::Arc};
+
+use crds::benchmark_run::Api;
+use launcher::{client::Target, sim::Simulator};
+use rustls::{
+    ServerConfig,
+    crypto::ring,
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
+};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+
+use super::common::*;
+
+/// Made for these tests, valid for a hundred years; the key of the authority is gone.
+const AUTHORITY: &str = include_str!("../fixtures/tls/ca.crt");
+const CERTIFICATE: &[u8] = include_bytes!("../fixtures/tls/server.crt");
+const KEY: &[u8] = include_bytes!("../fixtures/tls/server.key");
+
+/// A simulator behind TLS; returns its port.
+async fn serve() -> u16 {
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![CertificateDer::from_pem_slice(CERTIFICATE).unwrap()],
+            PrivateKeyDer::from_pem_slice(KEY).unwrap(),
+        )
+        .unwrap();
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let simulator = Simulator::new(server(millis(2), millis(1)));
+    tokio::spawn(async move {
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            let (acceptor, simulator) = (acceptor.clone(), Arc::clone(&simulator));
+            tokio::spawn(async move {
+                // A client that does not trust it ends the handshake.
+                if let Ok(stream) = acceptor.accept(stream).await {
+                    simulator.serve_connection(stream).await;
+                }
+            });
+        }
+    });
+    port
+}
+
+#[tokio::test]
+async fn a_server_is_trusted_by_its_authority() {
+    let port = serve().await;
+    for (host, authority, expected) in [
+        ("localhost", Some(AUTHORITY), "ok"),
+        ("localhost", None, "connect_error"),
+        // The certificate is for another name.
+        ("127.0.0.1", Some(AUTHORITY), "connect_error"),
+    ] {
+        let url = format!("https://{host}:{port}");
+        let target = Target::new(&url, Api::Completions, None, authority, &Default::default()).unwrap();
+        let result = issue(&workload(vec![closed(2, 6)], 3), &target).await;
+        assert_eq!(outcomes(&result, 0), [(expected.to_owned(), 6)], "{url}");
+        if expected != "ok" {
+            let message = result.recorder.stages[0].error_samples.values().next().unwrap();
+            assert!(message.contains("certificate"), "{message}");
+        }
+    }
+}
