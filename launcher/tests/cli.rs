@@ -1,5 +1,7 @@
 //! The built binary as a user calls it, against its own simulator and against servers that misbehave.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod common;
 
 use std::{fs, io::Read as _, net::TcpListener, process::Stdio, time::Duration};

@@ -2,6 +2,7 @@
 //! by hand, and over a socket; compared with recorded answers of vLLM 0.32.0.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
+#![allow(clippy::disallowed_methods, reason = "the time of a paused runtime is what these tests look at")]
 
 mod client;
 mod recorded;
