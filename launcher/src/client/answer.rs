@@ -7,13 +7,16 @@
 use std::time::Duration;
 
 use super::{
-    chunk::{ApiError, Choices, Chunk, Finish, Usage, short},
+    api_error::{ApiError, short},
+    chunk::{Choices, Chunk, Finish, Usage},
     sse,
 };
 use crate::record::RequestOutcome;
 
 /// The longest answer in one piece, in bytes.
 const MAX_WHOLE: usize = 64 << 20;
+/// The most events with output of one answer: twice the longest answer that a profile may ask for.
+const MAX_EVENTS: u32 = 4_000_000;
 /// How much of an error's body is read, in bytes.
 const MAX_ERROR_BODY: usize = 64 << 10;
 
@@ -192,7 +195,13 @@ impl Answer {
 
     fn output(&mut self, at: Duration, read: u64) {
         self.has_output = true;
-        self.content_events = self.content_events.saturating_add(1);
+        self.content_events += 1;
+        if self.content_events >= MAX_EVENTS {
+            self.fail(Failure::new(
+                RequestOutcome::BrokenStream,
+                format!("the answer has {MAX_EVENTS} events and no end"),
+            ));
+        }
         if let Some(last) = self.last_token.replace(at) {
             self.gaps.push(at.saturating_sub(last));
         }
@@ -266,139 +275,4 @@ fn http_error(status: u16, body: &[u8]) -> Failure {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const EVENTS: Option<&str> = Some("text/event-stream; charset=utf-8");
-    const JSON: Option<&str> = Some("application/json");
-
-    /// Feeds pieces that arrive 10 ms after each other, the first at 10 ms, each with a read of its own.
-    fn check(head: (u16, Option<&str>), pieces: &[&str]) -> (Answer, Result<RequestOutcome, Failure>) {
-        let mut answer = Answer::default();
-        answer.head(head.0, head.1, true);
-        let mut at = Duration::ZERO;
-        for (read, piece) in pieces.iter().enumerate() {
-            at += Duration::from_millis(10);
-            answer.bytes(piece.as_bytes(), at, read as u64 + 1);
-        }
-        answer.end(at + Duration::from_millis(10), pieces.len() as u64 + 1);
-        let verdict = answer.verdict();
-        (answer, verdict)
-    }
-
-    fn token(text: &str) -> String {
-        format!("data: {{\"choices\":[{{\"text\":\"{text}\",\"finish_reason\":null}}]}}\n\n")
-    }
-
-    const LAST: &str = "data: {\"choices\":[{\"text\":\"z\",\"finish_reason\":\"length\"}]}\n\n";
-    const ROLE: &str = "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n";
-    const DONE: &str = "data: [DONE]\n\n";
-
-    fn failed(outcome: RequestOutcome, message: &str) -> Result<RequestOutcome, Failure> {
-        Err(Failure::new(outcome, message))
-    }
-
-    #[test]
-    fn a_stream_has_the_times_of_its_output() {
-        let usage = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":3}}\n\n";
-        let (answer, verdict) =
-            check((200, EVENTS), &[ROLE, &token("a"), ": keep-alive\n\n", &token("b"), LAST, usage, DONE]);
-        let millis = Duration::from_millis;
-        assert_eq!(verdict, Ok(RequestOutcome::Ok));
-        assert_eq!((answer.first_token, answer.last_token), (Some(millis(20)), Some(millis(50))));
-        assert_eq!(answer.gaps, [millis(20), millis(10)]);
-        assert_eq!((answer.content_events, answer.reads, answer.coalesced_reads), (3, 3, 0));
-        assert_eq!(answer.usage, Usage { prompt_tokens: Some(9), completion_tokens: Some(3) });
-    }
-
-    #[test]
-    fn several_events_in_one_read_are_told() {
-        let two = token("a") + &token("b");
-        let three = token("c") + &token("d") + LAST;
-        let (answer, verdict) = check((200, EVENTS), &[&two, &three, DONE]);
-        assert_eq!(verdict, Ok(RequestOutcome::Ok));
-        assert_eq!((answer.content_events, answer.reads, answer.coalesced_reads), (5, 2, 2));
-        let millis = Duration::from_millis;
-        assert_eq!(answer.gaps, [millis(0), millis(10), millis(0), millis(0)]);
-    }
-
-    #[test]
-    fn the_end_is_either_done_or_a_reason_to_finish() {
-        assert_eq!(check((200, EVENTS), &[&token("a"), DONE]).1, Ok(RequestOutcome::Ok));
-        assert_eq!(check((200, EVENTS), &[&token("a"), LAST]).1, Ok(RequestOutcome::Ok));
-        let cut = failed(RequestOutcome::BrokenStream, "the stream ended before its end");
-        assert_eq!(check((200, EVENTS), &[&token("a")]).1, cut);
-        assert_eq!(check((200, EVENTS), &[]).1, cut);
-    }
-
-    #[test]
-    fn an_answer_without_output_is_empty() {
-        assert_eq!(check((200, EVENTS), &[ROLE, DONE]).1, Ok(RequestOutcome::Empty));
-        assert_eq!(check((200, JSON), &[r#"{"choices":[{"text":""}]}"#]).1, Ok(RequestOutcome::Empty));
-        assert_eq!(check((200, JSON), &[r#"{"choices":[]}"#]).1, Ok(RequestOutcome::Empty));
-    }
-
-    #[test]
-    fn tokens_without_text_count_by_the_usage() {
-        let usage = "data: {\"choices\":[],\"usage\":{\"completion_tokens\":2}}\n\n";
-        let (answer, verdict) = check((200, EVENTS), &[ROLE, &token(""), &token(""), usage, DONE]);
-        assert_eq!(verdict, Ok(RequestOutcome::Ok));
-        let millis = Duration::from_millis;
-        assert_eq!((answer.first_token, answer.last_token), (Some(millis(20)), Some(millis(30))));
-        assert_eq!(answer.content_events, 0);
-    }
-
-    #[test]
-    fn a_server_that_gives_up_is_no_success() {
-        let abort = "data: {\"choices\":[{\"text\":\"\",\"finish_reason\":\"abort\"}]}\n\n";
-        let (_, verdict) = check((200, EVENTS), &[&token("a"), abort, DONE]);
-        assert_eq!(verdict, failed(RequestOutcome::BrokenStream, "the server gave the answer up"));
-    }
-
-    #[test]
-    fn an_error_after_output_breaks_the_stream_and_before_it_is_an_http_error() {
-        let error =
-            "data: {\"error\": {\"message\": \"engine dead\", \"type\": \"InternalServerError\", \"code\": 500}}\n\n";
-        let (_, verdict) = check((200, EVENTS), &[&token("a"), error, DONE]);
-        let message = "an error in the stream: InternalServerError: engine dead";
-        assert_eq!(verdict, failed(RequestOutcome::BrokenStream, message));
-        let (_, verdict) = check((200, EVENTS), &[error, DONE]);
-        let message = "500 in an answer with status 200: InternalServerError: engine dead";
-        assert_eq!(verdict, failed(RequestOutcome::HttpError(500), message));
-        let body = r#"{"error":{"message":"engine dead","type":"InternalServerError","code":503}}"#;
-        let message = "503 in an answer with status 200: InternalServerError: engine dead";
-        assert_eq!(check((200, JSON), &[body]).1, failed(RequestOutcome::HttpError(503), message));
-    }
-
-    #[test]
-    fn a_status_is_an_error_with_or_without_a_body() {
-        let body = ["{\"error\":{\"message\":\"too", " long\",\"type\":\"BadRequestError\"}}"];
-        let message = "400: BadRequestError: too long";
-        assert_eq!(check((400, JSON), &body).1, failed(RequestOutcome::HttpError(400), message));
-        assert_eq!(check((502, None), &["<html>"]).1, failed(RequestOutcome::HttpError(502), "502"));
-        let message = "307: redirects are not followed";
-        assert_eq!(check((307, None), &[]).1, failed(RequestOutcome::HttpError(307), message));
-        let long = "x".repeat(MAX_ERROR_BODY + 1);
-        assert_eq!(check((500, None), &[&long, &long]).1, failed(RequestOutcome::HttpError(500), "500"));
-    }
-
-    #[test]
-    fn what_is_no_json_breaks_the_answer() {
-        let (_, verdict) = check((200, EVENTS), &["data: {\"choices\n\n"]);
-        assert_eq!(verdict, failed(RequestOutcome::BrokenStream, "an event is no JSON"));
-        let (_, verdict) = check((200, JSON), &["hello"]);
-        assert_eq!(verdict, failed(RequestOutcome::BrokenStream, "the answer is no JSON"));
-    }
-
-    #[test]
-    fn an_answer_in_one_piece_has_an_end_and_no_first_token() {
-        let body = [
-            r#"{"choices":[{"message":{"content":"a b c"},"finish_reason":"stop"}],"#,
-            r#""usage":{"completion_tokens":3}}"#,
-        ];
-        let (answer, verdict) = check((200, JSON), &body);
-        assert_eq!(verdict, Ok(RequestOutcome::Ok));
-        assert_eq!((answer.first_token, answer.last_token), (None, Some(Duration::from_millis(20))));
-        assert_eq!((answer.content_events, answer.usage.completion_tokens), (0, Some(3)));
-    }
-}
+mod tests;

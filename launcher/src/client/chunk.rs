@@ -10,9 +10,6 @@ use serde::{
     de::{Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-/// The longest error text that is kept, in characters.
-const MAX_ERROR: usize = 200;
-
 /// What an event, or a whole answer, says.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
@@ -34,7 +31,7 @@ impl Chunk {
         serde_json::from_slice(bytes)
     }
 
-    /// Whether it is an error in place of an answer; [`ApiError::of`] reads which.
+    /// Whether it is an error in place of an answer; [`ApiError`](super::api_error::ApiError) reads which.
     pub fn is_error(&self) -> bool {
         self.error.0 || self.object == ObjectKind::Error
     }
@@ -272,45 +269,6 @@ fn tokens<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::
     Ok(count.filter(|it| (0.0..=f64::from(u32::MAX)).contains(it)).map(|it| it as u32))
 }
 
-/// An error as a server tells it: type and message in few words, and its code where that is an HTTP status.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ApiError {
-    /// `NotFoundError: The model ... does not exist.`; empty where the server says nothing.
-    pub text: String,
-    /// Status 400 to 599.
-    pub code: Option<u16>,
-}
-
-impl ApiError {
-    /// Reads the body of an error, or an event with one: `{"error": {...}}`, `{"error": "text"}`, `{"object": "error",
-    /// ...}`, `{"detail": ...}`. What is none of these gives no text: it could hold anything.
-    pub fn of(body: &[u8]) -> ApiError {
-        use serde_json::Value;
-        let body: Value = serde_json::from_slice(body).unwrap_or_default();
-        let error = match &body {
-            Value::Object(map) if map.get("object").and_then(Value::as_str) == Some("error") => &body,
-            _ => body.get("error").or_else(|| body.get("detail")).unwrap_or(&Value::Null),
-        };
-        let word = |key: &str| error.get(key).and_then(Value::as_str).filter(|it| !it.is_empty());
-        let text = match (error.as_str(), word("type"), word("message")) {
-            (Some(text), ..) => text.to_owned(),
-            (None, Some(kind), Some(message)) => format!("{kind}: {message}"),
-            (None, kind, message) => kind.or(message).unwrap_or_default().to_owned(),
-        };
-        let code = error.get("code").and_then(Value::as_u64).and_then(|it| u16::try_from(it).ok());
-        ApiError { text: short(&text), code: code.filter(|it| (400..600).contains(it)) }
-    }
-}
-
-/// The first line, cut to [`MAX_ERROR`] characters: what follows may hold what was sent.
-pub fn short(text: &str) -> String {
-    let line = text.lines().next().unwrap_or_default();
-    match line.char_indices().nth(MAX_ERROR) {
-        Some((end, _)) => format!("{}...", &line[..end]),
-        None => line.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -376,38 +334,14 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_told_in_every_form() {
-        let error = |json: &str, text: &str, code: Option<u16>| {
-            assert_eq!(ApiError::of(json.as_bytes()), ApiError { text: text.into(), code }, "{json}");
-        };
-        error(
-            r#"{"error":{"message":"no such","type":"NotFoundError","code":404}}"#,
-            "NotFoundError: no such",
-            Some(404),
-        );
-        error(r#"{"error": "Unauthorized"}"#, "Unauthorized", None);
-        error(r#"{"detail":"Not Found"}"#, "Not Found", None);
-        error(r#"{"detail":[{"loc":["body"],"input":"the prompt"}]}"#, "", None);
-        error(
-            r#"{"object":"error","message":"old","type":"BadRequestError","code":400}"#,
-            "BadRequestError: old",
-            Some(400),
-        );
-        error(r#"{"error":{"message":"","type":"InternalServerError","code":"x"}}"#, "InternalServerError", None);
-        error("<html>", "", None);
+    fn an_error_object_is_an_error_wherever_it_stands() {
         assert!(Chunk::parse(br#"{"object":"error","message":"m"}"#).unwrap().is_error());
         assert!(Chunk::parse(br#"{"error": {"message": "m"}}"#).unwrap().is_error());
         assert!(!Chunk::parse(br#"{"error":null,"object":"chat.completion"}"#).unwrap().is_error());
     }
 
     #[test]
-    fn an_error_text_is_one_short_line() {
-        assert_eq!(short("first\nsecond"), "first");
-        assert_eq!(short(&"é".repeat(300)).chars().count(), 203);
-    }
-
-    #[test]
-    fn what_is_no_object_is_an_error() {
+    fn what_is_no_object_is_no_chunk() {
         for text in ["", "[1]", "{\"choices\":", "hello", "{} {}", r#"{"choices":7}"#] {
             assert!(Chunk::parse(text.as_bytes()).is_err(), "{text}");
         }

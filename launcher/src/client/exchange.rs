@@ -10,11 +10,11 @@ use hyper::body::Incoming;
 use super::{
     Client,
     answer::{Answer, Failure},
-    chunk::short,
+    api_error::short,
     connection::{Connection, SendFailure},
     socket::Marks,
 };
-use crate::record::RequestOutcome;
+use crate::{clock::TimedOut, record::RequestOutcome};
 
 /// How long the end of a body may take once the answer is complete; past it the connection is not used again.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
@@ -114,13 +114,14 @@ impl Client {
         let (head, mut body) = head.into_parts();
         let content_type = head.headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
         exchange.answer.head(head.status.as_u16(), content_type, streaming);
+        let mut complete = None;
         let ended = loop {
             let next = connection.next(&mut body);
             let next = if exchange.answer.is_complete() {
-                let deadline = self.clock.now() + END_TIMEOUT;
-                match self.clock.within(Some(deadline), next).await {
+                let complete = *complete.get_or_insert_with(|| self.clock.now());
+                match self.clock.within(Some(complete + END_TIMEOUT), next).await {
                     Ok(next) => next,
-                    Err(_) => break false,
+                    Err(TimedOut) => break false,
                 }
             } else {
                 next.await

@@ -1,11 +1,12 @@
 //! [I/O] The server under test through its OpenAI API: one request in, its times and what became of it out.
 //!
 //! Bytes get their time when they leave the socket, before anything looks at them (`socket`). What they mean is decided by
-//! pure modules: `sse` cuts them into events, `chunk` reads one event, `answer` sums an answer up. A [`Client`] belongs to
+//! pure modules: `sse` cuts them into events, `chunk` reads one event, `api_error` one error, `answer` sums an answer up. A [`Client`] belongs to
 //! one thread and keeps its own connections. Deliberately absent: HTTP/2, redirects, proxies, retries of what a server
 //! answered.
 
 pub mod answer;
+mod api_error;
 pub mod body;
 pub mod chunk;
 mod connection;
@@ -31,7 +32,7 @@ use rustix::io::Errno;
 
 use crate::{clock, clock::Clock, record::RequestOutcome};
 use answer::Failure;
-use chunk::short;
+use api_error::short;
 use connection::Connection;
 pub use exchange::Exchange;
 pub use target::{Target, TargetError};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crds::units::Span;
 use serde::Deserialize;
 
-use super::{Client, Exchange, Target, answer::Failure, body::BodyTemplate, chunk::ApiError};
+use super::{Client, Exchange, Target, answer::Failure, api_error::ApiError, body::BodyTemplate};
 use crate::{
     clock::{self, Clock},
     record::RequestOutcome,

@@ -86,7 +86,8 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, concurrency: u64
     for place in 1..=count {
         let slots = Arc::clone(&slots);
         launch(&mut flights, async move {
-            let mut free = start;
+            // A closed loop has no schedule that it could be late for: a slot is free from when it is opened on.
+            let mut free = slots.core.shared.clock.now();
             while let Some(prepared) = slots.next() {
                 fly(Arc::clone(&slots.core), slots.stage, prepared, free).await;
                 free = slots.core.shared.clock.now();

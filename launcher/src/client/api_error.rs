@@ -1,0 +1,77 @@
+//! What a server says is wrong, in few words that hold neither prompt nor output. Pure.
+
+use serde_json::Value;
+
+/// The longest error text that is kept, in characters.
+const MAX_ERROR: usize = 200;
+
+/// An error as a server tells it: type and message in few words, and its code where that is an HTTP status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApiError {
+    /// `NotFoundError: The model ... does not exist.`; empty where the server says nothing.
+    pub text: String,
+    /// Status 400 to 599.
+    pub code: Option<u16>,
+}
+
+impl ApiError {
+    /// Reads the body of an error, or an event with one: `{"error": {...}}`, `{"error": "text"}`, `{"object": "error",
+    /// ...}`, `{"detail": ...}`. What is none of these gives no text: it could hold anything.
+    pub fn of(body: &[u8]) -> ApiError {
+        let body: Value = serde_json::from_slice(body).unwrap_or_default();
+        let error = match &body {
+            Value::Object(map) if map.get("object").and_then(Value::as_str) == Some("error") => &body,
+            _ => body.get("error").or_else(|| body.get("detail")).unwrap_or(&Value::Null),
+        };
+        let word = |key: &str| error.get(key).and_then(Value::as_str).filter(|it| !it.is_empty());
+        let text = match (error.as_str(), word("type"), word("message")) {
+            (Some(text), ..) => text.to_owned(),
+            (None, Some(kind), Some(message)) => format!("{kind}: {message}"),
+            (None, kind, message) => kind.or(message).unwrap_or_default().to_owned(),
+        };
+        let code = error.get("code").and_then(Value::as_u64).and_then(|it| u16::try_from(it).ok());
+        ApiError { text: short(&text), code: code.filter(|it| (400..600).contains(it)) }
+    }
+}
+
+/// The first line, cut to [`MAX_ERROR`] characters: what follows may hold what was sent.
+pub fn short(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    match line.char_indices().nth(MAX_ERROR) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_told_in_every_form() {
+        let error = |json: &str, text: &str, code: Option<u16>| {
+            assert_eq!(ApiError::of(json.as_bytes()), ApiError { text: text.into(), code }, "{json}");
+        };
+        error(
+            r#"{"error":{"message":"no such","type":"NotFoundError","code":404}}"#,
+            "NotFoundError: no such",
+            Some(404),
+        );
+        error(r#"{"error": "Unauthorized"}"#, "Unauthorized", None);
+        error(r#"{"detail":"Not Found"}"#, "Not Found", None);
+        error(r#"{"detail":[{"loc":["body"],"input":"the prompt"}]}"#, "", None);
+        error(
+            r#"{"object":"error","message":"old","type":"BadRequestError","code":400}"#,
+            "BadRequestError: old",
+            Some(400),
+        );
+        error(r#"{"error":{"message":"","type":"InternalServerError","code":"x"}}"#, "InternalServerError", None);
+        error("<html>", "", None);
+    }
+
+    #[test]
+    fn an_error_text_is_one_short_line() {
+        assert_eq!(short("first\nsecond"), "first");
+        assert_eq!(short(&"é".repeat(300)).chars().count(), 203);
+    }
+}
