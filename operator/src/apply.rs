@@ -115,9 +115,19 @@ async fn create(context: &Context, run: &BenchmarkRun, namespace: &str, child: &
 }
 
 /// Creates an object. One that exists already is as good, when it is ours or need not be.
-async fn create_one<K>(context: &Context, run: &BenchmarkRun, namespace: &str, object: &K, must_be_ours: bool) -> Result<(), Error>
+async fn create_one<K>(
+    context: &Context,
+    run: &BenchmarkRun,
+    namespace: &str,
+    object: &K,
+    must_be_ours: bool,
+) -> Result<(), Error>
 where
-    K: Resource<DynamicType = (), Scope = k8s_openapi::NamespaceResourceScope> + Clone + Debug + DeserializeOwned + Serialize,
+    K: Resource<DynamicType = (), Scope = k8s_openapi::NamespaceResourceScope>
+        + Clone
+        + Debug
+        + DeserializeOwned
+        + Serialize,
 {
     let api: Api<K> = Api::namespaced(context.client.clone(), namespace);
     context.metrics.write("create", &K::plural(&()));

@@ -12,7 +12,7 @@ use std::{
 
 use anyhow::Context as _;
 use clap::{Parser, ValueEnum};
-use crds::{BenchmarkRun, Settings, benchmark_run::Resources};
+use crds::{BenchmarkRun, Settings, benchmark_run::Resources, status::Phase};
 use futures::{StreamExt as _, future::join_all};
 use k8s_openapi::api::{batch::v1::Job, core::v1::Pod};
 use kube::{
@@ -21,7 +21,7 @@ use kube::{
         Controller,
         controller::Config,
         events::{Recorder, Reporter},
-        reflector::ObjectRef,
+        reflector::{ObjectRef, Store},
         watcher,
     },
 };
@@ -29,14 +29,20 @@ use operator::{
     admin,
     metrics::Metrics,
     plan::meta,
-    reconcile::{Context, on_error, reconcile},
+    reconcile::{Context, forget_others, on_error, reconcile},
     results::Seen,
 };
-use tokio::{net::TcpListener, signal::unix::{SignalKind, signal}, sync::watch};
+use tokio::{
+    net::TcpListener,
+    signal::unix::{SignalKind, signal},
+    sync::watch,
+};
 use tracing::{debug, info};
 
 /// Runs at once: enough for a burst, few enough for any API server.
 const CONCURRENCY: u16 = 16;
+/// How long what is known of a run outlives it.
+const FORGET_EVERY: Duration = Duration::from_secs(300);
 /// Several changes of one run become one turn.
 const DEBOUNCE: Duration = Duration::from_millis(200);
 
@@ -77,7 +83,8 @@ enum LogFormat {
 }
 
 fn quantity(text: &str) -> Result<(String, String), String> {
-    let (name, amount) = text.split_once('=').ok_or_else(|| format!("{text:?} is no name=quantity, such as memory=1Gi"))?;
+    let (name, amount) =
+        text.split_once('=').ok_or_else(|| format!("{text:?} is no name=quantity, such as memory=1Gi"))?;
     Ok((name.to_owned(), amount.to_owned()))
 }
 
@@ -100,14 +107,25 @@ async fn main() -> anyhow::Result<()> {
     info!(version = env!("CARGO_PKG_VERSION"), ?namespaces, "the operator begins");
     let controllers: Vec<_> = namespaces.iter().map(|it| controller(*it, &context, &end)).collect();
     let (controllers, stores): (Vec<_>, Vec<_>) = controllers.into_iter().unzip();
-    let filled = async {
+    let tended = async {
         join_all(stores.iter().map(|it| it.wait_until_ready())).await;
         ready.store(true, Ordering::Relaxed);
         info!("the caches are filled");
+        tend(&context, &stores, end.clone()).await;
     };
-    tokio::join!(join_all(controllers), filled);
+    tokio::join!(join_all(controllers), tended);
     info!("the operator has ended");
     admin.await.context("the admin server broke down")?.context("the admin server failed")
+}
+
+/// Forgets runs that have finished or are gone, until the end.
+async fn tend(context: &Context, stores: &[Store<BenchmarkRun>], mut end: watch::Receiver<bool>) {
+    let finished = |run: &BenchmarkRun| run.status.as_ref().and_then(|it| it.phase).is_some_and(Phase::is_terminal);
+    // A sender that is gone means the end as well.
+    while tokio::time::timeout(FORGET_EVERY, end.wait_for(|it| *it)).await.is_err() {
+        let runs = stores.iter().flat_map(Store::state).filter(|it| !finished(it));
+        forget_others(context, &runs.filter_map(|it| it.uid()).collect());
+    }
 }
 
 fn start_logging(flags: &Flags) -> anyhow::Result<()> {
@@ -146,7 +164,7 @@ fn controller(
     namespace: Option<&str>,
     context: &Arc<Context>,
     end: &watch::Receiver<bool>,
-) -> (impl Future<Output = ()> + use<>, kube::runtime::reflector::Store<BenchmarkRun>) {
+) -> (impl Future<Output = ()> + use<>, Store<BenchmarkRun>) {
     let client = context.client.clone();
     let children = watcher::Config::default().labels(meta::MANAGED);
     let seen = Arc::clone(&context.seen);

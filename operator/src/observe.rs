@@ -99,9 +99,9 @@ fn pod_state(pod: &Pod) -> PodState {
         running: state.is_some_and(|it| it.running.is_some()),
         deleting: pod.metadata.deletion_timestamp.as_ref().map(|it| it.0),
         unschedulable: scheduled.map(|it| it.message.clone().unwrap_or_default()),
-        waiting: state.and_then(|it| it.waiting.as_ref()).map(|it| {
-            (it.reason.clone().unwrap_or_default(), it.message.clone().unwrap_or_default())
-        }),
+        waiting: state
+            .and_then(|it| it.waiting.as_ref())
+            .map(|it| (it.reason.clone().unwrap_or_default(), it.message.clone().unwrap_or_default())),
     }
 }
 
@@ -133,7 +133,10 @@ async fn input(
             return Ok(Err(Refusal { reason: Reason::InvalidSpec, message }));
         }
     };
-    let invalid = |error: &workload_profiles::ProfileError| Refusal { reason: Reason::ProfileInvalid, message: error.to_string() };
+    let invalid = |error: &workload_profiles::ProfileError| Refusal {
+        reason: Reason::ProfileInvalid,
+        message: error.to_string(),
+    };
     let template = match ProfileSource::of(&run.spec) {
         ProfileSource::Inline(text) => text,
         ProfileSource::Shipped(name) => match workload_profiles::shipped(resolved.harness, &name) {
@@ -176,11 +179,15 @@ async fn text_of(config_maps: &Api<ConfigMap>, key: &KeyRef) -> Result<Result<St
     if !is_object_name(&key.name) {
         // It would become part of a URL.
         let name = &key.name;
-        return Ok(Err(format!("spec.profile.configMapRef.name: {name:?} is no name of a ConfigMap; use a-z, 0-9, - and .")));
+        return Ok(Err(format!(
+            "spec.profile.configMapRef.name: {name:?} is no name of a ConfigMap; use a-z, 0-9, - and ."
+        )));
     }
     let Some(found) = config_maps.get_opt(&key.name).await? else {
         let name = &key.name;
-        return Ok(Err(format!("spec.profile.configMapRef.name: there is no ConfigMap {name:?} in this namespace; create it, then the run anew")));
+        return Ok(Err(format!(
+            "spec.profile.configMapRef.name: there is no ConfigMap {name:?} in this namespace; create it, then the run anew"
+        )));
     };
     let data = found.data.unwrap_or_default();
     let known = data.keys().cloned().collect::<Vec<_>>().join(", ");

@@ -32,7 +32,9 @@ pub struct NoResult {
 /// The launcher left no envelope, or another one's.
 pub fn read(run: &BenchmarkRun, attempt: u32, ended: &Ended) -> Result<Envelope, NoResult> {
     match Envelope::parse(&ended.message) {
-        Ok(envelope) if Some(&envelope.core.run_uid) == run.metadata.uid.as_ref() && envelope.core.attempt == attempt => {
+        Ok(envelope)
+            if Some(&envelope.core.run_uid) == run.metadata.uid.as_ref() && envelope.core.attempt == attempt =>
+        {
             Ok(envelope)
         }
         Ok(_) => Err(NoResult {
@@ -46,7 +48,8 @@ pub fn read(run: &BenchmarkRun, attempt: u32, ended: &Ended) -> Result<Envelope,
 fn without_envelope(ended: &Ended, error: &EnvelopeError) -> NoResult {
     let code = ended.exit_code;
     if ended.reason == "OOMKilled" {
-        let message = "the launcher outgrew its memory limit; raise launcher.resources.limits.memory, or lower the load".into();
+        let message =
+            "the launcher outgrew its memory limit; raise launcher.resources.limits.memory, or lower the load".into();
         return NoResult { reason: Reason::OOMKilled, message };
     }
     if let Some(why) = &ended.disrupted {
@@ -118,7 +121,9 @@ pub struct Seen(Mutex<HashMap<String, (String, Ended)>>);
 impl Seen {
     /// Remembers how a pod ended, if it did.
     pub fn note(&self, pod: &Pod) {
-        let (Some(uid), Some(attempt)) = (pod.labels().get(meta::RUN_UID), pod.labels().get(meta::ATTEMPT)) else { return };
+        let (Some(uid), Some(attempt)) = (pod.labels().get(meta::RUN_UID), pod.labels().get(meta::ATTEMPT)) else {
+            return;
+        };
         if let Some(ended) = ended(pod) {
             self.lock().insert(uid.clone(), (attempt.clone(), ended));
         }

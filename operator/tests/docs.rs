@@ -37,7 +37,10 @@ fn the_chart_grants_what_is_documented_and_nothing_on_secrets_logs_or_exec() {
         .collect();
     assert_eq!(granted.len(), 7, "{granted:?}");
     for (resource, verbs) in granted {
-        assert!(DOC.contains(&format!("{resource} | {verbs} |")), "{resource}: {verbs} is not what docs/operator.md says");
+        assert!(
+            DOC.contains(&format!("{resource} | {verbs} |")),
+            "{resource}: {verbs} is not what docs/operator.md says"
+        );
     }
     for never in ["secrets", "pods/log", "pods/exec", "\"*\"", "[*]"] {
         assert!(!rules.contains(never), "{never}");

@@ -9,18 +9,14 @@ use crds::{
 };
 use k8s_openapi::{
     api::{
-        batch::v1::{
-            Job, JobSpec, PodFailurePolicy, PodFailurePolicyOnPodConditionsPattern, PodFailurePolicyRule,
-        },
+        batch::v1::{Job, JobSpec, PodFailurePolicy, PodFailurePolicyOnPodConditionsPattern, PodFailurePolicyRule},
         core::v1::{
-            self as core, Capabilities, ConfigMapVolumeSource, Container, ContainerPort, EmptyDirVolumeSource, EnvVar,
+            self as core, Capabilities, ConfigMapVolumeSource, Container, ContainerPort, EmptyDirVolumeSource,
             HTTPGetAction, KeyToPath, PersistentVolumeClaimVolumeSource, PodSecurityContext, PodSpec, PodTemplateSpec,
             Probe, ResourceRequirements, SeccompProfile, SecretVolumeSource, SecurityContext, Volume, VolumeMount,
         },
     },
-    apimachinery::pkg::{
-        api::resource::Quantity, apis::meta::v1::ObjectMeta, util::intstr::IntOrString,
-    },
+    apimachinery::pkg::{api::resource::Quantity, apis::meta::v1::ObjectMeta, util::intstr::IntOrString},
 };
 
 use super::meta;
@@ -107,7 +103,6 @@ fn container(run: &BenchmarkRun, settings: &Settings, mounts: Vec<VolumeMount>) 
         image: Some(image(run, settings)),
         image_pull_policy: Some("IfNotPresent".into()),
         args: Some(vec!["run".into()]),
-        env: Some(vec![EnvVar { name: "BENCHWRIGHT_POD".into(), value: Some("1".into()), ..EnvVar::default() }]),
         ports: Some(vec![ContainerPort {
             container_port: STATUS_PORT,
             name: Some("status".into()),

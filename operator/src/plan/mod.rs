@@ -11,12 +11,9 @@ use std::time::Duration;
 
 use crds::{BenchmarkRunStatus, ResolvedRun};
 use jiff::Timestamp;
-use k8s_openapi::{
-    api::{
-        batch::v1::Job,
-        core::v1::{ConfigMap, PersistentVolumeClaim},
-    },
-
+use k8s_openapi::api::{
+    batch::v1::Job,
+    core::v1::{ConfigMap, PersistentVolumeClaim},
 };
 
 use crate::reason::Reason;

@@ -105,16 +105,20 @@ impl Decision<'_> {
             None => return Plan { again: true, status: self.before.clone(), ..Plan::default() },
         };
         let number = input.run.run.attempt;
-        let mut plan = self.stand(Standing::new(Phase::Preparing, Reason::Preparing, "makes ConfigMap, volume and Job"));
+        let mut plan =
+            self.stand(Standing::new(Phase::Preparing, Reason::Preparing, "makes ConfigMap, volume and Job"));
         plan.status.resolved = Some(self.resolved(input));
-        remember(&mut plan.status.attempts, Attempt {
-            number,
-            job_name: meta::attempt_name(self.run, number),
-            start_time: self.turn.now,
-            running_time: None,
-            end_time: None,
-            reason: String::new(),
-        });
+        remember(
+            &mut plan.status.attempts,
+            Attempt {
+                number,
+                job_name: meta::attempt_name(self.run, number),
+                start_time: self.turn.now,
+                running_time: None,
+                end_time: None,
+                reason: String::new(),
+            },
+        );
         // The intent is in the status before the Job exists; a crash in between leaves nothing that is not accounted for.
         plan.again = true;
         plan
@@ -182,12 +186,14 @@ impl Decision<'_> {
     /// Ends a pod that no Job looks after any more.
     fn end_of_orphan(&self) -> Option<End> {
         let pod = &self.observed.pod;
-        let orphan = self.observed.job.presence == Presence::Absent && pod.deleting.is_none() && self.observed.ended.is_none();
+        let orphan =
+            self.observed.job.presence == Presence::Absent && pod.deleting.is_none() && self.observed.ended.is_none();
         pod.name.clone().filter(|_| orphan).map(End::Pod)
     }
 
     fn conflict(&self, name: &str) -> Plan {
-        let message = format!("an object of another owner has the name {name}; delete it, or give the run another name");
+        let message =
+            format!("an object of another owner has the name {name}; delete it, or give the run another name");
         self.finish(Phase::Failed, Outcome::Error, Reason::NameConflict, &message)
     }
 
@@ -207,7 +213,9 @@ impl Decision<'_> {
         let limit = self.run.spec.policy.deadlines.prepare_seconds;
         if seconds_since(attempt.start_time, self.turn.now) > limit {
             let last = self.last_message();
-            let message = format!("ConfigMap, volume and Job were not made within {limit} seconds (policy.deadlines.prepareSeconds); the last was: {last}");
+            let message = format!(
+                "ConfigMap, volume and Job were not made within {limit} seconds (policy.deadlines.prepareSeconds); the last was: {last}"
+            );
             return self.end_attempt(Reason::PrepareTimeout, &message, None);
         }
         let mut plan = self.stand(Standing::new(Phase::Starting, Reason::PodStarting, NO_POD));
@@ -260,7 +268,8 @@ impl Decision<'_> {
         if let Some(running) = attempt.running_time {
             let limit = deadlines.run_seconds + self.run.spec.policy.grace_period_seconds + LEEWAY_SECONDS;
             if seconds_since(running, now) > limit {
-                let message = format!("the launcher did not end within {limit} seconds; raise policy.deadlines.runSeconds");
+                let message =
+                    format!("the launcher did not end within {limit} seconds; raise policy.deadlines.runSeconds");
                 return self.give_up(Reason::DeadlineExceeded, &message);
             }
             return self.running(attempt);
@@ -272,8 +281,14 @@ impl Decision<'_> {
         let since = observed.job.created.map_or(attempt.start_time, |it| it.max(attempt.start_time));
         if seconds_since(since, now) > deadlines.start_seconds {
             let limit = deadlines.start_seconds;
-            let message = format!("the launcher did not measure within {limit} seconds (policy.deadlines.startSeconds): {message}");
-            let reason = if reason == Reason::PodStarting || reason == Reason::TargetNotReady { Reason::StartTimeout } else { reason };
+            let message = format!(
+                "the launcher did not measure within {limit} seconds (policy.deadlines.startSeconds): {message}"
+            );
+            let reason = if reason == Reason::PodStarting || reason == Reason::TargetNotReady {
+                Reason::StartTimeout
+            } else {
+                reason
+            };
             return self.give_up(reason, &message);
         }
         let mut plan = self.stand(Standing::new(Phase::Starting, reason, message));
@@ -298,15 +313,24 @@ impl Decision<'_> {
         match (&pod.unschedulable, &pod.waiting, pending) {
             (Some(why), _, Some(pvc)) => {
                 let class = &self.observed.claim.class;
-                let class = if class.is_empty() { "the default StorageClass".into() } else { format!("StorageClass {class:?}") };
+                let class = if class.is_empty() {
+                    "the default StorageClass".into()
+                } else {
+                    format!("StorageClass {class:?}")
+                };
                 let name = pvc.claim_name;
-                let message = format!("claim {name:?} has no volume ({class}): {why}; see that the class exists and can provision");
+                let message = format!(
+                    "claim {name:?} has no volume ({class}): {why}; see that the class exists and can provision"
+                );
                 (Reason::VolumePending, message)
             }
             (Some(why), ..) => (Reason::Unschedulable, format!("no node takes the pod: {why}")),
             (None, Some((reason, why)), _) if is_image_problem(reason) => {
                 let image = job::image(self.run, self.turn.settings);
-                (Reason::ImagePull, format!("image {image:?} cannot be had: {reason}: {why}; see that it exists and may be pulled"))
+                (
+                    Reason::ImagePull,
+                    format!("image {image:?} cannot be had: {reason}: {why}; see that it exists and may be pulled"),
+                )
             }
             (None, Some((reason, why)), _) if reason != "ContainerCreating" && reason != "PodInitializing" => {
                 (Reason::PodStarting, format!("the container waits: {reason}: {why}"))
@@ -348,14 +372,17 @@ impl Decision<'_> {
         let failed = self.observed.job.failed.as_deref();
         if self.observed.pod.name.is_none() {
             return match failed {
-                Some("DeadlineExceeded") => self.end_attempt(Reason::DeadlineExceeded, "the Job outran its deadline", None),
+                Some("DeadlineExceeded") => {
+                    self.end_attempt(Reason::DeadlineExceeded, "the Job outran its deadline", None)
+                }
                 _ => self.end_attempt(Reason::Disrupted, "the pod went before its result could be read", None),
             };
         }
         let since = self.observed.job.ended_at.unwrap_or_else(|| attempt.running_time.unwrap_or(attempt.start_time));
         let limit = self.run.spec.policy.deadlines.collect_seconds;
         if seconds_since(since, self.turn.now) > limit {
-            let message = format!("the pod did not end within {limit} seconds after its Job (policy.deadlines.collectSeconds)");
+            let message =
+                format!("the pod did not end within {limit} seconds after its Job (policy.deadlines.collectSeconds)");
             return match failed {
                 Some("DeadlineExceeded") => self.end_attempt(Reason::DeadlineExceeded, &message, None),
                 _ => self.end_attempt(Reason::Disrupted, &message, None),
@@ -464,7 +491,11 @@ impl Decision<'_> {
 
     fn cancelled(&self, envelope: Option<&Envelope>) -> Plan {
         let figures = envelope.is_some_and(|it| it.core.summary.is_some());
-        let message = if figures { "ended early; the figures are of what was sent until then" } else { "ended early, without figures" };
+        let message = if figures {
+            "ended early; the figures are of what was sent until then"
+        } else {
+            "ended early, without figures"
+        };
         let mut plan = self.finish(Phase::Cancelled, Outcome::Cancelled, Reason::Cancelled, message);
         if let Some(envelope) = envelope {
             status::take(&mut plan.status, self.run, envelope);

@@ -92,7 +92,9 @@ pub fn take(status: &mut BenchmarkRunStatus, run: &BenchmarkRun, envelope: &Enve
     bound(status);
     let stored = match (claim(&run.spec), &core.folder) {
         (None, _) => (ConditionStatus::False, "NotAsked", "storage.none is set".to_owned()),
-        (Some(pvc), Some(folder)) => (ConditionStatus::True, "Stored", format!("in {folder} on claim {}", pvc.claim_name)),
+        (Some(pvc), Some(folder)) => {
+            (ConditionStatus::True, "Stored", format!("in {folder} on claim {}", pvc.claim_name))
+        }
         (Some(_), None) => (ConditionStatus::False, "NotStored", core.message.clone()),
     };
     let stored = (stored.0, stored.1, cut(&stored.2, MAX_SHORT_MESSAGE));
@@ -114,15 +116,16 @@ fn conditions(run: &BenchmarkRun, before: &BenchmarkRunStatus, standing: &Standi
     let succeeded = standing.phase == Phase::Succeeded;
     put("Ready", if succeeded { True } else { False });
     put("Finished", if terminal { True } else { False });
-    put("Succeeded", match (terminal, succeeded) {
-        (false, _) => Unknown,
-        (true, true) => True,
-        (true, false) => False,
-    });
-    match standing.phase {
-        Phase::Running | Phase::Succeeded => put("TargetReady", True),
-        _ if standing.reason == Reason::TargetUnavailable => put("TargetReady", False),
-        _ => {}
+    put(
+        "Succeeded",
+        match (terminal, succeeded) {
+            (false, _) => Unknown,
+            (true, true) => True,
+            (true, false) => False,
+        },
+    );
+    if standing.reason == Reason::TargetUnavailable {
+        put("TargetReady", False);
     }
     let gone = if terminal {
         if !succeeded {
@@ -133,9 +136,14 @@ fn conditions(run: &BenchmarkRun, before: &BenchmarkRunStatus, standing: &Standi
         put("Reconciling", True);
         "Stalled"
     };
+    if matches!(standing.phase, Phase::Running | Phase::Succeeded) {
+        let met = (True, "Measuring", "the launcher has measured it".to_owned());
+        set(&mut all, generation, now, "TargetReady", met);
+    }
     // Whether the target is ready is known again when the next attempt measures.
     let unknown = matches!(standing.phase, Phase::Preparing | Phase::Suspended).then_some("TargetReady");
     all.retain(|it| it.kind != gone && Some(it.kind.as_str()) != unknown);
+    all.iter_mut().for_each(|it| it.observed_generation = generation);
     all
 }
 

@@ -1,0 +1,205 @@
+//! What GitOps tools read: kstatus takes Reconciling for "in progress", Stalled for "failed", and Ready for "current".
+
+use std::iter;
+
+use crds::{
+    Envelope, Outcome,
+    envelope::ArtifactRef,
+    status::{ConditionStatus, Phase},
+    summary::StageSummary,
+};
+use operator::{
+    plan::{Ended, Observed, PodState, status::MAX_STATUS_BYTES},
+    reason::Reason,
+};
+
+use crate::fixture::*;
+
+const ALL: [&str; 5] = ["Ready", "Reconciling", "Stalled", "Finished", "Succeeded"];
+
+#[test]
+fn every_phase_is_read_right() {
+    use ConditionStatus::{False, True, Unknown};
+    let under_way = [Some(False), Some(True), None, Some(False), Some(Unknown)];
+    let success = [Some(True), None, None, Some(True), Some(True)];
+    let failure = [Some(False), None, Some(True), Some(True), Some(False)];
+    let fresh = run(SIMULATOR);
+    let prepared = in_phase(SIMULATOR, Phase::Preparing);
+    let starting = in_phase(SIMULATOR, Phase::Starting);
+    let mut collecting = started();
+    collecting.job.complete = true;
+    let passed = ended(said(&envelope(Outcome::Passed, "RunSucceeded")));
+    let invalid = ended(said(&envelope(Outcome::Invalid, "TooManyErrors")));
+    let suspended = run("{target: {simulator: {}}, suspend: true}");
+    let cancelled = run("{target: {simulator: {}}, cancel: Immediate}");
+    let cases = [
+        (&fresh, nothing(&fresh), Phase::Preparing, under_way),
+        (&prepared, nothing(&prepared), Phase::Starting, under_way),
+        (&starting, measuring(), Phase::Running, under_way),
+        (&starting, collecting, Phase::Collecting, under_way),
+        (&suspended, Observed::default(), Phase::Suspended, under_way),
+        (&starting, passed, Phase::Succeeded, success),
+        (&starting, invalid, Phase::Failed, failure),
+        (&cancelled, Observed::default(), Phase::Cancelled, failure),
+    ];
+    for (run, observed, phase, expected) in cases {
+        let plan = operator::plan::plan(run, &observed, &turn(&settings(), 61));
+        assert_eq!(plan.status.phase, Some(phase));
+        let found = ALL.map(|kind| standing(&plan.status, kind));
+        assert_eq!(found, expected, "{phase:?}");
+        let ready = condition(&plan.status, "Ready").unwrap();
+        assert_eq!((ready.observed_generation, plan.status.observed_generation), (1, 1));
+        assert!(!ready.reason.is_empty() && !ready.message.is_empty());
+    }
+}
+
+fn turn(settings: &crds::Settings, seconds: i64) -> operator::plan::Turn<'_> {
+    operator::plan::Turn { settings, now: at(seconds) }
+}
+
+#[test]
+fn a_transition_time_changes_only_with_its_status() {
+    let settings = settings();
+    let run = run(SIMULATOR);
+    let first = operator::plan::plan(&run, &nothing(&run), &turn(&settings, 0));
+    let run = after(&run, &first);
+    let second = operator::plan::plan(&run, &nothing(&run), &turn(&settings, 10));
+    let ready = condition(&second.status, "Ready").unwrap();
+    assert_eq!((ready.last_transition_time, ready.reason.as_str()), (at(0), "PodStarting"));
+    let run = after(&run, &second);
+    let passed = ended(said(&envelope(Outcome::Passed, "RunSucceeded")));
+    let third = operator::plan::plan(&run, &passed, &turn(&settings, 20));
+    for kind in ["Ready", "Finished", "Succeeded", "TargetReady", "ResultsStored"] {
+        assert_eq!(condition(&third.status, kind).unwrap().last_transition_time, at(20), "{kind}");
+    }
+}
+
+#[test]
+fn a_change_of_the_spec_after_the_end_is_seen_and_changes_nothing_else() {
+    let run = in_phase(SIMULATOR, Phase::Running);
+    let passed = ended(said(&envelope(Outcome::Passed, "RunSucceeded")));
+    let want = Want { outcome: Some(Outcome::Passed), attempt_ended: Some(Reason::RunSucceeded), ..Want::default() };
+    let done = check(&run, &passed, 600, &want);
+    let mut run = after(&run, &done);
+    run.metadata.generation = Some(2);
+    run.spec.suspend = true;
+    let plan = check(&run, &Observed::default(), 700, &want);
+    assert_eq!(plan.status.observed_generation, 2);
+    assert!(plan.status.conditions.iter().all(|it| it.observed_generation == 2));
+    assert_eq!((plan.status.phase, plan.status.completion_time), (Some(Phase::Succeeded), Some(at(600))));
+    assert!(plan.event.is_none());
+}
+
+#[test]
+fn target_and_results_are_told_of_only_when_they_are_known() {
+    let stands = |spec: &str, envelope: &Envelope, kind: &str| {
+        let run = in_phase(spec, Phase::Starting);
+        let plan = operator::plan::plan(&run, &ended(said(envelope)), &turn(&settings(), 600));
+        standing(&plan.status, kind)
+    };
+    let no_retry = "{target: {simulator: {}}, policy: {retry: {limit: 0}}}";
+    let passed = envelope(Outcome::Passed, "RunSucceeded");
+    let mut not_stored = envelope(Outcome::Passed, "RunSucceeded");
+    not_stored.core.folder = None;
+    let no_target = envelope(Outcome::Error, "TargetUnavailable");
+    assert_eq!(stands(no_retry, &passed, "TargetReady"), Some(ConditionStatus::True));
+    assert_eq!(stands(no_retry, &no_target, "TargetReady"), Some(ConditionStatus::False));
+    assert_eq!(stands(no_retry, &passed, "ResultsStored"), Some(ConditionStatus::True));
+    assert_eq!(stands(no_retry, &not_stored, "ResultsStored"), Some(ConditionStatus::False));
+    let none = "{target: {simulator: {}}, storage: {none: {}}}";
+    assert_eq!(stands(none, &passed, "ResultsStored"), Some(ConditionStatus::False));
+
+    let run = in_phase(SIMULATOR, Phase::Starting);
+    let running = operator::plan::plan(&run, &measuring(), &turn(&settings(), 60));
+    assert_eq!(standing(&running.status, "TargetReady"), Some(ConditionStatus::True));
+    let mut lost = started();
+    lost.job.failed = Some("PodFailurePolicy".into());
+    lost.pod = PodState::default();
+    let retrying = operator::plan::plan(&after(&run, &running), &lost, &turn(&settings(), 70));
+    assert_eq!(retrying.status.reason, "Retrying");
+    assert_eq!(standing(&retrying.status, "TargetReady"), None, "the next attempt finds out anew");
+}
+
+#[test]
+fn each_failure_is_one_warning_and_each_success_is_none() {
+    let events = |observed: &Observed| {
+        let run = in_phase("{target: {simulator: {}}, policy: {retry: {limit: 0}}}", Phase::Running);
+        let first = operator::plan::plan(&run, observed, &turn(&settings(), 600));
+        let again = operator::plan::plan(&after(&run, &first), observed, &turn(&settings(), 601));
+        [first.event, again.event].into_iter().flatten().map(|it| (it.warning, it.reason)).collect::<Vec<_>>()
+    };
+    let passed = ended(said(&envelope(Outcome::Passed, "RunSucceeded")));
+    assert_eq!(events(&passed), [(false, Reason::RunSucceeded)]);
+    let killed = Ended { exit_code: 137, reason: "OOMKilled".into(), ..Ended::default() };
+    assert_eq!(events(&ended(killed)), [(true, Reason::OOMKilled)]);
+}
+
+/// A launcher that wants to break the status: its image is the user's choice.
+fn hostile() -> Envelope {
+    let mut envelope = envelope(Outcome::Invalid, "r");
+    envelope.core.message = "\u{1}\"\\é".repeat(70);
+    envelope.core.model = "m".repeat(400);
+    envelope.core.started = Some("-000009-01-02T03:04:05Z".parse().unwrap());
+    if let Some(summary) = &mut envelope.core.summary {
+        summary.requests = u64::MAX;
+        summary.requests_per_second = "9".repeat(100);
+    }
+    let artifact = |n: usize| ArtifactRef {
+        name: "n".repeat(1 + n % 3),
+        uri: String::new(),
+        bytes: u64::MAX,
+        sha256: String::new(),
+    };
+    envelope.core.artifacts = (0..30).map(artifact).collect();
+    let stage = StageSummary {
+        name: "s".repeat(40),
+        requests: u64::MAX,
+        errors: 0,
+        ttft_p99: None,
+        itl_p99: None,
+        output_tokens_per_second: "1".into(),
+    };
+    envelope.stages = iter::repeat_n(stage, 20).collect();
+    envelope
+}
+
+#[test]
+fn whatever_a_launcher_says_the_status_fits_its_crd() {
+    use kube::CustomResourceExt as _;
+    let name = "c".repeat(253);
+    let spec = format!("{{target: {{url: 'http://{}'}}, storage: {{pvc: {{claimName: {name}}}}}}}", "h".repeat(2_000));
+    let mut run = in_phase(&spec, Phase::Preparing);
+    let plan = operator::plan::plan(&run, &nothing(&run), &turn(&settings(), 1));
+    run = after(&run, &plan);
+    let plan = operator::plan::plan(&run, &ended(said(&hostile())), &turn(&settings(), 600));
+    assert_eq!(plan.status.reason, "MeasurementInvalid");
+    let status = serde_json::to_value(&plan.status).unwrap();
+    assert!(status.to_string().len() <= MAX_STATUS_BYTES, "{}", status.to_string().len());
+    let crd = serde_json::to_value(crds::BenchmarkRun::crd()).unwrap();
+    let schema = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"];
+    assert_eq!(misfits("status", schema, &status), Vec::<String>::new());
+}
+
+/// Where a value breaks the bounds of a schema: lengths, counts and the range of numbers.
+fn misfits(path: &str, schema: &serde_json::Value, value: &serde_json::Value) -> Vec<String> {
+    use serde_json::Value;
+    let above = |key: &str, found: usize| schema[key].as_u64().is_some_and(|max| found as u64 > max);
+    match value {
+        Value::String(text) if above("maxLength", text.chars().count()) => vec![format!("{path}: {text:?}")],
+        Value::Number(number) if number.as_i64().is_none() => vec![format!("{path}: {number}")],
+        Value::Array(items) => {
+            let count = above("maxItems", items.len()).then(|| format!("{path}: {} items", items.len()));
+            let inside = items.iter().flat_map(|it| misfits(path, &schema["items"], it));
+            count.into_iter().chain(inside).collect()
+        }
+        Value::Object(fields) => fields
+            .iter()
+            .flat_map(|(key, value)| {
+                let schema = &schema["properties"][key];
+                assert!(schema.is_object(), "{path}.{key} is not in the CRD");
+                misfits(&format!("{path}.{key}"), schema, value)
+            })
+            .collect(),
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,213 @@
+//! Runs and what is observed of them, in a few words.
+
+use crds::{
+    BenchmarkRun, BenchmarkRunSpec, BenchmarkRunStatus, Envelope, Outcome, Settings,
+    benchmark_run::Resources,
+    envelope::Core,
+    resolve::{RunIdentity, resolve},
+    status::{Attempt, Condition, ConditionStatus, Phase},
+    summary::{RunSummary, StageSummary},
+};
+use jiff::{SignedDuration, Timestamp};
+use operator::{
+    plan::{ClaimState, End, Ended, JobState, LauncherInput, Observed, Plan, PodState, Presence, Turn, plan},
+    reason::Reason,
+};
+
+pub const UID: &str = "2f9c4e0a-9d1b-4e57-8d8c-0a2f6f3f9b11";
+pub const SIMULATOR: &str = "{target: {simulator: {}}}";
+
+/// When the fixtures' first attempt was decided on.
+pub fn zero() -> Timestamp {
+    "2026-01-02T03:04:05Z".parse().unwrap()
+}
+
+pub fn at(seconds: i64) -> Timestamp {
+    zero() + SignedDuration::from_secs(seconds)
+}
+
+pub fn settings() -> Settings {
+    let map = |name: &str, amount: &str| [(name.to_owned(), amount.to_owned())].into();
+    Settings {
+        launcher_image: "benchwright/launcher:test".into(),
+        launcher_resources: Resources { requests: map("cpu", "1"), limits: map("memory", "1Gi") },
+        service_domain: "svc.cluster.local".into(),
+    }
+}
+
+pub fn run(spec: &str) -> BenchmarkRun {
+    let spec: BenchmarkRunSpec = serde_saphyr::from_str(spec).unwrap();
+    let mut run = BenchmarkRun::new("chat", spec);
+    run.metadata.namespace = Some("bench".into());
+    run.metadata.uid = Some(UID.into());
+    run.metadata.generation = Some(1);
+    run
+}
+
+/// A run whose first attempt was decided on at [`zero`].
+pub fn in_phase(spec: &str, phase: Phase) -> BenchmarkRun {
+    let mut run = run(spec);
+    let running_time = matches!(phase, Phase::Running | Phase::Collecting).then(|| at(60));
+    run.status = Some(BenchmarkRunStatus {
+        observed_generation: 1,
+        phase: Some(phase),
+        attempts: vec![Attempt {
+            number: 1,
+            job_name: "chat-a1".into(),
+            start_time: zero(),
+            running_time,
+            end_time: None,
+            reason: String::new(),
+        }],
+        ..BenchmarkRunStatus::default()
+    });
+    run
+}
+
+pub fn input(run: &BenchmarkRun, attempt: u32) -> LauncherInput {
+    let identity = RunIdentity { name: "chat".into(), namespace: "bench".into(), uid: UID.into(), attempt };
+    LauncherInput {
+        run: resolve(identity, &run.spec, &settings()).unwrap(),
+        profile: "load: {}\n".into(),
+        profile_sha256: "ab".repeat(32),
+    }
+}
+
+/// Nothing is there yet.
+pub fn nothing(run: &BenchmarkRun) -> Observed {
+    let number = run.status.as_ref().and_then(|it| it.attempts.last()).map_or(1, |it| it.number);
+    Observed { input: Some(Ok(input(run, number))), ..Observed::default() }
+}
+
+/// The Job is there, and a pod that has done nothing yet.
+pub fn started() -> Observed {
+    Observed {
+        config_map: Presence::Ours,
+        claim: ClaimState { exists: true, bound: true, class: "standard".into() },
+        job: JobState { presence: Presence::Ours, created: Some(zero()), ..JobState::default() },
+        pod: PodState { name: Some("chat-a1-0-x".into()), ..PodState::default() },
+        ..Observed::default()
+    }
+}
+
+pub fn measuring() -> Observed {
+    let mut observed = started();
+    observed.pod.running = true;
+    observed.pod.ready = true;
+    observed
+}
+
+pub fn envelope(outcome: Outcome, reason: &str) -> Envelope {
+    let summary = RunSummary { requests: 100, requests_per_second: "10".into(), ..RunSummary::default() };
+    Envelope {
+        core: Core {
+            run_uid: UID.into(),
+            attempt: 1,
+            outcome,
+            reason: reason.into(),
+            message: "what the launcher says".into(),
+            model: "org/model".into(),
+            started: Some(at(60)),
+            folder: Some("chat/a1".into()),
+            partial: outcome == Outcome::Cancelled,
+            summary: (outcome != Outcome::Error).then_some(summary),
+            artifacts: Vec::new(),
+        },
+        stages: vec![StageSummary {
+            name: "r10".into(),
+            requests: 100,
+            errors: 0,
+            ttft_p99: None,
+            itl_p99: None,
+            output_tokens_per_second: "900".into(),
+        }],
+        stages_truncated: false,
+    }
+}
+
+/// The launcher's last word.
+pub fn said(envelope: &Envelope) -> Ended {
+    let exit_code = match envelope.core.outcome {
+        Outcome::Passed | Outcome::Invalid => 0,
+        Outcome::Error => 11,
+        Outcome::Cancelled => 20,
+    };
+    Ended { exit_code, reason: "Completed".into(), message: envelope.to_text(), disrupted: None }
+}
+
+/// The pod has ended so, and the Job with it.
+pub fn ended(ended: Ended) -> Observed {
+    let mut observed = started();
+    observed.job.complete = ended.exit_code == 0;
+    observed.job.failed = (ended.exit_code != 0).then(|| "BackoffLimitExceeded".into());
+    observed.job.ended_at = Some(at(600));
+    observed.ended = Some(ended);
+    observed
+}
+
+/// What is wanted of a plan; what a case does not name is not looked at.
+#[derive(Default)]
+pub struct Want<'a> {
+    pub phase: Option<Phase>,
+    pub outcome: Option<Outcome>,
+    pub reason: Option<Reason>,
+    /// In the message of Ready.
+    pub says: &'a str,
+    /// Kinds, in order.
+    pub creates: &'a [&'a str],
+    pub ends: Option<End>,
+    pub again: bool,
+    /// The reason of the last attempt, once it has ended.
+    pub attempt_ended: Option<Reason>,
+}
+
+/// Plans at so many seconds after [`zero`], and compares.
+#[track_caller]
+pub fn check(run: &BenchmarkRun, observed: &Observed, seconds: i64, want: &Want<'_>) -> Plan {
+    let settings = settings();
+    let made = plan(run, observed, &Turn { settings: &settings, now: at(seconds) });
+    let status = &made.status;
+    if let Some(phase) = want.phase {
+        assert_eq!(status.phase, Some(phase), "{status:#?}");
+    }
+    assert_eq!(status.outcome, want.outcome, "{status:#?}");
+    if let Some(reason) = want.reason {
+        assert_eq!(status.reason, reason.name(), "{status:#?}");
+    }
+    let says = message(&made);
+    assert!(says.contains(want.says), "{says:?} does not hold {:?}", want.says);
+    let creates: Vec<_> = made.create.iter().map(kind).collect();
+    assert_eq!(creates, want.creates);
+    assert_eq!(made.end, want.ends);
+    assert_eq!(made.again, want.again);
+    let attempt_ended = status.attempts.last().filter(|it| it.end_time.is_some()).map(|it| it.reason.clone());
+    assert_eq!(attempt_ended, want.attempt_ended.map(Reason::name), "{status:#?}");
+    made
+}
+
+fn kind(child: &operator::plan::Child) -> &'static str {
+    match child {
+        operator::plan::Child::ConfigMap(_) => "ConfigMap",
+        operator::plan::Child::Claim(_) => "PersistentVolumeClaim",
+        operator::plan::Child::Job(_) => "Job",
+    }
+}
+
+pub fn message(made: &Plan) -> String {
+    condition(&made.status, "Ready").map(|it| it.message.clone()).unwrap_or_default()
+}
+
+pub fn condition<'a>(status: &'a BenchmarkRunStatus, kind: &str) -> Option<&'a Condition> {
+    status.conditions.iter().find(|it| it.kind == kind)
+}
+
+pub fn standing(status: &BenchmarkRunStatus, kind: &str) -> Option<ConditionStatus> {
+    condition(status, kind).map(|it| it.status)
+}
+
+/// The run with the status that a plan wants.
+pub fn after(run: &BenchmarkRun, made: &Plan) -> BenchmarkRun {
+    let mut run = run.clone();
+    run.status = Some(made.status.clone());
+    run
+}

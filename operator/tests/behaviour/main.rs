@@ -1,0 +1,10 @@
+//! What the operator does: one decision at a time, in any order of events, and against an API server that fails.
+
+#![allow(clippy::unwrap_used, reason = "in helpers of tests as in tests themselves")]
+
+mod conditions;
+mod fixture;
+mod manifests;
+mod random;
+mod reconcile;
+mod state_machine;

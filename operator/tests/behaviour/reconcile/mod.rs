@@ -1,0 +1,299 @@
+//! The real loop on an API server of our own that loses, refuses and repeats, with an operator that is killed.
+
+mod server;
+mod world;
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{Arc, Mutex},
+};
+
+use crds::{BenchmarkRun, BenchmarkRunStatus, status::Phase};
+use kube::{
+    ResourceExt as _,
+    runtime::events::{Recorder, Reporter},
+};
+use operator::{
+    metrics::Metrics,
+    reconcile::{Context, forget_others, on_error, reconcile},
+    results::Seen,
+};
+use serde_json::{Value, json};
+
+use self::{
+    server::{Fault, Server, State},
+    world::{Story, step},
+};
+use crate::fixture::{SIMULATOR, run, settings};
+
+/// Far more than any story takes; what needs more goes in circles.
+const MAX_ROUNDS: usize = 60;
+
+/// What is left when all has come to rest.
+#[derive(Debug, PartialEq)]
+struct End {
+    status: Value,
+    children: BTreeSet<String>,
+}
+
+impl End {
+    /// The last word of a pod that was deleted can be seen only while it goes: who is away in that moment has no figures.
+    fn without_figures(&self) -> (Vec<&Value>, Vec<&String>) {
+        let fields = ["phase", "outcome", "reason", "attempts", "observedGeneration"];
+        let kept = self.children.iter().filter(|it| !it.starts_with("jobs/"));
+        (fields.map(|it| &self.status[it]).into(), kept.collect())
+    }
+}
+
+struct Play {
+    server: Server,
+    context: Arc<Context>,
+}
+
+impl Play {
+    fn new(spec: &str) -> Self {
+        let server = Server::default();
+        let mut object = serde_json::to_value(run(spec)).unwrap();
+        object["metadata"]["creationTimestamp"] = json!(server::now());
+        server.state().put("benchmarkruns", "chat", object);
+        let context = context(&server);
+        Play { server, context }
+    }
+
+    fn cached(&self) -> Option<BenchmarkRun> {
+        let object = self.server.state().find("benchmarkruns", "chat").cloned()?;
+        Some(serde_json::from_value(object).unwrap())
+    }
+
+    /// One turn of the operator, then one step of everything else. False when nothing is left to be done.
+    async fn round(&mut self, story: Story) -> bool {
+        let Some(run) = self.cached() else { return false };
+        let before = self.server.state().writes.len();
+        let run = Arc::new(run);
+        let turn = reconcile(Arc::clone(&run), Arc::clone(&self.context)).await;
+        if let Err(error) = &turn {
+            on_error(run, error, Arc::clone(&self.context));
+        }
+        if std::mem::take(&mut self.server.state().dead) {
+            // Nothing that was only in memory is left.
+            self.context = context(&self.server);
+        }
+        let wrote = self.server.state().writes.len() > before;
+        for pod in step(&mut self.server.state(), story) {
+            self.context.seen.note(&pod);
+        }
+        let terminal = self.status().phase.is_some_and(Phase::is_terminal);
+        turn.is_err() || wrote || !terminal
+    }
+
+    async fn play_out(&mut self, story: Story) -> End {
+        for _ in 0..MAX_ROUNDS {
+            if !self.round(story).await {
+                return self.end();
+            }
+        }
+        panic!("it goes in circles: {:#?}", self.status());
+    }
+
+    fn status(&self) -> BenchmarkRunStatus {
+        self.cached().and_then(|it| it.status).unwrap_or_default()
+    }
+
+    fn end(&self) -> End {
+        let status = timeless(serde_json::to_value(self.status()).unwrap());
+        let state = self.server.state();
+        assert!(state.most_live_jobs <= 1, "{} Jobs at once", state.most_live_jobs);
+        End { status, children: children(&state) }
+    }
+}
+
+fn context(server: &Server) -> Arc<Context> {
+    let client = server.client();
+    let reporter = Reporter { controller: "benchwright-operator".into(), instance: Some("test".into()) };
+    Arc::new(Context {
+        recorder: Recorder::new(client.clone(), reporter),
+        client,
+        settings: settings(),
+        metrics: Metrics::default(),
+        seen: Arc::new(Seen::default()),
+        failures: Mutex::new(HashMap::new()),
+    })
+}
+
+fn children(state: &State) -> BTreeSet<String> {
+    let plurals = ["configmaps", "persistentvolumeclaims", "jobs"];
+    let kept = state.objects.keys().filter(|(plural, _)| plurals.contains(&plural.as_str()));
+    kept.map(|(plural, name)| format!("{plural}/{name}")).collect()
+}
+
+/// The same value with every time taken out.
+fn timeless(value: Value) -> Value {
+    match value {
+        Value::String(text) if text.parse::<jiff::Timestamp>().is_ok() => json!("a time"),
+        Value::Array(items) => items.into_iter().map(timeless).collect(),
+        Value::Object(fields) => fields.into_iter().map(|(key, value)| (key, timeless(value))).collect(),
+        other => other,
+    }
+}
+
+const STORIES: [(Story, Phase, &str); 6] = [
+    (Story::Plain, Phase::Succeeded, "RunSucceeded"),
+    (Story::Evicted, Phase::Succeeded, "RunSucceeded"),
+    (Story::Cancelled, Phase::Cancelled, "Cancelled"),
+    (Story::CancelledAtOnce, Phase::Cancelled, "Cancelled"),
+    (Story::Suspended, Phase::Succeeded, "RunSucceeded"),
+    (Story::JobDeleted, Phase::Failed, "JobLost"),
+];
+
+#[tokio::test]
+async fn every_story_ends_as_it_should() {
+    for (story, phase, reason) in STORIES {
+        let mut play = Play::new(SIMULATOR);
+        play.play_out(story).await;
+        let status = play.status();
+        assert_eq!((status.phase, status.reason.as_str()), (Some(phase), reason), "{story:?} {status:#?}");
+        let attempts = if matches!(story, Story::Evicted | Story::Suspended) { 2 } else { 1 };
+        assert_eq!(status.attempts.len(), attempts, "{story:?}");
+        assert!(status.attempts.iter().all(|it| it.end_time.is_some()), "{story:?}");
+        assert_eq!(play.context.seen.count(), 0, "{story:?}: how it ended is in the status now");
+    }
+}
+
+#[tokio::test]
+async fn a_run_takes_at_most_twelve_writes() {
+    let mut play = Play::new(SIMULATOR);
+    play.play_out(Story::Plain).await;
+    let writes = play.server.state().writes.clone();
+    println!("{} writes: {writes:#?}", writes.len());
+    assert!(writes.len() <= 12, "{writes:#?}");
+    assert_eq!(writes.len() as u64, play.context.metrics.writes(), "the metric counts the same");
+}
+
+/// Plays a story once for each of its writes, and lets that write come to harm.
+async fn check_every_write(story: Story, faults: &[Fault]) {
+    let mut whole = Play::new(SIMULATOR);
+    let expected = whole.play_out(story).await;
+    let writes = whole.server.state().writes.clone();
+    assert!(writes.len() >= 8, "{writes:?}");
+    for (number, write) in writes.iter().enumerate() {
+        for fault in faults {
+            let mut play = Play::new(SIMULATOR);
+            play.server.state().fault = Some((number, *fault));
+            let end = play.play_out(story).await;
+            let comes_to = format!("{story:?}, {fault:?} at write {number}, {write}");
+            if matches!(story, Story::Cancelled | Story::CancelledAtOnce | Story::JobDeleted) {
+                assert_eq!(end.without_figures(), expected.without_figures(), "{comes_to}");
+            } else {
+                assert_eq!(end, expected, "{comes_to}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_operator_that_is_killed_at_any_write_comes_to_the_same_end() {
+    for (story, ..) in STORIES {
+        check_every_write(story, &[Fault::KilledBefore, Fault::KilledAfter]).await;
+    }
+}
+
+#[tokio::test]
+async fn a_write_that_fails_or_whose_answer_is_lost_changes_no_end() {
+    let refusals = [409, 429, 500, 503].map(Fault::Status);
+    for (story, ..) in STORIES {
+        check_every_write(story, &refusals).await;
+        check_every_write(story, &[Fault::AnswerLost]).await;
+    }
+}
+
+#[tokio::test]
+async fn a_quota_that_lets_go_in_time_is_only_told_of() {
+    let mut play = Play::new(SIMULATOR);
+    play.server.state().refusal = Some(("jobs", 403, 3));
+    play.round(Story::Plain).await;
+    let status = play.status();
+    assert_eq!((status.phase, status.reason.as_str()), (Some(Phase::Preparing), "Preparing"));
+    let ready = status.conditions.iter().find(|it| it.kind == "Ready").unwrap();
+    assert!(ready.message.contains("Job \"chat-a1\" with 403: it is not wanted here"), "{}", ready.message);
+    play.play_out(Story::Plain).await;
+    assert_eq!(play.status().phase, Some(Phase::Succeeded));
+    let state = play.server.state();
+    let warnings = state.all("events").filter(|it| it["type"] == "Warning");
+    assert_eq!(warnings.count(), 1, "the same words are told once");
+}
+
+#[tokio::test]
+async fn a_job_that_is_wrong_for_good_fails_the_run_with_the_servers_words() {
+    let mut play = Play::new(SIMULATOR);
+    play.server.state().refusal = Some(("jobs", 422, usize::MAX));
+    play.play_out(Story::Plain).await;
+    let status = play.status();
+    assert_eq!((status.phase, status.reason.as_str()), (Some(Phase::Failed), "InvalidSpec"));
+    assert!(status.conditions.iter().any(|it| it.kind == "Stalled" && it.message.contains("not wanted")));
+}
+
+#[tokio::test]
+async fn objects_of_others_are_left_alone() {
+    for plural in ["configmaps", "jobs"] {
+        let mut play = Play::new(SIMULATOR);
+        let foreign = json!({"metadata": {"name": "chat-a1", "namespace": "bench", "uid": "x"}});
+        play.server.state().put(plural, "chat-a1", foreign.clone());
+        play.play_out(Story::Plain).await;
+        assert_eq!(play.status().reason, "NameConflict");
+        assert_eq!(play.server.state().find(plural, "chat-a1").unwrap()["metadata"]["uid"], "x");
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_is_being_deleted_gets_no_children() {
+    let mut play = Play::new(SIMULATOR);
+    let mut object = play.server.state().find("benchmarkruns", "chat").unwrap().clone();
+    object["metadata"]["deletionTimestamp"] = json!(server::now());
+    play.server.state().put("benchmarkruns", "chat", object);
+    play.round(Story::Plain).await;
+    assert_eq!(play.server.state().writes, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_status_never_lands_on_another_run_of_the_same_name() {
+    let mut play = Play::new(SIMULATOR);
+    play.round(Story::Plain).await;
+    let stale = Arc::new(play.cached().unwrap());
+    let mut other = serde_json::to_value(run(SIMULATOR)).unwrap();
+    other["metadata"]["uid"] = json!("another");
+    play.server.state().put("benchmarkruns", "chat", other);
+    // The cache still has the first one; what is live counts, and the Job of the first one is a foreign one to it.
+    reconcile(stale, Arc::clone(&play.context)).await.unwrap();
+    assert_eq!(play.cached().unwrap().uid().as_deref(), Some("another"));
+    assert_eq!(play.status().reason, "NameConflict");
+    assert_eq!(play.server.state().most_live_jobs, 1);
+}
+
+#[tokio::test]
+async fn a_finished_run_is_deleted_when_its_time_is_over() {
+    let mut play = Play::new("{target: {simulator: {}}, ttlSecondsAfterFinished: {succeeded: 0}}");
+    play.play_out(Story::Plain).await;
+    assert!(play.cached().is_none());
+    assert!(play.server.state().writes.contains(&"DELETE benchmarkruns".to_owned()));
+}
+
+#[tokio::test]
+async fn nothing_of_a_run_that_is_gone_stays_in_memory() {
+    let mut play = Play::new(SIMULATOR);
+    while play.status().phase != Some(Phase::Running) {
+        play.round(Story::Plain).await;
+    }
+    // The launcher ends, and nobody has looked yet.
+    for pod in (0..10).flat_map(|_| step(&mut play.server.state(), Story::Plain)) {
+        play.context.seen.note(&pod);
+    }
+    let run = Arc::new(play.cached().unwrap());
+    let error = operator::reconcile::Error::Conflict { kind: "Job".into(), name: "chat-a1".into() };
+    on_error(Arc::clone(&run), &error, Arc::clone(&play.context));
+    let sizes = |play: &Play| (play.context.seen.count(), play.context.failures.lock().unwrap().len());
+    assert_eq!(sizes(&play), (1, 1));
+    forget_others(&play.context, &[run.uid().unwrap()].into());
+    assert_eq!(sizes(&play), (1, 1));
+    forget_others(&play.context, &["another".to_owned()].into());
+    assert_eq!(sizes(&play), (0, 0));
+}

@@ -1,0 +1,221 @@
+//! An API server in this process: one namespace, no schema, and one manager of the status, so that applying replaces it.
+//! It counts writes, and fails one of them as a case asks.
+
+use std::{
+    collections::BTreeMap,
+    io,
+    sync::{Arc, Mutex, MutexGuard},
+};
+
+use bytes::Bytes;
+use http::{Method, Request, Response};
+use http_body_util::{BodyExt as _, Full};
+use jiff::Timestamp;
+use kube::{Client, client::Body};
+use serde_json::{Value, json};
+
+/// What happens to a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It is answered with this status and not done.
+    Status(u16),
+    /// It is done, but the answer is lost.
+    AnswerLost,
+    /// The operator is killed before it.
+    KilledBefore,
+    /// The operator is killed after it.
+    KilledAfter,
+}
+
+/// Plural and name.
+pub type Key = (String, String);
+
+#[derive(Default)]
+pub struct State {
+    pub objects: BTreeMap<Key, Value>,
+    /// `POST jobs`, in order.
+    pub writes: Vec<String>,
+    /// The write that fails, counted from 0, and how.
+    pub fault: Option<(usize, Fault)>,
+    /// How creations of a plural are refused, and how often.
+    pub refusal: Option<(&'static str, u16, usize)>,
+    /// The operator was killed: nothing of it comes through.
+    pub dead: bool,
+    pub most_live_jobs: usize,
+    versions: u64,
+}
+
+#[derive(Clone, Default)]
+pub struct Server(Arc<Mutex<State>>);
+
+type Answer = Result<Response<Full<Bytes>>, io::Error>;
+
+impl Server {
+    pub fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap()
+    }
+
+    pub fn client(&self) -> Client {
+        let server = self.clone();
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let server = server.clone();
+            async move {
+                let (parts, body) = request.into_parts();
+                let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
+                let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
+                let query = parts.uri.query().unwrap_or_default();
+                server.state().answer(&parts.method, parts.uri.path(), query, body)
+            }
+        });
+        Client::new(service, "bench")
+    }
+}
+
+impl State {
+    fn answer(&mut self, method: &Method, path: &str, query: &str, body: Value) -> Answer {
+        if self.dead {
+            return Err(io::ErrorKind::ConnectionReset.into());
+        }
+        let segments: Vec<_> = path.trim_start_matches("/api").trim_start_matches('s').split('/').collect();
+        let at = segments.iter().position(|it| *it == "namespaces").unwrap() + 2;
+        let (plural, name) = (segments[at], segments.get(at + 1).copied().unwrap_or_default());
+        if method == Method::GET {
+            return if name.is_empty() { self.list(plural, query) } else { self.get(plural, name) };
+        }
+        let number = self.writes.len();
+        self.writes.push(format!("{method} {plural}"));
+        let fault = self.fault.filter(|(it, _)| *it == number).map(|(_, fault)| fault);
+        match fault {
+            Some(Fault::Status(code)) => return error(code, "as the case asks"),
+            Some(Fault::KilledBefore) => {
+                self.dead = true;
+                return Err(io::ErrorKind::ConnectionReset.into());
+            }
+            _ => {}
+        }
+        let answer = match *method {
+            Method::POST => self.create(plural, body),
+            Method::PATCH => self.patch(plural, name, &body),
+            Method::DELETE => self.delete(plural, name, query, &body),
+            _ => error(405, "no such verb here"),
+        };
+        match fault {
+            Some(Fault::AnswerLost) => Err(io::ErrorKind::TimedOut.into()),
+            Some(Fault::KilledAfter) => {
+                self.dead = true;
+                Err(io::ErrorKind::ConnectionReset.into())
+            }
+            _ => answer,
+        }
+    }
+
+    fn get(&self, plural: &str, name: &str) -> Answer {
+        self.find(plural, name).map_or_else(|| error(404, "not found"), ok)
+    }
+
+    fn list(&self, plural: &str, query: &str) -> Answer {
+        let query = query.replace("%2F", "/").replace("%3D", "=").replace("%2C", ",");
+        let selector = query.split('&').find_map(|it| it.strip_prefix("labelSelector=")).unwrap_or_default();
+        let wanted: Vec<_> = selector.split(',').filter_map(|it| it.split_once('=')).collect();
+        let fits = |it: &Value| wanted.iter().all(|(key, value)| it["metadata"]["labels"][*key] == *value);
+        let items: Vec<_> = self.all(plural).filter(|it| fits(it)).collect();
+        ok(&json!({"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": items}))
+    }
+
+    fn create(&mut self, plural: &str, body: Value) -> Answer {
+        if let Some((refused, code, times)) = self.refusal
+            && refused == plural
+            && times > 0
+        {
+            self.refusal = Some((refused, code, times - 1));
+            return error(code, "it is not wanted here");
+        }
+        let name = body["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        if self.find(plural, &name).is_some() {
+            return error(409, "AlreadyExists");
+        }
+        let mut object = body;
+        object["metadata"]["creationTimestamp"] = json!(now());
+        if object["metadata"]["uid"].is_null() {
+            object["metadata"]["uid"] = json!(format!("uid-of-{plural}-{name}-{}", self.versions));
+        }
+        self.put(plural, &name, object.clone());
+        self.most_live_jobs = self.most_live_jobs.max(self.live_jobs());
+        ok(&object)
+    }
+
+    fn patch(&mut self, plural: &str, name: &str, body: &Value) -> Answer {
+        let Some(mut object) = self.find(plural, name).cloned() else { return error(404, "not found") };
+        let uid = &body["metadata"]["uid"];
+        if !uid.is_null() && *uid != object["metadata"]["uid"] {
+            return error(409, "Conflict");
+        }
+        let part = if plural == "benchmarkruns" { "status" } else { "series" };
+        object[part] = body[part].clone();
+        self.put(plural, name, object);
+        self.get(plural, name)
+    }
+
+    fn delete(&mut self, plural: &str, name: &str, query: &str, body: &Value) -> Answer {
+        let Some(mut object) = self.find(plural, name).cloned() else { return error(404, "not found") };
+        for (asked, found) in [("uid", "uid"), ("resourceVersion", "resourceVersion")] {
+            let asked = &body["preconditions"][asked];
+            if !asked.is_null() && *asked != object["metadata"][found] {
+                return error(409, "Conflict");
+            }
+        }
+        let option = |key: &str| body.get(key).map_or_else(|| query.contains(key), |it| !it.is_null());
+        let foreground = body["propagationPolicy"] == "Foreground" || query.contains("propagationPolicy=Foreground");
+        let graceful = plural == "pods" && !option("gracePeriodSeconds");
+        if graceful || foreground {
+            object["metadata"]["deletionTimestamp"] = json!(now());
+            self.put(plural, name, object.clone());
+        } else {
+            self.objects.remove(&(plural.to_owned(), name.to_owned()));
+        }
+        ok(&object)
+    }
+
+    pub fn find(&self, plural: &str, name: &str) -> Option<&Value> {
+        self.objects.get(&(plural.to_owned(), name.to_owned()))
+    }
+
+    pub fn all(&self, plural: &str) -> impl Iterator<Item = &Value> {
+        self.objects.iter().filter(move |((it, _), _)| it == plural).map(|(_, object)| object)
+    }
+
+    pub fn put(&mut self, plural: &str, name: &str, mut object: Value) {
+        self.versions += 1;
+        object["metadata"]["resourceVersion"] = json!(self.versions.to_string());
+        self.objects.insert((plural.to_owned(), name.to_owned()), object);
+    }
+
+    pub fn remove(&mut self, plural: &str, name: &str) {
+        self.objects.remove(&(plural.to_owned(), name.to_owned()));
+    }
+
+    /// Jobs whose pods may run.
+    fn live_jobs(&self) -> usize {
+        self.all("jobs").filter(|it| it["status"]["conditions"].as_array().is_none_or(Vec::is_empty)).count()
+    }
+}
+
+pub fn now() -> String {
+    Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+fn ok(object: &Value) -> Answer {
+    Ok(Response::new(Full::new(object.to_string().into())))
+}
+
+fn error(code: u16, message: &str) -> Answer {
+    let reason = match (code, message) {
+        (404, _) => "NotFound",
+        (409, "AlreadyExists") => "AlreadyExists",
+        (409, _) => "Conflict",
+        _ => "Other",
+    };
+    let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason, "message": message});
+    let response = Response::builder().status(code).body(Full::new(status.to_string().into()));
+    Ok(response.expect("the codes of the cases are HTTP statuses"))
+}

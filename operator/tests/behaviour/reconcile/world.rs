@@ -1,0 +1,200 @@
+//! Job controller, garbage collector, kubelet and launcher, a step at a time.
+
+use crds::{Envelope, Outcome, ResolvedRun};
+use k8s_openapi::api::core::v1::Pod;
+use serde_json::{Value, json};
+
+use super::server::{State, now};
+use crate::fixture::{envelope, said};
+
+/// How long the launcher measures: an operator that was killed once is back before it ends.
+const MEASURING_STEPS: u64 = 3;
+
+/// What befalls a run, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Story {
+    /// Nothing.
+    Plain,
+    /// The pod of the first attempt is evicted while it measures.
+    Evicted,
+    /// The user cancels gracefully while it measures.
+    Cancelled,
+    /// The user cancels at once while it measures.
+    CancelledAtOnce,
+    /// The user suspends while it measures, and resumes.
+    Suspended,
+    /// Somebody deletes the Job while it measures.
+    JobDeleted,
+}
+
+/// Lets everything that is not the operator move one step, and returns the pods that changed.
+pub fn step(state: &mut State, story: Story) -> Vec<Pod> {
+    befall(state, story);
+    collect_garbage(state);
+    let names = |state: &State, plural: &str| -> Vec<String> { state.all(plural).map(name).collect() };
+    for job in names(state, "jobs") {
+        step_job(state, &job);
+    }
+    let pods = names(state, "pods");
+    pods.iter().filter_map(|it| step_pod(state, it)).collect()
+}
+
+fn name(object: &Value) -> String {
+    object["metadata"]["name"].as_str().unwrap_or_default().to_owned()
+}
+
+fn change(state: &mut State, plural: &str, name: &str, change: impl FnOnce(&mut Value)) {
+    if let Some(mut object) = state.find(plural, name).cloned() {
+        change(&mut object);
+        state.put(plural, name, object);
+    }
+}
+
+fn befall(state: &mut State, story: Story) {
+    let Some(run) = state.find("benchmarkruns", "chat").cloned() else { return };
+    let running = run["status"]["phase"] == "Running";
+    let spec = |state: &mut State, field: &str, value: Value| {
+        change(state, "benchmarkruns", "chat", |it| {
+            it["spec"][field] = value;
+            it["metadata"]["generation"] = json!(it["metadata"]["generation"].as_i64().unwrap_or(1) + 1);
+        });
+    };
+    match story {
+        Story::Cancelled if running && run["spec"]["cancel"] == "None" => spec(state, "cancel", json!("Graceful")),
+        Story::CancelledAtOnce if running && run["spec"]["cancel"] == "None" => {
+            spec(state, "cancel", json!("Immediate"))
+        }
+        Story::Suspended if running && run["metadata"]["generation"] == 1 => spec(state, "suspend", json!(true)),
+        Story::Suspended if run["status"]["phase"] == "Suspended" && run["spec"]["suspend"] == true => {
+            spec(state, "suspend", json!(false))
+        }
+        Story::JobDeleted if running => state.remove("jobs", "chat-a1"),
+        Story::Evicted if running => change(state, "pods", "chat-a1-0", |it| {
+            it["metadata"]["deletionTimestamp"] = json!(now());
+            it["status"]["conditions"] = json!([
+                {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI", "message": "drained"},
+            ]);
+        }),
+        _ => {}
+    }
+}
+
+/// Pods whose Job is gone or goes are deleted; a Job that goes is gone when its pods are.
+fn collect_garbage(state: &mut State) {
+    let pods: Vec<_> =
+        state.all("pods").map(|it| (name(it), it["metadata"]["job"].as_str().unwrap().to_owned())).collect();
+    for (pod, job) in &pods {
+        if state.find("jobs", job).is_none_or(is_going) {
+            change(state, "pods", pod, |it| {
+                if !is_going(it) {
+                    it["metadata"]["deletionTimestamp"] = json!(now());
+                }
+            });
+        }
+    }
+    let going: Vec<_> = state.all("jobs").filter(|it| is_going(it)).map(name).collect();
+    for job in going {
+        if !pods.iter().any(|(_, owner)| *owner == job) {
+            state.remove("jobs", &job);
+        }
+    }
+}
+
+fn is_going(object: &Value) -> bool {
+    object["metadata"]["deletionTimestamp"].is_string()
+}
+
+fn step_job(state: &mut State, job: &str) {
+    let Some(object) = state.find("jobs", job).cloned() else { return };
+    let ended = !object["status"]["conditions"].is_null();
+    if is_going(&object) || ended {
+        return;
+    }
+    let pod_name = format!("{job}-0");
+    let Some(pod) = state.find("pods", &pod_name) else {
+        if object["status"]["active"].is_null() {
+            let mut metadata = object["spec"]["template"]["metadata"].clone();
+            metadata["name"] = json!(pod_name);
+            metadata["namespace"] = json!("bench");
+            metadata["job"] = json!(job);
+            metadata["creationTimestamp"] = json!(now());
+            state.put(
+                "pods",
+                &pod_name,
+                json!({"metadata": metadata, "spec": {"containers": []}, "status": {"phase": "Pending"}}),
+            );
+            change(state, "jobs", job, |it| it["status"]["active"] = json!(1));
+        } else {
+            end_job(state, job, "Failed", "BackoffLimitExceeded");
+        }
+        return;
+    };
+    match pod["status"]["phase"].as_str() {
+        Some("Succeeded") => end_job(state, job, "Complete", "CompletionsReached"),
+        Some("Failed") => end_job(state, job, "Failed", "BackoffLimitExceeded"),
+        _ => {}
+    }
+}
+
+fn end_job(state: &mut State, job: &str, kind: &str, reason: &str) {
+    change(state, "jobs", job, |it| {
+        it["status"]["conditions"] =
+            json!([{"type": kind, "status": "True", "reason": reason, "lastTransitionTime": now()}]);
+    });
+}
+
+/// Pending, running, ready, ended; one that is asked to go drains, says its last word, and is gone.
+fn step_pod(state: &mut State, pod: &str) -> Option<Pod> {
+    let object = state.find("pods", pod)?.clone();
+    let container = &object["status"]["containerStatuses"][0];
+    let steps = object["metadata"]["steps"].as_u64().unwrap_or(0);
+    let status = if !container["state"]["terminated"].is_null() {
+        if is_going(&object) {
+            state.remove("pods", pod);
+        }
+        return None;
+    } else if is_going(&object) && container["state"]["running"].is_null() {
+        state.remove("pods", pod);
+        return None;
+    } else if is_going(&object) {
+        last_word(state, &object, Outcome::Cancelled)
+    } else if container["ready"] == true && steps < MEASURING_STEPS {
+        change(state, "pods", pod, |it| it["metadata"]["steps"] = json!(steps + 1));
+        return None;
+    } else if container["ready"] == true {
+        last_word(state, &object, Outcome::Passed)
+    } else {
+        let running = !container["state"]["running"].is_null();
+        container_status("Running", running, json!({"running": {"startedAt": now()}}))
+    };
+    change(state, "pods", pod, |it| {
+        let conditions = it["status"]["conditions"].clone();
+        it["status"] = status;
+        if !conditions.is_null() {
+            it["status"]["conditions"] = conditions;
+        }
+    });
+    serde_json::from_value(state.find("pods", pod)?.clone()).ok()
+}
+
+fn last_word(state: &State, pod: &Value, outcome: Outcome) -> Value {
+    let reason = if outcome == Outcome::Passed { "RunSucceeded" } else { "Cancelled" };
+    let job = pod["metadata"]["job"].as_str().unwrap();
+    // The launcher knows only what the operator has given it.
+    let input = state.find("configmaps", job).expect("the ConfigMap is made before the Job");
+    let run: ResolvedRun = serde_saphyr::from_str(input["data"]["run.yaml"].as_str().unwrap()).unwrap();
+    let mut envelope: Envelope = envelope(outcome, reason);
+    envelope.core.run_uid = run.run.uid;
+    envelope.core.attempt = run.run.attempt;
+    envelope.core.folder = Some(format!("{}/a{}", run.run.name, run.run.attempt));
+    let ended = said(&envelope);
+    let phase = if ended.exit_code == 0 { "Succeeded" } else { "Failed" };
+    let terminated = json!({"exitCode": ended.exit_code, "reason": ended.reason, "message": ended.message});
+    container_status(phase, false, json!({"terminated": terminated}))
+}
+
+fn container_status(phase: &str, ready: bool, state: Value) -> Value {
+    json!({"phase": phase, "containerStatuses": [{
+        "name": "launcher", "ready": ready, "state": state, "image": "i", "imageID": "i", "restartCount": 0,
+    }]})
+}
