@@ -444,6 +444,7 @@ pub struct Toleration {
     pub effect: Option<String>,
     /// How long a NoExecute taint is tolerated, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(range(max = 2_147_483_647)))]
     pub toleration_seconds: Option<i64>,
 }
 
@@ -585,9 +586,9 @@ impl Default for Policy {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Retry {
-    /// How many times at most.
+    /// How many times at most; a status remembers five attempts.
     #[serde(default = "defaults::retry_limit")]
-    #[cfg_attr(feature = "kube", schemars(range(max = 10)))]
+    #[cfg_attr(feature = "kube", schemars(range(max = 4)))]
     pub limit: u32,
     /// After which failures.
     #[serde(default = "defaults::retry_on")]
@@ -667,9 +668,11 @@ pub enum Cancel {
 pub struct TtlSecondsAfterFinished {
     /// After a success.
     #[serde(default = "defaults::ttl_succeeded")]
+    #[cfg_attr(feature = "kube", schemars(range(max = 2_147_483_647)))]
     pub succeeded: u32,
     /// After a failure or a cancel.
     #[serde(default = "defaults::ttl_failed")]
+    #[cfg_attr(feature = "kube", schemars(range(max = 2_147_483_647)))]
     pub failed: u32,
 }
 

@@ -20,6 +20,10 @@ pub struct Settings {
     pub launcher_image: String,
     /// CPU and memory of the launcher.
     pub launcher_resources: Resources,
+    /// When the image is pulled: Always, IfNotPresent or Never.
+    pub launcher_pull_policy: String,
+    /// Secrets in the run's namespace that the image is pulled with.
+    pub launcher_pull_secrets: Vec<String>,
     /// Suffix of a Service's DNS name after `<service>.<namespace>`, such as `svc.cluster.local`.
     pub service_domain: String,
 }
@@ -322,7 +326,15 @@ fn check_url(url: &str, errors: &mut Errors) {
         Some(rest) if rest.trim_end_matches('/').ends_with("/v1") => "take out /v1; it is added to every request",
         Some(_) => return,
     };
-    errors.add("spec.target.url", &format!("is {url:?}; {problem}"));
+    errors.add("spec.target.url", &format!("is {:?}; {problem}", without_credentials(url)));
+}
+
+/// A URL as it may stand in a message: what is before an `@` is a name and a password.
+fn without_credentials(url: &str) -> String {
+    match (url.find("://"), url.rfind('@')) {
+        (Some(scheme), Some(at)) if at > scheme => format!("{}<redacted>{}", &url[..scheme + 3], &url[at..]),
+        _ => url.to_owned(),
+    }
 }
 
 #[derive(Default)]
@@ -346,6 +358,8 @@ mod tests {
         Settings {
             launcher_image: "benchwright/launcher:test".into(),
             launcher_resources: Resources::default(),
+            launcher_pull_policy: "IfNotPresent".into(),
+            launcher_pull_secrets: Vec::new(),
             service_domain: "svc.cluster.local".into(),
         }
     }
@@ -397,6 +411,12 @@ mod tests {
             let errors = check("", &format!("target: {{url: '{url}'}}")).unwrap_err();
             assert!(errors.len() == 1 && errors[0].contains(remedy), "{errors:?}");
         }
+    }
+
+    #[test]
+    fn a_password_in_a_url_is_not_repeated() {
+        let errors = check("", "target: {url: 'http://me:hunter2@host'}").unwrap_err();
+        assert!(errors[0].contains("<redacted>@host") && !errors[0].contains("hunter2"), "{errors:?}");
     }
 
     #[test]

@@ -44,6 +44,9 @@ pub struct BenchmarkRunStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 5)))]
     pub attempts: Vec<Attempt>,
+    /// True: the run was ended before all its requests were issued; the figures are of those that were.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
     /// The headline figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<RunSummary>,
@@ -80,6 +83,7 @@ impl Default for BenchmarkRunStatus {
             completion_time: None,
             resolved: None,
             attempts: Vec::new(),
+            partial: false,
             summary: None,
             stages: Vec::new(),
             stages_truncated: false,
@@ -93,7 +97,7 @@ impl Default for BenchmarkRunStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum Phase {
-    /// Accepted, nothing made yet.
+    /// Waits for something that somebody else has to make, such as the ConfigMap of the profile.
     Pending,
     /// spec.suspend is true.
     Suspended,
@@ -114,6 +118,19 @@ pub enum Phase {
 }
 
 impl Phase {
+    /// Every phase.
+    pub const ALL: [Phase; 9] = [
+        Phase::Pending,
+        Phase::Suspended,
+        Phase::Preparing,
+        Phase::Starting,
+        Phase::Running,
+        Phase::Collecting,
+        Phase::Succeeded,
+        Phase::Failed,
+        Phase::Cancelled,
+    ];
+
     /// Whether the run stays in this phase for ever.
     pub fn is_terminal(self) -> bool {
         matches!(self, Phase::Succeeded | Phase::Failed | Phase::Cancelled)

@@ -55,6 +55,26 @@ fn every_field_has_a_description() {
 }
 
 #[test]
+fn every_number_of_the_spec_has_a_bound_that_its_type_holds() {
+    fn check(path: &str, schema: &Value) {
+        if schema["type"] == "integer" {
+            assert!(
+                schema["maximum"].is_number(),
+                "{path} has no maximum: a larger number would be stored and never read"
+            );
+        }
+        for (name, inner) in schema["properties"].as_object().into_iter().flatten() {
+            check(&format!("{path}.{name}"), inner);
+        }
+        if schema["items"].is_object() {
+            check(&format!("{path}[]"), &schema["items"]);
+        }
+    }
+    let crd: Value = serde_saphyr::from_str(&crds::crd_yaml().unwrap()).unwrap();
+    check("spec", &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]);
+}
+
+#[test]
 fn the_example_has_every_default_as_it_is() {
     let start = DOC.find("```yaml\n").unwrap() + "```yaml\n".len();
     let end = start + DOC[start..].find("```").unwrap();

@@ -8,11 +8,12 @@ use std::sync::{
 use axum::{Router, extract::State, http::StatusCode, routing::get};
 use tokio::net::TcpListener;
 
-use crate::reconcile::Context;
+use crate::{reconcile::Context, watches::Runs};
 
 #[derive(Clone)]
 struct Admin {
     context: Arc<Context>,
+    runs: Arc<Vec<Runs>>,
     ready: Arc<AtomicBool>,
 }
 
@@ -23,15 +24,21 @@ struct Admin {
 pub async fn serve(
     listener: TcpListener,
     context: Arc<Context>,
+    runs: Vec<Runs>,
     ready: Arc<AtomicBool>,
     end: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
     let router = Router::new()
-        .route("/metrics", get(async |State(admin): State<Admin>| admin.context.metrics.text()))
+        .route("/metrics", get(metrics))
         .route("/healthz", get(async || "ok\n"))
         .route("/readyz", get(ready_answer))
-        .with_state(Admin { context, ready });
+        .with_state(Admin { context, runs: Arc::new(runs), ready });
     axum::serve(listener, router).with_graceful_shutdown(end).await
+}
+
+async fn metrics(State(admin): State<Admin>) -> String {
+    admin.context.metrics.count_runs(admin.runs.iter().flat_map(Runs::phases));
+    admin.context.metrics.text()
 }
 
 async fn ready_answer(State(admin): State<Admin>) -> (StatusCode, &'static str) {

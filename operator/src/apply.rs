@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use crds::{BenchmarkRun, benchmark_run, status::Phase};
+use crds::{BenchmarkRun, BenchmarkRunStatus, benchmark_run, status::Phase};
 use k8s_openapi::api::{batch::v1::Job, core::v1::Pod};
 use kube::{
     Api, Resource, ResourceExt as _,
@@ -20,6 +20,8 @@ use crate::{
 
 /// The API server's answers to an object that it does not want: malformed, forbidden (also by a quota), invalid.
 const REFUSALS: [u16; 3] = [400, 403, 422];
+/// Not 0: then the object would go before its process has, and the next attempt would share its volume with it.
+const AT_ONCE_SECONDS: u32 = 1;
 /// Owner of every field of the status.
 const STATUS_MANAGER: &str = "benchwright-operator/status";
 
@@ -63,6 +65,11 @@ pub async fn apply(context: &Context, run: &BenchmarkRun, plan: &Plan) -> Result
         info!(run = %full_name(run), from = before.phase.map_or("", Phase::name), to = plan.status.phase.map_or("", Phase::name), reason = plan.status.reason, "phase changed");
         context.metrics.phase_changed(plan.status.phase);
     }
+    let ended = |status: &BenchmarkRunStatus| status.attempts.last().filter(|it| it.end_time.is_some()).cloned();
+    if let Some(last) = ended(&plan.status).filter(|it| ended(&before).is_none_or(|before| before.number != it.number))
+    {
+        context.metrics.attempt_ended(&last.reason);
+    }
     tell(context, run, plan).await;
     Ok(Some(after))
 }
@@ -97,7 +104,7 @@ async fn end(context: &Context, namespace: &str, end: &End) -> Result<(), Error>
             ignore_absent(jobs.delete(job, &DeleteParams::background()).await.map(drop))?;
             let Some(pod) = pod else { return Ok(()) };
             context.metrics.write("delete", "pods");
-            ignore_absent(pods.delete(pod, &DeleteParams::default().grace_period(0)).await.map(drop))
+            ignore_absent(pods.delete(pod, &DeleteParams::default().grace_period(AT_ONCE_SECONDS)).await.map(drop))
         }
         End::Job(job) => {
             context.metrics.write("delete", "jobs");

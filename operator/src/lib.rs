@@ -13,3 +13,4 @@ pub mod plan;
 pub mod reason;
 pub mod reconcile;
 pub mod results;
+pub mod watches;

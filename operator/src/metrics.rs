@@ -5,7 +5,7 @@ use std::time::Instant;
 use crds::status::Phase;
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
-    metrics::{counter::Counter, family::Family, histogram::Histogram},
+    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
     registry::Registry,
 };
 
@@ -22,6 +22,11 @@ struct PhaseLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct AttemptLabels {
+    reason: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct WriteLabels {
     verb: &'static str,
     resource: String,
@@ -34,6 +39,9 @@ pub struct Metrics {
     errors: Family<ErrorLabels, Counter>,
     duration: Histogram,
     phases: Family<PhaseLabels, Counter>,
+    runs: Family<PhaseLabels, Gauge>,
+    attempts: Family<AttemptLabels, Counter>,
+    last_words: Histogram,
     writes: Family<WriteLabels, Counter>,
 }
 
@@ -45,6 +53,9 @@ impl Default for Metrics {
             errors: Family::default(),
             duration: Histogram::new([0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0]),
             phases: Family::default(),
+            runs: Family::default(),
+            attempts: Family::default(),
+            last_words: Histogram::new([256.0, 512.0, 1_024.0, 1_536.0, 2_048.0, 3_072.0, 4_096.0]),
             writes: Family::default(),
         };
         metrics.registered()
@@ -58,6 +69,9 @@ impl Metrics {
         registry.register("reconcile_errors", "Turns that failed, by cause", self.errors.clone());
         registry.register("reconcile_duration_seconds", "How long a turn took", self.duration.clone());
         registry.register("phase_transitions", "Runs that entered a phase", self.phases.clone());
+        registry.register("runs", "Runs, by the phase they are in", self.runs.clone());
+        registry.register("attempts", "Attempts that ended, by reason", self.attempts.clone());
+        registry.register("termination_message_bytes", "Size of the launchers' last words", self.last_words.clone());
         registry.register("api_writes", "Writes to the API server, by verb and resource", self.writes.clone());
         self
     }
@@ -73,6 +87,31 @@ impl Metrics {
         if let Some(phase) = phase {
             self.phases.get_or_create(&PhaseLabels { phase: phase.name() }).inc();
         }
+    }
+
+    /// How many runs there are in each phase; a run without one has not been looked at yet.
+    pub fn count_runs(&self, phases: impl Iterator<Item = Option<Phase>>) {
+        let mut counts = Phase::ALL.map(|phase| (phase.name(), 0_i64)).to_vec();
+        counts.push(("None", 0));
+        for phase in phases {
+            let name = phase.map_or("None", Phase::name);
+            if let Some((_, count)) = counts.iter_mut().find(|(it, _)| *it == name) {
+                *count += 1;
+            }
+        }
+        for (phase, count) in counts {
+            self.runs.get_or_create(&PhaseLabels { phase }).set(count);
+        }
+    }
+
+    /// An attempt has ended, for a [`crate::reason::Reason`].
+    pub fn attempt_ended(&self, reason: &str) {
+        self.attempts.get_or_create(&AttemptLabels { reason: reason.to_owned() }).inc();
+    }
+
+    /// A launcher's termination message was read.
+    pub fn last_word(&self, bytes: usize) {
+        self.last_words.observe(f64::from(u32::try_from(bytes).unwrap_or(u32::MAX)));
     }
 
     /// The API server is about to be written to.

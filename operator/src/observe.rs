@@ -45,7 +45,8 @@ pub async fn observe(client: &Client, run: &BenchmarkRun, settings: &Settings, s
         let uid = run.uid().unwrap_or_default();
         let of_attempt = format!("{}={uid},{}={}", meta::RUN_UID, meta::ATTEMPT, last.number);
         let found = pods.list(&ListParams::default().labels(&of_attempt)).await?;
-        let pod = found.into_iter().max_by_key(|it| it.creation_timestamp().map(|it| it.0));
+        let of_job = found.into_iter().filter(|it| meta::is_of_job(&it.metadata, &last.job_name));
+        let pod = of_job.max_by_key(|it| it.creation_timestamp().map(|it| it.0));
         observed.ended = pod.as_ref().and_then(results::ended).or_else(|| seen.get(&uid, last.number));
         observed.pod = pod.map(|it| pod_state(&it)).unwrap_or_default();
     }

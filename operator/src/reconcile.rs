@@ -1,7 +1,7 @@
 //! The loop, one line per step, and the error policy.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -27,6 +27,8 @@ const FIRST_BACKOFF: Duration = Duration::from_secs(1);
 const MAX_BACKOFF: Duration = Duration::from_secs(300);
 /// A quota may refuse today what it allows tomorrow; whatever else is refused is wrong in itself.
 const FORBIDDEN: u16 = 403;
+/// The longest turn: a request that hangs must not hold one of the few places for ever.
+const TURN: Duration = Duration::from_secs(60);
 /// Plans that follow each other in one turn: an intent, then what it intends. More would be a plan that goes in circles.
 const MAX_STEPS: usize = 4;
 
@@ -46,6 +48,14 @@ pub struct Context {
     pub failures: Mutex<HashMap<String, u32>>,
 }
 
+impl Context {
+    /// A run is gone: nothing of it may stay in memory. A run that was deleted has no turn in which that could happen.
+    pub fn forget(&self, run_uid: &str) {
+        self.seen.forget(run_uid);
+        failures(self).remove(run_uid);
+    }
+}
+
 /// Why a turn failed; the run itself is not at fault.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -55,6 +65,9 @@ pub enum Error {
     /// A profile's rendering broke down.
     #[error("rendering ended badly: {0}")]
     Render(tokio::task::JoinError),
+    /// It did not end in time.
+    #[error("it took longer than {TURN:?}")]
+    Timeout,
     /// The API server does not want an object.
     #[error("the API server refuses {kind} {name:?} with {code}: {message}")]
     Refused {
@@ -83,6 +96,7 @@ impl Error {
         match self {
             Error::Api(_) => "api",
             Error::Render(_) => "render",
+            Error::Timeout => "timeout",
             Error::Conflict { .. } => "conflict",
             Error::Refused { .. } => "refused",
         }
@@ -95,7 +109,7 @@ impl Error {
 /// The API server's; the next turn goes on from what was written.
 pub async fn reconcile(cached: Arc<BenchmarkRun>, context: Arc<Context>) -> Result<Action, Error> {
     let timer = context.metrics.turn();
-    let done = turns(&cached, &context).await;
+    let done = tokio::time::timeout(TURN, turns(&cached, &context)).await.unwrap_or(Err(Error::Timeout));
     timer.end(done.as_ref().err());
     if done.is_ok() {
         failures(&context).remove(&cached.uid().unwrap_or_default());
@@ -141,6 +155,9 @@ async fn turns(cached: &BenchmarkRun, context: &Context) -> Result<Action, Error
             return Err(refusal);
         }
         if finished(&after) {
+            if let Some(ended) = observed.ended.filter(|_| !finished(&run)) {
+                context.metrics.last_word(ended.message.len());
+            }
             context.seen.forget(&after.uid().unwrap_or_default());
         }
         run = after;
@@ -151,18 +168,8 @@ async fn turns(cached: &BenchmarkRun, context: &Context) -> Result<Action, Error
     Ok(Action::requeue(FIRST_BACKOFF))
 }
 
-/// Forgets every run that is not under way any more. A run that was deleted has no turn in which that could happen, and
-/// its last pods are seen after it.
-pub fn forget_others(context: &Context, under_way: &HashSet<String>) {
-    context.seen.retain(|uid| under_way.contains(uid));
-    failures(context).retain(|uid, _| under_way.contains(uid));
-}
-
-/// The run is gone: nothing of it may stay in memory.
 fn forget(run: &BenchmarkRun, context: &Context) -> Action {
-    let uid = run.uid().unwrap_or_default();
-    context.seen.forget(&uid);
-    failures(context).remove(&uid);
+    context.forget(&run.uid().unwrap_or_default());
     Action::await_change()
 }
 

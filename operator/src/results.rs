@@ -139,11 +139,6 @@ impl Seen {
         self.lock().remove(run_uid);
     }
 
-    /// Forgets every run but some.
-    pub fn retain(&self, keep: impl Fn(&str) -> bool) {
-        self.lock().retain(|uid, _| keep(uid));
-    }
-
     /// How many runs are remembered.
     pub fn count(&self) -> usize {
         self.lock().len()

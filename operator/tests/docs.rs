@@ -16,11 +16,13 @@ fn every_metric_stands_in_the_documentation() {
     // A family without a series is not printed.
     metrics.write("create", "jobs");
     metrics.phase_changed(Some(crds::status::Phase::Running));
+    metrics.count_runs([None].into_iter());
+    metrics.attempt_ended("Disrupted");
     let conflict = Error::Conflict { kind: "Job".into(), name: "a".into() };
     metrics.turn().end(Some(&conflict));
     let text = metrics.text();
     let names: Vec<_> = text.lines().filter_map(|it| it.strip_prefix("# HELP ")?.split(' ').next()).collect();
-    assert!(names.len() >= 5, "{text}");
+    assert!(names.len() >= 8, "{text}");
     for name in names {
         assert!(DOC.contains(name), "{name} is not in docs/operator.md");
     }

@@ -12,8 +12,9 @@ use k8s_openapi::{
         batch::v1::{Job, JobSpec, PodFailurePolicy, PodFailurePolicyOnPodConditionsPattern, PodFailurePolicyRule},
         core::v1::{
             self as core, Capabilities, ConfigMapVolumeSource, Container, ContainerPort, EmptyDirVolumeSource,
-            HTTPGetAction, KeyToPath, PersistentVolumeClaimVolumeSource, PodSecurityContext, PodSpec, PodTemplateSpec,
-            Probe, ResourceRequirements, SeccompProfile, SecretVolumeSource, SecurityContext, Volume, VolumeMount,
+            HTTPGetAction, KeyToPath, LocalObjectReference, PersistentVolumeClaimVolumeSource, PodSecurityContext,
+            PodSpec, PodTemplateSpec, Probe, ResourceRequirements, SeccompProfile, SecretVolumeSource, SecurityContext,
+            Volume, VolumeMount,
         },
     },
     apimachinery::pkg::{api::resource::Quantity, apis::meta::v1::ObjectMeta, util::intstr::IntOrString},
@@ -76,6 +77,7 @@ fn template(run: &BenchmarkRun, attempt: u32, settings: &Settings) -> PodTemplat
             automount_service_account_token: Some(false),
             containers: vec![container(run, settings, mounts)],
             enable_service_links: Some(false),
+            image_pull_secrets: Some(settings.launcher_pull_secrets.iter().map(pull_secret).collect()),
             node_selector: Some(scheduling.node_selector.clone()).filter(|it| !it.is_empty()),
             priority_class_name: Some(scheduling.priority_class_name.clone()).filter(|it| !it.is_empty()),
             restart_policy: Some("Never".into()),
@@ -101,7 +103,7 @@ fn container(run: &BenchmarkRun, settings: &Settings, mounts: Vec<VolumeMount>) 
     Container {
         name: CONTAINER.into(),
         image: Some(image(run, settings)),
-        image_pull_policy: Some("IfNotPresent".into()),
+        image_pull_policy: Some(settings.launcher_pull_policy.clone()),
         args: Some(vec!["run".into()]),
         ports: Some(vec![ContainerPort {
             container_port: STATUS_PORT,
@@ -114,6 +116,8 @@ fn container(run: &BenchmarkRun, settings: &Settings, mounts: Vec<VolumeMount>) 
                 port: IntOrString::Int(STATUS_PORT),
                 ..HTTPGetAction::default()
             }),
+            // It listens a moment after its start; a probe before that would be a Warning in every run.
+            initial_delay_seconds: Some(1),
             period_seconds: Some(1),
             failure_threshold: Some(3),
             ..Probe::default()
@@ -208,6 +212,10 @@ fn item(key: &KeyRef, file: &str) -> KeyToPath {
 fn quantities(of: &BTreeMap<String, String>) -> Option<BTreeMap<String, Quantity>> {
     let all = of.iter().map(|(name, amount)| (name.clone(), Quantity(amount.clone())));
     (!of.is_empty()).then(|| all.collect())
+}
+
+fn pull_secret(name: &String) -> LocalObjectReference {
+    LocalObjectReference { name: name.clone() }
 }
 
 fn toleration(it: &Toleration) -> core::Toleration {

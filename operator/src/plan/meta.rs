@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crds::BenchmarkRun;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Resource as _, ResourceExt as _};
+use sha2::{Digest as _, Sha256};
 
 /// What the operator is in `app.kubernetes.io/managed-by`, and the prefix of its field managers.
 pub const MANAGER: &str = "benchwright-operator";
@@ -17,9 +18,12 @@ pub const ATTEMPT: &str = "benchwright.dev/attempt";
 /// What a watch on children selects.
 pub const MANAGED: &str = "app.kubernetes.io/managed-by=benchwright-operator";
 
-/// The name of the Job and the ConfigMap of an attempt.
+/// The name of the Job and the ConfigMap of an attempt. It holds a part of the run's UID: a run that is deleted and made
+/// again at once must not meet what is left of its namesake. At most 58 bytes, so that `<name>-<index>` is a host name.
 pub fn attempt_name(run: &BenchmarkRun, attempt: u32) -> String {
-    format!("{}-a{attempt}", run.name_any())
+    let uid = Sha256::digest(run.uid().unwrap_or_default());
+    let part: String = uid.iter().take(3).map(|byte| format!("{byte:02x}")).collect();
+    format!("{}-{part}-a{attempt}", run.name_any())
 }
 
 /// The labels of a child.
@@ -47,6 +51,12 @@ pub fn owned(run: &BenchmarkRun, attempt: u32, name: String) -> ObjectMeta {
         owner_references: run.controller_owner_ref(&()).map(|it| vec![it]),
         ..ObjectMeta::default()
     }
+}
+
+/// Whether a pod is one that the Job of this name made: labels alone can be copied.
+pub fn is_of_job(pod: &ObjectMeta, job_name: &str) -> bool {
+    let owners = pod.owner_references.iter().flatten();
+    owners.into_iter().any(|it| it.controller == Some(true) && it.kind == "Job" && it.name == job_name)
 }
 
 /// Whether an object belongs to this very run, not to another one of the same name.

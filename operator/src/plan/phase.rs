@@ -156,6 +156,17 @@ impl Decision<'_> {
     }
 
     fn refuse(&self, refusal: &Refusal) -> Plan {
+        let created = self.run.metadata.creation_timestamp.as_ref().map_or(self.turn.now, |it| it.0);
+        let limit = self.run.spec.policy.deadlines.prepare_seconds;
+        if refusal.reason == Reason::ProfileNotFound
+            && self.attempt().is_none()
+            && seconds_since(created, self.turn.now) < limit
+        {
+            // `kubectl apply -f folder/` may bring the ConfigMap a moment after the run.
+            let mut plan = self.stand(Standing::new(Phase::Pending, Reason::ProfileNotFound, &*refusal.message));
+            plan.next_look = Some(SOON);
+            return plan;
+        }
         self.finish(Phase::Failed, Outcome::Error, refusal.reason, &refusal.message)
     }
 
@@ -265,6 +276,13 @@ impl Decision<'_> {
             return self.collect(attempt);
         }
         let now = self.turn.now;
+        if let Some(since) = observed.pod.deleting.filter(|it| seconds_since(*it, now) > deadlines.collect_seconds) {
+            let limit = deadlines.collect_seconds;
+            let message = format!(
+                "the pod should be gone since {since}, and is not {limit} seconds later (policy.deadlines.collectSeconds); see whether its node is lost"
+            );
+            return self.end_attempt(Reason::Disrupted, &message, None);
+        }
         if let Some(running) = attempt.running_time {
             let limit = deadlines.run_seconds + self.run.spec.policy.grace_period_seconds + LEEWAY_SECONDS;
             if seconds_since(running, now) > limit {
@@ -309,7 +327,9 @@ impl Decision<'_> {
 
     fn why_not_running(&self) -> (Reason, String) {
         let pod = &self.observed.pod;
-        let pending = claim(&self.run.spec).filter(|_| !self.observed.claim.bound);
+        // Most claims wait for the first pod that mounts them, and so are not bound while there is no room for it.
+        let about_volumes = pod.unschedulable.as_deref().is_some_and(is_about_volumes);
+        let pending = claim(&self.run.spec).filter(|_| !self.observed.claim.bound && about_volumes);
         match (&pod.unschedulable, &pod.waiting, pending) {
             (Some(why), _, Some(pvc)) => {
                 let class = &self.observed.claim.class;
@@ -337,8 +357,21 @@ impl Decision<'_> {
             }
             _ if pod.running => (Reason::TargetNotReady, "the launcher waits for the target to be ready".into()),
             _ if pod.name.is_none() => (Reason::PodStarting, NO_POD.into()),
-            _ => (Reason::PodStarting, "the pod is on its node and starts".into()),
+            _ => (Reason::PodStarting, format!("the pod is on its node and starts{}", self.mounts())),
         }
+    }
+
+    /// What the pod cannot start without, and whose absence only its own events tell.
+    fn mounts(&self) -> String {
+        let target = &self.run.spec.target;
+        let secret = target.auth.as_ref().map(|it| format!("Secret {:?}", it.secret_key_ref.name));
+        let authorities = target.tls.as_ref().map(|it| format!("ConfigMap {:?}", it.ca_config_map_ref.name));
+        let results = claim(&self.run.spec).map(|it| format!("claim {:?}", it.claim_name));
+        let all: Vec<_> = [secret, authorities, results].into_iter().flatten().collect();
+        if all.is_empty() {
+            return String::new();
+        }
+        format!("; it mounts {}: if this lasts, see that they exist, have the keys, and are free", all.join(", "))
     }
 
     /// Decides that an attempt came to nothing in time. The reason is in the status before anything is deleted: who looks
@@ -494,7 +527,7 @@ impl Decision<'_> {
         let message = if figures {
             "ended early; the figures are of what was sent until then"
         } else {
-            "ended early, without figures"
+            "ended early, and the launcher's last word was not seen; its results folder may hold a partial report"
         };
         let mut plan = self.finish(Phase::Cancelled, Outcome::Cancelled, Reason::Cancelled, message);
         if let Some(envelope) = envelope {
@@ -514,7 +547,10 @@ impl Decision<'_> {
         }
         let mut plan = self.stand(Standing::new(Phase::Suspended, Reason::Suspended, "spec.suspend is true"));
         if let Some(attempt) = self.attempt() {
-            plan.end = (self.observed.job.presence == Presence::Ours).then(|| End::Job(attempt.job_name.clone()));
+            plan.end = match self.observed.job.presence {
+                Presence::Ours => Some(End::Job(attempt.job_name.clone())),
+                Presence::Absent | Presence::Foreign => self.end_of_orphan(),
+            };
             end_last(&mut plan.status, Reason::Suspended, self.turn.now);
         }
         plan
@@ -551,6 +587,12 @@ fn end_last(status: &mut BenchmarkRunStatus, reason: Reason, now: Timestamp) {
         last.end_time = Some(now);
         last.reason = reason.name();
     }
+}
+
+/// Whether the scheduler's words are about the claim, its class or its volume.
+fn is_about_volumes(message: &str) -> bool {
+    let message = message.to_ascii_lowercase();
+    ["volume", "storageclass"].iter().any(|it| message.contains(it))
 }
 
 fn is_image_problem(reason: &str) -> bool {

@@ -77,6 +77,7 @@ pub fn warning(reason: Reason, message: &str) -> PlannedEvent {
 pub fn take(status: &mut BenchmarkRunStatus, run: &BenchmarkRun, envelope: &Envelope) {
     let core = &envelope.core;
     status.start_time = core.started;
+    status.partial = core.partial;
     status.summary.clone_from(&core.summary);
     status.stages.clone_from(&envelope.stages);
     status.stages_truncated = envelope.stages_truncated;

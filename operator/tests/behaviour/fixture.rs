@@ -31,6 +31,8 @@ pub fn settings() -> Settings {
     Settings {
         launcher_image: "benchwright/launcher:test".into(),
         launcher_resources: Resources { requests: map("cpu", "1"), limits: map("memory", "1Gi") },
+        launcher_pull_policy: "IfNotPresent".into(),
+        launcher_pull_secrets: vec!["registry".into()],
         service_domain: "svc.cluster.local".into(),
     }
 }
@@ -53,7 +55,7 @@ pub fn in_phase(spec: &str, phase: Phase) -> BenchmarkRun {
         phase: Some(phase),
         attempts: vec![Attempt {
             number: 1,
-            job_name: "chat-a1".into(),
+            job_name: "chat-2db482-a1".into(),
             start_time: zero(),
             running_time,
             end_time: None,
@@ -85,7 +87,7 @@ pub fn started() -> Observed {
         config_map: Presence::Ours,
         claim: ClaimState { exists: true, bound: true, class: "standard".into() },
         job: JobState { presence: Presence::Ours, created: Some(zero()), ..JobState::default() },
-        pod: PodState { name: Some("chat-a1-0-x".into()), ..PodState::default() },
+        pod: PodState { name: Some("chat-2db482-a1-0-x".into()), ..PodState::default() },
         ..Observed::default()
     }
 }

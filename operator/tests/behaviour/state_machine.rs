@@ -12,7 +12,7 @@ use operator::{
 use crate::fixture::*;
 
 fn now_gone() -> Option<End> {
-    Some(End::PodAndJobNow { pod: Some("chat-a1-0-x".into()), job: "chat-a1".into() })
+    Some(End::PodAndJobNow { pod: Some("chat-2db482-a1-0-x".into()), job: "chat-2db482-a1".into() })
 }
 
 fn failed(reason: Reason) -> Want<'static> {
@@ -42,7 +42,7 @@ fn a_new_run_first_says_what_it_intends() {
     let want = Want { phase: Some(Phase::Preparing), reason: Some(Reason::Preparing), again: true, ..Want::default() };
     let plan = check(&run, &nothing(&run), 0, &want);
     let attempt = &plan.status.attempts[0];
-    assert_eq!((attempt.number, attempt.job_name.as_str(), attempt.end_time), (1, "chat-a1", None));
+    assert_eq!((attempt.number, attempt.job_name.as_str(), attempt.end_time), (1, "chat-2db482-a1", None));
     let resolved = plan.status.resolved.unwrap();
     assert_eq!(
         (resolved.endpoint.as_str(), resolved.launcher_image.as_str()),
@@ -70,8 +70,19 @@ fn then_the_children_are_made_the_job_last() {
 }
 
 #[test]
+fn the_config_map_of_a_profile_is_waited_for_and_then_named() {
+    let refusal = Refusal { reason: Reason::ProfileNotFound, message: "there is no ConfigMap \"p\"".into() };
+    let observed = Observed { input: Some(Err(refusal)), ..Observed::default() };
+    let mut run = run(SIMULATOR);
+    run.metadata.creation_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(zero()));
+    let waits = Want { phase: Some(Phase::Pending), reason: Some(Reason::ProfileNotFound), ..Want::default() };
+    check(&run, &observed, 899, &waits);
+    check(&run, &observed, 900, &Want { attempt_ended: None, says: "no ConfigMap", ..failed(Reason::ProfileNotFound) });
+}
+
+#[test]
 fn a_spec_that_cannot_be_run_fails_without_any_child() {
-    for reason in [Reason::InvalidSpec, Reason::ProfileInvalid, Reason::ProfileNotFound] {
+    for reason in [Reason::InvalidSpec, Reason::ProfileInvalid] {
         let refusal = Refusal { reason, message: "load.stages[0].rate: is -3; write a rate above 0".into() };
         let observed = Observed { input: Some(Err(refusal)), ..Observed::default() };
         let want = Want { attempt_ended: None, says: "load.stages[0].rate", ..failed(reason) };
@@ -86,10 +97,10 @@ fn what_belongs_to_somebody_else_is_not_touched() {
     let run = in_phase(SIMULATOR, Phase::Preparing);
     let mut observed = nothing(&run);
     observed.config_map = Presence::Foreign;
-    check(&run, &observed, 1, &Want { says: "chat-a1", ..failed(Reason::NameConflict) });
+    check(&run, &observed, 1, &Want { says: "chat-2db482-a1", ..failed(Reason::NameConflict) });
     let mut observed = nothing(&run);
     observed.job.presence = Presence::Foreign;
-    check(&run, &observed, 1, &Want { says: "chat-a1", ..failed(Reason::NameConflict) });
+    check(&run, &observed, 1, &Want { says: "chat-2db482-a1", ..failed(Reason::NameConflict) });
 }
 
 #[test]
@@ -128,7 +139,8 @@ fn a_pod_that_does_not_measure_yet_says_why() {
         (pod(|it| it.pod.unschedulable = Some("0/3 nodes".into())), Reason::Unschedulable, "0/3 nodes"),
         (
             pod(|it| {
-                it.pod.unschedulable = Some("unbound claims".into());
+                it.pod.unschedulable =
+                    Some("pod has unbound immediate PersistentVolumeClaims, volume not found".into());
                 it.claim.bound = false;
                 it.claim.class = "fast".into();
             }),
@@ -257,7 +269,7 @@ fn a_job_that_somebody_deleted_is_not_made_again() {
     let run = in_phase(SIMULATOR, Phase::Running);
     let mut orphan = measuring();
     orphan.job = Default::default();
-    let want = Want { ends: Some(End::Pod("chat-a1-0-x".into())), ..failed(Reason::JobLost) };
+    let want = Want { ends: Some(End::Pod("chat-2db482-a1-0-x".into())), ..failed(Reason::JobLost) };
     check(&run, &orphan, 600, &want);
     let mut drained = ended(said(&envelope(Outcome::Cancelled, "Cancelled")));
     drained.job = Default::default();
@@ -289,12 +301,12 @@ fn a_disrupted_attempt_is_made_again_as_often_as_the_policy_allows() {
         phase: Some(Phase::Preparing),
         reason: Some(Reason::Retrying),
         attempt_ended: Some(Reason::Disrupted),
-        ends: Some(End::Job("chat-a1".into())),
+        ends: Some(End::Job("chat-2db482-a1".into())),
         ..Want::default()
     };
     check(&again, &left, 601, &waits);
     left.job.deleting = true;
-    check(&again, &left, 601, &Want { ends: None, says: "chat-a1", ..waits });
+    check(&again, &left, 601, &Want { ends: None, says: "chat-2db482-a1", ..waits });
     left.job = Default::default();
     check(
         &again,
@@ -302,7 +314,7 @@ fn a_disrupted_attempt_is_made_again_as_often_as_the_policy_allows() {
         601,
         &Want {
             phase: Some(Phase::Preparing),
-            ends: Some(End::Pod("chat-a1-0-x".into())),
+            ends: Some(End::Pod("chat-2db482-a1-0-x".into())),
             ..retrying(Reason::Disrupted)
         },
     );
@@ -315,7 +327,7 @@ fn a_disrupted_attempt_is_made_again_as_often_as_the_policy_allows() {
     let next = Want { phase: Some(Phase::Preparing), reason: Some(Reason::Preparing), again: true, ..Want::default() };
     let mut second = after(&again, &check(&again, &gone, 602, &next));
     let attempts = &second.status.as_ref().unwrap().attempts;
-    assert_eq!((attempts.len(), attempts[1].number, attempts[1].job_name.as_str()), (2, 2, "chat-a2"));
+    assert_eq!((attempts.len(), attempts[1].number, attempts[1].job_name.as_str()), (2, 2, "chat-2db482-a2"));
 
     second.status.as_mut().unwrap().phase = Some(Phase::Running);
     let mut ended = disrupted();
@@ -449,7 +461,7 @@ fn a_graceful_cancel_waits_for_the_last_word() {
     let asked = Want {
         phase: Some(Phase::Running),
         reason: Some(Reason::Cancelling),
-        ends: Some(End::Pod("chat-a1-0-x".into())),
+        ends: Some(End::Pod("chat-2db482-a1-0-x".into())),
         ..Want::default()
     };
     check(&run, &measuring(), 100, &asked);
@@ -461,12 +473,17 @@ fn a_graceful_cancel_waits_for_the_last_word() {
 
     let mut gone = started();
     gone.pod = PodState::default();
-    check(&run, &gone, 130, &Want { ends: Some(End::Job("chat-a1".into())), ..cancelled(Some(Reason::Cancelled)) });
+    check(
+        &run,
+        &gone,
+        130,
+        &Want { ends: Some(End::Job("chat-2db482-a1".into())), ..cancelled(Some(Reason::Cancelled)) },
+    );
     gone.ended = Some(said(&envelope(Outcome::Cancelled, "Cancelled")));
     let plan = check(&run, &gone, 130, &cancelled(Some(Reason::Cancelled)));
     assert!(plan.status.summary.is_some(), "the figures of what was sent");
     gone.ended = Some(Ended { exit_code: 137, reason: "Error".into(), ..Ended::default() });
-    let plan = check(&run, &gone, 130, &Want { says: "without figures", ..cancelled(Some(Reason::Cancelled)) });
+    let plan = check(&run, &gone, 130, &Want { says: "last word was not seen", ..cancelled(Some(Reason::Cancelled)) });
     assert!(plan.status.summary.is_none());
 }
 
@@ -502,7 +519,7 @@ fn a_suspended_run_loses_its_attempt_and_begins_another_one() {
     check(&run(spec), &nothing(&run(spec)), 0, &suspended);
     let running = in_phase(spec, Phase::Running);
     let want = Want {
-        ends: Some(End::Job("chat-a1".into())),
+        ends: Some(End::Job("chat-2db482-a1".into())),
         attempt_ended: Some(Reason::Suspended),
         ..Want { phase: suspended.phase, reason: suspended.reason, ..Want::default() }
     };

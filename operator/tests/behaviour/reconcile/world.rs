@@ -68,8 +68,8 @@ fn befall(state: &mut State, story: Story) {
         Story::Suspended if run["status"]["phase"] == "Suspended" && run["spec"]["suspend"] == true => {
             spec(state, "suspend", json!(false))
         }
-        Story::JobDeleted if running => state.remove("jobs", "chat-a1"),
-        Story::Evicted if running => change(state, "pods", "chat-a1-0", |it| {
+        Story::JobDeleted if running => state.remove("jobs", "chat-2db482-a1"),
+        Story::Evicted if running => change(state, "pods", "chat-2db482-a1-0", |it| {
             it["metadata"]["deletionTimestamp"] = json!(now());
             it["status"]["conditions"] = json!([
                 {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI", "message": "drained"},
@@ -118,6 +118,9 @@ fn step_job(state: &mut State, job: &str) {
             metadata["namespace"] = json!("bench");
             metadata["job"] = json!(job);
             metadata["creationTimestamp"] = json!(now());
+            let mut metadata = metadata;
+            metadata["ownerReferences"] =
+                json!([{"apiVersion": "batch/v1", "kind": "Job", "name": job, "uid": job, "controller": true}]);
             state.put(
                 "pods",
                 &pod_name,

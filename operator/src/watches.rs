@@ -1,0 +1,163 @@
+//! [I/O] The watches on one namespace or on all, and the loop that they drive. What they keep in memory is small: runs
+//! without what is read live anyway, and no Jobs and pods at all, which only tell that there is something to look at.
+
+use std::{sync::Arc, time::Duration};
+
+use crds::{BenchmarkRun, status::Phase};
+use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _, future::BoxFuture};
+use k8s_openapi::{
+    NamespaceResourceScope,
+    api::{batch::v1::Job, core::v1::Pod},
+};
+use kube::{
+    Api, Client, Resource, ResourceExt,
+    core::DeserializeGuard,
+    runtime::{
+        Controller, PredicateConfig, WatchStreamExt as _,
+        controller::{Action, Config, Error as TurnError},
+        predicates,
+        reflector::{ObjectRef, Store, store},
+        watcher::{self, Event, watcher},
+    },
+};
+use tracing::{debug, warn};
+
+use crate::{
+    plan::meta,
+    reconcile::{Context, on_error, reconcile},
+};
+
+/// Runs at once: enough for a burst, few enough for any API server.
+const CONCURRENCY: u16 = 16;
+/// Several changes of one run become one turn.
+const DEBOUNCE: Duration = Duration::from_millis(200);
+/// Where `kubectl apply` keeps the whole object a second time.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// A run, or one that this release cannot read: it must not keep the others from being read.
+type Guarded = DeserializeGuard<BenchmarkRun>;
+
+/// The runs that a watch knows.
+#[derive(Clone)]
+pub struct Runs(Store<Guarded>);
+
+impl Runs {
+    /// Waits until the watch has seen all that was there when it began.
+    pub async fn filled(&self) {
+        // The writer goes only when the operator ends.
+        let _ = self.0.wait_until_ready().await;
+    }
+
+    /// The phase of each.
+    pub fn phases(&self) -> Vec<Option<Phase>> {
+        self.0.state().iter().map(|it| it.0.as_ref().ok().and_then(phase)).collect()
+    }
+
+    /// Whether the last word of a run's pod is still awaited. Before the watch is filled that cannot be told, and it may be.
+    fn awaits(&self, reference: &ObjectRef<Guarded>, pod: &Pod) -> bool {
+        match self.0.get(reference) {
+            Some(run) => {
+                let same = run.uid().as_ref() == pod.labels().get(meta::RUN_UID);
+                same && run.0.as_ref().is_ok_and(|it| !phase(it).is_some_and(Phase::is_terminal))
+            }
+            None => self.filled().now_or_never().is_none(),
+        }
+    }
+}
+
+fn phase(run: &BenchmarkRun) -> Option<Phase> {
+    run.status.as_ref()?.phase
+}
+
+/// The loop over the runs of a namespace, or of all of them. It ends after `end`, when the turns under way are finished.
+pub fn controller(
+    namespace: Option<&str>,
+    context: &Arc<Context>,
+    end: impl Future<Output = ()> + Send + Sync + 'static,
+) -> (BoxFuture<'static, ()>, Runs) {
+    let client = &context.client;
+    let (reader, writer) = store();
+    let runs = Runs(reader.clone());
+    let forget = Arc::clone(context);
+    let changed = watcher(api::<Guarded>(client, namespace), watcher::Config::default())
+        .default_backoff()
+        .modify(slim_run)
+        .reflect(writer)
+        .inspect_ok(move |event| {
+            if let Event::Delete(run) = event {
+                forget.forget(&run.uid().unwrap_or_default());
+            }
+        })
+        .applied_objects()
+        // Our own writes of the status are no news.
+        .predicate_filter(predicates::generation, PredicateConfig::default());
+    let children = watcher::Config::default().labels(meta::MANAGED);
+    let jobs = watcher(api::<Job>(client, namespace), children.clone()).default_backoff().touched_objects();
+    let pods = watcher(api::<Pod>(client, namespace), children).default_backoff().touched_objects();
+    let (seen, of_pods) = (Arc::clone(&context.seen), runs.clone());
+    let turns = Controller::for_stream(changed, reader)
+        .with_config(Config::default().concurrency(CONCURRENCY).debounce(DEBOUNCE))
+        .watches_stream(jobs, |job| run_of(&job))
+        .watches_stream(pods, move |pod| {
+            let run = run_of(&pod);
+            // A pod goes a moment after its end; the event of its deletion may be all that is left to read.
+            if run.as_ref().is_some_and(|it| of_pods.awaits(it, &pod)) {
+                seen.note(&pod);
+            }
+            run
+        })
+        .graceful_shutdown_on(end)
+        .run(turn, after_error, Arc::clone(context))
+        .for_each(async |turn| match turn {
+            Ok(_) => {}
+            // The next watch event or the backoff brings it up again.
+            Err(error @ (TurnError::ObjectNotFound(_) | TurnError::ReconcilerFailed(..))) => {
+                debug!(%error, "the loop goes on")
+            }
+            Err(error) => warn!(%error, "a watch broke off and begins again"),
+        });
+    (turns.boxed(), runs)
+}
+
+async fn turn(run: Arc<Guarded>, context: Arc<Context>) -> Result<Action, crate::reconcile::Error> {
+    match &run.0 {
+        Ok(run) => reconcile(Arc::new(run.clone()), context).await,
+        Err(invalid) => {
+            let name = invalid.metadata.name.as_deref().unwrap_or_default();
+            let namespace = invalid.metadata.namespace.as_deref().unwrap_or_default();
+            warn!(run = %format!("{namespace}/{name}"), error = %invalid, "a run of another release cannot be read, and is left alone");
+            Ok(Action::await_change())
+        }
+    }
+}
+
+fn after_error(run: Arc<Guarded>, error: &crate::reconcile::Error, context: Arc<Context>) -> Action {
+    match &run.0 {
+        Ok(run) => on_error(Arc::new(run.clone()), error, context),
+        Err(_) => Action::await_change(),
+    }
+}
+
+/// The run that an object says it belongs to.
+fn run_of<K: ResourceExt>(child: &K) -> Option<ObjectRef<Guarded>> {
+    let name = child.labels().get(meta::RUN)?;
+    Some(ObjectRef::new(name).within(&child.namespace()?))
+}
+
+/// Takes out what fills memory and is not used: a run that has not finished is read live at every turn.
+fn slim_run(run: &mut Guarded) {
+    run.managed_fields_mut().clear();
+    run.annotations_mut().remove(LAST_APPLIED);
+    if let Ok(run) = &mut run.0 {
+        run.spec.profile.inline = None;
+        run.spec.profile.variables.clear();
+        run.spec.profile.overrides.clear();
+    }
+}
+
+fn api<K>(client: &Client, namespace: Option<&str>) -> Api<K>
+where
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+{
+    namespace.map_or_else(|| Api::all(client.clone()), |it| Api::namespaced(client.clone(), it))
+}
