@@ -17,7 +17,7 @@ endif
 cluster := e2e/cluster/cluster
 cluster_dir := $(or $(BENCHWRIGHT_CLUSTER_DIR),$(CURDIR)/.cluster)
 
-.PHONY: help demo test prepare check unit crd image cluster cluster-down e2e clean
+.PHONY: help demo test prepare check unit crd binaries image cluster cluster-down e2e clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,10 +35,11 @@ demo: prepare ## Build, run examples/benchmarkrun.yaml against the embedded simu
 
 test: prepare check unit e2e ## Every check, the end-to-end tests included
 
-check: prepare ## Formatting, lints, chart, licences
+check: prepare ## Formatting, lints, licences
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
-	@if command -v cargo-deny >/dev/null; then cargo deny check bans licenses sources; fi
+	@if command -v cargo-deny >/dev/null; then cargo deny check bans licenses sources; \
+	else echo "NOT CHECKED: licences and bans of dependencies; \`cargo install cargo-deny\` to check them"; fi
 
 unit: prepare ## All tests that need no cluster
 	cargo test --locked --workspace
@@ -46,9 +47,11 @@ unit: prepare ## All tests that need no cluster
 crd: ## Write the generated CRD into the chart
 	cargo run --quiet -p crds --features kube --bin crdgen > charts/benchwright/files/benchmarkruns.yaml
 
-image: prepare ## Build the image of operator and launcher: target/image/benchwright.tar
+binaries: prepare ## Build the static binaries, and put them where an image is built from: target/image/context
 	@$(release_build) -p launcher -p operator
 	@mkdir -p target/image/context && cp $(release)/benchwright $(release)/benchwright-operator target/image/context/
+
+image: binaries ## Build the image of operator and launcher without Docker, as root: target/image/benchwright.tar
 	@$(cluster) install
 	@e2e/cluster/image.sh localhost/benchwright:$(TAG) target/image/context target/image/benchwright.tar Containerfile
 	@ls -l target/image/benchwright.tar
@@ -67,5 +70,5 @@ e2e: ## The end-to-end tests on a real cluster, where this machine can hold one 
 	@e2e/run
 
 clean: ## Remove what was built, the cluster's parts included
-	@$(cluster) down
+	@if [[ -d $(cluster_dir) ]]; then $(cluster) down; fi
 	rm -rf target $(cluster_dir)

@@ -1,5 +1,7 @@
 //! The cluster, with the operator installed by its chart.
 
+use std::time::UNIX_EPOCH;
+
 use anyhow::Context;
 use kube::{Client, Config, config::Kubeconfig};
 use tokio::sync::OnceCell;
@@ -7,9 +9,11 @@ use tokio::sync::OnceCell;
 use crate::tools;
 
 /// The release and the namespace of the operator.
-pub const RELEASE: &str = "benchwright";
+pub const RELEASE: &str = "benchwright-e2e";
 /// Where the operator runs.
-pub const SYSTEM_NAMESPACE: &str = "benchwright-system";
+pub const SYSTEM_NAMESPACE: &str = "benchwright-e2e";
+/// The operator's Deployment and Service.
+pub const OPERATOR: &str = "benchwright-e2e-operator";
 
 /// A cluster with the operator in it.
 #[derive(Clone)]
@@ -48,7 +52,7 @@ impl Cluster {
     /// # Errors
     /// When the operator does not answer through the API server's proxy.
     pub async fn operator_writes(&self) -> anyhow::Result<u64> {
-        let service = format!("/api/v1/namespaces/{SYSTEM_NAMESPACE}/services/benchwright-operator:metrics");
+        let service = format!("/api/v1/namespaces/{SYSTEM_NAMESPACE}/services/{OPERATOR}:metrics");
         let request = http::Request::get(format!("{service}/proxy/metrics")).body(Vec::new())?;
         let text = self.client.request_text(request).await?;
         let lines = text.lines().filter(|it| it.starts_with("benchwright_operator_api_writes_total{"));
@@ -60,8 +64,9 @@ impl Cluster {
 pub fn image() -> (String, String) {
     let image = std::env::var("E2E_IMAGE").unwrap_or_else(|_| "localhost/benchwright:dev".into());
     match image.rsplit_once(':') {
-        Some((repository, tag)) => (repository.to_owned(), tag.to_owned()),
-        None => (image, "latest".into()),
+        // A colon before a slash is the port of a registry.
+        Some((repository, tag)) if !tag.contains('/') => (repository.to_owned(), tag.to_owned()),
+        _ => (image, "latest".into()),
     }
 }
 
@@ -75,8 +80,13 @@ pub fn install(values: &[&str]) -> anyhow::Result<()> {
     let chart = chart.to_str().context("the repository's path is no UTF-8")?;
     let repository = format!("image.repository={repository}");
     let tag = format!("image.tag={tag}");
+    // The tag stays while the content changes: another annotation makes another pod.
+    let archive = std::fs::metadata(tools::repository().join("target/image/benchwright.tar"));
+    let changed = archive.and_then(|it| it.modified()).ok().and_then(|it| it.duration_since(UNIX_EPOCH).ok());
+    let built = format!("podAnnotations.built={}s", changed.unwrap_or_default().as_secs());
     let mut arguments = vec!["upgrade", "--install", RELEASE, chart, "--namespace", SYSTEM_NAMESPACE];
     arguments.extend(["--create-namespace", "--wait", "--timeout", "120s", "--set", &repository, "--set", &tag]);
+    arguments.extend(["--set-string", &built]);
     for value in values {
         arguments.extend(["--set", value]);
     }

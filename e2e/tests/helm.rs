@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Context;
 use e2e::{
     Cluster, Namespace,
-    cluster::{RELEASE, SYSTEM_NAMESPACE, install},
+    cluster::{OPERATOR, RELEASE, SYSTEM_NAMESPACE, install},
     tools,
 };
 use k8s_openapi::{
@@ -17,11 +17,13 @@ use kube::Api;
 #[ignore = "needs a cluster: make e2e"]
 async fn the_chart_installs_upgrades_tests_and_uninstalls() -> anyhow::Result<()> {
     let cluster = Cluster::connect().await?;
+    let chart = tools::repository().join("charts/benchwright");
+    tools::helm(&["lint", "--strict", chart.to_str().context("the repository's path is no UTF-8")?])?;
     install(&[])?;
     let deployments: Api<Deployment> = Api::namespaced(cluster.client.clone(), SYSTEM_NAMESPACE);
     let generation =
         |deployment: Deployment| deployment.metadata.generation.context("a stored object has a generation");
-    let installed = generation(deployments.get("benchwright-operator").await?)?;
+    let installed = generation(deployments.get(OPERATOR).await?)?;
 
     let namespace = Namespace::new(&cluster, "writes").await?;
     let before = cluster.operator_writes().await?;
@@ -33,14 +35,14 @@ async fn the_chart_installs_upgrades_tests_and_uninstalls() -> anyhow::Result<()
     assert!((5..=12).contains(&writes), "one run took {writes} writes");
 
     install(&["logLevel=debug"])?;
-    let upgraded = generation(deployments.get("benchwright-operator").await?)?;
+    let upgraded = generation(deployments.get(OPERATOR).await?)?;
     assert!(upgraded > installed, "the upgrade changed nothing");
 
     let log = tools::helm(&["test", RELEASE, "--namespace", SYSTEM_NAMESPACE, "--logs", "--timeout", "120s"])?;
     assert!(log.contains("Phase:          Succeeded") && log.contains("TTFT"), "helm test printed no figures:\n{log}");
 
     tools::helm(&["uninstall", RELEASE, "--namespace", SYSTEM_NAMESPACE, "--wait"])?;
-    assert!(deployments.get_opt("benchwright-operator").await?.is_none());
+    assert!(deployments.get_opt(OPERATOR).await?.is_none());
     let crds: Api<CustomResourceDefinition> = Api::all(cluster.client);
     assert!(
         crds.get_opt("benchmarkruns.benchwright.dev").await?.is_some(),

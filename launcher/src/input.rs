@@ -131,8 +131,18 @@ struct BenchmarkRunFile {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Metadata {
-    name: String,
+    name: Option<String>,
+    generate_name: Option<String>,
+}
+
+impl Metadata {
+    /// The name; what `generateName` begins with, where a cluster would add to it.
+    fn name(&self) -> Option<String> {
+        let generated = || self.generate_name.as_ref().map(|it| it.trim_end_matches('-').to_owned());
+        self.name.clone().or_else(generated)
+    }
 }
 
 /// Reads what the operator wrote into a folder.
@@ -140,10 +150,10 @@ struct Metadata {
 /// # Errors
 /// A file that is missing or that this release cannot read.
 pub fn from_folder(folder: &Path) -> Result<Input, InputError> {
-    if !folder.exists() {
+    let run_path = folder.join("run.yaml");
+    if !run_path.exists() {
         return Err(InputError::NotGiven { folder: folder.to_owned() });
     }
-    let run_path = folder.join("run.yaml");
     let run: ResolvedRun = serde_saphyr::from_str(&read(&run_path)?)
         .map_err(|error| InputError::Syntax { path: run_path, message: error.to_string() })?;
     let profile_text = read(&folder.join("profile.yaml"))?;
@@ -159,8 +169,9 @@ pub fn from_folder(folder: &Path) -> Result<Input, InputError> {
 pub fn from_file(path: &Path, options: &LocalOptions) -> Result<Input, InputError> {
     let text = read(path)?;
     let file = parse_file(path, &text)?;
+    let no_name = || field(path, "metadata.name", "is missing; name the run");
     let identity = RunIdentity {
-        name: file.metadata.name,
+        name: file.metadata.name().ok_or_else(no_name)?,
         namespace: String::new(),
         uid: uuid::Uuid::new_v4().to_string(),
         attempt: 1,
@@ -196,6 +207,8 @@ fn check_fields(
     let settings = Settings {
         launcher_image: String::new(),
         launcher_resources: Resources::default(),
+        launcher_pull_policy: String::new(),
+        launcher_pull_secrets: Vec::new(),
         service_domain: "svc.cluster.local".into(),
     };
     let mut problems = Vec::new();
@@ -226,6 +239,11 @@ fn parse_file(path: &Path, text: &str) -> Result<BenchmarkRunFile, InputError> {
         return Err(InputError::Empty { path: path.to_owned() });
     }
     let syntax = |error: &dyn fmt::Display| InputError::Syntax { path: path.to_owned(), message: error.to_string() };
+    if text.lines().skip(1).any(|it| it.trim_end() == "---")
+        && text.lines().filter(|it| it.starts_with("kind:")).count() > 1
+    {
+        return Err(syntax(&"holds several documents; give each BenchmarkRun a file of its own"));
+    }
     let value: serde_json::Value = serde_saphyr::from_str(text).map_err(|error| syntax(&error))?;
     if value.is_null() {
         return Err(InputError::Empty { path: path.to_owned() });

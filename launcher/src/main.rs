@@ -113,7 +113,17 @@ struct ShowArgs {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        // A slip in the arguments must not look like `--gate`'s 2, an invalid run.
+        Err(error) => {
+            let status = if error.use_stderr() { run::EXIT_CONFIGURATION } else { 0 };
+            if error.print().is_err() {
+                return ExitCode::FAILURE;
+            }
+            return ExitCode::from(status);
+        }
+    };
     tracing_subscriber::fmt()
         .with_env_filter(
             tracing_subscriber::EnvFilter::try_from_env("BENCHWRIGHT_LOG").unwrap_or_else(|_| "info".into()),

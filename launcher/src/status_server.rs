@@ -3,12 +3,13 @@
 
 use std::{
     convert::Infallible,
-    net::{Ipv4Addr, SocketAddr},
+    net::{Ipv4Addr, Ipv6Addr, SocketAddr},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
     thread,
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -17,6 +18,9 @@ use http_body_util::Full;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
+
+/// Between two tries to accept a connection, when the system refuses one.
+const RETRY: Duration = Duration::from_secs(1);
 
 /// Whether the launcher measures at present.
 #[derive(Clone, Debug, Default)]
@@ -46,10 +50,12 @@ impl Measuring {
 /// # Errors
 /// When the port is taken.
 pub fn serve(port: u16, measuring: Measuring) -> std::io::Result<SocketAddr> {
-    let listener = std::net::TcpListener::bind((Ipv4Addr::UNSPECIFIED, port))?;
+    // Both address families where the machine has them: a cluster may know IPv6 only.
+    let listener = std::net::TcpListener::bind((Ipv6Addr::UNSPECIFIED, port))
+        .or_else(|_| std::net::TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)))?;
     listener.set_nonblocking(true)?;
     let address = listener.local_addr()?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     thread::Builder::new().name("status".into()).spawn(move || {
         runtime.block_on(async {
             match TcpListener::from_std(listener) {
@@ -65,11 +71,10 @@ async fn accept(listener: TcpListener, measuring: &Measuring) {
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             // Out of file descriptors, most likely: the next probe may find some again.
-            tokio::task::yield_now().await;
+            tokio::time::sleep(RETRY).await;
             continue;
         };
         let measuring = measuring.clone();
-        // One probe after the other, on the one thread here; a probe that hangs is dropped by the kubelet.
         let service = service_fn(move |request: Request<Incoming>| {
             let response = measuring.answer(request.uri().path());
             async move { Ok::<_, Infallible>(response) }

@@ -32,6 +32,49 @@ fn a_run_prints_its_table_and_leaves_its_folder() {
 }
 
 #[test]
+fn a_reader_that_has_gone_loses_no_result() {
+    let folder = Folder::new();
+    folder.write("run.yaml", &simulated(&profile(20, 1)));
+    let mut command = folder.command(&["run", "-f", "run.yaml"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(folder.report()["outcome"], "Passed");
+}
+
+#[test]
+fn a_slip_in_the_arguments_is_no_invalid_run() {
+    let folder = Folder::new();
+    folder.benchwright(&["run", "--gate", "--nope"]).assert().code(10).stderr(predicate::str::contains("--nope"));
+    folder.benchwright(&["--version"]).assert().success();
+}
+
+#[test]
+fn a_model_that_the_profile_names_is_the_simulator_s() {
+    let folder = Folder::new();
+    folder.write("run.yaml", &simulated(&profile(20, 1).replacen('{', "{server: {model_name: org/m}, ", 1)));
+    folder.benchwright(&["run", "-f", "run.yaml"]).assert().success();
+    assert_eq!(folder.report()["model"], "org/m");
+}
+
+#[test]
+fn a_generated_name_is_a_name() {
+    let folder = Folder::new();
+    let text = simulated(&profile(20, 1)).replace("{name: chat}", "{generateName: nightly-}");
+    folder.write("run.yaml", &text);
+    folder.benchwright(&["run", "-f", "run.yaml"]).assert().success();
+    assert_eq!(folder.report()["run"]["name"], "nightly");
+    folder.write("run.yaml", &text.replace("{generateName: nightly-}", "{}"));
+    folder.benchwright(&["run", "-f", "run.yaml"]).assert().code(10).stderr(predicate::str::contains("metadata.name"));
+    folder.write("two.yaml", &format!("{text}---\n{text}"));
+    folder
+        .benchwright(&["run", "-f", "two.yaml"])
+        .assert()
+        .code(10)
+        .stderr(predicate::str::contains("a file of its own"));
+}
+
+#[test]
 fn the_same_seed_asks_for_the_same_requests_at_the_same_times() {
     let plan = |seed: u32| {
         let folder = Folder::new();

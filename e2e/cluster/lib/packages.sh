@@ -7,9 +7,10 @@ missing_packages() {
     local missing=() pair
     for pair in containerd:containerd ctr:containerd runc:runc buildah:buildah iptables:iptables conntrack:conntrack \
         nft:nftables ip:iproute2 openssl:openssl gcc:gcc /usr/lib/cni/bridge:containernetworking-plugins \
-        /usr/include/stdlib.h:libc6-dev; do
+        /usr/include/stdlib.h:libc6-dev ps:procps; do
         command -v "${pair%%:*}" >/dev/null || [[ -e ${pair%%:*} ]] || missing+=("${pair#*:}")
     done
+    python3 -m pip --version >/dev/null 2>&1 || missing+=(python3 python3-pip)
     static_busybox >/dev/null || missing+=(busybox-static)
     if ((${#missing[@]})); then printf '%s\n' "${missing[@]}" | sort -u | paste -sd ' '; fi
 }

@@ -3,8 +3,6 @@
 use anyhow::Context;
 use crds::{Outcome, status::Phase};
 use e2e::{Cluster, Namespace, tools};
-use k8s_openapi::api::core::v1::Pod;
-use kube::api::{DeleteParams, ListParams};
 
 use crate::{SOON, simulated};
 
@@ -47,26 +45,5 @@ async fn a_namespace_with_restricted_pod_security_needs_nothing_set() -> anyhow:
     namespace.create_run("chat", &simulated(10.0, 3, CLAIM)).await?;
     let status = namespace.wait_finished("chat", SOON).await?;
     assert_eq!(status.outcome, Some(Outcome::Passed), "{status:?}");
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs a cluster: make e2e"]
-async fn an_operator_that_is_killed_in_mid_run_goes_on_where_it_was() -> anyhow::Result<()> {
-    let cluster = Cluster::with_operator().await?;
-    let namespace = Namespace::new(&cluster, "killed").await?;
-    namespace.create_run("chat", &simulated(5.0, 12, "storage: {none: {}}")).await?;
-    namespace.wait_for("chat", "phase Running", SOON, |it| it.phase == Some(Phase::Running)).await?;
-
-    let pods: kube::Api<Pod> = kube::Api::namespaced(cluster.client.clone(), e2e::cluster::SYSTEM_NAMESPACE);
-    let operators = ListParams::default().labels("app.kubernetes.io/component=operator");
-    for pod in pods.list(&operators).await? {
-        let name = pod.metadata.name.context("a pod has a name")?;
-        pods.delete(&name, &DeleteParams::default().grace_period(0)).await?;
-    }
-    let status = namespace.wait_finished("chat", SOON).await?;
-    assert_eq!(status.outcome, Some(Outcome::Passed), "{status:?}");
-    assert_eq!(status.attempts.len(), 1, "{status:?}");
-    assert_eq!(namespace.jobs().await?.len(), 1, "one attempt is one Job");
     Ok(())
 }

@@ -114,8 +114,11 @@ impl<T: Copy> Distribution<T> {
 /// A value that stands for its bin, and how many there are.
 type Bin = (f64, u64);
 
-fn bins(histogram: &Histogram<u64>, stand_in: impl Fn(u64) -> u64) -> Vec<Bin> {
-    histogram.iter_recorded().map(|it| (stand_in(it.value_iterated_to()) as f64, it.count_at_value())).collect()
+fn bins(histogram: &Histogram<u32>, stand_in: impl Fn(u64) -> u64) -> Vec<Bin> {
+    histogram
+        .iter_recorded()
+        .map(|it| (stand_in(it.value_iterated_to()) as f64, u64::from(it.count_at_value())))
+        .collect()
 }
 
 fn of_bins(bins: &[Bin], total: Option<f64>) -> Option<Distribution<f64>> {

@@ -4,10 +4,7 @@
 
 use std::time::Duration;
 
-use crds::{
-    resolve::{Endpoint, ResolvedRun},
-    units::Span,
-};
+use crds::{resolve::ResolvedRun, units::Span};
 use workload_profiles::workload::{Arrivals, Load};
 
 use super::{
@@ -61,7 +58,7 @@ pub(super) fn judge(
         coalesced_share: all.coalesced_share(),
         remarks: Vec::new(),
     };
-    judgement.remarks = [cpu(&judgement, run), coalesced(&judgement), usage(all), lengths(all)]
+    judgement.remarks = [cpu(&judgement), coalesced(&judgement), usage(all), lengths(all)]
         .into_iter()
         .flatten()
         .chain(stages.iter().flat_map(|stage| rate(stage).into_iter().chain(lag(stage, run))))
@@ -69,15 +66,11 @@ pub(super) fn judge(
     judgement
 }
 
-fn cpu(judgement: &SelfJudgement, run: &ResolvedRun) -> Option<String> {
+fn cpu(judgement: &SelfJudgement) -> Option<String> {
     let share = judgement.cpu_share.filter(|share| *share > BUSY_SHARE)?;
-    let whose = match run.endpoint {
-        Endpoint::Url(_) => "the launcher",
-        Endpoint::Simulator(_) => "the launcher, with the simulated server in the same process,",
-    };
     let threads = judgement.threads;
     Some(format!(
-        "{whose} was busy {:.0} % of the time of its {threads} threads: give it more CPU, or expect it to limit the load",
+        "the launcher was busy {:.0} % of the time of its {threads} threads: give it more CPU, or expect it to limit the load",
         share * 100.0
     ))
 }

@@ -18,6 +18,8 @@ use crate::{clock::TimedOut, record::RequestOutcome};
 
 /// How long the end of a body may take once the answer is complete; past it the connection is not used again.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
+/// A connection that the server closed while it was idle shows it well within this time of the next write.
+const CLOSING: Duration = Duration::from_millis(100);
 
 /// What is known of a request under way. It outlives the future that carries the request out, so that a request that was
 /// timed out or cancelled tells how far it came.
@@ -96,7 +98,9 @@ impl Client {
             exchange.marks = Some(connection.marks());
             match connection.send(request()).await {
                 Ok(head) => return Ok(Begun { connection, head }),
-                // The server closed it while it was idle, just when the request was on its way.
+                // The server closed it while it was idle, just when the request was on its way. One that took its time
+                // had the request, and may have begun to work on it.
+                Err(SendFailure::Nothing(error)) if self.was_held(exchange) => return Err(no_head(&error)),
                 Err(SendFailure::Nothing(_)) => {}
                 Err(SendFailure::Broken(error)) => return Err(no_head(&error)),
             }
@@ -107,6 +111,11 @@ impl Client {
             Ok(head) => Ok(Begun { connection, head }),
             Err(SendFailure::Nothing(error) | SendFailure::Broken(error)) => Err(no_head(&error)),
         }
+    }
+
+    /// Whether the request has been with the server for longer than a closing connection takes to show.
+    fn was_held(&self, exchange: &Exchange) -> bool {
+        exchange.sent().is_some_and(|sent| self.clock.now().saturating_sub(sent) > CLOSING)
     }
 
     async fn read(&self, begun: Begun, streaming: bool, exchange: &mut Exchange) -> Result<(), Failure> {

@@ -104,8 +104,11 @@ impl Drop for Flight {
             return;
         }
         progress.failed.fetch_add(1, Ordering::Relaxed);
-        if outcome != RequestOutcome::Cancelled && shared.circuit.failure(ended) {
-            shared.stop.drain(StopReason::TargetLost);
+        // What the launcher itself could not send says nothing about the target.
+        let of_target = !matches!(outcome, RequestOutcome::Cancelled | RequestOutcome::ClientError);
+        if of_target && shared.circuit.failure(ended) {
+            // What is still in flight is lost with it; waiting for its time-outs would only hold the end back.
+            shared.stop.abort(StopReason::TargetLost);
         }
     }
 }

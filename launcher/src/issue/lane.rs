@@ -77,6 +77,8 @@ impl Lane {
             unissued += left;
             meetings += 1;
             shared.meet(meetings).await;
+            // The pause that follows is no time of failures.
+            shared.circuit.success();
             earliest = shared.clock.now() + stage.pause_after;
         }
         let recorder = std::mem::take(&mut *self.core.recorder());

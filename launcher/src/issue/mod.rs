@@ -172,10 +172,28 @@ fn spawn(
             let lane = Lane::new(index, Arc::clone(&shared), target, keep_records).map_err(refused("a timer"))?;
             Ok(runtime.block_on(lane.run()))
         };
-        run().inspect_err(|_| shared.give_up())
+        // Also when it panics: the other lanes must not wait for this one.
+        let mut ended = Ended { shared: &shared, well: false };
+        let done = run();
+        ended.well = done.is_ok();
+        done
     };
     let thread = thread::Builder::new().name(format!("load-{index}")).spawn(body);
     thread.map_err(|source| LoadError::System { what: "a thread", source })
+}
+
+/// Gives the load up when it is dropped before its lane has ended well.
+struct Ended<'a> {
+    shared: &'a Shared,
+    well: bool,
+}
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        if !self.well {
+            self.shared.give_up();
+        }
+    }
 }
 
 fn sum_up(shared: &Shared, lanes: Vec<LaneResult>, started: jiff::Timestamp) -> LoadResult {

@@ -38,7 +38,18 @@ pub(super) fn redact(value: &mut Value) -> bool {
     match value {
         Value::Object(entries) => {
             for (key, value) in entries {
-                let filled = value.as_str().is_some_and(|it| !it.is_empty() && it != REDACTED);
+                let filled = match &*value {
+                    Value::String(it) => !it.is_empty() && it != REDACTED,
+                    Value::Number(_) => true,
+                    Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => false,
+                };
+                if let Value::String(text) = value
+                    && let (Some(scheme), Some(at)) = (text.find("://"), text.rfind('@'))
+                    && at > scheme
+                {
+                    text.replace_range(scheme + 3..at, REDACTED);
+                    return true;
+                }
                 if is_secret(key) && filled {
                     *value = Value::String(REDACTED.into());
                     found = true;
@@ -62,7 +73,8 @@ fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace('-', "_");
     let whole = ["authorization", "proxy_authorization", "cookie", "token", "apikey", "password", "secret", "key"];
     let ends = ["_token", "_key", "_secret", "_password", "_apikey", "_authorization"];
-    whole.contains(&name.as_str()) || ends.iter().any(|end| name.ends_with(end))
+    let within = ["auth", "credential", "session"].iter().any(|it| name.contains(it));
+    within || whole.contains(&name.as_str()) || ends.iter().any(|end| name.ends_with(end))
 }
 
 #[cfg(test)]
@@ -89,6 +101,8 @@ mod tests {
             "api: {headers: {Authorization: Bearer sk-123, X-Trace: '1'}}",
             "a: [{x-api-key: sk-123}]",
             "tokenizer: {token: sk-123}",
+            "api: {headers: {x-auth: sk-123, x-session-credential: sk-123}}",
+            "server: {base_url: 'http://me:sk-123@host/'}",
         ] {
             let clean = profile(text);
             assert!(!clean.contains("sk-123") && clean.contains(REDACTED), "{clean}");

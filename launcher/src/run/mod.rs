@@ -8,7 +8,7 @@ mod store;
 mod target;
 
 use std::{
-    io::IsTerminal as _,
+    io::{IsTerminal as _, Write as _},
     path::{Path, PathBuf},
     sync::Arc,
     thread,
@@ -86,7 +86,9 @@ pub fn run(options: &RunOptions) -> u8 {
         Ok(input) => input,
         Err(error) => {
             eprintln!("benchwright: {error}");
-            outcome::leave_diagnosis(options.termination_log().as_deref(), &error.to_string());
+            let mounted = Path::new(mounts::INPUT).join("run.yaml").exists();
+            let log = options.termination_log.clone().or_else(|| options.termination_log().filter(|_| mounted));
+            outcome::leave_diagnosis(log.as_deref(), &error.to_string());
             return outcome::exit_status(&Err(Failure::configuration(error.to_string())), options.gate);
         }
     };
@@ -99,6 +101,9 @@ pub fn run(options: &RunOptions) -> u8 {
         if let Err(error) = std::fs::write(&path, envelope) {
             warn!(path = %path.display(), %error, "the termination message was not written");
         }
+    }
+    if let Some(measurement) = done.as_ref().map_or_else(Failure::measured, Some) {
+        print_table(measurement);
     }
     outcome::exit_status(&done, options.gate)
 }
@@ -144,15 +149,20 @@ fn measure(input: &Input, options: &RunOptions) -> Result<Measurement, Failure> 
         threads: options.threads(),
     };
     let analysis = analysis::analyse(&measured, &input.workload, &input.run, &ready.model);
-    print!("{}", terminal::table(&analysis));
     match store.write(input, &analysis, load.recorder.records.as_deref()) {
-        Ok(stored) => {
-            if let Some(stored) = &stored {
-                println!("report: {}", stored.path.join("report.md").display());
-            }
-            Ok(Measurement { analysis, stored })
-        }
+        Ok(stored) => Ok(Measurement { analysis, stored }),
         Err(error) => Err(Failure::storage_of(error.to_string(), Measurement { analysis, stored: None })),
+    }
+}
+
+/// Prints the table, after all that lasts has been written: who reads it may have gone.
+fn print_table(measurement: &Measurement) {
+    let mut text = terminal::table(&measurement.analysis);
+    if let Some(stored) = &measurement.stored {
+        text.push_str(&format!("report: {}\n", stored.path.join("report.md").display()));
+    }
+    if let Err(error) = std::io::stdout().write_all(text.as_bytes()) {
+        warn!(%error, "the table was not printed");
     }
 }
 
@@ -163,7 +173,7 @@ fn load(
     stop: &Stop,
     measuring: &Measuring,
 ) -> Result<(ready::Ready, LoadResult), Failure> {
-    let (base_url, _simulator) = target::start(&input.run)?;
+    let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_ref())?;
     let ready = ready::wait(input, &base_url, stop)?;
     info!(target = base_url, model = ready.model, profile = input.run.profile_source, "the target is ready");
     measuring.set(true);

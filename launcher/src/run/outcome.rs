@@ -54,6 +54,11 @@ impl Failure {
         Failure { measured: Some(Box::new(measured)), ..Failure::storage(message) }
     }
 
+    /// What was measured, although it could not be stored.
+    pub(super) fn measured(&self) -> Option<&Measurement> {
+        self.measured.as_deref()
+    }
+
     pub(super) fn cancelled() -> Self {
         let message = "ended by a signal before the first request".into();
         Failure { exit: EXIT_CANCELLED, reason: "Cancelled", message, measured: None }

@@ -48,10 +48,12 @@ fn lines(progress: &Progress, ended: &mpsc::Receiver<()>) {
     while ended.recv_timeout(LINE_EVERY) == Err(RecvTimeoutError::Timeout) {
         let read = |it: &std::sync::atomic::AtomicU64| it.load(Ordering::Relaxed);
         info!(
+            stage = read(&progress.stage) + 1,
             planned = read(&progress.planned),
             issued = read(&progress.issued),
             ended = read(&progress.ended),
             failed = read(&progress.failed),
+            output_events = read(&progress.output_events),
             "measuring"
         );
     }
@@ -66,7 +68,12 @@ fn bar(progress: &Progress, ended: &mpsc::Receiver<()>) {
         let (issued, over) = (read(&progress.issued), read(&progress.ended));
         bar.set_length(read(&progress.planned));
         bar.set_position(over);
-        bar.set_message(format!("{} in flight, {} failed", issued.saturating_sub(over), read(&progress.failed)));
+        bar.set_message(format!(
+            "stage {}, {} in flight, {} failed",
+            read(&progress.stage) + 1,
+            issued.saturating_sub(over),
+            read(&progress.failed)
+        ));
     }
     bar.finish_and_clear();
 }

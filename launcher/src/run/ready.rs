@@ -87,20 +87,20 @@ enum Attempt {
     Final(Failure),
 }
 
+impl Attempt {
+    fn of(error: ProbeError) -> Attempt {
+        if error.is_final() { Attempt::Final(Failure::configuration(error.to_string())) } else { Attempt::Again(error) }
+    }
+}
+
 /// The model, once the target answers for it.
 async fn attempt(target: &Target, wanted: Option<&str>, kind: ReadinessProbe) -> Result<String, Attempt> {
     let model = match wanted {
         Some(model) if kind == ReadinessProbe::Generate => model.to_owned(),
-        _ => choose(wanted, &probe::models(target).await.map_err(Attempt::Again)?)?,
+        _ => choose(wanted, &probe::models(target).await.map_err(Attempt::of)?)?,
     };
     if kind == ReadinessProbe::Generate {
-        probe::generate(target, &model).await.map_err(|error| {
-            if error.is_final() {
-                Attempt::Final(Failure::configuration(error.to_string()))
-            } else {
-                Attempt::Again(error)
-            }
-        })?;
+        probe::generate(target, &model).await.map_err(Attempt::of)?;
     }
     Ok(model)
 }

@@ -34,7 +34,7 @@ pub(super) fn listen(stop: &Stop, grace: Duration) -> Result<(), Failure> {
             };
             either(&mut terminate, &mut interrupt).await;
             let drain = drain_time(grace);
-            warn!(?drain, "asked to end: nothing more is issued, what is in flight may end");
+            warn!(?drain, "asked to end: nothing more is issued, what is in flight may end; ask again to end that too");
             stop.drain(StopReason::Signal);
             tokio::select! {
                 () = either(&mut terminate, &mut interrupt) => warn!("asked again: what is in flight is ended"),
