@@ -1,8 +1,9 @@
 //! Runs that end well, and whose figures are the same wherever they are read.
 
 use anyhow::Context;
-use crds::{Outcome, status::Phase};
+use crds::{BenchmarkRun, Outcome, status::Phase};
 use e2e::{Cluster, Namespace, tools};
+use kube::api::DeleteParams;
 
 use crate::{SOON, simulated};
 
@@ -45,5 +46,19 @@ async fn a_namespace_with_restricted_pod_security_needs_nothing_set() -> anyhow:
     namespace.create_run("chat", &simulated(10.0, 3, CLAIM)).await?;
     let status = namespace.wait_finished("chat", SOON).await?;
     assert_eq!(status.outcome, Some(Outcome::Passed), "{status:?}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: make e2e"]
+async fn a_run_that_is_made_again_at_once_does_not_meet_its_namesake() -> anyhow::Result<()> {
+    let namespace = Namespace::new(&Cluster::with_operator().await?, "again").await?;
+    namespace.create_run("chat", &simulated(5.0, 300, "storage: {none: {}}")).await?;
+    namespace.wait_for("chat", "phase Running", SOON, |it| it.phase == Some(Phase::Running)).await?;
+    namespace.api::<BenchmarkRun>().delete("chat", &DeleteParams::background()).await?;
+    namespace.create_run("chat", &simulated(10.0, 3, "storage: {none: {}}")).await?;
+    let status = namespace.wait_finished("chat", SOON).await?;
+    assert_eq!(status.outcome, Some(Outcome::Passed), "{status:?}");
+    assert_eq!(status.summary.map(|it| it.requests), Some(30), "it measured the load of its namesake");
     Ok(())
 }
