@@ -162,6 +162,8 @@ pub(crate) mod tests {
         let settings = Settings {
             launcher_image: "launcher".into(),
             launcher_resources: Resources::default(),
+            launcher_pull_policy: "IfNotPresent".into(),
+            launcher_pull_secrets: Vec::new(),
             service_domain: "svc".into(),
         };
         resolve(identity, &spec, &settings).unwrap()

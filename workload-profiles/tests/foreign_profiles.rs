@@ -21,6 +21,8 @@ fn prepared(template: &str) -> Result<Prepared, String> {
     let settings = Settings {
         launcher_image: "launcher".into(),
         launcher_resources: Resources::default(),
+        launcher_pull_policy: "IfNotPresent".into(),
+        launcher_pull_secrets: Vec::new(),
         service_domain: "svc".into(),
     };
     let run = resolve(identity, &spec, &settings).unwrap();

@@ -77,7 +77,7 @@ fn template(run: &BenchmarkRun, attempt: u32, settings: &Settings) -> PodTemplat
             automount_service_account_token: Some(false),
             containers: vec![container(run, settings, mounts)],
             enable_service_links: Some(false),
-            image_pull_secrets: Some(settings.launcher_pull_secrets.iter().map(pull_secret).collect()),
+            image_pull_secrets: Some(settings.launcher_pull_secrets.iter().map(|it| pull_secret(it)).collect()),
             node_selector: Some(scheduling.node_selector.clone()).filter(|it| !it.is_empty()),
             priority_class_name: Some(scheduling.priority_class_name.clone()).filter(|it| !it.is_empty()),
             restart_policy: Some("Never".into()),
@@ -214,8 +214,8 @@ fn quantities(of: &BTreeMap<String, String>) -> Option<BTreeMap<String, Quantity
     (!of.is_empty()).then(|| all.collect())
 }
 
-fn pull_secret(name: &String) -> LocalObjectReference {
-    LocalObjectReference { name: name.clone() }
+fn pull_secret(name: &str) -> LocalObjectReference {
+    LocalObjectReference { name: name.to_owned() }
 }
 
 fn toleration(it: &Toleration) -> core::Toleration {
