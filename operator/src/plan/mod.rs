@@ -1,6 +1,7 @@
 //! Run + observed + now -> plan: wanted objects, wanted status, next look. Pure: no clock, no client.
 
 pub mod config_map;
+mod ending;
 pub mod job;
 pub mod meta;
 pub mod phase;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crds::{
-    BenchmarkRun, BenchmarkRunStatus, Envelope, Outcome,
-    benchmark_run::{Cancel, RetryCause},
+    BenchmarkRun, BenchmarkRunStatus, Outcome,
+    benchmark_run::Cancel,
     resolve::claim,
     status::{Attempt, MAX_ATTEMPTS, Phase, Resolved},
 };
@@ -14,14 +14,14 @@ use super::{
     Child, End, LauncherInput, Observed, Plan, Presence, Refusal, Refused, Turn, config_map, job, meta, pvc,
     status::{self, Standing},
 };
-use crate::{reason::Reason, results};
+use crate::reason::Reason;
 
 /// While something is under way that no watch tells of.
-const SOON: Duration = Duration::from_secs(2);
+pub(super) const SOON: Duration = Duration::from_secs(2);
 /// While an attempt starts or runs: a deadline may pass.
 const OFTEN: Duration = Duration::from_secs(10);
 /// How long past the run's own deadline and grace the operator waits before it ends an attempt.
-const LEEWAY_SECONDS: u32 = 60;
+pub(super) const LEEWAY_SECONDS: u32 = 60;
 /// A quota, a limit range or an admission rule may keep a Job from having a pod, and only its events say so.
 const NO_POD: &str = "the pod is being made; if it stays so, the events of the Job tell why";
 
@@ -80,15 +80,16 @@ fn finished(run: &BenchmarkRun, mut status: BenchmarkRunStatus, now: Timestamp) 
     plan
 }
 
-struct Decision<'a> {
-    run: &'a BenchmarkRun,
-    observed: &'a Observed,
-    turn: &'a Turn<'a>,
-    before: BenchmarkRunStatus,
+/// A run, all that was observed of it, and its status before this turn.
+pub(super) struct Decision<'a> {
+    pub(super) run: &'a BenchmarkRun,
+    pub(super) observed: &'a Observed,
+    pub(super) turn: &'a Turn<'a>,
+    pub(super) before: BenchmarkRunStatus,
 }
 
 impl Decision<'_> {
-    fn attempt(&self) -> Option<&Attempt> {
+    pub(super) fn attempt(&self) -> Option<&Attempt> {
         current_attempt(&self.before)
     }
 
@@ -186,22 +187,6 @@ impl Decision<'_> {
         }
     }
 
-    /// Somebody deleted the Job. A pod that was left to itself must not go on.
-    fn lose(&self, attempt: &Attempt, envelope: Option<&Envelope>) -> Plan {
-        let message = format!("{} was deleted while it ran", attempt.job_name);
-        let mut plan = self.end_attempt(Reason::JobLost, &message, envelope);
-        plan.end = self.end_of_orphan();
-        plan
-    }
-
-    /// Ends a pod that no Job looks after any more.
-    fn end_of_orphan(&self) -> Option<End> {
-        let pod = &self.observed.pod;
-        let orphan =
-            self.observed.job.presence == Presence::Absent && pod.deleting.is_none() && self.observed.ended.is_none();
-        pod.name.clone().filter(|_| orphan).map(End::Pod)
-    }
-
     fn conflict(&self, name: &str) -> Plan {
         let message =
             format!("an object of another owner has the name {name}; delete it, or give the run another name");
@@ -249,7 +234,7 @@ impl Decision<'_> {
     }
 
     /// What the status says now.
-    fn last_message(&self) -> &str {
+    pub(super) fn last_message(&self) -> &str {
         let ready = self.before.conditions.iter().find(|it| it.kind == "Ready");
         ready.map_or("", |it| it.message.as_str())
     }
@@ -374,201 +359,8 @@ impl Decision<'_> {
         format!("; it mounts {}: if this lasts, see that they exist, have the keys, and are free", all.join(", "))
     }
 
-    /// Decides that an attempt came to nothing in time. The reason is in the status before anything is deleted: who looks
-    /// at what is left after a crash must not take it for somebody else's doing.
-    fn give_up(&self, reason: Reason, message: &str) -> Plan {
-        let phase = self.before.phase.unwrap_or(Phase::Starting);
-        let mut plan = self.stand(Standing::new(phase, reason, message));
-        if let Some(last) = plan.status.attempts.last_mut() {
-            last.reason = reason.name();
-        }
-        plan.again = true;
-        plan
-    }
-
-    /// Ends an attempt that was given up.
-    fn end_given_up(&self, attempt: &Attempt, reason: Reason) -> Plan {
-        let mut plan = self.end_attempt(reason, self.last_message(), None);
-        plan.end = match self.observed.job.presence {
-            Presence::Ours => Some(self.end_now(attempt)),
-            Presence::Absent | Presence::Foreign => self.end_of_orphan(),
-        };
-        plan
-    }
-
-    fn end_now(&self, attempt: &Attempt) -> End {
-        End::PodAndJobNow { pod: self.observed.pod.name.clone(), job: attempt.job_name.clone() }
-    }
-
-    /// The Job has ended, and how its pod ended has not been seen yet.
-    fn collect(&self, attempt: &Attempt) -> Plan {
-        let failed = self.observed.job.failed.as_deref();
-        if self.observed.pod.name.is_none() {
-            return match failed {
-                Some("DeadlineExceeded") => {
-                    self.end_attempt(Reason::DeadlineExceeded, "the Job outran its deadline", None)
-                }
-                _ => self.end_attempt(Reason::Disrupted, "the pod went before its result could be read", None),
-            };
-        }
-        let since = self.observed.job.ended_at.unwrap_or_else(|| attempt.running_time.unwrap_or(attempt.start_time));
-        let limit = self.run.spec.policy.deadlines.collect_seconds;
-        if seconds_since(since, self.turn.now) > limit {
-            let message =
-                format!("the pod did not end within {limit} seconds after its Job (policy.deadlines.collectSeconds)");
-            return match failed {
-                Some("DeadlineExceeded") => self.end_attempt(Reason::DeadlineExceeded, &message, None),
-                _ => self.end_attempt(Reason::Disrupted, &message, None),
-            };
-        }
-        let message = "the Job has ended, its result is being read";
-        let mut plan = self.stand(Standing::new(Phase::Collecting, Reason::ReadingResult, message));
-        plan.next_look = Some(SOON);
-        plan
-    }
-
-    /// The launcher has ended: what did it say?
-    fn conclude(&self) -> Plan {
-        let Some(ended) = &self.observed.ended else {
-            return Plan { again: true, status: self.before.clone(), ..Plan::default() };
-        };
-        match results::read(self.run, self.attempt().map_or(0, |it| it.number), ended) {
-            Ok(envelope) => self.conclude_with(&envelope),
-            Err(failure) => self.end_attempt(failure.reason, &failure.message, None),
-        }
-    }
-
-    fn conclude_with(&self, envelope: &Envelope) -> Plan {
-        let core = &envelope.core;
-        let disrupted = self.observed.ended.as_ref().and_then(|it| it.disrupted.as_deref());
-        match core.outcome {
-            Outcome::Passed => {
-                let message = "the figures count";
-                let mut plan = self.finish(Phase::Succeeded, Outcome::Passed, Reason::RunSucceeded, message);
-                status::take(&mut plan.status, self.run, envelope);
-                plan
-            }
-            Outcome::Invalid => {
-                let message = format!("{}: {}", core.reason, core.message);
-                let mut plan = self.finish(Phase::Failed, Outcome::Invalid, Reason::MeasurementInvalid, &message);
-                status::take(&mut plan.status, self.run, envelope);
-                plan
-            }
-            Outcome::Cancelled if self.observed.job.deleting || self.observed.job.presence == Presence::Absent => {
-                match self.attempt() {
-                    Some(attempt) => self.lose(attempt, Some(envelope)),
-                    None => self.cancelled(Some(envelope)),
-                }
-            }
-            Outcome::Cancelled if self.observed.job.failed.as_deref() == Some("DeadlineExceeded") => {
-                self.end_attempt(Reason::DeadlineExceeded, "the Job outran its deadline", Some(envelope))
-            }
-            Outcome::Cancelled => {
-                let why = disrupted.unwrap_or("its pod was asked to end by somebody else");
-                self.end_attempt(Reason::Disrupted, &format!("the run was interrupted: {why}"), Some(envelope))
-            }
-            Outcome::Error => self.end_attempt(results::reason_of(&core.reason), &core.message, Some(envelope)),
-        }
-    }
-
-    /// Ends the current attempt: another one, if the policy allows it, else the end of the run.
-    fn end_attempt(&self, reason: Reason, message: &str, envelope: Option<&Envelope>) -> Plan {
-        let retry = &self.run.spec.policy.retry;
-        let allowed = reason.retry_cause().is_some_and(|cause: RetryCause| retry.on.contains(&cause));
-        let suspended = Reason::Suspended.name();
-        let tried = self.before.attempts.iter().filter(|it| it.reason != suspended).count();
-        // Attempts that the status has forgotten cannot be counted, so there are no more than it remembers.
-        if allowed && tried <= retry.limit as usize && tried < MAX_ATTEMPTS {
-            let message = format!("attempt ended with {}: {message}; it is tried again", reason.name());
-            let mut plan = self.stand(Standing::new(Phase::Preparing, Reason::Retrying, message));
-            end_last(&mut plan.status, reason, self.turn.now);
-            plan.next_look = Some(SOON);
-            return plan;
-        }
-        let mut plan = self.finish(Phase::Failed, Outcome::Error, reason, message);
-        if let Some(envelope) = envelope {
-            status::take(&mut plan.status, self.run, envelope);
-        }
-        plan
-    }
-
-    fn cancel(&self) -> Plan {
-        let Some(attempt) = self.attempt() else { return self.cancelled(None) };
-        if let Some(ended) = &self.observed.ended {
-            return match results::read(self.run, attempt.number, ended) {
-                // It was quicker than the cancel: what it measured is whole.
-                Ok(envelope) if envelope.core.outcome == Outcome::Passed => self.conclude_with(&envelope),
-                Ok(envelope) => self.cancelled(Some(&envelope)),
-                Err(_) => self.cancelled(None),
-            };
-        }
-        let pod = &self.observed.pod;
-        let ours = self.observed.job.presence == Presence::Ours;
-        // A node that is lost never says that its pod is gone.
-        let overdue = pod.deleting.is_some_and(|it| seconds_since(it, self.turn.now) > LEEWAY_SECONDS);
-        let graceful = self.run.spec.cancel == Cancel::Graceful && !overdue;
-        match &pod.name {
-            Some(pod_name) if graceful => {
-                let phase = self.before.phase.unwrap_or(Phase::Starting);
-                let mut plan = self.stand(Standing::new(phase, Reason::Cancelling, "the launcher drains and reports"));
-                plan.end = pod.deleting.is_none().then(|| End::Pod(pod_name.clone()));
-                plan.next_look = Some(SOON);
-                plan
-            }
-            Some(_) if ours => Plan { end: Some(self.end_now(attempt)), ..self.cancelled(None) },
-            Some(_) => Plan { end: self.end_of_orphan(), ..self.cancelled(None) },
-            // No pod yet, or gone unseen: the Job must not make another one.
-            None => Plan { end: ours.then(|| End::Job(attempt.job_name.clone())), ..self.cancelled(None) },
-        }
-    }
-
-    fn cancelled(&self, envelope: Option<&Envelope>) -> Plan {
-        let figures = envelope.is_some_and(|it| it.core.summary.is_some());
-        let message = if figures {
-            "ended early; the figures are of what was sent until then"
-        } else {
-            "ended early, and the launcher's last word was not seen; its results folder may hold a partial report"
-        };
-        let mut plan = self.finish(Phase::Cancelled, Outcome::Cancelled, Reason::Cancelled, message);
-        if let Some(envelope) = envelope {
-            status::take(&mut plan.status, self.run, envelope);
-        }
-        plan
-    }
-
-    /// A benchmark cannot pause: what runs loses its attempt.
-    fn suspend(&self) -> Plan {
-        if let (Some(attempt), Some(ended)) = (self.attempt(), &self.observed.ended)
-            && let Ok(envelope) = results::read(self.run, attempt.number, ended)
-            && envelope.core.outcome == Outcome::Passed
-        {
-            // It was quicker: what it measured is whole.
-            return self.conclude_with(&envelope);
-        }
-        let mut plan = self.stand(Standing::new(Phase::Suspended, Reason::Suspended, "spec.suspend is true"));
-        if let Some(attempt) = self.attempt() {
-            plan.end = match self.observed.job.presence {
-                Presence::Ours => Some(End::Job(attempt.job_name.clone())),
-                Presence::Absent | Presence::Foreign => self.end_of_orphan(),
-            };
-            end_last(&mut plan.status, Reason::Suspended, self.turn.now);
-        }
-        plan
-    }
-
-    fn stand(&self, standing: Standing) -> Plan {
+    pub(super) fn stand(&self, standing: Standing) -> Plan {
         status::plan(self.run, &self.before, standing, self.turn.now)
-    }
-
-    fn finish(&self, phase: Phase, outcome: Outcome, reason: Reason, message: &str) -> Plan {
-        let mut plan = self.stand(Standing { outcome: Some(outcome), ..Standing::new(phase, reason, message) });
-        plan.status.completion_time = Some(self.turn.now);
-        // Nothing else would tell when its time is over.
-        plan.again = self.run.spec.ttl_seconds_after_finished.is_some();
-        if self.attempt().is_some() {
-            end_last(&mut plan.status, reason, self.turn.now);
-        }
-        plan
     }
 }
 
@@ -579,13 +371,6 @@ fn remember(attempts: &mut Vec<Attempt>, attempt: Attempt) {
         let suspended = Reason::Suspended.name();
         let first = attempts.iter().position(|it| it.reason == suspended).unwrap_or(0);
         attempts.remove(first);
-    }
-}
-
-fn end_last(status: &mut BenchmarkRunStatus, reason: Reason, now: Timestamp) {
-    if let Some(last) = status.attempts.last_mut() {
-        last.end_time = Some(now);
-        last.reason = reason.name();
     }
 }
 
@@ -600,7 +385,7 @@ fn is_image_problem(reason: &str) -> bool {
 }
 
 /// Whole seconds since a time; 0 when the clock went back.
-fn seconds_since(then: Timestamp, now: Timestamp) -> u32 {
+pub(super) fn seconds_since(then: Timestamp, now: Timestamp) -> u32 {
     u32::try_from(now.duration_since(then).as_secs()).unwrap_or(0)
 }
 

@@ -286,6 +286,26 @@ fn a_job_that_somebody_deleted_is_not_made_again() {
 }
 
 #[test]
+fn a_pod_on_a_lost_node_is_not_waited_for_until_the_deadline() {
+    let run = in_phase(SIMULATOR, Phase::Running);
+    let mut lost = measuring();
+    lost.pod.deleting = Some(at(100));
+    check(&run, &lost, 400, &Want { phase: Some(Phase::Running), ..Want::default() });
+    check(&run, &lost, 401, &Want { says: "node is lost", ..retrying(Reason::Disrupted) });
+}
+
+#[test]
+fn an_unschedulable_pod_is_not_blamed_on_a_claim_that_waits_for_it() {
+    let run = in_phase(SIMULATOR, Phase::Starting);
+    let mut crowded = started();
+    crowded.claim.bound = false;
+    crowded.pod.unschedulable = Some("0/1 nodes are available: 1 Insufficient cpu.".into());
+    check(&run, &crowded, 30, &Want { reason: Some(Reason::Unschedulable), says: "cpu", ..Want::default() });
+    crowded.pod.unschedulable = Some("pod has unbound immediate PersistentVolumeClaims".into());
+    check(&run, &crowded, 30, &Want { reason: Some(Reason::VolumePending), says: "unbound", ..Want::default() });
+}
+
+#[test]
 fn a_disrupted_attempt_is_made_again_as_often_as_the_policy_allows() {
     let disrupted = || {
         let mut ended = said(&envelope(Outcome::Cancelled, "Cancelled"));

@@ -1,0 +1,233 @@
+//! How an attempt and a run end: by the launcher's word, by a deadline, by a person, or by what happened to Job and pod.
+
+use crds::{
+    BenchmarkRunStatus, Envelope, Outcome,
+    benchmark_run::{Cancel, RetryCause},
+    status::{Attempt, MAX_ATTEMPTS, Phase},
+};
+use jiff::Timestamp;
+
+use super::{
+    End, Plan, Presence,
+    phase::{Decision, LEEWAY_SECONDS, SOON, seconds_since},
+    status::{self, Standing},
+};
+use crate::{reason::Reason, results};
+
+impl Decision<'_> {
+    /// Decides that an attempt came to nothing in time. The reason is in the status before anything is deleted: who looks
+    /// at what is left after a crash must not take it for somebody else's doing.
+    pub(super) fn give_up(&self, reason: Reason, message: &str) -> Plan {
+        let phase = self.before.phase.unwrap_or(Phase::Starting);
+        let mut plan = self.stand(Standing::new(phase, reason, message));
+        if let Some(last) = plan.status.attempts.last_mut() {
+            last.reason = reason.name();
+        }
+        plan.again = true;
+        plan
+    }
+
+    /// Ends an attempt that was given up.
+    pub(super) fn end_given_up(&self, attempt: &Attempt, reason: Reason) -> Plan {
+        let mut plan = self.end_attempt(reason, self.last_message(), None);
+        plan.end = match self.observed.job.presence {
+            Presence::Ours => Some(self.end_now(attempt)),
+            Presence::Absent | Presence::Foreign => self.end_of_orphan(),
+        };
+        plan
+    }
+
+    pub(super) fn end_now(&self, attempt: &Attempt) -> End {
+        End::PodAndJobNow { pod: self.observed.pod.name.clone(), job: attempt.job_name.clone() }
+    }
+
+    /// Somebody deleted the Job. A pod that was left to itself must not go on.
+    pub(super) fn lose(&self, attempt: &Attempt, envelope: Option<&Envelope>) -> Plan {
+        let message = format!("{} was deleted while it ran", attempt.job_name);
+        let mut plan = self.end_attempt(Reason::JobLost, &message, envelope);
+        plan.end = self.end_of_orphan();
+        plan
+    }
+
+    /// Ends a pod that no Job looks after any more.
+    pub(super) fn end_of_orphan(&self) -> Option<End> {
+        let pod = &self.observed.pod;
+        let orphan =
+            self.observed.job.presence == Presence::Absent && pod.deleting.is_none() && self.observed.ended.is_none();
+        pod.name.clone().filter(|_| orphan).map(End::Pod)
+    }
+
+    /// The Job has ended, and how its pod ended has not been seen yet.
+    pub(super) fn collect(&self, attempt: &Attempt) -> Plan {
+        let failed = self.observed.job.failed.as_deref();
+        if self.observed.pod.name.is_none() {
+            return match failed {
+                Some("DeadlineExceeded") => {
+                    self.end_attempt(Reason::DeadlineExceeded, "the Job outran its deadline", None)
+                }
+                _ => self.end_attempt(Reason::Disrupted, "the pod went before its result could be read", None),
+            };
+        }
+        let since = self.observed.job.ended_at.unwrap_or_else(|| attempt.running_time.unwrap_or(attempt.start_time));
+        let limit = self.run.spec.policy.deadlines.collect_seconds;
+        if seconds_since(since, self.turn.now) > limit {
+            let message =
+                format!("the pod did not end within {limit} seconds after its Job (policy.deadlines.collectSeconds)");
+            return match failed {
+                Some("DeadlineExceeded") => self.end_attempt(Reason::DeadlineExceeded, &message, None),
+                _ => self.end_attempt(Reason::Disrupted, &message, None),
+            };
+        }
+        let message = "the Job has ended, its result is being read";
+        let mut plan = self.stand(Standing::new(Phase::Collecting, Reason::ReadingResult, message));
+        plan.next_look = Some(SOON);
+        plan
+    }
+
+    /// The launcher has ended: what did it say?
+    pub(super) fn conclude(&self) -> Plan {
+        let Some(ended) = &self.observed.ended else {
+            return Plan { again: true, status: self.before.clone(), ..Plan::default() };
+        };
+        match results::read(self.run, self.attempt().map_or(0, |it| it.number), ended) {
+            Ok(envelope) => self.conclude_with(&envelope),
+            Err(failure) => self.end_attempt(failure.reason, &failure.message, None),
+        }
+    }
+
+    pub(super) fn conclude_with(&self, envelope: &Envelope) -> Plan {
+        let core = &envelope.core;
+        let disrupted = self.observed.ended.as_ref().and_then(|it| it.disrupted.as_deref());
+        match core.outcome {
+            Outcome::Passed => {
+                let message = "the figures count";
+                let mut plan = self.finish(Phase::Succeeded, Outcome::Passed, Reason::RunSucceeded, message);
+                status::take(&mut plan.status, self.run, envelope);
+                plan
+            }
+            Outcome::Invalid => {
+                let message = format!("{}: {}", core.reason, core.message);
+                let mut plan = self.finish(Phase::Failed, Outcome::Invalid, Reason::MeasurementInvalid, &message);
+                status::take(&mut plan.status, self.run, envelope);
+                plan
+            }
+            Outcome::Cancelled if self.observed.job.deleting || self.observed.job.presence == Presence::Absent => {
+                match self.attempt() {
+                    Some(attempt) => self.lose(attempt, Some(envelope)),
+                    None => self.cancelled(Some(envelope)),
+                }
+            }
+            Outcome::Cancelled if self.observed.job.failed.as_deref() == Some("DeadlineExceeded") => {
+                self.end_attempt(Reason::DeadlineExceeded, "the Job outran its deadline", Some(envelope))
+            }
+            Outcome::Cancelled => {
+                let why = disrupted.unwrap_or("its pod was asked to end by somebody else");
+                self.end_attempt(Reason::Disrupted, &format!("the run was interrupted: {why}"), Some(envelope))
+            }
+            Outcome::Error => self.end_attempt(results::reason_of(&core.reason), &core.message, Some(envelope)),
+        }
+    }
+
+    /// Ends the current attempt: another one, if the policy allows it, else the end of the run.
+    pub(super) fn end_attempt(&self, reason: Reason, message: &str, envelope: Option<&Envelope>) -> Plan {
+        let retry = &self.run.spec.policy.retry;
+        let allowed = reason.retry_cause().is_some_and(|cause: RetryCause| retry.on.contains(&cause));
+        let suspended = Reason::Suspended.name();
+        let tried = self.before.attempts.iter().filter(|it| it.reason != suspended).count();
+        // Attempts that the status has forgotten cannot be counted, so there are no more than it remembers.
+        if allowed && tried <= retry.limit as usize && tried < MAX_ATTEMPTS {
+            let message = format!("attempt ended with {}: {message}; it is tried again", reason.name());
+            let mut plan = self.stand(Standing::new(Phase::Preparing, Reason::Retrying, message));
+            end_last(&mut plan.status, reason, self.turn.now);
+            plan.next_look = Some(SOON);
+            return plan;
+        }
+        let mut plan = self.finish(Phase::Failed, Outcome::Error, reason, message);
+        if let Some(envelope) = envelope {
+            status::take(&mut plan.status, self.run, envelope);
+        }
+        plan
+    }
+
+    pub(super) fn cancel(&self) -> Plan {
+        let Some(attempt) = self.attempt() else { return self.cancelled(None) };
+        if let Some(ended) = &self.observed.ended {
+            return match results::read(self.run, attempt.number, ended) {
+                // It was quicker than the cancel: what it measured is whole.
+                Ok(envelope) if envelope.core.outcome == Outcome::Passed => self.conclude_with(&envelope),
+                Ok(envelope) => self.cancelled(Some(&envelope)),
+                Err(_) => self.cancelled(None),
+            };
+        }
+        let pod = &self.observed.pod;
+        let ours = self.observed.job.presence == Presence::Ours;
+        // A node that is lost never says that its pod is gone.
+        let overdue = pod.deleting.is_some_and(|it| seconds_since(it, self.turn.now) > LEEWAY_SECONDS);
+        let graceful = self.run.spec.cancel == Cancel::Graceful && !overdue;
+        match &pod.name {
+            Some(pod_name) if graceful => {
+                let phase = self.before.phase.unwrap_or(Phase::Starting);
+                let mut plan = self.stand(Standing::new(phase, Reason::Cancelling, "the launcher drains and reports"));
+                plan.end = pod.deleting.is_none().then(|| End::Pod(pod_name.clone()));
+                plan.next_look = Some(SOON);
+                plan
+            }
+            Some(_) if ours => Plan { end: Some(self.end_now(attempt)), ..self.cancelled(None) },
+            Some(_) => Plan { end: self.end_of_orphan(), ..self.cancelled(None) },
+            // No pod yet, or gone unseen: the Job must not make another one.
+            None => Plan { end: ours.then(|| End::Job(attempt.job_name.clone())), ..self.cancelled(None) },
+        }
+    }
+
+    pub(super) fn cancelled(&self, envelope: Option<&Envelope>) -> Plan {
+        let figures = envelope.is_some_and(|it| it.core.summary.is_some());
+        let message = if figures {
+            "ended early; the figures are of what was sent until then"
+        } else {
+            "ended early, and the launcher's last word was not seen; its results folder may hold a partial report"
+        };
+        let mut plan = self.finish(Phase::Cancelled, Outcome::Cancelled, Reason::Cancelled, message);
+        if let Some(envelope) = envelope {
+            status::take(&mut plan.status, self.run, envelope);
+        }
+        plan
+    }
+
+    /// A benchmark cannot pause: what runs loses its attempt.
+    pub(super) fn suspend(&self) -> Plan {
+        if let (Some(attempt), Some(ended)) = (self.attempt(), &self.observed.ended)
+            && let Ok(envelope) = results::read(self.run, attempt.number, ended)
+            && envelope.core.outcome == Outcome::Passed
+        {
+            // It was quicker: what it measured is whole.
+            return self.conclude_with(&envelope);
+        }
+        let mut plan = self.stand(Standing::new(Phase::Suspended, Reason::Suspended, "spec.suspend is true"));
+        if let Some(attempt) = self.attempt() {
+            plan.end = match self.observed.job.presence {
+                Presence::Ours => Some(End::Job(attempt.job_name.clone())),
+                Presence::Absent | Presence::Foreign => self.end_of_orphan(),
+            };
+            end_last(&mut plan.status, Reason::Suspended, self.turn.now);
+        }
+        plan
+    }
+
+    pub(super) fn finish(&self, phase: Phase, outcome: Outcome, reason: Reason, message: &str) -> Plan {
+        let mut plan = self.stand(Standing { outcome: Some(outcome), ..Standing::new(phase, reason, message) });
+        plan.status.completion_time = Some(self.turn.now);
+        // Nothing else would tell when its time is over.
+        plan.again = self.run.spec.ttl_seconds_after_finished.is_some();
+        if self.attempt().is_some() {
+            end_last(&mut plan.status, reason, self.turn.now);
+        }
+        plan
+    }
+}
+
+fn end_last(status: &mut BenchmarkRunStatus, reason: Reason, now: Timestamp) {
+    if let Some(last) = status.attempts.last_mut() {
+        last.end_time = Some(now);
+        last.reason = reason.name();
+    }
+}
