@@ -22,8 +22,9 @@ pub(super) const SOON: Duration = Duration::from_secs(2);
 const OFTEN: Duration = Duration::from_secs(10);
 /// How long past the run's own deadline and grace the operator waits before it ends an attempt.
 pub(super) const LEEWAY_SECONDS: u32 = 60;
-/// A quota, a limit range or an admission rule may keep a Job from having a pod, and only its events say so.
-const NO_POD: &str = "the pod is being made; if it stays so, the events of the Job tell why";
+/// What a young pod waits for passes by itself, as a rule: a claim that its first pod binds, a target that is asked for the
+/// first time. To tell each would be a write for nothing.
+const SETTLE_SECONDS: u32 = 5;
 
 /// The longest wait of a finished run for its deletion, so that a clock that was set is noticed.
 const LONGEST_LOOK_SECONDS: u64 = 86_400;
@@ -214,7 +215,7 @@ impl Decision<'_> {
             );
             return self.end_attempt(Reason::PrepareTimeout, &message, None);
         }
-        let mut plan = self.stand(Standing::new(Phase::Starting, Reason::PodStarting, NO_POD));
+        let mut plan = self.stand(Standing::new(Phase::Starting, Reason::PodStarting, self.starting()));
         plan.status.resolved = Some(self.resolved(input));
         plan.create = self.children(attempt, input);
         plan.next_look = Some(OFTEN);
@@ -281,6 +282,12 @@ impl Decision<'_> {
             return self.running(attempt);
         }
         let (reason, message) = self.why_not_running();
+        let passing = [Reason::Unschedulable, Reason::VolumePending, Reason::TargetNotReady].contains(&reason);
+        if passing && seconds_since(attempt.start_time, now) < SETTLE_SECONDS {
+            let mut plan = self.stand(Standing::new(Phase::Starting, Reason::PodStarting, self.starting()));
+            plan.next_look = Some(SOON);
+            return plan;
+        }
         let since = observed.job.created.map_or(attempt.start_time, |it| it.max(attempt.start_time));
         if seconds_since(since, now) > deadlines.start_seconds {
             let limit = deadlines.start_seconds;
@@ -341,9 +348,16 @@ impl Decision<'_> {
                 (Reason::PodStarting, format!("the container waits: {reason}: {why}"))
             }
             _ if pod.running => (Reason::TargetNotReady, "the launcher waits for the target to be ready".into()),
-            _ if pod.name.is_none() => (Reason::PodStarting, NO_POD.into()),
-            _ => (Reason::PodStarting, format!("the pod is on its node and starts{}", self.mounts())),
+            _ => (Reason::PodStarting, self.starting()),
         }
+    }
+
+    /// One sentence for all that comes before the container runs: each step told by itself would be a write of its own.
+    fn starting(&self) -> String {
+        let mounts = self.mounts();
+        format!(
+            "the pod is being made, or starts on its node{mounts}; if this lasts, its events and the events of the Job tell why"
+        )
     }
 
     /// What the pod cannot start without, and whose absence only its own events tell.
@@ -356,7 +370,7 @@ impl Decision<'_> {
         if all.is_empty() {
             return String::new();
         }
-        format!("; it mounts {}: if this lasts, see that they exist, have the keys, and are free", all.join(", "))
+        format!("; it mounts {}: see that they exist, have the keys, and are free", all.join(", "))
     }
 
     pub(super) fn stand(&self, standing: Standing) -> Plan {
