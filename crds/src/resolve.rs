@@ -1,7 +1,7 @@
 //! A spec, the settings of the place where it runs, and the defaults: together a [`ResolvedRun`], which is what the
 //! launcher gets as `run.yaml`. The only place that checks a field of the spec.
 
-use std::{path::PathBuf, time::Duration};
+use std::{borrow::Cow, path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -329,11 +329,16 @@ fn check_url(url: &str, errors: &mut Errors) {
     errors.add("spec.target.url", &format!("is {:?}; {problem}", without_credentials(url)));
 }
 
-/// A URL as it may stand in a message: what is before an `@` is a name and a password.
-fn without_credentials(url: &str) -> String {
+/// What stands in place of a secret, in messages and in files.
+pub const REDACTED: &str = "<redacted>";
+
+/// A URL as it may stand in a message or a file: what is before an `@` is a name and a password.
+pub fn without_credentials(url: &str) -> Cow<'_, str> {
     match (url.find("://"), url.rfind('@')) {
-        (Some(scheme), Some(at)) if at > scheme => format!("{}<redacted>{}", &url[..scheme + 3], &url[at..]),
-        _ => url.to_owned(),
+        (Some(scheme), Some(at)) if at > scheme + 2 => {
+            Cow::Owned(format!("{}{REDACTED}{}", &url[..scheme + 3], &url[at..]))
+        }
+        _ => Cow::Borrowed(url),
     }
 }
 

@@ -3,11 +3,9 @@
 
 use std::borrow::Cow;
 
+use crds::resolve::{REDACTED, without_credentials};
 use serde_json::Value;
 use serde_saphyr::NonFiniteFloatPolicy;
-
-/// What stands in place of a secret.
-const REDACTED: &str = "<redacted>";
 
 /// The text as it is when it holds no credential, else written anew without them. A text that is no YAML stays away as a
 /// whole: nothing in it can be found.
@@ -34,38 +32,41 @@ fn read(text: &str) -> Option<(Value, bool)> {
 
 /// Blacks out every secret in a tree of values; true when there was one.
 pub(super) fn redact(value: &mut Value) -> bool {
-    let mut found = false;
     match value {
         Value::Object(entries) => {
-            for (key, value) in entries {
-                let filled = match &*value {
-                    Value::String(it) => !it.is_empty() && it != REDACTED,
-                    Value::Number(_) => true,
-                    Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => false,
-                };
-                if let Value::String(text) = value
-                    && let (Some(scheme), Some(at)) = (text.find("://"), text.rfind('@'))
-                    && at > scheme
-                {
-                    text.replace_range(scheme + 3..at, REDACTED);
-                    return true;
-                }
-                if is_secret(key) && filled {
-                    *value = Value::String(REDACTED.into());
-                    found = true;
-                } else {
-                    found |= redact(value);
-                }
-            }
+            let each = entries.iter_mut().map(|(key, value)| if is_secret(key) { cover(value) } else { redact(value) });
+            any(each)
         }
-        Value::Array(items) => {
-            for item in items {
-                found |= redact(item);
+        Value::Array(items) => any(items.iter_mut().map(redact)),
+        Value::String(text) => match without_credentials(text) {
+            Cow::Borrowed(_) => false,
+            Cow::Owned(clean) => {
+                let found = clean != *text;
+                *text = clean;
+                found
             }
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        },
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
-    found
+}
+
+/// Covers what stands under the name of a secret. A switch is none, and what is empty has nothing to hide.
+fn cover(value: &mut Value) -> bool {
+    let hides = match &*value {
+        Value::String(text) => !text.is_empty() && text != REDACTED,
+        Value::Number(_) => true,
+        Value::Null | Value::Bool(_) => false,
+        Value::Array(_) | Value::Object(_) => return redact(value),
+    };
+    if hides {
+        *value = Value::String(REDACTED.into());
+    }
+    hides
+}
+
+/// Whether one of them is true; all of them are looked at.
+fn any(found: impl Iterator<Item = bool>) -> bool {
+    found.fold(false, |before, it| before | it)
 }
 
 /// Whether a key or header of this name holds a credential.
@@ -92,6 +93,14 @@ mod tests {
         assert_eq!(profile("load: {rate: .inf}"), "load: {rate: .inf}");
         assert_eq!(profile_value("load: {rate: .inf}").unwrap()["load"]["rate"], ".inf");
         assert_eq!((profile("[1"), profile_value("[1")), (Cow::Borrowed(""), None));
+    }
+
+    #[test]
+    fn one_secret_does_not_hide_the_next() {
+        let clean =
+            profile("server: {base_url: 'http://me:pw-1@host', api_key: sk-123, urls: ['https://a:pw-2@b']}\ntoken: 9");
+        assert!(["pw-1", "sk-123", "pw-2", "9"].iter().all(|it| !clean.contains(it)), "{clean}");
+        assert_eq!(clean.matches(REDACTED).count(), 4, "{clean}");
     }
 
     #[test]
