@@ -28,6 +28,19 @@ pub struct Settings {
     pub service_domain: String,
 }
 
+/// What a place decides that has no wishes: no image of the launcher, and the rest as Kubernetes has it.
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            launcher_image: String::new(),
+            launcher_resources: Resources::default(),
+            launcher_pull_policy: "IfNotPresent".into(),
+            launcher_pull_secrets: Vec::new(),
+            service_domain: "svc.cluster.local".into(),
+        }
+    }
+}
+
 /// Who the run is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -359,20 +372,10 @@ impl Errors {
 mod tests {
     use super::*;
 
-    fn settings() -> Settings {
-        Settings {
-            launcher_image: "benchwright/launcher:test".into(),
-            launcher_resources: Resources::default(),
-            launcher_pull_policy: "IfNotPresent".into(),
-            launcher_pull_secrets: Vec::new(),
-            service_domain: "svc.cluster.local".into(),
-        }
-    }
-
     fn check(namespace: &str, spec: &str) -> Result<ResolvedRun, Vec<String>> {
         let spec: BenchmarkRunSpec = serde_saphyr::from_str(spec).unwrap();
         let run = RunIdentity { name: "chat".into(), namespace: namespace.into(), uid: "u".into(), attempt: 1 };
-        resolve(run, &spec, &settings()).map_err(|errors| errors.iter().map(ToString::to_string).collect())
+        resolve(run, &spec, &Settings::default()).map_err(|errors| errors.iter().map(ToString::to_string).collect())
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::{
 };
 
 use crds::{
-    benchmark_run::{BenchmarkRunSpec, GROUP, KIND, MAX_INLINE_PROFILE_BYTES, Resources, VERSION},
+    benchmark_run::{BenchmarkRunSpec, GROUP, KIND, MAX_INLINE_PROFILE_BYTES, VERSION},
     resolve::{FieldError, ProfileSource, ResolvedRun, RunIdentity, Settings, resolve},
 };
 use serde::Deserialize;
@@ -204,13 +204,6 @@ fn check_fields(
     spec: &BenchmarkRunSpec,
     options: &LocalOptions,
 ) -> Result<ResolvedRun, InputError> {
-    let settings = Settings {
-        launcher_image: String::new(),
-        launcher_resources: Resources::default(),
-        launcher_pull_policy: String::new(),
-        launcher_pull_secrets: Vec::new(),
-        service_domain: "svc.cluster.local".into(),
-    };
     let mut problems = Vec::new();
     for (given, named, path, flag) in [
         (&options.token_file, spec.target.auth.is_some(), "spec.target.auth", "--token-file"),
@@ -220,7 +213,7 @@ fn check_fields(
             problems.push(format!("{path}: names an object of a cluster; outside one, give {flag} FILE"));
         }
     }
-    match resolve(identity, spec, &settings) {
+    match resolve(identity, spec, &Settings::default()) {
         Ok(mut run) if problems.is_empty() => {
             run.token_file.clone_from(&options.token_file);
             run.ca_file.clone_from(&options.ca_file);

@@ -11,7 +11,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use crds::{Settings, benchmark_run::Resources, status::Phase};
+use crds::{Settings, status::Phase};
 use futures::{StreamExt as _, channel::mpsc};
 use http::{Request, Response};
 use http_body_util::{BodyExt as _, Full, StreamBody, combinators::UnsyncBoxBody};
@@ -120,13 +120,7 @@ impl Operator {
         let context = Arc::new(Context {
             recorder: Recorder::new(client.clone(), Reporter { controller: "test".into(), instance: None }),
             client,
-            settings: Settings {
-                launcher_image: "i".into(),
-                launcher_resources: Resources::default(),
-                launcher_pull_policy: "IfNotPresent".into(),
-                launcher_pull_secrets: Vec::new(),
-                service_domain: "svc".into(),
-            },
+            settings: Settings::default(),
             metrics: Metrics::default(),
             seen: Arc::new(Seen::default()),
             failures: Mutex::default(),

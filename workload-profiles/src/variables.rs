@@ -148,7 +148,7 @@ pub(crate) fn known(variables: &Variables) -> String {
 #[cfg(test)]
 pub(crate) mod tests {
     use crds::{
-        benchmark_run::{BenchmarkRunSpec, Resources},
+        benchmark_run::BenchmarkRunSpec,
         resolve::{RunIdentity, Settings, resolve},
     };
 
@@ -159,14 +159,7 @@ pub(crate) mod tests {
         let spec = format!("target: {{url: 'http://server:8000', model: '{model}'}}");
         let spec: BenchmarkRunSpec = serde_saphyr::from_str(&spec).unwrap();
         let identity = RunIdentity { name: "chat".into(), namespace: "bench".into(), uid: "u".into(), attempt: 1 };
-        let settings = Settings {
-            launcher_image: "launcher".into(),
-            launcher_resources: Resources::default(),
-            launcher_pull_policy: "IfNotPresent".into(),
-            launcher_pull_secrets: Vec::new(),
-            service_domain: "svc".into(),
-        };
-        resolve(identity, &spec, &settings).unwrap()
+        resolve(identity, &spec, &Settings::default()).unwrap()
     }
 
     /// The variables of that run with some of the user's, written `name=value`.

@@ -9,7 +9,7 @@ use std::{
 };
 
 use crds::{
-    benchmark_run::{BenchmarkRunSpec, Harness, Resources},
+    benchmark_run::{BenchmarkRunSpec, Harness},
     resolve::{RunIdentity, Settings, resolve},
 };
 use workload_profiles::{Prepared, prepare, variables};
@@ -18,14 +18,7 @@ fn prepared(template: &str) -> Result<Prepared, String> {
     let spec: BenchmarkRunSpec =
         serde_saphyr::from_str("target: {url: 'http://gateway:80', model: facebook/opt-125m}").unwrap();
     let identity = RunIdentity { name: "chat".into(), namespace: "bench".into(), uid: "u".into(), attempt: 1 };
-    let settings = Settings {
-        launcher_image: "launcher".into(),
-        launcher_resources: Resources::default(),
-        launcher_pull_policy: "IfNotPresent".into(),
-        launcher_pull_secrets: Vec::new(),
-        service_domain: "svc".into(),
-    };
-    let run = resolve(identity, &spec, &settings).unwrap();
+    let run = resolve(identity, &spec, &Settings::default()).unwrap();
     let variables = variables(&run, &BTreeMap::new()).unwrap();
     prepare(Harness::InferencePerf, template, &variables, &BTreeMap::new()).map_err(|it| it.to_string())
 }

@@ -31,9 +31,8 @@ pub fn settings() -> Settings {
     Settings {
         launcher_image: "benchwright/launcher:test".into(),
         launcher_resources: Resources { requests: map("cpu", "1"), limits: map("memory", "1Gi") },
-        launcher_pull_policy: "IfNotPresent".into(),
         launcher_pull_secrets: vec!["registry".into()],
-        service_domain: "svc.cluster.local".into(),
+        ..Settings::default()
     }
 }
 
