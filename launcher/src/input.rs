@@ -157,7 +157,7 @@ pub fn from_folder(folder: &Path) -> Result<Input, InputError> {
     let run: ResolvedRun = serde_saphyr::from_str(&read(&run_path)?)
         .map_err(|error| InputError::Syntax { path: run_path, message: error.to_string() })?;
     let profile_text = read(&folder.join("profile.yaml"))?;
-    let (workload, notices) = workload_profiles::parse(run.harness, &profile_text)
+    let (workload, notices) = workload_profiles::parse(&run, &profile_text)
         .map_err(|source| InputError::Profile { source_name: run.profile_source.clone(), source })?;
     Ok(Input { run, profile_text, workload, notices })
 }
@@ -194,7 +194,7 @@ pub fn from_file(path: &Path, options: &LocalOptions) -> Result<Input, InputErro
     let overrides = overrides(&file.spec.profile.overrides, &options.overrides)?;
     let profile_error = |source| InputError::Profile { source_name: run.profile_source.clone(), source };
     let variables = workload_profiles::variables(&run, &file.spec.profile.variables).map_err(profile_error)?;
-    let prepared = workload_profiles::prepare(run.harness, &template, &variables, &overrides).map_err(profile_error)?;
+    let prepared = workload_profiles::prepare(&run, &template, &variables, &overrides).map_err(profile_error)?;
     Ok(Input { profile_text: prepared.text, workload: prepared.workload, notices: prepared.notices, run })
 }
 

@@ -153,7 +153,7 @@ async fn input(
     // Rendering is bounded, but not short enough for a thread that other runs wait for.
     let prepared = tokio::task::spawn_blocking(move || {
         let variables = workload_profiles::variables(&resolved, &profile.variables)?;
-        let prepared = workload_profiles::prepare(resolved.harness, &template, &variables, &profile.overrides)?;
+        let prepared = workload_profiles::prepare(&resolved, &template, &variables, &profile.overrides)?;
         Ok((resolved, prepared))
     });
     Ok(match prepared.await.map_err(Error::Render)? {

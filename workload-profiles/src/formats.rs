@@ -2,18 +2,32 @@
 
 pub(crate) mod inference_perf;
 
-use crds::benchmark_run::Harness;
+use crds::{
+    benchmark_run::Harness,
+    resolve::{Endpoint, ResolvedRun},
+};
 use serde_json::Value;
 
 use crate::{problem::Findings, workload::Workload};
 
-/// Where a run goes, to be compared with what its profile says. Both are `None` where only the profile is at hand.
+/// Where a run goes, to be compared with what its profile says.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Target<'a> {
-    /// The base URL.
+    /// The base URL; the simulator has none.
     pub url: Option<&'a str>,
     /// The model that the run asks for.
     pub model: Option<&'a str>,
+}
+
+impl<'a> Target<'a> {
+    /// The target of a run.
+    pub(crate) fn of(run: &'a ResolvedRun) -> Target<'a> {
+        let url = match &run.endpoint {
+            Endpoint::Url(url) => Some(url.as_str()),
+            Endpoint::Simulator(_) => None,
+        };
+        Target { url, model: run.model.as_deref() }
+    }
 }
 
 /// Reads a profile. `None` goes with at least one problem in the findings.

@@ -47,12 +47,12 @@ pub fn variables(run: &ResolvedRun, user: &BTreeMap<String, String>) -> Result<V
     Variables::new(run, user)
 }
 
-/// Renders a template, applies overrides, and reads the result.
+/// Renders a template, applies overrides, and reads the result. What the run says of its target outweighs the profile.
 ///
 /// # Errors
 /// Everything that is wrong, at once; only a template that cannot be rendered and a text that is no YAML end it early.
 pub fn prepare(
-    harness: Harness,
+    run: &ResolvedRun,
     template: &str,
     variables: &Variables,
     overrides: &BTreeMap<String, String>,
@@ -64,7 +64,7 @@ pub fn prepare(
     if !applied.is_empty() {
         text = yaml::write(&profile)?;
     }
-    let read = read(harness, &profile, variables.target(), &findings);
+    let read = read(run.harness, Target::of(run), &profile, &findings).map(|it| with_target(it, run));
     match (read, findings.into_result()) {
         (Some(workload), Ok(notices)) => Ok(Prepared { text, workload, notices }),
         (_, Ok(_)) => Err(unexplained()),
@@ -76,17 +76,27 @@ pub fn prepare(
 ///
 /// # Errors
 /// Everything that is wrong, at once; only a text that is no YAML ends it early.
-pub fn parse(harness: Harness, text: &str) -> Result<(Workload, Vec<Notice>), ProfileError> {
+pub fn parse(run: &ResolvedRun, text: &str) -> Result<(Workload, Vec<Notice>), ProfileError> {
+    let (workload, notices) = parse_text(run.harness, Target::of(run), text)?;
+    Ok((with_target(workload, run), notices))
+}
+
+fn parse_text(harness: Harness, target: Target, text: &str) -> Result<(Workload, Vec<Notice>), ProfileError> {
     let profile = yaml::read(text)?;
     let findings = Findings::default();
-    let read = read(harness, &profile, Target::default(), &findings);
+    let read = read(harness, target, &profile, &findings);
     let notices = findings.into_result()?;
     read.map(|workload| (workload, notices)).ok_or_else(unexplained)
 }
 
-fn read(harness: Harness, profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
-    yaml::report_placeholders(profile, "", findings);
+fn read(harness: Harness, target: Target, profile: &Value, findings: &Findings) -> Option<Workload> {
+    yaml::report_unfilled(profile, "", findings);
     formats::parse(harness, profile, target, findings)
+}
+
+/// The workload as the run asks for it: its model and API where it names them.
+fn with_target(workload: Workload, run: &ResolvedRun) -> Workload {
+    Workload { model: run.model.clone().or(workload.model), api: run.api.unwrap_or(workload.api), ..workload }
 }
 
 /// For a parser that gives neither a workload nor a reason, against its contract: better a poor message than a wrong load.

@@ -45,7 +45,7 @@ const NAME: &str = "profile";
 /// # Errors
 /// Every construct that is refused, every variable that has no value, and every variable of the user that the template
 /// does not use; else the first error of Tera. A `REPLACE_ENV_` name without a value is left in the text: in a comment it
-/// does no harm, and elsewhere [`yaml::report_placeholders`] finds it in the parsed profile and names its path.
+/// does no harm, and elsewhere [`yaml::report_unfilled`] finds it in the parsed profile and names its path.
 pub(crate) fn render(template: &str, variables: &Variables) -> Result<String, ProfileError> {
     if template.len() > MAX_TEXT_BYTES {
         let found = template.len();

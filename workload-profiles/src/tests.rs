@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::variables::tests::with;
+use crate::variables::tests::{run, with};
 
 const HARNESS: Harness = Harness::InferencePerf;
 
@@ -11,7 +11,7 @@ fn overrides(pairs: &[&str]) -> BTreeMap<String, String> {
 
 fn prepared(template: &str, user: &[&str], pairs: &[&str]) -> Result<Prepared, String> {
     let variables = with("m", user).map_err(|it| it.to_string())?;
-    prepare(HARNESS, template, &variables, &overrides(pairs)).map_err(|it| it.to_string())
+    prepare(&run("m"), template, &variables, &overrides(pairs)).map_err(|it| it.to_string())
 }
 
 fn check_error(template: &str, user: &[&str], pairs: &[&str], expected: &str) {
@@ -39,7 +39,7 @@ fn every_shipped_profile_asks_for_the_load_that_it_is_known_for() {
 fn every_shipped_profile_renders_before_the_model_is_known() {
     for name in shipped_names(HARNESS) {
         let ready =
-            prepare(HARNESS, shipped(HARNESS, name).unwrap(), &with("", &[]).unwrap(), &BTreeMap::new()).unwrap();
+            prepare(&run(""), shipped(HARNESS, name).unwrap(), &with("", &[]).unwrap(), &BTreeMap::new()).unwrap();
         assert_eq!(ready.workload.model, None, "{name}");
     }
 }
@@ -50,7 +50,7 @@ fn the_text_that_goes_to_the_pod_reads_back_to_the_same_workload() {
     let mended = ["load.stages.0.rate=2.5", "server.model_name='yes'", "api.headers={x-a: '007', x-b: 'a: b'}"];
     for pairs in [&[][..], &mended] {
         let ready = prepared(sanity(), &[], pairs).unwrap();
-        assert_eq!(parse(HARNESS, &ready.text).unwrap().0, ready.workload);
+        assert_eq!(parse(&run("m"), &ready.text).unwrap().0, ready.workload);
     }
 }
 
@@ -103,12 +103,26 @@ fn a_profile_for_another_target_is_noticed() {
             "server.base_url: is http://other:80, but the load goes to the target of the run, http://server:8000",
         ]
     );
+    let ready = prepared(&template, &[], &[]).unwrap();
+    assert_eq!(parse(&run("m"), &ready.text).unwrap(), (ready.workload.clone(), ready.notices));
+    assert_eq!(ready.workload.model.as_deref(), Some("m"));
+}
+
+#[test]
+fn what_the_run_says_of_its_target_outweighs_the_profile() {
+    let chat = ResolvedRun { api: Some(crds::benchmark_run::Api::Chat), ..run("m") };
+    let profile = "server: {model_name: gpt}\napi: {type: completion}\ndata: {type: mock}\n\
+                   load: {stages: [{rate: 1, duration: 1}]}";
+    let workload = parse(&chat, profile).unwrap().0;
+    assert_eq!((workload.model.as_deref(), workload.api), (Some("m"), crds::benchmark_run::Api::Chat));
+    let workload = parse(&run(""), profile).unwrap().0;
+    assert_eq!((workload.model.as_deref(), workload.api), (Some("gpt"), crds::benchmark_run::Api::Completions));
 }
 
 proptest! {
     #[test]
     fn no_text_makes_the_parser_panic(text in "\\PC{0,80}|[-a-z0-9.:\\[\\]{}&*, \n]{0,80}") {
-        let _ = parse(HARNESS, &text);
+        let _ = parse(&run("m"), &text);
         let _ = prepared(&text, &["x=1"], &["a.b=1"]);
     }
 
@@ -132,7 +146,7 @@ proptest! {
         ],
     ) {
         if let Ok(ready) = prepared(sanity(), &[], &[&format!("{path}={value}")]) {
-            prop_assert_eq!(parse(HARNESS, &ready.text).unwrap().0, ready.workload);
+            prop_assert_eq!(parse(&run("m"), &ready.text).unwrap().0, ready.workload);
         }
     }
 }

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crds::resolve::{Endpoint, ResolvedRun};
+use crds::resolve::ResolvedRun;
 use serde_json::Value;
 
 use crate::{
-    formats::Target,
     problem::{Findings, ProfileError, listed, named},
     yaml,
 };
@@ -37,8 +36,6 @@ pub struct Variables {
     values: BTreeMap<String, String>,
     /// The names that the user set.
     by_user: Vec<String>,
-    /// The base URL of the target; the simulator has none.
-    url: Option<String>,
 }
 
 impl Variables {
@@ -82,11 +79,7 @@ impl Variables {
         findings.into_result()?;
         let mut values: BTreeMap<String, String> = user.clone();
         values.extend(facts.into_iter().map(|(name, value, _)| (name.to_owned(), value)));
-        let url = match &run.endpoint {
-            Endpoint::Url(url) => Some(url.clone()),
-            Endpoint::Simulator(_) => None,
-        };
-        Ok(Variables { values, by_user: user.keys().cloned().collect(), url })
+        Ok(Variables { values, by_user: user.keys().cloned().collect() })
     }
 
     /// Every name.
@@ -97,11 +90,6 @@ impl Variables {
     /// The names that the user set.
     pub(crate) fn by_user(&self) -> impl Iterator<Item = &str> {
         self.by_user.iter().map(String::as_str)
-    }
-
-    /// The target of the run, to compare a profile with.
-    pub(crate) fn target(&self) -> Target<'_> {
-        Target { url: self.url.as_deref(), model: self.get("model").filter(|it| !it.is_empty()) }
     }
 
     /// The value of a variable of the template language, as text.

@@ -86,16 +86,16 @@ pub(crate) fn decimal(text: &str) -> Option<f64> {
 }
 
 /// Refuses texts that stand for a value that nobody filled in: `REPLACE_ENV_NAME` and `${NAME}`.
-pub(crate) fn report_placeholders(value: &Value, path: &str, findings: &Findings) {
+pub(crate) fn report_unfilled(value: &Value, path: &str, findings: &Findings) {
     match value {
         Value::String(text) => {
-            for name in placeholders(text, "REPLACE_ENV_", "") {
+            for name in unfilled(text, "REPLACE_ENV_", "") {
                 findings.problem(
                     path,
                     format!("holds REPLACE_ENV_{name}, which has no value; set profile.variables.{name}"),
                 );
             }
-            for name in placeholders(text, "${", "}") {
+            for name in unfilled(text, "${", "}") {
                 let advice =
                     format!("write the value, or {{{{ {} }}}} and set it in profile.variables", name.to_lowercase());
                 findings.problem(path, format!("holds ${{{name}}}, a shell variable that nothing fills in; {advice}"));
@@ -103,13 +103,13 @@ pub(crate) fn report_placeholders(value: &Value, path: &str, findings: &Findings
         }
         Value::Array(items) => {
             for (index, item) in items.iter().enumerate() {
-                report_placeholders(item, &format!("{path}[{index}]"), findings);
+                report_unfilled(item, &format!("{path}[{index}]"), findings);
             }
         }
         Value::Object(entries) => {
             for (key, item) in entries {
-                report_placeholders(&Value::String(key.clone()), &child(path, "<key>"), findings);
-                report_placeholders(item, &child(path, key), findings);
+                report_unfilled(&Value::String(key.clone()), &child(path, "<key>"), findings);
+                report_unfilled(item, &child(path, key), findings);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -122,7 +122,7 @@ pub(crate) fn child(path: &str, key: &str) -> String {
     if path.is_empty() { key } else { format!("{path}.{key}") }
 }
 
-fn placeholders<'a>(text: &'a str, open: &str, close: &str) -> Vec<&'a str> {
+fn unfilled<'a>(text: &'a str, open: &str, close: &str) -> Vec<&'a str> {
     let word = |it: &char| it.is_ascii_alphanumeric() || *it == '_';
     text.split(open)
         .skip(1)
@@ -196,10 +196,10 @@ mod tests {
     }
 
     #[test]
-    fn a_placeholder_that_was_not_filled_is_a_problem() {
+    fn a_name_that_was_not_filled_is_a_problem() {
         let findings = Findings::default();
         let value = read("a: {b: [x/REPLACE_ENV_DIR/REPLACE_ENV_FILE]}\nc: ${N}\nd: $x ${} REPLACE_ENV_").unwrap();
-        report_placeholders(&value, "", &findings);
+        report_unfilled(&value, "", &findings);
         let lines: Vec<String> = findings.into_result().unwrap_err().problems.iter().map(ToString::to_string).collect();
         assert_eq!(
             lines,

@@ -9,7 +9,7 @@ use std::{
 };
 
 use crds::{
-    benchmark_run::{BenchmarkRunSpec, Harness},
+    benchmark_run::BenchmarkRunSpec,
     resolve::{RunIdentity, Settings, resolve},
 };
 use workload_profiles::{Prepared, prepare, variables};
@@ -20,7 +20,7 @@ fn prepared(template: &str) -> Result<Prepared, String> {
     let identity = RunIdentity { name: "chat".into(), namespace: "bench".into(), uid: "u".into(), attempt: 1 };
     let run = resolve(identity, &spec, &Settings::default()).unwrap();
     let variables = variables(&run, &BTreeMap::new()).unwrap();
-    prepare(Harness::InferencePerf, template, &variables, &BTreeMap::new()).map_err(|it| it.to_string())
+    prepare(&run, template, &variables, &BTreeMap::new()).map_err(|it| it.to_string())
 }
 
 fn check(template: &str, notice: &str) {

@@ -173,7 +173,7 @@ fn load(
     stop: &Stop,
     measuring: &Measuring,
 ) -> Result<(ready::Ready, LoadResult), Failure> {
-    let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_ref())?;
+    let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_deref())?;
     let ready = ready::wait(input, &base_url, stop)?;
     info!(target = base_url, model = ready.model, profile = input.run.profile_source, "the target is ready");
     measuring.set(true);

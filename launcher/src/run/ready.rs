@@ -46,9 +46,14 @@ fn target(input: &Input, base_url: &str) -> Result<Target, Failure> {
     };
     let token = input.run.token_file.as_ref().map(|path| read(path, "token file")).transpose()?;
     let authorities = input.run.ca_file.as_ref().map(|path| read(path, "CA file")).transpose()?;
-    let api = input.run.api.unwrap_or(input.workload.api);
-    Target::new(base_url, api, token.as_deref().map(str::trim), authorities.as_deref(), &input.workload.headers)
-        .map_err(|error| Failure::configuration(error.to_string()))
+    Target::new(
+        base_url,
+        input.workload.api,
+        token.as_deref().map(str::trim),
+        authorities.as_deref(),
+        &input.workload.headers,
+    )
+    .map_err(|error| Failure::configuration(error.to_string()))
 }
 
 async fn until_ready(input: &Input, target: Target) -> Result<Ready, Failure> {
@@ -57,7 +62,7 @@ async fn until_ready(input: &Input, target: Target) -> Result<Ready, Failure> {
     let sleeper = clock
         .sleeper()
         .map_err(|error| Failure::configuration(format!("no timer for the readiness probe: {error}")))?;
-    let wanted = input.run.model.as_deref().or(input.workload.model.as_deref());
+    let wanted = input.workload.model.as_deref();
     let mut last = String::new();
     loop {
         let attempt = clock.within(Some(limit.0), attempt(&target, wanted, input.run.readiness_probe)).await;
@@ -109,7 +114,7 @@ fn choose(wanted: Option<&str>, served: &[String]) -> Result<String, Attempt> {
     match (wanted, served) {
         (Some(model), served) if served.iter().any(|it| it == model) => Ok(model.to_owned()),
         (Some(model), served) => {
-            // It may be loading: a server lists what it has.
+            // A router may know models that it does not list; one that is not there fails every request.
             warn!(wanted = model, ?served, "the target does not list the model; it is asked for all the same");
             Ok(model.to_owned())
         }

@@ -15,7 +15,7 @@ pub(super) struct RunningSimulator {
 }
 
 /// The base URL of the target. The simulator gets a thread of its own, so that it shares no runtime with the load.
-pub(super) fn start(run: &ResolvedRun, model: Option<&String>) -> Result<(String, Option<RunningSimulator>), Failure> {
+pub(super) fn start(run: &ResolvedRun, model: Option<&str>) -> Result<(String, Option<RunningSimulator>), Failure> {
     let preset = match &run.endpoint {
         Endpoint::Url(url) => return Ok((url.clone(), None)),
         Endpoint::Simulator(preset) => *preset,
@@ -26,8 +26,8 @@ pub(super) fn start(run: &ResolvedRun, model: Option<&String>) -> Result<(String
     let address = listener.local_addr().map_err(cannot)?;
     let mut options = SimOptions::preset(preset);
     options.seed = run.seed.derive("simulator");
-    if let Some(model) = run.model.as_ref().or(model) {
-        options.model.clone_from(model);
+    if let Some(model) = model {
+        model.clone_into(&mut options.model);
     }
     info!(%address, ?preset, "the simulated vLLM is the target: its figures are a model's, not a server's");
     let (end, ended) = oneshot::channel::<()>();

@@ -1,10 +1,13 @@
 use std::time::Duration;
 
-use crds::{benchmark_run::Api, units::Span};
+use crds::{
+    benchmark_run::{Api, Harness},
+    units::Span,
+};
 
 use super::*;
 use crate::{
-    parse as parse_text,
+    parse_text,
     problem::ProfileError,
     workload::{Arrivals, LengthDistribution, Load, PromptText, RequestSource, Shape, Workload},
     yaml,
@@ -26,7 +29,7 @@ fn profile(sections: &str) -> String {
 }
 
 fn read(sections: &str) -> Result<(Workload, Vec<String>), ProfileError> {
-    let (workload, notices) = parse_text(crds::benchmark_run::Harness::InferencePerf, &profile(sections))?;
+    let (workload, notices) = parse_text(Harness::InferencePerf, Target::default(), &profile(sections))?;
     Ok((workload, notices.iter().map(ToString::to_string).collect()))
 }
 
@@ -271,6 +274,6 @@ fn a_run_has_at_most_ten_million_requests() {
 #[test]
 fn every_mistake_of_a_profile_is_reported_at_once() {
     let text = include_str!("../../../tests/fixtures/all_wrong.yaml");
-    let error = parse_text(crds::benchmark_run::Harness::InferencePerf, text).unwrap_err();
+    let error = parse_text(Harness::InferencePerf, Target::default(), text).unwrap_err();
     insta::assert_snapshot!(error);
 }
