@@ -3,15 +3,14 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use http::{HeaderValue, Request, Response, header::CONTENT_TYPE};
-use http_body_util::Full;
-use hyper::body::Incoming;
+use http::{HeaderValue, Request};
 
 use super::{
     Client,
     answer::{Answer, Failure},
     api_error::short,
-    connection::{Connection, SendFailure},
+    connection::{Broken, Connection},
+    http1::Head,
     socket::Marks,
 };
 use crate::{clock::TimedOut, record::RequestOutcome};
@@ -49,7 +48,7 @@ impl Exchange {
 /// A connection whose answer has begun.
 struct Begun {
     connection: Connection,
-    head: Response<Incoming>,
+    head: Head,
 }
 
 impl Client {
@@ -65,8 +64,7 @@ impl Client {
         streaming: bool,
         exchange: &mut Exchange,
     ) -> Result<RequestOutcome, Failure> {
-        let request = || self.target.generate(body.clone(), id.clone());
-        let begun = self.begin(request, exchange).await?;
+        let begun = self.begin(&self.target.generate(body, id), exchange).await?;
         self.read(begun, streaming, exchange).await?;
         exchange.answer.verdict()
     }
@@ -75,42 +73,39 @@ impl Client {
     ///
     /// # Errors
     /// No complete answer came, or it was longer than `longest` bytes.
-    pub(super) async fn fetch(&self, request: Request<Full<Bytes>>, longest: usize) -> Result<(u16, Vec<u8>), Failure> {
-        let Begun { mut connection, head } = self.begin(|| request.clone(), &mut Exchange::default()).await?;
-        let (head, mut body) = head.into_parts();
+    pub(super) async fn fetch(&self, request: &Request<Bytes>, longest: usize) -> Result<(u16, Vec<u8>), Failure> {
+        let Begun { mut connection, head } = self.begin(request, &mut Exchange::default()).await?;
         let mut whole = Vec::new();
-        while let Some(bytes) = connection.next(&mut body).await {
-            whole.extend_from_slice(&bytes.map_err(|error| cut(&error))?);
+        let mut goes_on = true;
+        while goes_on {
+            goes_on =
+                connection.next(|bytes, _, _| whole.extend_from_slice(bytes)).await.map_err(|error| cut(&error))?;
             if whole.len() > longest {
                 let message = format!("the answer is longer than {longest} bytes");
                 return Err(Failure::new(RequestOutcome::BrokenStream, message));
             }
         }
-        Ok((head.status.as_u16(), whole))
+        Ok((head.status, whole))
     }
 
-    async fn begin(
-        &self,
-        request: impl Fn() -> Request<Full<Bytes>>,
-        exchange: &mut Exchange,
-    ) -> Result<Begun, Failure> {
+    async fn begin(&self, request: &Request<Bytes>, exchange: &mut Exchange) -> Result<Begun, Failure> {
         if let Some(mut connection) = self.take_open().await {
             exchange.marks = Some(connection.marks());
-            match connection.send(request()).await {
+            let reads = connection.last_read().1;
+            match connection.send(request).await {
                 Ok(head) => return Ok(Begun { connection, head }),
                 // The server closed it while it was idle, just when the request was on its way. One that took its time
                 // had the request, and may have begun to work on it.
-                Err(SendFailure::Nothing(error)) if self.was_held(exchange) => return Err(no_head(&error)),
-                Err(SendFailure::Nothing(_)) => {}
-                Err(SendFailure::Broken(error)) => return Err(no_head(&error)),
+                Err(error) if connection.last_read().1 > reads || self.was_held(exchange) => {
+                    return Err(no_head(&error));
+                }
+                Err(_) => {}
             }
         }
         let mut connection = self.connect().await?;
         exchange.marks = Some(connection.marks());
-        match connection.send(request()).await {
-            Ok(head) => Ok(Begun { connection, head }),
-            Err(SendFailure::Nothing(error) | SendFailure::Broken(error)) => Err(no_head(&error)),
-        }
+        let head = connection.send(request).await.map_err(|error| no_head(&error))?;
+        Ok(Begun { connection, head })
     }
 
     /// Whether the request has been with the server for longer than a closing connection takes to show.
@@ -120,13 +115,13 @@ impl Client {
 
     async fn read(&self, begun: Begun, streaming: bool, exchange: &mut Exchange) -> Result<(), Failure> {
         let Begun { mut connection, head } = begun;
-        let (head, mut body) = head.into_parts();
-        let content_type = head.headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
-        exchange.answer.head(head.status.as_u16(), content_type, streaming);
+        exchange.answer.head(head.status, head.content_type.as_deref(), streaming);
         let mut complete = None;
         let ended = loop {
-            let next = connection.next(&mut body);
-            let next = if exchange.answer.is_complete() {
+            let answer = &mut exchange.answer;
+            let is_complete = answer.is_complete();
+            let next = connection.next(|bytes, at, read| answer.bytes(bytes, at, read));
+            let next = if is_complete {
                 let complete = *complete.get_or_insert_with(|| self.clock.now());
                 match self.clock.within(Some(complete + END_TIMEOUT), next).await {
                     Ok(next) => next,
@@ -135,17 +130,17 @@ impl Client {
             } else {
                 next.await
             };
-            let (at, read) = connection.last_read();
             match next {
-                Some(Ok(bytes)) => exchange.answer.bytes(&bytes, at, read),
-                Some(Err(_)) if exchange.answer.is_complete() => break false,
-                Some(Err(error)) => {
-                    exchange.let_go();
-                    return Err(cut(&error));
-                }
-                None => {
+                Ok(true) => {}
+                Ok(false) => {
+                    let (at, read) = connection.last_read();
                     exchange.answer.end(at, read);
                     break true;
+                }
+                Err(_) if exchange.answer.is_complete() => break false,
+                Err(error) => {
+                    exchange.let_go();
+                    return Err(cut(&error));
                 }
             }
             if exchange.answer.has_failed() {
@@ -154,7 +149,7 @@ impl Client {
         };
         exchange.ended = Some(connection.last_read().0);
         exchange.let_go();
-        if ended && connection.settle().await {
+        if ended && connection.is_open().await {
             self.keep(connection);
         }
         Ok(())
@@ -162,26 +157,17 @@ impl Client {
 }
 
 /// It broke before the status line, or what came was none.
-fn no_head(error: &hyper::Error) -> Failure {
-    if error.is_parse() {
-        return Failure::new(RequestOutcome::BrokenStream, "the answer is no HTTP");
+fn no_head(error: &Broken) -> Failure {
+    match error {
+        Broken::Malformed(error) => Failure::new(RequestOutcome::BrokenStream, error.to_string()),
+        _ => Failure::new(
+            RequestOutcome::ConnectError,
+            short(&format!("the connection broke before the answer: {error}")),
+        ),
     }
-    Failure::new(
-        RequestOutcome::ConnectError,
-        short(&format!("the connection broke before the answer: {}", cause(error))),
-    )
 }
 
 /// It broke in the body.
-fn cut(error: &hyper::Error) -> Failure {
-    Failure::new(RequestOutcome::BrokenStream, short(&format!("the connection broke in the answer: {}", cause(error))))
-}
-
-/// The innermost error says what happened; the outer ones say where in the library.
-fn cause(error: &hyper::Error) -> String {
-    let mut inner: &dyn std::error::Error = error;
-    while let Some(source) = inner.source() {
-        inner = source;
-    }
-    inner.to_string()
+fn cut(error: &Broken) -> Failure {
+    Failure::new(RequestOutcome::BrokenStream, short(&format!("the connection broke in the answer: {error}")))
 }

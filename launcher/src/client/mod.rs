@@ -1,9 +1,9 @@
 //! [I/O] The server under test through its OpenAI API: one request in, its times and what became of it out.
 //!
 //! Bytes get their time when they leave the socket, before anything looks at them (`socket`). What they mean is decided by
-//! pure modules: `sse` cuts them into events, `chunk` reads one event, `api_error` one error, `answer` sums an answer up. A [`Client`] belongs to
-//! one thread and keeps its own connections. Deliberately absent: HTTP/2, redirects, proxies, retries of what a server
-//! answered.
+//! pure modules: `http1` takes the framing off, `sse` cuts what is left into events, `chunk` reads one event, `api_error` one
+//! error, `answer` sums an answer up. A [`Client`] belongs to one thread and keeps its own connections. Deliberately absent:
+//! HTTP/2, redirects, proxies, retries of what a server answered.
 
 pub mod answer;
 mod api_error;
@@ -11,6 +11,7 @@ pub mod body;
 pub mod chunk;
 mod connection;
 mod exchange;
+mod http1;
 pub mod probe;
 mod socket;
 pub mod sse;
@@ -150,8 +151,7 @@ impl Client {
         }
         let first = self.next_address.fetch_add(1, Ordering::Relaxed);
         let socket = connector.connect(&addresses, first).await.map_err(failed)?;
-        let broken = |error: hyper::Error| Failure::new(RequestOutcome::ConnectError, short(&error.to_string()));
-        Connection::new(socket, self.clock).await.map_err(broken)
+        Ok(Connection::new(socket, self.clock))
     }
 }
 

@@ -83,7 +83,7 @@ struct Model {
 /// The target does not answer, says no, or is no OpenAI server.
 pub async fn models(target: &Target) -> Result<Vec<String>, ProbeError> {
     let client = Client::new(target.clone(), Clock::start());
-    let fetched = within(MODELS, MODELS_TIMEOUT, client.fetch(target.get(MODELS), MAX_MODELS)).await?;
+    let fetched = within(MODELS, MODELS_TIMEOUT, client.fetch(&target.get(MODELS), MAX_MODELS)).await?;
     let (status, body) = fetched.map_err(|failure| ProbeError::NoAnswer(failure.message))?;
     if !(200..300).contains(&status) {
         let ApiError { text, .. } = ApiError::of(&body);

@@ -9,7 +9,6 @@ use http::{
     header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, TRANSFER_ENCODING, USER_AGENT},
     uri::Scheme,
 };
-use http_body_util::Full;
 use tokio::io::DuplexStream;
 
 use super::{socket::Connector, tls};
@@ -147,7 +146,7 @@ impl Target {
     }
 
     /// A generation request.
-    pub(super) fn generate(&self, body: Bytes, id: Option<HeaderValue>) -> Request<Full<Bytes>> {
+    pub(super) fn generate(&self, body: Bytes, id: Option<HeaderValue>) -> Request<Bytes> {
         let mut request = self.request(Method::POST, self.0.generate.clone(), body);
         request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(id) = id {
@@ -157,15 +156,15 @@ impl Target {
     }
 
     /// A request for what the server tells about itself, such as `/v1/models`.
-    pub(super) fn get(&self, path: &'static str) -> Request<Full<Bytes>> {
+    pub(super) fn get(&self, path: &'static str) -> Request<Bytes> {
         let uri = format!("{}{path}", self.0.prefix)
             .parse()
             .expect("the prefix was part of a URI, and the path is a constant");
         self.request(Method::GET, uri, Bytes::new())
     }
 
-    fn request(&self, method: Method, uri: Uri, body: Bytes) -> Request<Full<Bytes>> {
-        let mut request = Request::new(Full::new(body));
+    fn request(&self, method: Method, uri: Uri, body: Bytes) -> Request<Bytes> {
+        let mut request = Request::new(body);
         *request.method_mut() = method;
         *request.uri_mut() = uri;
         *request.headers_mut() = self.0.headers.clone();
