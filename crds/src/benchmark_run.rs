@@ -143,6 +143,10 @@ pub struct Target {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api: Option<Api>,
 
+    /// The version of HTTP.
+    #[serde(default)]
+    pub http_version: HttpVersion,
+
     /// The model to ask for. Empty: the one that the server serves; more than one served is an error.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(length(max = 256)))]
@@ -231,6 +235,21 @@ pub enum Api {
     /// `/v1/completions`
     #[serde(rename = "OpenAICompletions")]
     Completions,
+}
+
+/// The version of HTTP that is spoken with the target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
+pub enum HttpVersion {
+    /// Over TLS HTTP/2 where the server offers it, else HTTP/1.1.
+    #[default]
+    Auto,
+    /// HTTP/1.1, a connection for each request under way.
+    #[serde(rename = "HTTP1")]
+    Http1,
+    /// HTTP/2, up to 100 requests on a connection; without TLS the server must know it beforehand.
+    #[serde(rename = "HTTP2")]
+    Http2,
 }
 
 /// The bearer token, mounted as a file; it never stands in arguments, environment, status or logs.

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     benchmark_run::{
-        Api, BenchmarkRunSpec, Harness, KeyRef, MAX_INLINE_PROFILE_BYTES, MAX_NAME_BYTES, PerRequestRecords, Pvc,
-        ReadinessProbe, Resources, Scheme, SimulatorPreset,
+        Api, BenchmarkRunSpec, Harness, HttpVersion, KeyRef, MAX_INLINE_PROFILE_BYTES, MAX_NAME_BYTES,
+        PerRequestRecords, Pvc, ReadinessProbe, Resources, Scheme, SimulatorPreset,
     },
     units::{Seed, Span},
 };
@@ -67,6 +67,9 @@ pub struct ResolvedRun {
     /// The API to call; absent: the profile's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api: Option<Api>,
+    /// The version of HTTP to speak.
+    #[serde(default)]
+    pub http_version: HttpVersion,
     /// The model to ask for; absent: the profile's, else the one that the server serves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -233,6 +236,7 @@ pub fn resolve(
         run: identity,
         endpoint,
         api: spec.target.api,
+        http_version: spec.target.http_version,
         model: Some(spec.target.model.clone()).filter(|it| !it.is_empty()),
         token_file: spec.target.auth.as_ref().map(|_| PathBuf::from(mounts::TOKEN_FILE)),
         ca_file: spec.target.tls.as_ref().map(|_| PathBuf::from(mounts::CA_FILE)),

@@ -52,6 +52,7 @@ fn run() -> ResolvedRun {
         model: None,
         token_file: None,
         ca_file: None,
+        http_version: Default::default(),
         readiness_probe: ReadinessProbe::Models,
         readiness_timeout: Span(ms(1_000)),
         harness: Harness::InferencePerf,

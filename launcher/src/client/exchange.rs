@@ -9,8 +9,7 @@ use super::{
     Client,
     answer::{Answer, Failure},
     api_error::short,
-    connection::{Broken, Connection},
-    http1::Head,
+    connection::{Broken, Connection, Head},
     socket::Marks,
 };
 use crate::{clock::TimedOut, record::RequestOutcome};
@@ -90,21 +89,18 @@ impl Client {
 
     async fn begin(&self, request: &Request<Bytes>, exchange: &mut Exchange) -> Result<Begun, Failure> {
         if let Some(mut connection) = self.take_open().await {
-            exchange.marks = Some(connection.marks());
-            let reads = connection.last_read().1;
+            exchange.marks = Some(Arc::clone(connection.marks()));
             match connection.send(request).await {
                 Ok(head) => return Ok(Begun { connection, head }),
                 // The server closed it while it was idle, just when the request was on its way. One that took its time
                 // had the request, and may have begun to work on it.
-                Err(error) if connection.last_read().1 > reads || self.was_held(exchange) => {
-                    return Err(no_head(&error));
-                }
-                Err(_) => {}
+                Err(failure) if failure.untouched && !self.was_held(exchange) => {}
+                Err(failure) => return Err(no_head(&failure.error)),
             }
         }
-        let mut connection = self.connect().await?;
-        exchange.marks = Some(connection.marks());
-        let head = connection.send(request).await.map_err(|error| no_head(&error))?;
+        let mut connection = self.connect_for_request().await?;
+        exchange.marks = Some(Arc::clone(connection.marks()));
+        let head = connection.send(request).await.map_err(|failure| no_head(&failure.error))?;
         Ok(Begun { connection, head })
     }
 

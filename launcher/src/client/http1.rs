@@ -1,296 +1,177 @@
-//! HTTP/1.1 as far as a client needs it that posts a request and reads the answer as it comes. Pure: bytes in any cut to a
-//! head and the pieces of a body, which are handed out where they lie.
-//!
-//! It is written by hand because it stands between a token and its time: a piece of a body costs no copy, no channel and no
-//! buffer of its own. Heads are read by `httparse`. Deliberately absent: upgrades, pipelining, codings other than chunked;
-//! trailers and chunk extensions are passed over.
+//! [I/O] One HTTP/1.1 connection. The request drives it: connection and request are one task, so that a token costs no
+//! switch between two, and its bytes are read where they lie.
 
-use std::io::Write as _;
+mod codec;
 
-use bytes::Bytes;
-use http::{
-    Request,
-    header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING},
+use std::{
+    cell::RefCell,
+    future::poll_fn,
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
 };
 
-/// The longest head of an answer, in bytes; servers that send more mean harm.
-const MAX_HEAD: usize = 64 << 10;
-/// The most fields of a head.
-const MAX_FIELDS: usize = 128;
-/// The longest line of a chunk's size, and the longest trailer section, in bytes.
-const MAX_FRAMING: usize = 16 << 10;
-/// Digits of the largest chunk that fits into 64 bits.
-const MAX_DIGITS: u8 = 16;
+use bytes::{Buf, Bytes, buf::Chain};
+use http::Request;
+use tokio::io::{AsyncRead as _, AsyncWrite as _, ReadBuf};
 
-/// Bytes that no answer of HTTP/1 can hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub(super) struct Malformed(&'static str);
+use super::{
+    connection::{Broken, Head, SendFailure},
+    socket::{Marked, Marks, Socket},
+};
+use crate::clock::Clock;
+pub(super) use codec::Malformed;
+use codec::{Body, Start};
 
-/// The head of an answer.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Head {
-    pub(super) status: u16,
-    pub(super) content_type: Option<String>,
+/// What one read takes at most, in bytes: hundreds of events, and few enough to stay in a core's cache.
+const READ_SIZE: usize = 64 << 10;
+
+thread_local! {
+    /// One buffer for all connections of a thread: what a read brings is taken out of it before the next one.
+    static BUFFER: RefCell<Vec<u8>> = RefCell::new(vec![0; READ_SIZE]);
 }
 
-/// A request as it goes over the wire, without its body.
-pub(super) fn write_head(request: &Request<Bytes>) -> Vec<u8> {
-    let mut head = Vec::with_capacity(512);
-    head.extend_from_slice(request.method().as_str().as_bytes());
-    head.push(b' ');
-    head.extend_from_slice(request.uri().path().as_bytes());
-    head.extend_from_slice(b" HTTP/1.1\r\n");
-    for (name, value) in request.headers() {
-        head.extend_from_slice(name.as_str().as_bytes());
-        head.extend_from_slice(b": ");
-        head.extend_from_slice(value.as_bytes());
-        head.extend_from_slice(b"\r\n");
+/// An open connection.
+pub(super) struct Http1 {
+    socket: Marked,
+    marks: Arc<Marks>,
+    /// What of the request has not left yet.
+    unsent: Chain<Bytes, Bytes>,
+    /// What came with the head and belongs to the body.
+    rest: Vec<u8>,
+    body: Body,
+    /// Whether nothing has happened yet after which it could not take another request.
+    sound: bool,
+}
+
+impl Http1 {
+    /// For a new socket; nothing is sent yet.
+    pub(super) fn new(socket: Socket, clock: Clock) -> Http1 {
+        let (socket, marks) = Marked::new(socket, clock);
+        let nothing = Bytes::new().chain(Bytes::new());
+        Http1 { socket, marks, unsent: nothing, rest: Vec::new(), body: Body::Sized(0), sound: true }
     }
-    write!(head, "content-length: {}\r\n\r\n", request.body().len()).expect("a Vec takes everything");
-    head
-}
 
-/// How an answer goes on after its head.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Start {
-    pub(super) head: Head,
-    pub(super) body: Body,
-    /// Whether the connection may take another request once the body has ended.
-    pub(super) keep_alive: bool,
-    /// How many bytes the head had.
-    pub(super) length: usize,
-}
+    /// What its socket has seen.
+    pub(super) fn marks(&self) -> &Arc<Marks> {
+        &self.marks
+    }
 
-/// Reads the head of an answer, interim ones passed over; `None` while it is incomplete.
-///
-/// # Errors
-/// It is no head, is longer than allowed, or frames its body in two ways.
-pub(super) fn read_head(bytes: &[u8]) -> Result<Option<Start>, Malformed> {
-    let mut passed = 0;
-    loop {
-        let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
-        let mut response = httparse::Response::new(&mut fields);
-        let parsed = response.parse(&bytes[passed..]).map_err(|_| Malformed("the answer is no HTTP"))?;
-        let httparse::Status::Complete(length) = parsed else {
-            let fits = bytes.len() <= MAX_HEAD;
-            return if fits { Ok(None) } else { Err(Malformed("the head of the answer is longer than 64 KiB")) };
-        };
-        passed += length;
-        let status = response.code.unwrap_or_default();
-        if (100..200).contains(&status) && status != 101 {
-            continue;
+    /// Whether it can take a request: its last answer has ended well, and the server has not closed it, as far as is known
+    /// here.
+    pub(super) async fn is_open(&mut self) -> bool {
+        if !(self.sound && self.body.has_ended() && self.rest.is_empty() && !self.unsent.has_remaining()) {
+            return false;
         }
-        let start = Fields::read(response.headers)?.start(status, response.version == Some(1), passed)?;
-        return Ok(Some(start));
+        // Bytes that nobody asked for are as bad as an end.
+        poll_fn(|cx| Poll::Ready(self.poll_read(cx, |_, _| ()).is_pending())).await
     }
-}
 
-/// The fields of a head that matter here.
-#[derive(Default)]
-struct Fields {
-    content_type: Option<String>,
-    length: Option<u64>,
-    /// The last transfer coding is `chunked`.
-    chunked: Option<bool>,
-    close: bool,
-    keep_alive: bool,
-}
-
-impl Fields {
-    fn read(fields: &[httparse::Header<'_>]) -> Result<Fields, Malformed> {
-        let mut read = Fields::default();
-        for field in fields {
-            let is = |name: http::HeaderName| field.name.eq_ignore_ascii_case(name.as_str());
-            let value = field.value.trim_ascii();
-            if is(CONTENT_LENGTH) {
-                let length = decimal(value).ok_or(Malformed("the answer's content-length is no number"))?;
-                if read.length.replace(length).is_some_and(|it| it != length) {
-                    return Err(Malformed("the answer has two lengths"));
+    /// Sends a request and waits for the head of its answer.
+    pub(super) async fn send(&mut self, request: &Request<Bytes>) -> Result<Head, SendFailure> {
+        self.marks.reset();
+        let reads = self.marks.last_read().1;
+        self.unsent = Bytes::from(codec::write_head(request)).chain(request.body().clone());
+        let mut head = Vec::new();
+        let start = poll_fn(|cx| {
+            self.poll_write(cx);
+            loop {
+                let start = ready!(self.poll_read(cx, |connection, bytes| connection.take_head(&mut head, bytes)))??;
+                if let Some(start) = start {
+                    return Poll::Ready(Ok::<_, Broken>(start));
                 }
-            } else if is(TRANSFER_ENCODING) {
-                read.chunked = Some(last_token(value).eq_ignore_ascii_case(b"chunked"));
-            } else if is(CONNECTION) {
-                for token in value.split(|it| *it == b',').map(<[u8]>::trim_ascii) {
-                    read.close |= token.eq_ignore_ascii_case(b"close");
-                    read.keep_alive |= token.eq_ignore_ascii_case(b"keep-alive");
-                }
-            } else if is(CONTENT_TYPE) {
-                read.content_type = Some(String::from_utf8_lossy(value).into_owned());
             }
+        });
+        let Start { head, body, keep_alive, .. } = start.await.map_err(|error| {
+            self.sound = false;
+            SendFailure { error, untouched: self.marks.last_read().1 == reads }
+        })?;
+        (self.body, self.sound) = (body, self.sound && keep_alive);
+        Ok(head)
+    }
+
+    /// Waits for the next bytes of the body and calls `take` with each piece of them, their time, and the how many-th read
+    /// they came with; `false` when the body has ended with them.
+    pub(super) async fn next(&mut self, mut take: impl FnMut(&[u8], Duration, u64)) -> Result<bool, Broken> {
+        let more = poll_fn(|cx| {
+            self.poll_write(cx);
+            if !self.rest.is_empty() {
+                let rest = std::mem::take(&mut self.rest);
+                return Poll::Ready(self.take_body(&rest, &mut take));
+            }
+            if self.body.has_ended() {
+                return Poll::Ready(Ok(false));
+            }
+            match ready!(self.poll_read(cx, |connection, bytes| connection.take_body(bytes, &mut take))) {
+                Ok(taken) => Poll::Ready(taken),
+                Err(Broken::Closed) if self.body.ends_with_connection() => Poll::Ready(Ok(false)),
+                Err(error) => Poll::Ready(Err(error)),
+            }
+        });
+        more.await.inspect_err(|_| self.sound = false)
+    }
+
+    /// `head` is what came of it before; nearly always that is nothing, and the head is read where it lies.
+    fn take_head(&mut self, head: &mut Vec<u8>, bytes: &[u8]) -> Result<Option<Start>, Malformed> {
+        let first = head.is_empty();
+        if !first {
+            head.extend_from_slice(bytes);
         }
-        Ok(read)
-    }
-
-    /// RFC 9112, section 6.3: a transfer coding outweighs a length, and without both the body ends with the connection.
-    fn start(self, status: u16, version_1_1: bool, length: usize) -> Result<Start, Malformed> {
-        if status == 101 {
-            return Err(Malformed("the server switches to a protocol that nobody asked for"));
+        let bytes_so_far = if first { bytes } else { &*head };
+        let start = codec::read_head(bytes_so_far)?;
+        match &start {
+            Some(start) => self.rest = bytes_so_far[start.length..].to_vec(),
+            None if first => head.extend_from_slice(bytes),
+            None => {}
         }
-        let body = match (status, self.chunked, self.length) {
-            (204 | 304, _, _) => Body::Sized(0),
-            (_, Some(true), _) => Body::Chunked(Chunked::default()),
-            (_, Some(false), _) | (_, None, None) => Body::UntilClose,
-            (_, None, Some(length)) => Body::Sized(length),
-        };
-        let persistent = if version_1_1 { !self.close } else { self.keep_alive && !self.close };
-        // Two ways of framing are how requests are smuggled: what follows such an answer is not to be trusted.
-        let keep_alive = persistent && body != Body::UntilClose && !(self.chunked.is_some() && self.length.is_some());
-        Ok(Start { head: Head { status, content_type: self.content_type }, body, keep_alive, length })
-    }
-}
-
-fn decimal(text: &[u8]) -> Option<u64> {
-    let digits = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
-    digits.then(|| std::str::from_utf8(text).ok()?.parse().ok()).flatten()
-}
-
-fn last_token(value: &[u8]) -> &[u8] {
-    value.rsplit(|it| *it == b',').next().unwrap_or(value).trim_ascii()
-}
-
-/// What is left of a body.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Body {
-    Sized(u64),
-    Chunked(Chunked),
-    UntilClose,
-}
-
-impl Body {
-    /// Takes bytes, calls `take` with each piece of the body in them, and returns how many belonged to the body: all of
-    /// them, or those before its end.
-    ///
-    /// # Errors
-    /// They break the chunked coding.
-    pub(super) fn push(&mut self, bytes: &[u8], mut take: impl FnMut(&[u8])) -> Result<usize, Malformed> {
-        match self {
-            Body::Sized(left) => {
-                let length = usize::try_from(*left).map_or(bytes.len(), |left| left.min(bytes.len()));
-                *left -= length as u64;
-                if length > 0 {
-                    take(&bytes[..length]);
-                }
-                Ok(length)
-            }
-            Body::Chunked(chunked) => chunked.push(bytes, take),
-            Body::UntilClose => {
-                take(bytes);
-                Ok(bytes.len())
-            }
-        }
+        Ok(start)
     }
 
-    /// Whether it has ended by itself.
-    pub(super) fn has_ended(&self) -> bool {
-        match self {
-            Body::Sized(left) => *left == 0,
-            Body::Chunked(chunked) => chunked.part == Part::End,
-            Body::UntilClose => false,
-        }
+    fn take_body(&mut self, bytes: &[u8], take: &mut impl FnMut(&[u8], Duration, u64)) -> Result<bool, Broken> {
+        let (at, read) = self.marks.last_read();
+        let taken = self.body.push(bytes, |piece| take(piece, at, read))?;
+        // What comes after the end was not asked for.
+        self.sound &= taken == bytes.len();
+        Ok(!self.body.has_ended())
     }
 
-    /// Whether the end of the connection is the end of the body.
-    pub(super) fn ends_with_connection(&self) -> bool {
-        *self == Body::UntilClose
-    }
-}
-
-/// Where in the chunked coding the next byte stands.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Chunked {
-    part: Part,
-    /// Bytes of framing since the last data, to bound lines.
-    framing: usize,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
-    /// In the digits of a size.
-    Size {
-        size: u64,
-        digits: u8,
-    },
-    /// After the digits, up to the end of the line.
-    Extension {
-        size: u64,
-    },
-    /// In the data, with so many bytes left, which are not none.
-    Data {
-        left: u64,
-    },
-    /// After the data: CR, LF.
-    DataEnd,
-    /// In the trailers: at the beginning of a line, or not.
-    Trailer {
-        line_start: bool,
-    },
-    End,
-}
-
-impl Default for Part {
-    fn default() -> Self {
-        Part::Size { size: 0, digits: 0 }
-    }
-}
-
-impl Chunked {
-    fn push(&mut self, bytes: &[u8], mut take: impl FnMut(&[u8])) -> Result<usize, Malformed> {
-        let mut at = 0;
-        while at < bytes.len() && self.part != Part::End {
-            if let Part::Data { left } = self.part {
-                let rest = &bytes[at..];
-                let length = usize::try_from(left).map_or(rest.len(), |left| left.min(rest.len()));
-                take(&rest[..length]);
-                at += length;
-                self.framing = 0;
-                let left = left - length as u64;
-                self.part = if left == 0 { Part::DataEnd } else { Part::Data { left } };
-                continue;
+    /// Reads once and calls `take` with what came, which is never nothing.
+    fn poll_read<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        take: impl FnOnce(&mut Http1, &[u8]) -> T,
+    ) -> Poll<Result<T, Broken>> {
+        BUFFER.with_borrow_mut(|buffer| {
+            let mut buffer = ReadBuf::new(buffer);
+            ready!(Pin::new(&mut self.socket).poll_read(cx, &mut buffer)).map_err(Broken::Socket)?;
+            match buffer.filled() {
+                [] => Poll::Ready(Err(Broken::Closed)),
+                bytes => Poll::Ready(Ok(take(self, bytes))),
             }
-            self.framing += 1;
-            if self.framing > MAX_FRAMING {
-                return Err(Malformed("the answer's chunks have lines without an end"));
-            }
-            self.part = self.part.after(bytes[at])?;
-            at += 1;
-        }
-        Ok(at)
-    }
-}
-
-impl Part {
-    /// The next part after a byte of framing.
-    fn after(self, byte: u8) -> Result<Part, Malformed> {
-        const BAD_SIZE: Malformed = Malformed("a chunk of the answer has no size");
-        Ok(match (self, byte) {
-            (Part::Size { size, digits }, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
-                if digits == MAX_DIGITS {
-                    return Err(BAD_SIZE);
-                }
-                let digit = char::from(byte).to_digit(16).unwrap_or_default();
-                Part::Size { size: size << 4 | u64::from(digit), digits: digits + 1 }
-            }
-            (Part::Size { digits: 0, .. }, _) => return Err(BAD_SIZE),
-            (Part::Size { size, .. } | Part::Extension { size }, b'\n') => match size {
-                0 => Part::Trailer { line_start: true },
-                left => Part::Data { left },
-            },
-            (Part::Size { size, .. }, b'\r' | b';' | b' ' | b'\t') | (Part::Extension { size }, _) => {
-                Part::Extension { size }
-            }
-            (Part::Size { .. }, _) => return Err(BAD_SIZE),
-            (Part::DataEnd, b'\n') => Part::default(),
-            (Part::DataEnd, b'\r') => Part::DataEnd,
-            (Part::DataEnd, _) => return Err(Malformed("a chunk of the answer is longer than its size")),
-            (Part::Trailer { line_start: true }, b'\n') => Part::End,
-            (Part::Trailer { line_start }, b'\r') => Part::Trailer { line_start },
-            (Part::Trailer { .. }, byte) => Part::Trailer { line_start: byte == b'\n' },
-            // Not framing; `push` does not come here.
-            (Part::Data { .. } | Part::End, _) => self,
         })
     }
-}
 
-#[cfg(test)]
-mod tests;
+    /// Sends what can be sent now. A server may answer, and close, before it has read all: what it says counts, and so an
+    /// error here is left to the read to find.
+    fn poll_write(&mut self, cx: &mut Context<'_>) {
+        while self.unsent.has_remaining() {
+            let mut pieces = [io::IoSlice::new(&[]); 2];
+            let count = self.unsent.chunks_vectored(&mut pieces);
+            match Pin::new(&mut self.socket).poll_write_vectored(cx, &pieces[..count]) {
+                Poll::Pending => return,
+                Poll::Ready(Ok(length)) if length > 0 => self.unsent.advance(length),
+                Poll::Ready(_) => {
+                    self.sound = false;
+                    self.unsent.advance(self.unsent.remaining());
+                }
+            }
+            if !self.unsent.has_remaining() {
+                self.unsent = Bytes::new().chain(Bytes::new());
+            }
+        }
+        // Of a socket with a buffer of its own. Its error, too, the read will find.
+        let _ = Pin::new(&mut self.socket).poll_flush(cx);
+    }
+}

@@ -3,7 +3,7 @@
 //! Bytes get their time when they leave the socket, before anything looks at them (`socket`). What they mean is decided by
 //! pure modules: `http1` takes the framing off, `sse` cuts what is left into events, `chunk` reads one event, `api_error` one
 //! error, `answer` sums an answer up. A [`Client`] belongs to one thread and keeps its own connections. Deliberately absent:
-//! HTTP/2, redirects, proxies, retries of what a server answered.
+//! redirects, proxies, retries of what a server answered.
 
 pub mod answer;
 mod api_error;
@@ -12,6 +12,7 @@ pub mod chunk;
 mod connection;
 mod exchange;
 mod http1;
+mod http2;
 pub mod probe;
 mod socket;
 pub mod sse;
@@ -34,8 +35,10 @@ use rustix::io::Errno;
 use crate::{clock, clock::Clock, record::RequestOutcome};
 use answer::Failure;
 use api_error::short;
-use connection::Connection;
+use connection::{Broken, Connection};
 pub use exchange::Exchange;
+use http1::Http1;
+use http2::Http2;
 pub use target::{Target, TargetError};
 
 /// How long a connection may take, name resolution and TLS included.
@@ -87,11 +90,17 @@ impl Client {
             }
         }
         lock(&self.idle).append(&mut open);
+        // How many requests a connection can take at once is known when there is one.
+        let mut places = usize::MAX;
         loop {
-            let missing = connections.saturating_sub(lock(&self.idle).len()).min(CONNECT_AT_ONCE);
-            let made = join_all((0..missing).map(|_| self.connect())).await;
+            let missing = connections.saturating_sub(lock(&self.idle).len());
+            let at_once = missing.div_ceil(places).min(CONNECT_AT_ONCE);
+            let made = join_all((0..at_once).map(|_| self.connect())).await;
             let failed = made.iter().any(Result::is_err);
-            lock(&self.idle).extend(made.into_iter().flatten());
+            for made in made.into_iter().flatten() {
+                places = made.len().max(1);
+                lock(&self.idle).extend(made);
+            }
             if failed || missing == 0 {
                 return;
             }
@@ -106,8 +115,8 @@ impl Client {
     /// Makes the connections to spare, so that a request finds one when it is due.
     pub async fn fill(&self) {
         while lock(&self.idle).len() < self.spare.load(Ordering::Relaxed) {
-            let Ok(connection) = self.connect().await else { break };
-            lock(&self.idle).push(connection);
+            let Ok(made) = self.connect().await else { break };
+            lock(&self.idle).extend(made);
         }
         self.filling.store(false, Ordering::Relaxed);
     }
@@ -127,7 +136,18 @@ impl Client {
         lock(&self.idle).push(connection);
     }
 
-    async fn connect(&self) -> Result<Connection, Failure> {
+    /// A new connection for one request; what else it can take waits with the idle ones.
+    async fn connect_for_request(&self) -> Result<Connection, Failure> {
+        let mut made = self.connect().await?;
+        let connection = made.pop().ok_or_else(|| {
+            Failure::new(RequestOutcome::ConnectError, "the server allows no request on a new connection")
+        })?;
+        lock(&self.idle).append(&mut made);
+        Ok(connection)
+    }
+
+    /// A new connection: one place with HTTP/1.1, several with HTTP/2.
+    async fn connect(&self) -> Result<Vec<Connection>, Failure> {
         match clock::limit(CONNECT_TIMEOUT, self.try_connect()).await {
             Ok(connected) => connected,
             Err(clock::TimedOut) => {
@@ -137,7 +157,7 @@ impl Client {
         }
     }
 
-    async fn try_connect(&self) -> Result<Connection, Failure> {
+    async fn try_connect(&self) -> Result<Vec<Connection>, Failure> {
         let connector = self.target.connector();
         let failed = |error: io::Error| {
             // The next try asks for the addresses again: the server may have moved.
@@ -151,7 +171,12 @@ impl Client {
         }
         let first = self.next_address.fetch_add(1, Ordering::Relaxed);
         let socket = connector.connect(&addresses, first).await.map_err(failed)?;
-        Ok(Connection::new(socket, self.clock))
+        if connector.speaks_http2(&socket) {
+            let refused = |error: Broken| Failure::new(RequestOutcome::ConnectError, short(&error.to_string()));
+            let places = Http2::connect(socket, self.clock).await.map_err(refused)?;
+            return Ok(places.into_iter().map(Connection::Http2).collect());
+        }
+        Ok(vec![Connection::Http1(Http1::new(socket, self.clock))])
     }
 }
 

@@ -12,6 +12,7 @@ use std::{
     time::Duration,
 };
 
+use crds::benchmark_run::HttpVersion;
 use tokio::{
     io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf},
     net::{TcpStream, lookup_host},
@@ -21,14 +22,46 @@ use tokio_rustls::client::TlsStream;
 use super::tls::Tls;
 use crate::clock::Clock;
 
+/// The names of the versions of HTTP when TLS negotiates one.
+const HTTP1: &[u8] = b"http/1.1";
+const HTTP2: &[u8] = b"h2";
+
 /// How connections are made.
 #[derive(Clone)]
 pub(super) enum Connector {
-    Network { host: String, port: u16, tls: Option<Tls> },
+    Network {
+        host: String,
+        port: u16,
+        tls: Option<Tls>,
+        /// Whether HTTP/2 is spoken without the server having chosen it.
+        http2: bool,
+    },
     InProcess(Arc<dyn Fn() -> DuplexStream + Send + Sync>),
 }
 
 impl Connector {
+    /// Speaks this version of HTTP on connections from now on.
+    pub(super) fn speak(&mut self, version: HttpVersion) {
+        let Connector::Network { tls, http2, .. } = self else { return };
+        *http2 = version == HttpVersion::Http2;
+        if let Some(tls) = tls {
+            tls.offer(match version {
+                HttpVersion::Auto => &[HTTP2, HTTP1],
+                HttpVersion::Http1 => &[HTTP1],
+                HttpVersion::Http2 => &[HTTP2],
+            });
+        }
+    }
+
+    /// Whether HTTP/2 is spoken on a socket that it made.
+    pub(super) fn speaks_http2(&self, socket: &Socket) -> bool {
+        match (self, socket) {
+            (_, Socket::Tls(stream)) if stream.get_ref().1.alpn_protocol() == Some(HTTP2) => true,
+            (Connector::Network { http2, .. }, _) => *http2,
+            (Connector::InProcess(_), _) => false,
+        }
+    }
+
     /// The addresses of the target; none for one in this process.
     pub(super) async fn resolve(&self) -> io::Result<Vec<SocketAddr>> {
         let Connector::Network { host, port, .. } = self else { return Ok(Vec::new()) };
@@ -98,7 +131,7 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    fn new(clock: Clock) -> Arc<Marks> {
+    pub(super) fn new(clock: Clock) -> Arc<Marks> {
         Arc::new(Marks { clock, sent: AtomicU64::new(0), read_at: AtomicU64::new(0), reads: AtomicU64::new(0) })
     }
 
@@ -121,7 +154,8 @@ impl Marks {
         u64::try_from(self.clock.now().as_nanos()).unwrap_or(u64::MAX - 1)
     }
 
-    fn wrote(&self) {
+    /// Bytes of the request leave.
+    pub(super) fn wrote(&self) {
         if self.sent.load(Ordering::Relaxed) == 0 {
             self.sent.store(self.nanos() + 1, Ordering::Relaxed);
         }
@@ -235,7 +269,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_forbidden_address_says_so() {
-        let connector = Connector::Network { host: "169.254.169.254".into(), port: 80, tls: None };
+        let connector = Connector::Network { host: "169.254.169.254".into(), port: 80, tls: None, http2: false };
         let error = connector.resolve().await.unwrap_err().to_string();
         assert!(error.contains("169.254.169.254") && error.contains("link-local"), "{error}");
     }

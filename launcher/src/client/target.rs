@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use bytes::Bytes;
-use crds::benchmark_run::Api;
+use crds::benchmark_run::{Api, HttpVersion};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Uri,
     header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, TRANSFER_ENCODING, USER_AGENT},
@@ -42,6 +42,7 @@ pub enum TargetError {
 #[derive(Clone)]
 pub struct Target(Arc<Inner>);
 
+#[derive(Clone)]
 struct Inner {
     base_url: String,
     api: Api,
@@ -83,8 +84,15 @@ impl Target {
         };
         // A literal IPv6 address stands in brackets in a URL and nowhere else.
         let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
-        let connector = Connector::Network { host, port, tls };
+        let mut connector = Connector::Network { host, port, tls, http2: false };
+        connector.speak(HttpVersion::Auto);
         Target::with(base_url, uri.path(), authority.as_str(), api, token, headers, connector)
+    }
+
+    /// The same server, spoken to in this version of HTTP. A new target speaks what the server prefers.
+    pub fn speaking(mut self, version: HttpVersion) -> Target {
+        Arc::make_mut(&mut self.0).connector.speak(version);
+        self
     }
 
     /// A server in this process: `connect` gives the client's end of a new connection each time.

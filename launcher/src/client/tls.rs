@@ -38,6 +38,13 @@ impl Tls {
         Ok(Tls { connector: TlsConnector::from(Arc::new(config)), name })
     }
 
+    /// Offers these versions of HTTP, the preferred one first.
+    pub(super) fn offer(&mut self, versions: &[&[u8]]) {
+        let mut config = ClientConfig::clone(self.connector.config());
+        config.alpn_protocols = versions.iter().map(|it| it.to_vec()).collect();
+        self.connector = TlsConnector::from(Arc::new(config));
+    }
+
     pub(super) async fn connect(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
         self.connector.connect(self.name.clone(), stream).await
     }

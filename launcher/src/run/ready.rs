@@ -46,14 +46,10 @@ fn target(input: &Input, base_url: &str) -> Result<Target, Failure> {
     };
     let token = input.run.token_file.as_ref().map(|path| read(path, "token file")).transpose()?;
     let authorities = input.run.ca_file.as_ref().map(|path| read(path, "CA file")).transpose()?;
-    Target::new(
-        base_url,
-        input.workload.api,
-        token.as_deref().map(str::trim),
-        authorities.as_deref(),
-        &input.workload.headers,
-    )
-    .map_err(|error| Failure::configuration(error.to_string()))
+    let headers = &input.workload.headers;
+    Target::new(base_url, input.workload.api, token.as_deref().map(str::trim), authorities.as_deref(), headers)
+        .map(|target| target.speaking(input.run.http_version))
+        .map_err(|error| Failure::configuration(error.to_string()))
 }
 
 async fn until_ready(input: &Input, target: Target) -> Result<Ready, Failure> {

@@ -5,6 +5,7 @@
 
 mod common;
 mod connections;
+mod http2;
 mod scenarios;
 mod stops;
 mod threads;

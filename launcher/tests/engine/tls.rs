@@ -9,19 +9,32 @@ use rustls::{
     crypto::ring,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
 };
-use tokio::net::TcpListener;
-use tokio_rustls::TlsAcceptor;
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
 use super::common::*;
 
 /// Made for these tests, valid for a hundred years; the key of the authority is gone.
-const AUTHORITY: &str = include_str!("../fixtures/tls/ca.crt");
+pub const AUTHORITY: &str = include_str!("../fixtures/tls/ca.crt");
 const CERTIFICATE: &[u8] = include_bytes!("../fixtures/tls/server.crt");
 const KEY: &[u8] = include_bytes!("../fixtures/tls/server.key");
 
 /// A simulator behind TLS; returns its port.
-async fn serve() -> u16 {
-    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+pub async fn serve() -> u16 {
+    let simulator = Simulator::new(server(millis(2), millis(1)));
+    listen(&[], move |stream| {
+        let simulator = Arc::clone(&simulator);
+        async move { simulator.serve_connection(stream).await }
+    })
+    .await
+}
+
+/// Serves connections behind TLS that offers these versions of HTTP; returns the port.
+pub async fn listen<F: Future<Output = ()> + Send + 'static>(
+    versions: &[&[u8]],
+    serve: impl Fn(TlsStream<TcpStream>) -> F + Clone + Send + 'static,
+) -> u16 {
+    let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
@@ -30,18 +43,18 @@ async fn serve() -> u16 {
             PrivateKeyDer::from_pem_slice(KEY).unwrap(),
         )
         .unwrap();
+    config.alpn_protocols = versions.iter().map(|it| it.to_vec()).collect();
     let acceptor = TlsAcceptor::from(Arc::new(config));
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let port = listener.local_addr().unwrap().port();
-    let simulator = Simulator::new(server(millis(2), millis(1)));
     tokio::spawn(async move {
         loop {
             let (stream, _) = listener.accept().await.unwrap();
-            let (acceptor, simulator) = (acceptor.clone(), Arc::clone(&simulator));
+            let (acceptor, serve) = (acceptor.clone(), serve.clone());
             tokio::spawn(async move {
                 // A client that does not trust it ends the handshake.
                 if let Ok(stream) = acceptor.accept(stream).await {
-                    simulator.serve_connection(stream).await;
+                    serve(stream).await;
                 }
             });
         }
