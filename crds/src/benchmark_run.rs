@@ -116,6 +116,15 @@ pub struct BenchmarkRunSpec {
     pub ttl_seconds_after_finished: Option<TtlSecondsAfterFinished>,
 }
 
+#[cfg(feature = "kube")]
+impl BenchmarkRun {
+    /// Whether its status never changes again.
+    pub fn is_finished(&self) -> bool {
+        let phase = self.status.as_ref().and_then(|it| it.phase);
+        phase.is_some_and(crate::status::Phase::is_terminal)
+    }
+}
+
 /// The serving stack under test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

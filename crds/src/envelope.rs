@@ -10,7 +10,10 @@ use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::summary::{Outcome, RunSummary, StageSummary};
+use crate::{
+    hex,
+    summary::{Outcome, RunSummary, StageSummary},
+};
 
 /// The longest core line, in bytes, its line break included.
 pub const MAX_CORE_BYTES: usize = 1_536;
@@ -178,7 +181,7 @@ fn core_line(core: &Core) -> String {
 
 /// The first eight hex digits of the SHA-256: against damage, not against forgery.
 fn checksum(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(text.as_bytes())[..4])
 }
 
 fn json<T: Serialize>(value: &T) -> String {

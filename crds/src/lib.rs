@@ -7,6 +7,7 @@
 
 pub mod benchmark_run;
 pub mod envelope;
+mod hex;
 pub mod resolve;
 pub mod status;
 pub mod summary;
@@ -16,6 +17,7 @@ pub mod units;
 pub use benchmark_run::BenchmarkRun;
 pub use benchmark_run::BenchmarkRunSpec;
 pub use envelope::{ArtifactRef, Envelope};
+pub use hex::hex;
 pub use resolve::{ResolvedRun, RunIdentity, Settings};
 pub use status::BenchmarkRunStatus;
 pub use summary::{Outcome, Quantiles, RunSummary, StageSummary};

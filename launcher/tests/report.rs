@@ -337,7 +337,7 @@ fn a_results_folder_is_whole_and_holds_no_credential() {
     assert_eq!(names, expected);
     for artifact in &stored.artifacts {
         let bytes = fs::read(stored.path.join(&artifact.name)).unwrap();
-        let sha256: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let sha256 = crds::hex(&Sha256::digest(&bytes));
         assert_eq!((artifact.bytes, &artifact.sha256), (bytes.len() as u64, &sha256), "{}", artifact.name);
         let text = String::from_utf8_lossy(&bytes);
         assert!(!text.contains("sk-of-the-profile"), "{} holds a credential", artifact.name);

@@ -1,10 +1,9 @@
 //! [I/O] Reads all that a decision needs. Live reads, not the cache's: a decision on a stale view would make a second Job.
 
-use std::fmt::Write as _;
-
 use crds::{
     BenchmarkRun, Settings,
     benchmark_run::KeyRef,
+    hex,
     resolve::{FieldError, ProfileSource, RunIdentity, claim, resolve},
     status::Phase,
 };
@@ -32,7 +31,7 @@ use crate::{
 pub async fn observe(client: &Client, run: &BenchmarkRun, settings: &Settings, seen: &Seen) -> Result<Observed, Error> {
     let status = run.status.clone().unwrap_or_default();
     let mut observed = Observed::default();
-    if status.phase.is_some_and(Phase::is_terminal) {
+    if run.is_finished() {
         return Ok(observed);
     }
     let namespace = run.namespace().unwrap_or_default();
@@ -158,11 +157,7 @@ async fn input(
     });
     Ok(match prepared.await.map_err(Error::Render)? {
         Ok((run, prepared)) => {
-            let sum = Sha256::digest(prepared.text.as_bytes());
-            let profile_sha256 = sum.iter().fold(String::new(), |mut hex, byte| {
-                write!(hex, "{byte:02x}").expect("a String takes everything");
-                hex
-            });
+            let profile_sha256 = hex(&Sha256::digest(prepared.text.as_bytes()));
             Ok(LauncherInput { run, profile: prepared.text, profile_sha256 })
         }
         Err(error) => Err(invalid(&error)),

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use crds::{BenchmarkRun, Settings, status::Phase};
+use crds::{BenchmarkRun, Settings};
 use jiff::{Timestamp, Unit};
 use kube::{
     Api, Client, ResourceExt as _,
@@ -119,8 +119,7 @@ pub async fn reconcile(cached: Arc<BenchmarkRun>, context: Arc<Context>) -> Resu
 
 async fn turns(cached: &BenchmarkRun, context: &Context) -> Result<Action, Error> {
     let mut run = cached.clone();
-    let finished = |run: &BenchmarkRun| run.status.as_ref().and_then(|it| it.phase).is_some_and(Phase::is_terminal);
-    if !finished(&run) {
+    if !run.is_finished() {
         // The cache may be a moment behind; a second Job would be made of that moment.
         let runs: Api<BenchmarkRun> = Api::namespaced(context.client.clone(), &run.namespace().unwrap_or_default());
         match runs.get_opt(&run.name_any()).await? {
@@ -151,11 +150,11 @@ async fn turns(cached: &BenchmarkRun, context: &Context) -> Result<Action, Error
             Err(Error::Api(kube::Error::Api(status))) if status.is_not_found() => return Ok(forget(&run, context)),
             Err(error) => return Err(error),
         };
-        if let Some(refusal) = refusal.filter(|_| !finished(&after)) {
+        if let Some(refusal) = refusal.filter(|_| !after.is_finished()) {
             return Err(refusal);
         }
-        if finished(&after) {
-            if let Some(ended) = observed.ended.filter(|_| !finished(&run)) {
+        if after.is_finished() {
+            if let Some(ended) = observed.ended.filter(|_| !run.is_finished()) {
                 context.metrics.last_word(ended.message.len());
             }
             context.seen.forget(&after.uid().unwrap_or_default());

@@ -58,7 +58,7 @@ impl Runs {
         match self.0.get(reference) {
             Some(run) => {
                 let same = run.uid().as_ref() == pod.labels().get(meta::RUN_UID);
-                same && run.0.as_ref().is_ok_and(|it| !phase(it).is_some_and(Phase::is_terminal))
+                same && run.0.as_ref().is_ok_and(|it| !it.is_finished())
             }
             None => self.filled().now_or_never().is_none(),
         }

@@ -4,13 +4,12 @@
 //! a killed launcher leaves is a folder whose name ends in `.partial`, with the files that were whole by then.
 
 use std::{
-    fmt::Write as _,
     fs::{self, File},
     io::{self, BufWriter, ErrorKind, Write},
     path::{Path, PathBuf},
 };
 
-use crds::envelope::ArtifactRef;
+use crds::{envelope::ArtifactRef, hex};
 use sha2::{Digest as _, Sha256};
 
 /// How many folders of one name there may be, as `<name>`, `<name>-2` and so on.
@@ -94,7 +93,7 @@ impl Folder {
         Err(StorageError::new(&wanted, ErrorKind::AlreadyExists.into()))
     }
 
-    /// Where the files stand for now.
+    /// Where the files lie until the folder is whole.
     pub fn path(&self) -> &Path {
         &self.partial
     }
@@ -149,11 +148,7 @@ fn write_whole(path: &Path, fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Re
     let counted = buffered.into_inner().map_err(io::IntoInnerError::into_error)?;
     // A disk that is full may tell so only now.
     counted.inner.sync_all()?;
-    let sha256 = counted.hash.finalize().iter().fold(String::new(), |mut hex, byte| {
-        write!(hex, "{byte:02x}").expect("a String takes everything");
-        hex
-    });
-    Ok((counted.bytes, sha256))
+    Ok((counted.bytes, hex(&counted.hash.finalize())))
 }
 
 /// Makes a rename durable. Some network file systems cannot sync a folder; the rename is done all the same.

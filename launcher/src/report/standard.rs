@@ -5,7 +5,7 @@
 
 use std::{io, time::Duration};
 
-use crds::resolve::Endpoint;
+use crds::{hex, resolve::Endpoint};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
@@ -250,5 +250,5 @@ fn seconds(time: Duration) -> f64 {
 
 /// SHA-256 of the JSON, its first 16 hex digits: equal configurations have equal ids.
 fn config_id(value: &Value) -> String {
-    Sha256::digest(value.to_string().as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(value.to_string().as_bytes())[..8])
 }

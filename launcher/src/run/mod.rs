@@ -133,7 +133,7 @@ fn measure(input: &Input, options: &RunOptions) -> Result<Measurement, Failure> 
         status_server::serve(port, measuring.clone()).map_err(|source| Failure::status_port(port, &source))?;
     }
     let store = store::Store::prepare(input, options, clock::now())?;
-    let (ready, load) = match load(input, options, &stop, &measuring) {
+    let (ready, load) = match load(input, options, &stop, &measuring, store.wants_records(&input.run)) {
         Ok(loaded) => loaded,
         Err(failure) => {
             store.discard();
@@ -172,22 +172,28 @@ fn load(
     options: &RunOptions,
     stop: &Stop,
     measuring: &Measuring,
+    keep_records: bool,
 ) -> Result<(ready::Ready, LoadResult), Failure> {
     let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_deref())?;
     let ready = ready::wait(input, &base_url, stop)?;
     info!(target = base_url, model = ready.model, profile = input.run.profile_source, "the target is ready");
     measuring.set(true);
-    let load = issue(input, options, &ready, stop);
+    let load = issue(input, options, &ready, stop, keep_records);
     measuring.set(false);
     Ok((ready, load?))
 }
 
-fn issue(input: &Input, options: &RunOptions, ready: &ready::Ready, stop: &Stop) -> Result<LoadResult, Failure> {
+fn issue(
+    input: &Input,
+    options: &RunOptions,
+    ready: &ready::Ready,
+    stop: &Stop,
+    keep_records: bool,
+) -> Result<LoadResult, Failure> {
     let progress = Arc::new(Progress::default());
     let plain = options.plain || options.in_pod() || !std::io::stderr().is_terminal();
     let watcher = progress::Watcher::start(Arc::clone(&progress), plain);
     let deadline = signals::Deadline::start(stop, input.run.run_deadline.0, input.run.grace_period.0);
-    let keep_records = input.run.per_request_records == crds::benchmark_run::PerRequestRecords::Full;
     let seed = input.run.seed;
     let load = issue::run_load(
         &input.workload,

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use crds::benchmark_run::PerRequestRecords;
+use crds::{ResolvedRun, benchmark_run::PerRequestRecords};
 use jiff::{Timestamp, tz::TimeZone};
 use tracing::warn;
 
@@ -17,12 +17,10 @@ use crate::{
 
 /// A results folder that waits for its report, or the reason why there is none.
 pub(super) enum Store {
-    /// None is kept.
+    /// None is kept: it is not wanted, or cannot be and need not.
     Off,
     /// It is begun.
     Open { folder: Box<Folder>, root: PathBuf, local: bool },
-    /// It cannot be kept, and the run goes on without: `storage.required` is false.
-    Lost,
 }
 
 impl Store {
@@ -48,9 +46,14 @@ impl Store {
             Err(error) if input.run.storage_required => Err(Failure::storage(error.to_string())),
             Err(error) => {
                 warn!(%error, "the results are not kept; the figures count all the same, as storage.required says");
-                Ok(Store::Lost)
+                Ok(Store::Off)
             }
         }
+    }
+
+    /// Whether each request is to leave a record for the report.
+    pub(super) fn wants_records(&self, run: &ResolvedRun) -> bool {
+        matches!(self, Store::Open { .. }) && run.per_request_records == PerRequestRecords::Full
     }
 
     /// Takes the folder away again: nothing was measured.
@@ -76,7 +79,7 @@ impl Store {
             workload: &input.workload,
             profile_text: &input.profile_text,
             notices: &input.notices,
-            records: records.filter(|_| input.run.per_request_records == PerRequestRecords::Full),
+            records,
         };
         let written = report::write_report(&mut folder, &report).and_then(|()| folder.finish());
         match written {

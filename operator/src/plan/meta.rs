@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crds::BenchmarkRun;
+use crds::{BenchmarkRun, hex};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Resource as _, ResourceExt as _};
 use sha2::{Digest as _, Sha256};
@@ -22,8 +22,7 @@ pub const MANAGED: &str = "app.kubernetes.io/managed-by=benchwright-operator";
 /// again at once must not meet what is left of its namesake. At most 58 bytes, so that `<name>-<index>` is a host name.
 pub fn attempt_name(run: &BenchmarkRun, attempt: u32) -> String {
     let uid = Sha256::digest(run.uid().unwrap_or_default());
-    let part: String = uid.iter().take(3).map(|byte| format!("{byte:02x}")).collect();
-    format!("{}-{part}-a{attempt}", run.name_any())
+    format!("{}-{}-a{attempt}", run.name_any(), hex(&uid[..3]))
 }
 
 /// The labels of a child.

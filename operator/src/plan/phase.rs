@@ -38,7 +38,7 @@ pub fn plan(run: &BenchmarkRun, observed: &Observed, turn: &Turn<'_>) -> Plan {
 
 fn decide(run: &BenchmarkRun, observed: &Observed, turn: &Turn<'_>) -> Plan {
     let before = run.status.clone().unwrap_or_default();
-    if before.phase.is_some_and(Phase::is_terminal) {
+    if run.is_finished() {
         return finished(run, before, turn.now);
     }
     let decision = Decision { run, observed, turn, before };
