@@ -1,14 +1,14 @@
 //! What an answer came to, from its head and its bytes with the times at which they arrived. Pure.
 //!
 //! TTFT is the first event with visible output, never the head and never the role chunk. An answer counts as a failure
-//! when its status is no 2xx, when it holds an error in place of output, when a stream ends without `[DONE]` and without a
-//! reason to finish, and when the reason is that the server gave up.
+//! when its status is no 2xx, when it holds an error in place of output, when a stream ends without `[DONE]` and before each
+//! of its choices gave a reason to finish, and when the reason is that the server gave up.
 
 use std::time::Duration;
 
 use super::{
     api_error::{ApiError, short},
-    chunk::{Choices, Chunk, Finish, Usage},
+    chunk::{Choices, Chunk, Finish, Indices, Usage},
     sse,
 };
 use crate::record::RequestOutcome;
@@ -58,6 +58,8 @@ pub struct Answer {
     last_silent: Option<Duration>,
     has_output: bool,
     finish: Option<Finish>,
+    /// Choices that were seen, and those that gave a reason to finish.
+    choices: (Indices, Indices),
     done: bool,
     error: Option<Failure>,
     /// The number of the last read that held output, and how many events with output it held.
@@ -136,7 +138,11 @@ impl Answer {
     /// The body has ended as HTTP has it.
     pub fn end(&mut self, at: Duration, read: u64) {
         match std::mem::take(&mut self.form) {
-            Form::Events(mut parser) => parser.finish(|data| self.event(data, at, read)),
+            Form::Events(mut parser) => {
+                if let Err(error) = parser.finish(|data| self.event(data, at, read)) {
+                    self.fail(Failure::new(RequestOutcome::BrokenStream, error.to_string()));
+                }
+            }
             Form::Whole(body) => self.whole(&body),
             Form::Error { status, body } => self.fail(http_error(status, &body)),
             Form::Unknown => {}
@@ -154,7 +160,7 @@ impl Answer {
         if self.finish == Some(Finish::Failed) {
             return Err(Failure::new(RequestOutcome::BrokenStream, "the server gave the answer up"));
         }
-        if !self.done && self.finish.is_none() {
+        if !self.done && !self.choices.0.are_all_in(self.choices.1) {
             return Err(Failure::new(RequestOutcome::BrokenStream, "the stream ended before its end"));
         }
         if self.has_output {
@@ -184,7 +190,8 @@ impl Answer {
             return self.fail(self.api_error(data));
         }
         self.keep_usage(chunk.usage);
-        self.finish = chunk.choices.finish.or(self.finish);
+        self.finish = Finish::worse(self.finish, chunk.choices.finish);
+        self.choices = (self.choices.0.and(chunk.choices.seen), self.choices.1.and(chunk.choices.finished));
         if chunk.choices.output {
             self.output(at, read);
         } else if chunk.choices.silent_token {
@@ -227,7 +234,7 @@ impl Answer {
         if chunk.is_error() {
             return self.fail(self.api_error(body));
         }
-        let Choices { output, silent_token, finish } = chunk.choices;
+        let Choices { output, silent_token, finish, .. } = chunk.choices;
         self.keep_usage(chunk.usage);
         // An answer in one piece is complete by itself, whether or not it says why it finished.
         self.done = true;

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use super::chunk::{BYTE_ORDER_MARK, mended};
+
 /// The longest error text that is kept, in characters.
 const MAX_ERROR: usize = 200;
 
@@ -18,7 +20,9 @@ impl ApiError {
     /// Reads the body of an error, or an event with one: `{"error": {...}}`, `{"error": "text"}`, `{"object": "error",
     /// ...}`, `{"detail": ...}`. What is none of these gives no text: it could hold anything.
     pub fn of(body: &[u8]) -> ApiError {
-        let body: Value = serde_json::from_slice(body).unwrap_or_default();
+        let body = body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(body);
+        let body: Value =
+            serde_json::from_slice(body).or_else(|_| serde_json::from_str(&mended(body))).unwrap_or_default();
         let error = match &body {
             Value::Object(map) if map.get("object").and_then(Value::as_str) == Some("error") => &body,
             _ => body.get("error").or_else(|| body.get("detail")).unwrap_or(&Value::Null),
@@ -29,7 +33,9 @@ impl ApiError {
             (None, Some(kind), Some(message)) => format!("{kind}: {message}"),
             (None, kind, message) => kind.or(message).unwrap_or_default().to_owned(),
         };
-        let code = error.get("code").and_then(Value::as_u64).and_then(|it| u16::try_from(it).ok());
+        // Some write the status as a text, others a word of their own.
+        let code = error.get("code").and_then(|it| it.as_u64().or_else(|| it.as_str()?.parse().ok()));
+        let code = code.and_then(|it| u16::try_from(it).ok());
         ApiError { text: short(&text), code: code.filter(|it| (400..600).contains(it)) }
     }
 }
@@ -66,6 +72,13 @@ mod tests {
             Some(400),
         );
         error(r#"{"error":{"message":"","type":"InternalServerError","code":"x"}}"#, "InternalServerError", None);
+        error(
+            r#"{"error":{"message":"slow down","type":"rate_limit","code":"429"}}"#,
+            "rate_limit: slow down",
+            Some(429),
+        );
+        error(r#"{"error":"overloaded","error_type":"overloaded"}"#, "overloaded", None);
+        error("\u{feff}{\"detail\":\"Not Found\"}", "Not Found", None);
         error("<html>", "", None);
     }
 

@@ -1,7 +1,8 @@
 //! One event of a stream, or a whole answer: JSON to what the measurement needs of it. Pure.
 //!
 //! It borrows from the bytes, keeps no text and allocates nothing for an event of the usual shape. Keys and types that are
-//! not known are passed over: servers differ, and only output, finish, usage and errors matter here.
+//! not known are passed over: servers differ, and only output, finish, usage and errors matter here. Text that is no valid
+//! UTF-8, or half of a surrogate pair, is still text: a model's token may be part of a letter.
 
 use std::fmt;
 
@@ -9,6 +10,9 @@ use serde::{
     Deserialize, Deserializer,
     de::{Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
+
+/// What some programs put before a text in UTF-8.
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// What an event, or a whole answer, says.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -23,18 +27,47 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// Reads one.
+    /// Reads one. A byte order mark before it is passed over.
     ///
     /// # Errors
     /// It is not a JSON object.
     pub fn parse(bytes: &[u8]) -> Result<Chunk, serde_json::Error> {
-        serde_json::from_slice(bytes)
+        let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+        // Few answers need mending; none pays for it before it has failed.
+        serde_json::from_slice(bytes).or_else(|_| serde_json::from_str(&mended(bytes)))
     }
 
     /// Whether it is an error in place of an answer; [`ApiError`](super::api_error::ApiError) reads which.
     pub fn is_error(&self) -> bool {
         self.error.0 || self.object == ObjectKind::Error
     }
+}
+
+/// JSON whose texts are what JSON allows: other bytes become U+FFFD, and so does every half of a surrogate pair.
+pub(super) fn mended(json: &[u8]) -> String {
+    let json = String::from_utf8_lossy(json);
+    let mut whole = String::with_capacity(json.len());
+    let mut rest: &str = &json;
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = rest.split_at(at);
+        whole.push_str(before);
+        let code = escape.get(2..6).filter(|_| escape.starts_with("\\u"));
+        let code = code.and_then(|it| u32::from_str_radix(it, 16).ok());
+        let length = match code {
+            Some(0xD800..=0xDFFF) => {
+                whole.push('\u{FFFD}');
+                6
+            }
+            // The backslash and what it stands before, which may be another one.
+            _ => {
+                let length = escape.char_indices().nth(2).map_or(escape.len(), |(at, _)| at);
+                whole.push_str(&escape[..length]);
+                length
+            }
+        };
+        rest = &escape[length..];
+    }
+    whole + rest
 }
 
 /// Token counts by the server.
@@ -58,6 +91,30 @@ pub struct Choices {
     pub silent_token: bool,
     /// The reason to finish, if one is given.
     pub finish: Option<Finish>,
+    /// The choices of the event, a bit each.
+    pub seen: Indices,
+    /// Of these, the ones that gave a reason to finish.
+    pub finished: Indices,
+}
+
+/// Places of choices: bit `i` for the choice of index `i`, the last bit for all beyond.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Indices(u64);
+
+impl Indices {
+    fn of(index: u64) -> Indices {
+        Indices(1 << index.min(63))
+    }
+
+    /// Both together.
+    pub fn and(self, other: Indices) -> Indices {
+        Indices(self.0 | other.0)
+    }
+
+    /// Whether each of these is among others, and there is one.
+    pub fn are_all_in(self, others: Indices) -> bool {
+        self.0 != 0 && self.0 & !others.0 == 0
+    }
 }
 
 /// How an answer finished.
@@ -71,6 +128,9 @@ pub enum Finish {
 
 #[derive(Deserialize)]
 struct Choice {
+    /// Absent where a server knows one choice only.
+    #[serde(default)]
+    index: Option<u64>,
     /// Completions.
     #[serde(default)]
     text: Text,
@@ -81,7 +141,7 @@ struct Choice {
     #[serde(default)]
     message: Option<Message>,
     #[serde(default)]
-    finish_reason: Option<Finish>,
+    finish_reason: Reason,
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
@@ -92,20 +152,25 @@ struct Message {
     reasoning: Text,
     /// The name of older servers.
     reasoning_content: Text,
+    refusal: Text,
     tool_calls: Filled,
+    /// The one tool call of older servers.
+    function_call: Filled,
 }
 
 impl Choices {
     fn add(&mut self, choice: &Choice) {
         let message = choice.delta.or(choice.message).unwrap_or_default();
-        let texts = [choice.text, message.content, message.reasoning, message.reasoning_content];
-        let output = message.tool_calls.0 || texts.contains(&Text::Filled);
+        let texts = [choice.text, message.content, message.reasoning, message.reasoning_content, message.refusal];
+        let output = message.tool_calls.0 || message.function_call.0 || texts.contains(&Text::Filled);
+        let finish = choice.finish_reason.0;
         self.output |= output;
-        self.silent_token |=
-            !output && !message.role.0 && (choice.finish_reason.is_some() || texts.contains(&Text::Empty));
-        // One that failed outweighs one that did not.
-        if self.finish != Some(Finish::Failed) {
-            self.finish = choice.finish_reason.or(self.finish);
+        self.silent_token |= !output && !message.role.0 && (finish.is_some() || texts.contains(&Text::Empty));
+        self.finish = Finish::worse(self.finish, finish);
+        let index = Indices::of(choice.index.unwrap_or(0));
+        self.seen = self.seen.and(index);
+        if finish.is_some() {
+            self.finished = self.finished.and(index);
         }
     }
 }
@@ -136,21 +201,40 @@ impl<'de> Deserialize<'de> for Choices {
     }
 }
 
-impl<'de> Deserialize<'de> for Finish {
+impl Finish {
+    /// Of two choices, or of two events: one that failed outweighs one that did not.
+    pub fn worse(first: Option<Finish>, second: Option<Finish>) -> Option<Finish> {
+        if first == Some(Finish::Failed) { first } else { second.or(first) }
+    }
+}
+
+/// A reason to finish; null and an empty text are none.
+#[derive(Clone, Copy, Default)]
+struct Reason(Option<Finish>);
+
+impl<'de> Deserialize<'de> for Reason {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reason;
-        impl Visitor<'_> for Reason {
-            type Value = Finish;
+        struct Name;
+        impl Visitor<'_> for Name {
+            type Value = Reason;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a reason to finish")
             }
 
-            fn visit_str<E>(self, reason: &str) -> Result<Finish, E> {
-                Ok(if matches!(reason, "abort" | "error") { Finish::Failed } else { Finish::Complete })
+            fn visit_str<E>(self, reason: &str) -> Result<Reason, E> {
+                Ok(Reason(match reason {
+                    "" => None,
+                    "abort" | "error" => Some(Finish::Failed),
+                    _ => Some(Finish::Complete),
+                }))
+            }
+
+            fn visit_unit<E>(self) -> Result<Reason, E> {
+                Ok(Reason(None))
             }
         }
-        deserializer.deserialize_str(Reason)
+        deserializer.deserialize_any(Name)
     }
 }
 
@@ -275,7 +359,8 @@ mod tests {
 
     fn check(json: &str, output: bool, silent_token: bool, finish: Option<Finish>) {
         let chunk = Chunk::parse(json.as_bytes()).unwrap_or_else(|error| panic!("{json}: {error}"));
-        assert_eq!(chunk.choices, Choices { output, silent_token, finish }, "{json}");
+        let found = (chunk.choices.output, chunk.choices.silent_token, chunk.choices.finish);
+        assert_eq!(found, (output, silent_token, finish), "{json}");
         assert!(!chunk.is_error(), "{json}");
     }
 
@@ -287,6 +372,8 @@ mod tests {
         check(r#"{"choices":[{"delta":{"content":null,"reasoning_content":"so"}}]}"#, true, false, None);
         check(r#"{"choices":[{"delta":{"content":null,"tool_calls":[{"index":0}]}}]}"#, true, false, None);
         check(r#"{"choices":[{"message":{"role":"assistant","content":"whole"}}]}"#, true, false, None);
+        check(r#"{"choices":[{"delta":{"content":null,"refusal":"no"}}]}"#, true, false, None);
+        check(r#"{"choices":[{"delta":{"function_call":{"name":"f"}}}]}"#, true, false, None);
     }
 
     #[test]
@@ -311,6 +398,51 @@ mod tests {
         let both = r#"{"choices":[{"text":"a","finish_reason":"abort"},{"text":"","finish_reason":"stop"}]}"#;
         check(both, true, true, Some(Finish::Failed));
         check(r#"{"choices":[{"text":"","finish_reason":"error"}]}"#, false, true, Some(Finish::Failed));
+    }
+
+    #[test]
+    fn an_empty_reason_to_finish_is_none() {
+        check(r#"{"choices":[{"text":"a","finish_reason":""}]}"#, true, false, None);
+    }
+
+    #[test]
+    fn choices_are_told_apart_by_their_index() {
+        let choices = |json: &str| Chunk::parse(json.as_bytes()).unwrap().choices;
+        let both = choices(r#"{"choices":[{"index":0,"text":"a","finish_reason":"stop"},{"index":1,"text":"b"}]}"#);
+        assert!(!both.seen.are_all_in(both.finished));
+        let second = choices(r#"{"choices":[{"index":1,"text":"b","finish_reason":"stop"}]}"#);
+        assert!(both.seen.are_all_in(both.finished.and(second.finished)));
+        let far = choices(r#"{"choices":[{"index":70,"text":"b"},{"index":18446744073709551615,"text":"c"}]}"#);
+        assert!(far.seen.are_all_in(far.seen) && !far.seen.are_all_in(far.finished));
+        // Without an index there is one choice; without a choice nothing is finished.
+        let one = choices(r#"{"choices":[{"text":"b","finish_reason":"stop"}]}"#);
+        assert!(one.seen.are_all_in(one.finished) && !Indices::default().are_all_in(one.finished));
+    }
+
+    #[test]
+    fn text_that_is_no_valid_unicode_is_still_text() {
+        let parse = |json: &[u8]| Chunk::parse(json).unwrap_or_else(|error| panic!("{json:?}: {error}")).choices;
+        for text in [&b"\xc3"[..], b"a\xff\xfeb", b"\\ud83d", b"\\ude00x", b"\\\\\\ud83d\\n", b"\\ud83d\\u0041"] {
+            let json =
+                [b"{\"choices\":[{\"delta\":{\"content\":\"", text, b"\"},\"finish_reason\":\"stop\"}]}"].concat();
+            let choices = parse(&json);
+            assert!(choices.output && choices.finish == Some(Finish::Complete), "{text:?}");
+        }
+        assert!(parse(b"\xef\xbb\xbf{\"choices\":[{\"text\":\"a\"}]}").output);
+    }
+
+    #[test]
+    fn mending_changes_nothing_but_what_is_broken() {
+        for (broken, whole) in [
+            (r#""a\\ud83d""#, r#""a\\ud83d""#),
+            (r#""\\\ud83d""#, "\"\\\\\u{FFFD}\""),
+            (r#""\n\u0041é""#, r#""\n\u0041é""#),
+            (r#""\"#, r#""\"#),
+            (r#""\u12"#, r#""\u12"#),
+            (r#""\é\uzzzz""#, r#""\é\uzzzz""#),
+        ] {
+            assert_eq!(mended(broken.as_bytes()), whole);
+        }
     }
 
     #[test]

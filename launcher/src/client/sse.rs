@@ -1,14 +1,17 @@
 //! Server-sent events: bytes, however they were cut, to the data of each event. Pure.
 //!
-//! Lines end with CR, LF or CRLF; an empty line ends an event; comments and fields other than `data` are passed over. The
-//! data of an event that lies whole in one piece of input is not copied.
+//! Lines end with CR, LF or CRLF; an empty line ends an event; a byte order mark at the begin, comments and fields other
+//! than `data` are passed over. The data of an event that lies whole in one piece of input is not copied.
 
 use memchr::memchr2;
 
-/// The longest event, in bytes. The largest that servers send hold a logprob for each of some hundred tokens.
+use super::chunk::BYTE_ORDER_MARK;
+
+/// The longest line, and the longest event, in bytes. The largest that servers send hold a logprob for each of some hundred
+/// tokens.
 const MAX_EVENT: usize = 8 << 20;
 
-/// An event longer than [`MAX_EVENT`].
+/// A line or an event longer than [`MAX_EVENT`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an event is longer than {MAX_EVENT} bytes")]
 pub struct TooLong;
@@ -23,6 +26,8 @@ pub struct Parser {
     has_data: bool,
     /// The last byte was CR: an LF that follows belongs to it.
     after_cr: bool,
+    /// A line has ended.
+    has_begun: bool,
 }
 
 /// What a line means.
@@ -53,7 +58,7 @@ impl Parser {
                 self.take_cut_line(line, &mut event)?;
                 continue;
             }
-            match classify(line) {
+            match self.classify(line)? {
                 Line::End => match whole.take() {
                     Some(data) => event(data),
                     None => self.end_event(&mut event),
@@ -72,24 +77,27 @@ impl Parser {
             self.add_data(data)?;
         }
         self.line.extend_from_slice(bytes);
-        self.bound()
+        bounded(self.line.len())
     }
 
     /// The stream has ended: hands out an event whose last empty line never came, as careless servers send it.
-    pub fn finish(&mut self, mut event: impl FnMut(&[u8])) {
+    ///
+    /// # Errors
+    /// [`TooLong`]
+    pub fn finish(&mut self, mut event: impl FnMut(&[u8])) -> Result<(), TooLong> {
         let line = std::mem::take(&mut self.line);
-        if let Line::Data(data) = classify(&line) {
-            // Within bounds, since the line was.
-            let _ = self.add_data(data);
+        if let Line::Data(data) = self.classify(&line)? {
+            self.add_data(data)?;
         }
         self.end_event(&mut event);
+        Ok(())
     }
 
     /// The end of a line that began in an earlier piece.
     fn take_cut_line(&mut self, end: &[u8], event: &mut impl FnMut(&[u8])) -> Result<(), TooLong> {
         self.line.extend_from_slice(end);
         let mut line = std::mem::take(&mut self.line);
-        let done = match classify(&line) {
+        let done = match self.classify(&line)? {
             Line::End => {
                 self.end_event(event);
                 Ok(())
@@ -107,7 +115,7 @@ impl Parser {
             self.data.push(b'\n');
         }
         self.data.extend_from_slice(data);
-        self.bound()
+        bounded(self.data.len())
     }
 
     fn end_event(&mut self, event: &mut impl FnMut(&[u8])) {
@@ -117,20 +125,25 @@ impl Parser {
         }
     }
 
-    fn bound(&self) -> Result<(), TooLong> {
-        if self.line.len() + self.data.len() > MAX_EVENT { Err(TooLong) } else { Ok(()) }
+    /// What a whole line means. The bound is that of a line which comes in pieces, so that a cut decides nothing.
+    fn classify<'a>(&mut self, mut line: &'a [u8]) -> Result<Line<'a>, TooLong> {
+        bounded(line.len())?;
+        if !std::mem::replace(&mut self.has_begun, true) {
+            line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
+        }
+        if line.is_empty() {
+            return Ok(Line::End);
+        }
+        Ok(match line.strip_prefix(b"data") {
+            Some([]) => Line::Data(&[]),
+            Some([b':', data @ ..]) => Line::Data(data.strip_prefix(b" ").unwrap_or(data)),
+            _ => Line::Other,
+        })
     }
 }
 
-fn classify(line: &[u8]) -> Line<'_> {
-    if line.is_empty() {
-        return Line::End;
-    }
-    match line.strip_prefix(b"data") {
-        Some([]) => Line::Data(&[]),
-        Some([b':', data @ ..]) => Line::Data(data.strip_prefix(b" ").unwrap_or(data)),
-        _ => Line::Other,
-    }
+fn bounded(length: usize) -> Result<(), TooLong> {
+    if length > MAX_EVENT { Err(TooLong) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -146,7 +159,7 @@ mod tests {
         for piece in pieces {
             parser.push(piece, &mut keep).unwrap();
         }
-        parser.finish(&mut keep);
+        parser.finish(&mut keep).unwrap();
         found
     }
 
@@ -160,6 +173,7 @@ mod tests {
         check("data: a\n\ndata: b\n\n", &["a", "b"]);
         check("data: a\r\n\r\ndata: b\r\n\r\n", &["a", "b"]);
         check("data: a\r\rdata: b\r\r", &["a", "b"]);
+        check("data: a\r\ndata: b\r\n\r\n", &["a\nb"]);
         check("data: a\r\n\ndata: b\n\r\n", &["a", "b"]);
     }
 
@@ -202,11 +216,37 @@ mod tests {
         assert!((0..9).any(|_| lines.push(&line, |_| {}) == Err(TooLong)));
     }
 
+    #[test]
+    fn a_line_that_is_too_long_is_so_whole_and_in_pieces() {
+        for (start, length, expected) in [
+            ("data: ", MAX_EVENT - 6, Ok(1)),
+            ("data: ", MAX_EVENT - 5, Err(TooLong)),
+            (": ", MAX_EVENT - 2, Ok(0)),
+            (": ", MAX_EVENT - 1, Err(TooLong)),
+        ] {
+            let stream = [start.as_bytes(), &vec![b'x'; length], b"\n\n"].concat();
+            for size in [stream.len(), 1 << 20, (1 << 20) - 7] {
+                let mut parser = Parser::default();
+                let mut found = 0;
+                let pushed = stream.chunks(size).try_for_each(|it| parser.push(it, |_| found += 1));
+                assert_eq!(pushed.map(|()| found), expected, "{start}{length} in pieces of {size}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_passed_over_at_the_begin_alone() {
+        check("\u{feff}data: a\n\ndata: b\n\n", &["a", "b"]);
+        check("\u{feff}\n: c\ndata: a\n\n", &["a"]);
+        check("data: \u{feff}a\n\n\u{feff}data: b\n\n", &["\u{feff}a"]);
+        check("\u{feff}", &[]);
+    }
+
     proptest! {
         #[test]
         fn events_do_not_depend_on_how_the_bytes_were_cut(
             lines in prop::collection::vec(prop::sample::select(vec![
-                "data: {\"a\":1}", "data:x", "data", "data: é€😀", "", "", ": c", "event: e", "dat", "data: [DONE]",
+                "\u{feff}data: b", "data: {\"a\":1}", "data:x", "data", "data: é€😀", "", "", ": c", "event: e", "dat", "data: [DONE]",
             ]), 0..30),
             endings in prop::collection::vec(prop::sample::select(vec!["\n", "\r\n", "\r"]), 30),
             cuts in prop::collection::vec(0_usize..400, 0..40),

@@ -63,6 +63,25 @@ fn the_end_is_either_done_or_a_reason_to_finish() {
 }
 
 #[test]
+fn each_choice_must_have_finished_where_there_is_no_done() {
+    let choice = |index: u32, finish: &str| {
+        format!("data: {{\"choices\":[{{\"index\":{index},\"text\":\"a\",\"finish_reason\":{finish}}}]}}\n\n")
+    };
+    let (running, done) = ("null", "\"stop\"");
+    let both = [choice(0, running), choice(1, running), choice(1, done), choice(0, done)];
+    let pieces: Vec<&str> = both.iter().map(String::as_str).collect();
+    let (answer, verdict) = check((200, EVENTS), &pieces);
+    assert_eq!((verdict, answer.content_events), (Ok(RequestOutcome::Ok), 4));
+    let cut = failed(RequestOutcome::BrokenStream, "the stream ended before its end");
+    assert_eq!(check((200, EVENTS), &pieces[..3]).1, cut);
+    assert_eq!(check((200, EVENTS), &[pieces[0], pieces[1], DONE]).1, Ok(RequestOutcome::Ok));
+    // One that the server gave up is not mended by the end of the other.
+    let abort = choice(0, "\"abort\"");
+    let gave_up = failed(RequestOutcome::BrokenStream, "the server gave the answer up");
+    assert_eq!(check((200, EVENTS), &[&abort, pieces[1], pieces[2], DONE]).1, gave_up);
+}
+
+#[test]
 fn an_answer_without_output_is_empty() {
     assert_eq!(check((200, EVENTS), &[ROLE, DONE]).1, Ok(RequestOutcome::Empty));
     assert_eq!(check((200, JSON), &[r#"{"choices":[{"text":""}]}"#]).1, Ok(RequestOutcome::Empty));
