@@ -10,4 +10,3 @@ mod scenarios;
 mod stops;
 mod threads;
 mod tls;
-mod transcripts;
