@@ -45,7 +45,8 @@ pub struct StageTally {
     pub output_tokens_total: u64,
     /// Requests that succeeded whose output length is the server's own count.
     pub with_usage: u64,
-    /// Requests whose prompt length differs from what was asked by more than a tenth.
+    /// Requests whose prompt length is not what was asked: by more than a tenth for words, by more than one token that was
+    /// added for token ids.
     pub input_length_misses: u64,
     /// Requests whose output length differs from what was asked.
     pub output_length_misses: u64,
@@ -76,6 +77,8 @@ pub struct WireTally {
     pub coalesced_reads: u64,
     /// What failed, in a few words; no body, no header.
     pub error: Option<String>,
+    /// The prompt was as many token ids as were asked.
+    pub has_exact_prompt: bool,
 }
 
 impl StageTally {
@@ -124,7 +127,11 @@ impl StageTally {
         if let Some(found) = request.input_tokens {
             self.input_tokens.record(found);
             self.input_tokens_total += u64::from(found);
-            let missed = |asked: u32| found.abs_diff(asked) > asked / 10;
+            let missed = |asked: u32| match wire.has_exact_prompt {
+                // A server may put the token before them that begins a text.
+                true => !(0..=1).contains(&(i64::from(found) - i64::from(asked))),
+                false => found.abs_diff(asked) > asked / 10,
+            };
             self.input_length_misses += u64::from(request.asked_input_tokens.is_some_and(missed));
         }
         self.output_length_misses += u64::from(request.asked_output_tokens.is_some_and(|asked| asked != osl));
@@ -277,7 +284,7 @@ mod tests {
     }
 
     fn wire() -> WireTally {
-        WireTally { gaps: vec![millis(20), millis(20), millis(40)], reads: 4, coalesced_reads: 0, error: None }
+        WireTally { gaps: vec![millis(20), millis(20), millis(40)], reads: 4, ..WireTally::default() }
     }
 
     fn tally(requests: &[(RequestRecord, WireTally)], goodput: &Goodput) -> StageTally {
@@ -356,6 +363,15 @@ mod tests {
     #[test]
     fn a_prompt_misses_its_length_by_more_than_a_tenth() {
         for (found, misses) in [(89, 1), (90, 0), (110, 0), (111, 1)] {
+            let request = RequestRecord { input_tokens: Some(found), ..request() };
+            assert_eq!(tally(&[(request, wire())], &Goodput::default()).input_length_misses, misses, "{found}");
+        }
+    }
+
+    #[test]
+    fn a_prompt_of_token_ids_has_its_length_or_one_more() {
+        let wire = || WireTally { has_exact_prompt: true, ..wire() };
+        for (found, misses) in [(0, 1), (99, 1), (100, 0), (101, 0), (102, 1), (u32::MAX, 1)] {
             let request = RequestRecord { input_tokens: Some(found), ..request() };
             assert_eq!(tally(&[(request, wire())], &Goodput::default()).input_length_misses, misses, "{found}");
         }

@@ -3,6 +3,9 @@
 //! Nothing in it means "not said": a format's parser fills every default. It is part of `report.json`, so that a report
 //! alone is enough to repeat its run.
 
+mod prompts;
+mod sampling;
+
 use std::collections::BTreeMap;
 
 use crds::{
@@ -10,6 +13,9 @@ use crds::{
     units::{RequestRate, Seed, Span},
 };
 use serde::{Deserialize, Serialize};
+
+pub use prompts::{NoTokenIds, PromptForm, PromptText, TokenIds};
+pub use sampling::{Extra, ExtraError, LengthField, Sampling};
 
 /// The load of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,6 +36,7 @@ pub struct Workload {
     /// When they are sent; stages run one after the other.
     pub stages: Vec<Stage>,
     /// How the server is to generate.
+    #[serde(default)]
     pub sampling: Sampling,
     /// The longest that one request may take, from sending to its end; absent: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -37,14 +44,6 @@ pub struct Workload {
     /// Bounds that a request must meet to count as good.
     #[serde(default, skip_serializing_if = "Goodput::is_empty")]
     pub goodput: Goodput,
-}
-
-/// How the server is to generate.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Sampling {
-    /// Generate up to the asked length although the model would stop.
-    pub ignore_eos: bool,
 }
 
 /// Bounds that a request must meet to count as good; none set: goodput is not reported.
@@ -147,7 +146,7 @@ pub enum RequestSource {
         input: LengthDistribution,
         /// Asked output lengths in tokens.
         output: LengthDistribution,
-        /// Random words, or running text.
+        /// Random words, running text, or token ids.
         text: PromptText,
     },
     /// Groups of prompts that begin with the same text.
@@ -169,14 +168,14 @@ pub enum RequestSource {
     },
 }
 
-/// What prompts are made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum PromptText {
-    /// Words drawn at random.
-    Words,
-    /// A passage of English prose, from a random offset.
-    Prose,
+impl RequestSource {
+    /// The form in which requests hold their prompts.
+    pub fn form(&self) -> PromptForm {
+        match self {
+            RequestSource::Random { text, .. } => text.form(),
+            RequestSource::Mock | RequestSource::SharedPrefix { .. } => PromptForm::Text,
+        }
+    }
 }
 
 /// Lengths in tokens: drawn, clipped to min and max, rounded.

@@ -113,7 +113,8 @@ pub struct Figures {
     pub goodput: Option<GoodputFigures>,
     /// Requests that succeeded whose output the launcher counted itself.
     pub without_usage: u64,
-    /// Requests that succeeded whose prompt length misses what was asked by more than a tenth.
+    /// Requests that succeeded whose prompt length is not what was asked: by more than a tenth for words, by more than one
+    /// token that was added for token ids.
     pub input_length_misses: u64,
     /// Requests that succeeded whose output length is not what was asked.
     pub output_length_misses: u64,

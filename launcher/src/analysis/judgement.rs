@@ -98,7 +98,7 @@ fn usage(all: &Figures) -> Option<String> {
 
 fn lengths(all: &Figures) -> Option<String> {
     let misses = [
-        (all.input_length_misses, "a prompt more than a tenth longer or shorter than asked"),
+        (all.input_length_misses, "a prompt of another length than asked"),
         (all.output_length_misses, "another output length than asked"),
     ];
     let told: Vec<String> = misses

@@ -38,7 +38,7 @@ fn workload(stages: Vec<Stage>) -> Workload {
         headers: Default::default(),
         requests: RequestSource::Mock,
         stages,
-        sampling: Sampling { ignore_eos: false },
+        sampling: Sampling::default(),
         request_timeout: None,
         goodput: Goodput::default(),
     }
@@ -88,7 +88,7 @@ fn request(stage: u32, due: u64, lag: u64, tokens: u32) -> (RequestRecord, WireT
         content_events: tokens,
     };
     let gaps = vec![ms(10); tokens.saturating_sub(1) as usize];
-    (record, WireTally { gaps, reads: u64::from(tokens), coalesced_reads: 0, error: None })
+    (record, WireTally { gaps, reads: u64::from(tokens), ..WireTally::default() })
 }
 
 fn unsuccessful(outcome: RequestOutcome, stage: u32, due: u64) -> (RequestRecord, WireTally) {

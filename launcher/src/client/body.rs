@@ -4,46 +4,64 @@ use std::io::Write as _;
 
 use bytes::Bytes;
 use crds::benchmark_run::Api;
+use workload_profiles::workload::{LengthField, PromptForm, Sampling};
 
 /// What all requests of a run have in common, as the text around the prompt.
 #[derive(Clone, Debug)]
 pub struct BodyTemplate {
+    form: PromptForm,
     before: Vec<u8>,
     after: Vec<u8>,
+    /// Goes before the asked length.
+    length: &'static [u8],
+    min_tokens: Option<u32>,
     rest: Vec<u8>,
 }
 
 impl BodyTemplate {
-    /// The output length is asked with `max_tokens`, which every server knows; a stream is asked to tell its usage.
-    pub fn new(api: Api, model: &str, streaming: bool, ignore_eos: bool) -> BodyTemplate {
+    /// The output length is asked with `max_tokens`, which every server knows, unless a chat is to use its later name; a
+    /// stream is asked to tell its usage. A chat cannot hold token ids: see [`BodyTemplate::can_hold`].
+    pub fn new(api: Api, model: &str, streaming: bool, sampling: &Sampling, form: PromptForm) -> BodyTemplate {
         let mut before = b"{\"model\":".to_vec();
         before.extend(quoted(model));
-        let after: &[u8] = match api {
-            Api::Completions => {
-                before.extend(b",\"prompt\":\"");
-                b"\""
-            }
-            Api::Chat => {
-                before.extend(b",\"messages\":[{\"role\":\"user\",\"content\":\"");
-                b"\"}]"
-            }
+        let (start, after): (&[u8], &[u8]) = match (api, form) {
+            (Api::Completions, PromptForm::Text) => (b",\"prompt\":\"", b"\""),
+            (Api::Completions, PromptForm::TokenIds) => (b",\"prompt\":", b""),
+            (Api::Chat, _) => (b",\"messages\":[{\"role\":\"user\",\"content\":\"", b"\"}]"),
         };
+        before.extend(start);
         let mut rest = Vec::new();
-        if ignore_eos {
+        if sampling.ignore_eos {
             rest.extend(b",\"ignore_eos\":true");
+        }
+        for (name, value) in sampling.extra.iter() {
+            rest.push(b',');
+            rest.extend(quoted(name));
+            rest.push(b':');
+            rest.extend(value.to_string().bytes());
         }
         if streaming {
             rest.extend(b",\"stream\":true,\"stream_options\":{\"include_usage\":true}");
         }
         rest.push(b'}');
-        BodyTemplate { before, after: after.to_vec(), rest }
+        let length: &[u8] = match (api, sampling.length_field) {
+            (Api::Chat, LengthField::MaxCompletionTokens) => b",\"max_completion_tokens\":",
+            _ => b",\"max_tokens\":",
+        };
+        BodyTemplate { form, before, after: after.to_vec(), length, min_tokens: sampling.min_tokens, rest }
     }
 
-    /// The body for a prompt. `max_tokens` absent: the server decides.
+    /// Whether requests to an API can hold prompts of a form.
+    pub fn can_hold(api: Api, form: PromptForm) -> bool {
+        !(api == Api::Chat && form == PromptForm::TokenIds)
+    }
+
+    /// The body for a prompt: a text, or a JSON list of token ids. `max_tokens` absent: the server decides.
     pub fn body(&self, prompt: &str, max_tokens: Option<u32>) -> Bytes {
-        let mut body = Vec::with_capacity(self.before.len() + prompt.len() + self.after.len() + self.rest.len() + 32);
+        let around = self.before.len() + self.after.len() + self.rest.len();
+        let mut body = Vec::with_capacity(around + prompt.len() + 64);
         body.extend_from_slice(&self.before);
-        if needs_escapes(prompt) {
+        if self.form == PromptForm::Text && needs_escapes(prompt) {
             let quoted = quoted(prompt);
             body.extend_from_slice(&quoted[1..quoted.len() - 1]);
         } else {
@@ -51,7 +69,13 @@ impl BodyTemplate {
         }
         body.extend_from_slice(&self.after);
         if let Some(max_tokens) = max_tokens {
-            write!(body, ",\"max_tokens\":{max_tokens}").expect("a Vec takes every write");
+            body.extend_from_slice(self.length);
+            write!(body, "{max_tokens}").expect("a Vec takes every write");
+        }
+        if let Some(least) = self.min_tokens {
+            // A server refuses a least length above the longest.
+            let least = max_tokens.map_or(least, |most| least.min(most));
+            write!(body, ",\"min_tokens\":{least}").expect("a Vec takes every write");
         }
         body.extend_from_slice(&self.rest);
         body.into()
@@ -78,17 +102,56 @@ mod tests {
         assert_eq!(found, prompt);
     }
 
+    fn template(api: Api, streaming: bool, sampling: &str, form: PromptForm) -> BodyTemplate {
+        BodyTemplate::new(api, "m", streaming, &serde_json::from_str(sampling).unwrap(), form)
+    }
+
     #[test]
     fn a_completion_asks_for_what_was_asked() {
-        let template = BodyTemplate::new(Api::Completions, "m", true, true);
+        let template = template(Api::Completions, true, r#"{"ignoreEos":true}"#, PromptForm::Text);
         let expected = r#"{"model":"m","prompt":"a b","max_tokens":7,"ignore_eos":true,"stream":true,"stream_options":{"include_usage":true}}"#;
         check(&template, "a b", Some(7), expected);
     }
 
     #[test]
     fn a_chat_has_one_message_and_leaves_out_what_was_not_asked() {
-        let template = BodyTemplate::new(Api::Chat, "org/\"m\"", false, false);
+        let template = BodyTemplate::new(Api::Chat, "org/\"m\"", false, &Sampling::default(), PromptForm::Text);
         let expected = r#"{"model":"org/\"m\"","messages":[{"role":"user","content":"a\n\"b\"\\"}]}"#;
         check(&template, "a\n\"b\"\\", None, expected);
+    }
+
+    #[test]
+    fn token_ids_are_a_list() {
+        let template = template(Api::Completions, false, "{}", PromptForm::TokenIds);
+        let body = template.body("[5,6,7]", Some(2));
+        assert_eq!(body, r#"{"model":"m","prompt":[5,6,7],"max_tokens":2}"#);
+        assert!(BodyTemplate::can_hold(Api::Completions, PromptForm::TokenIds));
+        assert!(!BodyTemplate::can_hold(Api::Chat, PromptForm::TokenIds));
+    }
+
+    #[test]
+    fn a_chat_may_use_the_later_name_of_the_length() {
+        let sampling = r#"{"lengthField":"maxCompletionTokens"}"#;
+        let chat = template(Api::Chat, false, sampling, PromptForm::Text);
+        let expected = r#"{"model":"m","messages":[{"role":"user","content":"a"}],"max_completion_tokens":7}"#;
+        check(&chat, "a", Some(7), expected);
+        let completion = template(Api::Completions, false, sampling, PromptForm::Text);
+        check(&completion, "a", Some(7), r#"{"model":"m","prompt":"a","max_tokens":7}"#);
+    }
+
+    #[test]
+    fn further_fields_go_along_as_they_are() {
+        let sampling =
+            r#"{"minTokens":5,"ignoreEos":true,"extra":{"top_p":0.9,"stop":["a\"b"],"temperature":0,"x \"y\"":null}}"#;
+        let template = template(Api::Completions, true, sampling, PromptForm::Text);
+        let expected = |min| {
+            format!(
+                r#""min_tokens":{min},"ignore_eos":true,"stop":["a\"b"],"temperature":0,"top_p":0.9,"x \"y\"":null,"stream":true,"stream_options":{{"include_usage":true}}}}"#
+            )
+        };
+        check(&template, "a", Some(7), &format!(r#"{{"model":"m","prompt":"a","max_tokens":7,{}"#, expected(5)));
+        // Never above the asked length.
+        check(&template, "a", Some(3), &format!(r#"{{"model":"m","prompt":"a","max_tokens":3,{}"#, expected(3)));
+        check(&template, "a", None, &format!(r#"{{"model":"m","prompt":"a",{}"#, expected(5)));
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crds::units::Span;
 use serde::Deserialize;
+use workload_profiles::workload::{PromptForm, Sampling};
 
 use super::{Client, Exchange, Target, answer::Failure, api_error::ApiError, body::BodyTemplate};
 use crate::{
@@ -101,7 +102,8 @@ pub async fn models(target: &Target) -> Result<Vec<String>, ProbeError> {
 pub async fn generate(target: &Target, model: &str) -> Result<(), ProbeError> {
     const WHAT: &str = "a generation of one token";
     let client = Client::new(target.clone(), Clock::start());
-    let body = BodyTemplate::new(target.api(), model, false, false).body("Hello", Some(1));
+    let template = BodyTemplate::new(target.api(), model, false, &Sampling::default(), PromptForm::Text);
+    let body = template.body("Hello", Some(1));
     let mut exchange = Exchange::default();
     match within(WHAT, GENERATE_TIMEOUT, client.call(body, None, false, &mut exchange)).await? {
         Ok(_) => Ok(()),

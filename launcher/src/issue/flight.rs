@@ -94,6 +94,7 @@ impl Drop for Flight {
             reads: answer.reads,
             coalesced_reads: answer.coalesced_reads,
             error,
+            has_exact_prompt: self.asked.is_exact,
         };
         self.core.recorder().record(record, &wire);
         let progress = &shared.progress;

@@ -53,8 +53,12 @@ impl Plan {
     /// Draws every time and prepares the source of the requests.
     ///
     /// # Errors
-    /// What the requests hold is too large.
+    /// What the requests hold is too large, or nothing that the API takes.
     pub fn new(workload: &Workload, model: &str, api: Api, seed: Seed) -> Result<Plan, RequestsError> {
+        let form = workload.requests.form();
+        if !BodyTemplate::can_hold(api, form) {
+            return Err(RequestsError::TokenIdsInChat);
+        }
         let stages = workload.stages.iter().enumerate().map(|(index, stage)| PlannedStage {
             load: match &stage.load {
                 Load::Closed { concurrency, count } => {
@@ -70,7 +74,7 @@ impl Plan {
         Ok(Plan {
             stages: stages.collect(),
             requests: Requests::new(&workload.requests, seed)?,
-            template: BodyTemplate::new(api, model, workload.streaming, workload.sampling.ignore_eos),
+            template: BodyTemplate::new(api, model, workload.streaming, &workload.sampling, form),
             streaming: workload.streaming,
             request_timeout: workload.request_timeout.map(|it| it.0),
             goodput: workload.goodput.clone(),

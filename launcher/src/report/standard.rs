@@ -120,7 +120,7 @@ fn load(report: &Report<'_>, stage: &StageAnalysis, index: usize) -> Option<Valu
         }
         RequestSource::Random { input, output, text } => {
             let source = match text {
-                PromptText::Words => "random",
+                PromptText::Words | PromptText::TokenIds(_) => "random",
                 PromptText::Prose => "sampled",
             };
             (source, length(input), Some(output))

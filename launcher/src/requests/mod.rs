@@ -6,11 +6,12 @@
 mod lengths;
 mod shared_prefix;
 mod text;
+mod token_ids;
 
 use crds::units::Seed;
 use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
-use workload_profiles::workload::{PromptText, RequestSource};
+use workload_profiles::workload::{PromptForm, PromptText, RequestSource};
 
 use lengths::{Lengths, Sampler};
 use shared_prefix::SharedPrefix;
@@ -29,6 +30,9 @@ pub enum RequestsError {
         /// Prompts in each.
         prompts_per_group: u32,
     },
+    /// A message is a text.
+    #[error("the prompts are token ids, which a chat cannot hold; call completions, or make the prompts of words")]
+    TokenIdsInChat,
 }
 
 /// The lengths that were asked for, in tokens.
@@ -36,6 +40,8 @@ pub enum RequestsError {
 pub struct Asked {
     /// Of the prompt; absent for mock prompts, which have no length.
     pub input: Option<u32>,
+    /// The prompt is so many token ids, to which a server adds one at most, and not words of about so many tokens.
+    pub is_exact: bool,
     /// Of the answer; absent: the server decides.
     pub output: Option<u32>,
 }
@@ -86,7 +92,7 @@ impl Requests {
         }))
     }
 
-    /// Adds the prompt of a request to `text`, which is empty, and returns its lengths.
+    /// Adds the prompt of a request to `text`, which is empty, and returns its lengths. Token ids are a list in JSON.
     pub fn write(&self, number: u64, text: &mut String) -> Asked {
         match &self.0 {
             Source::Mock => {
@@ -100,8 +106,10 @@ impl Requests {
                 match kind {
                     PromptText::Words => text::words(asked, &mut rng, text),
                     PromptText::Prose => text::prose(asked, &mut rng, text),
+                    PromptText::TokenIds(ids) => token_ids::write(asked, *ids, &mut rng, text),
                 }
-                Asked { input: Some(asked), output: Some(output.get(number)) }
+                let is_exact = kind.form() == PromptForm::TokenIds;
+                Asked { input: Some(asked), is_exact, output: Some(output.get(number)) }
             }
             Source::SharedPrefix(prefixes) => prefixes.write(number, text),
         }
@@ -117,7 +125,7 @@ fn draws(purpose: Seed, item: u64) -> ChaCha8Rng {
 
 #[cfg(test)]
 mod tests {
-    use workload_profiles::workload::LengthDistribution;
+    use workload_profiles::workload::{LengthDistribution, TokenIds};
 
     use super::*;
 
@@ -147,12 +155,24 @@ mod tests {
 
     #[test]
     fn a_request_repeats_for_a_seed_and_differs_between_numbers() {
-        for text in [PromptText::Words, PromptText::Prose] {
+        for text in [PromptText::Words, PromptText::Prose, PromptText::TokenIds(TokenIds::default())] {
             let source = random(text);
             assert_eq!(check(&source, 1, 5), check(&source, 1, 5));
             assert_ne!(check(&source, 1, 5).0, check(&source, 1, 6).0);
             assert_ne!(check(&source, 1, 5).0, check(&source, 2, 5).0);
         }
+    }
+
+    #[test]
+    fn a_prompt_of_token_ids_has_exactly_the_asked_length() {
+        let source = random(PromptText::TokenIds(TokenIds::new(7, 9).unwrap()));
+        for number in 0..200 {
+            let (text, asked) = check(&source, 3, number);
+            let ids: Vec<u32> = serde_json::from_str(&text).unwrap();
+            assert_eq!((ids.len(), asked.is_exact), (asked.input.unwrap() as usize, true));
+            assert!(ids.iter().all(|it| (7..=9).contains(it)));
+        }
+        assert!(!check(&random(PromptText::Words), 3, 0).1.is_exact);
     }
 
     #[test]

@@ -74,7 +74,11 @@ impl SharedPrefix {
         let prompt = u64::from(prompt);
         let question = self.question_len.get(prompt);
         text::words(question, &mut draws(self.question_texts, prompt), text);
-        Asked { input: Some(prefix.saturating_add(question)), output: Some(self.output_len.get(prompt)) }
+        Asked {
+            input: Some(prefix.saturating_add(question)),
+            is_exact: false,
+            output: Some(self.output_len.get(prompt)),
+        }
     }
 
     fn prefix(&self, group: u32, tokens: u32) -> String {
@@ -101,7 +105,10 @@ mod tests {
         numbers
             .map(|number| {
                 let mut text = String::new();
-                assert_eq!(source.write(number, &mut text), Asked { input: Some(23), output: Some(9) });
+                assert_eq!(
+                    source.write(number, &mut text),
+                    Asked { input: Some(23), is_exact: false, output: Some(9) }
+                );
                 text
             })
             .collect()

@@ -55,7 +55,7 @@ pub fn workload(stages: Vec<Stage>, output: u32) -> Workload {
             text: PromptText::Words,
         },
         stages,
-        sampling: Sampling { ignore_eos: true },
+        sampling: Sampling { ignore_eos: true, ..Sampling::default() },
         request_timeout: None,
         goodput: Goodput::default(),
     }

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use launcher::record::RequestOutcome;
+use workload_profiles::workload::{LengthDistribution, PromptText, RequestSource, Shape, TokenIds};
 
 use super::common::*;
 
@@ -141,6 +142,23 @@ async fn an_answer_in_one_piece_has_a_latency_and_no_first_token() {
         assert_eq!((record.first_token, record.output_tokens), (None, Some(5)));
         assert_eq!(after_send(&record, record.last_token), millis(180));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_prompt_of_token_ids_has_exactly_its_length() {
+    let mut workload = workload(vec![closed(2, 20)], 5);
+    workload.requests = RequestSource::Random {
+        input: LengthDistribution { shape: Shape::Uniform, min: 3, max: 300, ..LengthDistribution::fixed(1) },
+        output: LengthDistribution::fixed(5),
+        text: PromptText::TokenIds(TokenIds::new(5, 20).unwrap()),
+    };
+    let result = issue(&workload, &simulated(server(millis(100), millis(20)))).await;
+    assert!(all(&result, RequestOutcome::Ok));
+    assert!(records(&result).iter().all(|it| it.input_tokens == it.asked_input_tokens));
+    assert_eq!(result.recorder.stages[0].input_length_misses, 0);
+    let chat = launcher::client::Target::in_process(crds::benchmark_run::Api::Chat, || tokio::io::duplex(1).0);
+    let error = launcher::issue::run_here(&workload, "m", &chat, crds::units::Seed(1), &Default::default()).await;
+    assert!(error.unwrap_err().to_string().contains("token ids, which a chat cannot hold"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -115,7 +115,7 @@ fn succeeded(stage: u32, number: u64, due: u64, ttft: u64) -> (RequestRecord, Wi
         output_tokens: Some(5),
         content_events: 5,
     };
-    (record, WireTally { gaps: vec![ms(10); 4], reads: 5, coalesced_reads: 0, error: None })
+    (record, WireTally { gaps: vec![ms(10); 4], reads: 5, ..WireTally::default() })
 }
 
 fn failed(outcome: RequestOutcome, number: u64, due: u64) -> (RequestRecord, WireTally) {
@@ -181,7 +181,7 @@ fn workload() -> Workload {
             Stage { name: "r10".into(), load: open, pause_after: Span(ms(1_000)) },
             Stage { name: "c2".into(), load: Load::Closed { concurrency: 2, count: 4 }, pause_after: Span::default() },
         ],
-        sampling: Sampling { ignore_eos: true },
+        sampling: Sampling { ignore_eos: true, ..Sampling::default() },
         request_timeout: None,
         goodput: Goodput { ttft: Some(Span(ms(50))), ..Goodput::default() },
     }

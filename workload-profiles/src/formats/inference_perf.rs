@@ -51,7 +51,7 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
         headers: call.headers,
         requests: requests?,
         stages: load.stages,
-        sampling: Sampling { ignore_eos },
+        sampling: Sampling { ignore_eos, extra: call.extra, ..Sampling::default() },
         request_timeout: Some(load.request_timeout),
         goodput,
     })

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use crds::{benchmark_run::Api, units::Span};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{MAX_CONSTRAINT_SECONDS, SECTIONS, load::span, unsupported};
 use crate::{
     problem::quoted,
     reader::{Kind, Section, described},
-    workload::Goodput,
+    workload::{Extra, Goodput},
     yaml::decimal,
 };
 
@@ -25,6 +25,8 @@ pub(super) struct Call {
     pub api: Api,
     pub streaming: bool,
     pub headers: BTreeMap<String, String>,
+    /// Fields of the body that the section asks for.
+    pub extra: Extra,
     /// What the header fields for SLOs ask for.
     pub goodput: Goodput,
 }
@@ -43,6 +45,7 @@ impl Call {
                 api: Api::Completions,
                 streaming: false,
                 headers: BTreeMap::new(),
+                extra: Extra::default(),
                 goodput: Goodput::default(),
             };
         };
@@ -64,9 +67,7 @@ impl Call {
             section
                 .notice("streaming", "is off, so that TTFT, TPOT and ITL cannot be measured; set it to true for them");
         }
-        if section.value("response_format").is_some() {
-            section.problem("response_format", "is not supported yet; take it out");
-        }
+        let extra = section.section("response_format").map(|it| response_format(&section, it, api));
         for key in ["session_id_header_key", "session_token_header_key"] {
             if section.ignored(key, Kind::Text) {
                 section.notice(key, "is not sent: the requests of this load belong to no session");
@@ -76,8 +77,34 @@ impl Call {
         let headers = fields.as_ref().map(headers).unwrap_or_default();
         let goodput = slo_headers(&section, fields.as_ref(), &headers);
         section.finish(&SECTIONS);
-        Call { api, streaming, headers, goodput }
+        Call { api, streaming, headers, extra: extra.unwrap_or_default(), goodput }
     }
+}
+
+/// The form that answers must have: a chat's field of the same name, as the original sends it.
+fn response_format(api: &Section, section: Section, kind: Api) -> Extra {
+    let schema = section.section("json_schema").map(|it| {
+        let fields: serde_json::Map<_, _> = it.entries().map(|(key, value)| (key.to_owned(), value.clone())).collect();
+        Value::Object(fields)
+    });
+    let name = section.text("name").unwrap_or("structured_output");
+    let object = section.choice("type", &[("json_schema", false), ("json_object", true)]) == Some(true);
+    let format = if object {
+        json!({"type": "json_object"})
+    } else {
+        section.missing("json_schema", "write the JSON schema that answers must follow, or type: json_object");
+        json!({"type": "json_schema", "json_schema": {"name": name, "schema": schema}})
+    };
+    section.finish(&SECTIONS);
+    if kind != Api::Chat {
+        api.notice("response_format", "is not sent: inference-perf sends it with chats alone");
+        return Extra::default();
+    }
+    let fields = BTreeMap::from([("response_format".to_owned(), format)]);
+    Extra::try_from(fields).unwrap_or_else(|error| {
+        api.problem("response_format", format!("cannot be sent: {error}"));
+        Extra::default()
+    })
 }
 
 fn headers(section: &Section) -> BTreeMap<String, String> {

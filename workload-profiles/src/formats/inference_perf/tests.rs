@@ -184,6 +184,27 @@ fn headers_go_along() {
 }
 
 #[test]
+fn a_chat_carries_its_response_format() {
+    let extra = |format: &str| {
+        let text = format!("api: {{type: chat, streaming: true, response_format: {format}}}");
+        serde_json::to_string(&workload(&text).sampling.extra).unwrap()
+    };
+    assert_eq!(extra("{type: json_object}"), r#"{"response_format":{"type":"json_object"}}"#);
+    assert_eq!(
+        extra("{json_schema: {type: object, required: [a]}}"),
+        r#"{"response_format":{"type":"json_schema","json_schema":{"name":"structured_output","schema":{"type":"object","required":["a"]}}}}"#
+    );
+    check_notice(
+        "api: {streaming: true, response_format: {type: json_object}}",
+        "api.response_format: is not sent: inference-perf sends it with chats alone",
+    );
+    check_error(
+        "api: {type: chat, streaming: true, response_format: {name: answer}}",
+        "api.response_format.json_schema: is missing; write the JSON schema that answers must follow, or type: json_object",
+    );
+}
+
+#[test]
 fn prose_is_a_kind_of_random_prompt() {
     let text = "data: {type: synthetic, input_distribution: {}, output_distribution: {}}";
     assert!(matches!(workload(text).requests, RequestSource::Random { text: PromptText::Prose, .. }));
@@ -213,10 +234,6 @@ fn what_the_engine_has_not_yet_is_refused_by_name() {
     check_error(
         &load("lora_traffic_split: [{name: a, split: 1.0}]"),
         "load.lora_traffic_split: is not supported yet; name one adapter in server.model_name",
-    );
-    check_error(
-        "api: {streaming: true, response_format: {type: json_object}}",
-        "api.response_format: is not supported yet; take it out",
     );
     check_error(
         &input("type: skew_normal"),

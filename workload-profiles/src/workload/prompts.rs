@@ -1,0 +1,126 @@
+//! What prompts are made of, and in which form they are sent.
+
+use serde::{Deserialize, Serialize};
+
+/// What prompts are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PromptText {
+    /// Words drawn at random.
+    Words,
+    /// A passage of English prose, from a random offset.
+    Prose,
+    /// Token ids drawn at random and sent as such, so that the prompt has exactly the asked length. Completions only.
+    TokenIds(TokenIds),
+}
+
+impl PromptText {
+    /// The form in which a request holds it.
+    pub fn form(self) -> PromptForm {
+        match self {
+            PromptText::Words | PromptText::Prose => PromptForm::Text,
+            PromptText::TokenIds(_) => PromptForm::TokenIds,
+        }
+    }
+}
+
+/// The form of a prompt in a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PromptForm {
+    /// A text, which the server cuts into tokens.
+    #[default]
+    Text,
+    /// A list of token ids.
+    TokenIds,
+}
+
+/// The ids that prompts are drawn from, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", try_from = "Range")]
+pub struct TokenIds {
+    min: u32,
+    max: u32,
+}
+
+/// As written, unchecked.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Range {
+    min: u32,
+    max: u32,
+}
+
+/// Ids that are plain tokens in the vocabularies of GPT-2, Llama 2 to 4, Mistral, Qwen and their relatives: special tokens
+/// have lower or higher ones.
+impl Default for Range {
+    fn default() -> Self {
+        Range { min: 1_000, max: 31_999 }
+    }
+}
+
+impl Default for TokenIds {
+    fn default() -> Self {
+        let Range { min, max } = Range::default();
+        TokenIds { min, max }
+    }
+}
+
+/// A range without an id.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("min is {min}, above max, which is {max}; token ids are drawn from min to max")]
+pub struct NoTokenIds {
+    /// As written.
+    pub min: u32,
+    /// As written.
+    pub max: u32,
+}
+
+impl TokenIds {
+    /// The ids from `min` to `max`.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn new(min: u32, max: u32) -> Result<TokenIds, NoTokenIds> {
+        if min > max { Err(NoTokenIds { min, max }) } else { Ok(TokenIds { min, max }) }
+    }
+
+    /// The lowest.
+    pub fn min(self) -> u32 {
+        self.min
+    }
+
+    /// The highest, at least the lowest.
+    pub fn max(self) -> u32 {
+        self.max
+    }
+}
+
+impl TryFrom<Range> for TokenIds {
+    type Error = NoTokenIds;
+
+    fn try_from(range: Range) -> Result<Self, NoTokenIds> {
+        TokenIds::new(range.min, range.max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(json: &str, expected: Result<PromptText, &str>) {
+        let read = serde_json::from_str::<PromptText>(json).map_err(|error| error.to_string());
+        assert_eq!(read, expected.map_err(str::to_owned), "{json}");
+    }
+
+    #[test]
+    fn token_ids_have_a_range_that_holds_one() {
+        let ids = |min, max| Ok(PromptText::TokenIds(TokenIds { min, max }));
+        check("\"words\"", Ok(PromptText::Words));
+        check(r#"{"tokenIds":{}}"#, ids(1_000, 31_999));
+        check(r#"{"tokenIds":{"max":1000}}"#, ids(1_000, 1_000));
+        check(r#"{"tokenIds":{"min":3,"max":9}}"#, ids(3, 9));
+        let none = "min is 10, above max, which is 9; token ids are drawn from min to max";
+        check(r#"{"tokenIds":{"min":10,"max":9}}"#, Err(none));
+        assert_eq!(serde_json::to_string(&ids(3, 9).unwrap()).unwrap(), r#"{"tokenIds":{"min":3,"max":9}}"#);
+    }
+}

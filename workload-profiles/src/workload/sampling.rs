@@ -1,0 +1,136 @@
+//! Sampling: how the server is to generate, as fields of the request's body.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Fields of a body that the launcher writes itself.
+const OWN_FIELDS: [&str; 9] = [
+    "model",
+    "prompt",
+    "messages",
+    "max_tokens",
+    "max_completion_tokens",
+    "min_tokens",
+    "ignore_eos",
+    "stream",
+    "stream_options",
+];
+/// The most bytes of all further fields as JSON: every request carries them.
+const MAX_EXTRA_BYTES: usize = 64 << 10;
+
+/// How the server is to generate. What is left out is the server's choice.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Sampling {
+    /// Generate up to the asked length although the model would stop.
+    pub ignore_eos: bool,
+    /// Do not stop before so many tokens; where a request asks for fewer, that is its least too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_tokens: Option<u32>,
+    /// How a chat names the asked output length.
+    #[serde(skip_serializing_if = "LengthField::is_default")]
+    pub length_field: LengthField,
+    /// Further fields of the body, as they are: `temperature`, `top_p`, `stop` and whatever else the server knows.
+    #[serde(skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+/// The field that holds the asked output length. A completion has `max_tokens` alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum LengthField {
+    /// `max_tokens`, which every server knows.
+    #[default]
+    MaxTokens,
+    /// `max_completion_tokens`, the later name for chats.
+    MaxCompletionTokens,
+}
+
+impl LengthField {
+    fn is_default(&self) -> bool {
+        *self == LengthField::default()
+    }
+}
+
+/// Further fields of a request's body: none that the launcher writes itself, and at most 64 KiB.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "BTreeMap<String, Value>", into = "BTreeMap<String, Value>")]
+pub struct Extra(BTreeMap<String, Value>);
+
+/// Fields that cannot be added to a body.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ExtraError {
+    /// The launcher writes it.
+    #[error("{name} is a field that the launcher writes itself; take it out")]
+    Own {
+        /// Its name.
+        name: String,
+    },
+    /// Too long.
+    #[error("the fields have {found} bytes, and {MAX_EXTRA_BYTES} are sent at most; take some out")]
+    TooLong {
+        /// Bytes as JSON.
+        found: usize,
+    },
+}
+
+impl Extra {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Each field and its value, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value))
+    }
+}
+
+impl TryFrom<BTreeMap<String, Value>> for Extra {
+    type Error = ExtraError;
+
+    fn try_from(fields: BTreeMap<String, Value>) -> Result<Self, ExtraError> {
+        if let Some(name) = fields.keys().find(|it| OWN_FIELDS.contains(&it.as_str())) {
+            return Err(ExtraError::Own { name: name.clone() });
+        }
+        let found = fields.iter().map(|(name, value)| name.len() + value.to_string().len()).sum();
+        if found > MAX_EXTRA_BYTES {
+            return Err(ExtraError::TooLong { found });
+        }
+        Ok(Extra(fields))
+    }
+}
+
+impl From<Extra> for BTreeMap<String, Value> {
+    fn from(extra: Extra) -> Self {
+        extra.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(json: &str, expected: Result<&str, &str>) {
+        let read = serde_json::from_str::<Sampling>(json).map(|it| serde_json::to_string(&it).unwrap());
+        let error = |it: serde_json::Error| it.to_string().split(" at line").next().unwrap().to_owned();
+        assert_eq!(read.map_err(error), expected.map(str::to_owned).map_err(str::to_owned), "{json}");
+    }
+
+    #[test]
+    fn what_is_left_out_stays_out() {
+        check("{}", Ok(r#"{"ignoreEos":false}"#));
+        check(r#"{"ignoreEos":true,"lengthField":"maxTokens","extra":{}}"#, Ok(r#"{"ignoreEos":true}"#));
+        let all = r#"{"ignoreEos":true,"minTokens":7,"lengthField":"maxCompletionTokens","extra":{"stop":["a"],"temperature":0.5}}"#;
+        check(all, Ok(all));
+    }
+
+    #[test]
+    fn a_field_that_the_launcher_writes_is_refused() {
+        check(r#"{"extra":{"stream":false}}"#, Err("stream is a field that the launcher writes itself; take it out"));
+        let long = format!(r#"{{"extra":{{"stop":"{}"}}}}"#, "a".repeat(MAX_EXTRA_BYTES));
+        check(&long, Err("the fields have 65542 bytes, and 65536 are sent at most; take some out"));
+    }
+}
