@@ -16,7 +16,7 @@ pub enum RequestOutcome {
     HttpError(u16),
     /// The stream ended early, or held an error or what is no event.
     BrokenStream,
-    /// It took longer than the request timeout.
+    /// It, or a part of it, took longer than a timeout allows: see [`Limit`].
     Timeout,
     /// No connection could be made, or it broke before the status line.
     ConnectError,
@@ -43,6 +43,31 @@ impl RequestOutcome {
             RequestOutcome::ConnectError => "connect_error".into(),
             RequestOutcome::Cancelled => "cancelled".into(),
             RequestOutcome::ClientError => "client_error".into(),
+        }
+    }
+}
+
+/// The timeout that a request ran into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Limit {
+    /// Making a connection.
+    Connect,
+    /// From sending to the first token.
+    FirstToken,
+    /// Between two tokens, or from the last to the end.
+    TokenGap,
+    /// The whole request.
+    Request,
+}
+
+impl Limit {
+    /// The name of the timeout in a workload and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Limit::Connect => "connect",
+            Limit::FirstToken => "firstToken",
+            Limit::TokenGap => "tokenGap",
+            Limit::Request => "request",
         }
     }
 }

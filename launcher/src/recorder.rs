@@ -10,7 +10,7 @@ use workload_profiles::workload::Goodput;
 
 use crate::{
     histogram::{Lengths, Times},
-    record::{RequestOutcome, RequestRecord},
+    record::{Limit, RequestOutcome, RequestRecord},
 };
 
 /// What a stage came to. Latencies are of requests that succeeded; times from `scheduled` are free of coordinated
@@ -62,6 +62,10 @@ pub struct StageTally {
     pub last_scheduled: Option<Duration>,
     /// The latest end.
     pub last_end: Option<Duration>,
+    /// Requests that were sent again, because the server had closed the connection that they were first sent on.
+    pub retried: u64,
+    /// Timeouts by the limit that was passed.
+    pub timeouts: BTreeMap<Limit, u64>,
     /// Messages of failures by outcome, the first of each kind: a status and error type, never a body.
     pub error_samples: BTreeMap<RequestOutcome, String>,
 }
@@ -77,6 +81,10 @@ pub struct WireTally {
     pub coalesced_reads: u64,
     /// What failed, in a few words; no body, no header.
     pub error: Option<String>,
+    /// Which timeout it was, if it was one.
+    pub timeout: Option<Limit>,
+    /// It was sent again, because the server had closed the connection that it was first sent on.
+    pub retried: bool,
     /// The prompt was as many token ids as were asked.
     pub has_exact_prompt: bool,
 }
@@ -90,6 +98,10 @@ impl StageTally {
         self.last_end = self.last_end.max(Some(request.ended));
         self.reads += wire.reads;
         self.coalesced_reads += wire.coalesced_reads;
+        self.retried += u64::from(wire.retried);
+        if let Some(limit) = wire.timeout {
+            *self.timeouts.entry(limit).or_default() += 1;
+        }
         if let Some(lag) = request.send_lag() {
             self.send_lag.record(lag);
         }
@@ -143,6 +155,9 @@ impl StageTally {
         for (outcome, count) in &other.outcomes {
             *self.outcomes.entry(*outcome).or_default() += count;
         }
+        for (limit, count) in &other.timeouts {
+            *self.timeouts.entry(*limit).or_default() += count;
+        }
         for (mine, theirs) in [
             (&mut self.ttft_scheduled, &other.ttft_scheduled),
             (&mut self.ttft_sent, &other.ttft_sent),
@@ -166,6 +181,7 @@ impl StageTally {
             (&mut self.good, other.good),
             (&mut self.reads, other.reads),
             (&mut self.coalesced_reads, other.coalesced_reads),
+            (&mut self.retried, other.retried),
         ] {
             *mine += theirs;
         }
@@ -421,7 +437,13 @@ mod tests {
             ..request()
         };
         let failed = RequestRecord { outcome: RequestOutcome::Timeout, ..request() };
-        let error = WireTally { error: Some("late".into()), coalesced_reads: 2, ..wire() };
+        let error = WireTally {
+            error: Some("late".into()),
+            timeout: Some(Limit::TokenGap),
+            retried: true,
+            coalesced_reads: 2,
+            ..wire()
+        };
         let all = [(request(), wire()), (later, wire()), (failed, error)];
         let whole = tally(&all, &Goodput::default());
         let mut first = Recorder::new(1, Goodput::default(), true);
@@ -432,6 +454,8 @@ mod tests {
         first.add(second);
         let sum = &first.stages[0];
         assert_eq!(sum.outcomes, whole.outcomes);
+        assert_eq!((sum.retried, &sum.timeouts), (1, &BTreeMap::from([(Limit::TokenGap, 1)])));
+        assert_eq!((sum.retried, &sum.timeouts), (whole.retried, &whole.timeouts));
         assert_eq!(sum.latency_sent.histogram(), whole.latency_sent.histogram());
         assert_eq!(sum.itl.histogram(), whole.itl.histogram());
         assert_eq!((sum.output_tokens_total, sum.coalesced_reads, sum.with_usage, sum.good), (8, 2, 2, 2));

@@ -244,7 +244,7 @@ fn ok(name: &str, events: u32, usage: Option<(u32, u32)>) {
 }
 
 fn failed(name: &str, events: u32, usage: Option<(u32, u32)>, outcome: RequestOutcome, message: &str) {
-    check(name, events, usage, Err(Failure { outcome, message: message.to_owned() }));
+    check(name, events, usage, Err(Failure::new(outcome, message)));
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 mod prompts;
 mod sampling;
+mod timeouts;
 
 use std::collections::BTreeMap;
 
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub use prompts::{NoTokenIds, PromptForm, PromptText, TokenIds};
 pub use sampling::{Extra, ExtraError, LengthField, Sampling};
+pub use timeouts::Timeouts;
 
 /// The load of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,9 +40,9 @@ pub struct Workload {
     /// How the server is to generate.
     #[serde(default)]
     pub sampling: Sampling,
-    /// The longest that one request may take, from sending to its end; absent: no limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub request_timeout: Option<Span>,
+    /// How long a request, and each part of it, may take.
+    #[serde(default)]
+    pub timeouts: Timeouts,
     /// Bounds that a request must meet to count as good.
     #[serde(default, skip_serializing_if = "Goodput::is_empty")]
     pub goodput: Goodput,

@@ -5,7 +5,11 @@ use std::{collections::BTreeMap, time::Duration};
 use workload_profiles::workload::{Goodput, Load, Stage, Workload};
 
 use super::distribution::Distribution;
-use crate::{histogram::Times, record::RequestOutcome, recorder::StageTally};
+use crate::{
+    histogram::Times,
+    record::{Limit, RequestOutcome},
+    recorder::StageTally,
+};
 
 /// Where a latency starts to count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,6 +73,10 @@ pub struct Figures {
     pub cancelled: u64,
     /// All of them, by what became of them.
     pub outcomes: BTreeMap<RequestOutcome, u64>,
+    /// Of these, the timeouts by the limit that was passed.
+    pub timeouts: BTreeMap<Limit, u64>,
+    /// Requests that were sent again, because the server had closed the connection that they were first sent on.
+    pub retried: u64,
     /// The first message of each kind of failure.
     pub error_samples: BTreeMap<RequestOutcome, String>,
     /// When the first request was due, from the start of the run.
@@ -231,6 +239,8 @@ impl Figures {
             failed: requests.saturating_sub(succeeded).saturating_sub(cancelled),
             cancelled,
             outcomes: tally.outcomes.clone(),
+            timeouts: tally.timeouts.clone(),
+            retried: tally.retried,
             error_samples: tally.error_samples.clone(),
             first_due: tally.first_scheduled,
             last_end: tally.last_end,

@@ -8,7 +8,7 @@ use crds::{
     summary::Outcome,
     units::{RequestRate, Seed, Span},
 };
-use workload_profiles::workload::{Arrivals, Goodput, Load, RequestSource, Sampling, Stage};
+use workload_profiles::workload::{Arrivals, Goodput, Load, RequestSource, Sampling, Stage, Timeouts};
 
 use super::*;
 use crate::{
@@ -39,7 +39,7 @@ fn workload(stages: Vec<Stage>) -> Workload {
         requests: RequestSource::Mock,
         stages,
         sampling: Sampling::default(),
-        request_timeout: None,
+        timeouts: Timeouts::default(),
         goodput: Goodput::default(),
     }
 }

@@ -11,7 +11,7 @@ use super::{
     chunk::{Choices, Chunk, Finish, Indices, Usage},
     sse,
 };
-use crate::record::RequestOutcome;
+use crate::record::{Limit, RequestOutcome};
 
 /// The longest answer in one piece, in bytes.
 const MAX_WHOLE: usize = 64 << 20;
@@ -27,12 +27,19 @@ pub struct Failure {
     pub outcome: RequestOutcome,
     /// In a few words; no prompt, no output.
     pub message: String,
+    /// Which timeout it was, if it was one.
+    pub limit: Option<Limit>,
 }
 
 impl Failure {
     /// A failure of a class.
     pub fn new(outcome: RequestOutcome, message: impl Into<String>) -> Self {
-        Failure { outcome, message: message.into() }
+        Failure { outcome, message: message.into(), limit: None }
+    }
+
+    /// A timeout.
+    pub fn timeout(limit: Limit, message: impl Into<String>) -> Self {
+        Failure { limit: Some(limit), ..Failure::new(RequestOutcome::Timeout, message) }
     }
 }
 
@@ -133,6 +140,14 @@ impl Answer {
     /// Whether all that matters has come, although the body may not have ended.
     pub fn is_complete(&self) -> bool {
         self.done && self.error.is_none()
+    }
+
+    /// When the last event of a stream came that held output, or a token without text.
+    pub fn last_event(&self) -> Option<Duration> {
+        match self.form {
+            Form::Events(_) => self.last_token.max(self.last_silent),
+            _ => None,
+        }
     }
 
     /// The body has ended as HTTP has it.

@@ -10,6 +10,7 @@ use super::{
     answer::{Answer, Failure},
     api_error::short,
     connection::{Broken, Connection, Head},
+    patience::Pulse,
     socket::Marks,
 };
 use crate::{clock::TimedOut, record::RequestOutcome};
@@ -27,6 +28,10 @@ pub struct Exchange {
     pub answer: Answer,
     /// When the last byte came, once the answer has ended.
     pub ended: Option<Duration>,
+    /// It was sent again, because the server had closed the connection that it was first sent on.
+    pub retried: bool,
+    /// For who waits for it.
+    pub pulse: Arc<Pulse>,
     sent: Option<Duration>,
     marks: Option<Arc<Marks>>,
 }
@@ -35,6 +40,12 @@ impl Exchange {
     /// When the first byte of the request was handed to a socket.
     pub fn sent(&self) -> Option<Duration> {
         self.sent.or_else(|| self.marks.as_ref()?.sent())
+    }
+
+    /// It goes out on a connection.
+    fn take(&mut self, connection: &Connection, now: Duration) {
+        self.marks = Some(Arc::clone(connection.marks()));
+        self.pulse.sent(now);
     }
 
     /// The connection may go on to other requests.
@@ -89,17 +100,17 @@ impl Client {
 
     async fn begin(&self, request: &Request<Bytes>, exchange: &mut Exchange) -> Result<Begun, Failure> {
         if let Some(mut connection) = self.take_open().await {
-            exchange.marks = Some(Arc::clone(connection.marks()));
+            exchange.take(&connection, self.clock.now());
             match connection.send(request).await {
                 Ok(head) => return Ok(Begun { connection, head }),
                 // The server closed it while it was idle, just when the request was on its way. One that took its time
                 // had the request, and may have begun to work on it.
-                Err(failure) if failure.untouched && !self.was_held(exchange) => {}
+                Err(failure) if failure.untouched && !self.was_held(exchange) => exchange.retried = true,
                 Err(failure) => return Err(no_head(&failure.error)),
             }
         }
         let mut connection = self.connect_for_request().await?;
-        exchange.marks = Some(Arc::clone(connection.marks()));
+        exchange.take(&connection, self.clock.now());
         let head = connection.send(request).await.map_err(|failure| no_head(&failure.error))?;
         Ok(Begun { connection, head })
     }
@@ -126,6 +137,7 @@ impl Client {
             } else {
                 next.await
             };
+            exchange.pulse.saw(&exchange.answer);
             match next {
                 Ok(true) => {}
                 Ok(false) => {

@@ -13,6 +13,7 @@ mod connection;
 mod exchange;
 mod http1;
 mod http2;
+pub mod patience;
 pub mod probe;
 mod socket;
 pub mod sse;
@@ -29,10 +30,16 @@ use std::{
     time::Duration,
 };
 
+use crds::units::Span;
 use futures::future::join_all;
 use rustix::io::Errno;
+use workload_profiles::workload::Timeouts;
 
-use crate::{clock, clock::Clock, record::RequestOutcome};
+use crate::{
+    clock,
+    clock::Clock,
+    record::{Limit, RequestOutcome},
+};
 use answer::Failure;
 use api_error::short;
 use connection::{Broken, Connection};
@@ -41,8 +48,6 @@ use http1::Http1;
 use http2::Http2;
 pub use target::{Target, TargetError};
 
-/// How long a connection may take, name resolution and TLS included.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Connections that are made at once before a stage: fewer than the smallest usual backlog of a server.
 const CONNECT_AT_ONCE: usize = 32;
 
@@ -51,6 +56,7 @@ const CONNECT_AT_ONCE: usize = 32;
 pub struct Client {
     target: Target,
     clock: Clock,
+    connect_timeout: Duration,
     idle: Mutex<Vec<Connection>>,
     addresses: Mutex<Vec<SocketAddr>>,
     next_address: AtomicUsize,
@@ -60,17 +66,23 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client without connections.
+    /// A client without connections, which waits for one as long as is usual.
     pub fn new(target: Target, clock: Clock) -> Client {
         Client {
             target,
             clock,
+            connect_timeout: Timeouts::default().connect.0,
             idle: Mutex::default(),
             addresses: Mutex::default(),
             next_address: AtomicUsize::new(0),
             spare: AtomicUsize::new(0),
             filling: AtomicBool::new(false),
         }
+    }
+
+    /// With another limit for making a connection, name resolution and TLS included.
+    pub fn with_connect_timeout(self, connect_timeout: Duration) -> Client {
+        Client { connect_timeout, ..self }
     }
 
     /// The server that it calls.
@@ -148,11 +160,12 @@ impl Client {
 
     /// A new connection: one place with HTTP/1.1, several with HTTP/2.
     async fn connect(&self) -> Result<Vec<Connection>, Failure> {
-        match clock::limit(CONNECT_TIMEOUT, self.try_connect()).await {
+        match clock::limit(self.connect_timeout, self.try_connect()).await {
             Ok(connected) => connected,
             Err(clock::TimedOut) => {
-                let message = format!("no connection to {} within {CONNECT_TIMEOUT:?}", self.target.base_url());
-                Err(Failure::new(RequestOutcome::ConnectError, message))
+                let (url, limit) = (self.target.base_url(), Span(self.connect_timeout));
+                let message = format!("no connection to {url} within the connect timeout, {limit}");
+                Err(Failure::timeout(Limit::Connect, short(&message)))
             }
         }
     }

@@ -107,7 +107,7 @@ pub async fn generate(target: &Target, model: &str) -> Result<(), ProbeError> {
     let mut exchange = Exchange::default();
     match within(WHAT, GENERATE_TIMEOUT, client.call(body, None, false, &mut exchange)).await? {
         Ok(_) => Ok(()),
-        Err(Failure { outcome: RequestOutcome::HttpError(status), message }) => {
+        Err(Failure { outcome: RequestOutcome::HttpError(status), message, .. }) => {
             Err(ProbeError::Refused { what: WHAT, status, message })
         }
         Err(Failure { message, .. }) => Err(ProbeError::NoAnswer(message)),

@@ -8,13 +8,11 @@ use std::{
     time::Duration,
 };
 
-use crds::units::Span;
 use tokio::task::JoinSet;
 
 use super::{lane::Core, prepare::Prepared};
 use crate::{
     client::{Exchange, answer::Failure},
-    clock::TimedOut,
     record::{RequestOutcome, RequestRecord},
     recorder::WireTally,
     requests::Asked,
@@ -39,16 +37,9 @@ pub(super) async fn fly(core: Arc<Core>, stage: usize, prepared: Prepared, sched
     shared.progress.issued.fetch_add(1, Ordering::Relaxed);
     let Prepared { number, body, id, asked } = prepared;
     let mut flight = Flight { core, stage, number, scheduled, asked, exchange: Exchange::default(), outcome: None };
-    let timeout = shared.plan.request_timeout;
-    let deadline = timeout.and_then(|it| shared.clock.now().checked_add(it));
+    let pulse = Arc::clone(&flight.exchange.pulse);
     let call = flight.core.client.call(body, id, shared.plan.streaming, &mut flight.exchange);
-    flight.outcome = Some(match shared.clock.within(deadline, call).await {
-        Ok(called) => called,
-        Err(TimedOut) => {
-            let limit = Span(timeout.unwrap_or_default());
-            Err(Failure::new(RequestOutcome::Timeout, format!("it took longer than the request timeout, {limit}")))
-        }
-    });
+    flight.outcome = Some(shared.plan.patience.wait(shared.clock, &pulse, call).await.unwrap_or_else(Err));
 }
 
 /// Starts a request now: its first bytes leave before this returns, where a connection is open. What waits then goes on as
@@ -68,10 +59,10 @@ impl Drop for Flight {
         let sent = exchange.sent();
         let answer = &mut exchange.answer;
         let ended = exchange.ended.unwrap_or_else(|| shared.clock.now());
-        let (outcome, error) = match self.outcome.take() {
-            Some(Ok(outcome)) => (outcome, None),
-            Some(Err(failure)) => (failure.outcome, Some(failure.message)),
-            None => (RequestOutcome::Cancelled, None),
+        let (outcome, error, timeout) = match self.outcome.take() {
+            Some(Ok(outcome)) => (outcome, None, None),
+            Some(Err(failure)) => (failure.outcome, Some(failure.message), failure.limit),
+            None => (RequestOutcome::Cancelled, None, None),
         };
         let record = RequestRecord {
             stage: u32::try_from(self.stage).unwrap_or(u32::MAX),
@@ -94,6 +85,8 @@ impl Drop for Flight {
             reads: answer.reads,
             coalesced_reads: answer.coalesced_reads,
             error,
+            timeout,
+            retried: exchange.retried,
             has_exact_prompt: self.asked.is_exact,
         };
         self.core.recorder().record(record, &wire);

@@ -51,7 +51,7 @@ impl Lane {
     /// Needs the runtime on which it will run.
     pub(super) fn new(index: usize, shared: Arc<Shared>, target: Target, keep_records: bool) -> io::Result<Lane> {
         let sleeper = shared.clock.sleeper()?;
-        let client = Client::new(target, shared.clock);
+        let client = Client::new(target, shared.clock).with_connect_timeout(shared.plan.connect_timeout);
         let recorder = Mutex::new(shared.plan.recorder(keep_records));
         Ok(Lane { index, core: Arc::new(Core { shared, client, recorder }), sleeper })
     }

@@ -9,7 +9,7 @@ use workload_profiles::{
 };
 
 use crate::{
-    client::body::BodyTemplate,
+    client::{body::BodyTemplate, patience::Patience},
     recorder::Recorder,
     requests::{Requests, RequestsError},
     schedule::{Schedule, schedule},
@@ -22,7 +22,8 @@ pub struct Plan {
     pub(super) requests: Requests,
     pub(super) template: BodyTemplate,
     pub(super) streaming: bool,
-    pub(super) request_timeout: Option<Duration>,
+    pub(super) patience: Patience,
+    pub(super) connect_timeout: Duration,
     goodput: Goodput,
 }
 
@@ -76,7 +77,8 @@ impl Plan {
             requests: Requests::new(&workload.requests, seed)?,
             template: BodyTemplate::new(api, model, workload.streaming, &workload.sampling, form),
             streaming: workload.streaming,
-            request_timeout: workload.request_timeout.map(|it| it.0),
+            patience: Patience::new(&workload.timeouts, workload.streaming),
+            connect_timeout: workload.timeouts.connect.0,
             goodput: workload.goodput.clone(),
         })
     }

@@ -144,6 +144,9 @@ struct FiguresJson<'a> {
     cancelled: u64,
     outcomes: BTreeMap<String, u64>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    timeouts: BTreeMap<&'static str, u64>,
+    retried: u64,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     error_samples: BTreeMap<String, &'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     first_due_ms: Option<f64>,
@@ -197,6 +200,8 @@ impl<'a> FiguresJson<'a> {
             failed: of.failed,
             cancelled: of.cancelled,
             outcomes: of.outcomes.iter().map(|(outcome, count)| (outcome.name(), *count)).collect(),
+            timeouts: of.timeouts.iter().map(|(limit, count)| (limit.name(), *count)).collect(),
+            retried: of.retried,
             error_samples: of.error_samples.iter().map(|(outcome, text)| (outcome.name(), text.as_str())).collect(),
             first_due_ms: of.first_due.map(millis),
             last_end_ms: of.last_end.map(millis),

@@ -8,7 +8,10 @@ use super::{
     Report, TOOL_VERSION,
     text::{latencies, lengths, number, optional, percent, plain, rates, time},
 };
-use crate::analysis::{Analysis, Labels};
+use crate::{
+    analysis::{Analysis, Labels},
+    record::RequestOutcome,
+};
 
 /// Columns on the left.
 const TEXT: &str = "---";
@@ -78,6 +81,7 @@ fn figures(analysis: &Analysis, page: &mut Page) {
         ("succeeded", all.succeeded.to_string()),
         ("failed", all.failed.to_string()),
         ("cancelled", all.cancelled.to_string()),
+        ("retried", all.retried.to_string()),
     ];
     let rows = counts.into_iter().chain(rates(analysis)).map(|(name, value)| vec![name.to_owned(), value]);
     page.table(&["", ""], NUMBERS, rows);
@@ -146,10 +150,18 @@ fn failures(analysis: &Analysis, page: &mut Page) {
         return;
     }
     page.heading("Requests that did not succeed");
-    let rows = all.outcomes.iter().filter(|(it, _)| !it.is_success()).map(|(outcome, count)| {
+    let mut rows = Vec::new();
+    for (outcome, count) in all.outcomes.iter().filter(|(it, _)| !it.is_success()) {
         let sample = all.error_samples.get(outcome).map_or_else(String::new, |it| cell(it));
-        vec![outcome.name(), count.to_string(), sample]
-    });
+        rows.push(vec![outcome.name(), count.to_string(), sample]);
+        if *outcome == RequestOutcome::Timeout {
+            let limits = all.timeouts.iter();
+            rows.extend(
+                limits
+                    .map(|(limit, count)| vec![format!("timeout: {}", limit.name()), count.to_string(), String::new()]),
+            );
+        }
+    }
     page.table(&["kind", "count", "first message"], TEXT, rows);
 }
 

@@ -3,7 +3,7 @@
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 
 use super::text::{self, latencies, lengths, number, plain, rates, time};
-use crate::analysis::Analysis;
+use crate::{analysis::Analysis, record::RequestOutcome};
 
 /// A line below the header, and no other.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
@@ -52,6 +52,14 @@ fn totals(analysis: &Analysis) -> String {
     add_row(&mut table, "requests".into(), [all.requests.to_string()]);
     for (outcome, count) in all.outcomes.iter().filter(|(it, _)| !it.is_success()) {
         add_row(&mut table, format!("  {}", outcome.name()), [count.to_string()]);
+        if *outcome == RequestOutcome::Timeout {
+            for (limit, count) in &all.timeouts {
+                add_row(&mut table, format!("    {}", limit.name()), [count.to_string()]);
+            }
+        }
+    }
+    if all.retried > 0 {
+        add_row(&mut table, "retried".into(), [all.retried.to_string()]);
     }
     add_row(&mut table, "duration".into(), [time(all.duration)]);
     for (name, rate) in rates(analysis) {

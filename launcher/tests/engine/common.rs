@@ -20,7 +20,7 @@ use launcher::{
 use tokio::io::{DuplexStream, duplex};
 use workload_profiles::{
     Workload,
-    workload::{Arrivals, Goodput, LengthDistribution, Load, PromptText, RequestSource, Sampling, Stage},
+    workload::{Arrivals, Goodput, LengthDistribution, Load, PromptText, RequestSource, Sampling, Stage, Timeouts},
 };
 
 pub const fn millis(count: u64) -> Duration {
@@ -56,7 +56,7 @@ pub fn workload(stages: Vec<Stage>, output: u32) -> Workload {
         },
         stages,
         sampling: Sampling { ignore_eos: true, ..Sampling::default() },
-        request_timeout: None,
+        timeouts: Timeouts::default(),
         goodput: Goodput::default(),
     }
 }

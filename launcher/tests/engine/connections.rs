@@ -56,13 +56,42 @@ async fn connections_are_kept_for_the_next_request() {
 async fn a_connection_that_the_server_closed_is_replaced() {
     // Each connection answers one request and then, without a word, none: as a server does whose patience with an idle
     // connection ends just when the next request is on its way.
-    let target = in_process(|server| {
-        let answered = AtomicU64::new(0);
-        tokio::spawn(until(server, move |_| answered.fetch_add(1, Ordering::Relaxed) == 0));
+    let requests = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&requests);
+    let target = in_process(move |server| {
+        let (answered, count) = (AtomicU64::new(0), Arc::clone(&count));
+        tokio::spawn(until(server, move |_| {
+            count.fetch_add(1, Ordering::Relaxed);
+            answered.fetch_add(1, Ordering::Relaxed) == 0
+        }));
     });
     let result = issue(&workload(vec![open(10.0, 5), closed(2, 20)], 1), &target).await;
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 50)]);
     assert_eq!(outcomes(&result, 1), [("ok".to_owned(), 20)]);
+    let retried: u64 = result.recorder.stages.iter().map(|it| it.retried).sum();
+    assert_eq!(retried, requests.load(Ordering::Relaxed) - 70);
+    assert!(retried > 10, "{retried}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_the_server_held_is_not_sent_again() {
+    // Each connection answers one request, holds the next for a second, and then closes: it may have been worked on.
+    let target = in_process(|server| {
+        tokio::spawn(async move {
+            let answered = AtomicU64::new(0);
+            let service = service_fn(async |_: Request<Incoming>| {
+                if answered.fetch_add(1, Ordering::Relaxed) == 0 {
+                    return Ok(answer());
+                }
+                tokio::time::sleep(millis(1_000)).await;
+                Err("closed")
+            });
+            let _ = http1::Builder::new().serve_connection(TokioIo::new(server), service).await;
+        });
+    });
+    let result = issue(&workload(vec![closed(1, 6)], 1), &target).await;
+    assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 3), ("connect_error".to_owned(), 3)]);
+    assert_eq!(result.recorder.stages[0].retried, 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -97,6 +126,7 @@ async fn a_server_that_never_answers_is_asked_once_more_and_no_more() {
     assert_eq!(outcomes(&result, 0), [("connect_error".to_owned(), 5)]);
     // The first one found a connection that was open before the stage, and so was sent again; the others had new ones.
     assert_eq!(requests.load(Ordering::Relaxed), 6);
+    assert_eq!(result.recorder.stages[0].retried, 1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -9,4 +9,5 @@ mod http2;
 mod scenarios;
 mod stops;
 mod threads;
+mod timeouts;
 mod tls;

@@ -99,7 +99,7 @@ async fn a_server_that_stalls_costs_the_request_timeout() {
     use launcher::sim::{SimOptions, faults::FaultKind};
     let options = SimOptions { fault: fault(FaultKind::StallAfter(2)), ..server(millis(100), millis(20)) };
     let mut workload = workload(vec![open(10.0, 1)], 5);
-    workload.request_timeout = Some(crds::units::Span(millis(1_000)));
+    workload.timeouts.request = Some(crds::units::Span(millis(1_000)));
     let result = issue(&workload, &simulated(options)).await;
     assert_eq!(outcomes(&result, 0), [("timeout".to_owned(), 10)]);
     for record in records(&result) {

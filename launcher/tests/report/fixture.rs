@@ -16,7 +16,9 @@ use launcher::{
 };
 use workload_profiles::{
     Notice, Workload,
-    workload::{Arrivals, Goodput, LengthDistribution, Load, PromptText, RequestSource, Sampling, Shape, Stage},
+    workload::{
+        Arrivals, Goodput, LengthDistribution, Load, PromptText, RequestSource, Sampling, Shape, Stage, Timeouts,
+    },
 };
 
 pub const PROFILE: &str = "\
@@ -182,7 +184,7 @@ fn workload() -> Workload {
             Stage { name: "c2".into(), load: Load::Closed { concurrency: 2, count: 4 }, pause_after: Span::default() },
         ],
         sampling: Sampling { ignore_eos: true, ..Sampling::default() },
-        request_timeout: None,
+        timeouts: Timeouts::default(),
         goodput: Goodput { ttft: Some(Span(ms(50))), ..Goodput::default() },
     }
 }

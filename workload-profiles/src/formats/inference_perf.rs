@@ -17,7 +17,7 @@ use super::Target;
 use crate::{
     problem::{Findings, listed},
     reader::{Kind, Section},
-    workload::{Goodput, Sampling, Workload},
+    workload::{Goodput, Sampling, Timeouts, Workload},
 };
 
 /// The sections of a profile.
@@ -52,7 +52,7 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
         requests: requests?,
         stages: load.stages,
         sampling: Sampling { ignore_eos, extra: call.extra, ..Sampling::default() },
-        request_timeout: Some(load.request_timeout),
+        timeouts: Timeouts { request: Some(load.request_timeout), ..Timeouts::default() },
         goodput,
     })
 }

@@ -94,7 +94,7 @@ fn stages_pause_but_for_the_last() {
 fn what_is_left_out_is_what_the_original_takes() {
     let workload = workload("api: {}");
     assert_eq!((workload.api, workload.streaming, workload.sampling.ignore_eos), (Api::Completions, false, true));
-    assert_eq!(workload.request_timeout, Some(Span(Duration::from_secs(300))));
+    assert_eq!(workload.timeouts.request, Some(Span(Duration::from_secs(300))));
     let lengths = input_lengths("");
     assert_eq!(
         (lengths.shape, lengths.min, lengths.max, lengths.mean, lengths.std_dev),

@@ -1,0 +1,71 @@
+//! How long a request, and each part of it, may take.
+
+use std::time::Duration;
+
+use crds::units::Span;
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+
+/// How long a request, and each part of it, may take; absent: no limit. One that takes longer has failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Timeouts {
+    /// Making a connection: finding the address, TCP and TLS.
+    #[serde(deserialize_with = "above_zero")]
+    pub connect: Span,
+    /// From sending to the first event with a token. A server sends the head of a stream at once, so that a head says nothing.
+    #[serde(deserialize_with = "some_above_zero", skip_serializing_if = "Option::is_none")]
+    pub first_token: Option<Span>,
+    /// Between two events with a token, and from the last of them to the end of the stream.
+    #[serde(deserialize_with = "some_above_zero", skip_serializing_if = "Option::is_none")]
+    pub token_gap: Option<Span>,
+    /// From when the request is to be sent to its end, its connection included.
+    #[serde(deserialize_with = "some_above_zero", skip_serializing_if = "Option::is_none")]
+    pub request: Option<Span>,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Timeouts { connect: Span(Duration::from_secs(10)), first_token: None, token_gap: None, request: None }
+    }
+}
+
+fn above_zero<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Span, D::Error> {
+    let span = Span::deserialize(deserializer)?;
+    if span.0.is_zero() {
+        return Err(D::Error::custom("a timeout is 0s; give it a time, or leave it out for the default"));
+    }
+    Ok(span)
+}
+
+fn some_above_zero<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Span>, D::Error> {
+    #[derive(Deserialize)]
+    struct AboveZero(#[serde(deserialize_with = "above_zero")] Span);
+    Ok(Option::<AboveZero>::deserialize(deserializer)?.map(|it| it.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(json: &str, expected: Result<&str, &str>) {
+        let read = serde_json::from_str::<Timeouts>(json).map(|it| serde_json::to_string(&it).unwrap());
+        let error = |it: serde_json::Error| it.to_string().split(" at line").next().unwrap().to_owned();
+        assert_eq!(read.map_err(error), expected.map(str::to_owned).map_err(str::to_owned), "{json}");
+    }
+
+    #[test]
+    fn what_is_left_out_has_no_limit_but_the_connection() {
+        check("{}", Ok(r#"{"connect":"10s"}"#));
+        check(r#"{"firstToken":null}"#, Ok(r#"{"connect":"10s"}"#));
+        let all = r#"{"connect":"1s","firstToken":"30s","tokenGap":"500ms","request":"300s"}"#;
+        check(all, Ok(all));
+    }
+
+    #[test]
+    fn no_time_at_all_is_no_timeout() {
+        for name in ["connect", "firstToken", "tokenGap", "request"] {
+            let error = "a timeout is 0s; give it a time, or leave it out for the default";
+            check(&format!(r#"{{"{name}":"0s"}}"#), Err(error));
+        }
+    }
+}
