@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::{
     api_error::{ApiError, short},
     chunk::{Choices, Chunk, Finish, Indices, Usage},
+    pattern::Pattern,
     sse,
 };
 use crate::record::{Limit, RequestOutcome};
@@ -17,6 +18,9 @@ use crate::record::{Limit, RequestOutcome};
 const MAX_WHOLE: usize = 64 << 20;
 /// The most events with output of one answer: twice the longest answer that a profile may ask for.
 const MAX_EVENTS: u32 = 4_000_000;
+/// Of so many events with output a pattern is made, at most: where those that follow are other ones each time, as with counts
+/// in every event, it would only cost.
+const MAX_PATTERNS: u8 = 4;
 /// How much of an error's body is read, in bytes.
 const MAX_ERROR_BODY: usize = 64 << 10;
 
@@ -69,6 +73,8 @@ pub struct Answer {
     choices: (Indices, Indices),
     done: bool,
     error: Option<Failure>,
+    pattern: Option<Pattern>,
+    patterns_tried: u8,
     /// The number of the last read that held output, and how many events with output it held.
     last_read: (u64, u32),
 }
@@ -193,6 +199,11 @@ impl Answer {
         if self.error.is_some() {
             return;
         }
+        match self.pattern.as_ref().and_then(|it| it.has_text(data)) {
+            Some(true) => return self.output(at, read),
+            Some(false) => return self.silent_token(at),
+            None => {}
+        }
         if data.trim_ascii() == b"[DONE]" {
             self.done = true;
             return;
@@ -209,10 +220,18 @@ impl Answer {
         self.choices = (self.choices.0.and(chunk.choices.seen), self.choices.1.and(chunk.choices.finished));
         if chunk.choices.output {
             self.output(at, read);
+            if self.patterns_tried < MAX_PATTERNS {
+                self.patterns_tried += 1;
+                self.pattern = Pattern::of(data).or(self.pattern.take());
+            }
         } else if chunk.choices.silent_token {
-            self.first_silent.get_or_insert(at);
-            self.last_silent = Some(at);
+            self.silent_token(at);
         }
+    }
+
+    fn silent_token(&mut self, at: Duration) {
+        self.first_silent.get_or_insert(at);
+        self.last_silent = Some(at);
     }
 
     fn output(&mut self, at: Duration, read: u64) {

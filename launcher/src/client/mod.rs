@@ -14,6 +14,7 @@ mod exchange;
 mod http1;
 mod http2;
 pub mod patience;
+mod pattern;
 pub mod probe;
 mod socket;
 pub mod sse;

@@ -1,0 +1,154 @@
+//! Events that differ from one before them in their text alone: what they mean is known without reading them as JSON. Pure.
+//!
+//! Nearly every event of a stream repeats the one before it but for a few letters. Of one event the place of its text is
+//! found, and [`Chunk`] itself proves that only the text decides: without it the same event is a token without text. From then
+//! on an event with the same bytes around another plain text means output. Everything else, a backslash included, is read
+//! as JSON.
+
+use memchr::{memchr2, memmem};
+
+use super::chunk::{Choices, Chunk};
+
+/// The keys under which servers send a text.
+const KEYS: [&str; 4] = ["\"content\"", "\"text\"", "\"reasoning\"", "\"reasoning_content\""];
+/// The longest event that a pattern is made of, in bytes: longer ones hold what differs from one to the next.
+const LONGEST: usize = 1_024;
+
+/// An event without its text.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Pattern {
+    around: Box<[u8]>,
+    /// Where in it the text was.
+    at: usize,
+}
+
+impl Pattern {
+    /// Of an event that is output and nothing else; `None` where its text is not the only thing that could decide that.
+    pub(super) fn of(event: &[u8]) -> Option<Pattern> {
+        if event.len() > LONGEST {
+            return None;
+        }
+        let mut texts = KEYS.iter().flat_map(|key| memmem::find_iter(event, key).map(|at| at + key.len()));
+        let mut texts = texts.by_ref().filter_map(|after| text(event, after));
+        let (start, end) = texts.next().filter(|(start, end)| start < end)?;
+        if texts.next().is_some() {
+            return None;
+        }
+        let around: Box<[u8]> = [&event[..start], &event[end..]].concat().into();
+        let (with, without) = (plain(event)?, plain(&around)?);
+        let decides = with.output && !without.output && without.silent_token && with.seen == without.seen;
+        decides.then_some(Pattern { around, at: start })
+    }
+
+    /// Whether an event of this pattern holds a text that is not empty; `None`: it is another one.
+    pub(super) fn has_text(&self, event: &[u8]) -> Option<bool> {
+        let (before, after) = self.around.split_at(self.at);
+        let text = event.strip_prefix(before)?.strip_suffix(after)?;
+        let plain = text.iter().all(|it| *it >= b' ' && *it != b'"' && *it != b'\\');
+        plain.then_some(!text.is_empty())
+    }
+}
+
+/// The choices of an event that says nothing beside them.
+fn plain(event: &[u8]) -> Option<Choices> {
+    let chunk = Chunk::parse(event).ok()?;
+    (!chunk.is_error() && chunk.usage.is_none() && chunk.choices.finish.is_none()).then_some(chunk.choices)
+}
+
+/// The bounds of the text that stands as the value of a key which ends at `after`; `None` where something else does.
+fn text(event: &[u8], after: usize) -> Option<(usize, usize)> {
+    let mut rest = event.get(after..)?.trim_ascii_start().strip_prefix(b":")?.trim_ascii_start().strip_prefix(b"\"")?;
+    let start = event.len() - rest.len();
+    loop {
+        let at = memchr2(b'"', b'\\', rest)?;
+        if rest[at] == b'"' {
+            return Some((start, event.len() - rest.len() + at));
+        }
+        rest = rest.get(at + 2..)?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const CHAT: &str =
+        r#"{"id":"a","choices":[{"index":0,"delta":{"content":"TEXT"},"logprobs":null,"finish_reason":null}]}"#;
+    const COMPLETION: &str = r#"{"id": "a", "choices": [{"index": 0, "text": "TEXT", "finish_reason": null}]}"#;
+    const REASONING: &str = r#"{"choices":[{"index":0,"delta":{"reasoning":"TEXT"},"finish_reason":null}]}"#;
+
+    fn event(form: &str, text: &str) -> String {
+        form.replace("TEXT", text)
+    }
+
+    fn pattern(form: &str) -> Pattern {
+        Pattern::of(event(form, "word").as_bytes()).unwrap_or_else(|| panic!("{form} has no pattern"))
+    }
+
+    #[test]
+    fn an_event_of_the_same_shape_is_known_by_its_text() {
+        for form in [CHAT, COMPLETION, REASONING] {
+            let pattern = pattern(form);
+            for (text, expected) in
+                [(" other", Some(true)), ("é€😀", Some(true)), ("", Some(false)), ("}]", Some(true))]
+            {
+                assert_eq!(pattern.has_text(event(form, text).as_bytes()), expected, "{text:?} in {form}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_may_mean_something_else_is_not_known() {
+        let pattern = pattern(CHAT);
+        for other in [
+            event(CHAT, "a\\n"),
+            event(CHAT, "a\u{1}b"),
+            event(CHAT, r#"a","role":"b"#),
+            event(CHAT, "a").replace("null}]", "\"stop\"}]"),
+            event(CHAT, "a").replace("\"index\":0", "\"index\":1"),
+            event(CHAT, "a").replace("}]}", "}],\"usage\":{\"completion_tokens\":1}}"),
+            event(COMPLETION, "a"),
+            String::new(),
+            CHAT[..60].to_owned(),
+        ] {
+            assert_eq!(pattern.has_text(other.as_bytes()), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn no_pattern_is_made_where_more_than_the_text_decides() {
+        for event in [
+            // A role chunk, an end, an error, usage, two texts, a tool call, no text, a text of another meaning, no JSON.
+            r#"{"choices":[{"delta":{"role":"assistant","content":"a"}}]}"#,
+            r#"{"choices":[{"text":"a","finish_reason":"stop"}]}"#,
+            r#"{"error":{"message":"m"},"choices":[{"text":"a"}]}"#,
+            r#"{"choices":[{"text":"a"}],"usage":{"completion_tokens":3}}"#,
+            r#"{"choices":[{"index":0,"text":"a"},{"index":1,"text":"b"}]}"#,
+            r#"{"choices":[{"delta":{"content":"a","tool_calls":[{"index":0}]}}]}"#,
+            r#"{"choices":[{"delta":{"content":null}}]}"#,
+            r#"{"choices":[{"delta":{},"logprobs":{"text":"a"}}]}"#,
+            r#"{"choices":[{"text":"a""#,
+            "[DONE]",
+        ] {
+            assert_eq!(Pattern::of(event.as_bytes()), None, "{event}");
+        }
+        assert_eq!(Pattern::of(event(CHAT, &"x".repeat(LONGEST)).as_bytes()), None);
+        assert!(Pattern::of(event(CHAT, "say \\\"content\\\": \\\"no\\\"").as_bytes()).is_some());
+    }
+
+    proptest! {
+        #[test]
+        fn what_a_pattern_says_is_what_the_json_says(
+            form in prop::sample::select(vec![CHAT, COMPLETION, REASONING]),
+            text in "\\PC{0,12}|[\"\\\\n{}:,a-z]{0,12}",
+        ) {
+            let event = event(form, &text);
+            if let Some(has_text) = pattern(form).has_text(event.as_bytes()) {
+                let choices = plain(event.as_bytes()).unwrap();
+                prop_assert_eq!((choices.output, choices.silent_token), (has_text, !has_text));
+            }
+        }
+    }
+}
