@@ -1,6 +1,6 @@
 //! [I/O] One request and its answer on a connection of the client.
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderValue, Request};
@@ -109,7 +109,8 @@ impl Client {
                 Err(failure) => return Err(no_head(&failure.error)),
             }
         }
-        let mut connection = self.connect_for_request().await?;
+        // Boxed: connecting takes more room than all the rest, and only few requests have to.
+        let mut connection = Box::pin(self.connect_for_request()).await?;
         exchange.take(&connection, self.clock.now());
         let head = connection.send(request).await.map_err(|failure| no_head(&failure.error))?;
         Ok(Begun { connection, head })
@@ -127,15 +128,17 @@ impl Client {
         let ended = loop {
             let answer = &mut exchange.answer;
             let is_complete = answer.is_complete();
-            let next = connection.next(|bytes, at, read| answer.bytes(bytes, at, read));
-            let next = if is_complete {
-                let complete = *complete.get_or_insert_with(|| self.clock.now());
-                match self.clock.within(Some(complete + END_TIMEOUT), next).await {
-                    Ok(next) => next,
-                    Err(TimedOut) => break false,
+            let next = {
+                let next = pin!(connection.next(|bytes, at, read| answer.bytes(bytes, at, read)));
+                if is_complete {
+                    let complete = *complete.get_or_insert_with(|| self.clock.now());
+                    match self.clock.within(Some(complete + END_TIMEOUT), next).await {
+                        Ok(next) => next,
+                        Err(TimedOut) => break false,
+                    }
+                } else {
+                    next.await
                 }
-            } else {
-                next.await
             };
             exchange.pulse.saw(&exchange.answer);
             match next {

@@ -2,7 +2,7 @@
 
 use std::{
     mem,
-    pin::Pin,
+    pin::{Pin, pin},
     sync::{Arc, atomic::Ordering},
     task::{Context, Waker},
     time::Duration,
@@ -38,7 +38,8 @@ pub(super) async fn fly(core: Arc<Core>, stage: usize, prepared: Prepared, sched
     let Prepared { number, body, id, asked } = prepared;
     let mut flight = Flight { core, stage, number, scheduled, asked, exchange: Exchange::default(), outcome: None };
     let pulse = Arc::clone(&flight.exchange.pulse);
-    let call = flight.core.client.call(body, id, shared.plan.streaming, &mut flight.exchange);
+    // Pinned here, so that it is not moved, and room for it not kept, once more by what waits for it.
+    let call = pin!(flight.core.client.call(body, id, shared.plan.streaming, &mut flight.exchange));
     flight.outcome = Some(shared.plan.patience.wait(shared.clock, &pulse, call).await.unwrap_or_else(Err));
 }
 
