@@ -135,9 +135,13 @@ impl BenchmarkRun {
         .message("set exactly one of url, serviceRef and simulator"))
 )]
 pub struct Target {
-    /// Base URL of the server, http or https, without `/v1`, such as `http://gateway.llm-d:80`.
+    /// Base URL of the server, http or https, without `/v1`, such as `http://gateway.llm-d:80`. Outside of a cluster also
+    /// `unix:` and the path of a socket, such as `unix:/run/vllm.sock`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "kube", schemars(length(max = 2048), regex(pattern = r"^https?://[^\s/@]+[^\s@]*$")))]
+    #[cfg_attr(
+        feature = "kube",
+        schemars(length(max = 2048), regex(pattern = r"^(https?://[^\s/@]+[^\s@]*|unix:/[^\s]+)$"))
+    )]
     pub url: Option<String>,
 
     /// A Service in the namespace of the run.

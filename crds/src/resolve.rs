@@ -13,6 +13,9 @@ use crate::{
     units::{Seed, Span},
 };
 
+/// The longest path that the address of a socket holds on Linux, in bytes.
+const MAX_SOCKET_PATH: usize = 107;
+
 /// What a place decides where the spec is silent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -107,7 +110,7 @@ pub struct ResolvedRun {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Endpoint {
-    /// A server: base URL without `/v1` and without a slash at its end.
+    /// A server: base URL without `/v1` and without a slash at its end, or `unix:` and the path of its socket.
     Url(String),
     /// The embedded simulated vLLM.
     Simulator(SimulatorPreset),
@@ -298,10 +301,16 @@ fn check_profile(spec: &BenchmarkRunSpec, errors: &mut Errors) {
 fn endpoint(spec: &BenchmarkRunSpec, namespace: &str, settings: &Settings, errors: &mut Errors) -> Endpoint {
     let target = &spec.target;
     match (&target.url, &target.service_ref, &target.simulator) {
-        (Some(url), None, None) => {
-            check_url(url, errors);
-            Endpoint::Url(url.trim_end_matches('/').to_owned())
-        }
+        (Some(url), None, None) => match unix_socket(url) {
+            Some(path) => {
+                check_socket(url, path, namespace, errors);
+                Endpoint::Url(format!("unix:{path}"))
+            }
+            None => {
+                check_url(url, errors);
+                Endpoint::Url(url.trim_end_matches('/').to_owned())
+            }
+        },
         (None, Some(service), None) => {
             let scheme = match service.scheme {
                 Scheme::Http => "http",
@@ -329,10 +338,28 @@ fn endpoint(spec: &BenchmarkRunSpec, namespace: &str, settings: &Settings, error
     }
 }
 
+/// The path of the socket that a URL names: `unix:/run/vllm.sock`, or with two more slashes.
+pub fn unix_socket(url: &str) -> Option<&str> {
+    url.strip_prefix("unix:").map(|it| it.strip_prefix("//").unwrap_or(it))
+}
+
+fn check_socket(url: &str, path: &str, namespace: &str, errors: &mut Errors) {
+    let problem = if !path.starts_with('/') || path.ends_with('/') {
+        "write the whole path of the socket's file after unix:, from the root on"
+    } else if path.len() > MAX_SOCKET_PATH {
+        "a path of a socket has at most 107 bytes; give it a shorter one, by a link perhaps"
+    } else if !namespace.is_empty() {
+        "a launcher's pod has no socket of another process; write http:// or https://, or set serviceRef"
+    } else {
+        return;
+    };
+    errors.add("spec.target.url", &format!("is {url:?}; {problem}"));
+}
+
 fn check_url(url: &str, errors: &mut Errors) {
     let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
     let problem = match rest {
-        None => "write a URL that begins with http:// or https://",
+        None => "write a URL that begins with http:// or https://, or unix: and the path of a socket",
         Some(rest) if rest.is_empty() || rest.starts_with('/') || rest.starts_with(':') => {
             "name a host after the scheme"
         }
@@ -421,6 +448,24 @@ mod tests {
             ("http://host/a?b", "query"),
         ] {
             let errors = check("", &format!("target: {{url: '{url}'}}")).unwrap_err();
+            assert!(errors.len() == 1 && errors[0].contains(remedy), "{errors:?}");
+        }
+    }
+
+    #[test]
+    fn a_socket_is_a_target_outside_of_a_cluster() {
+        for url in ["unix:/run/vllm.sock", "unix:///run/vllm.sock"] {
+            assert_eq!(check("", &format!("target: {{url: '{url}'}}")).unwrap().endpoint.name(), "unix:/run/vllm.sock");
+        }
+        let long = format!("unix:/{}", "a".repeat(107));
+        for (namespace, url, remedy) in [
+            ("", "unix:run/vllm.sock", "from the root on"),
+            ("", "unix:/run/", "from the root on"),
+            ("", "unix:", "from the root on"),
+            ("", &long, "at most 107 bytes"),
+            ("bench", "unix:/run/vllm.sock", "set serviceRef"),
+        ] {
+            let errors = check(namespace, &format!("target: {{url: '{url}'}}")).unwrap_err();
             assert!(errors.len() == 1 && errors[0].contains(remedy), "{errors:?}");
         }
     }

@@ -204,7 +204,11 @@ fn connect_failure(url: &str, error: &io::Error) -> Failure {
         Some(Errno::ADDRNOTAVAIL) => {
             Failure::new(RequestOutcome::ClientError, "no free port is left on this machine for another connection")
         }
-        _ => Failure::new(RequestOutcome::ConnectError, short(&format!("cannot connect to {url}: {error}"))),
+        _ => {
+            // What to do comes before the long words of the library, which may be cut.
+            let why = tls::remedy(error).map_or_else(String::new, |it| format!("{it}: "));
+            Failure::new(RequestOutcome::ConnectError, short(&format!("cannot connect to {url}: {why}{error}")))
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::{
     io,
     net::{IpAddr, SocketAddr},
+    path::PathBuf,
     pin::Pin,
     sync::{
         Arc,
@@ -15,7 +16,7 @@ use std::{
 use crds::benchmark_run::HttpVersion;
 use tokio::{
     io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf},
-    net::{TcpStream, lookup_host},
+    net::{TcpStream, UnixStream, lookup_host},
 };
 use tokio_rustls::client::TlsStream;
 
@@ -36,13 +37,21 @@ pub(super) enum Connector {
         /// Whether HTTP/2 is spoken without the server having chosen it.
         http2: bool,
     },
+    Unix {
+        path: PathBuf,
+        http2: bool,
+    },
     InProcess(Arc<dyn Fn() -> DuplexStream + Send + Sync>),
 }
 
 impl Connector {
     /// Speaks this version of HTTP on connections from now on.
     pub(super) fn speak(&mut self, version: HttpVersion) {
-        let Connector::Network { tls, http2, .. } = self else { return };
+        let (http2, tls) = match self {
+            Connector::Network { tls, http2, .. } => (http2, tls.as_mut()),
+            Connector::Unix { http2, .. } => (http2, None),
+            Connector::InProcess(_) => return,
+        };
         *http2 = version == HttpVersion::Http2;
         if let Some(tls) = tls {
             tls.offer(match version {
@@ -57,12 +66,12 @@ impl Connector {
     pub(super) fn speaks_http2(&self, socket: &Socket) -> bool {
         match (self, socket) {
             (_, Socket::Tls(stream)) if stream.get_ref().1.alpn_protocol() == Some(HTTP2) => true,
-            (Connector::Network { http2, .. }, _) => *http2,
+            (Connector::Network { http2, .. } | Connector::Unix { http2, .. }, _) => *http2,
             (Connector::InProcess(_), _) => false,
         }
     }
 
-    /// The addresses of the target; none for one in this process.
+    /// The addresses of the target; none for a socket's file and for one in this process.
     pub(super) async fn resolve(&self) -> io::Result<Vec<SocketAddr>> {
         let Connector::Network { host, port, .. } = self else { return Ok(Vec::new()) };
         let found: Vec<_> = lookup_host((host.as_str(), *port)).await?.collect();
@@ -83,6 +92,7 @@ impl Connector {
     pub(super) async fn connect(&self, addresses: &[SocketAddr], first: usize) -> io::Result<Socket> {
         let tls = match self {
             Connector::InProcess(connect) => return Ok(Socket::InProcess(connect())),
+            Connector::Unix { path, .. } => return Ok(Socket::Unix(UnixStream::connect(path).await?)),
             Connector::Network { tls, .. } => tls,
         };
         let mut last = io::Error::other("the target has no address");
@@ -115,6 +125,7 @@ fn is_allowed(ip: IpAddr) -> bool {
 pub(super) enum Socket {
     Tcp(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
+    Unix(UnixStream),
     InProcess(DuplexStream),
 }
 
@@ -186,6 +197,7 @@ impl AsyncRead for Marked {
         ready!(match &mut self.socket {
             Socket::Tcp(it) => Pin::new(it).poll_read(cx, buffer),
             Socket::Tls(it) => Pin::new(it).poll_read(cx, buffer),
+            Socket::Unix(it) => Pin::new(it).poll_read(cx, buffer),
             Socket::InProcess(it) => Pin::new(it).poll_read(cx, buffer),
         })?;
         if buffer.filled().len() > before {
@@ -201,6 +213,7 @@ impl AsyncWrite for Marked {
         match &mut self.socket {
             Socket::Tcp(it) => Pin::new(it).poll_write(cx, bytes),
             Socket::Tls(it) => Pin::new(it).poll_write(cx, bytes),
+            Socket::Unix(it) => Pin::new(it).poll_write(cx, bytes),
             Socket::InProcess(it) => Pin::new(it).poll_write(cx, bytes),
         }
     }
@@ -214,6 +227,7 @@ impl AsyncWrite for Marked {
         match &mut self.socket {
             Socket::Tcp(it) => Pin::new(it).poll_write_vectored(cx, pieces),
             Socket::Tls(it) => Pin::new(it).poll_write_vectored(cx, pieces),
+            Socket::Unix(it) => Pin::new(it).poll_write_vectored(cx, pieces),
             Socket::InProcess(it) => Pin::new(it).poll_write_vectored(cx, pieces),
         }
     }
@@ -222,6 +236,7 @@ impl AsyncWrite for Marked {
         match &self.socket {
             Socket::Tcp(it) => it.is_write_vectored(),
             Socket::Tls(it) => it.is_write_vectored(),
+            Socket::Unix(it) => it.is_write_vectored(),
             Socket::InProcess(it) => it.is_write_vectored(),
         }
     }
@@ -230,6 +245,7 @@ impl AsyncWrite for Marked {
         match &mut self.socket {
             Socket::Tcp(it) => Pin::new(it).poll_flush(cx),
             Socket::Tls(it) => Pin::new(it).poll_flush(cx),
+            Socket::Unix(it) => Pin::new(it).poll_flush(cx),
             Socket::InProcess(it) => Pin::new(it).poll_flush(cx),
         }
     }
@@ -238,6 +254,7 @@ impl AsyncWrite for Marked {
         match &mut self.socket {
             Socket::Tcp(it) => Pin::new(it).poll_shutdown(cx),
             Socket::Tls(it) => Pin::new(it).poll_shutdown(cx),
+            Socket::Unix(it) => Pin::new(it).poll_shutdown(cx),
             Socket::InProcess(it) => Pin::new(it).poll_shutdown(cx),
         }
     }

@@ -3,7 +3,10 @@
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use bytes::Bytes;
-use crds::benchmark_run::{Api, HttpVersion};
+use crds::{
+    benchmark_run::{Api, HttpVersion},
+    resolve::unix_socket,
+};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Uri,
     header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, TRANSFER_ENCODING, USER_AGENT},
@@ -17,7 +20,9 @@ use super::{socket::Connector, tls};
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
     /// No URL that can be called.
-    #[error("the target is {url:?}; write http:// or https://, a host, and at most a port and a path")]
+    #[error(
+        "the target is {url:?}; write http:// or https://, a host, and at most a port and a path; or unix: and the path of a socket"
+    )]
     Url {
         /// As given.
         url: String,
@@ -54,7 +59,7 @@ struct Inner {
 }
 
 impl Target {
-    /// A server by its base URL, without `/v1`. `authorities` are trusted beside the system's and the public ones.
+    /// A server by its base URL, without `/v1`, or by the path of its socket after `unix:`. `authorities` are trusted beside the system's and the public ones.
     ///
     /// # Errors
     /// What of the arguments cannot be used.
@@ -65,6 +70,10 @@ impl Target {
         authorities: Option<&str>,
         headers: &BTreeMap<String, String>,
     ) -> Result<Target, TargetError> {
+        if let Some(path) = unix_socket(base_url) {
+            let connector = Connector::Unix { path: path.into(), http2: false };
+            return Target::with(base_url, "", "localhost", api, token, headers, connector);
+        }
         let base_url = base_url.trim_end_matches('/');
         let wrong = || TargetError::Url { url: base_url.to_owned() };
         let uri: Uri = base_url.parse().map_err(|_| wrong())?;

@@ -3,7 +3,7 @@
 use std::{io, sync::Arc};
 
 use rustls::{
-    ClientConfig, RootCertStore,
+    CertificateError, ClientConfig, RootCertStore,
     crypto::ring,
     pki_types::{CertificateDer, ServerName, pem::PemObject as _},
 };
@@ -48,6 +48,27 @@ impl Tls {
     pub(super) async fn connect(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
         self.connector.connect(self.name.clone(), stream).await
     }
+}
+
+/// What to do about a certificate that was refused; `None` for any other error.
+pub(super) fn remedy(error: &io::Error) -> Option<&'static str> {
+    let error = error.get_ref()?.downcast_ref::<rustls::Error>()?;
+    let rustls::Error::InvalidCertificate(error) = error else { return None };
+    Some(match error {
+        CertificateError::UnknownIssuer => {
+            "nobody who is trusted has signed its certificate; name the authority that did in target.tls, or with --ca-file"
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "its certificate is for another name; write that name into target.url"
+        }
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            "its certificate has expired; renew it, or set the clock of this machine"
+        }
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            "its certificate is not valid yet; set the clock of this machine"
+        }
+        _ => "its certificate is refused; give the server another one",
+    })
 }
 
 fn add(roots: &mut RootCertStore, pem: &str) -> Result<(), TargetError> {

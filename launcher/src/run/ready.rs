@@ -44,10 +44,16 @@ fn target(input: &Input, base_url: &str) -> Result<Target, Failure> {
         let cannot = |error| Failure::configuration(format!("cannot read the {what} {}: {error}", path.display()));
         fs::read_to_string(path).map_err(cannot)
     };
-    let token = input.run.token_file.as_ref().map(|path| read(path, "token file")).transpose()?;
+    let token = |path: &std::path::PathBuf| {
+        let token = read(path, "token file")?.trim().to_owned();
+        let empty =
+            || Failure::configuration(format!("the token file {} is empty; write the token into it", path.display()));
+        if token.is_empty() { Err(empty()) } else { Ok(token) }
+    };
+    let token = input.run.token_file.as_ref().map(token).transpose()?;
     let authorities = input.run.ca_file.as_ref().map(|path| read(path, "CA file")).transpose()?;
     let headers = &input.workload.headers;
-    Target::new(base_url, input.workload.api, token.as_deref().map(str::trim), authorities.as_deref(), headers)
+    Target::new(base_url, input.workload.api, token.as_deref(), authorities.as_deref(), headers)
         .map(|target| target.speaking(input.run.http_version))
         .map_err(|error| Failure::configuration(error.to_string()))
 }

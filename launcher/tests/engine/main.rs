@@ -11,3 +11,4 @@ mod stops;
 mod threads;
 mod timeouts;
 mod tls;
+mod unix;

@@ -16,6 +16,8 @@ use super::common::*;
 
 /// Made for these tests, valid for a hundred years; the key of the authority is gone.
 pub const AUTHORITY: &str = include_str!("../fixtures/tls/ca.crt");
+/// Another one, which has signed nothing.
+const OTHER_AUTHORITY: &str = include_str!("../fixtures/tls/other-ca.crt");
 const CERTIFICATE: &[u8] = include_bytes!("../fixtures/tls/server.crt");
 const KEY: &[u8] = include_bytes!("../fixtures/tls/server.key");
 
@@ -65,11 +67,13 @@ pub async fn listen<F: Future<Output = ()> + Send + 'static>(
 #[tokio::test]
 async fn a_server_is_trusted_by_its_authority() {
     let port = serve().await;
-    for (host, authority, expected) in [
-        ("localhost", Some(AUTHORITY), "ok"),
-        ("localhost", None, "connect_error"),
-        // The certificate is for another name.
-        ("127.0.0.1", Some(AUTHORITY), "connect_error"),
+    let both = format!("{OTHER_AUTHORITY}{AUTHORITY}");
+    for (host, authority, expected, remedy) in [
+        ("localhost", Some(AUTHORITY), "ok", ""),
+        ("localhost", Some(both.as_str()), "ok", ""),
+        ("localhost", None, "connect_error", "name the authority that did in target.tls, or with --ca-file"),
+        ("localhost", Some(OTHER_AUTHORITY), "connect_error", "name the authority that did in target.tls"),
+        ("127.0.0.1", Some(AUTHORITY), "connect_error", "write that name into target.url"),
     ] {
         let url = format!("https://{host}:{port}");
         let target = Target::new(&url, Api::Completions, None, authority, &Default::default()).unwrap();
@@ -77,7 +81,7 @@ async fn a_server_is_trusted_by_its_authority() {
         assert_eq!(outcomes(&result, 0), [(expected.to_owned(), 6)], "{url}");
         if expected != "ok" {
             let message = result.recorder.stages[0].error_samples.values().next().unwrap();
-            assert!(message.contains("certificate"), "{message}");
+            assert!(message.contains("certificate") && message.contains(remedy), "{message}");
         }
     }
 }
