@@ -15,7 +15,8 @@ use std::{
 use crds::{Envelope, Outcome};
 use fixture::{Analysed, Fixture, PROFILE, ms, normal};
 use launcher::{
-    record::{RequestOutcome, RequestRecord},
+    record::{Limit, RequestOutcome, RequestRecord},
+    recorder::WireTally,
     report::{self, Folder, Stored, TOOL_VERSION, index, json, markdown, standard, terminal},
     stop::StopReason,
 };
@@ -220,6 +221,32 @@ fn every_figure_stands_in_the_documentation() {
     {
         assert!(documentation.contains(reason), "{reason}");
     }
+}
+
+#[test]
+fn timeouts_are_told_by_their_limit_and_retries_by_their_number() {
+    let mut fixture = Fixture::new();
+    let (failed, wire) = fixture.requests.pop().unwrap();
+    for limit in [Limit::Connect, Limit::FirstToken, Limit::TokenGap, Limit::TokenGap, Limit::Request] {
+        let record = RequestRecord { outcome: RequestOutcome::Timeout, ..failed.clone() };
+        let wire = WireTally { timeout: Some(limit), retried: true, error: Some("late".into()), ..wire.clone() };
+        fixture.requests.push((record, wire));
+    }
+    let analysed = fixture.analyse();
+    let figures = &json_of(&fixture, &analysed)["figures"];
+    assert_eq!(figures["outcomes"]["timeout"], 5);
+    let expected = serde_json::json!({"connect": 1, "firstToken": 1, "tokenGap": 2, "request": 1});
+    assert_eq!(figures["timeouts"], expected);
+    assert_eq!(figures["retried"], 5);
+    let markdown = markdown::render(&fixture.report(&analysed));
+    let table = terminal::table(&analysed.analysis);
+    for (name, count) in [("connect", 1), ("firstToken", 1), ("tokenGap", 2), ("request", 1)] {
+        assert!(markdown.contains(&format!("| timeout: {name} | {count} |")), "{markdown}");
+        let row = |line: &str| line.split_whitespace().eq([name, &count.to_string()]);
+        assert!(table.lines().any(row), "{table}");
+    }
+    assert!(markdown.contains("| timeout | 5 | late |") && markdown.contains("| retried | 5 |"), "{markdown}");
+    assert!(table.lines().any(|it| it.split_whitespace().eq(["retried", "5"])), "{table}");
 }
 
 #[test]

@@ -1,0 +1,312 @@
+//! Every end that a request can have, from a server that misbehaves to the report of the built binary.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[allow(dead_code, reason = "each file of tests uses a part of it")]
+mod common;
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{Read, Write},
+    net::{TcpListener, TcpStream},
+    sync::Arc,
+    sync::Mutex,
+    thread,
+    time::Duration,
+};
+
+use common::{Folder, HEAD};
+use serde_json::{Value, json};
+
+const EVENTS: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+const JSON: &str = "content-type: application/json\r\nconnection: close\r\n\r\n";
+const TOKEN: &str = "data: {\"choices\":[{\"text\":\"a\"}]}\n\n";
+const USAGE: &str = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":20,\"completion_tokens\":1}}\n\n";
+const DONE: &str = "data: [DONE]\n\n";
+
+/// What the server does with a request, by its number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Behaviour {
+    Ok,
+    /// Leaves the connection open for the next request, and closes it when that comes.
+    OkAndCloseLater,
+    Empty,
+    Status,
+    Detail,
+    ErrorUnder200,
+    Abort,
+    ErrorInStream,
+    Cut,
+    NoEnd,
+    NoJson,
+    Stall,
+    Sleep,
+    Close,
+    Redirect,
+}
+
+use Behaviour::*;
+
+/// The first one is done with whatever connection was open before the load.
+const ALL: [Behaviour; 18] = [
+    Ok,
+    Empty,
+    Status,
+    Detail,
+    ErrorUnder200,
+    Abort,
+    ErrorInStream,
+    Cut,
+    NoEnd,
+    NoJson,
+    Stall,
+    Sleep,
+    Close,
+    Redirect,
+    OkAndCloseLater,
+    Ok,
+    Status,
+    Ok,
+];
+
+/// A server in this process, with a thread a connection.
+struct Server {
+    url: String,
+    behaviours: Vec<Behaviour>,
+    /// How often each request came.
+    seen: Mutex<BTreeMap<usize, usize>>,
+}
+
+impl Server {
+    fn start(behaviours: &[Behaviour]) -> Arc<Server> {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let server = Arc::new(Server { url, behaviours: behaviours.to_vec(), seen: Mutex::default() });
+        let serving = Arc::clone(&server);
+        // It ends with the process of the tests.
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let server = Arc::clone(&serving);
+                // A client that leaves is what some of these tests are about.
+                thread::spawn(move || server.serve(stream.unwrap()).ok());
+            }
+        });
+        server
+    }
+
+    fn serve(&self, mut stream: TcpStream) -> std::io::Result<()> {
+        let mut is_closing = false;
+        while let Some(head) = read_request(&mut stream)? {
+            if head.starts_with("GET ") {
+                let models = json!({"object": "list", "data": [{"id": "m"}]}).to_string();
+                return write!(stream, "HTTP/1.1 200 OK\r\n{JSON}{models}");
+            }
+            let id = head.lines().find_map(|it| it.strip_prefix("x-request-id: ")).unwrap();
+            let number: usize = id.rsplit('-').next().unwrap().parse().unwrap();
+            if is_closing {
+                return Result::Ok(());
+            }
+            *self.seen.lock().unwrap().entry(number).or_default() += 1;
+            match self.behaviours[number] {
+                OkAndCloseLater => {
+                    let body = format!("{TOKEN}{USAGE}{DONE}");
+                    let kind = "content-type: text/event-stream";
+                    write!(stream, "HTTP/1.1 200 OK\r\n{kind}\r\ncontent-length: {}\r\n\r\n{body}", body.len())?;
+                    is_closing = true;
+                }
+                behaviour => return answer(&mut stream, behaviour),
+            }
+        }
+        Result::Ok(())
+    }
+}
+
+/// The head of a request, once its body has come too; `None` when the connection has ended.
+fn read_request(stream: &mut TcpStream) -> std::io::Result<Option<String>> {
+    let mut bytes = Vec::new();
+    loop {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length = head.lines().find_map(|it| it.strip_prefix("content-length: ")).unwrap_or("0");
+            if body.len() >= length.parse::<usize>().unwrap() {
+                return Result::Ok(Some(head.to_owned()));
+            }
+        }
+        let mut piece = [0; 4_096];
+        match stream.read(&mut piece)? {
+            0 => return Result::Ok(None),
+            read => bytes.extend(&piece[..read]),
+        }
+    }
+}
+
+fn answer(stream: &mut TcpStream, behaviour: Behaviour) -> std::io::Result<()> {
+    let abort = TOKEN.replace("}]", ",\"finish_reason\":\"abort\"}]");
+    let error = "data: {\"error\": {\"message\": \"dead\", \"type\": \"InternalServerError\", \"code\": 500}}\n\n";
+    match behaviour {
+        Ok | OkAndCloseLater => write!(stream, "{EVENTS}{TOKEN}{USAGE}{DONE}"),
+        Empty => write!(stream, "{EVENTS}{DONE}"),
+        Status => {
+            write!(stream, "HTTP/1.1 503 Busy\r\n{JSON}{{\"error\":{{\"type\":\"Busy\",\"message\":\"later\"}}}}")
+        }
+        Detail => write!(stream, "HTTP/1.1 404 Not Found\r\n{JSON}{{\"detail\":\"Not Found\"}}"),
+        ErrorUnder200 => write!(stream, "HTTP/1.1 200 OK\r\n{JSON}{{\"error\":\"Unauthorized\"}}"),
+        Abort => write!(stream, "{EVENTS}{TOKEN}{abort}{USAGE}{DONE}"),
+        ErrorInStream => write!(stream, "{EVENTS}{TOKEN}{error}{DONE}"),
+        Cut => {
+            write!(stream, "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 999\r\n\r\n{TOKEN}")
+        }
+        NoEnd => write!(stream, "{EVENTS}{TOKEN}{TOKEN}"),
+        NoJson => write!(stream, "{EVENTS}{TOKEN}data: <html>\n\n{DONE}"),
+        Stall => {
+            write!(stream, "{EVENTS}{TOKEN}")?;
+            until_gone(stream)
+        }
+        Sleep => {
+            write!(stream, "{EVENTS}")?;
+            until_gone(stream)
+        }
+        Close => Result::Ok(()),
+        Redirect => {
+            write!(stream, "HTTP/1.1 307 Away\r\nlocation: http://169.254.169.254/\r\nconnection: close\r\n\r\n")
+        }
+    }
+}
+
+/// Waits until the client has given up.
+fn until_gone(stream: &mut TcpStream) -> std::io::Result<()> {
+    stream.read(&mut [0; 64]).map(drop)
+}
+
+/// Runs so many requests, so many at a time and each for so many seconds at most, after a command of the shell. Returns
+/// the report, its Markdown and the table.
+fn run(url: &str, requests: [usize; 3], more: &str, before: &str) -> (Value, String, String) {
+    let [requests, concurrency, timeout] = requests;
+    let folder = Folder::new();
+    let profile = json!({
+        "load": {
+            "type": "concurrent",
+            "request_timeout": timeout,
+            "stages": [{"num_requests": requests, "concurrency_level": concurrency}],
+        },
+        "api": {"type": "completion", "streaming": true},
+        "data": {"type": "mock"},
+    });
+    let target = format!("{{url: '{url}', readiness: {{probe: Models}}}}");
+    let profile = serde_json::to_string(&profile.to_string()).unwrap();
+    let text = format!("{HEAD}spec:\n  target: {target}\n  profile: {{inline: {profile}}}\n{more}");
+    folder.write("run.yaml", &text);
+    let mut command = std::process::Command::new("sh");
+    command.args([
+        "-c",
+        &format!("{before} exec \"$0\" run -f run.yaml --threads 1"),
+        env!("CARGO_BIN_EXE_benchwright"),
+    ]);
+    command.current_dir(folder.path("."));
+    let done = assert_cmd::Command::from_std(command).timeout(Duration::from_secs(120)).assert();
+    let table = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
+    let markdown = fs::read_to_string(folder.path("results/latest/report.md"));
+    let markdown = markdown.unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&done.get_output().stderr)));
+    (folder.report(), markdown, table)
+}
+
+/// All counts of a report, once it holds that none is lost.
+fn counts(report: &Value) -> BTreeMap<String, u64> {
+    let figures = &report["figures"];
+    let outcomes: BTreeMap<String, u64> = serde_json::from_value(figures["outcomes"].clone()).unwrap();
+    let count = |name: &str| figures[name].as_u64().unwrap();
+    assert_eq!(outcomes.values().sum::<u64>(), count("requests"), "{outcomes:?}");
+    assert_eq!(count("succeeded") + count("failed") + count("cancelled"), count("requests"));
+    let succeeded = outcomes.get("ok").copied().unwrap_or(0);
+    assert_eq!(count("succeeded"), succeeded);
+    for times in ["latencyMs", "ttftMs", "ntpotMs"] {
+        assert_eq!(figures[times]["count"].as_u64().unwrap_or(0), succeeded, "{times} of those that succeeded alone");
+    }
+    let timeouts = figures["timeouts"].as_object().map_or(0, |it| it.values().filter_map(Value::as_u64).sum());
+    assert_eq!(timeouts, outcomes.get("timeout").copied().unwrap_or(0));
+    outcomes
+}
+
+#[test]
+fn every_end_of_a_request_is_counted_and_shown() {
+    let server = Server::start(&ALL);
+    let (report, markdown, table) = run(&server.url, [ALL.len(), 1, 1], "", "");
+    let expected = [
+        ("ok", 4, ""),
+        ("empty", 1, ""),
+        ("http_307", 1, "307: redirects are not followed"),
+        ("http_404", 1, "404: Not Found"),
+        ("http_500", 1, "500 in an answer with status 200: Unauthorized"),
+        ("http_503", 2, "503: Busy: later"),
+        ("broken_stream", 5, "the server gave the answer up"),
+        ("timeout", 2, "it took longer than the request timeout, 1s"),
+        ("connect_error", 1, "the connection broke before the answer: "),
+    ];
+    let found = counts(&report);
+    assert_eq!(found, expected.iter().map(|(name, count, _)| ((*name).to_owned(), *count)).collect());
+    let samples = report["figures"]["errorSamples"].as_object().unwrap();
+    for (name, count, message) in expected {
+        let sample = samples.get(name).and_then(Value::as_str).unwrap_or_default();
+        assert!(sample.starts_with(message) && sample.is_empty() == message.is_empty(), "{name}: {sample}");
+        if name != "ok" {
+            assert!(markdown.contains(&format!("| {name} | {count} | {message}")), "{name} is not in {markdown}");
+            let row = |line: &&str| line.split_whitespace().eq([name, &count.to_string()]);
+            assert!(table.lines().any(|it| row(&it)), "{name} is not in {table}");
+        }
+    }
+    assert_eq!(report["figures"]["timeouts"], json!({"request": 2}));
+    assert!(markdown.contains("| timeout: request | 2 |") && markdown.contains("| retried | 1 |"), "{markdown}");
+    // The request after OkAndCloseLater was read and thrown away once, and answered on a new connection.
+    assert_eq!(report["figures"]["retried"], 1);
+    let seen = server.seen.lock().unwrap();
+    let twice: Vec<_> = seen.iter().filter(|(_, times)| **times != 1).collect();
+    assert!(twice.is_empty() && seen.len() == ALL.len(), "{seen:?}");
+}
+
+#[test]
+fn what_is_under_way_or_unsent_at_the_end_is_cancelled() {
+    let server = Server::start(&[Sleep; 10]);
+    let more = "  policy: {gracePeriodSeconds: 5, deadlines: {runSeconds: 1}}\n";
+    let (report, markdown, table) = run(&server.url, [10, 3, 60], more, "");
+    assert_eq!(counts(&report), BTreeMap::from([("cancelled".to_owned(), 10)]));
+    assert_eq!((&report["outcome"], &report["partial"]), (&json!("Invalid"), &json!(true)));
+    assert!(markdown.contains("| cancelled | 10 |") && table.contains("  cancelled"), "{markdown}{table}");
+    assert_eq!(server.seen.lock().unwrap().len(), 3);
+}
+
+#[test]
+fn what_this_machine_cannot_send_is_its_own_failure() {
+    let server = Server::start(&[Sleep; 64]);
+    // So few files that not all of the requests at once get a connection.
+    let (report, _, _) = run(&server.url, [64, 64, 1], "", "ulimit -n 40;");
+    let found = counts(&report);
+    assert_eq!(found.keys().map(String::as_str).collect::<Vec<_>>(), ["client_error", "timeout"]);
+    let sample = report["figures"]["errorSamples"]["client_error"].as_str().unwrap();
+    assert!(sample.contains("too many open files"), "{sample}");
+}
+
+#[test]
+fn a_token_file_is_trimmed_and_not_empty() {
+    let folder = Folder::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let asked = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let head = read_request(&mut stream).unwrap().unwrap();
+        // What no waiting mends: the run ends at once.
+        write!(stream, "HTTP/1.1 401 Unauthorized\r\n{JSON}{{\"error\":\"Unauthorized\"}}").unwrap();
+        head
+    });
+    folder.write("run.yaml", &common::at(&url, 5, &common::profile(1, 1)));
+    folder.write("empty", " \n");
+    folder.write("token", "s3cret\n");
+    let run = |file: &str| folder.benchwright(&["run", "-f", "run.yaml", "--token-file", file]).assert().code(10);
+    let error = |run: assert_cmd::assert::Assert| String::from_utf8_lossy(&run.get_output().stderr).into_owned();
+    let empty = error(run("empty"));
+    assert!(empty.contains("the token file empty is empty; write the token into it"), "{empty}");
+    let refused = error(run("token"));
+    assert!(refused.contains("401") && refused.contains("target.auth") && !refused.contains("s3cret"), "{refused}");
+    let head = asked.join().unwrap();
+    assert!(head.lines().any(|it| it == "authorization: Bearer s3cret"), "{head}");
+}
