@@ -75,10 +75,10 @@ pub(super) fn mended(json: &[u8]) -> String {
 #[serde(default)]
 pub struct Usage {
     /// Of the prompt.
-    #[serde(deserialize_with = "tokens")]
+    #[serde(deserialize_with = "count")]
     pub prompt_tokens: Option<u32>,
     /// Of the answer.
-    #[serde(deserialize_with = "tokens")]
+    #[serde(deserialize_with = "count")]
     pub completion_tokens: Option<u32>,
 }
 
@@ -102,7 +102,7 @@ pub struct Choices {
 pub struct Indices(u64);
 
 impl Indices {
-    fn of(index: u64) -> Indices {
+    fn of(index: u32) -> Indices {
         Indices(1 << index.min(63))
     }
 
@@ -129,8 +129,8 @@ pub enum Finish {
 #[derive(Deserialize)]
 struct Choice {
     /// Absent where a server knows one choice only.
-    #[serde(default)]
-    index: Option<u64>,
+    #[serde(default, deserialize_with = "count")]
+    index: Option<u32>,
     /// Completions.
     #[serde(default)]
     text: Text,
@@ -347,8 +347,8 @@ impl<'de> Deserialize<'de> for ObjectKind {
     }
 }
 
-/// A count of tokens; null is absent, and so is what no count can be.
-fn tokens<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+/// A count of tokens, or a place; null is absent, and so is what no count can be.
+fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
     let count = Option::<f64>::deserialize(deserializer).map_err(D::Error::custom)?;
     Ok(count.filter(|it| (0.0..=f64::from(u32::MAX)).contains(it)).map(|it| it as u32))
 }
@@ -412,8 +412,10 @@ mod tests {
         assert!(!both.seen.are_all_in(both.finished));
         let second = choices(r#"{"choices":[{"index":1,"text":"b","finish_reason":"stop"}]}"#);
         assert!(both.seen.are_all_in(both.finished.and(second.finished)));
-        let far = choices(r#"{"choices":[{"index":70,"text":"b"},{"index":18446744073709551615,"text":"c"}]}"#);
+        let far = choices(r#"{"choices":[{"index":70,"text":"b"},{"index":4294967295,"text":"c"}]}"#);
         assert!(far.seen.are_all_in(far.seen) && !far.seen.are_all_in(far.finished));
+        let odd = choices(r#"{"choices":[{"index":-1,"text":"b","finish_reason":"stop"},{"index":1.0,"text":"c"}]}"#);
+        assert!(!odd.seen.are_all_in(odd.finished));
         // Without an index there is one choice; without a choice nothing is finished.
         let one = choices(r#"{"choices":[{"text":"b","finish_reason":"stop"}]}"#);
         assert!(one.seen.are_all_in(one.finished) && !Indices::default().are_all_in(one.finished));

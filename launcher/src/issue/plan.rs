@@ -21,6 +21,8 @@ pub struct Plan {
     pub(super) stages: Vec<PlannedStage>,
     pub(super) requests: Requests,
     pub(super) template: BodyTemplate,
+    /// Answers to each prompt.
+    pub(super) choices: u32,
     pub(super) streaming: bool,
     pub(super) patience: Patience,
     pub(super) connect_timeout: Duration,
@@ -76,6 +78,7 @@ impl Plan {
             stages: stages.collect(),
             requests: Requests::new(&workload.requests, seed)?,
             template: BodyTemplate::new(api, model, workload.streaming, &workload.sampling, form),
+            choices: workload.sampling.choices(),
             streaming: workload.streaming,
             patience: Patience::new(&workload.timeouts, workload.streaming),
             connect_timeout: workload.timeouts.connect.0,

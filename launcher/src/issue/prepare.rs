@@ -76,8 +76,10 @@ struct Maker {
 impl Maker {
     fn make(&mut self, shared: &Shared, number: u64) -> Prepared {
         self.prompt.clear();
-        let asked = shared.plan.requests.write(number, &mut self.prompt);
+        let mut asked = shared.plan.requests.write(number, &mut self.prompt);
         let body = shared.plan.template.body(&self.prompt, asked.output);
+        // The usage of a server is that of all answers together.
+        asked.output = asked.output.map(|it| it.saturating_mul(shared.plan.choices));
         // Letters, digits and dashes: always a header's value.
         let id = HeaderValue::try_from(format!("bw-{}-{}-{number}", shared.run_id, self.stage)).ok();
         Prepared { number, body, id, asked }

@@ -1,6 +1,7 @@
 //! Connections: kept, replaced when the server has closed them, and refused.
 
 use std::{
+    collections::BTreeMap,
     convert::Infallible,
     sync::{
         Arc,
@@ -179,6 +180,22 @@ async fn a_request_carries_what_the_workload_says() {
         );
         assert_eq!(body["stream_options"]["include_usage"], true);
         assert!(body.get("temperature").is_none() && body.get("seed").is_none());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn several_answers_to_a_prompt_have_one_usage() {
+    let target = in_process(|server| {
+        tokio::spawn(until(server, |_| true));
+    });
+    // The server tells of one token.
+    for (choices, misses) in [(1, 0), (2, 3)] {
+        let mut workload = workload(vec![closed(1, 3)], 1);
+        workload.sampling.extra = BTreeMap::from([("n".to_owned(), serde_json::json!(choices))]).try_into().unwrap();
+        let result = issue(&workload, &target).await;
+        assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 3)]);
+        assert_eq!(result.recorder.stages[0].output_length_misses, misses);
+        assert!(records(&result).iter().all(|it| it.asked_output_tokens == Some(choices)));
     }
 }
 

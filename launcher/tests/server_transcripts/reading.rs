@@ -118,8 +118,9 @@ impl Found {
             return false;
         }
         let usage = &value["usage"];
-        self.usage.0 = usage["prompt_tokens"].as_u64().or(self.usage.0);
-        self.usage.1 = usage["completion_tokens"].as_u64().or(self.usage.1);
+        let count = |name: &str| usage[name].as_f64().filter(|it| *it >= 0.0).map(|it| it as u64);
+        self.usage.0 = count("prompt_tokens").or(self.usage.0);
+        self.usage.1 = count("completion_tokens").or(self.usage.1);
         for choice in value["choices"].as_array().map(Vec::as_slice).unwrap_or_default() {
             let reason = choice["finish_reason"].as_str().filter(|it| !it.is_empty());
             let kept = self.finish.entry(choice["index"].as_u64().unwrap_or(0)).or_default();

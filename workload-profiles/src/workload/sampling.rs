@@ -37,6 +37,14 @@ pub struct Sampling {
     pub extra: Extra,
 }
 
+impl Sampling {
+    /// How many answers each prompt is to get: the further field `n`, else one. Their tokens count together.
+    pub fn choices(&self) -> u32 {
+        let asked = self.extra.0.get("n").and_then(Value::as_u64).and_then(|it| u32::try_from(it).ok());
+        asked.map_or(1, |it| it.max(1))
+    }
+}
+
 /// The field that holds the asked output length. A completion has `max_tokens` alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -125,6 +133,14 @@ mod tests {
         check(r#"{"ignoreEos":true,"lengthField":"maxTokens","extra":{}}"#, Ok(r#"{"ignoreEos":true}"#));
         let all = r#"{"ignoreEos":true,"minTokens":7,"lengthField":"maxCompletionTokens","extra":{"stop":["a"],"temperature":0.5}}"#;
         check(all, Ok(all));
+    }
+
+    #[test]
+    fn a_prompt_has_one_answer_unless_more_are_asked() {
+        for (extra, choices) in [("{}", 1), (r#"{"n":3}"#, 3), (r#"{"n":0}"#, 1), (r#"{"n":"x"}"#, 1)] {
+            let sampling: Sampling = serde_json::from_str(&format!(r#"{{"extra":{extra}}}"#)).unwrap();
+            assert_eq!(sampling.choices(), choices, "{extra}");
+        }
     }
 
     #[test]
