@@ -5,10 +5,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the one place that may ask the time")]
 
-use std::{
-    io,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 /// Time since the start of the run. All copies tell the same.
 #[derive(Clone, Copy, Debug)]
@@ -42,22 +39,17 @@ impl Clock {
         }
     }
 
-    /// The finest timer that there is for this clock. Needs a tokio runtime, and stays on it.
-    ///
-    /// # Errors
-    /// On Linux, when the kernel has no timer left to give: too many open files.
-    pub fn sleeper(self) -> io::Result<Sleeper> {
-        Ok(match self {
+    /// The finest timer that there is for this clock: tokio's, of whole milliseconds, where the kernel has none left to
+    /// give (too many open files), which [`Sleeper::is_coarse`] tells. Needs a tokio runtime, and stays on it.
+    pub fn sleeper(self) -> Sleeper {
+        Sleeper {
+            clock: self,
             #[cfg(target_os = "linux")]
-            Clock::Real(_) => Sleeper { clock: self, timer: Some(fine::Timer::new()?) },
-            #[cfg(not(target_os = "linux"))]
-            Clock::Real(_) => Sleeper { clock: self },
-            Clock::Tokio(_) => Sleeper {
-                clock: self,
-                #[cfg(target_os = "linux")]
-                timer: None,
+            timer: match self {
+                Clock::Real(_) => fine::Timer::new().ok(),
+                Clock::Tokio(_) => None,
             },
-        })
+        }
     }
 
     /// Runs a future until `deadline`, to the millisecond; `None` is no limit.
@@ -108,6 +100,15 @@ pub struct Sleeper {
 }
 
 impl Sleeper {
+    /// Whether it waits for whole milliseconds of a clock that is finer.
+    pub fn is_coarse(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        let fine = self.timer.is_some();
+        #[cfg(not(target_os = "linux"))]
+        let fine = false;
+        matches!(self.clock, Clock::Real(_)) && !fine
+    }
+
     /// Returns at `at`, or at once when that is over.
     pub async fn until(&self, at: Duration) {
         #[cfg(target_os = "linux")]
@@ -170,12 +171,24 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_clock_of_a_paused_runtime_passes_only_by_sleeping() {
         let clock = Clock::of_runtime();
-        let sleeper = clock.sleeper().unwrap();
+        let sleeper = clock.sleeper();
         assert_eq!(clock.now(), Duration::ZERO);
         sleeper.until(Duration::from_secs(90)).await;
         assert_eq!(clock.now(), Duration::from_secs(90));
         sleeper.until(Duration::from_secs(10)).await;
         assert_eq!(clock.now(), Duration::from_secs(90));
+        assert!(!sleeper.is_coarse());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn without_a_timer_of_the_kernel_a_sleeper_is_coarse_and_never_early() {
+        let clock = Clock::start();
+        assert!(!clock.sleeper().is_coarse());
+        let sleeper = Sleeper { clock, timer: None };
+        assert!(sleeper.is_coarse());
+        sleeper.until(Duration::from_micros(1_500)).await;
+        assert!(clock.now() >= Duration::from_micros(1_500));
     }
 
     #[tokio::test(start_paused = true)]
@@ -191,7 +204,7 @@ mod tests {
     #[tokio::test]
     async fn real_time_goes_on_and_a_sleeper_is_never_early() {
         let clock = Clock::start();
-        let sleeper = clock.sleeper().unwrap();
+        let sleeper = clock.sleeper();
         for micros in [300, 600, 900] {
             let at = Duration::from_micros(micros);
             sleeper.until(at).await;

@@ -176,7 +176,7 @@ mod tests {
     async fn check(patience: Patience, sent: u64, tokens: &[u64], end: u64) -> (u64, Option<Limit>) {
         let clock = Clock::of_runtime();
         let pulse = Pulse::default();
-        let sleeper = clock.sleeper().unwrap();
+        let sleeper = clock.sleeper();
         let request = async {
             sleeper.until(secs(sent)).await;
             pulse.sent(clock.now());

@@ -1,7 +1,6 @@
 //! [I/O] A lane: one thread's part of the load, stage by stage.
 
 use std::{
-    io,
     iter::StepBy,
     ops::Range,
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
@@ -45,15 +44,17 @@ pub(super) struct LaneResult {
     pub(super) recorder: Recorder,
     pub(super) unissued: u64,
     pub(super) cpu: Duration,
+    /// Its timer knew whole milliseconds only.
+    pub(super) coarse_timer: bool,
 }
 
 impl Lane {
     /// Needs the runtime on which it will run.
-    pub(super) fn new(index: usize, shared: Arc<Shared>, target: Target, keep_records: bool) -> io::Result<Lane> {
-        let sleeper = shared.clock.sleeper()?;
+    pub(super) fn new(index: usize, shared: Arc<Shared>, target: Target, keep_records: bool) -> Lane {
+        let sleeper = shared.clock.sleeper();
         let client = Client::new(target, shared.clock).with_connect_timeout(shared.plan.connect_timeout);
         let recorder = Mutex::new(shared.plan.recorder(keep_records));
-        Ok(Lane { index, core: Arc::new(Core { shared, client, recorder }), sleeper })
+        Lane { index, core: Arc::new(Core { shared, client, recorder }), sleeper }
     }
 
     /// Issues all stages and waits for the end of every request.
@@ -82,7 +83,8 @@ impl Lane {
             earliest = shared.clock.now() + stage.pause_after;
         }
         let recorder = std::mem::take(&mut *self.core.recorder());
-        LaneResult { recorder, unissued, cpu: clock::thread_cpu().saturating_sub(cpu) }
+        let cpu = clock::thread_cpu().saturating_sub(cpu);
+        LaneResult { recorder, unissued, cpu, coarse_timer: self.sleeper.is_coarse() }
     }
 
     /// The numbers of this lane's requests, or slots, of `count`: dealt in turn.

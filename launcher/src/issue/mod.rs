@@ -48,7 +48,7 @@ pub enum LoadError {
     /// What the requests hold cannot be prepared.
     #[error(transparent)]
     Requests(#[from] RequestsError),
-    /// The system refuses a thread, a runtime or a timer.
+    /// The system refuses a thread or a runtime.
     #[error("the launcher cannot start {what}; give it more memory, threads or open files")]
     System {
         /// What was refused.
@@ -93,6 +93,8 @@ pub struct LoadResult {
     pub issued: u64,
     /// CPU time of the threads that issued the load.
     pub own_cpu: Duration,
+    /// A lane had to wait by whole milliseconds, because the kernel had no finer timer to give.
+    pub coarse_timer: bool,
     /// From time zero to the end of the last request.
     pub wall: Duration,
 }
@@ -147,8 +149,7 @@ pub async fn run_here(
     let plan = Plan::new(workload, model, target.api(), seed)?;
     let shared = Arc::new(Shared::new(plan, Clock::of_runtime(), 1, stop.clone(), Arc::default()));
     let started = clock::now();
-    let refused = |source| LoadError::System { what: "a timer", source };
-    let lane = Lane::new(0, Arc::clone(&shared), target.clone(), true).map_err(refused)?;
+    let lane = Lane::new(0, Arc::clone(&shared), target.clone(), true);
     let ended = lane.run().await;
     Ok(sum_up(&shared, vec![ended], started))
 }
@@ -160,16 +161,15 @@ fn spawn(
     keep_records: bool,
 ) -> Result<thread::JoinHandle<Result<LaneResult, LoadError>>, LoadError> {
     let body = move || {
-        let refused = |what| move |source| LoadError::System { what, source };
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .event_interval(EVENT_INTERVAL)
             .build()
-            .map_err(refused("a runtime"));
+            .map_err(|source| LoadError::System { what: "a runtime", source });
         let run = || {
             let runtime = runtime?;
             let _entered = runtime.enter();
-            let lane = Lane::new(index, Arc::clone(&shared), target, keep_records).map_err(refused("a timer"))?;
+            let lane = Lane::new(index, Arc::clone(&shared), target, keep_records);
             Ok(runtime.block_on(lane.run()))
         };
         // Also when it panics: the other lanes must not wait for this one.
@@ -198,11 +198,12 @@ impl Drop for Ended<'_> {
 
 fn sum_up(shared: &Shared, lanes: Vec<LaneResult>, started: jiff::Timestamp) -> LoadResult {
     let mut recorder = shared.plan.recorder(lanes.iter().any(|it| it.recorder.records.is_some()));
-    let (mut unissued, mut own_cpu) = (0, Duration::ZERO);
+    let (mut unissued, mut own_cpu, mut coarse_timer) = (0, Duration::ZERO, false);
     for lane in lanes {
         recorder.add(lane.recorder);
         unissued += lane.unissued;
         own_cpu += lane.cpu;
+        coarse_timer |= lane.coarse_timer;
     }
     LoadResult {
         recorder,
@@ -214,6 +215,7 @@ fn sum_up(shared: &Shared, lanes: Vec<LaneResult>, started: jiff::Timestamp) -> 
         unissued,
         issued: shared.progress.issued.load(Ordering::Relaxed),
         own_cpu,
+        coarse_timer,
         wall: shared.clock.now(),
     }
 }

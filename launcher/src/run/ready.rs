@@ -61,9 +61,7 @@ fn target(input: &Input, base_url: &str) -> Result<Target, Failure> {
 async fn until_ready(input: &Input, target: Target) -> Result<Ready, Failure> {
     let limit = input.run.readiness_timeout;
     let clock = Clock::start();
-    let sleeper = clock
-        .sleeper()
-        .map_err(|error| Failure::configuration(format!("no timer for the readiness probe: {error}")))?;
+    let sleeper = clock.sleeper();
     let wanted = input.workload.model.as_deref();
     let mut last = String::new();
     loop {

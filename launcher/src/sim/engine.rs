@@ -11,20 +11,16 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures::task::AtomicWaker;
-use tracing::warn;
 
 use super::latency::Latency;
 use super::metrics::Metrics;
 use super::options::SimOptions;
 use super::scheduler::{Scheduler, Sequence};
-use crate::clock::{Clock, Sleeper};
+use crate::clock::Clock;
 
 /// How far model time may stay behind the clock. Timers are late by a millisecond or so, which the next step makes up
 /// for; a machine that was busy for longer has slowed the engine down, as it would a real one.
 const MAX_CATCH_UP: Duration = Duration::from_millis(2);
-
-/// How long to wait where the system has no timer left to give: too many files are open.
-const NEXT_TRY: Duration = Duration::from_millis(10);
 
 /// Why an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -217,7 +213,7 @@ impl Engine {
 
     /// One step after the other until there is nothing to do.
     async fn run(self: Arc<Self>) {
-        let sleeper = self.sleeper().await;
+        let sleeper = self.clock().sleeper();
         let mut at = self.now();
         while let Some(length) = self.begin_step(at) {
             let end = at + length;
@@ -261,16 +257,6 @@ impl Engine {
         });
         metrics.set_load(scheduler.running(), *queued, held);
         metrics.end_step();
-    }
-
-    async fn sleeper(&self) -> Sleeper {
-        loop {
-            match self.clock().sleeper() {
-                Ok(sleeper) => return sleeper,
-                Err(error) => warn!(%error, "no timer for the engine; trying again"),
-            }
-            super::pause(NEXT_TRY).await;
-        }
     }
 
     fn now(&self) -> Duration {
