@@ -123,6 +123,7 @@ impl Client {
 
     async fn read(&self, begun: Begun, streaming: bool, exchange: &mut Exchange) -> Result<(), Failure> {
         let Begun { mut connection, head } = begun;
+        self.answering.note(head.status);
         exchange.answer.head(head.status, head.content_type.as_deref(), streaming);
         let mut complete = None;
         let ended = loop {

@@ -6,6 +6,7 @@
 //! redirects, proxies, retries of what a server answered.
 
 pub mod answer;
+mod answering;
 mod api_error;
 pub mod body;
 pub mod chunk;
@@ -25,7 +26,7 @@ use std::{
     io,
     net::SocketAddr,
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
@@ -42,6 +43,7 @@ use crate::{
     record::{Limit, RequestOutcome},
 };
 use answer::Failure;
+pub use answering::Answering;
 use api_error::short;
 use connection::{Broken, Connection};
 pub use exchange::Exchange;
@@ -64,6 +66,7 @@ pub struct Client {
     /// Idle connections below which another is made before it is needed.
     spare: AtomicUsize,
     filling: AtomicBool,
+    answering: Arc<Answering>,
 }
 
 impl Client {
@@ -78,12 +81,18 @@ impl Client {
             next_address: AtomicUsize::new(0),
             spare: AtomicUsize::new(0),
             filling: AtomicBool::new(false),
+            answering: Arc::default(),
         }
     }
 
     /// With another limit for making a connection, name resolution and TLS included.
     pub fn with_connect_timeout(self, connect_timeout: Duration) -> Client {
         Client { connect_timeout, ..self }
+    }
+
+    /// With somebody who is told when an answer begins.
+    pub fn telling(self, answering: Arc<Answering>) -> Client {
+        Client { answering, ..self }
     }
 
     /// The server that it calls.

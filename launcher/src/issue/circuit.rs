@@ -1,20 +1,28 @@
-//! When is a target lost? When every request has failed for so long that more of them tell nothing.
+//! When is a target lost? When every request has failed for so long that more of them tell nothing. One that has begun
+//! to answer a request is there, however long the answer takes.
 
 use std::{
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
+
+use crate::client::Answering;
 
 /// How long every request must have failed.
 const LONG_ENOUGH: Duration = Duration::from_secs(30);
 /// How many of them.
 const OFTEN_ENOUGH: u64 = 10;
-/// No failure since the last success.
+/// No failure since the last sign of life.
 const NONE: u64 = u64::MAX;
 
-/// The failures since the last success, of all lanes.
+/// The failures since the last sign of life, of all lanes.
 #[derive(Debug)]
 pub(super) struct Circuit {
+    /// Set by the clients of all lanes when an answer begins.
+    pub(super) answering: Arc<Answering>,
     failures: AtomicU64,
     /// When the first of them ended, in nanoseconds.
     since: AtomicU64,
@@ -22,22 +30,22 @@ pub(super) struct Circuit {
 
 impl Default for Circuit {
     fn default() -> Self {
-        Circuit { failures: AtomicU64::new(0), since: AtomicU64::new(NONE) }
+        Circuit { answering: Arc::default(), failures: AtomicU64::new(0), since: AtomicU64::new(NONE) }
     }
 }
 
 impl Circuit {
-    /// A request succeeded.
-    pub(super) fn success(&self) {
-        // Reading is cheap where writing would take the line from the other lanes.
-        if self.failures.load(Ordering::Relaxed) > 0 {
-            self.failures.store(0, Ordering::Relaxed);
-            self.since.store(NONE, Ordering::Relaxed);
-        }
+    /// Forgets what failed.
+    pub(super) fn reset(&self) {
+        self.failures.store(0, Ordering::Relaxed);
+        self.since.store(NONE, Ordering::Relaxed);
     }
 
     /// A request failed; returns whether the target is lost.
     pub(super) fn failure(&self, ended: Duration) -> bool {
+        if self.answering.take() {
+            self.reset();
+        }
         let ended = u64::try_from(ended.as_nanos()).unwrap_or(NONE - 1);
         let since = self.since.fetch_min(ended, Ordering::Relaxed).min(ended);
         let failures = self.failures.fetch_add(1, Ordering::Relaxed) + 1;
@@ -49,10 +57,10 @@ impl Circuit {
 mod tests {
     use super::*;
 
-    /// Failures at these seconds after a success at 0; at which of them is the target lost?
+    /// Failures at these seconds after an answer at 0; at which of them is the target lost?
     fn check(seconds: &[u64]) -> Option<u64> {
         let circuit = Circuit::default();
-        circuit.success();
+        circuit.answering.note(200);
         seconds.iter().copied().find(|it| circuit.failure(Duration::from_secs(*it)))
     }
 
@@ -64,12 +72,26 @@ mod tests {
         assert_eq!(check(&[1, 2, 3, 4, 5, 6, 7, 40, 41, 42]), Some(42));
     }
 
-    #[test]
-    fn a_success_starts_it_anew() {
+    /// Is the target lost by failures in every second up to 60, when `at_30` happens in the middle?
+    fn check_middle(at_30: impl FnOnce(&Circuit)) -> bool {
         let circuit = Circuit::default();
         (1..30).for_each(|second| assert!(!circuit.failure(Duration::from_secs(second))));
-        circuit.success();
-        (30..60).for_each(|second| assert!(!circuit.failure(Duration::from_secs(second))));
+        at_30(&circuit);
+        let lost = (30..60).any(|second| circuit.failure(Duration::from_secs(second)));
         assert!(circuit.failure(Duration::from_secs(60)));
+        lost
+    }
+
+    #[test]
+    fn an_answer_that_begins_starts_it_anew() {
+        assert!(!check_middle(|circuit| circuit.answering.note(200)));
+        assert!(!check_middle(Circuit::reset));
+    }
+
+    #[test]
+    fn an_error_is_no_answer() {
+        for status in [301, 404, 503] {
+            assert!(check_middle(|circuit| circuit.answering.note(status)), "{status}");
+        }
     }
 }

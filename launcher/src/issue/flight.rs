@@ -95,7 +95,6 @@ impl Drop for Flight {
         progress.ended.fetch_add(1, Ordering::Relaxed);
         progress.output_events.fetch_add(events, Ordering::Relaxed);
         if matches!(outcome, RequestOutcome::Ok | RequestOutcome::Empty) {
-            shared.circuit.success();
             return;
         }
         progress.failed.fetch_add(1, Ordering::Relaxed);

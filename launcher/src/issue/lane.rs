@@ -52,7 +52,9 @@ impl Lane {
     /// Needs the runtime on which it will run.
     pub(super) fn new(index: usize, shared: Arc<Shared>, target: Target, keep_records: bool) -> Lane {
         let sleeper = shared.clock.sleeper();
-        let client = Client::new(target, shared.clock).with_connect_timeout(shared.plan.connect_timeout);
+        let client = Client::new(target, shared.clock)
+            .with_connect_timeout(shared.plan.connect_timeout)
+            .telling(Arc::clone(&shared.circuit.answering));
         let recorder = Mutex::new(shared.plan.recorder(keep_records));
         Lane { index, core: Arc::new(Core { shared, client, recorder }), sleeper }
     }
@@ -79,7 +81,7 @@ impl Lane {
             meetings += 1;
             shared.meet(meetings).await;
             // The pause that follows is no time of failures.
-            shared.circuit.success();
+            shared.circuit.reset();
             earliest = shared.clock.now() + stage.pause_after;
         }
         let recorder = std::mem::take(&mut *self.core.recorder());

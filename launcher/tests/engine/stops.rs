@@ -98,3 +98,17 @@ async fn a_target_that_answers_now_and_then_is_not_lost() {
     let result = issue(&workload(vec![open(5.0, 100)], 5), &simulated(options)).await;
     assert_eq!((result.stopped, result.issued), (None, 500));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_target_that_begins_to_answer_is_not_lost_and_one_that_never_does_is() {
+    for (fault, stopped) in [(None, None), (fault(FaultKind::Hang), Some(StopReason::TargetLost))] {
+        // An answer takes half a minute, and a request a second fails for want of time.
+        let options = SimOptions { fault, ..server(millis(300), millis(300)) };
+        let mut workload = workload(vec![open(1.0, 60)], 100);
+        workload.timeouts.request = Some(crds::units::Span(Duration::from_secs(5)));
+        let result = issue(&workload, &simulated(options)).await;
+        assert_eq!(result.stopped, stopped);
+        assert!(result.recorder.stages[0].outcomes.contains_key(&RequestOutcome::Timeout));
+        assert_eq!(result.recorder.stages[0].succeeded(), 0);
+    }
+}
