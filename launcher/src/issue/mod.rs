@@ -14,6 +14,7 @@ mod prepare;
 mod shared;
 
 use std::{
+    any::Any,
     io,
     sync::{
         Arc,
@@ -57,8 +58,11 @@ pub enum LoadError {
         source: io::Error,
     },
     /// A lane ended by a panic.
-    #[error("a thread of the launcher ended early; this is a bug, please report it")]
-    Panic,
+    #[error("a thread of the launcher ended early: {message}; this is a bug, please report it")]
+    Panic {
+        /// What it said.
+        message: String,
+    },
 }
 
 /// How far the load is, for people who watch it. Counters are not read together: they may be a request apart.
@@ -129,7 +133,7 @@ pub fn run_load(
     }
     let mut ended = Vec::with_capacity(threads);
     for lane in lanes? {
-        ended.push(lane.join().map_err(|_| LoadError::Panic)??);
+        ended.push(lane.join().map_err(panicked)??);
     }
     Ok(sum_up(&shared, ended, started))
 }
@@ -180,6 +184,11 @@ fn spawn(
     };
     let thread = thread::Builder::new().name(format!("load-{index}")).spawn(body);
     thread.map_err(|source| LoadError::System { what: "a thread", source })
+}
+
+fn panicked(said: Box<dyn Any + Send>) -> LoadError {
+    let text = said.downcast_ref::<String>().cloned().or_else(|| said.downcast_ref::<&str>().map(|it| (*it).into()));
+    LoadError::Panic { message: text.unwrap_or_else(|| "it panicked without a word".into()) }
 }
 
 /// Gives the load up when it is dropped before its lane has ended well.

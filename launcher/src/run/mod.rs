@@ -21,7 +21,7 @@ use crate::{
     analysis::{self, Analysis, Measured},
     clock,
     input::{self, Input, LocalOptions},
-    issue::{self, LoadResult, Progress},
+    issue::{self, LoadError, LoadResult, Progress},
     report::{Stored, terminal},
     status_server::{self, Measuring},
     stop::Stop,
@@ -207,5 +207,8 @@ fn issue(
     );
     deadline.end();
     watcher.end();
-    load.map_err(|error| Failure::configuration(error.to_string()))
+    load.map_err(|error| match error {
+        LoadError::Requests(error) => Failure::configuration(error.to_string()),
+        error @ (LoadError::System { .. } | LoadError::Panic { .. }) => Failure::system(&error),
+    })
 }

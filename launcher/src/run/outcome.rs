@@ -1,6 +1,6 @@
 //! How a run ended: exit status and envelope.
 
-use std::{fs, io, path::Path};
+use std::{error::Error, fs, io, path::Path};
 
 use crds::{
     Outcome,
@@ -11,6 +11,8 @@ use tracing::warn;
 use super::Measurement;
 use crate::{input::Input, report};
 
+/// The launcher itself failed.
+const EXIT_SYSTEM: u8 = 1;
 /// The configuration cannot be run.
 pub const EXIT_CONFIGURATION: u8 = 10;
 /// The target did not become ready.
@@ -32,6 +34,17 @@ pub(crate) struct Failure {
 impl Failure {
     pub(super) fn configuration(message: String) -> Self {
         Failure { exit: EXIT_CONFIGURATION, reason: "ConfigInvalid", message, measured: None }
+    }
+
+    /// The system refuses the launcher what it needs, or the launcher has a fault of its own: no matter of the input.
+    pub(super) fn system(error: &dyn Error) -> Self {
+        let mut message = error.to_string();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            message.push_str(&format!(": {cause}"));
+            source = cause.source();
+        }
+        Failure { exit: EXIT_SYSTEM, reason: "LauncherFailed", message, measured: None }
     }
 
     pub(super) fn status_port(port: u16, source: &io::Error) -> Self {
@@ -125,5 +138,21 @@ pub(super) fn leave_diagnosis(path: Option<&Path>, message: &str) {
     let Some(path) = path else { return };
     if let Err(error) = fs::write(path, message) {
         warn!(path = %path.display(), %error, "the termination message was not written");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::issue::LoadError;
+
+    #[test]
+    fn what_the_system_refuses_is_the_launchers_failure_and_names_its_cause() {
+        let source = io::Error::from_raw_os_error(rustix::io::Errno::AGAIN.raw_os_error());
+        let failure = Failure::system(&LoadError::System { what: "a thread", source });
+        assert_eq!((failure.exit, failure.reason), (1, "LauncherFailed"));
+        let message = &failure.message;
+        assert!(message.contains("cannot start a thread") && message.contains("unavailable"), "{message}");
+        assert_eq!(exit_status(&Err(failure), true), 3);
     }
 }

@@ -13,6 +13,7 @@ use crate::{
     },
     clock::Clock,
     input::Input,
+    issue::LoadError,
     stop::{Stop, StopState},
 };
 
@@ -28,7 +29,7 @@ pub(super) struct Ready {
 /// Tries until the target is ready or its time is over. What no waiting mends fails at once.
 pub(super) fn wait(input: &Input, base_url: &str, stop: &Stop) -> Result<Ready, Failure> {
     let target = target(input, base_url)?;
-    let cannot = |error: std::io::Error| Failure::configuration(format!("no runtime for the readiness probe: {error}"));
+    let cannot = |source| Failure::system(&LoadError::System { what: "the readiness probe", source });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
     runtime.block_on(async {
         let mut stopped = stop.watch();

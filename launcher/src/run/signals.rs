@@ -7,7 +7,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use tracing::warn;
 
 use super::Failure;
-use crate::stop::{Stop, StopReason};
+use crate::{
+    issue::LoadError,
+    stop::{Stop, StopReason},
+};
 
 /// Kept back from the grace period for writing the report.
 const TO_WRITE: Duration = Duration::from_secs(10);
@@ -20,7 +23,7 @@ fn drain_time(grace: Duration) -> Duration {
 /// Listens for SIGTERM and SIGINT until the process ends, on a thread of its own.
 pub(super) fn listen(stop: &Stop, grace: Duration) -> Result<(), Failure> {
     let stop = stop.clone();
-    let cannot = |error| Failure::configuration(format!("signals cannot be received: {error}"));
+    let cannot = |source| Failure::system(&LoadError::System { what: "receiving signals", source });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
     let guard = runtime.enter();
     let mut terminate = signal(SignalKind::terminate()).map_err(cannot)?;
