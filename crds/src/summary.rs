@@ -35,7 +35,8 @@ impl Outcome {
     }
 }
 
-/// The headline figures of a run. Latencies are of the requests that succeeded, all stages together.
+/// The headline figures of a run. Latencies are of the requests that succeeded, all stages together. What was not measured
+/// is absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -47,7 +48,8 @@ pub struct RunSummary {
     /// From the first scheduled request to the end of the last one.
     pub duration: Span,
     /// How late requests left after their scheduled time, 99th percentile.
-    pub send_lag_p99: Span,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub send_lag_p99: Option<Span>,
     /// Time to the first token, from the scheduled time for open-loop load, from sending for closed-loop load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttft: Option<Quantiles>,
@@ -61,14 +63,18 @@ pub struct RunSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub e2e: Option<Quantiles>,
     /// Requests that succeeded per second of the duration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 24)))]
-    pub requests_per_second: String,
+    pub requests_per_second: Option<String>,
     /// Output tokens of requests that succeeded per second of the duration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 24)))]
-    pub output_tokens_per_second: String,
-    /// Prompt and output tokens of requests that succeeded per second of the duration.
+    pub output_tokens_per_second: Option<String>,
+    /// Prompt and output tokens of requests that succeeded per second of the duration; absent where the server did not tell
+    /// the length of every prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 24)))]
-    pub total_tokens_per_second: String,
+    pub total_tokens_per_second: Option<String>,
 }
 
 impl Default for Span {
@@ -109,8 +115,9 @@ pub struct StageSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub itl_p99: Option<Span>,
     /// Output tokens per second of the stage.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 24)))]
-    pub output_tokens_per_second: String,
+    pub output_tokens_per_second: Option<String>,
 }
 
 /// A rate as text: four significant digits, no exponent.

@@ -31,7 +31,8 @@ async fn an_applied_run_succeeds_and_its_figures_are_those_of_its_report() -> an
     println!("{wide}");
     let ttft = summary.ttft.context("a streamed run has a TTFT")?.p99.to_string();
     let itl = summary.itl.context("a streamed run has an ITL")?.p99.to_string();
-    for figure in [&ttft, &itl, &summary.output_tokens_per_second] {
+    let rate = summary.output_tokens_per_second.context("a run that succeeded has a rate")?;
+    for figure in [&ttft, &itl, &rate] {
         assert!(wide.contains(figure), "{figure} is not in\n{wide}");
     }
     Ok(())

@@ -19,18 +19,14 @@ pub(super) fn of_run(analysis: &Analysis) -> RunSummary {
         requests: all.requests,
         errors: all.requests.saturating_sub(all.succeeded),
         duration: rounded(all.duration),
-        send_lag_p99: rounded(all.send_lag.map_or(Duration::ZERO, |it| it.p99)),
+        send_lag_p99: all.send_lag.map(|it| rounded(it.p99)),
         ttft: all.ttft.as_ref().map(quantiles),
         itl: all.itl.as_ref().map(quantiles),
         tpot: all.tpot.as_ref().map(quantiles),
         e2e: all.latency.as_ref().map(quantiles),
-        requests_per_second: rate_text(rates.map_or(0.0, |it| it.requests)),
-        output_tokens_per_second: rate_text(rates.map_or(0.0, |it| it.output_tokens)),
-        // Empty where the server did not tell every prompt's length: a sum of some of them is no rate of all tokens.
-        total_tokens_per_second: match rates {
-            Some(rates) => rates.total_tokens.map(rate_text).unwrap_or_default(),
-            None => rate_text(0.0),
-        },
+        requests_per_second: rates.map(|it| rate_text(it.requests)),
+        output_tokens_per_second: rates.map(|it| rate_text(it.output_tokens)),
+        total_tokens_per_second: rates.and_then(|it| it.total_tokens).map(rate_text),
     }
 }
 
@@ -42,7 +38,7 @@ pub(super) fn of_stage(stage: &StageAnalysis) -> StageSummary {
         errors: figures.requests.saturating_sub(figures.succeeded),
         ttft_p99: figures.ttft.map(|it| rounded(it.p99)),
         itl_p99: figures.itl.map(|it| rounded(it.p99)),
-        output_tokens_per_second: rate_text(figures.throughput.map_or(0.0, |it| it.output_tokens)),
+        output_tokens_per_second: figures.throughput.map(|it| rate_text(it.output_tokens)),
     }
 }
 

@@ -62,7 +62,7 @@ fn row(report: &Report<'_>, stored: &Stored) -> String {
         summary.errors,
         p99(summary.ttft),
         p99(summary.itl),
-        summary.output_tokens_per_second,
+        text::optional(summary.output_tokens_per_second, |it| it),
         name = stored.name,
     )
 }

@@ -190,7 +190,7 @@ fn bound(status: &mut BenchmarkRunStatus) {
             &mut summary.output_tokens_per_second,
             &mut summary.total_tokens_per_second,
         ] {
-            *rate = cut(rate, RATE);
+            *rate = rate.as_deref().map(|it| cut(it, RATE));
         }
     }
     status.stages_truncated |= status.stages.len() > MAX_STAGES;
@@ -199,7 +199,7 @@ fn bound(status: &mut BenchmarkRunStatus) {
         stage.name = cut(&stage.name, 32);
         stage.requests = stage.requests.min(LARGEST);
         stage.errors = stage.errors.min(LARGEST);
-        stage.output_tokens_per_second = cut(&stage.output_tokens_per_second, RATE);
+        stage.output_tokens_per_second = stage.output_tokens_per_second.as_deref().map(|it| cut(it, RATE));
     }
     status.artifacts.truncate(MAX_ARTIFACTS);
     for artifact in &mut status.artifacts {

@@ -142,7 +142,7 @@ fn hostile() -> Envelope {
     envelope.core.started = Some("-000009-01-02T03:04:05Z".parse().unwrap());
     if let Some(summary) = &mut envelope.core.summary {
         summary.requests = u64::MAX;
-        summary.requests_per_second = "9".repeat(100);
+        summary.requests_per_second = Some("9".repeat(100));
     }
     let artifact = |n: usize| ArtifactRef {
         name: "n".repeat(1 + n % 3),
@@ -157,7 +157,7 @@ fn hostile() -> Envelope {
         errors: 0,
         ttft_p99: None,
         itl_p99: None,
-        output_tokens_per_second: "1".into(),
+        output_tokens_per_second: Some("1".into()),
     };
     envelope.stages = iter::repeat_n(stage, 20).collect();
     envelope

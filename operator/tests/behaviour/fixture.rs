@@ -99,7 +99,7 @@ pub fn measuring() -> Observed {
 }
 
 pub fn envelope(outcome: Outcome, reason: &str) -> Envelope {
-    let summary = RunSummary { requests: 100, requests_per_second: "10".into(), ..RunSummary::default() };
+    let summary = RunSummary { requests: 100, requests_per_second: Some("10".into()), ..RunSummary::default() };
     Envelope {
         core: Core {
             run_uid: UID.into(),
@@ -120,7 +120,7 @@ pub fn envelope(outcome: Outcome, reason: &str) -> Envelope {
             errors: 0,
             ttft_p99: None,
             itl_p99: None,
-            output_tokens_per_second: "900".into(),
+            output_tokens_per_second: Some("900".into()),
         }],
         stages_truncated: false,
     }
