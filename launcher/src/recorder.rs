@@ -60,6 +60,10 @@ pub struct StageTally {
     pub first_scheduled: Option<Duration>,
     /// The last scheduled time.
     pub last_scheduled: Option<Duration>,
+    /// When the first request was sent; `None` before there is one.
+    pub first_sent: Option<Duration>,
+    /// When the last request was sent.
+    pub last_sent: Option<Duration>,
     /// The latest end.
     pub last_end: Option<Duration>,
     /// Requests that were sent again, because the server had closed the connection that they were first sent on.
@@ -93,8 +97,10 @@ impl StageTally {
     /// Counts one request. `gaps` of a request that failed are left out, like its other latencies.
     pub fn record(&mut self, request: &RequestRecord, wire: &WireTally, goodput: &Goodput) {
         *self.outcomes.entry(request.outcome).or_default() += 1;
-        self.first_scheduled = Some(self.first_scheduled.map_or(request.scheduled, |it| it.min(request.scheduled)));
+        self.first_scheduled = earliest(self.first_scheduled, Some(request.scheduled));
         self.last_scheduled = self.last_scheduled.max(Some(request.scheduled));
+        self.first_sent = earliest(self.first_sent, request.sent);
+        self.last_sent = self.last_sent.max(request.sent);
         self.last_end = self.last_end.max(Some(request.ended));
         self.reads += wire.reads;
         self.coalesced_reads += wire.coalesced_reads;
@@ -185,8 +191,10 @@ impl StageTally {
         ] {
             *mine += theirs;
         }
-        self.first_scheduled = [self.first_scheduled, other.first_scheduled].into_iter().flatten().min();
+        self.first_scheduled = earliest(self.first_scheduled, other.first_scheduled);
         self.last_scheduled = self.last_scheduled.max(other.last_scheduled);
+        self.first_sent = earliest(self.first_sent, other.first_sent);
+        self.last_sent = self.last_sent.max(other.last_sent);
         self.last_end = self.last_end.max(other.last_end);
         for (outcome, sample) in &other.error_samples {
             self.error_samples.entry(*outcome).or_insert_with(|| sample.clone());
@@ -202,6 +210,11 @@ impl StageTally {
     pub fn succeeded(&self) -> u64 {
         self.outcomes.get(&RequestOutcome::Ok).copied().unwrap_or(0)
     }
+}
+
+/// The smaller of those that there are.
+fn earliest(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
+    [one, other].into_iter().flatten().min()
 }
 
 /// Whether a request met every bound; a figure that it does not have breaks its bound.
@@ -338,6 +351,7 @@ mod tests {
         assert_eq!((tally.requests(), tally.succeeded(), tally.reads), (1, 1, 4));
         assert_eq!(tally.first_scheduled, Some(millis(100)));
         assert_eq!((tally.last_scheduled, tally.last_end), (Some(millis(100)), Some(millis(232))));
+        assert_eq!((tally.first_sent, tally.last_sent), (Some(millis(101)), Some(millis(101))));
     }
 
     #[test]
@@ -460,6 +474,7 @@ mod tests {
         assert_eq!(sum.itl.histogram(), whole.itl.histogram());
         assert_eq!((sum.output_tokens_total, sum.coalesced_reads, sum.with_usage, sum.good), (8, 2, 2, 2));
         assert_eq!((sum.first_scheduled, sum.last_scheduled), (Some(millis(50)), Some(millis(100))));
+        assert_eq!((sum.first_sent, sum.last_sent), (Some(millis(60)), Some(millis(101))));
         assert_eq!((sum.last_end, &sum.error_samples), (Some(millis(900)), &whole.error_samples));
         assert_eq!(first.records.unwrap().len(), 3);
     }

@@ -165,8 +165,8 @@ pub struct StageAnalysis {
     pub clock: Clock,
     /// Requests per second that were asked; `None` for closed-loop load.
     pub asked_rate: Option<f64>,
-    /// Requests per second that left: (sent - 1) / (last due - first due + the largest send lag), which is at most the true
-    /// rate. `None` for closed-loop load, below two requests, and where the stage was cut short.
+    /// Requests per second that left: (requests sent - 1) / (last sent - first sent). `None` for closed-loop load, below two
+    /// requests, and where the stage was cut short.
     pub achieved_rate: Option<f64>,
     /// Its figures.
     pub figures: Figures,
@@ -187,9 +187,9 @@ impl StageAnalysis {
 }
 
 fn achieved_rate(tally: &StageTally, figures: &Figures) -> Option<f64> {
-    let lag = figures.send_lag?;
-    let gaps = lag.count.checked_sub(1).filter(|gaps| *gaps > 0 && figures.cancelled == 0)?;
-    let span = tally.last_scheduled?.saturating_sub(tally.first_scheduled?) + lag.max;
+    let sent = figures.send_lag?.count;
+    let gaps = sent.checked_sub(1).filter(|gaps| *gaps > 0 && figures.cancelled == 0)?;
+    let span = tally.last_sent?.saturating_sub(tally.first_sent?);
     (!span.is_zero()).then(|| gaps as f64 / span.as_secs_f64())
 }
 
