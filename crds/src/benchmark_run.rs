@@ -569,11 +569,43 @@ pub struct Validity {
     #[serde(default = "defaults::max_error_ratio")]
     #[cfg_attr(feature = "kube", schemars(length(max = 12), regex(pattern = r"^(0(\.[0-9]{1,9})?|1(\.0{1,9})?)$")))]
     pub max_error_ratio: String,
-    /// Requests that leave later than this after their scheduled time, at the 99th percentile: Invalid, because the
-    /// launcher did not offer the load that was asked. Milliseconds.
+    /// Requests that leave later than this after their scheduled time, at the 99th percentile of the run or of a stage:
+    /// Invalid, because the launcher did not offer the load that was asked. Milliseconds.
     #[serde(default = "defaults::max_send_lag")]
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 60_000)))]
     pub max_send_lag_p99_milliseconds: u32,
+    /// Bytes that may have lain for longer than this before the launcher read them, at the 99th percentile of the run or
+    /// of a stage: Invalid, because times are those of the launcher and not of the server. Milliseconds.
+    #[serde(default = "defaults::max_receive_delay")]
+    #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 60_000)))]
+    pub max_receive_delay_p99_milliseconds: u32,
+    /// A load thread that used, or waited for, a CPU for a larger share of a stage: Invalid, because the launcher was the
+    /// limit. A number from 0 to 1, as text; 1 allows it.
+    #[serde(default = "defaults::max_cpu_share")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 12), regex(pattern = r"^(0(\.[0-9]{1,9})?|1(\.0{1,9})?)$")))]
+    pub max_cpu_share: String,
+    /// A larger share of periods in which the launcher had used up its CPU limit: Invalid. A number from 0 to 1, as text.
+    #[serde(default = "defaults::max_throttled_share")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 12), regex(pattern = r"^(0(\.[0-9]{1,9})?|1(\.0{1,9})?)$")))]
+    pub max_throttled_share: String,
+    /// A larger share of the machine's CPU time that its hypervisor gave to others: Invalid. A number from 0 to 1, as text.
+    #[serde(default = "defaults::max_steal_share")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 12), regex(pattern = r"^(0(\.[0-9]{1,9})?|1(\.0{1,9})?)$")))]
+    pub max_steal_share: String,
+    /// A larger share of reads that held several tokens and came late: Invalid, because gaps between tokens are lost. A
+    /// number from 0 to 1, as text.
+    #[serde(default = "defaults::max_coalesced_read_share")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 12), regex(pattern = r"^(0(\.[0-9]{1,9})?|1(\.0{1,9})?)$")))]
+    pub max_coalesced_read_share: String,
+    /// A larger share of time in which the launcher could not run for 5 ms or more: Invalid. A number from 0 to 1, as text.
+    #[serde(default = "defaults::max_stalled_share")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 12), regex(pattern = r"^(0(\.[0-9]{1,9})?|1(\.0{1,9})?)$")))]
+    pub max_stalled_share: String,
+    /// A larger step of the clock, or a longer sleep of the machine: Invalid, because time passed that was not counted.
+    /// Milliseconds.
+    #[serde(default = "defaults::max_clock_step")]
+    #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 86_400_000)))]
+    pub max_clock_step_milliseconds: u32,
 }
 
 impl Default for Validity {
@@ -582,6 +614,13 @@ impl Default for Validity {
             min_successful_requests: defaults::min_successful_requests(),
             max_error_ratio: defaults::max_error_ratio(),
             max_send_lag_p99_milliseconds: defaults::max_send_lag(),
+            max_receive_delay_p99_milliseconds: defaults::max_receive_delay(),
+            max_cpu_share: defaults::max_cpu_share(),
+            max_throttled_share: defaults::max_throttled_share(),
+            max_steal_share: defaults::max_steal_share(),
+            max_coalesced_read_share: defaults::max_coalesced_read_share(),
+            max_stalled_share: defaults::max_stalled_share(),
+            max_clock_step_milliseconds: defaults::max_clock_step(),
         }
     }
 }
@@ -747,6 +786,32 @@ mod defaults {
     }
     pub(super) fn max_send_lag() -> u32 {
         10
+    }
+    /// As much as the send lag: TTFT errs by both.
+    pub(super) fn max_receive_delay() -> u32 {
+        10
+    }
+    /// Past it requests and tokens queue for the thread for several times as long as one of them takes.
+    pub(super) fn max_cpu_share() -> String {
+        "0.9".into()
+    }
+    /// Past a twentieth, p95 is the launcher's and not the server's; the same for reads and stalls.
+    pub(super) fn max_throttled_share() -> String {
+        "0.05".into()
+    }
+    /// Of all CPUs, and so not all of it is the launcher's loss.
+    pub(super) fn max_steal_share() -> String {
+        "0.1".into()
+    }
+    pub(super) fn max_coalesced_read_share() -> String {
+        "0.05".into()
+    }
+    pub(super) fn max_stalled_share() -> String {
+        "0.05".into()
+    }
+    /// Figures count on a clock that no step moves: only a step as large as a machine makes that was paused tells something.
+    pub(super) fn max_clock_step() -> u32 {
+        1_000
     }
     pub(super) fn retry_limit() -> u32 {
         1

@@ -233,6 +233,8 @@ mod tests {
                     errors: 1_000_000,
                     duration: span(604_800_000_000),
                     send_lag_p99: Some(span(12_345)),
+                    receive_delay_p99: Some(span(12_345)),
+                    cpu_share: Some("0.9876".into()),
                     ttft: quantiles,
                     itl: quantiles,
                     tpot: quantiles,

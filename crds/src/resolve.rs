@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     benchmark_run::{
         Api, BenchmarkRunSpec, Harness, HttpVersion, KeyRef, MAX_INLINE_PROFILE_BYTES, MAX_NAME_BYTES,
-        PerRequestRecords, Pvc, ReadinessProbe, Resources, Scheme, SimulatorPreset,
+        PerRequestRecords, Pvc, ReadinessProbe, Resources, Scheme, SimulatorPreset, Validity,
     },
     units::{Seed, Span},
 };
@@ -136,6 +136,27 @@ pub struct ValidityBounds {
     pub max_error_ratio: f64,
     /// The largest 99th percentile of the send lag.
     pub max_send_lag_p99: Span,
+    /// The largest 99th percentile of the receive delay.
+    pub max_receive_delay_p99: Span,
+    /// The largest share of its time that a load thread may use a CPU or wait for one; this and all shares: 0 to 1.
+    pub max_cpu_share: f64,
+    /// The largest share of periods in which the CPU limit was reached.
+    pub max_throttled_share: f64,
+    /// The largest share of the machine's CPU time that may go to others.
+    pub max_steal_share: f64,
+    /// The largest share of reads that held several tokens and came late.
+    pub max_coalesced_read_share: f64,
+    /// The largest share of time in which the launcher could not run.
+    pub max_stalled_share: f64,
+    /// The largest step of the clock, and the longest sleep of the machine.
+    pub max_clock_step: Span,
+}
+
+/// Those of a spec that names none.
+impl Default for ValidityBounds {
+    fn default() -> Self {
+        validity(&Validity::default(), &mut Errors::default())
+    }
 }
 
 /// Where the profile's text comes from. Reading a ConfigMap or a shipped file is the caller's.
@@ -209,12 +230,7 @@ pub fn resolve(
     if spec.storage.pvc.is_some() && spec.storage.none.is_some() {
         errors.add("spec.storage", "has both pvc and none; keep one of them");
     }
-    let max_error_ratio = spec.validity.max_error_ratio.parse::<f64>().unwrap_or(f64::NAN);
-    if !(0.0..=1.0).contains(&max_error_ratio) {
-        let found = &spec.validity.max_error_ratio;
-        errors
-            .add("spec.validity.maxErrorRatio", &format!("is {found:?}; write a number from 0 to 1, such as \"0.01\""));
-    }
+    let validity = validity(&spec.validity, &mut errors);
     for (path, seconds) in [
         ("spec.target.readiness.timeoutSeconds", spec.target.readiness.timeout_seconds),
         ("spec.policy.deadlines.prepareSeconds", spec.policy.deadlines.prepare_seconds),
@@ -222,6 +238,8 @@ pub fn resolve(
         ("spec.policy.deadlines.runSeconds", spec.policy.deadlines.run_seconds),
         ("spec.policy.deadlines.collectSeconds", spec.policy.deadlines.collect_seconds),
         ("spec.validity.maxSendLagP99Milliseconds", spec.validity.max_send_lag_p99_milliseconds),
+        ("spec.validity.maxReceiveDelayP99Milliseconds", spec.validity.max_receive_delay_p99_milliseconds),
+        ("spec.validity.maxClockStepMilliseconds", spec.validity.max_clock_step_milliseconds),
     ] {
         if seconds == 0 {
             errors.add(path, "is 0; give it at least 1");
@@ -251,14 +269,34 @@ pub fn resolve(
         per_request_records: spec.storage.per_request_records,
         store_results: spec.storage.none.is_none(),
         storage_required: spec.storage.required,
-        validity: ValidityBounds {
-            min_successful_requests: spec.validity.min_successful_requests,
-            max_error_ratio,
-            max_send_lag_p99: Span(Duration::from_millis(u64::from(spec.validity.max_send_lag_p99_milliseconds))),
-        },
+        validity,
         run_deadline: seconds(spec.policy.deadlines.run_seconds),
         grace_period: seconds(spec.policy.grace_period_seconds),
     })
+}
+
+fn validity(spec: &Validity, errors: &mut Errors) -> ValidityBounds {
+    let mut share = |field: &str, text: &str| {
+        let share = text.parse::<f64>().unwrap_or(f64::NAN);
+        if !(0.0..=1.0).contains(&share) {
+            let problem = format!("is {text:?}; write a number from 0 to 1, such as \"0.01\"");
+            errors.add(&format!("spec.validity.{field}"), &problem);
+        }
+        share
+    };
+    let millis = |count: u32| Span(Duration::from_millis(u64::from(count)));
+    ValidityBounds {
+        min_successful_requests: spec.min_successful_requests,
+        max_error_ratio: share("maxErrorRatio", &spec.max_error_ratio),
+        max_send_lag_p99: millis(spec.max_send_lag_p99_milliseconds),
+        max_receive_delay_p99: millis(spec.max_receive_delay_p99_milliseconds),
+        max_cpu_share: share("maxCpuShare", &spec.max_cpu_share),
+        max_throttled_share: share("maxThrottledShare", &spec.max_throttled_share),
+        max_steal_share: share("maxStealShare", &spec.max_steal_share),
+        max_coalesced_read_share: share("maxCoalescedReadShare", &spec.max_coalesced_read_share),
+        max_stalled_share: share("maxStalledShare", &spec.max_stalled_share),
+        max_clock_step: millis(spec.max_clock_step_milliseconds),
+    }
 }
 
 /// The claim that holds the results, or `None` where none are kept.
@@ -416,6 +454,26 @@ mod tests {
         assert_eq!(run.profile_source, "sanity_random");
         assert_eq!(run.run_deadline.to_string(), "3600s");
         assert!((run.validity.max_error_ratio - 0.01).abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn a_bound_is_a_share_or_a_time_above_zero() {
+        assert_eq!(check("", "target: {simulator: {}}").unwrap().validity, ValidityBounds::default());
+        for share in ["maxCpuShare", "maxThrottledShare", "maxStealShare", "maxCoalescedReadShare", "maxStalledShare"] {
+            let found =
+                |text: &str| check("", &format!("{{target: {{simulator: {{}}}}, validity: {{{share}: '{text}'}}}}"));
+            assert!(found("0").is_ok() && found("1").is_ok() && found("0.25").is_ok(), "{share}");
+            for text in ["1.1", "-1", "many", ""] {
+                let errors = found(text).unwrap_err();
+                assert!(errors.len() == 1 && errors[0].contains(share) && errors[0].contains("0 to 1"), "{errors:?}");
+            }
+        }
+        for time in ["maxReceiveDelayP99Milliseconds", "maxClockStepMilliseconds"] {
+            let found =
+                |count: u32| check("", &format!("{{target: {{simulator: {{}}}}, validity: {{{time}: {count}}}}}"));
+            assert!(found(1).is_ok());
+            assert!(found(0).unwrap_err()[0].contains(time));
+        }
     }
 
     #[test]

@@ -50,6 +50,13 @@ pub struct RunSummary {
     /// How late requests left after their scheduled time, 99th percentile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub send_lag_p99: Option<Span>,
+    /// How long bytes may have lain before the launcher read them, 99th percentile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receive_delay_p99: Option<Span>,
+    /// Share of the time in which the busiest load thread needed a CPU, from 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 24)))]
+    pub cpu_share: Option<String>,
     /// Time to the first token, from the scheduled time for open-loop load, from sending for closed-loop load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttft: Option<Quantiles>,

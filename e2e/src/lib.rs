@@ -8,3 +8,8 @@ pub mod tools;
 
 pub use cluster::Cluster;
 pub use namespace::Namespace;
+
+/// Of a spec: a machine that runs tests is busy, and how late the launcher is, and why, is no matter there.
+pub const PATIENT: &str = "validity: {maxSendLagP99Milliseconds: 60000, maxReceiveDelayP99Milliseconds: 60000, maxCpuShare: '1', \
+    maxThrottledShare: '1', maxStealShare: '1', maxCoalescedReadShare: '1', maxStalledShare: '1', \
+    maxClockStepMilliseconds: 86400000}";

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use e2e::{
-    Cluster, Namespace,
+    Cluster, Namespace, PATIENT,
     cluster::{OPERATOR, RELEASE, SYSTEM_NAMESPACE, install},
     tools,
 };
@@ -27,8 +27,9 @@ async fn the_chart_installs_upgrades_tests_and_uninstalls() -> anyhow::Result<()
 
     let namespace = Namespace::new(&cluster, "writes").await?;
     let before = cluster.operator_writes().await?;
-    let spec = "{target: {simulator: {}}, profile: {variables: {rate: '5', duration: '3'}}, validity: {maxSendLagP99Milliseconds: 60000}}";
-    namespace.create_run("alone", spec).await?;
+    let spec =
+        format!("target: {{simulator: {{}}}}\nprofile: {{variables: {{rate: '5', duration: '3'}}}}\n{PATIENT}\n");
+    namespace.create_run("alone", &spec).await?;
     namespace.wait_finished("alone", Duration::from_secs(90)).await?;
     let writes = cluster.operator_writes().await? - before;
     println!("API writes for one run: {writes}");

@@ -7,6 +7,8 @@
 
 use std::time::{Duration, Instant};
 
+use rustix::time::ClockId;
+
 /// Time since the start of the run. All copies tell the same.
 #[derive(Clone, Copy, Debug)]
 pub enum Clock {
@@ -79,8 +81,44 @@ pub fn now() -> jiff::Timestamp {
 
 /// CPU time that the calling thread has used.
 pub fn thread_cpu() -> Duration {
-    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::try_from(spent).unwrap_or_default()
+    read(ClockId::ThreadCPUTime)
+}
+
+/// CPU time that all threads of this process have used, those that have ended included.
+pub fn process_cpu() -> Duration {
+    read(ClockId::ProcessCPUTime)
+}
+
+/// How far other clocks are ahead of the monotonic one, in nanoseconds. While the machine runs, the differences change only
+/// when somebody sets the time of day: a clock that is slewed takes the monotonic one along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offsets {
+    /// The time of day.
+    pub wall: i128,
+    /// The clock that goes on while the machine sleeps; 0 where there is none.
+    pub boot: i128,
+}
+
+/// The offsets now; `None` when they could not be read at one moment, because this thread was interrupted each time.
+pub fn offsets() -> Option<Offsets> {
+    const AT_ONE_MOMENT: Duration = Duration::from_micros(100);
+    let signed = |it: Duration| i128::try_from(it.as_nanos()).unwrap_or_default();
+    (0..4).find_map(|_| {
+        let before = read(ClockId::Monotonic);
+        let wall = read(ClockId::Realtime);
+        #[cfg(target_os = "linux")]
+        let boot = read(ClockId::Boottime);
+        let after = read(ClockId::Monotonic);
+        #[cfg(not(target_os = "linux"))]
+        let boot = after;
+        let took = after.saturating_sub(before);
+        let middle = signed(before + took / 2);
+        (took < AT_ONE_MOMENT).then(|| Offsets { wall: signed(wall) - middle, boot: signed(boot) - middle })
+    })
+}
+
+fn read(clock: ClockId) -> Duration {
+    Duration::try_from(rustix::time::clock_gettime(clock)).unwrap_or_default()
 }
 
 /// Runs a future for at most `limit`, to the millisecond, where no clock of a run is at hand.
@@ -216,6 +254,6 @@ mod tests {
         let next = clock.now() + Duration::from_micros(200);
         sleeper.until(next).await;
         assert!(clock.now() >= next);
-        assert!(thread_cpu() > Duration::ZERO);
+        assert!(thread_cpu() > Duration::ZERO && process_cpu() >= thread_cpu());
     }
 }

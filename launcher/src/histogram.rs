@@ -10,59 +10,118 @@ const RESIZES: &str = "a histogram that resizes itself takes every number below 
 
 /// A histogram of times in nanoseconds, to three significant digits, up to an hour.
 #[derive(Clone, Debug)]
-pub struct Times(Histogram<u32>);
+pub struct Times {
+    histogram: Histogram<u32>,
+    beyond: u64,
+}
 
 impl Times {
     const MAX: u64 = 3_600_000_000_000;
 
     /// Counts one time; above an hour it counts as an hour.
     pub fn record(&mut self, time: Duration) {
-        let nanos = u64::try_from(time.as_nanos()).unwrap_or(Self::MAX).min(Self::MAX);
-        self.0.record(nanos).expect(RESIZES);
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        self.beyond += u64::from(nanos > Self::MAX);
+        self.histogram.record(nanos.min(Self::MAX)).expect(RESIZES);
     }
 
     /// Adds the counts of another, losslessly.
     pub fn add(&mut self, other: &Times) {
-        self.0.add(&other.0).expect(RESIZES);
+        self.histogram.add(&other.histogram).expect(RESIZES);
+        self.beyond += other.beyond;
+    }
+
+    /// Values that it could not keep as they were, see [`lost`].
+    pub fn lost(&self) -> u64 {
+        lost(&self.histogram, self.beyond)
     }
 
     /// The histogram, in nanoseconds.
     pub fn histogram(&self) -> &Histogram<u32> {
-        &self.0
+        &self.histogram
     }
 }
 
 impl Default for Times {
     fn default() -> Self {
-        Times(Histogram::new(DIGITS).expect("three digits are allowed"))
+        Times { histogram: Histogram::new(DIGITS).expect("three digits are allowed"), beyond: 0 }
     }
 }
 
 /// A histogram of token counts, to three significant digits, up to 100 million.
 #[derive(Clone, Debug)]
-pub struct Lengths(Histogram<u32>);
+pub struct Lengths {
+    histogram: Histogram<u32>,
+    beyond: u64,
+}
 
 impl Lengths {
     const MAX: u64 = 100_000_000;
 
     /// Counts one length.
     pub fn record(&mut self, tokens: u32) {
-        self.0.record(u64::from(tokens).min(Self::MAX)).expect(RESIZES);
+        let tokens = u64::from(tokens);
+        self.beyond += u64::from(tokens > Self::MAX);
+        self.histogram.record(tokens.min(Self::MAX)).expect(RESIZES);
     }
 
     /// Adds the counts of another, losslessly.
     pub fn add(&mut self, other: &Lengths) {
-        self.0.add(&other.0).expect(RESIZES);
+        self.histogram.add(&other.histogram).expect(RESIZES);
+        self.beyond += other.beyond;
+    }
+
+    /// Values that it could not keep as they were, see [`lost`].
+    pub fn lost(&self) -> u64 {
+        lost(&self.histogram, self.beyond)
     }
 
     /// The histogram, in tokens.
     pub fn histogram(&self) -> &Histogram<u32> {
-        &self.0
+        &self.histogram
     }
 }
 
 impl Default for Lengths {
     fn default() -> Self {
-        Lengths(Histogram::new(DIGITS).expect("three digits are allowed"))
+        Lengths { histogram: Histogram::new(DIGITS).expect("three digits are allowed"), beyond: 0 }
+    }
+}
+
+/// Values that were beyond the largest, and bins that can count no further; each of these stands for one value at least.
+fn lost(histogram: &Histogram<u32>, beyond: u64) -> u64 {
+    let full = histogram.iter_recorded().filter(|it| it.count_at_value() == u32::MAX).count();
+    beyond + full as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_beyond_the_largest_value_is_counted_as_lost() {
+        let mut times = Times::default();
+        times.record(Duration::from_secs(3_600));
+        assert_eq!(times.lost(), 0);
+        times.record(Duration::from_secs(3_601));
+        times.record(Duration::MAX);
+        assert_eq!((times.lost(), times.histogram().len()), (2, 3));
+        let mut sum = Times::default();
+        sum.add(&times);
+        assert_eq!(sum.lost(), 2);
+        let mut lengths = Lengths::default();
+        lengths.record(100_000_000);
+        assert_eq!(lengths.lost(), 0);
+        lengths.record(100_000_001);
+        assert_eq!(lengths.lost(), 1);
+    }
+
+    #[test]
+    fn a_bin_that_is_full_has_lost_something() {
+        let mut times = Times::default();
+        times.histogram.record_n(1_000, u32::MAX - 1).unwrap();
+        assert_eq!(times.lost(), 0);
+        times.record(Duration::from_nanos(1_000));
+        assert_eq!(times.lost(), 1);
     }
 }

@@ -18,3 +18,4 @@ pub mod schedule;
 pub mod sim;
 pub mod status_server;
 pub mod stop;
+pub mod vitals;

@@ -56,6 +56,8 @@ pub struct StageTally {
     pub reads: u64,
     /// Of these, reads that held more than one content event: their gaps are not the server's.
     pub coalesced_reads: u64,
+    /// Of these, reads that the launcher may have been late for, see [`WireTally::late_reads`].
+    pub late_reads: u64,
     /// The first scheduled time; `None` before there is one.
     pub first_scheduled: Option<Duration>,
     /// The last scheduled time.
@@ -83,6 +85,9 @@ pub struct WireTally {
     pub reads: u64,
     /// Of these, reads that held more than one content event.
     pub coalesced_reads: u64,
+    /// Of these, reads whose bytes may have lain for so long, while the launcher was busy, that the events came apart; what
+    /// a server sends at once comes together. By [`crate::vitals::receive`].
+    pub late_reads: u64,
     /// What failed, in a few words; no body, no header.
     pub error: Option<String>,
     /// Which timeout it was, if it was one.
@@ -108,6 +113,7 @@ impl StageTally {
         if let Some(limit) = wire.timeout {
             *self.timeouts.entry(limit).or_default() += 1;
         }
+        self.late_reads += wire.late_reads;
         if let Some(lag) = request.send_lag() {
             self.send_lag.record(lag);
         }
@@ -188,6 +194,7 @@ impl StageTally {
             (&mut self.reads, other.reads),
             (&mut self.coalesced_reads, other.coalesced_reads),
             (&mut self.retried, other.retried),
+            (&mut self.late_reads, other.late_reads),
         ] {
             *mine += theirs;
         }
@@ -199,6 +206,22 @@ impl StageTally {
         for (outcome, sample) in &other.error_samples {
             self.error_samples.entry(*outcome).or_insert_with(|| sample.clone());
         }
+    }
+
+    /// Values that its histograms could not keep.
+    fn lost(&self) -> u64 {
+        let times = [
+            &self.ttft_scheduled,
+            &self.ttft_sent,
+            &self.latency_scheduled,
+            &self.latency_sent,
+            &self.itl,
+            &self.tpot,
+            &self.ntpot,
+            &self.send_lag,
+        ];
+        let lengths = [&self.input_tokens, &self.output_tokens];
+        times.into_iter().map(Times::lost).sum::<u64>() + lengths.into_iter().map(Lengths::lost).sum::<u64>()
     }
 
     /// Requests that were due.
@@ -242,6 +265,8 @@ pub struct Recorder {
     pub stages: Vec<StageTally>,
     /// One record per request that was started, in the order of their ends; `None` where the run does not ask for records.
     pub records: Option<Vec<RequestRecord>>,
+    /// Requests of a stage that there is not.
+    strays: u64,
     goodput: Goodput,
 }
 
@@ -250,13 +275,14 @@ impl Recorder {
     pub fn new(stages: usize, goodput: Goodput, keep_records: bool) -> Self {
         // Not clones of one: histograms that are made anew take no memory before they count something.
         let stages = (0..stages).map(|_| StageTally::default()).collect();
-        Recorder { stages, records: keep_records.then(Vec::new), goodput }
+        Recorder { stages, records: keep_records.then(Vec::new), strays: 0, goodput }
     }
 
     /// Counts one request.
     pub fn record(&mut self, request: RequestRecord, wire: &WireTally) {
-        if let Some(tally) = self.stages.get_mut(request.stage as usize) {
-            tally.record(&request, wire, &self.goodput);
+        match self.stages.get_mut(request.stage as usize) {
+            Some(tally) => tally.record(&request, wire, &self.goodput),
+            None => self.strays += 1,
         }
         if let Some(records) = &mut self.records {
             records.push(request);
@@ -272,11 +298,18 @@ impl Recorder {
         }
     }
 
+    /// What it could not keep: values that are not in the figures as they were measured. Always 0 but for times above an
+    /// hour, lengths above 100 million tokens, four billion equal values, and a fault of the launcher.
+    pub fn dropped(&self) -> u64 {
+        self.strays + self.stages.iter().map(StageTally::lost).sum::<u64>()
+    }
+
     /// Adds what another thread recorded of the same workload.
     pub fn add(&mut self, other: Recorder) {
         for (mine, theirs) in self.stages.iter_mut().zip(&other.stages) {
             mine.add(theirs);
         }
+        self.strays += other.strays;
         if let (Some(mine), Some(theirs)) = (&mut self.records, other.records) {
             mine.extend(theirs);
         }
@@ -442,6 +475,21 @@ mod tests {
     }
 
     #[test]
+    fn what_could_not_be_kept_is_counted() {
+        let hour = Duration::from_secs(3_600);
+        let slow = RequestRecord { sent: Some(millis(101) + hour), ..request() };
+        let of_no_stage = RequestRecord { stage: 1, ..request() };
+        let dropped = |requests: &[&RequestRecord]| {
+            let mut recorder = Recorder::new(1, Goodput::default(), false);
+            requests.iter().for_each(|it| recorder.record((*it).clone(), &wire()));
+            let mut sum = Recorder::new(1, Goodput::default(), false);
+            sum.add(recorder);
+            sum.dropped()
+        };
+        assert_eq!([dropped(&[&request()]), dropped(&[&slow]), dropped(&[&slow, &of_no_stage])], [0, 1, 2]);
+    }
+
+    #[test]
     fn recorders_of_two_threads_add_up_to_one() {
         let later = RequestRecord {
             scheduled: millis(50),
@@ -456,6 +504,7 @@ mod tests {
             timeout: Some(Limit::TokenGap),
             retried: true,
             coalesced_reads: 2,
+            late_reads: 1,
             ..wire()
         };
         let all = [(request(), wire()), (later, wire()), (failed, error)];
@@ -474,6 +523,7 @@ mod tests {
         assert_eq!(sum.itl.histogram(), whole.itl.histogram());
         assert_eq!((sum.output_tokens_total, sum.coalesced_reads, sum.with_usage, sum.good), (8, 2, 2, 2));
         assert_eq!((sum.first_scheduled, sum.last_scheduled), (Some(millis(50)), Some(millis(100))));
+        assert_eq!(sum.late_reads, 1);
         assert_eq!((sum.first_sent, sum.last_sent), (Some(millis(60)), Some(millis(101))));
         assert_eq!((sum.last_end, &sum.error_samples), (Some(millis(900)), &whole.error_samples));
         assert_eq!(first.records.unwrap().len(), 3);

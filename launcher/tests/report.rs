@@ -211,15 +211,31 @@ fn every_figure_stands_in_the_documentation() {
         keys(&report[part], &mut found);
     }
     for stage in report["stages"].as_array().unwrap() {
-        found.extend(stage.as_object().unwrap().keys().filter(|it| it.ends_with("PerSecond")).cloned());
+        found.extend(
+            stage.as_object().unwrap().keys().filter(|it| it.ends_with("PerSecond") || it.ends_with("Ms")).cloned(),
+        );
     }
     assert!(found.len() > 60, "{found:?}");
     let undocumented: Vec<&String> = found.iter().filter(|it| !documentation.contains(&format!("`{it}`"))).collect();
     assert!(undocumented.is_empty(), "{undocumented:?}");
-    for reason in
-        ["RunSucceeded", "TooFewSuccesses", "TooManyErrors", "SendLagTooLarge", "DeadlineExceeded", "TargetLost"]
-    {
-        assert!(documentation.contains(reason), "{reason}");
+    for reason in [
+        "RunSucceeded",
+        "Cancelled",
+        "DeadlineExceeded",
+        "TargetLost",
+        "TooFewSuccesses",
+        "TooManyErrors",
+        "SendLagTooLarge",
+        "ReceiveDelayTooLarge",
+        "ReadsCoalesced",
+        "CpuSaturated",
+        "CpuThrottled",
+        "CpuStolen",
+        "SchedulerStalled",
+        "ClockStepped",
+        "EventsDropped",
+    ] {
+        assert!(documentation.contains(&format!("| {reason} |")), "{reason}");
     }
 }
 

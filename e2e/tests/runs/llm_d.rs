@@ -3,12 +3,12 @@
 
 use anyhow::Context;
 use crds::Outcome;
-use e2e::{Cluster, Namespace, cluster::image, tools};
+use e2e::{Cluster, Namespace, PATIENT, cluster::image, tools};
 use k8s_openapi::api::{apps::v1::Deployment, core::v1::Pod};
 use kube::api::{ListParams, PostParams};
 use serde_json::json;
 
-use crate::{PATIENT, SOON, profile};
+use crate::{SOON, profile};
 
 /// Two simulator pods under the label that the InferencePool selects.
 fn model_servers() -> anyhow::Result<Deployment> {

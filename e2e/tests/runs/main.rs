@@ -8,11 +8,10 @@ mod success;
 
 use std::time::Duration;
 
+use e2e::PATIENT;
+
 /// Long enough for a pod on a busy machine.
 const SOON: Duration = Duration::from_secs(90);
-
-/// A machine that runs tests is busy: how late the launcher sends is no matter here.
-const PATIENT: &str = "validity: {maxSendLagP99Milliseconds: 60000}";
 
 /// A profile of so many requests per second for so many seconds, with short prompts and answers.
 fn profile(rate: f64, seconds: u32) -> String {

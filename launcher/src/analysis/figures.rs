@@ -130,6 +130,8 @@ pub struct Figures {
     pub reads: u64,
     /// Of these, reads that held more than one content event.
     pub coalesced_reads: u64,
+    /// Of these, reads that the launcher may have been late for.
+    pub late_reads: u64,
 }
 
 /// What succeeded, per second of the duration.
@@ -168,13 +170,20 @@ pub struct StageAnalysis {
     /// Requests per second that left: (requests sent - 1) / (last sent - first sent). `None` for closed-loop load, below two
     /// requests, and where the stage was cut short.
     pub achieved_rate: Option<f64>,
+    /// An upper bound on how long bytes lay before they were read, one per read; `None` where nothing is known.
+    pub receive_delay: Option<Distribution<Duration>>,
     /// Its figures.
     pub figures: Figures,
 }
 
 impl StageAnalysis {
     /// The figures of one stage.
-    pub(super) fn of(stage: &Stage, tally: &StageTally, workload: &Workload) -> StageAnalysis {
+    pub(super) fn of(
+        stage: &Stage,
+        tally: &StageTally,
+        receive_delay: Option<Distribution<Duration>>,
+        workload: &Workload,
+    ) -> StageAnalysis {
         let clock = Clock::of(&stage.load);
         let figures = Figures::of(tally, headline(tally, clock), workload);
         let asked_rate = match &stage.load {
@@ -182,7 +191,7 @@ impl StageAnalysis {
             Load::Closed { .. } => None,
         };
         let achieved_rate = asked_rate.and_then(|_| achieved_rate(tally, &figures));
-        StageAnalysis { stage: stage.clone(), clock, asked_rate, achieved_rate, figures }
+        StageAnalysis { stage: stage.clone(), clock, asked_rate, achieved_rate, receive_delay, figures }
     }
 }
 
@@ -267,6 +276,7 @@ impl Figures {
             output_length_misses: tally.output_length_misses,
             reads: tally.reads,
             coalesced_reads: tally.coalesced_reads,
+            late_reads: tally.late_reads,
         }
     }
 
@@ -278,6 +288,11 @@ impl Figures {
     /// Reads that held more than one content event, of all that held content; `None` where there are none.
     pub fn coalesced_share(&self) -> Option<f64> {
         share(self.coalesced_reads, self.reads)
+    }
+
+    /// Reads that held more than one content event and may have come late, of all that held content.
+    pub fn late_share(&self) -> Option<f64> {
+        share(self.late_reads, self.reads)
     }
 
     /// The kind of failure that came most often, and how often.

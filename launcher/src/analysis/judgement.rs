@@ -1,128 +1,142 @@
-//! SelfJudgement: what the launcher says of its own measurement, beside the verdict.
-//!
-//! Remarks do not make a run invalid. They tell which figure to read with care, and why.
+//! SelfJudgement: what the launcher measured of its own measurement. The bounds on it are `validity`'s, the sentences on
+//! what is below them `remarks`'.
 
 use std::time::Duration;
 
-use crds::{resolve::ResolvedRun, units::Span};
-use workload_profiles::workload::{Arrivals, Load};
-
 use super::{
     Measured,
-    figures::{Figures, StageAnalysis, TokenCount},
+    distribution::Distribution,
+    figures::{Figures, StageAnalysis},
 };
+use crate::vitals::{clocks::ClockSteps, lane::StageVitals, system::Throttling};
 
-/// Past this share of its threads' time the launcher may be what limits the load.
-const BUSY_SHARE: f64 = 0.8;
-/// Past this share of coalesced reads the gaps within them shift the percentiles of ITL.
-const COALESCED_SHARE: f64 = 0.01;
-/// Below this share of the asked rate the load was another one.
-const RATE_SHARE: f64 = 0.95;
+/// Shares of a shorter time say nothing: one moment of bad luck is all of it.
+const MIN_WINDOW: Duration = Duration::from_secs(1);
 
-/// How far the measurement itself can be trusted.
+/// How far the measurement itself can be trusted. `None` is what was not measured, or what this system does not tell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SelfJudgement {
     /// 99th percentile of the send lag of all requests that were sent.
     pub send_lag_p99: Option<Duration>,
-    /// CPU time of this process, user and system, while the load ran.
+    /// An upper bound on how long bytes lay before they were read and stamped, one per read.
+    pub receive_delay: Option<Distribution<Duration>>,
+    /// CPU time of the threads that issued the load, user and system.
     pub own_cpu: Duration,
+    /// CPU time of the process while the load ran: with all its other threads, and the embedded simulator if there is one.
+    pub process_cpu: Option<Duration>,
     /// How long the load ran.
     pub wall: Duration,
     /// Threads that issued it.
     pub threads: usize,
-    /// CPU time divided by time: 0.5 is half a core.
+    /// CPU time of these threads divided by time: 0.5 is half a core.
     pub cores: Option<f64>,
-    /// CPU time divided by the time of all threads: at 1 they never waited.
+    /// The same divided by their number: at 1 they never waited.
     pub cpu_share: Option<f64>,
+    /// The thread that had the least time to spare, in the stage where it had the least.
+    pub busiest: Option<Busiest>,
+    /// What the CPU limit withheld.
+    pub throttling: Option<Throttling>,
+    /// CPU time that the hypervisor gave to others, of all that the machine had.
+    pub steal_share: Option<f64>,
+    /// When the process could not run.
+    pub stalls: Option<StallFigures>,
+    /// How the clocks were set.
+    pub clock_steps: Option<ClockSteps>,
+    /// A thread had to send by whole milliseconds.
+    pub coarse_timer: bool,
     /// Reads that held more than one content event, of all that held content.
     pub coalesced_share: Option<f64>,
+    /// Of all that held content: reads that held more than one and may have come late.
+    pub late_share: Option<f64>,
+    /// What the recorder could not keep.
+    pub dropped: u64,
     /// One sentence for each doubt.
     pub remarks: Vec<String>,
 }
 
-pub(super) fn judge(
-    measured: &Measured<'_>,
-    run: &ResolvedRun,
-    all: &Figures,
-    stages: &[StageAnalysis],
-) -> SelfJudgement {
-    let wall = measured.wall.as_secs_f64();
-    let cores = (wall > 0.0).then(|| measured.own_cpu.as_secs_f64() / wall);
-    let mut judgement = SelfJudgement {
-        send_lag_p99: all.send_lag.map(|it| it.p99),
-        own_cpu: measured.own_cpu,
-        wall: measured.wall,
-        threads: measured.threads,
-        cores,
-        cpu_share: cores.map(|it| it / measured.threads.max(1) as f64),
-        coalesced_share: all.coalesced_share(),
-        remarks: Vec::new(),
-    };
-    judgement.remarks = [cpu(&judgement), coalesced(&judgement), usage(all), lengths(all)]
-        .into_iter()
-        .flatten()
-        .chain(stages.iter().flat_map(|stage| rate(stage).into_iter().chain(lag(stage, run))))
-        .collect();
-    judgement
+/// A thread that had little time to spare.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Busiest {
+    /// Share of the time in which it used a CPU or waited for one: all but what it waited for bytes and for requests to be
+    /// due.
+    pub share: f64,
+    /// Of this, the wait for a CPU; `None` where the kernel does not tell, and is then not in the share.
+    pub waited_share: Option<f64>,
+    /// The stage; `None` where no stage took a second, and it is of the whole run.
+    pub stage: Option<String>,
 }
 
-fn cpu(judgement: &SelfJudgement) -> Option<String> {
-    let share = judgement.cpu_share.filter(|share| *share > BUSY_SHARE)?;
-    let threads = judgement.threads;
-    Some(format!(
-        "the launcher was busy {:.0} % of the time of its {threads} threads: give it more CPU, or expect it to limit the load",
-        share * 100.0
-    ))
+/// Times in which the process could not run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StallFigures {
+    /// How many.
+    pub count: u64,
+    /// Share of the time in them; `None` for a run of less than a second.
+    pub share: Option<f64>,
+    /// The longest.
+    pub longest: Duration,
+    /// When it ended, from the start of the run.
+    pub longest_ended: Duration,
 }
 
-fn coalesced(judgement: &SelfJudgement) -> Option<String> {
-    let share = judgement.coalesced_share.filter(|share| *share > COALESCED_SHARE)?;
-    Some(format!(
-        "{:.1} % of the reads held more than one token event, which then share one time: low percentiles of ITL are too small, high ones too large",
-        share * 100.0
-    ))
-}
-
-fn usage(all: &Figures) -> Option<String> {
-    match all.token_count? {
-        TokenCount::Server => None,
-        TokenCount::Client => {
-            Some("the server sent no usage: an event counts as one token, so OSL, TPOT, NTPOT and token rates are too small or too large where an event holds several tokens".into())
+impl SelfJudgement {
+    pub(super) fn of(measured: &Measured<'_>, all: &Figures, stages: &[StageAnalysis]) -> SelfJudgement {
+        let wall = measured.wall.as_secs_f64();
+        let cores = (wall > 0.0).then(|| measured.own_cpu.as_secs_f64() / wall);
+        let vitals = measured.vitals;
+        let stalls = vitals.stalls.as_ref().map(|it| StallFigures {
+            count: it.count,
+            share: (measured.wall >= MIN_WINDOW).then(|| (it.stalled.as_secs_f64() / wall).min(1.0)),
+            longest: it.longest,
+            longest_ended: it.longest_ended,
+        });
+        SelfJudgement {
+            send_lag_p99: all.send_lag.map(|it| it.p99),
+            receive_delay: measured.receive_delay(None),
+            own_cpu: measured.own_cpu,
+            process_cpu: vitals.process_cpu,
+            wall: measured.wall,
+            threads: measured.threads,
+            cores,
+            cpu_share: cores.map(|it| it / measured.threads.max(1) as f64),
+            busiest: busiest(measured, stages),
+            throttling: vitals.throttling,
+            steal_share: vitals.steal_share,
+            stalls,
+            clock_steps: vitals.clock_steps.clone(),
+            coarse_timer: measured.lanes.iter().any(|it| it.coarse_timer),
+            coalesced_share: all.coalesced_share(),
+            late_share: all.late_share(),
+            dropped: measured.recorder.dropped(),
+            remarks: Vec::new(),
         }
-        TokenCount::Mixed => Some(format!(
-            "{} of {} answers had no usage: in their case an event counts as one token",
-            all.without_usage, all.succeeded
-        )),
+    }
+
+    /// Periods in which the CPU limit was reached, of all in which it was looked at.
+    pub fn throttled_share(&self) -> Option<f64> {
+        self.throttling.map(|it| it.throttled as f64 / it.periods.max(1) as f64)
+    }
+
+    /// The largest step of the clock, or sleep of the machine.
+    pub fn largest_step(&self) -> Option<Duration> {
+        self.clock_steps.as_ref().map(|it| it.largest.max(it.slept))
     }
 }
 
-fn lengths(all: &Figures) -> Option<String> {
-    let misses = [
-        (all.input_length_misses, "a prompt of another length than asked"),
-        (all.output_length_misses, "another output length than asked"),
-    ];
-    let told: Vec<String> = misses
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} of {} requests had {what}", all.succeeded))
-        .collect();
-    (!told.is_empty()).then(|| told.join("; "))
-}
-
-fn rate(stage: &StageAnalysis) -> Option<String> {
-    let Load::Open { arrivals: Arrivals::ConditionedPoisson, .. } = stage.stage.load else { return None };
-    let (asked, achieved) = (stage.asked_rate?, stage.achieved_rate?);
-    (achieved < asked * RATE_SHARE).then(|| {
-        format!("stage {}: requests left at {achieved:.4} per second, and {asked} were asked", stage.stage.name)
-    })
-}
-
-fn lag(stage: &StageAnalysis, run: &ResolvedRun) -> Option<String> {
-    let bound = run.validity.max_send_lag_p99;
-    let found = stage.figures.send_lag.map(|it| it.p99).filter(|found| *found > bound.0)?;
-    let found = Span(found).rounded();
-    Some(format!(
-        "stage {}: the 99th percentile of the send lag is {found}, above the bound of {bound}",
-        stage.stage.name
-    ))
+fn busiest(measured: &Measured<'_>, stages: &[StageAnalysis]) -> Option<Busiest> {
+    let of = |vitals: &StageVitals, stage: Option<&StageAnalysis>| {
+        let share = |time: Duration| time.as_secs_f64() / vitals.wall.as_secs_f64();
+        (vitals.wall >= MIN_WINDOW).then(|| Busiest {
+            share: share(vitals.cpu + vitals.waited.unwrap_or_default()).min(1.0),
+            waited_share: vitals.waited.map(|it| share(it).min(1.0)),
+            stage: stage.map(|it| it.stage.name.clone()),
+        })
+    };
+    let of_stages = measured
+        .lanes
+        .iter()
+        .flat_map(|lane| lane.stages.iter().zip(stages).filter_map(|(vitals, stage)| of(vitals, Some(stage))));
+    let most = |busy: &mut dyn Iterator<Item = Busiest>| busy.max_by(|a, b| a.share.total_cmp(&b.share));
+    let whole = measured.lanes.iter().filter_map(|lane| of(&lane.whole(), None));
+    most(&mut { of_stages }).or_else(|| most(&mut { whole }))
 }

@@ -6,6 +6,7 @@ pub mod distribution;
 pub mod figures;
 pub mod judgement;
 pub mod labels;
+mod remarks;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -22,11 +23,16 @@ use workload_profiles::Workload;
 
 pub use distribution::Distribution;
 pub use figures::{Clock, Figures, GoodputFigures, StageAnalysis, Throughput, TokenCount};
-pub use judgement::SelfJudgement;
+pub use judgement::{Busiest, SelfJudgement, StallFigures};
 pub use labels::Labels;
 pub use validity::{Reason, Verdict};
 
-use crate::{recorder::Recorder, stop::StopReason};
+use crate::{
+    histogram::Times,
+    recorder::Recorder,
+    stop::StopReason,
+    vitals::{Vitals, lane::LaneVitals},
+};
 
 /// What the engine measured.
 #[derive(Clone, Copy, Debug)]
@@ -37,12 +43,27 @@ pub struct Measured<'a> {
     pub started: Timestamp,
     /// Why the load ended early, if it did.
     pub stopped: Option<StopReason>,
-    /// CPU time of this process, user and system, while the load ran.
+    /// CPU time of the threads that issued the load, user and system.
     pub own_cpu: Duration,
     /// How long the load ran, from time zero to the end of the last request.
     pub wall: Duration,
     /// Threads that issued it.
     pub threads: usize,
+    /// What each of these took, stage by stage.
+    pub lanes: &'a [LaneVitals],
+    /// What the machine did to the process.
+    pub vitals: &'a Vitals,
+}
+
+impl Measured<'_> {
+    /// The receive delays of a stage, or of the whole run.
+    fn receive_delay(&self, stage: Option<usize>) -> Option<Distribution<Duration>> {
+        let mut all = Times::default();
+        let stages = self.lanes.iter().flat_map(|lane| lane.stages.iter().enumerate());
+        let wanted = stages.filter(|(index, _)| stage.is_none_or(|it| it == *index));
+        wanted.filter_map(|(_, it)| it.receive_delay.as_ref()).for_each(|it| all.add(it));
+        Distribution::of_times(&all)
+    }
 }
 
 /// What a run came to.
@@ -81,13 +102,15 @@ impl Analysis {
 /// Turns counts and histograms into figures, and judges them.
 pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, model: &str) -> Analysis {
     let tallies = &measured.recorder.stages;
-    let stages: Vec<StageAnalysis> =
-        workload.stages.iter().zip(tallies).map(|(stage, tally)| StageAnalysis::of(stage, tally, workload)).collect();
+    let of_stage =
+        |(index, (stage, tally))| StageAnalysis::of(stage, tally, measured.receive_delay(Some(index)), workload);
+    let stages: Vec<StageAnalysis> = workload.stages.iter().zip(tallies).enumerate().map(of_stage).collect();
     let all = Figures::of_run(workload, tallies);
-    let judgement = judgement::judge(measured, run, &all, &stages);
+    let mut judgement = SelfJudgement::of(measured, &all, &stages);
     let evidence =
         validity::Evidence { stopped: measured.stopped, run, all: &all, stages: &stages, judgement: &judgement };
     let verdict = validity::judge(&evidence);
+    judgement.remarks = remarks::remarks(&evidence, &verdict);
     let labels = Labels::of_run(&stages, &all);
     Analysis {
         model: model.to_owned(),

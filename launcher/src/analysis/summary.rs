@@ -20,6 +20,8 @@ pub(super) fn of_run(analysis: &Analysis) -> RunSummary {
         errors: all.requests.saturating_sub(all.succeeded),
         duration: rounded(all.duration),
         send_lag_p99: all.send_lag.map(|it| rounded(it.p99)),
+        receive_delay_p99: analysis.judgement.receive_delay.map(|it| rounded(it.p99)),
+        cpu_share: analysis.judgement.busiest.as_ref().map(|it| rate_text(it.share)),
         ttft: all.ttft.as_ref().map(quantiles),
         itl: all.itl.as_ref().map(quantiles),
         tpot: all.tpot.as_ref().map(quantiles),

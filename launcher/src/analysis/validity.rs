@@ -1,6 +1,9 @@
-//! The verdict: do the figures count, and if not, why and what to do.
+//! The verdict: do the figures count, and if not, why and what to do. The rules on the server's part and on stops are here,
+//! those on the launcher's own part in `own`.
 
-use crds::{resolve::ResolvedRun, summary::Outcome, units::Span};
+mod own;
+
+use crds::{resolve::ResolvedRun, summary::Outcome};
 
 use super::{
     figures::{Figures, StageAnalysis},
@@ -31,6 +34,11 @@ impl Verdict {
     pub fn headline(&self) -> &Reason {
         self.reasons.first().expect("judge() always gives a reason")
     }
+
+    /// Whether a reason is among them.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.reasons.iter().any(|it| it.name == name)
+    }
 }
 
 /// What the rules look at.
@@ -54,8 +62,8 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
         Some(Reason { name: "Cancelled", .. }) => Outcome::Cancelled,
         _ => Outcome::Invalid,
     };
-    let rules = [stop, too_few_successes(evidence), too_many_errors(evidence), send_lag(evidence)];
-    let reasons: Vec<Reason> = rules.into_iter().flatten().collect();
+    let rules = [stop, too_few_successes(evidence), too_many_errors(evidence)];
+    let reasons: Vec<Reason> = rules.into_iter().chain(own::RULES.map(|rule| rule(evidence))).flatten().collect();
     if reasons.is_empty() {
         let reasons = vec![Reason { name: "RunSucceeded", message: String::new() }];
         return Verdict { outcome: Outcome::Passed, reasons };
@@ -112,20 +120,6 @@ fn too_many_errors(evidence: &Evidence<'_>) -> Option<Reason> {
         commonest(all)
     );
     Some(Reason { name: "TooManyErrors", message })
-}
-
-fn send_lag(evidence: &Evidence<'_>) -> Option<Reason> {
-    let bound = evidence.run.validity.max_send_lag_p99;
-    let found = evidence.judgement.send_lag_p99.filter(|found| *found > bound.0)?;
-    let worst = evidence.stages.iter().max_by_key(|stage| stage.figures.send_lag.map(|it| it.p99));
-    let stage = worst.filter(|_| evidence.stages.len() > 1).map(|it| format!(", worst in stage {}", it.stage.name));
-    let message = format!(
-        "the launcher sent late: the 99th percentile of the send lag is {}{}, and validity.maxSendLagP99Milliseconds is {}; give it more CPU and no CPU limit, or lower the rate",
-        Span(found).rounded(),
-        stage.unwrap_or_default(),
-        bound.as_millis_f64()
-    );
-    Some(Reason { name: "SendLagTooLarge", message })
 }
 
 fn commonest(all: &Figures) -> String {

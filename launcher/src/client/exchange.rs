@@ -13,7 +13,7 @@ use super::{
     patience::Pulse,
     socket::Marks,
 };
-use crate::{clock::TimedOut, record::RequestOutcome};
+use crate::{clock::TimedOut, record::RequestOutcome, vitals::receive};
 
 /// How long the end of a body may take once the answer is complete; past it the connection is not used again.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
@@ -32,6 +32,8 @@ pub struct Exchange {
     pub retried: bool,
     /// For who waits for it.
     pub pulse: Arc<Pulse>,
+    /// Reads with several events that the launcher may have been late for.
+    pub late_reads: u64,
     sent: Option<Duration>,
     marks: Option<Arc<Marks>>,
 }
@@ -46,6 +48,15 @@ impl Exchange {
     fn take(&mut self, connection: &Connection, now: Duration) {
         self.marks = Some(Arc::clone(connection.marks()));
         self.pulse.sent(now);
+    }
+
+    /// Bytes of the answer, read on this thread.
+    fn bytes(&mut self, bytes: &[u8], at: Duration, read: u64) {
+        let before = self.answer.coalesced_reads;
+        self.answer.bytes(bytes, at, read);
+        if receive::was_late(at) {
+            self.late_reads += self.answer.coalesced_reads - before;
+        }
     }
 
     /// The connection may go on to other requests.
@@ -127,10 +138,9 @@ impl Client {
         exchange.answer.head(head.status, head.content_type.as_deref(), streaming);
         let mut complete = None;
         let ended = loop {
-            let answer = &mut exchange.answer;
-            let is_complete = answer.is_complete();
+            let is_complete = exchange.answer.is_complete();
             let next = {
-                let next = pin!(connection.next(|bytes, at, read| answer.bytes(bytes, at, read)));
+                let next = pin!(connection.next(|bytes, at, read| exchange.bytes(bytes, at, read)));
                 if is_complete {
                     let complete = *complete.get_or_insert_with(|| self.clock.now());
                     match self.clock.within(Some(complete + END_TIMEOUT), next).await {

@@ -21,7 +21,7 @@ use tokio::{
 use tokio_rustls::client::TlsStream;
 
 use super::tls::Tls;
-use crate::clock::Clock;
+use crate::{clock::Clock, vitals::receive};
 
 /// The names of the versions of HTTP when TLS negotiates one.
 const HTTP1: &[u8] = b"http/1.1";
@@ -173,7 +173,9 @@ impl Marks {
     }
 
     fn read(&self) {
-        self.read_at.store(self.nanos(), Ordering::Relaxed);
+        let nanos = self.nanos();
+        receive::read(Duration::from_nanos(nanos));
+        self.read_at.store(nanos, Ordering::Relaxed);
         self.reads.store(self.reads.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 }

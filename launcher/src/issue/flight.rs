@@ -85,6 +85,7 @@ impl Drop for Flight {
             gaps: mem::take(&mut answer.gaps),
             reads: answer.reads,
             coalesced_reads: answer.coalesced_reads,
+            late_reads: exchange.late_reads,
             error,
             timeout,
             retried: exchange.retried,

@@ -15,6 +15,7 @@ use crate::{
     clock::{self, Sleeper},
     recorder::Recorder,
     stop::StopState,
+    vitals::lane::{LaneVitals, Window},
 };
 
 /// What the requests of a lane need.
@@ -44,8 +45,7 @@ pub(super) struct LaneResult {
     pub(super) recorder: Recorder,
     pub(super) unissued: u64,
     pub(super) cpu: Duration,
-    /// Its timer knew whole milliseconds only.
-    pub(super) coarse_timer: bool,
+    pub(super) vitals: LaneVitals,
 }
 
 impl Lane {
@@ -66,16 +66,14 @@ impl Lane {
         let mut unissued = 0;
         let mut meetings = 0;
         let mut earliest = Duration::ZERO;
+        let mut vitals = LaneVitals { coarse_timer: self.sleeper.is_coarse(), ..LaneVitals::default() };
         for (index, stage) in shared.plan.stages.iter().enumerate() {
+            let mut meeting = Meeting::new(&shared, &mut meetings, index, earliest);
             let left = match &stage.load {
-                PlannedLoad::Open(schedule) => {
-                    open_loop::run(&self, &mut Meeting::new(&shared, &mut meetings, index, earliest), schedule).await
-                }
-                PlannedLoad::Closed { concurrency, .. } => {
-                    closed_loop::run(&self, &mut Meeting::new(&shared, &mut meetings, index, earliest), *concurrency)
-                        .await
-                }
+                PlannedLoad::Open(schedule) => open_loop::run(&self, &mut meeting, schedule).await,
+                PlannedLoad::Closed { concurrency, .. } => closed_loop::run(&self, &mut meeting, *concurrency).await,
             };
+            vitals.stages.push(meeting.window.take().map(|it| it.close(shared.clock.now())).unwrap_or_default());
             self.core.recorder().count_unissued(index, left);
             unissued += left;
             meetings += 1;
@@ -85,8 +83,7 @@ impl Lane {
             earliest = shared.clock.now() + stage.pause_after;
         }
         let recorder = std::mem::take(&mut *self.core.recorder());
-        let cpu = clock::thread_cpu().saturating_sub(cpu);
-        LaneResult { recorder, unissued, cpu, coarse_timer: self.sleeper.is_coarse() }
+        LaneResult { recorder, unissued, cpu: clock::thread_cpu().saturating_sub(cpu), vitals }
     }
 
     /// The numbers of this lane's requests, or slots, of `count`: dealt in turn.
@@ -128,11 +125,13 @@ pub(super) struct Meeting<'a> {
     meetings: &'a mut u64,
     pub(super) stage: usize,
     earliest: Duration,
+    /// Open from the start of the stage on.
+    window: Option<Window>,
 }
 
 impl<'a> Meeting<'a> {
     fn new(shared: &'a Shared, meetings: &'a mut u64, stage: usize, earliest: Duration) -> Self {
-        Meeting { shared, meetings, stage, earliest }
+        Meeting { shared, meetings, stage, earliest, window: None }
     }
 
     /// To be called when the lane is ready; returns time zero of the stage.
@@ -140,6 +139,8 @@ impl<'a> Meeting<'a> {
         *self.meetings += 1;
         self.shared.meet(*self.meetings).await;
         self.shared.progress.stage.store(self.stage as u64, Ordering::Relaxed);
-        self.shared.start(self.stage, self.earliest)
+        let start = self.shared.start(self.stage, self.earliest);
+        self.window = Some(Window::open(start));
+        start
     }
 }

@@ -34,6 +34,7 @@ use crate::{
     recorder::Recorder,
     requests::RequestsError,
     stop::{Stop, StopReason, StopState},
+    vitals::{Vitals, Watch, lane::LaneVitals, receive},
 };
 use lane::{Lane, LaneResult};
 pub use plan::Plan;
@@ -97,8 +98,10 @@ pub struct LoadResult {
     pub issued: u64,
     /// CPU time of the threads that issued the load.
     pub own_cpu: Duration,
-    /// A lane had to wait by whole milliseconds, because the kernel had no finer timer to give.
-    pub coarse_timer: bool,
+    /// What each of these threads took, stage by stage.
+    pub lanes: Vec<LaneVitals>,
+    /// What the machine did to the process in the meantime.
+    pub vitals: Vitals,
     /// From time zero to the end of the last request.
     pub wall: Duration,
 }
@@ -124,6 +127,7 @@ pub fn run_load(
     let threads = threads.max(1);
     let (clock, started) = (Clock::start(), clock::now());
     let shared = Arc::new(Shared::new(plan, clock, threads, stop.clone(), progress));
+    let watch = Watch::start(clock);
     let lanes = (0..threads)
         .map(|index| spawn(index, Arc::clone(&shared), target.clone(), keep_records))
         .collect::<Result<Vec<_>, _>>();
@@ -135,7 +139,7 @@ pub fn run_load(
     for lane in lanes? {
         ended.push(lane.join().map_err(panicked)??);
     }
-    Ok(sum_up(&shared, ended, started))
+    Ok(sum_up(&shared, ended, started, watch.end()))
 }
 
 /// Issues a workload on the runtime and the clock that this is called on, which may be paused: one lane and no thread of
@@ -155,7 +159,7 @@ pub async fn run_here(
     let started = clock::now();
     let lane = Lane::new(0, Arc::clone(&shared), target.clone(), true);
     let ended = lane.run().await;
-    Ok(sum_up(&shared, vec![ended], started))
+    Ok(sum_up(&shared, vec![ended], started, Vitals::default()))
 }
 
 fn spawn(
@@ -165,7 +169,8 @@ fn spawn(
     keep_records: bool,
 ) -> Result<thread::JoinHandle<Result<LaneResult, LoadError>>, LoadError> {
     let body = move || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = receive::watch(&mut runtime, shared.clock)
             .enable_all()
             .event_interval(EVENT_INTERVAL)
             .build()
@@ -205,14 +210,14 @@ impl Drop for Ended<'_> {
     }
 }
 
-fn sum_up(shared: &Shared, lanes: Vec<LaneResult>, started: jiff::Timestamp) -> LoadResult {
+fn sum_up(shared: &Shared, lanes: Vec<LaneResult>, started: jiff::Timestamp, vitals: Vitals) -> LoadResult {
     let mut recorder = shared.plan.recorder(lanes.iter().any(|it| it.recorder.records.is_some()));
-    let (mut unissued, mut own_cpu, mut coarse_timer) = (0, Duration::ZERO, false);
+    let (mut unissued, mut own_cpu, mut vitals_of_lanes) = (0, Duration::ZERO, Vec::with_capacity(lanes.len()));
     for lane in lanes {
         recorder.add(lane.recorder);
         unissued += lane.unissued;
         own_cpu += lane.cpu;
-        coarse_timer |= lane.coarse_timer;
+        vitals_of_lanes.push(lane.vitals);
     }
     LoadResult {
         recorder,
@@ -224,7 +229,8 @@ fn sum_up(shared: &Shared, lanes: Vec<LaneResult>, started: jiff::Timestamp) -> 
         unissued,
         issued: shared.progress.issued.load(Ordering::Relaxed),
         own_cpu,
-        coarse_timer,
+        lanes: vitals_of_lanes,
+        vitals,
         wall: shared.clock.now(),
     }
 }

@@ -19,10 +19,8 @@ use serde::{Serialize, Serializer, ser::SerializeMap as _};
 use serde_json::Value;
 use workload_profiles::{Notice, workload::Load};
 
-use super::{Report, TOOL_VERSION, redact::redact};
-use crate::analysis::{
-    Analysis, Distribution, Figures, GoodputFigures, Labels, SelfJudgement, StageAnalysis, Throughput,
-};
+use super::{Report, TOOL_VERSION, judgement_json::JudgementJson, redact::redact};
+use crate::analysis::{Analysis, Distribution, Figures, GoodputFigures, Labels, StageAnalysis, Throughput};
 
 /// The version of this format: it changes with every change that a reader must know of.
 pub const FORMAT: &str = "benchwright.dev/report/v1";
@@ -116,6 +114,8 @@ struct StageJson<'a> {
     asked_requests_per_second: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     achieved_requests_per_second: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    receive_delay_ms: Option<Statistics>,
     labels: Labels,
     figures: FiguresJson<'a>,
 }
@@ -129,6 +129,7 @@ impl<'a> StageJson<'a> {
             clock: stage.clock.name(),
             asked_requests_per_second: stage.asked_rate,
             achieved_requests_per_second: stage.achieved_rate,
+            receive_delay_ms: times(&stage.receive_delay),
             labels: Labels::of_stage(stage),
             figures: FiguresJson::of(&stage.figures),
         }
@@ -189,11 +190,11 @@ struct FiguresJson<'a> {
     output_length_misses: u64,
     reads: u64,
     coalesced_reads: u64,
+    late_reads: u64,
 }
 
 impl<'a> FiguresJson<'a> {
     fn of(of: &'a Figures) -> Self {
-        let times = |it: &Option<Distribution<Duration>>| it.map(|it| Statistics(it.map(millis)));
         FiguresJson {
             requests: of.requests,
             succeeded: of.succeeded,
@@ -227,12 +228,17 @@ impl<'a> FiguresJson<'a> {
             output_length_misses: of.output_length_misses,
             reads: of.reads,
             coalesced_reads: of.coalesced_reads,
+            late_reads: of.late_reads,
         }
     }
 }
 
+pub(super) fn times(of: &Option<Distribution<Duration>>) -> Option<Statistics> {
+    of.map(|it| Statistics(it.map(millis)))
+}
+
 /// A distribution in the unit that the name of its field tells.
-struct Statistics(Distribution<f64>);
+pub(super) struct Statistics(Distribution<f64>);
 
 impl Serialize for Statistics {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -284,39 +290,7 @@ impl GoodputJson {
     }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct JudgementJson<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    send_lag_p99_ms: Option<f64>,
-    own_cpu_ms: f64,
-    wall_ms: f64,
-    threads: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cores: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cpu_share: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    coalesced_share: Option<f64>,
-    remarks: &'a [String],
-}
-
-impl<'a> JudgementJson<'a> {
-    fn of(of: &'a SelfJudgement) -> Self {
-        JudgementJson {
-            send_lag_p99_ms: of.send_lag_p99.map(millis),
-            own_cpu_ms: millis(of.own_cpu),
-            wall_ms: millis(of.wall),
-            threads: of.threads,
-            cores: of.cores,
-            cpu_share: of.cpu_share,
-            coalesced_share: of.coalesced_share,
-            remarks: &of.remarks,
-        }
-    }
-}
-
 /// From whole nanoseconds, so that 81.234567 ms is written as that.
-fn millis(time: Duration) -> f64 {
+pub(super) fn millis(time: Duration) -> f64 {
     time.as_nanos() as f64 / 1e6
 }

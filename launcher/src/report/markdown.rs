@@ -6,10 +6,10 @@ use crds::resolve::Endpoint;
 
 use super::{
     Report, TOOL_VERSION,
-    text::{latencies, lengths, number, optional, percent, plain, rates, time},
+    text::{latencies, lengths, number, optional, percent, plain, rates, time, trust},
 };
 use crate::{
-    analysis::{Analysis, Labels},
+    analysis::{Analysis, Clock, Labels},
     record::RequestOutcome,
 };
 
@@ -168,8 +168,7 @@ fn failures(analysis: &Analysis, page: &mut Page) {
 fn judgement(report: &Report<'_>, page: &mut Page) {
     page.heading("How far to trust these figures");
     let (judgement, bounds) = (&report.analysis.judgement, &report.run.validity);
-    let rows = [
-        ("send lag, p99", optional(judgement.send_lag_p99, time), format!("at most {}", bounds.max_send_lag_p99)),
+    let counts = [
         (
             "failed share",
             optional(report.analysis.all.failed_share(), percent),
@@ -180,16 +179,21 @@ fn judgement(report: &Report<'_>, page: &mut Page) {
             report.analysis.all.succeeded.to_string(),
             format!("at least {}", bounds.min_successful_requests),
         ),
-        ("CPU of the launcher, cores", optional(judgement.cores, number), String::new()),
-        ("share of its threads' time", optional(judgement.cpu_share, percent), String::new()),
-        ("reads with several token events", optional(judgement.coalesced_share, percent), String::new()),
     ];
+    let own = trust(judgement).into_iter().map(|it| {
+        let bound = it.bound.map_or_else(String::new, |bound| format!("at most {}", bound(bounds)));
+        (it.name, optional(it.found, |it| it), bound)
+    });
     page.table(
         &["", "found", "bound"],
         NUMBERS,
-        rows.into_iter().map(|(name, found, bound)| vec![name.into(), found, bound]),
+        counts.into_iter().chain(own).map(|(name, found, bound)| vec![name.into(), found, bound]),
     );
     page.blank();
+    if report.analysis.labels.clock.contains(Clock::Scheduled.name()) {
+        page.line("TTFT and latency count from the schedule for open-loop load: a server that stalls cannot hide by holding the next requests back. Counted from sending they stand beside it; the difference is what requests waited before they left.");
+        page.blank();
+    }
     for remark in &judgement.remarks {
         page.line(format_args!("- {}", cell(remark)));
     }

@@ -4,6 +4,7 @@ pub mod envelope;
 pub mod folder;
 pub mod index;
 pub mod json;
+mod judgement_json;
 pub mod markdown;
 mod redact;
 pub mod requests_parquet;

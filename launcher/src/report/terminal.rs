@@ -14,6 +14,7 @@ pub fn table(analysis: &Analysis) -> String {
     if analysis.stages.len() > 1 {
         parts.push(stages(analysis));
     }
+    parts.push(trust(analysis));
     if !analysis.judgement.remarks.is_empty() {
         let notes: Vec<String> = analysis.judgement.remarks.iter().map(|it| format!("note: {}", plain(it))).collect();
         parts.push(notes.join("\n"));
@@ -66,6 +67,13 @@ fn totals(analysis: &Analysis) -> String {
         add_row(&mut table, name.into(), [rate]);
     }
     table.trim_fmt()
+}
+
+/// What is bounded of the launcher's own part, on one line.
+fn trust(analysis: &Analysis) -> String {
+    let bounded = text::trust(&analysis.judgement).into_iter().filter(|it| it.bound.is_some());
+    let found: Vec<String> = bounded.filter_map(|it| Some(format!("{} {}", it.name, it.found?))).collect();
+    format!("launcher: {}", found.join("; "))
 }
 
 fn stages(analysis: &Analysis) -> String {

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crds::{summary::rate_text, units::Span};
+use crds::{resolve::ValidityBounds, summary::rate_text, units::Span};
 
-use crate::analysis::{Analysis, Clock, Distribution};
+use crate::analysis::{Analysis, Clock, Distribution, SelfJudgement};
 
 /// What stands where nothing was measured.
 pub(super) const NOTHING: &str = "-";
@@ -79,6 +79,41 @@ pub(super) fn rates(analysis: &Analysis) -> Vec<(&'static str, String)> {
         rows.extend(goodput.share.map(|it| ("good share of all requests", percent(it))));
     }
     rows
+}
+
+/// One thing that the launcher says of its own measurement.
+pub(super) struct Trust {
+    pub name: &'static str,
+    /// `None` where it was not measured.
+    pub found: Option<String>,
+    /// `None` where there is no bound on it.
+    pub bound: Option<fn(&ValidityBounds) -> String>,
+}
+
+/// What the launcher says of its own measurement.
+pub(super) fn trust(judgement: &SelfJudgement) -> Vec<Trust> {
+    let bounded = |name, found, bound: fn(&ValidityBounds) -> String| Trust { name, found, bound: Some(bound) };
+    let told = |name, found| Trust { name, found, bound: None };
+    let it = judgement;
+    let delay = it.receive_delay.map(|it| time(it.p99));
+    let busiest = it.busiest.as_ref().map(|it| percent(it.share));
+    let stalled = it.stalls.and_then(|it| it.share).map(percent);
+    vec![
+        bounded("send lag, p99", it.send_lag_p99.map(time), |it| it.max_send_lag_p99.to_string()),
+        bounded("receive delay, p99", delay, |it| it.max_receive_delay_p99.to_string()),
+        told("reads of several tokens", it.coalesced_share.map(percent)),
+        bounded("late reads of several tokens", it.late_share.map(percent), |it| percent(it.max_coalesced_read_share)),
+        bounded("busiest load thread", busiest, |it| percent(it.max_cpu_share)),
+        told("load threads, CPU share", it.cpu_share.map(percent)),
+        told("load threads, cores", it.cores.map(number)),
+        told("process, CPU time", it.process_cpu.map(time)),
+        bounded("periods at the CPU limit", it.throttled_share().map(percent), |it| percent(it.max_throttled_share)),
+        bounded("CPU time stolen", it.steal_share.map(percent), |it| percent(it.max_steal_share)),
+        bounded("time in stalls", stalled, |it| percent(it.max_stalled_share)),
+        told("longest stall", it.stalls.map(|it| time(it.longest))),
+        bounded("clock step", it.largest_step().map(time), |it| it.max_clock_step.to_string()),
+        bounded("dropped values", Some(it.dropped.to_string()), |_| "0".into()),
+    ]
 }
 
 #[cfg(test)]

@@ -147,6 +147,8 @@ fn measure(input: &Input, options: &RunOptions) -> Result<Measurement, Failure> 
         own_cpu: load.own_cpu,
         wall: load.wall,
         threads: options.threads(),
+        lanes: &load.lanes,
+        vitals: &load.vitals,
     };
     let analysis = analysis::analyse(&measured, &input.workload, &input.run, &ready.model);
     match store.write(input, &analysis, load.recorder.records.as_deref()) {

@@ -186,6 +186,7 @@ fn bound(status: &mut BenchmarkRunStatus) {
         summary.requests = summary.requests.min(LARGEST);
         summary.errors = summary.errors.min(LARGEST);
         for rate in [
+            &mut summary.cpu_share,
             &mut summary.requests_per_second,
             &mut summary.output_tokens_per_second,
             &mut summary.total_tokens_per_second,

@@ -1,0 +1,174 @@
+//! Remarks: a sentence for each doubt that does not make a run invalid. They tell which figure to read with care, and why.
+//! What is a reason of the verdict is not said again.
+
+use std::time::Duration;
+
+use crds::units::Span;
+use workload_profiles::workload::{Arrivals, Load};
+
+use super::{
+    figures::{Figures, StageAnalysis, TokenCount},
+    judgement::SelfJudgement,
+    validity::{Evidence, Verdict},
+};
+
+/// Past this share of its threads' time the launcher may be what limits the load.
+const BUSY_SHARE: f64 = 0.8;
+/// Past this share of reads, time or CPU, the 99th percentiles are not the server's alone.
+const NOTED_SHARE: f64 = 0.01;
+/// A stall that is worth a word, however rare.
+const LONG_STALL: Duration = Duration::from_millis(100);
+/// Below this share of the asked rate the load was another one.
+const RATE_SHARE: f64 = 0.95;
+/// Past this share the clock that a latency counts from makes a difference.
+const CLOCK_SHARE: f64 = 0.05;
+
+pub(super) fn remarks(evidence: &Evidence<'_>, verdict: &Verdict) -> Vec<String> {
+    let Evidence { all, stages, judgement, .. } = *evidence;
+    let unless = |reason: &str, remark: Option<String>| remark.filter(|_| !verdict.has(reason));
+    [
+        unless("CpuSaturated", busy(judgement)),
+        unless("CpuThrottled", throttled(judgement)),
+        unless("CpuStolen", stolen(judgement)),
+        unless("SchedulerStalled", stalled(judgement)),
+        unless("ClockStepped", stepped(judgement)),
+        coarse(judgement),
+        unless("ReadsCoalesced", coalesced(judgement)),
+        usage(all),
+        lengths(all),
+    ]
+    .into_iter()
+    .flatten()
+    .chain(stages.iter().flat_map(|stage| {
+        [rate(stage), unless("SendLagTooLarge", lag(stage, evidence)), clock(stage)].into_iter().flatten()
+    }))
+    .collect()
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+fn busy(judgement: &SelfJudgement) -> Option<String> {
+    let mean = judgement.cpu_share.unwrap_or(0.0);
+    let share = judgement.busiest.as_ref().map_or(mean, |it| it.share).max(mean);
+    let threads = judgement.threads;
+    (share > BUSY_SHARE).then(|| {
+        format!(
+            "the launcher was busy {:.0} % of the time of the busiest of its {threads} threads: give it more CPU, or expect it to limit the load",
+            share * 100.0
+        )
+    })
+}
+
+fn throttled(judgement: &SelfJudgement) -> Option<String> {
+    let share = judgement.throttled_share().filter(|share| *share > 0.0)?;
+    let share = percent(share);
+    Some(format!("the launcher reached its CPU limit in {share} of the periods, and stood still until the next one"))
+}
+
+fn stolen(judgement: &SelfJudgement) -> Option<String> {
+    let share = judgement.steal_share.filter(|share| *share > NOTED_SHARE)?;
+    Some(format!("the hypervisor gave {} of the machine's CPU time to others", percent(share)))
+}
+
+fn stalled(judgement: &SelfJudgement) -> Option<String> {
+    let stalls = judgement.stalls?;
+    let worth_a_word = stalls.share.is_some_and(|it| it > NOTED_SHARE) || stalls.longest > LONG_STALL;
+    worth_a_word.then(|| {
+        let (longest, at) = (Span(stalls.longest).rounded(), Span(stalls.longest_ended).rounded());
+        let share = stalls.share.map(|it| format!(", {} of the time", percent(it))).unwrap_or_default();
+        format!(
+            "the launcher could not run {} times{share}, the longest for {longest}, {at} after the start",
+            stalls.count
+        )
+    })
+}
+
+fn stepped(judgement: &SelfJudgement) -> Option<String> {
+    let step = judgement.largest_step().filter(|it| !it.is_zero())?;
+    Some(format!(
+        "the clock stepped by {}, or the machine slept for that long: compare times with those of a server's log with care",
+        Span(step).rounded()
+    ))
+}
+
+fn coarse(judgement: &SelfJudgement) -> Option<String> {
+    let text =
+        "the kernel had no fine timer to give, and requests left by whole milliseconds; raise the limit of open files";
+    judgement.coarse_timer.then(|| text.into())
+}
+
+fn coalesced(judgement: &SelfJudgement) -> Option<String> {
+    let share = judgement.coalesced_share.filter(|share| *share > NOTED_SHARE)?;
+    let late = judgement.late_share.unwrap_or(0.0);
+    Some(format!(
+        "{} of the reads held more than one token event, which then share one time: low percentiles of ITL are too small, high ones too large; it was busy when {} came, and the others came together, or before it was woken",
+        percent(share),
+        percent(late)
+    ))
+}
+
+fn usage(all: &Figures) -> Option<String> {
+    match all.token_count? {
+        TokenCount::Server => None,
+        TokenCount::Client => {
+            Some("the server sent no usage: an event counts as one token, so OSL, TPOT, NTPOT and token rates are too small or too large where an event holds several tokens".into())
+        }
+        TokenCount::Mixed => Some(format!(
+            "{} of {} answers had no usage: in their case an event counts as one token",
+            all.without_usage, all.succeeded
+        )),
+    }
+}
+
+fn lengths(all: &Figures) -> Option<String> {
+    let misses = [
+        (all.input_length_misses, "a prompt of another length than asked"),
+        (all.output_length_misses, "another output length than asked"),
+    ];
+    let told: Vec<String> = misses
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} of {} requests had {what}", all.succeeded))
+        .collect();
+    (!told.is_empty()).then(|| told.join("; "))
+}
+
+fn rate(stage: &StageAnalysis) -> Option<String> {
+    let Load::Open { arrivals: Arrivals::ConditionedPoisson, .. } = stage.stage.load else { return None };
+    let (asked, achieved) = (stage.asked_rate?, stage.achieved_rate?);
+    (achieved < asked * RATE_SHARE).then(|| {
+        format!("stage {}: requests left at {achieved:.4} per second, and {asked} were asked", stage.stage.name)
+    })
+}
+
+/// Of a stage with too few requests for a reason of its own.
+fn lag(stage: &StageAnalysis, evidence: &Evidence<'_>) -> Option<String> {
+    let bound = evidence.run.validity.max_send_lag_p99;
+    let found = stage.figures.send_lag.map(|it| it.p99).filter(|found| *found > bound.0)?;
+    let found = Span(found).rounded();
+    Some(format!(
+        "stage {}: the 99th percentile of the send lag is {found}, above the bound of {bound}",
+        stage.stage.name
+    ))
+}
+
+/// How much coordinated omission would have hidden.
+fn clock(stage: &StageAnalysis) -> Option<String> {
+    let it = &stage.figures;
+    let pairs = [("TTFT", it.ttft_scheduled, it.ttft_sent), ("latency", it.latency_scheduled, it.latency_sent)];
+    let (name, scheduled, sent) = pairs.into_iter().find_map(|(name, scheduled, sent)| {
+        let (scheduled, sent) = (scheduled?.p99, sent?.p99);
+        (scheduled > sent.mul_f64(1.0 + CLOCK_SHARE)).then_some((name, scheduled, sent))
+    })?;
+    let open = matches!(stage.stage.load, Load::Open { .. });
+    open.then(|| {
+        format!(
+            "stage {}: p99 of {name} is {} from the schedule and {} from sending: requests left late, and only the first has that wait",
+            stage.stage.name,
+            Span(scheduled).rounded(),
+            Span(sent).rounded()
+        )
+    })
+}

@@ -1,0 +1,56 @@
+//! Stalls: times in which the process could not run, by the lateness of its heartbeat. Pure.
+
+use std::time::Duration;
+
+use crate::histogram::Times;
+
+/// A beat that is late by this counts as a stall: longer than a scheduler lets a thread wait on a machine that has a CPU to
+/// spare, and about the shortest time between two tokens.
+pub const STALL: Duration = Duration::from_millis(5);
+
+/// What the heartbeat saw.
+#[derive(Clone, Debug, Default)]
+pub struct Stalls {
+    /// How late each beat was.
+    pub lateness: Times,
+    /// How many beats were a stall.
+    pub count: u64,
+    /// How long these were together.
+    pub stalled: Duration,
+    /// The longest.
+    pub longest: Duration,
+    /// When it ended, from the start of the run.
+    pub longest_ended: Duration,
+}
+
+impl Stalls {
+    /// A beat came at `at`, so late.
+    pub fn beat(&mut self, at: Duration, late: Duration) {
+        self.lateness.record(late);
+        if late < STALL {
+            return;
+        }
+        self.count += 1;
+        self.stalled += late;
+        if late > self.longest {
+            (self.longest, self.longest_ended) = (late, at);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn beats_that_are_late_enough_are_stalls_and_add_up() {
+        let millis = Duration::from_millis;
+        let mut stalls = Stalls::default();
+        for (at, late) in [(5, 0), (15, 4), (25, 5), (80, 50), (120, 30)] {
+            stalls.beat(millis(at), millis(late));
+        }
+        assert_eq!((stalls.count, stalls.stalled), (3, millis(85)));
+        assert_eq!((stalls.longest, stalls.longest_ended), (millis(50), millis(80)));
+        assert_eq!(stalls.lateness.histogram().len(), 5);
+    }
+}
