@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::chunk::{BYTE_ORDER_MARK, mended};
+use super::mend::{BYTE_ORDER_MARK, mended};
 
 /// The longest error text that is kept, in characters.
 const MAX_ERROR: usize = 200;

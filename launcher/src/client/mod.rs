@@ -14,6 +14,7 @@ mod connection;
 mod exchange;
 mod http1;
 mod http2;
+mod mend;
 pub mod patience;
 mod pattern;
 pub mod probe;

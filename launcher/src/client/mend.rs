@@ -1,0 +1,50 @@
+//! Bytes that are nearly a text: what servers send that JSON does not allow. Pure.
+
+/// What some programs put before a text in UTF-8.
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// JSON whose texts are what JSON allows: other bytes become U+FFFD, and so does every half of a surrogate pair.
+pub(super) fn mended(json: &[u8]) -> String {
+    let json = String::from_utf8_lossy(json);
+    let mut whole = String::with_capacity(json.len());
+    let mut rest: &str = &json;
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = rest.split_at(at);
+        whole.push_str(before);
+        let code = escape.get(2..6).filter(|_| escape.starts_with("\\u"));
+        let code = code.and_then(|it| u32::from_str_radix(it, 16).ok());
+        let length = match code {
+            Some(0xD800..=0xDFFF) => {
+                whole.push('\u{FFFD}');
+                6
+            }
+            // The backslash and what it stands before, which may be another one.
+            _ => {
+                let length = escape.char_indices().nth(2).map_or(escape.len(), |(at, _)| at);
+                whole.push_str(&escape[..length]);
+                length
+            }
+        };
+        rest = &escape[length..];
+    }
+    whole + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mending_changes_nothing_but_what_is_broken() {
+        for (broken, whole) in [
+            (r#""a\\ud83d""#, r#""a\\ud83d""#),
+            (r#""\\\ud83d""#, "\"\\\\\u{FFFD}\""),
+            (r#""\n\u0041é""#, r#""\n\u0041é""#),
+            (r#""\"#, r#""\"#),
+            (r#""\u12"#, r#""\u12"#),
+            (r#""\é\uzzzz""#, r#""\é\uzzzz""#),
+        ] {
+            assert_eq!(mended(broken.as_bytes()), whole);
+        }
+    }
+}
