@@ -41,6 +41,12 @@ impl Clock {
         }
     }
 
+    /// When time zero was, on [`monotonic`].
+    pub fn zero(self) -> Duration {
+        let since = self.now();
+        monotonic().saturating_sub(since)
+    }
+
     /// The finest timer that there is for this clock: tokio's, of whole milliseconds, where the kernel has none left to
     /// give (too many open files), which [`Sleeper::is_coarse`] tells. Needs a tokio runtime, and stays on it.
     pub fn sleeper(self) -> Sleeper {
@@ -77,6 +83,11 @@ impl Clock {
 /// The time of day, for reports.
 pub fn now() -> jiff::Timestamp {
     jiff::Timestamp::now()
+}
+
+/// The machine's monotonic clock: all its processes see the same.
+pub fn monotonic() -> Duration {
+    read(ClockId::Monotonic)
 }
 
 /// CPU time that the calling thread has used.

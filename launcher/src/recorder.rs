@@ -6,6 +6,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use serde::{Deserialize, Serialize};
 use workload_profiles::workload::Goodput;
 
 use crate::{
@@ -258,6 +259,19 @@ fn is_good(request: &RequestRecord, wire: &WireTally, goodput: &Goodput) -> bool
     .all(|(bound, found)| bound.is_none_or(|bound| found.is_some_and(|found| found <= bound.0)))
 }
 
+/// What is kept of each request beside counts and histograms.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Keep {
+    /// Nothing: memory does not grow with the number of requests.
+    #[default]
+    Summary,
+    /// A record of each request.
+    Records,
+    /// A record of each request, and its gaps between content events.
+    RecordsAndGaps,
+}
+
 /// The recorder of one thread.
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
@@ -267,15 +281,23 @@ pub struct Recorder {
     pub records: Option<Vec<RequestRecord>>,
     /// Requests of a stage that there is not.
     strays: u64,
+    /// The gaps between content events of each record, in the same order; `None` where nobody asks for them.
+    pub gaps: Option<Vec<Vec<Duration>>>,
     goodput: Goodput,
 }
 
 impl Recorder {
     /// A recorder for a workload of so many stages.
-    pub fn new(stages: usize, goodput: Goodput, keep_records: bool) -> Self {
+    pub fn new(stages: usize, goodput: Goodput, keep: Keep) -> Self {
         // Not clones of one: histograms that are made anew take no memory before they count something.
         let stages = (0..stages).map(|_| StageTally::default()).collect();
-        Recorder { stages, records: keep_records.then(Vec::new), strays: 0, goodput }
+        Recorder {
+            stages,
+            records: (keep != Keep::Summary).then(Vec::new),
+            gaps: (keep == Keep::RecordsAndGaps).then(Vec::new),
+            strays: 0,
+            goodput,
+        }
     }
 
     /// Counts one request.
@@ -286,6 +308,9 @@ impl Recorder {
         }
         if let Some(records) = &mut self.records {
             records.push(request);
+        }
+        if let Some(gaps) = &mut self.gaps {
+            gaps.push(wire.gaps.clone());
         }
     }
 
@@ -311,6 +336,9 @@ impl Recorder {
         }
         self.strays += other.strays;
         if let (Some(mine), Some(theirs)) = (&mut self.records, other.records) {
+            mine.extend(theirs);
+        }
+        if let (Some(mine), Some(theirs)) = (&mut self.gaps, other.gaps) {
             mine.extend(theirs);
         }
     }
@@ -350,7 +378,7 @@ mod tests {
     }
 
     fn tally(requests: &[(RequestRecord, WireTally)], goodput: &Goodput) -> StageTally {
-        let mut recorder = Recorder::new(1, goodput.clone(), false);
+        let mut recorder = Recorder::new(1, goodput.clone(), Keep::Summary);
         for (request, wire) in requests {
             recorder.record(request.clone(), wire);
         }
@@ -464,7 +492,7 @@ mod tests {
 
     #[test]
     fn requests_that_were_never_sent_are_cancelled_and_leave_no_record() {
-        let mut recorder = Recorder::new(2, Goodput::default(), true);
+        let mut recorder = Recorder::new(2, Goodput::default(), Keep::Records);
         recorder.record(request(), &wire());
         recorder.count_unissued(0, 0);
         recorder.count_unissued(1, 7);
@@ -480,9 +508,9 @@ mod tests {
         let slow = RequestRecord { sent: Some(millis(101) + hour), ..request() };
         let of_no_stage = RequestRecord { stage: 1, ..request() };
         let dropped = |requests: &[&RequestRecord]| {
-            let mut recorder = Recorder::new(1, Goodput::default(), false);
+            let mut recorder = Recorder::new(1, Goodput::default(), Keep::Summary);
             requests.iter().for_each(|it| recorder.record((*it).clone(), &wire()));
-            let mut sum = Recorder::new(1, Goodput::default(), false);
+            let mut sum = Recorder::new(1, Goodput::default(), Keep::Summary);
             sum.add(recorder);
             sum.dropped()
         };
@@ -509,9 +537,9 @@ mod tests {
         };
         let all = [(request(), wire()), (later, wire()), (failed, error)];
         let whole = tally(&all, &Goodput::default());
-        let mut first = Recorder::new(1, Goodput::default(), true);
+        let mut first = Recorder::new(1, Goodput::default(), Keep::Records);
         first.record(all[0].0.clone(), &all[0].1);
-        let mut second = Recorder::new(1, Goodput::default(), true);
+        let mut second = Recorder::new(1, Goodput::default(), Keep::Records);
         second.record(all[1].0.clone(), &all[1].1);
         second.record(all[2].0.clone(), &all[2].1);
         first.add(second);

@@ -15,7 +15,7 @@ use workload_profiles::workload::{Arrivals, Goodput, Load, RequestSource, Sampli
 use super::*;
 use crate::{
     record::{RequestOutcome, RequestRecord},
-    recorder::WireTally,
+    recorder::{Keep, WireTally},
 };
 
 fn ms(millis: u64) -> Duration {
@@ -135,7 +135,7 @@ fn case(stages: Vec<Stage>) -> Case {
 }
 
 fn check(case: &Case, requests: impl IntoIterator<Item = (RequestRecord, WireTally)>) -> Analysis {
-    let mut recorder = Recorder::new(case.workload.stages.len(), case.workload.goodput.clone(), false);
+    let mut recorder = Recorder::new(case.workload.stages.len(), case.workload.goodput.clone(), Keep::Summary);
     for (record, wire) in requests {
         recorder.record(record, &wire);
     }

@@ -13,7 +13,7 @@ use super::{closed_loop, open_loop, plan::PlannedLoad, shared::Shared};
 use crate::{
     client::{Client, Target},
     clock::{self, Sleeper},
-    recorder::Recorder,
+    recorder::{Keep, Recorder},
     stop::StopState,
     vitals::lane::{LaneVitals, Window},
 };
@@ -50,12 +50,12 @@ pub(super) struct LaneResult {
 
 impl Lane {
     /// Needs the runtime on which it will run.
-    pub(super) fn new(index: usize, shared: Arc<Shared>, target: Target, keep_records: bool) -> Lane {
+    pub(super) fn new(index: usize, shared: Arc<Shared>, target: Target, keep: Keep) -> Lane {
         let sleeper = shared.clock.sleeper();
         let client = Client::new(target, shared.clock)
             .with_connect_timeout(shared.plan.connect_timeout)
             .telling(Arc::clone(&shared.circuit.answering));
-        let recorder = Mutex::new(shared.plan.recorder(keep_records));
+        let recorder = Mutex::new(shared.plan.recorder(keep));
         Lane { index, core: Arc::new(Core { shared, client, recorder }), sleeper }
     }
 

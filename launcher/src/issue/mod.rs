@@ -31,7 +31,7 @@ use workload_profiles::Workload;
 use crate::{
     client::Target,
     clock::{self, Clock},
-    recorder::Recorder,
+    recorder::{Keep, Recorder},
     requests::RequestsError,
     stop::{Stop, StopReason, StopState},
     vitals::{Vitals, Watch, lane::LaneVitals, receive},
@@ -88,6 +88,8 @@ pub struct Progress {
 pub struct LoadResult {
     /// Counts, histograms and records.
     pub recorder: Recorder,
+    /// What all its times count on.
+    pub clock: Clock,
     /// The time of day at time zero.
     pub started: jiff::Timestamp,
     /// Why it ended early; `None` when it did not.
@@ -116,7 +118,7 @@ pub fn run_load(
     model: &str,
     target: &Target,
     seed: Seed,
-    keep_records: bool,
+    keep: Keep,
     threads: usize,
     stop: &Stop,
     progress: Arc<Progress>,
@@ -129,7 +131,7 @@ pub fn run_load(
     let shared = Arc::new(Shared::new(plan, clock, threads, stop.clone(), progress));
     let watch = Watch::start(clock);
     let lanes = (0..threads)
-        .map(|index| spawn(index, Arc::clone(&shared), target.clone(), keep_records))
+        .map(|index| spawn(index, Arc::clone(&shared), target.clone(), keep))
         .collect::<Result<Vec<_>, _>>();
     if lanes.is_err() {
         // The lanes that were started must not wait for those that were not.
@@ -139,7 +141,7 @@ pub fn run_load(
     for lane in lanes? {
         ended.push(lane.join().map_err(panicked)??);
     }
-    Ok(sum_up(&shared, ended, started, watch.end()))
+    Ok(sum_up(&shared, ended, started, keep, watch.end()))
 }
 
 /// Issues a workload on the runtime and the clock that this is called on, which may be paused: one lane and no thread of
@@ -157,16 +159,16 @@ pub async fn run_here(
     let plan = Plan::new(workload, model, target.api(), seed)?;
     let shared = Arc::new(Shared::new(plan, Clock::of_runtime(), 1, stop.clone(), Arc::default()));
     let started = clock::now();
-    let lane = Lane::new(0, Arc::clone(&shared), target.clone(), true);
+    let lane = Lane::new(0, Arc::clone(&shared), target.clone(), Keep::Records);
     let ended = lane.run().await;
-    Ok(sum_up(&shared, vec![ended], started, Vitals::default()))
+    Ok(sum_up(&shared, vec![ended], started, Keep::Records, Vitals::default()))
 }
 
 fn spawn(
     index: usize,
     shared: Arc<Shared>,
     target: Target,
-    keep_records: bool,
+    keep: Keep,
 ) -> Result<thread::JoinHandle<Result<LaneResult, LoadError>>, LoadError> {
     let body = move || {
         let mut runtime = tokio::runtime::Builder::new_current_thread();
@@ -178,7 +180,7 @@ fn spawn(
         let run = || {
             let runtime = runtime?;
             let _entered = runtime.enter();
-            let lane = Lane::new(index, Arc::clone(&shared), target, keep_records);
+            let lane = Lane::new(index, Arc::clone(&shared), target, keep);
             Ok(runtime.block_on(lane.run()))
         };
         // Also when it panics: the other lanes must not wait for this one.
@@ -210,8 +212,8 @@ impl Drop for Ended<'_> {
     }
 }
 
-fn sum_up(shared: &Shared, lanes: Vec<LaneResult>, started: jiff::Timestamp, vitals: Vitals) -> LoadResult {
-    let mut recorder = shared.plan.recorder(lanes.iter().any(|it| it.recorder.records.is_some()));
+fn sum_up(shared: &Shared, lanes: Vec<LaneResult>, started: jiff::Timestamp, keep: Keep, vitals: Vitals) -> LoadResult {
+    let mut recorder = shared.plan.recorder(keep);
     let (mut unissued, mut own_cpu, mut vitals_of_lanes) = (0, Duration::ZERO, Vec::with_capacity(lanes.len()));
     for lane in lanes {
         recorder.add(lane.recorder);
@@ -221,6 +223,7 @@ fn sum_up(shared: &Shared, lanes: Vec<LaneResult>, started: jiff::Timestamp, vit
     }
     LoadResult {
         recorder,
+        clock: shared.clock,
         started,
         stopped: match shared.stop.state() {
             StopState::Run => None,
@@ -236,7 +239,7 @@ fn sum_up(shared: &Shared, lanes: Vec<LaneResult>, started: jiff::Timestamp, vit
 }
 
 /// Each request under way is an open file, and the usual soft limit is far below what the hard one allows.
-fn raise_file_limit() {
+pub(crate) fn raise_file_limit() {
     let limit = getrlimit(Resource::Nofile);
     // A refusal leaves it as it is; requests that find no file left say so.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });

@@ -10,7 +10,7 @@ use workload_profiles::{
 
 use crate::{
     client::{body::BodyTemplate, patience::Patience},
-    recorder::Recorder,
+    recorder::{Keep, Recorder},
     requests::{Requests, RequestsError},
     schedule::{Schedule, schedule},
 };
@@ -91,7 +91,7 @@ impl Plan {
         self.stages.iter().map(|it| it.load.count()).sum()
     }
 
-    pub(super) fn recorder(&self, keep_records: bool) -> Recorder {
-        Recorder::new(self.stages.len(), self.goodput.clone(), keep_records)
+    pub(super) fn recorder(&self, keep: Keep) -> Recorder {
+        Recorder::new(self.stages.len(), self.goodput.clone(), keep)
     }
 }

@@ -22,6 +22,7 @@ use crate::{
     clock,
     input::{self, Input, LocalOptions},
     issue::{self, LoadError, LoadResult, Progress},
+    recorder::Keep,
     report::{Stored, terminal},
     status_server::{self, Measuring},
     stop::Stop,
@@ -133,7 +134,7 @@ fn measure(input: &Input, options: &RunOptions) -> Result<Measurement, Failure> 
         status_server::serve(port, measuring.clone()).map_err(|source| Failure::status_port(port, &source))?;
     }
     let store = store::Store::prepare(input, options, clock::now())?;
-    let (ready, load) = match load(input, options, &stop, &measuring, store.wants_records(&input.run)) {
+    let (ready, load) = match load(input, options, &stop, &measuring, store.keep(&input.run)) {
         Ok(loaded) => loaded,
         Err(failure) => {
             store.discard();
@@ -174,13 +175,13 @@ fn load(
     options: &RunOptions,
     stop: &Stop,
     measuring: &Measuring,
-    keep_records: bool,
+    keep: Keep,
 ) -> Result<(ready::Ready, LoadResult), Failure> {
     let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_deref())?;
     let ready = ready::wait(input, &base_url, stop)?;
     info!(target = base_url, model = ready.model, profile = input.run.profile_source, "the target is ready");
     measuring.set(true);
-    let load = issue(input, options, &ready, stop, keep_records);
+    let load = issue(input, options, &ready, stop, keep);
     measuring.set(false);
     Ok((ready, load?))
 }
@@ -190,23 +191,15 @@ fn issue(
     options: &RunOptions,
     ready: &ready::Ready,
     stop: &Stop,
-    keep_records: bool,
+    keep: Keep,
 ) -> Result<LoadResult, Failure> {
     let progress = Arc::new(Progress::default());
     let plain = options.plain || options.in_pod() || !std::io::stderr().is_terminal();
     let watcher = progress::Watcher::start(Arc::clone(&progress), plain);
     let deadline = signals::Deadline::start(stop, input.run.run_deadline.0, input.run.grace_period.0);
     let seed = input.run.seed;
-    let load = issue::run_load(
-        &input.workload,
-        &ready.model,
-        &ready.target,
-        seed,
-        keep_records,
-        options.threads(),
-        stop,
-        progress,
-    );
+    let load =
+        issue::run_load(&input.workload, &ready.model, &ready.target, seed, keep, options.threads(), stop, progress);
     deadline.end();
     watcher.end();
     load.map_err(|error| match error {

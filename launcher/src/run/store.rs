@@ -12,6 +12,7 @@ use crate::{
     analysis::Analysis,
     input::Input,
     record::RequestRecord,
+    recorder::Keep,
     report::{self, Folder, Report, StorageError, Stored, index},
 };
 
@@ -51,9 +52,12 @@ impl Store {
         }
     }
 
-    /// Whether each request is to leave a record for the report.
-    pub(super) fn wants_records(&self, run: &ResolvedRun) -> bool {
-        matches!(self, Store::Open { .. }) && run.per_request_records == PerRequestRecords::Full
+    /// What is to be kept of each request for the report.
+    pub(super) fn keep(&self, run: &ResolvedRun) -> Keep {
+        match (self, run.per_request_records) {
+            (Store::Open { .. }, PerRequestRecords::Full) => Keep::Records,
+            _ => Keep::Summary,
+        }
     }
 
     /// Takes the folder away again: nothing was measured.

@@ -11,6 +11,7 @@ use launcher::{
     client::Target,
     issue::{LoadResult, Progress, run_load},
     record::RequestOutcome,
+    recorder::Keep,
     sim::{SimOptions, Simulator},
     stop::Stop,
 };
@@ -40,7 +41,8 @@ fn serve<T>(options: SimOptions, with: impl FnOnce(&str) -> T) -> T {
 fn run(workload: &Workload, threads: usize, progress: &Arc<Progress>) -> LoadResult {
     serve(server(millis(2), millis(1)), |url| {
         let target = Target::new(url, Api::Completions, None, None, &Default::default()).unwrap();
-        run_load(workload, "m", &target, Seed(1), true, threads, &Stop::default(), Arc::clone(progress)).unwrap()
+        run_load(workload, "m", &target, Seed(1), Keep::Records, threads, &Stop::default(), Arc::clone(progress))
+            .unwrap()
     })
 }
 

@@ -12,7 +12,7 @@ use launcher::{
     clock::Offsets,
     histogram::Times,
     record::{RequestOutcome, RequestRecord},
-    recorder::{Recorder, WireTally},
+    recorder::{Keep, Recorder, WireTally},
     report::Report,
     stop::StopReason,
     vitals::{
@@ -76,7 +76,7 @@ impl Fixture {
     }
 
     pub fn analyse(&self) -> Analysed {
-        let mut recorder = Recorder::new(self.workload.stages.len(), self.workload.goodput.clone(), true);
+        let mut recorder = Recorder::new(self.workload.stages.len(), self.workload.goodput.clone(), Keep::Records);
         for (record, wire) in &self.requests {
             recorder.record(record.clone(), wire);
         }
