@@ -17,7 +17,7 @@ endif
 cluster := e2e/cluster/cluster
 cluster_dir := $(or $(BENCHWRIGHT_CLUSTER_DIR),$(CURDIR)/.cluster)
 
-.PHONY: help demo test prepare check unit crd binaries image cluster cluster-down e2e clean
+.PHONY: help demo test performance prepare check unit crd binaries image cluster cluster-down e2e clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +32,10 @@ prepare: ## Install what a build needs, where it is missing and this is a Debian
 demo: prepare ## Build, run examples/benchmarkrun.yaml against the embedded simulator, print the table and the report's path
 	@$(release_build) -p launcher
 	@$(release)/benchwright run -f examples/benchmarkrun.yaml
+
+performance: prepare ## Measure the launcher itself and write docs/performance.md; takes ten minutes of a quiet machine
+	@$(release_build) -p launcher
+	@$(release)/benchwright bench --runs 3 --json target/performance.json --markdown docs/performance.md
 
 test: prepare check unit e2e ## Every check, the end-to-end tests included
 

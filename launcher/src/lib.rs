@@ -4,6 +4,8 @@
 //! analysis (pure) -> report (a file a format). The launcher knows no Kubernetes: it is the same in a pod and on a laptop.
 
 pub mod analysis;
+#[cfg(target_os = "linux")]
+pub mod bench;
 pub mod client;
 pub mod clock;
 pub mod histogram;

@@ -7,6 +7,8 @@ use std::{
 };
 
 use clap::{Args, Parser, Subcommand};
+#[cfg(target_os = "linux")]
+use launcher::bench;
 use launcher::{
     input::{self, LocalOptions},
     run::{self, RunOptions},
@@ -32,6 +34,11 @@ enum Command {
     Render(RenderArgs),
     /// Print a file of a results folder: its Markdown report, or another one
     Show(ShowArgs),
+    #[cfg(target_os = "linux")]
+    Bench(bench::BenchArgs),
+    #[cfg(target_os = "linux")]
+    #[command(hide = true)]
+    BenchPart(bench::PartArgs),
 }
 
 #[derive(Args)]
@@ -137,6 +144,10 @@ fn main() -> ExitCode {
         Command::Sim(args) => sim::run(args).map_err(anyhow::Error::from),
         Command::Render(args) => render(&args),
         Command::Show(args) => show(&args),
+        #[cfg(target_os = "linux")]
+        Command::Bench(args) => bench::run(&args).map_err(anyhow::Error::from),
+        #[cfg(target_os = "linux")]
+        Command::BenchPart(args) => bench::run_part(&args).map_err(anyhow::Error::from),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

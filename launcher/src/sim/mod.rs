@@ -5,8 +5,8 @@
 //! the launcher against times that can be computed by hand, and, with the instant preset, to measure the launcher
 //! itself. Deliberately absent so far: a KV cache that fills up, prefix caching, LoRA, tools, log probabilities.
 
-mod chunks;
-mod engine;
+pub(crate) mod chunks;
+pub(crate) mod engine;
 mod error;
 pub mod faults;
 pub mod latency;
@@ -14,7 +14,7 @@ mod lengths;
 mod metrics;
 mod options;
 mod prompt;
-mod request;
+pub(crate) mod request;
 mod scheduler;
 mod server;
 mod stream;

@@ -1,0 +1,109 @@
+//! [I/O] The yardstick: a client of hyper and tokio that opens connections, posts, reads frames and stamps each, and does
+//! nothing else. It looks into no frame; the server sends a token in each.
+
+use std::{collections::BTreeMap, net::Ipv4Addr, time::Duration};
+
+use bytes::Bytes;
+use crds::benchmark_run::Api;
+use futures::future::try_join_all;
+use http::{
+    Request,
+    header::{CONTENT_TYPE, HOST, USER_AGENT},
+};
+use http_body_util::{BodyExt as _, Full};
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+
+use super::{
+    BenchError, memory, nanos,
+    parts::{BareSpec, ClientRequest, ClientResult},
+};
+use crate::{client::body::BodyTemplate, clock};
+
+/// As long as the prompts of the engine's load.
+const PROMPT: &str = "salt letters of people who count days by tides";
+
+type Sender = SendRequest<Full<Bytes>>;
+
+/// Runs the closed loop and tells what became of it.
+///
+/// # Errors
+/// A connection or an answer broke.
+pub(super) fn run(spec: &BareSpec) -> Result<ClientResult, BenchError> {
+    let body = BodyTemplate::new(Api::Completions, "bench", true, true).body(PROMPT, Some(spec.tokens));
+    let (cpu, begun) = (clock::process_cpu(), clock::monotonic());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let requests = runtime.block_on(async {
+        let mut senders = Vec::new();
+        for _ in 0..spec.streams {
+            senders.push(connect(spec.port).await?);
+        }
+        let slots = senders.into_iter().zip(0_u64..).map(|(sender, slot)| {
+            tokio::spawn(run_slot(sender, spec.clone(), slot * u64::from(spec.rounds), body.clone()))
+        });
+        let ended = try_join_all(slots.collect::<Vec<_>>()).await;
+        ended
+            .map_err(|_| BenchError::Child("the bare client ended early".into()))?
+            .into_iter()
+            .collect::<Result<Vec<_>, _>>()
+    })?;
+    let (cpu, wall) = (clock::process_cpu().saturating_sub(cpu), clock::monotonic().saturating_sub(begun));
+    let peak_rss_bytes = memory::peak()?;
+    let requests: Vec<ClientRequest> = requests.into_iter().flatten().collect();
+    let outcomes = BTreeMap::from([("ok".to_owned(), requests.len() as u64)]);
+    Ok(ClientResult { cpu_ns: nanos(cpu), wall_ns: nanos(wall), peak_rss_bytes, outcomes, error: None, requests })
+}
+
+async fn connect(port: u16) -> Result<Sender, BenchError> {
+    let socket = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;
+    socket.set_nodelay(true)?;
+    let (sender, connection) = http1::handshake(TokioIo::new(socket)).await?;
+    tokio::spawn(connection);
+    Ok(sender)
+}
+
+async fn run_slot(
+    mut sender: Sender,
+    spec: BareSpec,
+    first: u64,
+    body: Bytes,
+) -> Result<Vec<ClientRequest>, BenchError> {
+    let mut requests = Vec::with_capacity(spec.rounds as usize);
+    // The frames of the tokens, and those of usage and `[DONE]`.
+    let mut stamps = Vec::with_capacity(spec.tokens as usize + 2);
+    for number in first..first + u64::from(spec.rounds) {
+        let request = Request::post("/v1/completions")
+            .header(HOST, format!("127.0.0.1:{}", spec.port))
+            .header(USER_AGENT, "bare")
+            .header(CONTENT_TYPE, "application/json")
+            .header("x-request-id", format!("bw-bare-0-{number}"))
+            .body(Full::new(body.clone()))?;
+        sender.ready().await?;
+        let sent = clock::monotonic();
+        let mut answer = sender.send_request(request).await?;
+        stamps.clear();
+        while let Some(frame) = answer.frame().await {
+            stamps.push(clock::monotonic());
+            frame?;
+        }
+        requests.push(seen(number, sent, &stamps, spec.tokens)?);
+    }
+    Ok(requests)
+}
+
+fn seen(number: u64, sent: Duration, stamps: &[Duration], tokens: u32) -> Result<ClientRequest, BenchError> {
+    let stamps = stamps.get(..tokens as usize).ok_or_else(|| {
+        BenchError::Child(format!("the bare client saw {} frames where {tokens} tokens were asked", stamps.len()))
+    })?;
+    let (first, last) = (stamps.first().copied().unwrap_or(sent), stamps.last().copied().unwrap_or(sent));
+    Ok(ClientRequest {
+        stage: 0,
+        number,
+        scheduled_ns: nanos(sent),
+        sent_ns: nanos(sent),
+        first_ns: nanos(first),
+        last_ns: nanos(last),
+        gaps_ns: stamps.windows(2).map(|pair| nanos(pair[1].saturating_sub(pair[0]))).collect(),
+    })
+}

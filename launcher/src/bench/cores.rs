@@ -1,0 +1,85 @@
+//! [I/O] Which core the server keeps to and which the client, so that they do not take turns on one.
+
+use std::{fs, io, thread};
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+/// The cores of a comparison; absent where they cannot be told apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Cores {
+    /// The server's.
+    pub(super) server: Option<usize>,
+    /// The client's.
+    pub(super) client: Option<usize>,
+}
+
+impl Cores {
+    /// Two cores that this process may use, not two threads of one core where there is a choice. Or why not.
+    pub(super) fn choose() -> Result<Cores, String> {
+        let allowed = allowed().map_err(|error| format!("the system does not tell its cores: {error}"))?;
+        let [first, ..] = allowed[..] else { return Err("the system tells of no core".into()) };
+        let siblings = siblings(first);
+        let other = allowed.iter().find(|core| !siblings.contains(core)).or_else(|| allowed.get(1)).copied();
+        let Some(other) = other else {
+            return Err("this process may use a single core: the server takes its time from the client".into());
+        };
+        for core in [first, other] {
+            // On a thread that ends: this one keeps its cores.
+            let tried = thread::spawn(move || keep_to(core)).join();
+            if let Ok(Err(error)) = tried {
+                return Err(format!("the system does not let a process keep to core {core}: {error}"));
+            }
+        }
+        Ok(Cores { server: Some(first), client: Some(other) })
+    }
+}
+
+/// Lets this thread, and all that it will start, run on one core alone.
+pub(super) fn keep_to(core: usize) -> io::Result<()> {
+    let mut set = CpuSet::new();
+    set.set(core);
+    Ok(sched_setaffinity(None, &set)?)
+}
+
+fn allowed() -> io::Result<Vec<usize>> {
+    let set = sched_getaffinity(None)?;
+    Ok((0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).collect())
+}
+
+/// The threads of the same core, itself included; it alone where the system does not tell.
+fn siblings(core: usize) -> Vec<usize> {
+    let path = format!("/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list");
+    fs::read_to_string(path).ok().and_then(|text| list(text.trim())).unwrap_or_else(|| vec![core])
+}
+
+/// Reads a list as Linux writes it, such as `0,64` or `0-3`.
+fn list(text: &str) -> Option<Vec<usize>> {
+    let mut all = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+        all.extend(first..=last.min(CpuSet::MAX_CPU));
+    }
+    Some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_cores_are_read_as_linux_writes_them() {
+        assert_eq!(list("0"), Some(vec![0]));
+        assert_eq!(list("0,64"), Some(vec![0, 64]));
+        assert_eq!(list("0-2,8"), Some(vec![0, 1, 2, 8]));
+        assert_eq!(list("x"), None);
+    }
+
+    #[test]
+    fn a_server_and_a_client_never_share_a_core() {
+        match Cores::choose() {
+            Ok(cores) => assert!(cores.server.is_some() && cores.server != cores.client, "{cores:?}"),
+            Err(why) => assert!(why.contains("core"), "{why}"),
+        }
+    }
+}

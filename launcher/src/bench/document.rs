@@ -1,0 +1,136 @@
+//! The results of this bench as files: JSON for programs, Markdown for `docs/performance.md`. Pure.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{
+    figures::{Figure, Figures},
+    machine::Machine,
+    table,
+};
+
+/// All that one call measured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Document<'a> {
+    pub(super) measured_at: Timestamp,
+    pub(super) machine: &'a Machine,
+    /// How often everything was measured.
+    pub(super) runs: u32,
+    /// How often each side of a comparison ran, in turn, in each of them.
+    pub(super) repeats: u32,
+    /// Whether the loads were too small for their figures to count.
+    pub(super) quick: bool,
+    pub(super) figures: &'a [Figure],
+    pub(super) notes: &'a [String],
+}
+
+impl<'a> Document<'a> {
+    pub(super) fn new(
+        figures: &'a Figures,
+        machine: &'a Machine,
+        measured_at: Timestamp,
+        (runs, repeats): (u32, u32),
+        quick: bool,
+    ) -> Document<'a> {
+        Document { measured_at, machine, runs, repeats, quick, figures: &figures.all, notes: &figures.notes }
+    }
+
+    /// As JSON, with a line break at its end.
+    pub(super) fn json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("numbers and texts have a form in JSON") + "\n"
+    }
+
+    /// As Markdown.
+    pub(super) fn markdown(&self) -> String {
+        let Machine { cpu, cores, kernel, version, build } = self.machine;
+        let day = self.measured_at.strftime("%Y-%m-%d");
+        let mut text = format!(
+            "# Performance\n\n\
+             Made by `make performance` (`benchwright bench`); edit nothing here.\n\n\
+             benchwright {version} ({build}), {day}, {cpu}, {cores} cores, Linux {kernel}. Medians of {} and their\n\
+             spread; each side of a comparison ran {} in turn in each.\n",
+            times(self.runs, "run"),
+            times(self.repeats, "time"),
+        );
+        if self.quick {
+            text.push_str("\n**The loads were too small for these figures to count (`--quick`).**\n");
+        }
+        text.push_str(HOW);
+        text.push_str("\n## What is asked\n\nFigures with a floor or an aim.\n\n");
+        self.table(&mut text, true);
+        text.push_str("\n## What limits, and what it costs\n\n");
+        text.push_str(LIMITS);
+        self.table(&mut text, false);
+        if !self.notes.is_empty() {
+            text.push_str("\n## Notes\n\n");
+            self.notes.iter().for_each(|note| text.push_str(&format!("- {note}\n")));
+        }
+        text
+    }
+
+    fn table(&self, text: &mut String, asked: bool) {
+        let header =
+            if asked { "| figure | median | spread | floor | aim | |" } else { "| figure | median | spread |" };
+        let columns = header.matches('|').count() - 1;
+        text.push_str(&format!("{header}\n|{}\n", " --- |".repeat(columns)));
+        for figure in self.figures.iter().filter(|it| it.mark.is_some() == asked) {
+            let row = table::row(figure);
+            text.push_str(&format!("| {} |\n", row[..columns].join(" | ")));
+        }
+    }
+}
+
+const HOW: &str = "
+The launcher's own engine and a bare client (hyper and tokio: connect, post, read frames, stamp each) take turns on a server
+of this bench, which answers at once or at an exact pace from one thread. Server and client are processes of their own on
+one machine and each keeps to a core of its own where that is possible, so that CPU time and memory are the client's alone and
+both see one monotonic clock. The server notes the arrival of each request and the moment before it sends each token; errors
+are what the client saw minus that, matched request by request and token by token, the first wave of requests included.
+";
+
+const LIMITS: &str = "\
+What the bare client shows is the machine's part: its wake-ups, and the server's when all streams are due at once. The server's
+lateness tells how well it kept the pace that was asked.
+
+";
+
+fn times(count: u32, word: &str) -> String {
+    if count == 1 { format!("one {word}") } else { format!("{count} {word}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::figures::Budget;
+
+    fn with<T>(check: impl FnOnce(&Document<'_>) -> T) -> T {
+        let mut figures = Figures::default();
+        for value in [1.3, 1.1, 1.2] {
+            figures.add("streams50.cpuRatio", "CPU a token, of a bare client's", "", value, Budget::at_most(2.0, 1.4));
+        }
+        figures.add("streams50.cpuUs", "CPU a token", "us", 5.25, Budget::NONE);
+        figures.note("this process may use a single core".into());
+        let machine =
+            Machine { cpu: "Fast 9000".into(), cores: 2, kernel: "6.1.0".into(), version: "1.2.3", build: "release" };
+        let at = "2026-01-02T03:04:05Z".parse().unwrap();
+        check(&Document::new(&figures, &machine, at, (3, 2), false))
+    }
+
+    #[test]
+    fn markdown_tells_machine_day_figures_and_budgets() {
+        with(|document| insta::assert_snapshot!(document.markdown()));
+    }
+
+    #[test]
+    fn json_has_every_value_under_its_name() {
+        let json: serde_json::Value = serde_json::from_str(&with(|it| it.json())).unwrap();
+        let figure = &json["figures"][0];
+        assert_eq!(figure["name"], "streams50.cpuRatio");
+        assert_eq!(figure["values"], serde_json::json!([1.3, 1.1, 1.2]));
+        assert_eq!((&figure["median"], &figure["mark"]), (&1.2.into(), &"aim".into()));
+        assert_eq!(figure["floor"], serde_json::json!({"atMost": 2.0}));
+        assert_eq!(json["figures"][1].get("mark"), None);
+        assert_eq!((&json["runs"], &json["machine"]["cores"]), (&3.into(), &2.into()));
+    }
+}

@@ -1,0 +1,200 @@
+//! Figure: a number of this bench with its budget, over one or several runs. Pure.
+
+use serde::Serialize;
+
+/// What a figure must not pass.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Bound {
+    /// The largest that is allowed.
+    AtMost(f64),
+    /// The smallest that is allowed.
+    AtLeast(f64),
+}
+
+impl Bound {
+    fn holds(self, value: f64) -> bool {
+        match self {
+            Bound::AtMost(most) => value <= most,
+            Bound::AtLeast(least) => value >= least,
+        }
+    }
+}
+
+/// What is asked of a figure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Budget {
+    /// What it has to meet; absent: nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub floor: Option<Bound>,
+    /// What it is to reach; absent: nothing more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aim: Option<Bound>,
+}
+
+impl Budget {
+    /// A figure that nothing is asked of.
+    pub const NONE: Budget = Budget { floor: None, aim: None };
+
+    /// At most so much.
+    pub const fn at_most(floor: f64, aim: f64) -> Budget {
+        Budget { floor: Some(Bound::AtMost(floor)), aim: Some(Bound::AtMost(aim)) }
+    }
+
+    /// At least so much.
+    pub const fn at_least(floor: f64, aim: f64) -> Budget {
+        Budget { floor: Some(Bound::AtLeast(floor)), aim: Some(Bound::AtLeast(aim)) }
+    }
+
+    /// What a value meets; `None` where nothing is asked.
+    pub fn mark(&self, value: f64) -> Option<Mark> {
+        match (self.floor.map(|it| it.holds(value)), self.aim.map(|it| it.holds(value))) {
+            (None, None) => None,
+            (_, Some(true)) => Some(Mark::Aim),
+            (Some(true), _) => Some(Mark::Floor),
+            _ => Some(Mark::Missed),
+        }
+    }
+}
+
+/// What a figure meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Mark {
+    /// The aim, and so the floor.
+    Aim,
+    /// The floor.
+    Floor,
+    /// Neither, or the aim where there is no floor.
+    Missed,
+}
+
+impl Mark {
+    /// As a table shows it.
+    pub fn text(self) -> &'static str {
+        match self {
+            Mark::Aim => "meets aim",
+            Mark::Floor => "meets floor",
+            Mark::Missed => "MISSES",
+        }
+    }
+}
+
+/// One figure, measured once a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Figure {
+    /// Its name, the same in every release.
+    pub name: String,
+    /// What it is, for people.
+    pub title: String,
+    /// Its unit, such as `ms` or `KiB`; empty for a ratio.
+    pub unit: &'static str,
+    /// A value for each run.
+    pub values: Vec<f64>,
+    /// Their median.
+    pub median: f64,
+    /// What is asked of it.
+    #[serde(flatten)]
+    pub budget: Budget,
+    /// What its median meets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mark: Option<Mark>,
+}
+
+impl Figure {
+    /// The smallest and the largest value.
+    pub fn spread(&self) -> (f64, f64) {
+        self.values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(min, max), it| (min.min(*it), max.max(*it)))
+    }
+
+    fn add(&mut self, value: f64) {
+        self.values.push(value);
+        self.median = median(&self.values);
+        self.mark = self.budget.mark(self.median);
+    }
+}
+
+/// All figures of one or several runs, in the order in which they were measured first, and what has to be said of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// The figures.
+    pub all: Vec<Figure>,
+    /// What has to be said of them, each once.
+    pub notes: Vec<String>,
+}
+
+impl Figures {
+    /// Adds a value; what is no number was not measured, and is left out.
+    pub fn add(&mut self, name: &str, title: &str, unit: &'static str, value: f64, budget: Budget) {
+        if !value.is_finite() {
+            return self.note(format!("{title}: not measured"));
+        }
+        if let Some(figure) = self.all.iter_mut().find(|it| it.name == name) {
+            return figure.add(value);
+        }
+        let (name, title) = (name.to_owned(), title.to_owned());
+        let mut figure = Figure { name, title, unit, values: Vec::new(), median: 0.0, budget, mark: None };
+        figure.add(value);
+        self.all.push(figure);
+    }
+
+    /// Adds what has to be said.
+    pub fn note(&mut self, note: String) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+}
+
+/// The middle value; the mean of the two in the middle of an even number.
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_meets_its_aim_its_floor_or_neither() {
+        let most = Budget::at_most(2.0, 1.4);
+        for (value, mark) in [(1.4, Mark::Aim), (1.41, Mark::Floor), (2.0, Mark::Floor), (2.01, Mark::Missed)] {
+            assert_eq!(most.mark(value), Some(mark), "{value}");
+        }
+        let least = Budget::at_least(0.99, 0.999);
+        for (value, mark) in [(1.0, Mark::Aim), (0.99, Mark::Floor), (0.98, Mark::Missed)] {
+            assert_eq!(least.mark(value), Some(mark), "{value}");
+        }
+        let aim = Budget { floor: None, aim: Some(Bound::AtMost(0.75)) };
+        assert_eq!((aim.mark(0.7), aim.mark(0.8)), (Some(Mark::Aim), Some(Mark::Missed)));
+        let floor = Budget { floor: Some(Bound::AtLeast(0.99)), aim: None };
+        assert_eq!((floor.mark(1.0), floor.mark(0.9)), (Some(Mark::Floor), Some(Mark::Missed)));
+        assert_eq!(Budget::NONE.mark(1.0), None);
+    }
+
+    #[test]
+    fn runs_of_a_figure_are_told_by_median_and_spread() {
+        let mut figures = Figures::default();
+        for value in [3.0, 1.0, 2.0] {
+            figures.add("cpu", "CPU", "", value, Budget::at_most(2.0, 1.0));
+        }
+        let figure = &figures.all[0];
+        assert_eq!((figures.all.len(), figure.median, figure.spread()), (1, 2.0, (1.0, 3.0)));
+        assert_eq!(figure.mark, Some(Mark::Floor));
+        assert_eq!(median(&[4.0, 1.0]), 2.5);
+    }
+
+    #[test]
+    fn what_was_not_measured_is_said_once_and_is_no_figure() {
+        let mut figures = Figures::default();
+        for _ in 0..2 {
+            figures.add("cpu", "CPU a token", "us", f64::NAN, Budget::NONE);
+        }
+        assert!(figures.all.is_empty());
+        assert_eq!(figures.notes, ["CPU a token: not measured"]);
+    }
+}

@@ -1,0 +1,59 @@
+//! The loads of this bench as workloads of one stage. Pure.
+
+use std::time::Duration;
+
+use crds::{
+    benchmark_run::Api,
+    units::{RequestRate, Span},
+};
+use workload_profiles::{
+    Workload,
+    workload::{Arrivals, Goodput, LengthDistribution, Load, PromptText, RequestSource, Sampling, Stage},
+};
+
+/// Words of each prompt.
+const PROMPT: u32 = 10;
+
+/// Streamed completions of short prompts with answers of so many tokens.
+fn workload(load: Load, tokens: u32) -> Workload {
+    Workload {
+        api: Api::Completions,
+        streaming: true,
+        model: None,
+        headers: Default::default(),
+        requests: RequestSource::Random {
+            input: LengthDistribution::fixed(PROMPT),
+            output: LengthDistribution::fixed(tokens),
+            text: PromptText::Words,
+        },
+        stages: vec![Stage { name: "bench".into(), load, pause_after: Span::default() }],
+        sampling: Sampling { ignore_eos: true },
+        request_timeout: None,
+        goodput: Goodput::default(),
+    }
+}
+
+/// So many requests at once, `count` in all.
+pub(super) fn closed(concurrency: u32, count: u64, tokens: u32) -> Workload {
+    workload(Load::Closed { concurrency, count }, tokens)
+}
+
+/// So many requests per second, `count` in all.
+pub(super) fn open(arrivals: Arrivals, rate: RequestRate, count: u64, tokens: u32) -> Workload {
+    let duration = Span(Duration::from_secs_f64(count as f64 / f64::from(rate)));
+    workload(Load::Open { arrivals, rate, duration, count }, tokens)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_asks_for_as_many_requests_as_it_says() {
+        assert_eq!(closed(50, 150, 16).stages[0].load.count(), 150);
+        let rate = RequestRate::try_from(5_000.0).unwrap();
+        let open = open(Arrivals::ConditionedPoisson, rate, 20_000, 4);
+        let Load::Open { duration, count, .. } = open.stages[0].load else { panic!("it is closed") };
+        assert_eq!((duration.0, count), (Duration::from_secs(4), 20_000));
+    }
+}

@@ -1,0 +1,212 @@
+//! `benchwright bench`: the engine's own yardstick.
+//!
+//! The engine is run as in a benchmark, on real sockets of loopback, against a server of this bench (`server`) that answers
+//! at once or at an exact pace and knows when it did, and beside it a bare hyper client (`bare`) at the same load. Server and
+//! clients are children of this process (`children`, `parts`), so that each has a CPU time and a memory of its own. `trial`
+//! runs one load, `matching` holds what a client saw against the truth, `groups` say what is measured and `figures` what is
+//! asked of it. Needs Linux: its epoll, its timers and its /proc.
+
+mod bare;
+mod busy;
+mod children;
+mod cores;
+mod document;
+mod engine;
+pub mod figures;
+mod groups;
+mod loads;
+mod machine;
+mod matching;
+mod memory;
+pub mod parts;
+mod reporting;
+pub mod server;
+mod table;
+mod trial;
+
+use std::{
+    fs,
+    io::{self, Write as _},
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use clap::{Args, ValueEnum as _};
+use serde::Serialize;
+use tracing::info;
+
+use crate::{client::TargetError, clock, input::InputError, issue, issue::LoadError, report::StorageError};
+use busy::Busy;
+use cores::Cores;
+use document::Document;
+use figures::{Budget, Figures};
+use groups::{Bench, Group, Scale};
+use machine::Machine;
+use parts::Part;
+
+/// Other processes that use more cores than this make figures of another machine.
+const QUIET: f64 = 0.1;
+
+/// Why nothing, or not all, was measured.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// The system refused something.
+    #[error("the bench cannot run: {0}; check memory, open files (ulimit -n) and processes")]
+    System(#[from] io::Error),
+    /// A child did not do its part.
+    #[error("{0}")]
+    Child(String),
+    /// A file cannot be written.
+    #[error("cannot write {path}: {source}; choose another file", path = path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The engine could not begin.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The server of this bench could not be called.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// A BenchmarkRun file cannot be run.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// A results folder cannot be written.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// The bare client's connection broke.
+    #[error("the bare client cannot go on: {0}")]
+    Bare(#[from] hyper::Error),
+    /// The bare client's request is none.
+    #[error("the bare client cannot begin: {0}")]
+    Request(#[from] http::Error),
+}
+
+/// Measure the engine itself: its CPU time, its errors, its lag, its memory
+#[derive(Args, Debug)]
+pub struct BenchArgs {
+    /// Measure these groups alone; may be given several times
+    #[arg(long, value_name = "GROUP")]
+    only: Vec<Group>,
+    /// Small loads: whether it works, not how well
+    #[arg(long)]
+    quick: bool,
+    /// Measure everything so often, and tell medians and spread
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    runs: u32,
+    /// Run each side of a comparison so often in each run, in turn
+    #[arg(long, value_name = "COUNT", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=100))]
+    repeats: u32,
+    /// Write all figures into this file, as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write all figures into this file, as Markdown
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+}
+
+/// The hidden command of a child.
+#[derive(Args, Debug)]
+pub struct PartArgs {
+    /// What to do, as JSON
+    part: String,
+}
+
+/// Measures, prints the table, and writes the files that were asked for.
+///
+/// # Errors
+/// A part of it could not be run, or a file could not be written.
+pub fn run(args: &BenchArgs) -> Result<(), BenchError> {
+    let folder = tempfile::tempdir()?;
+    let mut figures = Figures::default();
+    if cfg!(debug_assertions) {
+        figures.note("this is a debug build: its figures count for nothing".into());
+    }
+    let cores = Cores::choose().unwrap_or_else(|why| {
+        figures.note(format!("server and client keep to no core of their own: {why}"));
+        Cores::default()
+    });
+    let bench = Bench {
+        scale: if args.quick { Scale::quick() } else { Scale::full() },
+        cores,
+        repeats: if args.quick { 1 } else { args.repeats },
+        folder: folder.path().to_owned(),
+    };
+    let groups: Vec<Group> =
+        Group::value_variants().iter().copied().filter(|it| args.only.is_empty() || args.only.contains(it)).collect();
+    for run in 1..=args.runs {
+        let before = Busy::now()?;
+        for group in &groups {
+            info!(run, of = args.runs, ?group, "measuring");
+            bench.run(*group, &mut figures)?;
+        }
+        let others = Busy::now()?.others_since(&before);
+        figures.add("others", "other processes of the machine meanwhile", "cores", others, Budget::NONE);
+    }
+    if let Some(others) = figures.all.iter().find(|it| it.name == "others").map(|it| it.median).filter(|it| *it > QUIET)
+    {
+        figures.note(format!(
+            "the machine was not quiet: other processes used {others:.2} cores; measure again when it is"
+        ));
+    }
+    let machine = Machine::here();
+    let document = Document::new(&figures, &machine, clock::now(), (args.runs, bench.repeats), args.quick);
+    if let Some(path) = &args.json {
+        write_whole(path, &document.json())?;
+    }
+    if let Some(path) = &args.markdown {
+        write_whole(path, &document.markdown())?;
+    }
+    Ok(io::stdout().write_all(table::table(&figures).as_bytes())?)
+}
+
+/// Does the part of a child and prints what it came to.
+///
+/// # Errors
+/// It could not be done; the parent is told nothing then.
+pub fn run_part(args: &PartArgs) -> Result<(), BenchError> {
+    let part: Part = serde_json::from_str(&args.part).map_err(|error| {
+        BenchError::Child(format!("{} is a command of this program's own: {error}", children::COMMAND))
+    })?;
+    let core = match &part {
+        Part::Server(spec) => spec.core,
+        Part::Engine(spec) => spec.core,
+        Part::Bare(spec) => spec.core,
+        Part::Report(_) => None,
+    };
+    if let Some(core) = core {
+        cores::keep_to(core)?;
+    }
+    issue::raise_file_limit();
+    match part {
+        Part::Server(spec) => Ok(server::serve(&spec)?),
+        Part::Engine(spec) => tell(&engine::run(&spec)?),
+        Part::Bare(spec) => tell(&bare::run(&spec)?),
+        Part::Report(spec) => tell(&reporting::run(&spec)?),
+    }
+}
+
+fn tell(result: &impl Serialize) -> Result<(), BenchError> {
+    let text = serde_json::to_string(result).map_err(|error| BenchError::Child(error.to_string()))?;
+    Ok(io::stdout().write_all(text.as_bytes())?)
+}
+
+/// Writes a file under a temporary name and renames it, so that a reader never sees half of one.
+fn write_whole(path: &Path, text: &str) -> Result<(), BenchError> {
+    let cannot = |source| BenchError::Write { path: path.to_owned(), source };
+    let folder = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).map_err(cannot)?;
+    // As a file that a shell makes: who may read it is the umask's business.
+    let readable = fs::Permissions::from_mode(0o666);
+    let mut file = tempfile::Builder::new().permissions(readable).tempfile_in(folder).map_err(cannot)?;
+    file.write_all(text.as_bytes()).and_then(|()| file.as_file().sync_all()).map_err(cannot)?;
+    file.persist(path).map(|_| ()).map_err(|error| cannot(error.error))
+}
+
+/// Nanoseconds of a time; hundreds of years fit.
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,108 @@
+//! [I/O] Waits for sockets, for the time at which a stream is due, and for the end of the parent.
+
+use std::{
+    io,
+    os::fd::{AsFd, OwnedFd},
+    time::Duration,
+};
+
+use rustix::{
+    buffer::spare_capacity,
+    event::{Timespec, epoll},
+    time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags},
+};
+
+/// Events of one look.
+const MAX_EVENTS: usize = 256;
+const LISTENER: u64 = u64::MAX;
+const TIMER: u64 = u64::MAX - 1;
+const PARENT: u64 = u64::MAX - 2;
+
+/// What has happened.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Event {
+    /// A client wants a connection.
+    Connect,
+    /// The connection in a slot can be read, or its end has come.
+    Readable(u32),
+    /// The connection in a slot takes bytes again; it may be readable too.
+    Writable(u32),
+    /// The parent wants the end.
+    End,
+}
+
+/// An epoll and a timer of nanoseconds.
+pub(super) struct Waiting {
+    epoll: OwnedFd,
+    timer: OwnedFd,
+    /// What the timer is set to.
+    armed: Option<Duration>,
+    events: Vec<epoll::Event>,
+}
+
+impl Waiting {
+    /// Waits for this listener, and for the end of the standard input.
+    pub(super) fn new(listener: &impl AsFd) -> io::Result<Waiting> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+        let timer = rustix::time::timerfd_create(TimerfdClockId::Monotonic, flags)?;
+        let stdin = io::stdin();
+        for (source, name) in [(listener.as_fd(), LISTENER), (timer.as_fd(), TIMER), (stdin.as_fd(), PARENT)] {
+            epoll::add(&epoll, source, epoll::EventData::new_u64(name), epoll::EventFlags::IN)?;
+        }
+        Ok(Waiting { epoll, timer, armed: None, events: Vec::with_capacity(MAX_EVENTS) })
+    }
+
+    /// Waits for a new connection too.
+    pub(super) fn add(&self, socket: &impl AsFd, slot: u32) -> io::Result<()> {
+        let name = epoll::EventData::new_u64(slot.into());
+        Ok(epoll::add(&self.epoll, socket, name, epoll::EventFlags::IN)?)
+    }
+
+    /// Waits, or not any more, until a connection takes bytes.
+    pub(super) fn watch_output(&self, socket: &impl AsFd, slot: u32, watch: bool) -> io::Result<()> {
+        let output = if watch { epoll::EventFlags::OUT } else { epoll::EventFlags::empty() };
+        let name = epoll::EventData::new_u64(slot.into());
+        Ok(epoll::modify(&self.epoll, socket, name, epoll::EventFlags::IN | output)?)
+    }
+
+    /// Waits until something happens or `until` has come, and adds what happened. Time zero: only looks.
+    pub(super) fn wait(&mut self, until: Option<Duration>, happened: &mut Vec<Event>) -> io::Result<()> {
+        let now = until.is_some_and(|it| it.is_zero());
+        if !now {
+            self.arm(until)?;
+        }
+        let look = now.then_some(Timespec { tv_sec: 0, tv_nsec: 0 });
+        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), look.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        for event in self.events.drain(..) {
+            // The struct is packed: its fields are copied.
+            let (name, flags) = (event.data, event.flags);
+            happened.push(match name.u64() {
+                LISTENER => Event::Connect,
+                TIMER => {
+                    self.armed = None;
+                    continue;
+                }
+                // Nobody writes to it: readable is its end.
+                PARENT => Event::End,
+                slot if flags.contains(epoll::EventFlags::OUT) => Event::Writable(slot as u32),
+                slot => Event::Readable(slot as u32),
+            });
+        }
+        Ok(())
+    }
+
+    /// Lets the timer end at a time. Its descriptor stays readable until it is set again.
+    fn arm(&mut self, until: Option<Duration>) -> io::Result<()> {
+        let Some(at) = until.filter(|_| self.armed != until) else { return Ok(()) };
+        let never = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let it_value = Timespec::try_from(at).map_err(io::Error::other)?;
+        let once = Itimerspec { it_interval: never, it_value };
+        rustix::time::timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &once)?;
+        self.armed = until;
+        Ok(())
+    }
+}

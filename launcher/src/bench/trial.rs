@@ -1,0 +1,68 @@
+//! [I/O] One load on a server of its own: starts both, hears both, matches them.
+
+use std::time::Duration;
+
+use workload_profiles::Workload;
+
+use super::{
+    BenchError,
+    children::{self, Server},
+    cores::Cores,
+    matching::Matched,
+    parts::{BareSpec, ClientResult, EngineSpec, Part},
+    server::{Pace, ServerSpec, Truth},
+};
+use crate::recorder::Keep;
+
+/// Beside the time that a load should take: a machine may be busy, and all that was kept has to be told.
+const SPARE: Duration = Duration::from_secs(60);
+
+/// What both sides came to.
+pub(super) struct Trial {
+    pub(super) client: ClientResult,
+    pub(super) truth: Truth,
+    pub(super) matched: Matched,
+}
+
+impl Trial {
+    /// CPU time of the client for each token, in microseconds.
+    pub(super) fn cpu_per_token(&self) -> f64 {
+        self.client.cpu_ns as f64 / 1e3 / self.matched.tokens.max(1) as f64
+    }
+
+    /// Requests that failed.
+    pub(super) fn failed(&self) -> u64 {
+        self.client.outcomes.iter().filter(|(outcome, _)| *outcome != "ok").map(|(_, count)| count).sum()
+    }
+}
+
+/// Runs a workload with the engine, on as many threads as `threads` says. `length` is how long it should take.
+pub(super) fn engine(
+    pace: Pace,
+    workload: Workload,
+    keep: Keep,
+    threads: usize,
+    cores: Cores,
+    length: Duration,
+) -> Result<Trial, BenchError> {
+    let server = Server::start(ServerSpec { pace, core: cores.server })?;
+    let spec = EngineSpec { port: server.port, workload, keep, threads, core: cores.client };
+    of(server, &Part::Engine(Box::new(spec)), keep != Keep::Summary, length)
+}
+
+/// Runs a closed loop with the bare client.
+pub(super) fn bare(pace: Pace, streams: u32, rounds: u32, tokens: u32, cores: Cores) -> Result<Trial, BenchError> {
+    let server = Server::start(ServerSpec { pace, core: cores.server })?;
+    let spec = BareSpec { port: server.port, streams, rounds, tokens, core: cores.client };
+    of(server, &Part::Bare(spec), true, pace.answer(tokens) * rounds)
+}
+
+fn of(server: Server, part: &Part, kept: bool, length: Duration) -> Result<Trial, BenchError> {
+    let client: ClientResult = children::run(part, 4 * length + SPARE)?;
+    let truth = server.end()?;
+    if let Some(error) = &client.error {
+        tracing::warn!(error, "a request failed");
+    }
+    let matched = if kept { Matched::of(&client.requests, &truth) } else { Matched::default() };
+    Ok(Trial { client, truth, matched })
+}

@@ -1,0 +1,75 @@
+//! `benchwright bench` of the built binary, small: every part runs, every request is matched, every figure is there.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[allow(dead_code, reason = "what other tests need")]
+mod common;
+
+use std::fs;
+
+use common::Folder;
+use predicates::prelude::*;
+use serde_json::Value;
+
+/// Runs it, and returns its JSON.
+fn bench(folder: &Folder, arguments: &[&str]) -> Value {
+    let all = [&["bench", "--quick", "--json", "figures.json"], arguments].concat();
+    folder.benchwright(&all).assert().success();
+    serde_json::from_str(&fs::read_to_string(folder.path("figures.json")).unwrap()).unwrap()
+}
+
+fn names(document: &Value) -> Vec<&str> {
+    document["figures"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn every_figure_is_measured_and_every_request_is_matched() {
+    let folder = Folder::new();
+    let document = bench(&folder, &["--markdown", "docs/performance.md"]);
+    let names = names(&document);
+    for name in [
+        "streams4.cpuRatio",
+        "streams4.held",
+        "streams4.ttftError.p99",
+        "streams4.itlError.bare.p50",
+        "wave16.sendSpreadMs",
+        "rate200.constant.lag.p50",
+        "rate200.poisson.arrivalLag.p99",
+        "rate400.achieved",
+        "planned.lagRatio",
+        "memory.stream40",
+        "memory.growth",
+        "start.firstRequest",
+        "report500",
+        "others",
+    ] {
+        assert!(names.contains(&name), "{name} is not in {names:?}");
+    }
+    for figure in document["figures"].as_array().unwrap() {
+        assert_eq!(figure["values"].as_array().unwrap().len(), 1, "{figure}");
+    }
+    let notes = document["notes"].to_string();
+    for fault in ["failed", "could not be matched", "not measured"] {
+        assert!(!notes.contains(fault), "{notes}");
+    }
+    let markdown = fs::read_to_string(folder.path("docs/performance.md")).unwrap();
+    assert!(markdown.starts_with("# Performance\n") && markdown.contains("--quick"), "{markdown}");
+}
+
+#[test]
+fn a_group_can_be_measured_alone_and_several_times() {
+    let folder = Folder::new();
+    let document = bench(&folder, &["--only", "wave", "--runs", "2"]);
+    let others = ["wave16.sendSpreadMs", "wave16.ttftError.p50", "wave16.ttftError.p99", "others"];
+    assert_eq!(names(&document), others);
+    assert_eq!(document["figures"][0]["values"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn its_parts_are_no_commands_for_people() {
+    let folder = Folder::new();
+    folder.benchwright(&["--help"]).assert().success().stdout(predicate::str::contains("bench-part").not());
+    folder.benchwright(&["bench-part", "{}"]).assert().code(10).stderr(predicate::str::contains("program's own"));
+    folder.benchwright(&["bench", "--only", "nothing"]).assert().code(10).stderr(predicate::str::contains("streams"));
+}
