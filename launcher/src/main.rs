@@ -141,20 +141,31 @@ fn main() -> ExitCode {
         .init();
     let done = match cli.command {
         Command::Run(args) => return run_command(&args),
+        #[cfg(target_os = "linux")]
+        Command::Bench(args) => return bench_command(&args),
         Command::Sim(args) => sim::run(args).map_err(anyhow::Error::from),
         Command::Render(args) => render(&args),
         Command::Show(args) => show(&args),
-        #[cfg(target_os = "linux")]
-        Command::Bench(args) => bench::run(&args).map_err(anyhow::Error::from),
         #[cfg(target_os = "linux")]
         Command::BenchPart(args) => bench::run_part(&args).map_err(anyhow::Error::from),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("benchwright: {error:#}");
-            ExitCode::from(run::EXIT_CONFIGURATION)
-        }
+        Err(error) => failed(&error),
+    }
+}
+
+fn failed(error: &anyhow::Error) -> ExitCode {
+    eprintln!("benchwright: {error:#}");
+    ExitCode::from(run::EXIT_CONFIGURATION)
+}
+
+#[cfg(target_os = "linux")]
+fn bench_command(args: &bench::BenchArgs) -> ExitCode {
+    match bench::run(args) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => failed(&error.into()),
     }
 }
 

@@ -8,7 +8,7 @@ mod common;
 
 use std::fs;
 
-use common::Folder;
+use common::{Folder, profile, simulated};
 use predicates::prelude::*;
 use serde_json::Value;
 
@@ -34,7 +34,7 @@ fn every_figure_is_measured_and_every_request_is_matched() {
         "streams4.ttftError.p99",
         "streams4.itlError.bare.p50",
         "wave16.sendSpreadMs",
-        "rate200.constant.lag.p50",
+        "rate200.conditioned.lag.p50",
         "rate200.poisson.arrivalLag.p99",
         "rate400.achieved",
         "planned.lagRatio",
@@ -72,4 +72,31 @@ fn its_parts_are_no_commands_for_people() {
     folder.benchwright(&["--help"]).assert().success().stdout(predicate::str::contains("bench-part").not());
     folder.benchwright(&["bench-part", "{}"]).assert().code(10).stderr(predicate::str::contains("program's own"));
     folder.benchwright(&["bench", "--only", "nothing"]).assert().code(10).stderr(predicate::str::contains("streams"));
+}
+
+#[test]
+fn a_load_that_fits_is_told_with_its_margin_and_one_that_does_not_with_a_remedy() {
+    let folder = Folder::new();
+    let slots = "type: concurrent, stages: [{concurrency_level: 2, num_requests: 4}]";
+    let open = profile(1_000_000, 1);
+    let (before, after) = (open.find("type: constant").unwrap(), open.find("}, api").unwrap());
+    folder.write("small.yaml", &simulated(&format!("{}{slots}{}", &open[..before], &open[after..])));
+    folder.write("flood.yaml", &simulated(&open.replace("duration: 1", "duration: 0.005")));
+    let ask = |more: &[&str]| folder.benchwright(&[&["bench", "--itl", "1ms", "--for"], more].concat());
+    let yes = || predicate::str::starts_with("yes: ").and(predicate::str::contains("would still fit"));
+    ask(&["small.yaml"]).assert().success().stdout(yes());
+    for form in ["api.type=chat", "api.streaming=false"] {
+        ask(&["small.yaml", "-o", form]).assert().success().stdout(yes());
+    }
+    // So many requests that no machine sends them.
+    ask(&["flood.yaml"])
+        .assert()
+        .code(1)
+        .stdout(predicate::str::starts_with("no: ").and(predicate::str::contains("give it")));
+    folder
+        .benchwright(&["bench", "--for", "nowhere.yaml"])
+        .assert()
+        .code(10)
+        .stderr(predicate::str::contains("nowhere.yaml"));
+    ask(&["small.yaml", "--quick"]).assert().code(10).stderr(predicate::str::contains("--quick"));
 }

@@ -6,7 +6,7 @@ pub mod distribution;
 pub mod figures;
 pub mod judgement;
 pub mod labels;
-mod remarks;
+pub(crate) mod remarks;
 mod summary;
 #[cfg(test)]
 mod tests;

@@ -13,7 +13,7 @@ use super::{
 };
 
 /// Past this share of its threads' time the launcher may be what limits the load.
-const BUSY_SHARE: f64 = 0.8;
+pub(crate) const BUSY_SHARE: f64 = 0.8;
 /// Past this share of reads, time or CPU, the 99th percentiles are not the server's alone.
 const NOTED_SHARE: f64 = 0.01;
 /// A stall that is worth a word, however rare.

@@ -4,7 +4,6 @@
 use std::{collections::BTreeMap, net::Ipv4Addr, time::Duration};
 
 use bytes::Bytes;
-use crds::benchmark_run::Api;
 use futures::future::try_join_all;
 use http::{
     Request,
@@ -19,7 +18,7 @@ use super::{
     BenchError, memory, nanos,
     parts::{BareSpec, ClientRequest, ClientResult},
 };
-use crate::{client::body::BodyTemplate, clock};
+use crate::clock;
 
 /// As long as the prompts of the engine's load.
 const PROMPT: &str = "salt letters of people who count days by tides";
@@ -31,7 +30,10 @@ type Sender = SendRequest<Full<Bytes>>;
 /// # Errors
 /// A connection or an answer broke.
 pub(super) fn run(spec: &BareSpec) -> Result<ClientResult, BenchError> {
-    let body = BodyTemplate::new(Api::Completions, "bench", true, true).body(PROMPT, Some(spec.tokens));
+    let body = Bytes::from(format!(
+        r#"{{"model":"bench","prompt":"{PROMPT}","max_tokens":{},"ignore_eos":true,"stream":true,"stream_options":{{"include_usage":true}}}}"#,
+        spec.tokens
+    ));
     let (cpu, begun) = (clock::process_cpu(), clock::monotonic());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let requests = runtime.block_on(async {

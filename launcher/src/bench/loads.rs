@@ -8,7 +8,7 @@ use crds::{
 };
 use workload_profiles::{
     Workload,
-    workload::{Arrivals, Goodput, LengthDistribution, Load, PromptText, RequestSource, Sampling, Stage},
+    workload::{Arrivals, Goodput, LengthDistribution, Load, PromptText, RequestSource, Sampling, Stage, Timeouts},
 };
 
 /// Words of each prompt.
@@ -27,8 +27,8 @@ fn workload(load: Load, tokens: u32) -> Workload {
             text: PromptText::Words,
         },
         stages: vec![Stage { name: "bench".into(), load, pause_after: Span::default() }],
-        sampling: Sampling { ignore_eos: true },
-        request_timeout: None,
+        sampling: Sampling { ignore_eos: true, ..Sampling::default() },
+        timeouts: Timeouts::default(),
         goodput: Goodput::default(),
     }
 }

@@ -57,6 +57,14 @@ impl Matched {
         matched
     }
 
+    /// Share of the asked rate at which requests arrived: the time in which they were due, of that until the last one was
+    /// there.
+    pub(super) fn achieved(&self) -> Option<f64> {
+        let ((first, _), (_, last)) = (self.scheduled?, self.arrived?);
+        let took = seconds(Some((first, last)));
+        (took > 0.0).then(|| seconds(self.scheduled) / took)
+    }
+
     fn add(&mut self, seen: &ClientRequest, truth: &RequestTruth) {
         let (Some(first), Some(last)) = (truth.sends_ns.first(), truth.sends_ns.last()) else {
             self.unmatched += 1;
@@ -152,6 +160,14 @@ mod tests {
         let matched = check(&[request], &[truth(0, &[500, 550, 600])]);
         assert_eq!((matched.unmatched, nanos(&matched.latency_error)), (0, vec![7]));
         assert!(nanos(&matched.itl_error).is_empty());
+    }
+
+    #[test]
+    fn a_rate_is_kept_as_far_as_the_last_request_arrives_in_time() {
+        let matched = |arrived| Matched { scheduled: Some((1_000, 2_000)), arrived, ..Matched::default() };
+        assert_eq!(matched(Some((1_001, 2_000))).achieved(), Some(1.0));
+        assert_eq!(matched(Some((1_001, 3_000))).achieved(), Some(0.5));
+        assert_eq!(matched(None).achieved(), None);
     }
 
     #[test]

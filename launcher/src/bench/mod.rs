@@ -13,6 +13,7 @@ mod cores;
 mod document;
 mod engine;
 pub mod figures;
+mod fit;
 mod groups;
 mod loads;
 mod machine;
@@ -33,6 +34,7 @@ use std::{
 };
 
 use clap::{Args, ValueEnum as _};
+use crds::units::Span;
 use serde::Serialize;
 use tracing::info;
 
@@ -41,9 +43,11 @@ use busy::Busy;
 use cores::Cores;
 use document::Document;
 use figures::{Budget, Figures};
+use fit::Question;
 use groups::{Bench, Group, Scale};
 use machine::Machine;
 use parts::Part;
+use server::Pace;
 
 /// Other processes that use more cores than this make figures of another machine.
 const QUIET: f64 = 0.1;
@@ -106,6 +110,22 @@ pub struct BenchArgs {
     /// Write all figures into this file, as Markdown
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
+    /// Measure nothing of this, but say whether this machine, or pod, is big enough for the load of a BenchmarkRun: tries
+    /// its hardest stage for a few seconds against a server on loopback, and exits with 0 for yes and 1 for no
+    #[arg(long = "for", value_name = "FILE", conflicts_with_all = ["only", "quick", "runs", "repeats", "json", "markdown"])]
+    run: Option<PathBuf>,
+    /// With --for: a profile's file, in place of the profile that the BenchmarkRun names
+    #[arg(long, value_name = "FILE", requires = "run")]
+    profile: Option<PathBuf>,
+    /// With --for: sets a value in the rendered profile, such as load.stages.0.rate=5; may be given several times
+    #[arg(short = 'o', long = "override", value_name = "PATH=VALUE", requires = "run")]
+    overrides: Vec<String>,
+    /// With --for: the time between two tokens of the server that is expected
+    #[arg(long, value_name = "DURATION", default_value = "5ms", requires = "run")]
+    itl: Span,
+    /// With --for: the time to the first token of the server that is expected
+    #[arg(long, value_name = "DURATION", default_value = "50ms", requires = "run")]
+    ttft: Span,
 }
 
 /// The hidden command of a child.
@@ -115,20 +135,31 @@ pub struct PartArgs {
     part: String,
 }
 
-/// Measures, prints the table, and writes the files that were asked for.
+/// Measures, or answers whether a load fits. Whether all is well: `false` for a load that does not fit.
 ///
 /// # Errors
 /// A part of it could not be run, or a file could not be written.
-pub fn run(args: &BenchArgs) -> Result<(), BenchError> {
+pub fn run(args: &BenchArgs) -> Result<bool, BenchError> {
+    let Some(file) = &args.run else { return measure(args).map(|()| true) };
+    let told = fit::ask(&Question {
+        file: file.clone(),
+        profile: args.profile.clone(),
+        overrides: args.overrides.clone(),
+        pace: Pace { ttft: args.ttft.0, itl: args.itl.0 },
+    })?;
+    io::stdout().write_all(told.text.as_bytes())?;
+    Ok(told.fits)
+}
+
+/// Measures, prints the table, and writes the files that were asked for.
+fn measure(args: &BenchArgs) -> Result<(), BenchError> {
     let folder = tempfile::tempdir()?;
     let mut figures = Figures::default();
     if cfg!(debug_assertions) {
         figures.note("this is a debug build: its figures count for nothing".into());
     }
-    let cores = Cores::choose().unwrap_or_else(|why| {
-        figures.note(format!("server and client keep to no core of their own: {why}"));
-        Cores::default()
-    });
+    let (cores, note) = Cores::choose();
+    note.into_iter().for_each(|it| figures.note(it));
     let bench = Bench {
         scale: if args.quick { Scale::quick() } else { Scale::full() },
         cores,

@@ -12,6 +12,7 @@ use crate::{
     record::{RequestOutcome, RequestRecord},
     recorder::{Keep, Recorder, WireTally},
     report::{self, Folder, Report},
+    vitals::Vitals,
 };
 
 /// Tokens of each answer.
@@ -37,6 +38,8 @@ pub(super) fn run(spec: &ReportSpec) -> Result<ReportResult, BenchError> {
         own_cpu: Duration::from_secs(10),
         wall: Duration::from_secs(60),
         threads: 1,
+        lanes: &[],
+        vitals: &Vitals::default(),
     };
     let analysis = analysis::analyse(&measured, &input.workload, &input.run, "bench");
     let mut folder = Folder::create(&spec.folder, "report")?;

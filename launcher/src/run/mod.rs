@@ -76,9 +76,13 @@ impl RunOptions {
     }
 
     fn threads(&self) -> usize {
-        let cores = || thread::available_parallelism().map_or(1, usize::from);
-        self.threads.unwrap_or_else(|| cores().min(MAX_DEFAULT_THREADS))
+        self.threads.unwrap_or_else(default_threads)
     }
+}
+
+/// Threads that issue the load where nobody says how many: one for each core, to a bound.
+pub(crate) fn default_threads() -> usize {
+    thread::available_parallelism().map_or(1, usize::from).min(MAX_DEFAULT_THREADS)
 }
 
 /// Runs one benchmark and returns the exit status. Results go to stdout, all else to stderr.

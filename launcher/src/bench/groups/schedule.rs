@@ -11,16 +11,15 @@ use crate::{
         BenchError,
         figures::{Budget, Figures},
         loads,
-        matching::{Matched, seconds},
         server::Pace,
         trial::{self, Trial},
     },
     recorder::Keep,
 };
 
-/// The arrival processes, by the word that figures have for them.
+/// The arrival processes, by the word that figures have for them; the first is that of the rates that are only to be kept.
 const ARRIVALS: [(&str, Arrivals); 2] =
-    [("constant", Arrivals::ConditionedPoisson), ("poisson", Arrivals::PoissonPerSecond)];
+    [("conditioned", Arrivals::ConditionedPoisson), ("poisson", Arrivals::PoissonPerSecond)];
 /// Tokens of each answer: a few, so that requests are what costs.
 const TOKENS: u32 = 4;
 /// Two runs of the same load differ by about as much in their p99.
@@ -50,13 +49,7 @@ pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError
                 figures.add(&name(&format!("arrivalLag.{figure}")), &told, "ms", lag, Budget::NONE);
             }
             let budget = if *rate == BUDGETED { Budget::at_least(99.0, 99.9) } else { Budget::NONE };
-            figures.add(
-                &name("achieved"),
-                &format!("{title}: rate kept"),
-                "%",
-                achieved(&trial.matched) * 100.0,
-                budget,
-            );
+            figures.add(&name("achieved"), &format!("{title}: rate kept"), "%", kept(&trial), budget);
             check(&trial, &title, figures);
         }
     }
@@ -69,13 +62,7 @@ fn fast(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
     let trial = issue(bench, ARRIVALS[0].1, rate, (rate * bench.scale.rate_length.as_secs_f64()) as u64)?;
     let title = format!("{} rps", count(rate as u64));
     let budget = Budget { aim: Budget::at_least(99.0, 99.9).aim, floor: None };
-    figures.add(
-        &format!("rate{rate}.achieved"),
-        &format!("{title}: rate kept"),
-        "%",
-        achieved(&trial.matched) * 100.0,
-        budget,
-    );
+    figures.add(&format!("rate{rate}.achieved"), &format!("{title}: rate kept"), "%", kept(&trial), budget);
     let lag = of_times_ms(&trial.matched.lag, |it| it.p99);
     figures.add(&format!("rate{rate}.lag.p99"), &format!("{title}: sent - scheduled p99"), "ms", lag, Budget::NONE);
     check(&trial, &title, figures);
@@ -107,21 +94,7 @@ fn issue(bench: &Bench, arrivals: Arrivals, rate: f64, requests: u64) -> Result<
     trial::engine(Pace::default(), workload, Keep::Records, 1, bench.cores, length)
 }
 
-/// Share of the asked rate at which requests arrived: the time in which they were due, of that until the last one was there.
-fn achieved(matched: &Matched) -> f64 {
-    let (Some((first, _)), Some((_, last))) = (matched.scheduled, matched.arrived) else { return f64::NAN };
-    seconds(matched.scheduled) / seconds(Some((first, last)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_rate_is_kept_as_far_as_the_last_request_arrives_in_time() {
-        let matched = |arrived| Matched { scheduled: Some((1_000, 2_000)), arrived, ..Matched::default() };
-        assert_eq!(achieved(&matched(Some((1_001, 2_000)))), 1.0);
-        assert_eq!(achieved(&matched(Some((1_001, 3_000)))), 0.5);
-        assert!(achieved(&matched(None)).is_nan());
-    }
+/// The share of the asked rate that was kept, in percent.
+fn kept(trial: &Trial) -> f64 {
+    trial.matched.achieved().map_or(f64::NAN, |it| it * 100.0)
 }

@@ -34,6 +34,7 @@ pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError
         let told = Told { load, pace, asked: requests * u64::from(tokens) };
         told.cost(&ours, &bare, figures);
         told.errors(&ours, &bare, figures);
+        told.memory(&ours, &bare, figures);
         ours.iter().chain(&bare).for_each(|it| check(it, &told.name(), figures));
     }
     Ok(())
@@ -128,6 +129,13 @@ impl Told<'_> {
         self.add(figures, "serverCores", "cores used by the server", "cores", mean(ours, server), Budget::NONE);
         let late = |it: &Trial| it.truth.lateness_p99_ns as f64 / 1e6;
         self.add(figures, "serverLate", "server behind its pace, p99", "ms", mean(ours, late), Budget::NONE);
+    }
+
+    fn memory(&self, ours: &[Trial], bare: &[Trial], figures: &mut Figures) {
+        let peak = |it: &Trial| it.client.peak_rss_bytes as f64 / f64::from(1 << 20);
+        let title = "memory, records and gaps included";
+        self.add(figures, "memory", title, "MiB", mean(ours, peak), Budget::NONE);
+        self.add(figures, "bareMemory", "memory of the bare client", "MiB", mean(bare, peak), Budget::NONE);
     }
 
     fn tokens(&self) -> u32 {

@@ -35,7 +35,7 @@ const BACKLOG: i32 = 16_384;
 /// So many sends in a row, then it looks for requests: an arrival is stamped soon although streams are due.
 const MAX_SENDS: usize = 32;
 /// The answer to a request that asks for no length, in tokens.
-const DEFAULT_TOKENS: u32 = 128;
+pub(super) const DEFAULT_TOKENS: u32 = 128;
 /// The longest answer, in tokens: past it a request asks for nothing that is measured here.
 const MAX_TOKENS: u32 = 1 << 20;
 /// Bytes of one read.

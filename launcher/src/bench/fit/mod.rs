@@ -1,0 +1,120 @@
+//! [I/O] Is this pod big enough for that load? The hardest stage of a BenchmarkRun, for a few seconds, against a paced server
+//! of this bench on loopback.
+//!
+//! The server is a process of its own: what it takes is not the launcher's, and is told apart. Deliberately not counted: TLS,
+//! which a loopback server does not speak, and name resolution.
+
+mod answer;
+mod demand;
+
+use std::{fs, io, path::PathBuf, time::Duration};
+
+use crds::{resolve::Endpoint, units::Span};
+
+use super::{BenchError, cores::Cores, matching::Matched, server::Pace, trial};
+use crate::{
+    analysis::Distribution,
+    histogram::Times,
+    input::{self, LocalOptions},
+    recorder::Keep,
+    run,
+};
+use answer::{Answer, Measured};
+
+/// Where a pod's limit on CPU time stands.
+const CPU_MAX: &str = "/sys/fs/cgroup/cpu.max";
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Question {
+    /// A BenchmarkRun file.
+    pub(super) file: PathBuf,
+    /// A profile's file in place of its own.
+    pub(super) profile: Option<PathBuf>,
+    /// `path=value` overrides.
+    pub(super) overrides: Vec<String>,
+    /// The server that is expected.
+    pub(super) pace: Pace,
+}
+
+/// Whether it fits, and the lines that say so.
+pub(super) struct Told {
+    pub(super) fits: bool,
+    pub(super) text: String,
+}
+
+/// Tries the load.
+///
+/// # Errors
+/// The file cannot be run, or the trial could not be.
+pub(super) fn ask(question: &Question) -> Result<Told, BenchError> {
+    // Credentials are the target's, which is not called here.
+    let unused = Some(PathBuf::from("unused"));
+    let options = LocalOptions {
+        profile: question.profile.clone(),
+        overrides: question.overrides.clone(),
+        token_file: unused.clone(),
+        ca_file: unused,
+    };
+    let input = input::from_file(&question.file, &options)?;
+    let pace = question.pace;
+    let Some((stage, demand)) = demand::hardest(&input.workload, pace) else {
+        return Err(BenchError::Child("the workload has no stage; write one into load.stages".into()));
+    };
+    let threads = run::default_threads();
+    let (workload, length) = demand::trial(&input.workload, stage, pace);
+    let open = matches!(stage.load, workload_profiles::workload::Load::Open { .. });
+    let trial = trial::engine(pace, workload, Keep::Records, threads, Cores::default(), length)?;
+    let measured = Measured {
+        demand,
+        requests: trial.client.requests.len() as u64,
+        failed: trial.failed(),
+        cpu: Duration::from_nanos(trial.client.cpu_ns),
+        memory_bytes: trial.client.peak_rss_bytes,
+        cores: limit()?.unwrap_or(f64::INFINITY).min(threads as f64),
+        server_cores: trial.truth.cpu_ns as f64 / trial.client.wall_ns.max(1) as f64,
+        lag: p99(&trial.matched.lag),
+        lag_bound: input.run.validity.max_send_lag_p99.0,
+        achieved: if open { Matched::achieved(&trial.matched) } else { None },
+    };
+    let answer = Answer::of(&measured);
+    let mut lines =
+        vec![answer.headline(&measured), format!("stage {}, tried for {}", stage.name, Span(length).rounded())];
+    lines.extend(answer.details(&measured));
+    if matches!(&input.run.endpoint, Endpoint::Url(url) if url.starts_with("https:")) {
+        lines.push("the target speaks TLS, whose cost is not in this: leave room for it".into());
+    }
+    Ok(Told { fits: answer.fault.is_none(), text: lines.join("\n") + "\n" })
+}
+
+fn p99(times: &Times) -> Duration {
+    Distribution::of_times(times).map_or(Duration::ZERO, |it| it.p99)
+}
+
+/// The cores that the pod's limit comes to; `None` where there is none.
+fn limit() -> io::Result<Option<f64>> {
+    match fs::read_to_string(CPU_MAX) {
+        Ok(text) => Ok(quota(&text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Reads a limit as Linux writes it: microseconds of each period, or `max`.
+fn quota(text: &str) -> Option<f64> {
+    let (quota, period) = text.trim().split_once(' ')?;
+    let (quota, period): (f64, f64) = (quota.parse().ok()?, period.parse().ok()?);
+    (quota > 0.0 && period > 0.0).then(|| quota / period)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_of_a_pod_may_be_a_part_of_a_core() {
+        assert_eq!(quota("50000 100000\n"), Some(0.5));
+        assert_eq!(quota("max 100000\n"), None);
+        assert_eq!(quota(""), None);
+    }
+}
