@@ -20,4 +20,5 @@ pub mod schedule;
 pub mod sim;
 pub mod status_server;
 pub mod stop;
+pub mod trace_file;
 pub mod vitals;

@@ -244,7 +244,7 @@ fn render_prints_the_profile_and_what_it_means() {
         .stdout(predicate::str::contains("rate: 3"));
     let workload = folder.benchwright(&["render", "-f", "run.yaml", "--workload"]).output().unwrap().stdout;
     let workload: workload_profiles::Workload = serde_json::from_slice(&workload).unwrap();
-    assert_eq!(workload.stages[0].load.count(), 30);
+    assert_eq!(workload.stages[0].load.count(), Some(30));
 }
 
 #[test]

@@ -67,7 +67,7 @@ fn variables_change_a_shipped_profile() {
 #[test]
 fn overrides_change_a_shipped_profile() {
     let ready = prepared(sanity(), &[], &["load.stages[0].rate=4", "min=20", "total_count=200"]).unwrap();
-    assert_eq!(ready.workload.stages[0].load.count(), 120);
+    assert_eq!(ready.workload.stages[0].load.count(), Some(120));
     assert_eq!(notices(&ready).len(), 2);
     assert!(ready.text.contains("total_count: 200"));
 }

@@ -3,7 +3,10 @@
 //! Nothing in it means "not said": a format's parser fills every default. It is part of `report.json`, so that a report
 //! alone is enough to repeat its run.
 
+mod load;
+mod measure;
 mod prompts;
+mod rate;
 mod sampling;
 mod timeouts;
 
@@ -11,11 +14,14 @@ use std::collections::BTreeMap;
 
 use crds::{
     benchmark_run::Api,
-    units::{RequestRate, Seed, Span},
+    units::{Seed, Span},
 };
 use serde::{Deserialize, Serialize};
 
+pub use load::{Arrivals, Load, MAX_REQUESTS, Margin, Stage, Trace, TraceEntry, TraceFile, TraceFormat, TraceTime};
+pub use measure::{Abandonment, Patience, Probes, Window};
 pub use prompts::{NoTokenIds, PromptForm, PromptText, TokenIds};
+pub use rate::{RampUpStrategy, Rate, RatePoint, RateShape};
 pub use sampling::{Extra, ExtraError, LengthField, Sampling};
 pub use timeouts::Timeouts;
 
@@ -37,6 +43,15 @@ pub struct Workload {
     pub requests: RequestSource,
     /// When they are sent; stages run one after the other.
     pub stages: Vec<Stage>,
+    /// Which requests are in the figures.
+    #[serde(default)]
+    pub window: Window,
+    /// Clients that go away early; absent: none does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub abandonment: Option<Abandonment>,
+    /// Tiny requests beside the load; absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probes: Option<Probes>,
     /// How the server is to generate.
     #[serde(default)]
     pub sampling: Sampling,
@@ -74,65 +89,6 @@ impl Goodput {
     pub fn is_empty(&self) -> bool {
         *self == Goodput::default()
     }
-}
-
-/// A part of the load with one shape. The next one starts when all its requests have ended and its pause is over.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Stage {
-    /// Unique in the workload: `r10` for 10 requests per second, `c8` for 8 at once, with `-2` where it comes again.
-    pub name: String,
-    /// Its shape.
-    pub load: Load,
-    /// How long nothing is sent after it.
-    pub pause_after: Span,
-}
-
-/// When the requests of a stage are sent.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Load {
-    /// Open loop: at times that do not depend on the answers.
-    #[serde(rename_all = "camelCase")]
-    Open {
-        /// How the times are drawn.
-        arrivals: Arrivals,
-        /// Requests per second.
-        rate: RequestRate,
-        /// How long requests are due.
-        duration: Span,
-        /// How many, floor(rate x duration).
-        count: u64,
-    },
-    /// Closed loop: each of some slots sends its next request when its last one has ended.
-    #[serde(rename_all = "camelCase")]
-    Closed {
-        /// How many slots.
-        concurrency: u32,
-        /// How many requests in all.
-        count: u64,
-    },
-}
-
-impl Load {
-    /// How many requests the stage sends.
-    pub fn count(&self) -> u64 {
-        match self {
-            Load::Open { count, .. } | Load::Closed { count, .. } => *count,
-        }
-    }
-}
-
-/// How the times of an open-loop stage are drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Arrivals {
-    /// Exponential gaps, rescaled so that the last request is due exactly at the end: a Poisson process conditioned on
-    /// its count. This is what inference-perf calls `constant`.
-    ConditionedPoisson,
-    /// Second by second: a Poisson number of requests, placed by rescaled exponential gaps, until the count is reached.
-    /// This is what inference-perf calls `poisson`; its span varies around the duration.
-    PoissonPerSecond,
 }
 
 /// What the requests hold. Request i of a stage is the same in every stage and in every run with the same seed.

@@ -41,7 +41,7 @@ fn a_profile_with_old_names_and_a_misspelt_spread_runs_with_a_notice() {
     let template = include_str!("fixtures/std_for_std_dev.yaml.in");
     let ready = prepared(template).unwrap();
     assert_eq!(ready.workload.model.as_deref(), Some("facebook/opt-125m"));
-    assert_eq!(ready.workload.stages[0].load.count(), 64);
+    assert_eq!(ready.workload.stages[0].load.count(), Some(64));
     check(template, "data.input_distribution.std: is read as std_dev, 5; inference-perf overlooks it and takes 200");
 }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use workload_profiles::workload::{Goodput, Load, Stage, Workload};
+use workload_profiles::workload::{Goodput, Load, Rate, Stage, Workload};
 
 use super::distribution::Distribution;
 use crate::{
@@ -24,7 +24,7 @@ impl Clock {
     /// The clock of the headline latencies of a stage.
     pub fn of(load: &Load) -> Clock {
         match load {
-            Load::Open { .. } => Clock::Scheduled,
+            Load::Open { .. } | Load::Burst { .. } | Load::Trace { .. } => Clock::Scheduled,
             Load::Closed { .. } => Clock::Sent,
         }
     }
@@ -187,8 +187,8 @@ impl StageAnalysis {
         let clock = Clock::of(&stage.load);
         let figures = Figures::of(tally, headline(tally, clock), workload);
         let asked_rate = match &stage.load {
-            Load::Open { rate, .. } => Some(rate.per_second()),
-            Load::Closed { .. } => None,
+            Load::Open { rate: Rate::Steady(rate), .. } => Some(rate.per_second()),
+            _ => None,
         };
         let achieved_rate = asked_rate.and_then(|_| achieved_rate(tally, &figures));
         StageAnalysis { stage: stage.clone(), clock, asked_rate, achieved_rate, receive_delay, figures }

@@ -10,7 +10,7 @@ use super::figures::{Figures, StageAnalysis};
 /// each value once, joined by `+`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Labels {
-    /// `conditioned-poisson`, `poisson` or `closed`.
+    /// `paced`, `poisson`, `gamma`, `conditioned-poisson`, `conditioned-gamma`, `burst`, `trace` or `closed`.
     pub arrivals: String,
     /// Where TTFT and latency start to count: `scheduled` or `sent`.
     pub clock: String,
@@ -81,10 +81,18 @@ impl Labels {
 }
 
 fn arrivals(load: &Load) -> &'static str {
-    match load {
-        Load::Open { arrivals: Arrivals::ConditionedPoisson, .. } => "conditioned-poisson",
-        Load::Open { arrivals: Arrivals::PoissonPerSecond, .. } => "poisson",
-        Load::Closed { .. } => "closed",
+    let arrivals = match load {
+        Load::Open { arrivals, .. } => arrivals,
+        Load::Burst { .. } => return "burst",
+        Load::Trace { .. } => return "trace",
+        Load::Closed { .. } => return "closed",
+    };
+    match arrivals {
+        Arrivals::Constant | Arrivals::ConstantAfterGap => "paced",
+        Arrivals::Poisson | Arrivals::PoissonPerSecond => "poisson",
+        Arrivals::Gamma { .. } => "gamma",
+        Arrivals::ConditionedPoisson => "conditioned-poisson",
+        Arrivals::ConditionedGamma { .. } => "conditioned-gamma",
     }
 }
 

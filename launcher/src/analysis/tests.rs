@@ -10,7 +10,7 @@ use crds::{
     summary::Outcome,
     units::{RequestRate, Seed, Span},
 };
-use workload_profiles::workload::{Arrivals, Goodput, Load, RequestSource, Sampling, Stage, Timeouts};
+use workload_profiles::workload::{Arrivals, Goodput, Load, Rate, RequestSource, Sampling, Stage, Timeouts, Window};
 
 use super::*;
 use crate::{
@@ -24,12 +24,18 @@ fn ms(millis: u64) -> Duration {
 
 fn open(name: &str, rate: f64) -> Stage {
     let rate = RequestRate::try_from(rate).unwrap();
-    let load = Load::Open { arrivals: Arrivals::ConditionedPoisson, rate, duration: Span(ms(1_000)), count: 3 };
-    Stage { name: name.into(), load, pause_after: Span::default() }
+    let load = Load::Open {
+        arrivals: Arrivals::ConditionedPoisson,
+        rate: Rate::Steady(rate),
+        duration: Some(Span(ms(1_000))),
+        count: Some(3),
+        max_concurrency: None,
+    };
+    Stage::new(name, load)
 }
 
 fn closed(name: &str, concurrency: u32) -> Stage {
-    Stage { name: name.into(), load: Load::Closed { concurrency, count: 2 }, pause_after: Span::default() }
+    Stage::new(name, Load::Closed { concurrency, count: Some(2), duration: None, ramp_up: Span::default() })
 }
 
 fn workload(stages: Vec<Stage>) -> Workload {
@@ -40,6 +46,9 @@ fn workload(stages: Vec<Stage>) -> Workload {
         headers: Default::default(),
         requests: RequestSource::Mock,
         stages,
+        window: Window::All,
+        abandonment: None,
+        probes: None,
         sampling: Sampling::default(),
         timeouts: Timeouts::default(),
         goodput: Goodput::default(),

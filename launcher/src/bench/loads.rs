@@ -8,7 +8,9 @@ use crds::{
 };
 use workload_profiles::{
     Workload,
-    workload::{Arrivals, Goodput, LengthDistribution, Load, PromptText, RequestSource, Sampling, Stage, Timeouts},
+    workload::{
+        Arrivals, Goodput, LengthDistribution, Load, PromptText, Rate, RequestSource, Sampling, Stage, Timeouts, Window,
+    },
 };
 
 /// Words of each prompt.
@@ -26,7 +28,10 @@ fn workload(load: Load, tokens: u32) -> Workload {
             output: LengthDistribution::fixed(tokens),
             text: PromptText::Words,
         },
-        stages: vec![Stage { name: "bench".into(), load, pause_after: Span::default() }],
+        stages: vec![Stage::new("bench", load)],
+        window: Window::All,
+        abandonment: None,
+        probes: None,
         sampling: Sampling { ignore_eos: true, ..Sampling::default() },
         timeouts: Timeouts::default(),
         goodput: Goodput::default(),
@@ -35,13 +40,15 @@ fn workload(load: Load, tokens: u32) -> Workload {
 
 /// So many requests at once, `count` in all.
 pub(super) fn closed(concurrency: u32, count: u64, tokens: u32) -> Workload {
-    workload(Load::Closed { concurrency, count }, tokens)
+    let load = Load::Closed { concurrency, count: Some(count), duration: None, ramp_up: Span::default() };
+    workload(load, tokens)
 }
 
 /// So many requests per second, `count` in all.
 pub(super) fn open(arrivals: Arrivals, rate: RequestRate, count: u64, tokens: u32) -> Workload {
-    let duration = Span(Duration::from_secs_f64(count as f64 / f64::from(rate)));
-    workload(Load::Open { arrivals, rate, duration, count }, tokens)
+    let duration = Some(Span(Duration::from_secs_f64(count as f64 / f64::from(rate))));
+    let (rate, count) = (Rate::Steady(rate), Some(count));
+    workload(Load::Open { arrivals, rate, duration, count, max_concurrency: None }, tokens)
 }
 
 #[cfg(test)]
@@ -50,10 +57,10 @@ mod tests {
 
     #[test]
     fn a_load_asks_for_as_many_requests_as_it_says() {
-        assert_eq!(closed(50, 150, 16).stages[0].load.count(), 150);
+        assert_eq!(closed(50, 150, 16).stages[0].load.count(), Some(150));
         let rate = RequestRate::try_from(5_000.0).unwrap();
         let open = open(Arrivals::ConditionedPoisson, rate, 20_000, 4);
         let Load::Open { duration, count, .. } = open.stages[0].load else { panic!("it is closed") };
-        assert_eq!((duration.0, count), (Duration::from_secs(4), 20_000));
+        assert_eq!((duration, count), (Some(Span(Duration::from_secs(4))), Some(20_000)));
     }
 }

@@ -34,6 +34,7 @@ use crate::{
     recorder::{Keep, Recorder},
     requests::RequestsError,
     stop::{Stop, StopReason, StopState},
+    trace_file::{self, TraceError},
     vitals::{Vitals, Watch, lane::LaneVitals, receive},
 };
 use lane::{Lane, LaneResult};
@@ -50,6 +51,9 @@ pub enum LoadError {
     /// What the requests hold cannot be prepared.
     #[error(transparent)]
     Requests(#[from] RequestsError),
+    /// A trace cannot be replayed.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
     /// The system refuses a thread or a runtime.
     #[error("the launcher cannot start {what}; give it more memory, threads or open files")]
     System {
@@ -124,7 +128,7 @@ pub fn run_load(
     progress: Arc<Progress>,
 ) -> Result<LoadResult, LoadError> {
     raise_file_limit();
-    let plan = Plan::new(workload, model, target.api(), seed)?;
+    let plan = Plan::new(workload, &trace_file::of(workload)?, model, target.api(), seed)?;
     progress.planned.store(plan.requests(), Ordering::Relaxed);
     let threads = threads.max(1);
     let (clock, started) = (Clock::start(), clock::now());
@@ -156,7 +160,7 @@ pub async fn run_here(
     seed: Seed,
     stop: &Stop,
 ) -> Result<LoadResult, LoadError> {
-    let plan = Plan::new(workload, model, target.api(), seed)?;
+    let plan = Plan::new(workload, &trace_file::of(workload)?, model, target.api(), seed)?;
     let shared = Arc::new(Shared::new(plan, Clock::of_runtime(), 1, stop.clone(), Arc::default()));
     let started = clock::now();
     let lane = Lane::new(0, Arc::clone(&shared), target.clone(), Keep::Records);

@@ -5,13 +5,13 @@ use std::time::Duration;
 use crds::{benchmark_run::Api, units::Seed};
 use workload_profiles::{
     Workload,
-    workload::{Goodput, Load},
+    workload::{Goodput, Load, MAX_REQUESTS, TraceEntry},
 };
 
 use crate::{
     client::{body::BodyTemplate, patience::Patience},
     recorder::{Keep, Recorder},
-    requests::{Requests, RequestsError},
+    requests::{Recorded, Requests, RequestsError},
     schedule::{Schedule, schedule},
 };
 
@@ -34,12 +34,16 @@ pub struct Plan {
 pub(super) struct PlannedStage {
     pub(super) load: PlannedLoad,
     pub(super) pause_after: Duration,
+    /// Recorded lengths of the prompts and answers, by number; empty where the request source decides.
+    pub(super) lengths: Vec<Recorded>,
 }
 
 /// When requests are due.
 #[derive(Debug)]
 pub(super) enum PlannedLoad {
+    /// At these times.
     Open(Schedule),
+    /// As slots become free.
     Closed { concurrency: u64, count: u64 },
 }
 
@@ -52,27 +56,47 @@ impl PlannedLoad {
     }
 }
 
+impl PlannedStage {
+    /// The recorded lengths of a request.
+    pub(super) fn recorded(&self, number: u64) -> Recorded {
+        usize::try_from(number).ok().and_then(|it| self.lengths.get(it)).copied().unwrap_or_default()
+    }
+}
+
 impl Plan {
-    /// Draws every time and prepares the source of the requests.
+    /// Draws every time and prepares the source of the requests. `traces` holds what the stages that replay a trace have
+    /// to replay, one for each stage.
     ///
     /// # Errors
     /// What the requests hold is too large, or nothing that the API takes.
-    pub fn new(workload: &Workload, model: &str, api: Api, seed: Seed) -> Result<Plan, RequestsError> {
+    pub fn new(
+        workload: &Workload,
+        traces: &[Vec<TraceEntry>],
+        model: &str,
+        api: Api,
+        seed: Seed,
+    ) -> Result<Plan, RequestsError> {
         let form = workload.requests.form();
         if !BodyTemplate::can_hold(api, form) {
             return Err(RequestsError::TokenIdsInChat);
         }
-        let stages = workload.stages.iter().enumerate().map(|(index, stage)| PlannedStage {
-            load: match &stage.load {
-                Load::Closed { concurrency, count } => {
-                    PlannedLoad::Closed { concurrency: u64::from(*concurrency), count: *count }
-                }
-                load @ Load::Open { .. } => {
-                    let seed = seed.derive(&format!("stage/{index}/arrivals"));
-                    PlannedLoad::Open(schedule(load, seed).unwrap_or_default())
-                }
-            },
-            pause_after: stage.pause_after.0,
+        let stages = workload.stages.iter().enumerate().map(|(index, stage)| {
+            let trace = traces.get(index).map_or(&[][..], Vec::as_slice);
+            let seed = seed.derive(&format!("stage/{index}/arrivals"));
+            PlannedStage {
+                load: match (&stage.load, schedule(&stage.load, trace, seed)) {
+                    (Load::Closed { concurrency, count, .. }, _) => PlannedLoad::Closed {
+                        concurrency: u64::from(*concurrency),
+                        count: count.unwrap_or(MAX_REQUESTS),
+                    },
+                    (_, schedule) => PlannedLoad::Open(schedule.unwrap_or_default()),
+                },
+                pause_after: stage.pause_after.0,
+                lengths: match &stage.load {
+                    Load::Trace { lengths: true, .. } => trace.iter().map(Recorded::of).collect(),
+                    _ => Vec::new(),
+                },
+            }
         });
         Ok(Plan {
             stages: stages.collect(),

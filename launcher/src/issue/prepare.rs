@@ -76,7 +76,8 @@ struct Maker {
 impl Maker {
     fn make(&mut self, shared: &Shared, number: u64) -> Prepared {
         self.prompt.clear();
-        let mut asked = shared.plan.requests.write(number, &mut self.prompt);
+        let recorded = shared.plan.stages[self.stage].recorded(number);
+        let mut asked = shared.plan.requests.write(number, recorded, &mut self.prompt);
         let body = shared.plan.template.body(&self.prompt, asked.output);
         // The usage of a server is that of all answers together.
         asked.output = asked.output.map(|it| it.saturating_mul(shared.plan.choices));

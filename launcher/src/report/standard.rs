@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
-use workload_profiles::workload::{LengthDistribution, Load, PromptText, RequestSource, Shape};
+use workload_profiles::workload::{LengthDistribution, PromptText, RequestSource, Shape};
 
 use super::{Report, TOOL, TOOL_VERSION, redact::profile_value};
 use crate::analysis::{Analysis, Distribution, Figures, Labels, StageAnalysis, TokenCount};
@@ -144,10 +144,12 @@ fn load(report: &Report<'_>, stage: &StageAnalysis, index: usize) -> Option<Valu
     if let Some(output) = output.filter(|_| report.workload.sampling.ignore_eos) {
         load.insert("output_seq_len".into(), length(output));
     }
-    match &stage.stage.load {
-        Load::Open { rate, .. } => load.insert("rate_qps".into(), json!(rate.per_second())),
-        Load::Closed { concurrency, .. } => load.insert("concurrency".into(), json!(concurrency)),
-    };
+    if let Some(rate) = stage.asked_rate {
+        load.insert("rate_qps".into(), json!(rate));
+    }
+    if let Some(concurrency) = stage.stage.load.max_concurrency() {
+        load.insert("concurrency".into(), json!(concurrency));
+    }
     Some(Value::Object(load))
 }
 

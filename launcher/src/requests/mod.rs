@@ -11,7 +11,7 @@ mod token_ids;
 use crds::units::Seed;
 use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
-use workload_profiles::workload::{PromptForm, PromptText, RequestSource};
+use workload_profiles::workload::{PromptForm, PromptText, RequestSource, TraceEntry};
 
 use lengths::{Lengths, Sampler};
 use shared_prefix::SharedPrefix;
@@ -44,6 +44,30 @@ pub struct Asked {
     pub is_exact: bool,
     /// Of the answer; absent: the server decides.
     pub output: Option<u32>,
+}
+
+/// Lengths that a trace has in place of the source's, in tokens. Eight bytes a request, so that ten million of them fit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recorded {
+    /// Of the prompt; 0: none was recorded.
+    input: u32,
+    /// Of the answer; 0: none was recorded.
+    output: u32,
+}
+
+impl Recorded {
+    /// What an entry of a trace has.
+    pub fn of(entry: &TraceEntry) -> Recorded {
+        Recorded { input: entry.input.unwrap_or_default(), output: entry.output.unwrap_or_default() }
+    }
+
+    fn input(self) -> Option<u32> {
+        (self.input > 0).then_some(self.input)
+    }
+
+    fn output(self) -> Option<u32> {
+        (self.output > 0).then_some(self.output)
+    }
 }
 
 /// All requests of a workload, made when they are asked for.
@@ -92,8 +116,14 @@ impl Requests {
         }))
     }
 
-    /// Adds the prompt of a request to `text`, which is empty, and returns its lengths. Token ids are a list in JSON.
-    pub fn write(&self, number: u64, text: &mut String) -> Asked {
+    /// Adds the prompt of a request to `text`, which is empty, and returns its lengths. Recorded lengths outweigh those of
+    /// the source; only random prompts can have a recorded length. Token ids are a list in JSON.
+    pub fn write(&self, number: u64, recorded: Recorded, text: &mut String) -> Asked {
+        let asked = self.write_prompt(number, recorded, text);
+        Asked { output: recorded.output().or(asked.output), ..asked }
+    }
+
+    fn write_prompt(&self, number: u64, recorded: Recorded, text: &mut String) -> Asked {
         match &self.0 {
             Source::Mock => {
                 text.push_str("1 2 3 ");
@@ -101,7 +131,7 @@ impl Requests {
                 Asked::default()
             }
             Source::Random { input, output, text: kind, texts } => {
-                let asked = input.get(number);
+                let asked = recorded.input().unwrap_or_else(|| input.get(number));
                 let mut rng = draws(*texts, number);
                 match kind {
                     PromptText::Words => text::words(asked, &mut rng, text),
@@ -132,7 +162,7 @@ mod tests {
     fn check(source: &RequestSource, seed: u64, number: u64) -> (String, Asked) {
         let requests = Requests::new(source, Seed(seed)).unwrap();
         let mut text = String::new();
-        let asked = requests.write(number, &mut text);
+        let asked = requests.write(number, Recorded::default(), &mut text);
         (text, asked)
     }
 
@@ -173,6 +203,17 @@ mod tests {
             assert!(ids.iter().all(|it| (7..=9).contains(it)));
         }
         assert!(!check(&random(PromptText::Words), 3, 0).1.is_exact);
+    }
+
+    #[test]
+    fn recorded_lengths_outweigh_those_of_the_source() {
+        let mut text = String::new();
+        let requests = Requests::new(&random(PromptText::Words), Seed(1)).unwrap();
+        let asked = requests.write(5, Recorded { input: 77, output: 3 }, &mut text);
+        assert_eq!((asked.input, asked.output, text.split(' ').count()), (Some(77), Some(3), 77));
+        let mock = Requests::new(&RequestSource::Mock, Seed(1)).unwrap();
+        let asked = mock.write(5, Recorded { input: 77, output: 3 }, &mut String::new());
+        assert_eq!((asked.input, asked.output), (None, Some(3)));
     }
 
     #[test]

@@ -207,7 +207,7 @@ fn issue(
     deadline.end();
     watcher.end();
     load.map_err(|error| match error {
-        LoadError::Requests(error) => Failure::configuration(error.to_string()),
+        error @ (LoadError::Requests(_) | LoadError::Trace(_)) => Failure::configuration(error.to_string()),
         error @ (LoadError::System { .. } | LoadError::Panic { .. }) => Failure::system(&error),
     })
 }

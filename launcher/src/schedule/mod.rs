@@ -1,15 +1,27 @@
 //! When the requests of an open-loop stage are due: a pure function of the load and a seed, complete before the first
 //! request. One file per arrival process; closed-loop stages have no schedule, their slots decide.
 
-mod conditioned_poisson;
+mod burst;
+mod conditioned;
+mod constant;
+mod gamma;
+mod poisson;
 mod poisson_per_second;
+mod ramp_up;
+mod time_change;
+mod trace;
 
-use std::time::Duration;
+use std::{iter, time::Duration};
 
 use crds::units::Seed;
 use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
-use workload_profiles::workload::{Arrivals, Load};
+use workload_profiles::workload::{Arrivals, Load, MAX_REQUESTS, Rate, RateShape, TraceEntry};
+
+use time_change::TimeChange;
+
+/// More times than this are never drawn: twice what a profile may ask for in the mean, which a drawn number never reaches.
+const MOST: u64 = 2 * MAX_REQUESTS;
 
 /// Times in order, from the start of their stage. Eight bytes a request, so that ten million of them fit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,15 +52,70 @@ impl Schedule {
     }
 }
 
-/// The schedule of a stage, the same for the same seed; `None` for a closed loop.
-pub fn schedule(load: &Load, seed: Seed) -> Option<Schedule> {
-    let Load::Open { arrivals, rate, duration, count } = load else { return None };
-    let mut rng = ChaCha8Rng::seed_from_u64(seed.0);
-    let nanos = match arrivals {
-        Arrivals::ConditionedPoisson => conditioned_poisson::times(duration.0, *count, &mut rng),
-        Arrivals::PoissonPerSecond => poisson_per_second::times(*rate, *count, &mut rng),
+/// The schedule of a stage, the same for the same seed; `None` for a closed loop. `trace` holds what was recorded where the
+/// load replays that.
+pub fn schedule(load: &Load, trace: &[TraceEntry], seed: Seed) -> Option<Schedule> {
+    let nanos = match load {
+        Load::Open { arrivals, rate, duration, count, .. } => {
+            open(*arrivals, rate, duration.map(|it| it.0), *count, seed)
+        }
+        Load::Burst { count, .. } => burst::times(*count),
+        Load::Trace { speed, count, .. } => trace::times(trace, *speed, *count),
+        Load::Closed { .. } => return None,
     };
     Some(Schedule { nanos })
+}
+
+/// The times of an open loop whose rate may vary.
+fn open(arrivals: Arrivals, rate: &Rate, duration: Option<Duration>, count: Option<u64>, seed: Seed) -> Vec<u64> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed.0);
+    if let Rate::Varying(RateShape::RampUp { strategy, from, to }) = rate {
+        let rates = (from.per_second(), to.per_second());
+        return ramp_up::times(*strategy, rates, count.unwrap_or_default(), gaps(arrivals, rng));
+    }
+    let Some(change) = TimeChange::of(rate) else { return Vec::new() };
+    let length = duration.map_or(u64::MAX, nanos);
+    let in_duration = || change.requests_until(duration.unwrap_or_default().as_secs_f64()).floor() as u64;
+    // Saturates where the rate never makes so many.
+    let of_count = |count: Option<u64>| (change.time_of(count.unwrap_or_default() as f64) * 1e9).round() as u64;
+    match arrivals {
+        Arrivals::PoissonPerSecond => {
+            let TimeChange::Steady(rate) = change else { return Vec::new() };
+            poisson_per_second::times(rate, count.unwrap_or_else(in_duration), &mut rng)
+        }
+        Arrivals::ConditionedPoisson | Arrivals::ConditionedGamma { .. } => {
+            let length = duration.map_or_else(|| of_count(count), nanos);
+            conditioned::times(&change, length, count.unwrap_or_else(in_duration).min(MOST), gaps(arrivals, rng))
+        }
+        Arrivals::Constant => until(&change, length, count, constant::positions(0)),
+        // The last gap ends with the duration: a request at its very end belongs to it.
+        Arrivals::ConstantAfterGap => until(&change, length.saturating_add(1), count, constant::positions(1)),
+        Arrivals::Poisson | Arrivals::Gamma { .. } => until(&change, length, count, sums(gaps(arrivals, rng))),
+    }
+}
+
+/// The gaps of an arrival process of one request per second, in seconds.
+fn gaps<'a>(arrivals: Arrivals, rng: ChaCha8Rng) -> Box<dyn Iterator<Item = f64> + 'a> {
+    match arrivals {
+        Arrivals::Constant | Arrivals::ConstantAfterGap => Box::new(iter::repeat(1.0)),
+        Arrivals::Gamma { burstiness } | Arrivals::ConditionedGamma { burstiness } => {
+            Box::new(gamma::gaps(burstiness, rng))
+        }
+        Arrivals::Poisson | Arrivals::ConditionedPoisson | Arrivals::PoissonPerSecond => Box::new(poisson::gaps(rng)),
+    }
+}
+
+fn sums(gaps: impl Iterator<Item = f64>) -> impl Iterator<Item = f64> {
+    gaps.scan(0.0, |sum, gap| {
+        *sum += gap;
+        Some(*sum)
+    })
+}
+
+/// The times of these positions of a process of one request per second, before `length` nanoseconds.
+fn until(change: &TimeChange, length: u64, count: Option<u64>, positions: impl Iterator<Item = f64>) -> Vec<u64> {
+    let most = usize::try_from(count.unwrap_or(MOST).min(MOST)).unwrap_or_default();
+    positions.take(most).map(|it| (change.time_of(it) * 1e9).round() as u64).take_while(|it| *it < length).collect()
 }
 
 /// Nanoseconds of a length; a schedule is at most weeks long, which fits many times.
@@ -63,92 +130,76 @@ mod tests {
 
     use super::*;
 
-    fn check(arrivals: Arrivals, rate: f64, seconds: u64, seed: u64) -> Vec<Duration> {
-        let load = Load::Open {
-            arrivals,
-            rate: RequestRate::try_from(rate).unwrap(),
-            duration: Span(Duration::from_secs(seconds)),
-            count: (rate * seconds as f64).floor() as u64,
-        };
-        let schedule = schedule(&load, Seed(seed)).unwrap();
-        assert_eq!(schedule.len(), load.count());
+    /// An open loop of a steady rate.
+    pub(super) fn steady(arrivals: Arrivals, rate: f64, seconds: Option<u64>, count: Option<u64>) -> Load {
+        let rate = Rate::Steady(RequestRate::try_from(rate).unwrap());
+        let duration = seconds.map(|it| Span(Duration::from_secs(it)));
+        Load::Open { arrivals, rate, duration, count, max_concurrency: None }
+    }
+
+    pub(super) fn times(load: &Load, seed: u64) -> Vec<Duration> {
+        let schedule = schedule(load, &[], Seed(seed)).unwrap();
+        assert_eq!(schedule.len(), schedule.iter().count() as u64);
         schedule.iter().collect()
     }
 
+    /// The mean of the gaps in seconds, and their coefficient of variation.
+    pub(super) fn gap_statistics(times: &[Duration]) -> (f64, f64) {
+        let gaps: Vec<f64> = times.windows(2).map(|it| (it[1] - it[0]).as_secs_f64()).collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let variance = gaps.iter().map(|it| (it - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+        (mean, variance.sqrt() / mean)
+    }
+
+    const RANDOM: [Arrivals; 5] = [
+        Arrivals::Poisson,
+        Arrivals::Gamma { burstiness: 0.5 },
+        Arrivals::ConditionedPoisson,
+        Arrivals::ConditionedGamma { burstiness: 2.0 },
+        Arrivals::PoissonPerSecond,
+    ];
+
     #[test]
     fn a_closed_loop_has_no_schedule() {
-        assert_eq!(schedule(&Load::Closed { concurrency: 1, count: 1 }, Seed(1)), None);
+        let load = Load::Closed { concurrency: 1, count: Some(1), duration: None, ramp_up: Span::default() };
+        assert_eq!(schedule(&load, &[], Seed(1)), None);
     }
 
     #[test]
     fn a_number_past_the_last_has_no_time() {
-        let load = Load::Open {
-            arrivals: Arrivals::ConditionedPoisson,
-            rate: RequestRate::try_from(2.0).unwrap(),
-            duration: Span(Duration::from_secs(1)),
-            count: 2,
-        };
-        let schedule = schedule(&load, Seed(1)).unwrap();
+        let load = steady(Arrivals::ConditionedPoisson, 2.0, Some(1), Some(2));
+        let schedule = schedule(&load, &[], Seed(1)).unwrap();
         assert_eq!(schedule.get(1), Some(Duration::from_secs(1)));
         assert_eq!((schedule.get(2), schedule.is_empty()), (None, false));
     }
 
     #[test]
-    fn the_last_conditioned_arrival_is_due_exactly_at_the_end() {
-        for seed in 0..50 {
-            assert_eq!(check(Arrivals::ConditionedPoisson, 7.3, 11, seed).last(), Some(&Duration::from_secs(11)));
-        }
-    }
-
-    #[test]
-    fn conditioned_arrivals_are_exponential_not_even() {
-        // The coefficient of variation of exponential gaps is 1; even gaps would have 0.
-        let times = check(Arrivals::ConditionedPoisson, 1_000.0, 20, 3);
-        let gaps: Vec<f64> = times.windows(2).map(|it| (it[1] - it[0]).as_secs_f64()).collect();
-        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
-        let variance = gaps.iter().map(|it| (it - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
-        assert!((mean * 1_000.0 - 1.0).abs() < 0.01, "{mean}");
-        assert!((variance.sqrt() / mean - 1.0).abs() < 0.05, "{}", variance.sqrt() / mean);
-    }
-
-    #[test]
-    fn a_second_of_the_poisson_process_ends_with_its_last_arrival() {
-        // Each second that holds requests places the last of them at its end.
-        let times = check(Arrivals::PoissonPerSecond, 5.0, 200, 9);
-        let last_whole = times.last().unwrap().as_secs();
-        for second in 0..last_whole {
-            let (start, end) = (Duration::from_secs(second), Duration::from_secs(second + 1));
-            let inside = times.iter().filter(|it| **it > start && **it <= end).collect::<Vec<_>>();
-            assert!(inside.last().is_none_or(|it| **it == end), "{second}");
-        }
-    }
-
-    #[test]
-    fn the_counts_of_poisson_seconds_vary_as_a_poisson_distribution_does() {
-        let times = check(Arrivals::PoissonPerSecond, 20.0, 2_000, 4);
-        let seconds = times.last().unwrap().as_secs() as usize;
-        let mut counts = vec![0.0; seconds + 1];
-        for at in &times {
-            counts[(at.as_nanos() - 1) as usize / 1_000_000_000] += 1.0;
-        }
-        counts.truncate(seconds);
-        let mean = counts.iter().sum::<f64>() / seconds as f64;
-        let variance = counts.iter().map(|it| (it - mean).powi(2)).sum::<f64>() / seconds as f64;
-        assert!((mean - 20.0).abs() < 0.5, "{mean}");
-        assert!((variance / mean - 1.0).abs() < 0.15, "{}", variance / mean);
+    fn a_load_without_an_end_draws_nothing() {
+        let load = steady(Arrivals::ConditionedPoisson, 1.0, None, None);
+        assert_eq!(schedule(&load, &[], Seed(1)).unwrap().len(), 0);
     }
 
     proptest! {
         #[test]
         fn arrivals_are_in_order_and_repeat_for_a_seed(seed in any::<u64>(), rate in 0.5_f64..200.0, seconds in 2_u64..20) {
-            for arrivals in [Arrivals::ConditionedPoisson, Arrivals::PoissonPerSecond] {
-                let times = check(arrivals, rate, seconds, seed);
-                prop_assert!(times.is_sorted());
-                prop_assert_eq!(&times, &check(arrivals, rate, seconds, seed));
-                prop_assert_ne!(&times, &check(arrivals, rate + 7.0, seconds, seed));
+            let requests = (rate * seconds as f64).floor() as u64;
+            let count = Some(requests);
+            for arrivals in RANDOM.into_iter().chain([Arrivals::Constant, Arrivals::ConstantAfterGap]) {
+                let found = times(&steady(arrivals, rate, None, count), seed);
+                prop_assert!(found.is_sorted());
+                prop_assert_eq!(found.len() as u64, requests);
             }
-            let conditioned = check(Arrivals::ConditionedPoisson, rate, seconds, seed);
-            prop_assert!(conditioned.iter().all(|it| *it <= Duration::from_secs(seconds)));
+            for arrivals in RANDOM {
+                let load = steady(arrivals, rate, Some(seconds), count);
+                let found = times(&load, seed);
+                prop_assert_eq!(&found, &times(&load, seed));
+                // One request conditioned on its count is due at the end, whatever the seed.
+                prop_assert!(requests == 1 || found != times(&load, seed ^ 1));
+                prop_assert_ne!(&found, &times(&steady(arrivals, rate + 7.0, Some(seconds), Some(requests + 1)), seed));
+                if arrivals != Arrivals::PoissonPerSecond {
+                    prop_assert!(found.iter().all(|it| *it <= Duration::from_secs(seconds)));
+                }
+            }
         }
     }
 }

@@ -20,7 +20,9 @@ use launcher::{
 use tokio::io::{DuplexStream, duplex};
 use workload_profiles::{
     Workload,
-    workload::{Arrivals, Goodput, LengthDistribution, Load, PromptText, RequestSource, Sampling, Stage, Timeouts},
+    workload::{
+        Arrivals, Goodput, LengthDistribution, Load, PromptText, Rate, RequestSource, Sampling, Stage, Timeouts, Window,
+    },
 };
 
 pub const fn millis(count: u64) -> Duration {
@@ -30,16 +32,17 @@ pub const fn millis(count: u64) -> Duration {
 pub fn open(rate: f64, seconds: u64) -> Stage {
     let load = Load::Open {
         arrivals: Arrivals::ConditionedPoisson,
-        rate: RequestRate::try_from(rate).unwrap(),
-        duration: Span(Duration::from_secs(seconds)),
-        count: (rate * seconds as f64) as u64,
+        rate: Rate::Steady(RequestRate::try_from(rate).unwrap()),
+        duration: Some(Span(Duration::from_secs(seconds))),
+        count: Some((rate * seconds as f64) as u64),
+        max_concurrency: None,
     };
-    Stage { name: format!("r{rate}"), load, pause_after: Span(Duration::ZERO) }
+    Stage::new(format!("r{rate}"), load)
 }
 
 pub fn closed(concurrency: u32, count: u64) -> Stage {
-    let load = Load::Closed { concurrency, count };
-    Stage { name: format!("c{concurrency}"), load, pause_after: Span(Duration::ZERO) }
+    let load = Load::Closed { concurrency, count: Some(count), duration: None, ramp_up: Span::default() };
+    Stage::new(format!("c{concurrency}"), load)
 }
 
 /// Streamed completions of 10 words with answers of so many tokens.
@@ -55,6 +58,9 @@ pub fn workload(stages: Vec<Stage>, output: u32) -> Workload {
             text: PromptText::Words,
         },
         stages,
+        window: Window::All,
+        abandonment: None,
+        probes: None,
         sampling: Sampling { ignore_eos: true, ..Sampling::default() },
         timeouts: Timeouts::default(),
         goodput: Goodput::default(),

@@ -26,7 +26,8 @@ use launcher::{
 use workload_profiles::{
     Notice, Workload,
     workload::{
-        Arrivals, Goodput, LengthDistribution, Load, PromptText, RequestSource, Sampling, Shape, Stage, Timeouts,
+        Arrivals, Goodput, LengthDistribution, Load, PromptText, Rate, RequestSource, Sampling, Shape, Stage, Timeouts,
+        Window,
     },
 };
 
@@ -208,10 +209,12 @@ fn run() -> ResolvedRun {
 fn workload() -> Workload {
     let open = Load::Open {
         arrivals: Arrivals::ConditionedPoisson,
-        rate: RequestRate::try_from(10.0).unwrap(),
-        duration: Span(ms(1_000)),
-        count: 10,
+        rate: Rate::Steady(RequestRate::try_from(10.0).unwrap()),
+        duration: Some(Span(ms(1_000))),
+        count: Some(10),
+        max_concurrency: None,
     };
+    let closed = Load::Closed { concurrency: 2, count: Some(4), duration: None, ramp_up: Span::default() };
     Workload {
         api: Api::Completions,
         streaming: true,
@@ -222,10 +225,10 @@ fn workload() -> Workload {
             output: LengthDistribution::fixed(5),
             text: PromptText::Words,
         },
-        stages: vec![
-            Stage { name: "r10".into(), load: open, pause_after: Span(ms(1_000)) },
-            Stage { name: "c2".into(), load: Load::Closed { concurrency: 2, count: 4 }, pause_after: Span::default() },
-        ],
+        stages: vec![Stage { pause_after: Span(ms(1_000)), ..Stage::new("r10", open) }, Stage::new("c2", closed)],
+        window: Window::All,
+        abandonment: None,
+        probes: None,
         sampling: Sampling { ignore_eos: true, ..Sampling::default() },
         timeouts: Timeouts::default(),
         goodput: Goodput { ttft: Some(Span(ms(50))), ..Goodput::default() },

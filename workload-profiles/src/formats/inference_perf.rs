@@ -17,7 +17,7 @@ use super::Target;
 use crate::{
     problem::{Findings, listed},
     reader::{Kind, Section},
-    workload::{Goodput, Sampling, Timeouts, Workload},
+    workload::{Goodput, Sampling, Timeouts, Window, Workload},
 };
 
 /// The sections of a profile.
@@ -51,6 +51,9 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
         headers: call.headers,
         requests: requests?,
         stages: load.stages,
+        window: Window::All,
+        abandonment: None,
+        probes: None,
         sampling: Sampling { ignore_eos, extra: call.extra, ..Sampling::default() },
         timeouts: Timeouts { request: Some(load.request_timeout), ..Timeouts::default() },
         goodput,

@@ -10,6 +10,7 @@ mod demand;
 use std::{fs, io, path::PathBuf, time::Duration};
 
 use crds::{resolve::Endpoint, units::Span};
+use workload_profiles::workload::Load;
 
 use super::{BenchError, cores::Cores, matching::Matched, server::Pace, trial};
 use crate::{
@@ -59,11 +60,14 @@ pub(super) fn ask(question: &Question) -> Result<Told, BenchError> {
     let input = input::from_file(&question.file, &options)?;
     let pace = question.pace;
     let Some((stage, demand)) = demand::hardest(&input.workload, pace) else {
-        return Err(BenchError::Child("the workload has no stage; write one into load.stages".into()));
+        return Err(BenchError::Child(
+            "the workload has no stage whose load is known; write one, or the entries of its trace into the profile"
+                .into(),
+        ));
     };
     let threads = run::default_threads();
     let (workload, length) = demand::trial(&input.workload, stage, pace);
-    let open = matches!(stage.load, workload_profiles::workload::Load::Open { .. });
+    let open = matches!(workload.stages.first().map(|it| &it.load), Some(Load::Open { .. }));
     let trial = trial::engine(pace, workload, Keep::Records, threads, Cores::default(), length)?;
     let measured = Measured {
         demand,

@@ -90,7 +90,7 @@ mod tests {
         let path = folder.path().join("run.yaml");
         fs::write(&path, run_file(80)).unwrap();
         let input = input::from_file(&path, &LocalOptions::default()).unwrap();
-        assert_eq!(input.workload.stages.iter().map(|it| it.load.count()).sum::<u64>(), 1);
+        assert_eq!(input.workload.stages.iter().filter_map(|it| it.load.count()).sum::<u64>(), 1);
     }
 
     #[test]

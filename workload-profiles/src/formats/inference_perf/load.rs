@@ -7,13 +7,11 @@ use crds::units::{RequestRate, Span};
 use super::{SECTIONS, unsupported};
 use crate::{
     reader::{Kind, Section},
-    workload::{Arrivals, Load, Stage},
+    workload::{Arrivals, Load, MAX_REQUESTS, Rate, Stage},
 };
 
 /// The most stages.
 const MAX_STAGES: usize = 1000;
-/// The most requests of a run: each leaves a record.
-const MAX_REQUESTS: u64 = 10_000_000;
 /// The longest stage, in seconds: a week.
 const MAX_STAGE_SECONDS: f64 = 604_800.0;
 /// The longest pause and request, in seconds: a day.
@@ -118,9 +116,9 @@ fn stages(section: &Section, kind: Option<Type>, pause: Span) -> Option<Vec<Stag
         let pause_after = if index == last { Span(Duration::ZERO) } else { pause };
         let load = section.element(value, path).and_then(|it| stage(it, kind?));
         complete &= load.is_some();
-        stages.extend(load.map(|load| Stage { name: names.name(&load), load, pause_after }));
+        stages.extend(load.map(|load| Stage { pause_after, ..Stage::new(names.name(&load), load) }));
     }
-    let requests = stages.iter().map(|it| it.load.count()).fold(0, u64::saturating_add);
+    let requests = stages.iter().filter_map(|it| it.load.count()).fold(0, u64::saturating_add);
     if requests > MAX_REQUESTS {
         section.problem("stages", format!("come to {requests} requests; at most {MAX_REQUESTS} are sent in a run"));
     }
@@ -165,7 +163,8 @@ fn open(stage: &Section, arrivals: Arrivals) -> Option<Load> {
     }
     // Exact: at most 1,000,000 requests per second for a week, far below 2^53.
     let count = requests as u64;
-    Some(Load::Open { arrivals, rate: RequestRate::try_from(rate).ok()?, duration: span(seconds)?, count })
+    let rate = Rate::Steady(RequestRate::try_from(rate).ok()?);
+    Some(Load::Open { arrivals, rate, duration: Some(span(seconds)?), count: Some(count), max_concurrency: None })
 }
 
 fn closed(stage: &Section) -> Option<Load> {
@@ -173,7 +172,12 @@ fn closed(stage: &Section) -> Option<Load> {
     stage.missing("num_requests", "write how many requests are sent in all");
     let concurrency = stage.count("concurrency_level", 1..=MAX_CONCURRENCY);
     let count = stage.count("num_requests", 1..=MAX_REQUESTS);
-    Some(Load::Closed { concurrency: u32::try_from(concurrency?).ok()?, count: count? })
+    Some(Load::Closed {
+        concurrency: u32::try_from(concurrency?).ok()?,
+        count: Some(count?),
+        duration: None,
+        ramp_up: Span::default(),
+    })
 }
 
 /// Gives each stage a name of its own.
@@ -183,7 +187,10 @@ struct Names(BTreeMap<String, u32>);
 impl Names {
     fn name(&mut self, load: &Load) -> String {
         let name = match load {
-            Load::Open { rate, .. } => format!("r{rate}"),
+            Load::Open { rate: Rate::Steady(rate), .. } => format!("r{rate}"),
+            Load::Open { rate: Rate::Varying(_), .. } => "varying".to_owned(),
+            Load::Burst { count, .. } => format!("burst{count}"),
+            Load::Trace { .. } => "trace".to_owned(),
             Load::Closed { concurrency, .. } => format!("c{concurrency}"),
         };
         let times = self.0.entry(name.clone()).or_default();

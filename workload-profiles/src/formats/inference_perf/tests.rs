@@ -9,7 +9,7 @@ use super::*;
 use crate::{
     parse_text,
     problem::ProfileError,
-    workload::{Arrivals, LengthDistribution, Load, PromptText, RequestSource, Shape, Workload},
+    workload::{Arrivals, LengthDistribution, Load, PromptText, Rate, RequestSource, Shape, Workload},
     yaml,
 };
 
@@ -65,9 +65,10 @@ fn a_constant_load_is_a_poisson_process_with_a_fixed_count() {
     let loads = |kind: &str| workload(&format!("load: {{type: {kind}, stages: [{{rate: 2.5, duration: 3}}]}}")).stages;
     let open = |arrivals| Load::Open {
         arrivals,
-        rate: 2.5.try_into().unwrap(),
-        duration: Span(Duration::from_secs(3)),
-        count: 7,
+        rate: Rate::Steady(2.5.try_into().unwrap()),
+        duration: Some(Span(Duration::from_secs(3))),
+        count: Some(7),
+        max_concurrency: None,
     };
     assert_eq!(loads("constant")[0].load, open(Arrivals::ConditionedPoisson));
     assert_eq!(loads("poisson")[0].load, open(Arrivals::PoissonPerSecond));
@@ -76,7 +77,8 @@ fn a_constant_load_is_a_poisson_process_with_a_fixed_count() {
 #[test]
 fn a_concurrent_load_is_a_closed_loop() {
     let stages = workload("load: {type: concurrent, stages: [{num_requests: 64, concurrency_level: 8}]}").stages;
-    assert_eq!(stages[0].load, Load::Closed { concurrency: 8, count: 64 });
+    let load = Load::Closed { concurrency: 8, count: Some(64), duration: None, ramp_up: Span::default() };
+    assert_eq!(stages[0].load, load);
     assert_eq!(stages[0].name, "c8");
 }
 

@@ -1,0 +1,64 @@
+//! Arrivals conditioned on their count: gaps, rescaled so that their sum is the duration. Request k is due at the sum of the
+//! first k gaps, and so the last one exactly at the end. With exponential gaps inference-perf calls it `constant`; with gamma
+//! gaps it is what `vllm bench serve` does with a steady rate.
+
+use super::time_change::TimeChange;
+
+/// `count` times in order within `length` nanoseconds. The rate is count / length where it does not vary: rescaling
+/// cancels any other.
+pub(super) fn times(change: &TimeChange, length: u64, count: u64, gaps: impl Iterator<Item = f64>) -> Vec<u64> {
+    let mut sum = 0.0;
+    // First the sums as bits of floating-point numbers, then the times in their place: no second array of millions.
+    let mut times: Vec<u64> = (0..usize::try_from(count).unwrap_or_default())
+        .zip(gaps)
+        .map(|(_, gap)| {
+            sum += gap;
+            f64::to_bits(sum)
+        })
+        .collect();
+    let seconds = length as f64 / 1e9;
+    let mass = change.requests_until(seconds);
+    for time in &mut times {
+        // The last quotient is exactly 1.
+        let part = f64::from_bits(*time) / sum;
+        let nanos = match change {
+            TimeChange::Steady(_) => part * length as f64,
+            _ => change.time_of(part * mass) * 1e9,
+        };
+        *time = (nanos.round() as u64).min(length);
+    }
+    times
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use workload_profiles::workload::Arrivals;
+
+    use crate::schedule::tests::{gap_statistics, steady, times};
+
+    #[test]
+    fn the_last_conditioned_arrival_is_due_exactly_at_the_end() {
+        for seed in 0..50 {
+            for arrivals in [Arrivals::ConditionedPoisson, Arrivals::ConditionedGamma { burstiness: 0.3 }] {
+                let times = times(&steady(arrivals, 7.3, Some(11), Some(80)), seed);
+                assert_eq!((times.len(), times.last()), (80, Some(&Duration::from_secs(11))));
+            }
+        }
+    }
+
+    #[test]
+    fn without_a_count_there_are_as_many_as_the_rate_makes_in_the_duration() {
+        assert_eq!(times(&steady(Arrivals::ConditionedPoisson, 7.3, Some(11), None), 1).len(), 80);
+    }
+
+    #[test]
+    fn conditioned_arrivals_are_exponential_not_even() {
+        // The coefficient of variation of exponential gaps is 1; even gaps would have 0.
+        let (mean, variation) =
+            gap_statistics(&times(&steady(Arrivals::ConditionedPoisson, 1_000.0, Some(20), Some(20_000)), 3));
+        assert!((mean * 1_000.0 - 1.0).abs() < 0.01, "{mean}");
+        assert!((variation - 1.0).abs() < 0.05, "{variation}");
+    }
+}

@@ -1,0 +1,332 @@
+//! [I/O] Reads recorded requests from a file: a CSV file with a header, or a JSON object a line.
+//!
+//! A message names the line and what is wrong with it, and never repeats what stands there: the path comes from a profile,
+//! and its author may not be allowed to read every file that the launcher can.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Read},
+    path::PathBuf,
+    time::Duration,
+};
+
+use crds::units::Span;
+use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
+use serde_json::{Map, Value};
+use workload_profiles::{
+    Workload,
+    workload::{Load, MAX_REQUESTS, Stage, Trace, TraceEntry, TraceFile, TraceFormat, TraceTime},
+};
+
+/// More bytes are not read: ten million lines of a hundred.
+const MAX_BYTES: u64 = 1 << 30;
+/// The longest line: block hashes of a prompt of two million tokens fit.
+const MAX_LINE: usize = 2 << 20;
+/// The latest time: a week after the first, as the longest stage.
+const MAX_SECONDS: f64 = 604_800.0;
+/// The longest prompt or answer, in tokens.
+const MAX_TOKENS: u64 = 2_000_000;
+
+/// Why a recording cannot be replayed.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// The file cannot be read.
+    #[error("cannot read the trace {path}: {source}; mount it into the launcher, or write its entries into the profile", path = path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A line is no request.
+    #[error("the trace {path}, line {line}: {what}", path = path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// Which line, from 1.
+        line: u64,
+        /// What was found and what to do; nothing of the line itself.
+        what: String,
+    },
+    /// It holds no request.
+    #[error("the trace {path} holds no request; write one a line", path = path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// What the stages of a workload replay, one for each: empty for a stage that replays nothing.
+///
+/// # Errors
+/// A file that cannot be read, or the first line that is no request.
+pub fn of(workload: &Workload) -> Result<Vec<Vec<TraceEntry>>, TraceError> {
+    let of_stage = |stage: &Stage| match &stage.load {
+        Load::Trace { trace, .. } => entries(trace),
+        _ => Ok(Vec::new()),
+    };
+    workload.stages.iter().map(of_stage).collect()
+}
+
+fn entries(trace: &Trace) -> Result<Vec<TraceEntry>, TraceError> {
+    let file = match trace {
+        Trace::Inline(entries) => return Ok(entries.clone()),
+        Trace::File(file) => file,
+    };
+    let open = File::open(&file.path).map_err(|source| TraceError::Read { path: file.path.clone(), source })?;
+    read(file, BufReader::new(open.take(MAX_BYTES)))
+}
+
+fn read(file: &TraceFile, lines: impl BufRead) -> Result<Vec<TraceEntry>, TraceError> {
+    let mut entries = Entries { file, first: None, found: Vec::new() };
+    match file.format {
+        TraceFormat::Csv => csv(&mut entries, lines)?,
+        TraceFormat::Jsonl => jsonl(&mut entries, lines)?,
+    }
+    if entries.found.is_empty() {
+        return Err(TraceError::Empty { path: file.path.clone() });
+    }
+    Ok(entries.found)
+}
+
+/// What was read so far.
+struct Entries<'a> {
+    file: &'a TraceFile,
+    first: Option<Moment>,
+    found: Vec<TraceEntry>,
+}
+
+/// A time as it was recorded.
+#[derive(Clone, Copy)]
+enum Moment {
+    Seconds(f64),
+    Wall(Timestamp),
+}
+
+impl Entries<'_> {
+    fn wrong(&self, line: u64, what: impl Into<String>) -> TraceError {
+        TraceError::Line { path: self.file.path.clone(), line, what: what.into() }
+    }
+
+    fn read_error(&self, source: io::Error) -> TraceError {
+        TraceError::Read { path: self.file.path.clone(), source }
+    }
+
+    fn add(&mut self, line: u64, at: &str, input: Option<&str>, output: Option<&str>) -> Result<(), TraceError> {
+        if self.found.len() as u64 >= MAX_REQUESTS {
+            return Err(self.wrong(line, format!("is one request too many; at most {MAX_REQUESTS} are sent in a run")));
+        }
+        let moment = self.moment(at.trim()).ok_or_else(|| {
+            let wanted = match self.file.time {
+                TraceTime::DateTime => "a date and a time of day such as 2023-11-16 18:17:03.97",
+                _ => "a number that is not negative",
+            };
+            self.wrong(line, format!("{} is not {wanted}", self.file.at_column))
+        })?;
+        let seconds = since(*self.first.get_or_insert(moment), moment);
+        let last = self.found.last().map_or(Duration::ZERO, |it| it.at.0);
+        let at = Duration::try_from_secs_f64(seconds).ok().filter(|at| *at >= last);
+        let Some(at) = at else {
+            let remedy = "sort the lines by time";
+            return Err(self.wrong(line, format!("{} is before that of a line above; {remedy}", self.file.at_column)));
+        };
+        if seconds > MAX_SECONDS {
+            return Err(
+                self.wrong(line, format!("is more than {MAX_SECONDS} seconds after the first line; cut it off"))
+            );
+        }
+        let input = self.length(line, &self.file.input_column, input)?;
+        let output = self.length(line, &self.file.output_column, output)?;
+        self.found.push(TraceEntry { at: Span(at), input, output });
+        Ok(())
+    }
+
+    fn moment(&self, text: &str) -> Option<Moment> {
+        let number = |per_second: f64| {
+            let number = text.parse::<f64>().ok().filter(|it| it.is_finite() && *it >= 0.0)?;
+            Some(Moment::Seconds(number / per_second))
+        };
+        match self.file.time {
+            TraceTime::Seconds => number(1.0),
+            TraceTime::Milliseconds => number(1e3),
+            TraceTime::Microseconds => number(1e6),
+            TraceTime::DateTime => {
+                let civil = || text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok().map(|it| it.timestamp());
+                text.parse::<Timestamp>().ok().or_else(civil).map(Moment::Wall)
+            }
+        }
+    }
+
+    fn length(&self, line: u64, column: &str, text: Option<&str>) -> Result<Option<u32>, TraceError> {
+        let Some(text) = text.map(str::trim).filter(|it| !it.is_empty()) else { return Ok(None) };
+        // Zero is a recorded request without output: the least that can be asked for is one token.
+        let length =
+            text.parse::<u64>().ok().filter(|it| *it <= MAX_TOKENS).and_then(|it| u32::try_from(it.max(1)).ok());
+        length
+            .map(Some)
+            .ok_or_else(|| self.wrong(line, format!("{column} is no whole number of tokens from 0 to {MAX_TOKENS}")))
+    }
+}
+
+/// Seconds from one moment to another; both are of one kind.
+fn since(first: Moment, moment: Moment) -> f64 {
+    match (first, moment) {
+        (Moment::Seconds(first), Moment::Seconds(seconds)) => seconds - first,
+        (Moment::Wall(first), Moment::Wall(wall)) => wall.duration_since(first).as_secs_f64(),
+        _ => 0.0,
+    }
+}
+
+fn csv(entries: &mut Entries, lines: impl Read) -> Result<(), TraceError> {
+    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(lines);
+    let header = reader.byte_headers().map_err(|error| broken(entries, error))?;
+    let names: Vec<String> =
+        header.iter().map(|it| String::from_utf8_lossy(it).trim_start_matches('\u{feff}').trim().to_owned()).collect();
+    let column = |name: &str| names.iter().position(|it| it == name);
+    let Some(at) = column(&entries.file.at_column) else {
+        let what = format!("names no column {}; set atColumn to the one with the times", entries.file.at_column);
+        return Err(entries.wrong(1, what));
+    };
+    let (input, output) = (column(&entries.file.input_column), column(&entries.file.output_column));
+    let mut record = csv::StringRecord::new();
+    while reader.read_record(&mut record).map_err(|error| broken(entries, error))? {
+        let line = record.position().map_or(0, csv::Position::line);
+        let field = |column: Option<usize>| column.and_then(|it| record.get(it));
+        entries.add(line, field(Some(at)).unwrap_or_default(), field(input), field(output))?;
+    }
+    Ok(())
+}
+
+fn broken(entries: &Entries, error: csv::Error) -> TraceError {
+    let line = error.position().map_or(0, csv::Position::line);
+    match error.into_kind() {
+        csv::ErrorKind::Io(source) => entries.read_error(source),
+        _ => entries.wrong(line, "is no text in UTF-8; save the file as such"),
+    }
+}
+
+fn jsonl(entries: &mut Entries, mut lines: impl BufRead) -> Result<(), TraceError> {
+    let mut text = Vec::new();
+    for line in 1.. {
+        text.clear();
+        let read = lines.by_ref().take(MAX_LINE as u64).read_until(b'\n', &mut text);
+        if read.map_err(|source| entries.read_error(source))? == 0 {
+            break;
+        }
+        if text.len() >= MAX_LINE && text.last() != Some(&b'\n') {
+            return Err(entries.wrong(line, format!("is longer than {MAX_LINE} bytes")));
+        }
+        if text.trim_ascii().is_empty() {
+            continue;
+        }
+        let object: Map<String, Value> =
+            serde_json::from_slice(&text).map_err(|_| entries.wrong(line, "is no JSON object; write one a line"))?;
+        let field = |name: &str| {
+            object
+                .get(name)
+                .filter(|it| !it.is_null())
+                .map(|it| it.as_str().map_or_else(|| it.to_string(), str::to_owned))
+        };
+        let Some(at) = field(&entries.file.at_column) else {
+            let what = format!("has no key {}; set atColumn to the one with the times", entries.file.at_column);
+            return Err(entries.wrong(line, what));
+        };
+        let (input, output) = (field(&entries.file.input_column), field(&entries.file.output_column));
+        entries.add(line, &at, input.as_deref(), output.as_deref())?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(format: TraceFormat, time: TraceTime, columns: [&str; 3]) -> TraceFile {
+        let [at, input, output] = columns.map(str::to_owned);
+        TraceFile { path: "t".into(), format, time, at_column: at, input_column: input, output_column: output }
+    }
+
+    fn azure() -> TraceFile {
+        file(TraceFormat::Csv, TraceTime::DateTime, ["TIMESTAMP", "ContextTokens", "GeneratedTokens"])
+    }
+
+    fn mooncake() -> TraceFile {
+        file(TraceFormat::Jsonl, TraceTime::Milliseconds, ["timestamp", "input_length", "output_length"])
+    }
+
+    type Entry = (u64, Option<u32>, Option<u32>);
+
+    /// Each entry as milliseconds and lengths, or the message.
+    fn check(file: &TraceFile, text: &str, expected: Result<&[Entry], &str>) {
+        let found = read(file, text.as_bytes())
+            .map(|it| it.iter().map(|it| (it.at.0.as_millis() as u64, it.input, it.output)).collect::<Vec<_>>())
+            .map_err(|error| error.to_string());
+        assert_eq!(found, expected.map(<[Entry]>::to_vec).map_err(str::to_owned), "{text}");
+    }
+
+    #[test]
+    fn a_trace_of_azure_counts_from_its_first_row() {
+        check(
+            &azure(),
+            "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.6805900,374,44\n2023-11-16 18:15:50.9951690,396,109\n",
+            Ok(&[(0, Some(374), Some(44)), (4_314, Some(396), Some(109))]),
+        );
+    }
+
+    #[test]
+    fn a_trace_of_mooncake_is_a_json_object_a_line() {
+        check(
+            &mooncake(),
+            "{\"timestamp\": 27000, \"input_length\": 6955, \"output_length\": 0, \"hash_ids\": [46, 47]}\n\n\
+             {\"timestamp\": 27000, \"input_length\": 6472}\n{\"timestamp\": 30500.5}\n",
+            Ok(&[(0, Some(6_955), Some(1)), (0, Some(6_472), None), (3_500, None, None)]),
+        );
+    }
+
+    #[test]
+    fn other_columns_are_overlooked_and_lengths_may_be_missing() {
+        let file = file(TraceFormat::Csv, TraceTime::Seconds, ["t", "in", "out"]);
+        check(&file, "model, t ,in\n\"a,b\",5,7\nc,6.25,\n", Ok(&[(0, Some(7), None), (1_250, None, None)]));
+    }
+
+    #[test]
+    fn a_line_that_is_no_request_is_named_and_not_repeated() {
+        let check = |file: &TraceFile, text: &str, expected: &str| check(file, text, Err(expected));
+        let seconds = file(TraceFormat::Csv, TraceTime::Seconds, ["t", "in", "out"]);
+        check(&seconds, "t,in\n1,2\nsecret,3\n", "the trace t, line 3: t is not a number that is not negative");
+        check(&seconds, "t,in\n-1,2\n", "the trace t, line 2: t is not a number that is not negative");
+        check(&seconds, "t\n5\n4\n", "the trace t, line 3: t is before that of a line above; sort the lines by time");
+        check(&seconds, "t,in\n5,secret\n", "the trace t, line 2: in is no whole number of tokens from 0 to 2000000");
+        check(
+            &seconds,
+            "secret\n5\n",
+            "the trace t, line 1: names no column t; set atColumn to the one with the times",
+        );
+        check(
+            &seconds,
+            "t\n0\n700000\n",
+            "the trace t, line 3: is more than 604800 seconds after the first line; cut it off",
+        );
+        check(&seconds, "t\n", "the trace t holds no request; write one a line");
+        check(&mooncake(), "{\"timestamp\": 0}\nsecret\n", "the trace t, line 2: is no JSON object; write one a line");
+        check(
+            &mooncake(),
+            "{\"input_length\": 5}\n",
+            "the trace t, line 1: has no key timestamp; set atColumn to the one with the times",
+        );
+        check(
+            &azure(),
+            "TIMESTAMP\nyesterday\n",
+            "the trace t, line 2: TIMESTAMP is not a date and a time of day such as 2023-11-16 18:17:03.97",
+        );
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_says_what_to_do() {
+        let error = entries(&Trace::File(TraceFile { path: "/nowhere/t.csv".into(), ..azure() })).unwrap_err();
+        assert!(
+            error.to_string().ends_with("mount it into the launcher, or write its entries into the profile"),
+            "{error}"
+        );
+    }
+}

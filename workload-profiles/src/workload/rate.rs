@@ -1,0 +1,190 @@
+//! Rate: requests per second, the same all the time or a function of it.
+
+use std::f64::consts::TAU;
+
+use crds::units::{RequestRate, Span};
+use serde::{Deserialize, Serialize};
+
+/// Requests per second.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Rate {
+    /// The same all the time.
+    Steady(RequestRate),
+    /// Changing.
+    Varying(RateShape),
+}
+
+/// How a rate changes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum RateShape {
+    /// Straight lines between these points, which are in order of time; before the first and after the last of them its
+    /// rate. Two points of one time are a step.
+    Points(Vec<RatePoint>),
+    /// mean x (1 + amplitude x sin(2 pi (t + phase) / period)): load that comes and goes, as with day and night.
+    #[serde(rename_all = "camelCase")]
+    Sinusoid {
+        /// The mean over whole periods.
+        mean: RequestRate,
+        /// How far it swings, as a share of the mean: 0 to 1.
+        amplitude: f64,
+        /// From one peak to the next.
+        period: Span,
+        /// How far into a period it begins: at 0 with the mean, rising.
+        phase: Span,
+    },
+    /// By the number of the request and not by time: request i of n has the gap of the rate at i / (n - 1). vLLM's
+    /// `--ramp-up-strategy`.
+    #[serde(rename_all = "camelCase")]
+    RampUp {
+        /// How the rate goes from one to the other.
+        strategy: RampUpStrategy,
+        /// The rate of the first request.
+        from: RequestRate,
+        /// The rate of the last request.
+        to: RequestRate,
+    },
+}
+
+/// The rate at one time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RatePoint {
+    /// From the start of the stage.
+    pub at: Span,
+    /// Requests per second: 0 to [`RequestRate::MAX`].
+    pub rate: f64,
+}
+
+/// How a ramp goes from one rate to the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum RampUpStrategy {
+    /// from + (to - from) x progress.
+    Linear,
+    /// from x (to / from) ^ progress.
+    Exponential,
+}
+
+impl From<RequestRate> for Rate {
+    fn from(rate: RequestRate) -> Self {
+        Rate::Steady(rate)
+    }
+}
+
+impl Rate {
+    /// The highest rate; one request per second where it is nothing all the time.
+    pub fn peak(&self) -> RequestRate {
+        let peak = match self {
+            Rate::Steady(rate) => return *rate,
+            Rate::Varying(RateShape::Points(points)) => points.iter().map(|it| it.rate).fold(0.0, f64::max),
+            Rate::Varying(RateShape::Sinusoid { mean, amplitude, .. }) => mean.per_second() * (1.0 + amplitude),
+            Rate::Varying(RateShape::RampUp { from, to, .. }) => from.per_second().max(to.per_second()),
+        };
+        let peak = peak.min(RequestRate::MAX);
+        RequestRate::try_from(peak).unwrap_or_else(|_| RequestRate::try_from(1.0).expect("1 is a rate"))
+    }
+
+    /// The integral of the rate from 0 on: how many requests are due until then, in the mean. `None` where the rate is no
+    /// function of time.
+    pub fn requests_until(&self, seconds: f64) -> Option<f64> {
+        match self {
+            Rate::Steady(rate) => Some(rate.per_second() * seconds),
+            Rate::Varying(shape) => shape.requests_until(seconds),
+        }
+    }
+}
+
+impl RateShape {
+    /// As [`Rate::requests_until`].
+    pub fn requests_until(&self, seconds: f64) -> Option<f64> {
+        match self {
+            RateShape::Points(points) => Some(under_points(points, seconds)),
+            RateShape::Sinusoid { mean, amplitude, period, phase } => {
+                let (period, phase) = (period.0.as_secs_f64(), phase.0.as_secs_f64());
+                let angle = |at: f64| TAU * (at + phase) / period;
+                let swing = amplitude * period / TAU * (angle(0.0).cos() - angle(seconds).cos());
+                Some(mean.per_second() * (seconds + swing))
+            }
+            RateShape::RampUp { .. } => None,
+        }
+    }
+}
+
+/// The area under the lines, up to a time.
+fn under_points(points: &[RatePoint], seconds: f64) -> f64 {
+    let (Some(first), Some(last)) = (points.first(), points.last()) else { return 0.0 };
+    let at = |point: &RatePoint| point.at.0.as_secs_f64();
+    let mut sum = first.rate * at(first).min(seconds);
+    for pair in points.windows(2) {
+        let (start, end) = (at(&pair[0]), at(&pair[1]));
+        let length = seconds.min(end) - start;
+        if length > 0.0 {
+            let slope = (pair[1].rate - pair[0].rate) / (end - start);
+            sum += length * (pair[0].rate + slope * length / 2.0);
+        }
+    }
+    sum + last.rate * (seconds - at(last)).max(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn check(rate: &Rate, seconds: f64, expected: f64) {
+        let found = rate.requests_until(seconds).unwrap();
+        assert!((found - expected).abs() < 1e-9, "{found} and not {expected}");
+    }
+
+    fn points(points: &[(u64, f64)]) -> Rate {
+        let point = |(at, rate): &(u64, f64)| RatePoint { at: Span(Duration::from_secs(*at)), rate: *rate };
+        Rate::Varying(RateShape::Points(points.iter().map(point).collect()))
+    }
+
+    #[test]
+    fn the_area_under_lines_and_steps_is_exact() {
+        // 2 for 10 s, up to 6 within 10 s, a step down to 1, and 1 from then on.
+        let rate = points(&[(10, 2.0), (20, 6.0), (20, 1.0), (30, 1.0)]);
+        for (seconds, expected) in [(5.0, 10.0), (10.0, 20.0), (15.0, 35.0), (20.0, 60.0), (25.0, 65.0), (40.0, 80.0)] {
+            check(&rate, seconds, expected);
+        }
+        check(&points(&[]), 5.0, 0.0);
+    }
+
+    #[test]
+    fn whole_periods_have_the_mean() {
+        let span = |seconds| Span(Duration::from_secs(seconds));
+        let mean = RequestRate::try_from(3.0).unwrap();
+        let rate = Rate::Varying(RateShape::Sinusoid { mean, amplitude: 1.0, period: span(60), phase: span(15) });
+        check(&rate, 120.0, 360.0);
+        // From a peak down to the mean: 3 (15 + 60 / tau).
+        check(&rate, 15.0, 3.0 * (15.0 + 60.0 / TAU));
+    }
+
+    #[test]
+    fn the_peak_is_the_highest_rate() {
+        let peak = |rate: &Rate| rate.peak().per_second();
+        assert_eq!(peak(&points(&[(0, 1.0), (5, 9.0), (9, 2.0)])), 9.0);
+        assert_eq!(peak(&points(&[(0, 0.0)])), 1.0);
+        let (mean, to) = (RequestRate::try_from(4.0).unwrap(), RequestRate::try_from(7.0).unwrap());
+        assert_eq!(peak(&Rate::Steady(mean)), 4.0);
+        let (period, phase) = (Span(Duration::from_secs(9)), Span::default());
+        assert_eq!(peak(&Rate::Varying(RateShape::Sinusoid { mean, amplitude: 0.5, period, phase })), 6.0);
+        let strategy = RampUpStrategy::Linear;
+        assert_eq!(peak(&Rate::Varying(RateShape::RampUp { strategy, from: mean, to })), 7.0);
+    }
+
+    #[test]
+    fn a_steady_rate_is_written_as_a_number() {
+        let text = serde_json::to_string(&Rate::Steady(RequestRate::try_from(2.5).unwrap())).unwrap();
+        assert_eq!(text, "2.5");
+        assert_eq!(serde_json::from_str::<Rate>(&text).unwrap(), Rate::Steady(RequestRate::try_from(2.5).unwrap()));
+        let rate = points(&[(0, 1.0), (10, 2.0)]);
+        let text = serde_json::to_string(&rate).unwrap();
+        assert_eq!(text, r#"{"points":[{"at":"0s","rate":1.0},{"at":"10s","rate":2.0}]}"#);
+        assert_eq!(serde_json::from_str::<Rate>(&text).unwrap(), rate);
+    }
+}
