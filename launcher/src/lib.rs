@@ -22,3 +22,4 @@ pub mod status_server;
 pub mod stop;
 pub mod trace_file;
 pub mod vitals;
+pub mod window;

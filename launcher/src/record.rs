@@ -22,6 +22,10 @@ pub enum RequestOutcome {
     ConnectError,
     /// In flight, or not yet sent, when the run was stopped.
     Cancelled,
+    /// Its client went away, as the profile wants some to.
+    Abandoned,
+    /// In flight, or not yet sent, when its stage or its window ended by the word of the profile.
+    Incomplete,
     /// The launcher itself could not send it.
     ClientError,
 }
@@ -30,6 +34,11 @@ impl RequestOutcome {
     /// Whether its latencies count.
     pub fn is_success(self) -> bool {
         self == RequestOutcome::Ok
+    }
+
+    /// Whether it says something of the server: it ended well, or it failed.
+    pub fn is_decided(self) -> bool {
+        !matches!(self, RequestOutcome::Cancelled | RequestOutcome::Abandoned | RequestOutcome::Incomplete)
     }
 
     /// The name in reports: `ok`, `http_503`, `timeout` and so on.
@@ -42,6 +51,8 @@ impl RequestOutcome {
             RequestOutcome::Timeout => "timeout".into(),
             RequestOutcome::ConnectError => "connect_error".into(),
             RequestOutcome::Cancelled => "cancelled".into(),
+            RequestOutcome::Abandoned => "abandoned".into(),
+            RequestOutcome::Incomplete => "incomplete".into(),
             RequestOutcome::ClientError => "client_error".into(),
         }
     }
@@ -83,6 +94,8 @@ pub struct RequestRecord {
     pub scheduled: Duration,
     /// When it was handed to the socket; `None` if that never happened.
     pub sent: Option<Duration>,
+    /// How long it waited in the client for others to end; `None` where the load does not bound how many are under way.
+    pub queued: Option<Duration>,
     /// The first event with content.
     pub first_token: Option<Duration>,
     /// The last event with content.
@@ -104,9 +117,9 @@ pub struct RequestRecord {
 }
 
 impl RequestRecord {
-    /// How late it left.
+    /// How late it left, less the time that it waited for room.
     pub fn send_lag(&self) -> Option<Duration> {
-        self.sent.map(|sent| sent.saturating_sub(self.scheduled))
+        self.sent.map(|sent| sent.saturating_sub(self.scheduled).saturating_sub(self.queued.unwrap_or_default()))
     }
 
     /// Output length: the server's usage, else the number of content events.

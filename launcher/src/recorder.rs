@@ -12,6 +12,7 @@ use workload_profiles::workload::Goodput;
 use crate::{
     histogram::{Lengths, Times},
     record::{Limit, RequestOutcome, RequestRecord},
+    window::{Part, StageWindow},
 };
 
 /// What a stage came to. Latencies are of requests that succeeded; times from `scheduled` are free of coordinated
@@ -36,14 +37,19 @@ pub struct StageTally {
     pub ntpot: Times,
     /// Sent minus scheduled, of every request that was sent, whatever became of it.
     pub send_lag: Times,
+    /// How long requests that were sent waited for room, where the load bounds how many are under way.
+    pub queue: Times,
     /// Prompt lengths, where the server told them.
     pub input_tokens: Lengths,
     /// Output lengths, by the server's usage, else by content events.
     pub output_tokens: Lengths,
     /// Sum of the prompt lengths of requests that succeeded.
     pub input_tokens_total: u64,
-    /// Sum of the output lengths of requests that succeeded.
+    /// Sum of the output lengths of requests that succeeded; where the window cuts through requests, the tokens that came
+    /// within it.
     pub output_tokens_total: u64,
+    /// Sum of the output lengths of requests that succeeded, whenever their tokens came.
+    pub output_tokens_of_ended: u64,
     /// Requests that succeeded whose output length is the server's own count.
     pub with_usage: u64,
     /// Requests whose prompt length is not what was asked: by more than a tenth for words, by more than one token that was
@@ -73,6 +79,12 @@ pub struct StageTally {
     pub retried: u64,
     /// Timeouts by the limit that was passed.
     pub timeouts: BTreeMap<Limit, u64>,
+    /// Where the window cuts through requests: from when to when it was.
+    pub cut: Option<(Duration, Duration)>,
+    /// It was stopped where nobody knows how many requests it would have sent.
+    pub cut_short: bool,
+    /// Requests that are in no figure, by why that is and by what became of them.
+    pub aside: BTreeMap<Part, BTreeMap<RequestOutcome, u64>>,
     /// Messages of failures by outcome, the first of each kind: a status and error type, never a body.
     pub error_samples: BTreeMap<RequestOutcome, String>,
 }
@@ -102,35 +114,79 @@ pub struct WireTally {
 impl StageTally {
     /// Counts one request. `gaps` of a request that failed are left out, like its other latencies.
     pub fn record(&mut self, request: &RequestRecord, wire: &WireTally, goodput: &Goodput) {
-        *self.outcomes.entry(request.outcome).or_default() += 1;
+        self.count(request.outcome, wire);
+        self.record_send(request);
+        self.last_end = self.last_end.max(Some(request.ended));
+        if request.outcome.is_success() {
+            self.record_success(request, wire, goodput);
+            self.output_tokens_total += u64::from(request.osl());
+            wire.gaps.iter().for_each(|gap| self.itl.record(*gap));
+        }
+    }
+
+    /// Counts what happened of one request from `open` to `close`: its send, if it was due by then; its success or failure,
+    /// if it had ended by then, with all its latencies; its tokens and the gaps before them, one by one.
+    pub fn record_within(
+        &mut self,
+        (open, close): (Duration, Duration),
+        request: &RequestRecord,
+        wire: &WireTally,
+        goodput: &Goodput,
+    ) {
+        let over = request.ended <= close;
+        self.count(if over { request.outcome } else { RequestOutcome::Incomplete }, wire);
+        if request.scheduled >= open {
+            self.record_send(request);
+        }
+        if over && request.outcome.is_success() {
+            self.record_success(request, wire, goodput);
+        }
+        if over && !request.outcome.is_success() && request.outcome.is_decided() {
+            return;
+        }
+        let within = |at: Duration| at > open && at <= close;
+        // An answer in one piece comes with its end.
+        let Some(mut at) = request.first_token.or(request.last_token) else { return };
+        let (mut events, mut inside) = (1, u64::from(within(at)));
+        for gap in &wire.gaps {
+            at += *gap;
+            events += 1;
+            if within(at) {
+                inside += 1;
+                self.itl.record(*gap);
+            }
+        }
+        // Tokens are shared out over the events evenly, to the nearest whole one.
+        self.output_tokens_total += (u64::from(request.osl()) * inside + events / 2) / events;
+    }
+
+    fn count(&mut self, outcome: RequestOutcome, wire: &WireTally) {
+        *self.outcomes.entry(outcome).or_default() += 1;
+        self.reads += wire.reads;
+        self.coalesced_reads += wire.coalesced_reads;
+        self.retried += u64::from(wire.retried);
+        if let Some(limit) = wire.timeout.filter(|_| outcome == RequestOutcome::Timeout) {
+            *self.timeouts.entry(limit).or_default() += 1;
+        }
+        self.late_reads += wire.late_reads;
+        if let Some(error) = wire.error.as_ref().filter(|_| outcome.is_decided()) {
+            self.error_samples.entry(outcome).or_insert_with(|| error.clone());
+        }
+    }
+
+    fn record_send(&mut self, request: &RequestRecord) {
         self.first_scheduled = earliest(self.first_scheduled, Some(request.scheduled));
         self.last_scheduled = self.last_scheduled.max(Some(request.scheduled));
         self.first_sent = earliest(self.first_sent, request.sent);
         self.last_sent = self.last_sent.max(request.sent);
-        self.last_end = self.last_end.max(Some(request.ended));
-        self.reads += wire.reads;
-        self.coalesced_reads += wire.coalesced_reads;
-        self.retried += u64::from(wire.retried);
-        if let Some(limit) = wire.timeout {
-            *self.timeouts.entry(limit).or_default() += 1;
-        }
-        self.late_reads += wire.late_reads;
         if let Some(lag) = request.send_lag() {
             self.send_lag.record(lag);
-        }
-        if let Some(error) = &wire.error {
-            self.error_samples.entry(request.outcome).or_insert_with(|| error.clone());
-        }
-        if request.outcome.is_success() {
-            self.record_success(request, wire, goodput);
+            request.queued.into_iter().for_each(|it| self.queue.record(it));
         }
     }
 
     fn record_success(&mut self, request: &RequestRecord, wire: &WireTally, goodput: &Goodput) {
         let osl = request.osl();
-        for gap in &wire.gaps {
-            self.itl.record(*gap);
-        }
         if let Some(first) = request.first_token {
             self.ttft_scheduled.record(first.saturating_sub(request.scheduled));
             self.ttft_sent.record(first.saturating_sub(request.sent.unwrap_or(request.scheduled)));
@@ -148,7 +204,7 @@ impl StageTally {
         }
         self.with_usage += u64::from(request.output_tokens.is_some());
         self.output_tokens.record(osl);
-        self.output_tokens_total += u64::from(osl);
+        self.output_tokens_of_ended += u64::from(osl);
         if let Some(found) = request.input_tokens {
             self.input_tokens.record(found);
             self.input_tokens_total += u64::from(found);
@@ -180,6 +236,7 @@ impl StageTally {
             (&mut self.tpot, &other.tpot),
             (&mut self.ntpot, &other.ntpot),
             (&mut self.send_lag, &other.send_lag),
+            (&mut self.queue, &other.queue),
         ] {
             mine.add(theirs);
         }
@@ -188,6 +245,7 @@ impl StageTally {
         for (mine, theirs) in [
             (&mut self.input_tokens_total, other.input_tokens_total),
             (&mut self.output_tokens_total, other.output_tokens_total),
+            (&mut self.output_tokens_of_ended, other.output_tokens_of_ended),
             (&mut self.with_usage, other.with_usage),
             (&mut self.input_length_misses, other.input_length_misses),
             (&mut self.output_length_misses, other.output_length_misses),
@@ -204,6 +262,16 @@ impl StageTally {
         self.first_sent = earliest(self.first_sent, other.first_sent);
         self.last_sent = self.last_sent.max(other.last_sent);
         self.last_end = self.last_end.max(other.last_end);
+        self.cut = match (self.cut, other.cut) {
+            (Some(mine), Some(theirs)) => Some((mine.0.min(theirs.0), mine.1.max(theirs.1))),
+            (mine, theirs) => mine.or(theirs),
+        };
+        self.cut_short |= other.cut_short;
+        for (part, outcomes) in &other.aside {
+            for (outcome, count) in outcomes {
+                self.put_aside(*part, *outcome, *count);
+            }
+        }
         for (outcome, sample) in &other.error_samples {
             self.error_samples.entry(*outcome).or_insert_with(|| sample.clone());
         }
@@ -220,9 +288,27 @@ impl StageTally {
             &self.tpot,
             &self.ntpot,
             &self.send_lag,
+            &self.queue,
         ];
         let lengths = [&self.input_tokens, &self.output_tokens];
         times.into_iter().map(Times::lost).sum::<u64>() + lengths.into_iter().map(Lengths::lost).sum::<u64>()
+    }
+
+    fn put_aside(&mut self, part: Part, outcome: RequestOutcome, count: u64) {
+        *self.aside.entry(part).or_default().entry(outcome).or_default() += count;
+    }
+
+    /// From when to when its figures are: the window that cuts through requests, else from the first request that was due
+    /// to the last end. `None` where there was no request.
+    pub fn span(&self) -> Option<(Duration, Duration)> {
+        self.cut.or_else(|| Some((self.first_scheduled?, self.last_end?)))
+    }
+
+    /// All of them together.
+    pub fn sum<'a>(tallies: impl IntoIterator<Item = &'a StageTally>) -> StageTally {
+        let mut sum = StageTally::default();
+        tallies.into_iter().for_each(|it| sum.add(it));
+        sum
     }
 
     /// Requests that were due.
@@ -283,28 +369,74 @@ pub struct Recorder {
     strays: u64,
     /// The gaps between content events of each record, in the same order; `None` where nobody asks for them.
     pub gaps: Option<Vec<Vec<Duration>>>,
+    /// What the probes beside each stage came to; empty where the workload has none.
+    pub probes: Vec<StageTally>,
+    windows: Vec<Opened>,
     goodput: Goodput,
+}
+
+/// The window of a stage, and when the stage began.
+#[derive(Clone, Copy, Debug, Default)]
+struct Opened {
+    window: StageWindow,
+    start: Duration,
 }
 
 impl Recorder {
     /// A recorder for a workload of so many stages.
     pub fn new(stages: usize, goodput: Goodput, keep: Keep) -> Self {
         // Not clones of one: histograms that are made anew take no memory before they count something.
-        let stages = (0..stages).map(|_| StageTally::default()).collect();
+        let tallies = (0..stages).map(|_| StageTally::default()).collect();
         Recorder {
-            stages,
+            stages: tallies,
             records: (keep != Keep::Summary).then(Vec::new),
             gaps: (keep == Keep::RecordsAndGaps).then(Vec::new),
             strays: 0,
+            probes: Vec::new(),
+            windows: vec![Opened::default(); stages],
             goodput,
         }
     }
 
-    /// Counts one request.
+    /// The same with windows, one for each stage; without them every request is in the figures.
+    pub fn with_windows(mut self, windows: impl IntoIterator<Item = StageWindow>) -> Self {
+        for (mine, window) in self.windows.iter_mut().zip(windows) {
+            mine.window = window;
+        }
+        self
+    }
+
+    /// The same with tallies for probes.
+    pub fn with_probes(mut self) -> Self {
+        self.probes = self.stages.iter().map(|_| StageTally::default()).collect();
+        self
+    }
+
+    /// A stage begins.
+    pub fn open(&mut self, stage: usize, start: Duration) {
+        let (Some(opened), Some(tally)) = (self.windows.get_mut(stage), self.stages.get_mut(stage)) else { return };
+        opened.start = start;
+        tally.cut = opened.window.cut(start).filter(|_| !opened.window.is_empty());
+    }
+
+    /// A stage was stopped: its window ends here, if not before. `unknown` says that nobody knows how many requests it would
+    /// have sent.
+    pub fn cut_short(&mut self, stage: usize, now: Duration, unknown: bool) {
+        let Some(tally) = self.stages.get_mut(stage) else { return };
+        tally.cut_short |= unknown;
+        tally.cut = tally.cut.map(|(open, close)| (open, close.min(now).max(open)));
+    }
+
+    /// Counts one request, where it belongs.
     pub fn record(&mut self, request: RequestRecord, wire: &WireTally) {
-        match self.stages.get_mut(request.stage as usize) {
-            Some(tally) => tally.record(&request, wire, &self.goodput),
-            None => self.strays += 1,
+        let stage = request.stage as usize;
+        match (self.stages.get_mut(stage), self.windows.get(stage)) {
+            (Some(tally), Some(Opened { window, start })) => match (window.part(*start, &request), tally.cut) {
+                (Part::Counted, None) => tally.record(&request, wire, &self.goodput),
+                (Part::Counted, Some(cut)) => tally.record_within(cut, &request, wire, &self.goodput),
+                (part, _) => tally.put_aside(part, request.outcome, 1),
+            },
+            _ => self.strays += 1,
         }
         if let Some(records) = &mut self.records {
             records.push(request);
@@ -314,12 +446,25 @@ impl Recorder {
         }
     }
 
-    /// Counts requests of a stage that were due and never sent: they are cancelled, have no times and leave no record.
-    pub fn count_unissued(&mut self, stage: usize, requests: u64) {
+    /// Counts one probe beside the stage that it names.
+    pub fn record_probe(&mut self, request: &RequestRecord, wire: &WireTally) {
+        if let Some(tally) = self.probes.get_mut(request.stage as usize) {
+            tally.record(request, wire, &Goodput::default());
+        }
+    }
+
+    /// Counts requests of a stage that were due and never sent: they are cancelled or incomplete, have no times and leave no
+    /// record.
+    pub fn count_unissued(&mut self, stage: usize, requests: u64, outcome: RequestOutcome) {
+        let empty = self.windows.get(stage).is_some_and(|it| it.window.is_empty());
         if let Some(tally) = self.stages.get_mut(stage)
             && requests > 0
         {
-            *tally.outcomes.entry(RequestOutcome::Cancelled).or_default() += requests;
+            if empty {
+                tally.put_aside(Part::WarmUp, outcome, requests);
+            } else {
+                *tally.outcomes.entry(outcome).or_default() += requests;
+            }
         }
     }
 
@@ -335,6 +480,9 @@ impl Recorder {
             mine.add(theirs);
         }
         self.strays += other.strays;
+        for (mine, theirs) in self.probes.iter_mut().zip(&other.probes) {
+            mine.add(theirs);
+        }
         if let (Some(mine), Some(theirs)) = (&mut self.records, other.records) {
             mine.extend(theirs);
         }
@@ -361,6 +509,7 @@ mod tests {
             number: 0,
             scheduled: millis(100),
             sent: Some(millis(101)),
+            queued: None,
             first_token: Some(millis(151)),
             last_token: Some(millis(231)),
             ended: millis(232),
@@ -494,12 +643,81 @@ mod tests {
     fn requests_that_were_never_sent_are_cancelled_and_leave_no_record() {
         let mut recorder = Recorder::new(2, Goodput::default(), Keep::Records);
         recorder.record(request(), &wire());
-        recorder.count_unissued(0, 0);
-        recorder.count_unissued(1, 7);
+        recorder.count_unissued(0, 0, RequestOutcome::Cancelled);
+        recorder.count_unissued(1, 7, RequestOutcome::Cancelled);
         assert_eq!((recorder.stages[0].requests(), recorder.stages[1].requests()), (1, 7));
         assert_eq!(recorder.stages[0].outcomes.len(), 1);
         assert_eq!(recorder.stages[1].outcomes[&RequestOutcome::Cancelled], 7);
         assert_eq!((recorder.stages[1].first_scheduled, recorder.records.unwrap().len()), (None, 1));
+    }
+
+    /// The tally of one stage of a window from `open` to `close`, in milliseconds from the start of the run.
+    fn cut(open: u64, close: u64, requests: &[(RequestRecord, WireTally)]) -> StageTally {
+        let mut tally = StageTally { cut: Some((millis(open), millis(close))), ..StageTally::default() };
+        for (request, wire) in requests {
+            tally.record_within((millis(open), millis(close)), request, wire, &Goodput::default());
+        }
+        tally
+    }
+
+    #[test]
+    fn a_cut_counts_the_tokens_and_gaps_within_it() {
+        // Tokens at 151, 171, 191 and 231 ms. The request begins before the window and ends in it.
+        let late = cut(160, 300, &[(request(), wire())]);
+        assert_eq!((late.succeeded(), late.output_tokens_total, late.output_tokens_of_ended), (1, 3, 4));
+        check(&late.itl, &[20.0, 20.0, 40.0]);
+        // Its latencies are whole, its send was before.
+        check(&late.latency_sent, &[130.0]);
+        check(&late.send_lag, &[]);
+        assert_eq!(late.span(), Some((millis(160), millis(300))));
+        // It begins in the window and has not ended when that closes: two tokens, one gap, no latency.
+        let early = cut(100, 180, &[(request(), wire())]);
+        assert_eq!((early.succeeded(), early.outcomes[&RequestOutcome::Incomplete]), (0, 1));
+        assert_eq!((early.output_tokens_total, early.output_tokens_of_ended), (2, 0));
+        check(&early.itl, &[20.0]);
+        check(&early.ttft_sent, &[]);
+        check(&early.send_lag, &[1.0]);
+        // What failed within it has no tokens; what fails after it is incomplete, and its tokens had come.
+        let failed = RequestRecord { outcome: RequestOutcome::BrokenStream, ..request() };
+        let all = cut(100, 300, &[(failed.clone(), wire())]);
+        assert_eq!((all.outcomes[&RequestOutcome::BrokenStream], all.output_tokens_total), (1, 0));
+        let open = cut(100, 200, &[(failed, wire())]);
+        assert_eq!((open.outcomes[&RequestOutcome::Incomplete], open.output_tokens_total), (1, 3));
+    }
+
+    #[test]
+    fn tokens_are_shared_out_over_events_and_an_answer_in_one_piece_is_not() {
+        // 10 tokens in 4 events, two of which are within: 5.
+        let many = RequestRecord { output_tokens: Some(10), ..request() };
+        assert_eq!(cut(100, 180, &[(many, wire())]).output_tokens_total, 5);
+        let whole = RequestRecord { first_token: None, content_events: 0, ..request() };
+        let wire = WireTally { gaps: Vec::new(), ..wire() };
+        assert_eq!(cut(100, 180, &[(whole.clone(), wire.clone())]).output_tokens_total, 0);
+        assert_eq!(cut(200, 300, &[(whole, wire)]).output_tokens_total, 4);
+    }
+
+    #[test]
+    fn what_waited_for_room_was_not_late() {
+        let waited = RequestRecord { queued: Some(millis(900)), sent: Some(millis(1_003)), ..request() };
+        let tally = tally(&[(waited, wire())], &Goodput::default());
+        check(&tally.send_lag, &[3.0]);
+        check(&tally.queue, &[900.0]);
+    }
+
+    #[test]
+    fn what_is_outside_the_window_is_counted_aside() {
+        use workload_profiles::workload::{Load, Margin, Stage, Window};
+        let load = Load::Closed { concurrency: 1, count: Some(9), duration: None, ramp_up: Span::default() };
+        let stage = Stage { warm_up: Some(Margin::Count(1)), ..Stage::new("c1", load) };
+        let window = StageWindow::of(&stage, Window::All, None);
+        let mut recorder = Recorder::new(1, Goodput::default(), Keep::Records).with_windows([window]).with_probes();
+        recorder.open(0, millis(90));
+        recorder.record(request(), &wire());
+        recorder.record(RequestRecord { number: 1, ..request() }, &wire());
+        recorder.record_probe(&request(), &wire());
+        let tally = &recorder.stages[0];
+        assert_eq!((tally.requests(), tally.aside[&Part::WarmUp][&RequestOutcome::Ok]), (1, 1));
+        assert_eq!((recorder.probes[0].succeeded(), recorder.records.unwrap().len()), (1, 2));
     }
 
     #[test]

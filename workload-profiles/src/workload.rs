@@ -19,7 +19,7 @@ use crds::{
 use serde::{Deserialize, Serialize};
 
 pub use load::{Arrivals, Load, MAX_REQUESTS, Margin, Stage, Trace, TraceEntry, TraceFile, TraceFormat, TraceTime};
-pub use measure::{Abandonment, Patience, Probes, Window};
+pub use measure::{Abandonment, Departure, Probes, Window};
 pub use prompts::{NoTokenIds, PromptForm, PromptText, TokenIds};
 pub use rate::{RampUpStrategy, Rate, RatePoint, RateShape};
 pub use sampling::{Extra, ExtraError, LengthField, Sampling};

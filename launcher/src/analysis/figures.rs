@@ -2,13 +2,14 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use workload_profiles::workload::{Goodput, Load, Rate, Stage, Workload};
+use workload_profiles::workload::{Goodput, Load, Rate, Stage, Window, Workload};
 
 use super::distribution::Distribution;
 use crate::{
     histogram::Times,
     record::{Limit, RequestOutcome},
     recorder::StageTally,
+    window::Part,
 };
 
 /// Where a latency starts to count.
@@ -67,10 +68,18 @@ pub struct Figures {
     pub requests: u64,
     /// Complete answers with content.
     pub succeeded: u64,
-    /// Neither succeeded nor cancelled.
+    /// Neither succeeded, cancelled, abandoned nor incomplete.
     pub failed: u64,
     /// In flight, or not yet sent, when the run was stopped.
     pub cancelled: u64,
+    /// Left by their client, as the profile wants some to be.
+    pub abandoned: u64,
+    /// Not over when the window or the stage ended, by the word of the profile.
+    pub incomplete: u64,
+    /// It was stopped where nobody knows how many requests it would have sent.
+    pub cut_short: bool,
+    /// Requests that are in none of these figures, by why that is and by what became of them.
+    pub aside: BTreeMap<Part, BTreeMap<RequestOutcome, u64>>,
     /// All of them, by what became of them.
     pub outcomes: BTreeMap<RequestOutcome, u64>,
     /// Of these, the timeouts by the limit that was passed.
@@ -105,6 +114,8 @@ pub struct Figures {
     pub ntpot: Option<Distribution<Duration>>,
     /// Sent minus scheduled, of every request that was sent, whatever became of it.
     pub send_lag: Option<Distribution<Duration>>,
+    /// How long requests that were sent waited for room; `None` where the load does not bound how many are under way.
+    pub queue: Option<Distribution<Duration>>,
     /// Prompt lengths by the server's usage, in tokens.
     pub isl: Option<Distribution<f64>>,
     /// Output lengths, in tokens.
@@ -154,7 +165,8 @@ pub struct GoodputFigures {
     pub requests: u64,
     /// Per second of the duration; `None` where that is zero.
     pub per_second: Option<f64>,
-    /// Of all requests that were due: one that failed or was cancelled is not good. `None` where there was none.
+    /// Of the requests that were due and left to end: one that failed or was cancelled is not good. `None` where there was
+    /// none.
     pub share: Option<f64>,
 }
 
@@ -174,6 +186,10 @@ pub struct StageAnalysis {
     pub receive_delay: Option<Distribution<Duration>>,
     /// Its figures.
     pub figures: Figures,
+    /// Which requests these are of: `all`, `margins`, `trimmed` or `cut`.
+    pub window: &'static str,
+    /// The figures of the probes beside it; `None` where the workload has none.
+    pub probes: Option<Figures>,
 }
 
 impl StageAnalysis {
@@ -182,6 +198,7 @@ impl StageAnalysis {
         stage: &Stage,
         tally: &StageTally,
         receive_delay: Option<Distribution<Duration>>,
+        probes: Option<&StageTally>,
         workload: &Workload,
     ) -> StageAnalysis {
         let clock = Clock::of(&stage.load);
@@ -190,14 +207,30 @@ impl StageAnalysis {
             Load::Open { rate: Rate::Steady(rate), .. } => Some(rate.per_second()),
             _ => None,
         };
-        let achieved_rate = asked_rate.and_then(|_| achieved_rate(tally, &figures));
-        StageAnalysis { stage: stage.clone(), clock, asked_rate, achieved_rate, receive_delay, figures }
+        // Without those that ended late the requests have gaps between them.
+        let whole = workload.window != Window::Trimmed;
+        let achieved_rate = asked_rate.filter(|_| whole).and_then(|_| achieved_rate(tally, &figures));
+        StageAnalysis {
+            stage: stage.clone(),
+            clock,
+            asked_rate,
+            achieved_rate,
+            receive_delay,
+            figures,
+            window: match workload.window {
+                Window::All if stage.warm_up.is_none() && stage.cool_down.is_none() => "all",
+                Window::All => "margins",
+                Window::Trimmed => "trimmed",
+                Window::Cut => "cut",
+            },
+            probes: probes.map(|it| Figures::of_probes(it, workload)),
+        }
     }
 }
 
 fn achieved_rate(tally: &StageTally, figures: &Figures) -> Option<f64> {
     let sent = figures.send_lag?.count;
-    let gaps = sent.checked_sub(1).filter(|gaps| *gaps > 0 && figures.cancelled == 0)?;
+    let gaps = sent.checked_sub(1).filter(|gaps| *gaps > 0 && !figures.is_cut_off())?;
     let span = tally.last_sent?.saturating_sub(tally.first_sent?);
     (!span.is_zero()).then(|| gaps as f64 / span.as_secs_f64())
 }
@@ -230,29 +263,38 @@ impl Figures {
         Figures::of(&all, pooled, workload)
     }
 
+    /// The figures of probes: an open loop without bounds of goodput.
+    pub(super) fn of_probes(tally: &StageTally, workload: &Workload) -> Figures {
+        let figures = Figures::of(tally, headline(tally, Clock::Scheduled), workload);
+        Figures { goodput: None, ..figures }
+    }
+
     fn of(tally: &StageTally, headline: Headline, workload: &Workload) -> Figures {
         // An answer in one piece has one time: what stands in these histograms then is the latency.
         let streamed = |times: &Times| if workload.streaming { Distribution::of_times(times) } else { None };
         let requests = tally.requests();
         let succeeded = tally.succeeded();
-        let cancelled = tally.outcomes.get(&RequestOutcome::Cancelled).copied().unwrap_or(0);
-        let duration = match (tally.first_scheduled, tally.last_end) {
-            (Some(first), Some(last)) => last.saturating_sub(first),
-            _ => Duration::ZERO,
-        };
+        let count = |outcome| tally.outcomes.get(&outcome).copied().unwrap_or(0);
+        let cancelled = count(RequestOutcome::Cancelled);
+        let span = tally.span();
+        let duration = span.map_or(Duration::ZERO, |(first, last)| last.saturating_sub(first));
         let isl = Distribution::of_lengths(&tally.input_tokens, tally.input_tokens_total);
         let input_tokens = (isl.map_or(0, |it| it.count) == succeeded).then_some(tally.input_tokens_total);
         Figures {
             requests,
             succeeded,
-            failed: requests.saturating_sub(succeeded).saturating_sub(cancelled),
+            failed: tally.outcomes.iter().filter(|(it, _)| it.is_decided()).map(|it| it.1).sum::<u64>() - succeeded,
             cancelled,
+            abandoned: count(RequestOutcome::Abandoned),
+            incomplete: count(RequestOutcome::Incomplete),
+            cut_short: tally.cut_short,
+            aside: tally.aside.clone(),
             outcomes: tally.outcomes.clone(),
             timeouts: tally.timeouts.clone(),
             retried: tally.retried,
             error_samples: tally.error_samples.clone(),
-            first_due: tally.first_scheduled,
-            last_end: tally.last_end,
+            first_due: span.map(|it| it.0),
+            last_end: span.map(|it| it.1),
             duration,
             ttft: streamed(&headline.ttft),
             latency: Distribution::of_times(&headline.latency),
@@ -264,8 +306,9 @@ impl Figures {
             tpot: streamed(&tally.tpot),
             ntpot: Distribution::of_times(&tally.ntpot),
             send_lag: Distribution::of_times(&tally.send_lag),
+            queue: Distribution::of_times(&tally.queue),
             isl,
-            osl: Distribution::of_lengths(&tally.output_tokens, tally.output_tokens_total),
+            osl: Distribution::of_lengths(&tally.output_tokens, tally.output_tokens_of_ended),
             input_tokens,
             output_tokens: tally.output_tokens_total,
             token_count: token_count(succeeded, tally.with_usage),
@@ -280,9 +323,20 @@ impl Figures {
         }
     }
 
-    /// Requests that failed, of those that were not cancelled; `None` where there are none.
+    /// Requests that failed, of those that succeeded or failed; `None` where there are none.
     pub fn failed_share(&self) -> Option<f64> {
-        share(self.failed, self.requests.saturating_sub(self.cancelled))
+        share(self.failed, self.decided())
+    }
+
+    /// Requests that succeeded or failed.
+    pub fn decided(&self) -> u64 {
+        self.succeeded + self.failed
+    }
+
+    /// Whether a stop left something out.
+    pub fn is_cut_off(&self) -> bool {
+        let aside = self.aside.values().any(|it| it.contains_key(&RequestOutcome::Cancelled));
+        self.cancelled > 0 || self.cut_short || aside
     }
 
     /// Reads that held more than one content event, of all that held content; `None` where there are none.
@@ -297,7 +351,7 @@ impl Figures {
 
     /// The kind of failure that came most often, and how often.
     pub fn commonest_failure(&self) -> Option<(RequestOutcome, u64)> {
-        let failures = self.outcomes.iter().filter(|(it, _)| !it.is_success() && **it != RequestOutcome::Cancelled);
+        let failures = self.outcomes.iter().filter(|(it, _)| !it.is_success() && it.is_decided());
         failures.max_by_key(|(_, count)| **count).map(|(outcome, count)| (*outcome, *count))
     }
 }
@@ -322,10 +376,12 @@ fn throughput(tally: &StageTally, input_tokens: Option<u64>, duration: Duration)
 }
 
 fn goodput(tally: &StageTally, bounds: &Goodput, duration: Duration) -> Option<GoodputFigures> {
+    let undecided = [RequestOutcome::Abandoned, RequestOutcome::Incomplete].map(|it| tally.outcomes.get(&it));
+    let undecided: u64 = undecided.into_iter().flatten().sum();
     (!bounds.is_empty()).then(|| GoodputFigures {
         requests: tally.good,
         per_second: per_second(tally.good, duration),
-        share: share(tally.good, tally.requests()),
+        share: share(tally.good, tally.requests().saturating_sub(undecided)),
     })
 }
 

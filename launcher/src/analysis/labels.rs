@@ -25,8 +25,8 @@ pub struct Labels {
     pub ntpot: &'static str,
     /// Nearest ranks from HDR histograms of three digits.
     pub percentiles: &'static str,
-    /// Every request counts: none is cut off at the begin or the end.
-    pub window: &'static str,
+    /// Which requests count: `all`, `margins` (all but warm-up and cool-down, by the due time), `trimmed` or `cut`.
+    pub window: String,
     /// The state of the server's caches at the start is not known.
     pub cache: &'static str,
     /// Requests that failed are in no latency.
@@ -36,15 +36,17 @@ pub struct Labels {
 impl Labels {
     /// The labels of one stage.
     pub fn of_stage(stage: &StageAnalysis) -> Labels {
-        Labels::of(arrivals(&stage.stage.load).to_owned(), stage.clock.name().to_owned(), &stage.figures)
+        let words = [arrivals(&stage.stage.load), stage.clock.name(), stage.window];
+        Labels::of(words.map(str::to_owned), &stage.figures)
     }
 
     pub(super) fn of_run(stages: &[StageAnalysis], figures: &Figures) -> Labels {
         let arrivals = joined(stages.iter().map(|it| arrivals(&it.stage.load)));
-        Labels::of(arrivals, joined(stages.iter().map(|it| it.clock.name())), figures)
+        let clocks = joined(stages.iter().map(|it| it.clock.name()));
+        Labels::of([arrivals, clocks, joined(stages.iter().map(|it| it.window))], figures)
     }
 
-    fn of(arrivals: String, clock: String, figures: &Figures) -> Labels {
+    fn of([arrivals, clock, window]: [String; 3], figures: &Figures) -> Labels {
         Labels {
             arrivals,
             clock,
@@ -53,7 +55,7 @@ impl Labels {
             tpot: "after-first",
             ntpot: "sent",
             percentiles: "hdr",
-            window: "all",
+            window,
             cache: "unknown",
             failures: "excluded",
         }
@@ -69,7 +71,7 @@ impl Labels {
             ("tpot", self.tpot),
             ("ntpot", self.ntpot),
             ("percentiles", self.percentiles),
-            ("window", self.window),
+            ("window", &self.window),
             ("cache", self.cache),
             ("failures", self.failures),
         ]

@@ -29,7 +29,7 @@ pub use validity::{Reason, Verdict};
 
 use crate::{
     histogram::Times,
-    recorder::Recorder,
+    recorder::{Recorder, StageTally},
     stop::StopReason,
     vitals::{Vitals, lane::LaneVitals},
 };
@@ -81,6 +81,8 @@ pub struct Analysis {
     pub all: Figures,
     /// Stage by stage.
     pub stages: Vec<StageAnalysis>,
+    /// The probes beside all stages; `None` where the workload has none.
+    pub probes: Option<Figures>,
     /// How far the measurement itself can be trusted.
     pub judgement: SelfJudgement,
     /// How the figures came about.
@@ -102,8 +104,10 @@ impl Analysis {
 /// Turns counts and histograms into figures, and judges them.
 pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, model: &str) -> Analysis {
     let tallies = &measured.recorder.stages;
-    let of_stage =
-        |(index, (stage, tally))| StageAnalysis::of(stage, tally, measured.receive_delay(Some(index)), workload);
+    let probes = &measured.recorder.probes;
+    let of_stage = |(index, (stage, tally))| {
+        StageAnalysis::of(stage, tally, measured.receive_delay(Some(index)), probes.get(index), workload)
+    };
     let stages: Vec<StageAnalysis> = workload.stages.iter().zip(tallies).enumerate().map(of_stage).collect();
     let all = Figures::of_run(workload, tallies);
     let mut judgement = SelfJudgement::of(measured, &all, &stages);
@@ -115,10 +119,11 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
     Analysis {
         model: model.to_owned(),
         started: measured.started,
-        partial: measured.stopped.is_some() && all.cancelled > 0,
+        partial: measured.stopped.is_some() && all.is_cut_off(),
         verdict,
         all,
         stages,
+        probes: (!probes.is_empty()).then(|| Figures::of_probes(&StageTally::sum(probes), workload)),
         judgement,
         labels,
     }

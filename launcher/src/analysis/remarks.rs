@@ -40,7 +40,8 @@ pub(super) fn remarks(evidence: &Evidence<'_>, verdict: &Verdict) -> Vec<String>
     .into_iter()
     .flatten()
     .chain(stages.iter().flat_map(|stage| {
-        [rate(stage), unless("SendLagTooLarge", lag(stage, evidence)), clock(stage)].into_iter().flatten()
+        let lag = unless("SendLagTooLarge", lag(stage, evidence));
+        [rate(stage), lag, queue(stage, evidence), clock(stage)].into_iter().flatten()
     }))
     .collect()
 }
@@ -136,7 +137,11 @@ fn lengths(all: &Figures) -> Option<String> {
 }
 
 fn rate(stage: &StageAnalysis) -> Option<String> {
-    let Load::Open { arrivals: Arrivals::ConditionedPoisson, .. } = stage.stage.load else { return None };
+    // Of the others the number within a time is drawn.
+    let Load::Open { arrivals, .. } = &stage.stage.load else { return None };
+    if matches!(arrivals, Arrivals::Poisson | Arrivals::Gamma { .. } | Arrivals::PoissonPerSecond) {
+        return None;
+    }
     let (asked, achieved) = (stage.asked_rate?, stage.achieved_rate?);
     (achieved < asked * RATE_SHARE).then(|| {
         format!("stage {}: requests left at {achieved:.4} per second, and {asked} were asked", stage.stage.name)
@@ -154,7 +159,18 @@ fn lag(stage: &StageAnalysis, evidence: &Evidence<'_>) -> Option<String> {
     ))
 }
 
-/// How much coordinated omission would have hidden.
+/// A wait that is neither the launcher's nor the server's alone.
+fn queue(stage: &StageAnalysis, evidence: &Evidence<'_>) -> Option<String> {
+    let bound = evidence.run.validity.max_send_lag_p99.0;
+    let found = stage.figures.queue.map(|it| it.p99).filter(|found| *found > bound)?;
+    let (name, places) = (&stage.stage.name, stage.stage.load.max_concurrency()?);
+    let found = Span(found).rounded();
+    Some(format!(
+        "stage {name}: requests waited for one of its {places} places, 99 % of them up to {found}; latencies from the schedule hold that wait"
+    ))
+}
+
+/// How much coordinated omission would have hidden. Where places are bounded, [`queue`] says it.
 fn clock(stage: &StageAnalysis) -> Option<String> {
     let it = &stage.figures;
     let pairs = [("TTFT", it.ttft_scheduled, it.ttft_sent), ("latency", it.latency_scheduled, it.latency_sent)];
@@ -162,8 +178,8 @@ fn clock(stage: &StageAnalysis) -> Option<String> {
         let (scheduled, sent) = (scheduled?.p99, sent?.p99);
         (scheduled > sent.mul_f64(1.0 + CLOCK_SHARE)).then_some((name, scheduled, sent))
     })?;
-    let open = matches!(stage.stage.load, Load::Open { .. });
-    open.then(|| {
+    let open = !matches!(stage.stage.load, Load::Closed { .. });
+    (open && it.queue.is_none()).then(|| {
         format!(
             "stage {}: p99 of {name} is {} from the schedule and {} from sending: requests left late, and only the first has that wait",
             stage.stage.name,

@@ -17,7 +17,7 @@ pub(super) fn of_run(analysis: &Analysis) -> RunSummary {
     let rates = all.throughput;
     RunSummary {
         requests: all.requests,
-        errors: all.requests.saturating_sub(all.succeeded),
+        errors: all.failed + all.cancelled,
         duration: rounded(all.duration),
         send_lag_p99: all.send_lag.map(|it| rounded(it.p99)),
         receive_delay_p99: analysis.judgement.receive_delay.map(|it| rounded(it.p99)),
@@ -37,7 +37,7 @@ pub(super) fn of_stage(stage: &StageAnalysis) -> StageSummary {
     StageSummary {
         name: stage.stage.name.chars().take(MAX_NAME_CHARS).collect(),
         requests: figures.requests,
-        errors: figures.requests.saturating_sub(figures.succeeded),
+        errors: figures.failed + figures.cancelled,
         ttft_p99: figures.ttft.map(|it| rounded(it.p99)),
         itl_p99: figures.itl.map(|it| rounded(it.p99)),
         output_tokens_per_second: figures.throughput.map(|it| rate_text(it.output_tokens)),

@@ -52,7 +52,7 @@ pub(super) struct Evidence<'a> {
 
 /// Applies every rule. A stop that cut nothing off is no reason: the measurement is complete.
 pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
-    let cut = evidence.all.cancelled > 0;
+    let cut = evidence.all.is_cut_off();
     let stop = evidence.stopped.and_then(|reason| match reason {
         StopReason::Signal => cut.then(|| cancelled(evidence)),
         StopReason::Deadline => cut.then(|| deadline(evidence)),
@@ -116,7 +116,7 @@ fn too_many_errors(evidence: &Evidence<'_>) -> Option<Reason> {
     let message = format!(
         "{} of {} requests failed, a share of {share:.4}, and validity.maxErrorRatio is {bound}{}; look into the server's log, or lower the load",
         all.failed,
-        all.requests.saturating_sub(all.cancelled),
+        all.decided(),
         commonest(all)
     );
     Some(Reason { name: "TooManyErrors", message })

@@ -34,6 +34,8 @@ pub struct Exchange {
     pub pulse: Arc<Pulse>,
     /// Reads with several events that the launcher may have been late for.
     pub late_reads: u64,
+    /// The client goes away with so many events with output; `None`: it reads to the end.
+    pub enough: Option<u32>,
     sent: Option<Duration>,
     marks: Option<Arc<Marks>>,
 }
@@ -57,6 +59,12 @@ impl Exchange {
         if receive::was_late(at) {
             self.late_reads += self.answer.coalesced_reads - before;
         }
+    }
+
+    /// Whether the client goes away now. It does not from an answer whose end has come.
+    fn is_enough(&self) -> bool {
+        let enough = self.enough.is_some_and(|it| self.answer.content_events >= it);
+        enough && !self.answer.is_complete() && !self.answer.has_failed()
     }
 
     /// The connection may go on to other requests.
@@ -87,6 +95,9 @@ impl Client {
     ) -> Result<RequestOutcome, Failure> {
         let begun = self.begin(&self.target.generate(body, id), exchange).await?;
         self.read(begun, streaming, exchange).await?;
+        if exchange.is_enough() {
+            return Ok(RequestOutcome::Abandoned);
+        }
         exchange.answer.verdict()
     }
 
@@ -165,7 +176,7 @@ impl Client {
                     return Err(cut(&error));
                 }
             }
-            if exchange.answer.has_failed() {
+            if exchange.answer.has_failed() || exchange.is_enough() {
                 break false;
             }
         };

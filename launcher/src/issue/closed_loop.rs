@@ -1,6 +1,9 @@
-//! [I/O] Closed loop: each slot sends its next request when its last one has ended, until all are taken.
+//! [I/O] Closed loop: each slot sends its next request when its last one has ended, until all are taken or the time is over.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use tokio::{
     sync::Notify,
@@ -8,8 +11,9 @@ use tokio::{
 };
 
 use super::{
-    flight::{fly, launch},
-    lane::{Core, Lane, Meeting},
+    flight::{Due, Kind, fly, launch},
+    lane::{Core, Lane, Left, Meeting, drain},
+    plan::Slots,
     prepare::{Ahead, Prepared},
     shared::Claims,
 };
@@ -21,14 +25,16 @@ const MAX_WARM: usize = 4_096;
 const MAX_AT_ONCE: usize = 16;
 
 /// What the slots of a lane share.
-struct Slots {
+struct Shared {
     core: Arc<Core>,
     stage: usize,
+    /// When no request is sent any more.
+    over: Option<Duration>,
     ahead: Mutex<Ahead>,
     taken: Notify,
 }
 
-impl Slots {
+impl Shared {
     fn ahead(&self) -> MutexGuard<'_, Ahead> {
         self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -37,8 +43,8 @@ impl Slots {
         self.core.shared.claims(self.stage)
     }
 
-    fn next(&self) -> Option<Prepared> {
-        if self.core.shared.stop.state() != StopState::Run {
+    fn next(&self, free: Duration) -> Option<Prepared> {
+        if self.core.shared.stop.state() != StopState::Run || self.over.is_some_and(|over| free >= over) {
             return None;
         }
         let next = self.ahead().next(&self.core.shared, || self.claims().claim());
@@ -65,41 +71,60 @@ impl Slots {
 }
 
 /// Issues this lane's part of a stage, and returns how many requests that nobody else will count were never sent.
-pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, concurrency: u64) -> u64 {
+pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, slots: Slots) -> Left {
     let core = &lane.core;
-    let count = lane.share(concurrency).count();
-    let slots = Arc::new(Slots {
+    let count = lane.share(slots.concurrency).count();
+    let mut shared = Shared {
         core: Arc::clone(core),
         stage: meeting.stage,
+        over: None,
         ahead: Mutex::new(Ahead::new(meeting.stage, Some(count))),
         taken: Notify::new(),
-    });
+    };
     if !lane.is_stopped() {
         core.client.warm(count.min(MAX_WARM), 0).await;
-        // There is room for one for each slot: all of these are sent at once.
-        while slots.prepare() {}
+        // There is room for one for each slot: without a ramp all of these are sent at once.
+        while shared.prepare() {}
     }
     let start = meeting.start().await;
-    lane.wait_until(start).await;
+    shared.over = slots.duration.map(|it| start.saturating_add(it));
+    let limit = core.shared.plan.stages[meeting.stage].limit(start);
+    let shared = Arc::new(shared);
+    tokio::select! {
+        () = run_slots(lane, &shared, slots, start, limit) => {}
+        () = shared.keep_prepared() => {}
+    }
+    let rest = shared.ahead().len() + shared.claims().take_rest();
+    match (lane.is_stopped(), slots.count, slots.duration) {
+        (false, ..) => Left::Over(0),
+        (true, Some(_), None) => Left::Stopped(Some(rest)),
+        // Stopped after its time: it was complete.
+        (true, _, Some(_)) if shared.over.is_some_and(|over| core.shared.clock.now() >= over) => Left::Over(0),
+        (true, ..) => Left::Stopped(None),
+    }
+}
 
+/// Opens this lane's slots, slot i of n at i / n of the ramp, and waits for the end of their last requests.
+async fn run_slots(lane: &Lane, shared: &Arc<Shared>, slots: Slots, start: Duration, limit: Option<Duration>) {
     let mut flights = JoinSet::new();
-    for place in 1..=count {
-        let slots = Arc::clone(&slots);
+    for (place, slot) in (1..).zip(lane.share(slots.concurrency)) {
+        let open = start.saturating_add(slots.ramp_up.mul_f64(slot as f64 / slots.concurrency as f64));
+        if place == 1 || !slots.ramp_up.is_zero() {
+            lane.wait_until(open).await;
+        }
+        let shared = Arc::clone(shared);
         launch(&mut flights, async move {
             // A closed loop has no schedule that it could be late for: a slot is free from when it is opened on.
-            let mut free = slots.core.shared.clock.now();
-            while let Some(prepared) = slots.next() {
-                fly(Arc::clone(&slots.core), slots.stage, prepared, free).await;
-                free = slots.core.shared.clock.now();
+            let mut free = shared.core.shared.clock.now();
+            while let Some(prepared) = shared.next(free) {
+                let due = Due { at: free, ..Due::default() };
+                fly(Arc::clone(&shared.core), Kind::Load, shared.stage, prepared, due).await;
+                free = shared.core.shared.clock.now();
             }
         });
         if place % MAX_AT_ONCE == 0 {
             yield_now().await;
         }
     }
-    tokio::select! {
-        () = lane.drain(flights) => {}
-        () = slots.keep_prepared() => {}
-    }
-    slots.ahead().len() + slots.claims().take_rest()
+    drain(&lane.core.shared, flights, limit).await;
 }

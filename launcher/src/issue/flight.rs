@@ -10,37 +10,75 @@ use std::{
 
 use tokio::task::JoinSet;
 
-use super::{lane::Core, prepare::Prepared};
+use super::{departures::Leaves, lane::Core, prepare::Prepared, room::Place};
 use crate::{
     client::{Exchange, answer::Failure},
+    clock::TimedOut,
     record::{RequestOutcome, RequestRecord},
     recorder::WireTally,
     requests::Asked,
-    stop::StopReason,
+    stop::{StopReason, StopState},
 };
 
+/// Whose request it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Of the load.
+    Load,
+    /// A probe beside it.
+    Probe,
+}
+
+/// When a request was due, and what it waited for then.
+#[derive(Debug, Default)]
+pub(super) struct Due {
+    pub(super) at: Duration,
+    /// How long it waited for a place; `None` where places are not bounded.
+    pub(super) queued: Option<Duration>,
+    pub(super) place: Place,
+}
+
 /// A request under way. Whatever ends it, its drop leaves exactly one record: a request that was aborted counts as
-/// cancelled, with the times that it had.
+/// cancelled, or incomplete where its stage was over, with the times that it had.
 struct Flight {
     core: Arc<Core>,
+    kind: Kind,
     stage: usize,
     number: u64,
-    scheduled: Duration,
+    due: Due,
     asked: Asked,
     exchange: Exchange,
     outcome: Option<Result<RequestOutcome, Failure>>,
 }
 
-/// Sends a request, reads its answer, records what became of it.
-pub(super) async fn fly(core: Arc<Core>, stage: usize, prepared: Prepared, scheduled: Duration) {
+/// Sends a request, reads its answer, records what became of it. A client that goes away drops its connection.
+pub(super) async fn fly(core: Arc<Core>, kind: Kind, stage: usize, prepared: Prepared, due: Due) {
     let shared = Arc::clone(&core.shared);
-    shared.progress.issued.fetch_add(1, Ordering::Relaxed);
-    let Prepared { number, body, id, asked } = prepared;
-    let mut flight = Flight { core, stage, number, scheduled, asked, exchange: Exchange::default(), outcome: None };
+    if kind == Kind::Load {
+        shared.progress.issued.fetch_add(1, Ordering::Relaxed);
+    }
+    let Prepared { number, body, id, asked, leaves } = prepared;
+    let mut flight = Flight { core, kind, stage, number, due, asked, exchange: Exchange::default(), outcome: None };
     let pulse = Arc::clone(&flight.exchange.pulse);
+    let gone = match leaves {
+        None => None,
+        Some(Leaves::After(length)) => shared.clock.now().checked_add(length),
+        Some(Leaves::AfterEvents(events)) => {
+            flight.exchange.enough = Some(events);
+            None
+        }
+    };
     // Pinned here, so that it is not moved, and room for it not kept, once more by what waits for it.
     let call = pin!(flight.core.client.call(body, id, shared.plan.streaming, &mut flight.exchange));
-    flight.outcome = Some(shared.plan.patience.wait(shared.clock, &pulse, call).await.unwrap_or_else(Err));
+    let waiting = shared.plan.patience.wait(shared.clock, &pulse, call);
+    flight.outcome = Some(match gone {
+        None => waiting.await.unwrap_or_else(Err),
+        // Boxed, so that requests whose clients wait keep no room for those whose do not.
+        Some(_) => match shared.clock.within(gone, Box::pin(waiting)).await {
+            Ok(called) => called.unwrap_or_else(Err),
+            Err(TimedOut) => Ok(RequestOutcome::Abandoned),
+        },
+    });
 }
 
 /// Starts a request now: its first bytes leave before this returns, where a connection is open. What waits then goes on as
@@ -63,13 +101,16 @@ impl Drop for Flight {
         let (outcome, error, timeout) = match self.outcome.take() {
             Some(Ok(outcome)) => (outcome, None, None),
             Some(Err(failure)) => (failure.outcome, Some(failure.message), failure.limit),
-            None => (RequestOutcome::Cancelled, None, None),
+            // Only an abort and the end of a stage's grace drop a flight.
+            None if matches!(shared.stop.state(), StopState::Abort(_)) => (RequestOutcome::Cancelled, None, None),
+            None => (RequestOutcome::Incomplete, None, None),
         };
         let record = RequestRecord {
             stage: u32::try_from(self.stage).unwrap_or(u32::MAX),
             number: self.number,
-            scheduled: self.scheduled,
+            scheduled: self.due.at,
             sent,
+            queued: self.due.queued,
             first_token: answer.first_token,
             last_token: answer.last_token,
             ended,
@@ -91,11 +132,18 @@ impl Drop for Flight {
             retried: exchange.retried,
             has_exact_prompt: self.asked.is_exact,
         };
+        if self.kind == Kind::Probe {
+            self.core.recorder().record_probe(&record, &wire);
+            return;
+        }
         self.core.recorder().record(record, &wire);
         let progress = &shared.progress;
         progress.ended.fetch_add(1, Ordering::Relaxed);
         progress.output_events.fetch_add(events, Ordering::Relaxed);
         if matches!(outcome, RequestOutcome::Ok | RequestOutcome::Empty) {
+            return;
+        }
+        if !outcome.is_decided() && outcome != RequestOutcome::Cancelled {
             return;
         }
         progress.failed.fetch_add(1, Ordering::Relaxed);

@@ -9,10 +9,11 @@ use std::{
 
 use tokio::task::JoinSet;
 
-use super::{closed_loop, open_loop, plan::PlannedLoad, shared::Shared};
+use super::{closed_loop, open_loop, plan::PlannedLoad, probes::Probing, shared::Shared};
 use crate::{
     client::{Client, Target},
     clock::{self, Sleeper},
+    record::RequestOutcome,
     recorder::{Keep, Recorder},
     stop::StopState,
     vitals::lane::{LaneVitals, Window},
@@ -38,6 +39,8 @@ pub(super) struct Lane {
     pub(super) index: usize,
     pub(super) core: Arc<Core>,
     pub(super) sleeper: Sleeper,
+    /// Of the probes, which the first lane sends.
+    probe_sleeper: Option<Arc<Sleeper>>,
 }
 
 /// What a lane came to.
@@ -52,11 +55,13 @@ impl Lane {
     /// Needs the runtime on which it will run.
     pub(super) fn new(index: usize, shared: Arc<Shared>, target: Target, keep: Keep) -> Lane {
         let sleeper = shared.clock.sleeper();
+        let probes = index == 0 && shared.plan.probes.rate().is_some();
+        let probe_sleeper = probes.then(|| Arc::new(shared.clock.sleeper()));
         let client = Client::new(target, shared.clock)
             .with_connect_timeout(shared.plan.connect_timeout)
             .telling(Arc::clone(&shared.circuit.answering));
         let recorder = Mutex::new(shared.plan.recorder(keep));
-        Lane { index, core: Arc::new(Core { shared, client, recorder }), sleeper }
+        Lane { index, core: Arc::new(Core { shared, client, recorder }), sleeper, probe_sleeper }
     }
 
     /// Issues all stages and waits for the end of every request.
@@ -68,14 +73,17 @@ impl Lane {
         let mut earliest = Duration::ZERO;
         let mut vitals = LaneVitals { coarse_timer: self.sleeper.is_coarse(), ..LaneVitals::default() };
         for (index, stage) in shared.plan.stages.iter().enumerate() {
-            let mut meeting = Meeting::new(&shared, &mut meetings, index, earliest);
+            let mut meeting =
+                Meeting { lane: &self, meetings: &mut meetings, stage: index, earliest, probing: None, window: None };
             let left = match &stage.load {
                 PlannedLoad::Open(schedule) => open_loop::run(&self, &mut meeting, schedule).await,
-                PlannedLoad::Closed { concurrency, .. } => closed_loop::run(&self, &mut meeting, *concurrency).await,
+                PlannedLoad::Closed(slots) => closed_loop::run(&self, &mut meeting, *slots).await,
             };
             vitals.stages.push(meeting.window.take().map(|it| it.close(shared.clock.now())).unwrap_or_default());
-            self.core.recorder().count_unissued(index, left);
-            unissued += left;
+            if let Some(probing) = meeting.probing {
+                probing.end().await;
+            }
+            unissued += self.count(index, left);
             meetings += 1;
             shared.meet(meetings).await;
             // The pause that follows is no time of failures.
@@ -84,6 +92,23 @@ impl Lane {
         }
         let recorder = std::mem::take(&mut *self.core.recorder());
         LaneResult { recorder, unissued, cpu: clock::thread_cpu().saturating_sub(cpu), vitals }
+    }
+
+    /// Counts what a stage did not send; returns how many of these were due.
+    fn count(&self, stage: usize, left: Left) -> u64 {
+        let now = self.core.shared.clock.now();
+        let mut recorder = self.core.recorder();
+        match left {
+            Left::Stopped(requests) => {
+                recorder.cut_short(stage, now, requests.is_none());
+                recorder.count_unissued(stage, requests.unwrap_or_default(), RequestOutcome::Cancelled);
+                requests.unwrap_or_default()
+            }
+            Left::Over(requests) => {
+                recorder.count_unissued(stage, requests, RequestOutcome::Incomplete);
+                0
+            }
+        }
     }
 
     /// The numbers of this lane's requests, or slots, of `count`: dealt in turn.
@@ -103,44 +128,58 @@ impl Lane {
     pub(super) fn is_stopped(&self) -> bool {
         self.core.shared.stop.state() != StopState::Run
     }
+}
 
-    /// Waits until all flights have ended, and ends them when the load is aborted.
-    pub(super) async fn drain(&self, mut flights: JoinSet<()>) {
-        let mut stop = self.core.shared.stop.watch();
+/// Requests of a stage that were never sent.
+pub(super) enum Left {
+    /// The load was stopped; `None` where nobody knows how many it would have sent.
+    Stopped(Option<u64>),
+    /// The stage was over before so many of them found a place.
+    Over(u64),
+}
+
+/// Waits until all flights have ended, and ends them when the load is aborted, or at `limit`.
+pub(super) async fn drain(shared: &Shared, mut flights: JoinSet<()>, limit: Option<Duration>) {
+    let mut stop = shared.stop.watch();
+    let all = async {
         let aborted = stop.wait_for(|it| matches!(it, StopState::Abort(_)));
         tokio::pin!(aborted);
         loop {
             tokio::select! {
-                joined = flights.join_next() => if joined.is_none() { return },
-                _ = &mut aborted => break,
+                joined = flights.join_next() => if joined.is_none() { return true },
+                _ = &mut aborted => return false,
             }
         }
+    };
+    if shared.clock.within(limit, all).await != Ok(true) {
         flights.shutdown().await;
     }
 }
 
 /// How the lanes begin a stage together.
 pub(super) struct Meeting<'a> {
-    shared: &'a Shared,
+    lane: &'a Lane,
     meetings: &'a mut u64,
     pub(super) stage: usize,
     earliest: Duration,
+    probing: Option<Probing>,
     /// Open from the start of the stage on.
     window: Option<Window>,
 }
 
-impl<'a> Meeting<'a> {
-    fn new(shared: &'a Shared, meetings: &'a mut u64, stage: usize, earliest: Duration) -> Self {
-        Meeting { shared, meetings, stage, earliest, window: None }
-    }
-
-    /// To be called when the lane is ready; returns time zero of the stage.
+impl Meeting<'_> {
+    /// To be called when the lane is ready; returns time zero of the stage. The first lane sends the probes from then on.
     pub(super) async fn start(&mut self) -> Duration {
+        let Core { shared, .. } = &*self.lane.core;
         *self.meetings += 1;
-        self.shared.meet(*self.meetings).await;
-        self.shared.progress.stage.store(self.stage as u64, Ordering::Relaxed);
-        let start = self.shared.start(self.stage, self.earliest);
+        shared.meet(*self.meetings).await;
+        shared.progress.stage.store(self.stage as u64, Ordering::Relaxed);
+        let start = shared.start(self.stage, self.earliest);
         self.window = Some(Window::open(start));
+        self.lane.core.recorder().open(self.stage, start);
+        if let (Some(sleeper), Some(probes)) = (&self.lane.probe_sleeper, shared.plan.probes.rate()) {
+            self.probing = Some(Probing::start(&self.lane.core, sleeper, probes, self.stage, start));
+        }
         start
     }
 }

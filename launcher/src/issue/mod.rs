@@ -1,16 +1,19 @@
 //! [I/O] Sends each request at its time. Nothing else starts requests.
 //!
 //! Each thread is a lane: a runtime, connections and a recorder of its own, so that nothing is shared while the load runs
-//! but a few counters. Requests of an open loop are dealt to the lanes in turn, and so are the slots of a closed one. The
+//! but a few counters, and the places of a stage that bounds them. Requests of an open loop are dealt to the lanes in turn, and so are the slots of a closed one. The
 //! stages are barriers: the next one begins when every lane has ended the last, and after its pause.
 
 mod circuit;
 mod closed_loop;
+mod departures;
 mod flight;
 mod lane;
 mod open_loop;
 mod plan;
 mod prepare;
+mod probes;
+mod room;
 mod shared;
 
 use std::{

@@ -5,8 +5,8 @@ use std::{iter::StepBy, ops::Range, sync::Arc, time::Duration};
 use tokio::task::{JoinSet, yield_now};
 
 use super::{
-    flight::{fly, launch},
-    lane::{Core, Lane, Meeting},
+    flight::{Due, Kind, fly, launch},
+    lane::{Core, Lane, Left, Meeting, drain},
     prepare::{Ahead, Prepared},
     shared::Shared,
 };
@@ -45,7 +45,7 @@ impl Feed<'_> {
 }
 
 /// Issues this lane's part of a stage, and returns how many of its requests were never sent.
-pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, schedule: &Schedule) -> u64 {
+pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, schedule: &Schedule) -> Left {
     let core = &lane.core;
     let shared = &core.shared;
     let ahead = Ahead::new(meeting.stage, None);
@@ -55,14 +55,18 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, schedule: &Sched
         while feed.prepare() {}
     }
     let start = meeting.start().await;
+    let limit = shared.plan.stages[meeting.stage].limit(start);
+    let room = shared.room(meeting.stage);
 
     let mut flights = JoinSet::new();
     let mut stop = shared.stop.watch();
     let stopped = stop.wait_for(|it| *it != StopState::Run);
     tokio::pin!(stopped);
     let mut late = 0;
-    let unissued = loop {
-        let Some(prepared) = feed.next() else { break 0 };
+    // When the last request that waited for a place got it.
+    let mut blocked = Duration::ZERO;
+    let left = loop {
+        let Some(prepared) = feed.next() else { break Left::Over(0) };
         let due = start + schedule.get(prepared.number).unwrap_or_default();
         while shared.clock.now() + MARGIN < due && feed.prepare() {
             yield_now().await;
@@ -74,18 +78,39 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, schedule: &Sched
         }
         tokio::select! {
             biased;
-            _ = &mut stopped => break 1 + feed.left(),
+            _ = &mut stopped => break Left::Stopped(Some(1 + feed.left())),
             () = lane.sleeper.until(due) => {}
         }
-        launch(&mut flights, fly(Arc::clone(core), meeting.stage, prepared, due));
+        let mut due = Due { at: due, ..Due::default() };
+        if room.is_bounded() {
+            // Behind one that waited for a place, it waited too.
+            let behind = blocked.saturating_sub(due.at);
+            let asked = shared.clock.now();
+            due.place = match room.try_enter() {
+                Some(place) => place,
+                // Only a request that is due asks for a place, so that none is kept from the other lanes. Those behind it
+                // wait with it: they would get theirs later anyhow.
+                None => tokio::select! {
+                    biased;
+                    _ = &mut stopped => break Left::Stopped(Some(1 + feed.left())),
+                    place = shared.clock.within(limit, room.enter()) => {
+                        let Ok(place) = place else { break Left::Over(1 + feed.left()) };
+                        blocked = shared.clock.now();
+                        place
+                    }
+                },
+            };
+            due.queued = Some(behind + blocked.saturating_sub(asked));
+        }
+        launch(&mut flights, fly(Arc::clone(core), Kind::Load, meeting.stage, prepared, due));
         while flights.try_join_next().is_some() {}
         if core.client.is_short() {
             let core = Arc::clone(core);
             tokio::spawn(async move { core.client.fill().await });
         }
     };
-    lane.drain(flights).await;
-    unissued
+    drain(shared, flights, limit).await;
+    left
 }
 
 async fn warm(core: &Core, schedule: &Schedule) {

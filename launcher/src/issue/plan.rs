@@ -5,14 +5,16 @@ use std::time::Duration;
 use crds::{benchmark_run::Api, units::Seed};
 use workload_profiles::{
     Workload,
-    workload::{Goodput, Load, MAX_REQUESTS, TraceEntry},
+    workload::{Goodput, Load, Probes, TraceEntry},
 };
 
+use super::departures::Clients;
 use crate::{
     client::{body::BodyTemplate, patience::Patience},
     recorder::{Keep, Recorder},
-    requests::{Recorded, Requests, RequestsError},
+    requests::{Recorded, Requests, RequestsError, words_of},
     schedule::{Schedule, schedule},
+    window::StageWindow,
 };
 
 /// A workload with its times drawn and its requests ready to be made.
@@ -20,6 +22,7 @@ use crate::{
 pub struct Plan {
     pub(super) stages: Vec<PlannedStage>,
     pub(super) requests: Requests,
+    pub(super) probes: ProbeRequests,
     pub(super) template: BodyTemplate,
     /// Answers to each prompt.
     pub(super) choices: u32,
@@ -36,6 +39,12 @@ pub(super) struct PlannedStage {
     pub(super) pause_after: Duration,
     /// Recorded lengths of the prompts and answers, by number; empty where the request source decides.
     pub(super) lengths: Vec<Recorded>,
+    /// The most requests under way at once; `None` where the load has no such bound, or slots.
+    pub(super) max_concurrency: Option<u32>,
+    /// Clients that go away; `None`: all of them wait.
+    pub(super) clients: Option<Clients>,
+    window: StageWindow,
+    grace: Option<Duration>,
 }
 
 /// When requests are due.
@@ -44,19 +53,57 @@ pub(super) enum PlannedLoad {
     /// At these times.
     Open(Schedule),
     /// As slots become free.
-    Closed { concurrency: u64, count: u64 },
+    Closed(Slots),
+}
+
+/// The slots of a closed loop.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slots {
+    pub(super) concurrency: u64,
+    /// How many requests they send in all; `None`: until the duration is over.
+    pub(super) count: Option<u64>,
+    /// How long they send; `None`: until there were `count` of them.
+    pub(super) duration: Option<Duration>,
+    /// They are opened one after the other, evenly within this time.
+    pub(super) ramp_up: Duration,
+}
+
+/// What probes hold.
+#[derive(Debug)]
+pub(super) struct ProbeRequests {
+    probes: Option<Probes>,
+    seed: Seed,
+}
+
+impl ProbeRequests {
+    /// How often they are sent, and how long they are; `None`: there are none.
+    pub(super) fn rate(&self) -> Option<Probes> {
+        self.probes
+    }
+
+    /// Adds the prompt of a probe to `text`.
+    pub(super) fn write(&self, number: u64, text: &mut String) {
+        let words = self.probes.map_or(1, |it| it.input);
+        words_of(self.seed, number, words, text);
+    }
 }
 
 impl PlannedLoad {
+    /// How many requests it sends, as far as that is known before.
     pub(super) fn count(&self) -> u64 {
         match self {
             PlannedLoad::Open(schedule) => schedule.len(),
-            PlannedLoad::Closed { count, .. } => *count,
+            PlannedLoad::Closed(slots) => slots.count.filter(|_| slots.duration.is_none()).unwrap_or_default(),
         }
     }
 }
 
 impl PlannedStage {
+    /// When what is left of the stage is ended, for one that began at `start`; `None`: it may end by itself.
+    pub(super) fn limit(&self, start: Duration) -> Option<Duration> {
+        Some(start + self.window.over()? + self.grace?)
+    }
+
     /// The recorded lengths of a request.
     pub(super) fn recorded(&self, number: u64) -> Recorded {
         usize::try_from(number).ok().and_then(|it| self.lengths.get(it)).copied().unwrap_or_default()
@@ -82,24 +129,35 @@ impl Plan {
         }
         let stages = workload.stages.iter().enumerate().map(|(index, stage)| {
             let trace = traces.get(index).map_or(&[][..], Vec::as_slice);
-            let seed = seed.derive(&format!("stage/{index}/arrivals"));
+            let seed = |purpose| seed.derive(&format!("stage/{index}/{purpose}"));
+            let schedule = schedule(&stage.load, trace, seed("arrivals"));
             PlannedStage {
-                load: match (&stage.load, schedule(&stage.load, trace, seed)) {
-                    (Load::Closed { concurrency, count, .. }, _) => PlannedLoad::Closed {
+                window: StageWindow::of(stage, workload.window, schedule.as_ref()),
+                load: match &stage.load {
+                    Load::Closed { concurrency, count, duration, ramp_up } => PlannedLoad::Closed(Slots {
                         concurrency: u64::from(*concurrency),
-                        count: count.unwrap_or(MAX_REQUESTS),
-                    },
-                    (_, schedule) => PlannedLoad::Open(schedule.unwrap_or_default()),
+                        count: *count,
+                        duration: duration.map(|it| it.0),
+                        ramp_up: ramp_up.0,
+                    }),
+                    _ => PlannedLoad::Open(schedule.unwrap_or_default()),
                 },
                 pause_after: stage.pause_after.0,
                 lengths: match &stage.load {
                     Load::Trace { lengths: true, .. } => trace.iter().map(Recorded::of).collect(),
                     _ => Vec::new(),
                 },
+                max_concurrency: match &stage.load {
+                    Load::Closed { .. } => None,
+                    open => open.max_concurrency(),
+                },
+                clients: workload.abandonment.map(|it| Clients::new(it, seed("abandonment"))),
+                grace: stage.grace.map(|it| it.0),
             }
         });
         Ok(Plan {
             stages: stages.collect(),
+            probes: ProbeRequests { probes: workload.probes, seed: seed.derive("probes/texts") },
             requests: Requests::new(&workload.requests, seed)?,
             template: BodyTemplate::new(api, model, workload.streaming, &workload.sampling, form),
             choices: workload.sampling.choices(),
@@ -116,6 +174,8 @@ impl Plan {
     }
 
     pub(super) fn recorder(&self, keep: Keep) -> Recorder {
-        Recorder::new(self.stages.len(), self.goodput.clone(), keep)
+        let recorder = Recorder::new(self.stages.len(), self.goodput.clone(), keep)
+            .with_windows(self.stages.iter().map(|it| it.window));
+        if self.probes.rate().is_some() { recorder.with_probes() } else { recorder }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 use http::HeaderValue;
 
-use super::shared::Shared;
+use super::{departures::Leaves, shared::Shared};
 use crate::requests::Asked;
 
 /// Requests that wait ready in a lane: enough for a burst, few enough to be made in the gaps.
@@ -20,6 +20,8 @@ pub(super) struct Prepared {
     pub(super) body: Bytes,
     pub(super) id: Option<HeaderValue>,
     pub(super) asked: Asked,
+    /// When its client goes away; `None`: it waits.
+    pub(super) leaves: Option<Leaves>,
 }
 
 /// Requests that wait for their time, in order.
@@ -76,13 +78,14 @@ struct Maker {
 impl Maker {
     fn make(&mut self, shared: &Shared, number: u64) -> Prepared {
         self.prompt.clear();
-        let recorded = shared.plan.stages[self.stage].recorded(number);
+        let stage = &shared.plan.stages[self.stage];
+        let recorded = stage.recorded(number);
         let mut asked = shared.plan.requests.write(number, recorded, &mut self.prompt);
         let body = shared.plan.template.body(&self.prompt, asked.output);
         // The usage of a server is that of all answers together.
         asked.output = asked.output.map(|it| it.saturating_mul(shared.plan.choices));
-        // Letters, digits and dashes: always a header's value.
-        let id = HeaderValue::try_from(format!("bw-{}-{}-{number}", shared.run_id, self.stage)).ok();
-        Prepared { number, body, id, asked }
+        let id = shared.request_id(&format!("{}-{number}", self.stage));
+        let leaves = stage.clients.and_then(|it| it.leaves(number));
+        Prepared { number, body, id, asked, leaves }
     }
 }

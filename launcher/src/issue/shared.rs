@@ -8,12 +8,15 @@ use std::{
     time::Duration,
 };
 
+use http::HeaderValue;
 use tokio::sync::watch;
+use workload_profiles::workload::MAX_REQUESTS;
 
 use super::{
     Progress,
     circuit::Circuit,
-    plan::{Plan, PlannedLoad},
+    plan::{Plan, PlannedLoad, Slots},
+    room::Room,
 };
 use crate::{clock::Clock, stop::Stop};
 
@@ -29,7 +32,7 @@ pub(super) struct Shared {
     pub(super) progress: Arc<Progress>,
     pub(super) circuit: Circuit,
     /// Begins the `x-request-id` of every request, so that two runs can be told apart in a server's log.
-    pub(super) run_id: String,
+    run_id: String,
     stages: Vec<SharedStage>,
     arrivals: watch::Sender<u64>,
 }
@@ -37,6 +40,7 @@ pub(super) struct Shared {
 struct SharedStage {
     start: OnceLock<Duration>,
     claims: Claims,
+    room: Room,
 }
 
 impl Shared {
@@ -45,10 +49,11 @@ impl Shared {
             start: OnceLock::new(),
             claims: match stage.load {
                 PlannedLoad::Open(_) => Claims::default(),
-                PlannedLoad::Closed { concurrency, count } => {
-                    Claims { next: AtomicU64::new(0), count, tail: concurrency }
+                PlannedLoad::Closed(Slots { concurrency, count, .. }) => {
+                    Claims { next: AtomicU64::new(0), count: count.unwrap_or(MAX_REQUESTS), tail: concurrency }
                 }
             },
+            room: Room::new(stage.max_concurrency),
         });
         let mut run_id = uuid::Uuid::new_v4().simple().to_string();
         run_id.truncate(8);
@@ -68,6 +73,16 @@ impl Shared {
     /// The requests of a closed-loop stage that nobody has taken yet.
     pub(super) fn claims(&self, stage: usize) -> &Claims {
         &self.stages[stage].claims
+    }
+
+    /// The places of a stage.
+    pub(super) fn room(&self, stage: usize) -> &Room {
+        &self.stages[stage].room
+    }
+
+    /// The `x-request-id` that ends in `name`: letters, digits and dashes, which are always a header's value.
+    pub(super) fn request_id(&self, name: &str) -> Option<HeaderValue> {
+        HeaderValue::try_from(format!("bw-{}-{name}", self.run_id)).ok()
     }
 
     /// Waits until every lane has called it so often.

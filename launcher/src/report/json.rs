@@ -17,10 +17,16 @@ use crds::{
 use jiff::Timestamp;
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 use serde_json::Value;
-use workload_profiles::{Notice, workload::Load};
+use workload_profiles::{
+    Notice,
+    workload::{Load, Margin},
+};
 
 use super::{Report, TOOL_VERSION, judgement_json::JudgementJson, redact::redact};
-use crate::analysis::{Analysis, Distribution, Figures, GoodputFigures, Labels, StageAnalysis, Throughput};
+use crate::{
+    analysis::{Analysis, Distribution, Figures, GoodputFigures, Labels, StageAnalysis, Throughput},
+    record::RequestOutcome,
+};
 
 /// The version of this format: it changes with every change that a reader must know of.
 pub const FORMAT: &str = "benchwright.dev/report/v1";
@@ -48,6 +54,8 @@ struct Document<'a> {
     partial: bool,
     summary: RunSummary,
     figures: FiguresJson<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    probes: Option<FiguresJson<'a>>,
     stages: Vec<StageJson<'a>>,
     self_judgement: JudgementJson<'a>,
     labels: &'a Labels,
@@ -79,6 +87,7 @@ impl<'a> Document<'a> {
             partial: analysis.partial,
             summary: analysis.summary(),
             figures: FiguresJson::of(&analysis.all),
+            probes: analysis.probes.as_ref().map(FiguresJson::of),
             stages: analysis.stages.iter().map(StageJson::of).collect(),
             self_judgement: JudgementJson::of(&analysis.judgement),
             labels: &analysis.labels,
@@ -109,6 +118,12 @@ struct StageJson<'a> {
     name: &'a str,
     load: &'a Load,
     pause_after: Span,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warm_up: Option<Margin>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cool_down: Option<Margin>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    grace: Option<Span>,
     clock: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     asked_requests_per_second: Option<f64>,
@@ -118,6 +133,8 @@ struct StageJson<'a> {
     receive_delay_ms: Option<Statistics>,
     labels: Labels,
     figures: FiguresJson<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    probes: Option<FiguresJson<'a>>,
 }
 
 impl<'a> StageJson<'a> {
@@ -126,12 +143,16 @@ impl<'a> StageJson<'a> {
             name: &stage.stage.name,
             load: &stage.stage.load,
             pause_after: stage.stage.pause_after,
+            warm_up: stage.stage.warm_up,
+            cool_down: stage.stage.cool_down,
+            grace: stage.stage.grace,
             clock: stage.clock.name(),
             asked_requests_per_second: stage.asked_rate,
             achieved_requests_per_second: stage.achieved_rate,
             receive_delay_ms: times(&stage.receive_delay),
             labels: Labels::of_stage(stage),
             figures: FiguresJson::of(&stage.figures),
+            probes: stage.probes.as_ref().map(FiguresJson::of),
         }
     }
 }
@@ -143,10 +164,14 @@ struct FiguresJson<'a> {
     succeeded: u64,
     failed: u64,
     cancelled: u64,
+    abandoned: u64,
+    incomplete: u64,
     outcomes: BTreeMap<String, u64>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     timeouts: BTreeMap<&'static str, u64>,
     retried: u64,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    aside: BTreeMap<&'static str, BTreeMap<String, u64>>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     error_samples: BTreeMap<String, &'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -175,6 +200,8 @@ struct FiguresJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     send_lag_ms: Option<Statistics>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    queue_ms: Option<Statistics>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     isl_tokens: Option<Statistics>,
     #[serde(skip_serializing_if = "Option::is_none")]
     osl_tokens: Option<Statistics>,
@@ -200,9 +227,12 @@ impl<'a> FiguresJson<'a> {
             succeeded: of.succeeded,
             failed: of.failed,
             cancelled: of.cancelled,
-            outcomes: of.outcomes.iter().map(|(outcome, count)| (outcome.name(), *count)).collect(),
+            abandoned: of.abandoned,
+            incomplete: of.incomplete,
+            outcomes: counts(&of.outcomes),
             timeouts: of.timeouts.iter().map(|(limit, count)| (limit.name(), *count)).collect(),
             retried: of.retried,
+            aside: of.aside.iter().map(|(part, outcomes)| (part.name(), counts(outcomes))).collect(),
             error_samples: of.error_samples.iter().map(|(outcome, text)| (outcome.name(), text.as_str())).collect(),
             first_due_ms: of.first_due.map(millis),
             last_end_ms: of.last_end.map(millis),
@@ -217,6 +247,7 @@ impl<'a> FiguresJson<'a> {
             tpot_ms: times(&of.tpot),
             ntpot_ms: times(&of.ntpot),
             send_lag_ms: times(&of.send_lag),
+            queue_ms: times(&of.queue),
             isl_tokens: of.isl.map(Statistics),
             osl_tokens: of.osl.map(Statistics),
             input_tokens: of.input_tokens,
@@ -235,6 +266,10 @@ impl<'a> FiguresJson<'a> {
 
 pub(super) fn times(of: &Option<Distribution<Duration>>) -> Option<Statistics> {
     of.map(|it| Statistics(it.map(millis)))
+}
+
+fn counts(of: &BTreeMap<RequestOutcome, u64>) -> BTreeMap<String, u64> {
+    of.iter().map(|(outcome, count)| (outcome.name(), *count)).collect()
 }
 
 /// A distribution in the unit that the name of its field tells.

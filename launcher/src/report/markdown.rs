@@ -6,7 +6,7 @@ use crds::resolve::Endpoint;
 
 use super::{
     Report, TOOL_VERSION,
-    text::{latencies, lengths, number, optional, percent, plain, rates, time, trust},
+    text::{aside, latencies, lengths, number, optional, percent, plain, rates, time, trust},
 };
 use crate::{
     analysis::{Analysis, Clock, Labels},
@@ -83,7 +83,10 @@ fn figures(analysis: &Analysis, page: &mut Page) {
         ("cancelled", all.cancelled.to_string()),
         ("retried", all.retried.to_string()),
     ];
-    let rows = counts.into_iter().chain(rates(analysis)).map(|(name, value)| vec![name.to_owned(), value]);
+    let further = [("abandoned", all.abandoned), ("incomplete", all.incomplete)].into_iter().filter(|it| it.1 > 0);
+    let further = further.chain(aside(analysis)).map(|(name, count)| (name, count.to_string()));
+    let rows =
+        counts.into_iter().chain(further).chain(rates(analysis)).map(|(name, value)| vec![name.to_owned(), value]);
     page.table(&["", ""], NUMBERS, rows);
     if all.succeeded > 0 && all.succeeded < 1_000 {
         page.blank();

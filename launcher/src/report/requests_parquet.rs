@@ -37,7 +37,7 @@ enum Column {
     Optional(fn(&RequestRecord) -> Option<i64>),
 }
 
-const COLUMNS: [(&str, Column); 14] = [
+const COLUMNS: [(&str, Column); 15] = [
     (
         "stage",
         Column::Text(|it, stages| stages.get(it.stage as usize).cloned().unwrap_or_else(|| it.stage.to_string())),
@@ -54,6 +54,7 @@ const COLUMNS: [(&str, Column); 14] = [
     ("input_tokens", Column::Optional(|it| it.input_tokens.map(i64::from))),
     ("output_tokens", Column::Optional(|it| it.output_tokens.map(i64::from))),
     ("content_events", Column::Number(|it| i64::from(it.content_events))),
+    ("queued_ns", Column::Optional(|it| it.queued.map(nanos))),
     ("tpot_ns", Column::Optional(|it| it.tpot().map(nanos))),
 ];
 

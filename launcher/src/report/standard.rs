@@ -205,7 +205,7 @@ fn aggregate(figures: &Figures) -> Value {
     let mut requests = Map::new();
     requests.insert("total".into(), json!(figures.requests));
     requests.insert("failures".into(), json!(figures.failed));
-    requests.insert("incomplete".into(), json!(figures.cancelled));
+    requests.insert("incomplete".into(), json!(figures.cancelled + figures.abandoned + figures.incomplete));
     insert(&mut requests, "input_length", figures.isl.map(|it| statistics("count", &it)));
     insert(&mut requests, "output_length", figures.osl.filter(|_| counted).map(|it| statistics("count", &it)));
 

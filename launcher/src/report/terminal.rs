@@ -2,7 +2,7 @@
 
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 
-use super::text::{self, latencies, lengths, number, plain, rates, time};
+use super::text::{self, aside, latencies, lengths, number, plain, rates, time};
 use crate::{analysis::Analysis, record::RequestOutcome};
 
 /// A line below the header, and no other.
@@ -62,6 +62,9 @@ fn totals(analysis: &Analysis) -> String {
     if all.retried > 0 {
         add_row(&mut table, "retried".into(), [all.retried.to_string()]);
     }
+    for (name, count) in aside(analysis) {
+        add_row(&mut table, name.into(), [count.to_string()]);
+    }
     add_row(&mut table, "duration".into(), [time(all.duration)]);
     for (name, rate) in rates(analysis) {
         add_row(&mut table, name.into(), [rate]);
@@ -92,7 +95,7 @@ fn stages(analysis: &Analysis) -> String {
         let it = &stage.figures;
         let row = [
             it.requests.to_string(),
-            it.requests.saturating_sub(it.succeeded).to_string(),
+            (it.failed + it.cancelled).to_string(),
             text::optional(stage.achieved_rate, number),
             text::optional(it.ttft, |it| time(it.p50)),
             text::optional(it.ttft, |it| time(it.p99)),

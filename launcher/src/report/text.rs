@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use crds::{resolve::ValidityBounds, summary::rate_text, units::Span};
 
-use crate::analysis::{Analysis, Clock, Distribution, SelfJudgement};
+use crate::{
+    analysis::{Analysis, Clock, Distribution, SelfJudgement},
+    window::Part,
+};
 
 /// What stands where nothing was measured.
 pub(super) const NOTHING: &str = "-";
@@ -43,6 +46,7 @@ pub(super) struct Row<T> {
 /// The latencies that a table shows, those that were measured: the headline clock first.
 pub(super) fn latencies(analysis: &Analysis) -> Vec<Row<Duration>> {
     let all = &analysis.all;
+    let probes = analysis.probes.as_ref();
     let clock = &analysis.labels.clock;
     let open = clock.contains(Clock::Scheduled.name());
     [
@@ -54,6 +58,9 @@ pub(super) fn latencies(analysis: &Analysis) -> Vec<Row<Duration>> {
         ("TPOT".into(), all.tpot),
         ("NTPOT".into(), all.ntpot),
         ("send lag".into(), all.send_lag),
+        ("wait for room".into(), all.queue),
+        ("TTFT of probes".into(), probes.and_then(|it| it.ttft)),
+        ("latency of probes".into(), probes.and_then(|it| it.latency)),
     ]
     .into_iter()
     .filter_map(|(name, figures): (String, _)| Some(Row { name, figures: figures? }))
@@ -66,6 +73,20 @@ pub(super) fn lengths(analysis: &Analysis) -> Vec<Row<f64>> {
         .into_iter()
         .filter_map(|(name, figures)| Some(Row { name: name.into(), figures: figures? }))
         .collect()
+}
+
+/// Requests that are in no figure, where there are such.
+pub(super) fn aside(analysis: &Analysis) -> Vec<(&'static str, u64)> {
+    let named = analysis.all.aside.iter().map(|(part, outcomes)| {
+        let name = match part {
+            Part::Counted => "counted",
+            Part::WarmUp => "in the warm-up, in no figure",
+            Part::CoolDown => "in the cool-down, in no figure",
+            Part::Late => "ended after the window, in no figure",
+        };
+        (name, outcomes.values().sum())
+    });
+    named.collect()
 }
 
 /// Rates and what they are called.

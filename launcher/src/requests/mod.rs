@@ -146,8 +146,13 @@ impl Requests {
     }
 }
 
+/// Adds so many random words, the same for the same number.
+pub(crate) fn words_of(purpose: Seed, number: u64, words: u32, text: &mut String) {
+    text::words(words, &mut draws(purpose, number), text);
+}
+
 /// The random numbers of one item of one purpose, unrelated to those of any other.
-fn draws(purpose: Seed, item: u64) -> ChaCha8Rng {
+pub(crate) fn draws(purpose: Seed, item: u64) -> ChaCha8Rng {
     let mut rng = ChaCha8Rng::seed_from_u64(purpose.0);
     rng.set_stream(item);
     rng

@@ -66,7 +66,8 @@ fn bar(progress: &Progress, ended: &mpsc::Receiver<()>) {
     while ended.recv_timeout(BAR_EVERY) == Err(RecvTimeoutError::Timeout) {
         let read = |it: &std::sync::atomic::AtomicU64| it.load(Ordering::Relaxed);
         let (issued, over) = (read(&progress.issued), read(&progress.ended));
-        bar.set_length(read(&progress.planned));
+        // Of a stage that ends by time nobody knows how many requests it will have.
+        bar.set_length(read(&progress.planned).max(issued));
         bar.set_position(over);
         bar.set_message(format!(
             "stage {}, {} in flight, {} failed",

@@ -6,6 +6,9 @@ use crds::{
     benchmark_run::{Api, SimulatorPreset},
     units::{RequestRate, Seed, Span},
 };
+use http_body_util::{BodyExt as _, Full};
+use hyper::{Request, Response, body::Bytes, body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::TokioIo;
 use launcher::{
     client::Target,
     issue::{LoadResult, run_here},
@@ -25,6 +28,9 @@ use workload_profiles::{
     },
 };
 
+/// The body of an answer of one token.
+pub const ANSWER: &str = "data: {\"choices\":[{\"text\":\"a\",\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":1}}\n\ndata: [DONE]\n\n";
+
 pub const fn millis(count: u64) -> Duration {
     Duration::from_millis(count)
 }
@@ -42,6 +48,35 @@ pub fn open(rate: f64, seconds: u64) -> Stage {
 
 pub fn closed(concurrency: u32, count: u64) -> Stage {
     let load = Load::Closed { concurrency, count: Some(count), duration: None, ramp_up: Span::default() };
+    Stage::new(format!("c{concurrency}"), load)
+}
+
+/// Evenly spaced requests, the first at once.
+pub fn paced(rate: f64, count: u64) -> Stage {
+    let load = Load::Open {
+        arrivals: Arrivals::Constant,
+        rate: Rate::Steady(RequestRate::try_from(rate).unwrap()),
+        duration: Some(Span(Duration::from_secs_f64(count as f64 / rate))),
+        count: None,
+        max_concurrency: None,
+    };
+    Stage::new(format!("r{rate}"), load)
+}
+
+/// The same with at most so many under way at once.
+pub fn bounded(mut stage: Stage, places: u32) -> Stage {
+    match &mut stage.load {
+        Load::Open { max_concurrency, .. }
+        | Load::Burst { max_concurrency, .. }
+        | Load::Trace { max_concurrency, .. } => *max_concurrency = Some(places),
+        Load::Closed { .. } => panic!("a closed loop has slots"),
+    }
+    stage
+}
+
+/// Slots that send for so long, opened evenly within `ramp_up`.
+pub fn closed_for(concurrency: u32, duration: Duration, ramp_up: Duration) -> Stage {
+    let load = Load::Closed { concurrency, count: None, duration: Some(Span(duration)), ramp_up: Span(ramp_up) };
     Stage::new(format!("c{concurrency}"), load)
 }
 
@@ -92,6 +127,22 @@ pub fn in_process(serve: impl Fn(DuplexStream) + Send + Sync + 'static) -> Targe
         let (client, server) = duplex(64 << 10);
         serve(server);
         client
+    })
+}
+
+/// A server that gives an answer of one token so long after its request; the function knows when it came, from the first
+/// connection on.
+pub fn answering(after: fn(Duration) -> Duration) -> Target {
+    let clock = launcher::clock::Clock::of_runtime();
+    in_process(move |server| {
+        let service = service_fn(move |request: Request<Incoming>| async move {
+            let body = request.into_body().collect().await;
+            tokio::time::sleep(after(clock.now())).await;
+            let answer = Response::builder().header("content-type", "text/event-stream");
+            body.map(|_| answer.body(Full::<Bytes>::from(ANSWER)).unwrap())
+        });
+        // How a connection ends is no matter of the server.
+        tokio::spawn(async move { drop(http1::Builder::new().serve_connection(TokioIo::new(server), service).await) });
     })
 }
 

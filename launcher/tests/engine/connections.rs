@@ -24,8 +24,6 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 
 use super::common::*;
 
-const ANSWER: &str = "data: {\"choices\":[{\"text\":\"a\",\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":1}}\n\ndata: [DONE]\n\n";
-
 fn answer() -> Response<Full<Bytes>> {
     Response::builder().header("content-type", "text/event-stream").body(Full::from(ANSWER)).unwrap()
 }

@@ -80,3 +80,22 @@ fn threads_share_a_load_and_lose_nothing() {
         assert_eq!(result.recorder.dropped(), 0);
     }
 }
+
+#[test]
+fn threads_share_the_places_of_a_bounded_load() {
+    use workload_profiles::workload::Load;
+    let stage = workload_profiles::workload::Stage::new("burst", Load::Burst { count: 200, max_concurrency: Some(4) });
+    let mut workload = workload(vec![stage], 3);
+    workload.probes = Some(workload_profiles::workload::Probes { rate: 50.0.try_into().unwrap(), input: 3, output: 1 });
+    let result = run(&workload, 3, &Arc::default());
+    assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 200)]);
+    // A place is taken before a request is sent and left after it has ended: never are five under way.
+    let records = records(&result);
+    for record in &records {
+        let sent = record.sent.unwrap();
+        let under_way = records.iter().filter(|it| it.sent.unwrap() <= sent && sent < it.ended).count();
+        assert!((1..=4).contains(&under_way), "{under_way}");
+    }
+    assert!(records.iter().all(|it| it.queued.is_some()));
+    assert!(result.recorder.probes[0].succeeded() > 0);
+}

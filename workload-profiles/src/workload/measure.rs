@@ -25,13 +25,13 @@ pub struct Abandonment {
     /// The share of the requests whose client would go away: 0 to 1.
     pub share: f64,
     /// When it goes; a request that has ended by then is as any other.
-    pub after: Patience,
+    pub after: Departure,
 }
 
 /// How long a client waits before it goes away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Patience {
+pub enum Departure {
     /// A time from sending on, drawn evenly from a range.
     Uniform {
         /// The shortest.

@@ -1,0 +1,109 @@
+//! Which clients go away before their answer is complete, and when: a draw for each number, the same in any order. Pure.
+
+use std::time::Duration;
+
+use crds::units::Seed;
+use rand::RngExt as _;
+use rand_distr::Exp1;
+use workload_profiles::workload::{Abandonment, Departure};
+
+use crate::requests::draws;
+
+/// When a client goes away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Leaves {
+    /// So long after sending.
+    After(Duration),
+    /// With so many events with output.
+    AfterEvents(u32),
+}
+
+/// The clients of a stage.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clients {
+    abandonment: Abandonment,
+    seed: Seed,
+}
+
+impl Clients {
+    /// From the seed of the stage's abandonment.
+    pub(super) fn new(abandonment: Abandonment, seed: Seed) -> Clients {
+        Clients { abandonment, seed }
+    }
+
+    /// When the client of a request goes away; `None`: it waits.
+    pub(super) fn leaves(&self, number: u64) -> Option<Leaves> {
+        let mut rng = draws(self.seed, number);
+        // The share first, so that a client that goes at one share goes at every larger one, and at the same time.
+        if rng.random::<f64>() >= self.abandonment.share {
+            return None;
+        }
+        Some(match self.abandonment.after {
+            Departure::Uniform { min, max } => {
+                let spread = max.0.saturating_sub(min.0);
+                Leaves::After(min.0 + spread.mul_f64(rng.random::<f64>()))
+            }
+            Departure::Exponential { mean } => {
+                // No draw is above 45 times the mean: an exponential number from 64 bits.
+                Leaves::After(mean.0.mul_f64(rng.sample::<f64, _>(Exp1).min(45.0)))
+            }
+            Departure::Tokens(events) => Leaves::AfterEvents(events),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crds::units::Span;
+
+    use super::*;
+
+    const NUMBERS: u64 = 20_000;
+
+    fn check(share: f64, after: Departure, seed: u64) -> Vec<Option<Leaves>> {
+        let clients = Clients::new(Abandonment { share, after }, Seed(seed));
+        (0..NUMBERS).map(|number| clients.leaves(number)).collect()
+    }
+
+    fn span(millis: u64) -> Span {
+        Span(Duration::from_millis(millis))
+    }
+
+    fn seconds(leaves: &[Option<Leaves>]) -> Vec<f64> {
+        let time = |it: &Option<Leaves>| match it {
+            Some(Leaves::After(time)) => Some(time.as_secs_f64()),
+            _ => None,
+        };
+        leaves.iter().filter_map(time).collect()
+    }
+
+    #[test]
+    fn the_asked_share_goes_after_the_asked_times() {
+        let uniform = seconds(&check(0.25, Departure::Uniform { min: span(1_000), max: span(3_000) }, 1));
+        // Five standard errors of a share, and of the mean of a uniform number: 2 s / sqrt(12 n).
+        let share = uniform.len() as f64 / NUMBERS as f64;
+        assert!((share - 0.25).abs() < 5.0 * (0.25 * 0.75 / NUMBERS as f64).sqrt(), "{share}");
+        let mean = uniform.iter().sum::<f64>() / uniform.len() as f64;
+        assert!((mean - 2.0).abs() < 5.0 * 2.0 / (12.0 * uniform.len() as f64).sqrt(), "{mean}");
+        assert!(uniform.iter().all(|it| (1.0..=3.0).contains(it)));
+        let exponential = seconds(&check(1.0, Departure::Exponential { mean: span(500) }, 1));
+        let mean = exponential.iter().sum::<f64>() / exponential.len() as f64;
+        assert_eq!(exponential.len() as u64, NUMBERS);
+        assert!((mean - 0.5).abs() < 5.0 * 0.5 / (NUMBERS as f64).sqrt(), "{mean}");
+    }
+
+    #[test]
+    fn nobody_goes_at_nothing_and_everybody_at_one() {
+        assert!(check(0.0, Departure::Tokens(3), 1).iter().all(Option::is_none));
+        assert!(check(1.0, Departure::Tokens(3), 1).iter().all(|it| *it == Some(Leaves::AfterEvents(3))));
+    }
+
+    #[test]
+    fn the_same_clients_go_for_a_seed_and_more_of_them_at_a_larger_share() {
+        let after = Departure::Exponential { mean: span(500) };
+        let (few, many) = (check(0.1, after, 7), check(0.3, after, 7));
+        assert_eq!(few, check(0.1, after, 7));
+        assert_ne!(few, check(0.1, after, 8));
+        assert!(few.iter().zip(&many).all(|(few, many)| few.is_none() || few == many));
+    }
+}

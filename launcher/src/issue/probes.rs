@@ -1,0 +1,77 @@
+//! [I/O] Probes: tiny requests beside the load of a stage, evenly spaced, in tallies of their own. They are an open loop
+//! outside of the load's bounds, on connections of the first lane.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{
+    sync::oneshot,
+    task::{JoinHandle, JoinSet},
+};
+use workload_profiles::workload::Probes;
+
+use super::{
+    flight::{Due, Kind, fly, launch},
+    lane::{Core, drain},
+    prepare::Prepared,
+    shared::Shared,
+};
+use crate::{clock::Sleeper, requests::Asked, stop::StopState};
+
+/// The probes beside one stage.
+pub(super) struct Probing {
+    over: oneshot::Sender<()>,
+    task: JoinHandle<()>,
+}
+
+impl Probing {
+    /// Sends the first one at `start`.
+    pub(super) fn start(
+        core: &Arc<Core>,
+        sleeper: &Arc<Sleeper>,
+        probes: Probes,
+        stage: usize,
+        start: Duration,
+    ) -> Probing {
+        let (over, mut ended) = oneshot::channel();
+        let (core, sleeper) = (Arc::clone(core), Arc::clone(sleeper));
+        let task = tokio::spawn(async move {
+            let mut flights = JoinSet::new();
+            let mut stop = core.shared.stop.watch();
+            for number in 0_u64.. {
+                let due = start + Duration::from_secs_f64(number as f64 / probes.rate.per_second());
+                tokio::select! {
+                    biased;
+                    _ = &mut ended => break,
+                    _ = stop.wait_for(|it| *it != StopState::Run) => break,
+                    () = sleeper.until(due) => {}
+                }
+                let due = Due { at: due, ..Due::default() };
+                let prepared = make(&core.shared, probes, stage, number);
+                launch(&mut flights, fly(Arc::clone(&core), Kind::Probe, stage, prepared, due));
+                while flights.try_join_next().is_some() {}
+            }
+            drain(&core.shared, flights, None).await;
+        });
+        Probing { over, task }
+    }
+
+    /// The load of the stage is over: no probe is sent any more. Waits for the last answers.
+    pub(super) async fn end(self) {
+        // It may have ended by itself, when the load was stopped.
+        let _ = self.over.send(());
+        let _ = self.task.await;
+    }
+}
+
+fn make(shared: &Shared, probes: Probes, stage: usize, number: u64) -> Prepared {
+    let mut prompt = String::new();
+    let asked = Asked { input: Some(probes.input), output: Some(probes.output), is_exact: false };
+    shared.plan.probes.write(number, &mut prompt);
+    Prepared {
+        number,
+        body: shared.plan.template.body(&prompt, asked.output),
+        id: shared.request_id(&format!("probe-{stage}-{number}")),
+        asked,
+        leaves: None,
+    }
+}

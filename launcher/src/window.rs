@@ -1,0 +1,248 @@
+//! Which requests of a stage are in its figures. Pure: decided for each request when it has ended, from bounds that are known
+//! when its stage begins, so that nothing has to be kept.
+
+use std::time::Duration;
+
+use workload_profiles::workload::{Load, Margin, Stage, Window};
+
+use crate::{record::RequestRecord, schedule::Schedule};
+
+/// Where a request belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// In the figures.
+    Counted,
+    /// Due in the warm-up.
+    WarmUp,
+    /// Due in the cool-down.
+    CoolDown,
+    /// Due within the window and ended after it, where the window is trimmed.
+    Late,
+}
+
+impl Part {
+    /// Its name in `report.json`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Counted => "counted",
+            Part::WarmUp => "warmUp",
+            Part::CoolDown => "coolDown",
+            Part::Late => "late",
+        }
+    }
+}
+
+/// The window of a stage. Times count from the start of the stage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StageWindow {
+    kind: Window,
+    /// The first request that is not in the warm-up, by number and by time.
+    first: (u64, Duration),
+    /// The first request that is in the cool-down, by number and by time.
+    end: (Option<u64>, Option<Duration>),
+    /// When the stage is over; `None` where its requests decide.
+    over: Option<Duration>,
+}
+
+impl StageWindow {
+    /// The window of a stage with these times.
+    pub fn of(stage: &Stage, kind: Window, schedule: Option<&Schedule>) -> StageWindow {
+        let over = over(&stage.load, schedule);
+        let due = |number: u64| schedule.map(|it| it.get(number).unwrap_or(Duration::MAX));
+        let first = match stage.warm_up {
+            None => (0, Duration::ZERO),
+            Some(Margin::Duration(length)) => (0, length.0),
+            Some(Margin::Count(count)) => (count, due(count).unwrap_or_default()),
+            Some(Margin::All) => (u64::MAX, Duration::MAX),
+        };
+        let count = schedule.map(Schedule::len).or_else(|| stage.load.count());
+        let end = match stage.cool_down {
+            None => (None, None),
+            Some(Margin::Duration(length)) => (None, over.map(|it| it.saturating_sub(length.0))),
+            Some(Margin::Count(last)) => {
+                let number = count.map(|it| it.saturating_sub(last));
+                (number, number.filter(|_| last > 0).and_then(due))
+            }
+            Some(Margin::All) => (Some(0), Some(Duration::ZERO)),
+        };
+        StageWindow { kind, first, end, over }
+    }
+
+    /// When the stage is over, from its start on; `None` where its requests decide.
+    pub fn over(&self) -> Option<Duration> {
+        self.over
+    }
+
+    /// Whether no request of the stage is in the figures.
+    pub fn is_empty(&self) -> bool {
+        self.first.0 == u64::MAX || self.end.0 == Some(0)
+    }
+
+    /// Where a request of a stage that began at `start` belongs.
+    pub fn part(&self, start: Duration, request: &RequestRecord) -> Part {
+        let due = request.scheduled.saturating_sub(start);
+        let ended = request.ended.saturating_sub(start);
+        let by_number = |part: Part, belongs: bool| if belongs { part } else { Part::Counted };
+        match self.kind {
+            // What happened within the window counts, whenever the request was due.
+            Window::Cut if ended > self.first.1 => {
+                by_number(Part::CoolDown, self.close().is_some_and(|close| due >= close))
+            }
+            _ if request.number < self.first.0 || due < self.first.1 => Part::WarmUp,
+            _ if self.end.0.is_some_and(|it| request.number >= it) => Part::CoolDown,
+            _ if self.end.1.is_some_and(|it| self.end.0.is_none() && due >= it) => Part::CoolDown,
+            Window::Trimmed => by_number(Part::Late, self.close().is_some_and(|close| ended > close)),
+            _ => Part::Counted,
+        }
+    }
+
+    /// The window on the clock of the run, where it cuts through requests.
+    pub fn cut(&self, start: Duration) -> Option<(Duration, Duration)> {
+        let close = self.close().filter(|_| self.kind == Window::Cut)?;
+        Some((start.saturating_add(self.first.1), start.saturating_add(close.max(self.first.1))))
+    }
+
+    /// When the window ends.
+    fn close(&self) -> Option<Duration> {
+        self.end.1.or(self.over)
+    }
+}
+
+/// When the requests of a stage are all due: after its duration, or with the last of them where that is later.
+fn over(load: &Load, schedule: Option<&Schedule>) -> Option<Duration> {
+    let duration = match load {
+        Load::Open { duration, .. } | Load::Closed { duration, .. } => duration.map(|it| it.0),
+        Load::Burst { .. } | Load::Trace { .. } => None,
+    };
+    let last = schedule.and_then(|it| it.get(it.len().checked_sub(1)?));
+    duration.max(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use crds::units::{RequestRate, Span};
+    use workload_profiles::workload::{Arrivals, Rate};
+
+    use super::*;
+    use crate::{record::RequestOutcome, schedule};
+
+    const fn secs(count: u64) -> Duration {
+        Duration::from_secs(count)
+    }
+
+    /// One request a second for ten seconds, at 0 to 9 s after the start.
+    fn open() -> Load {
+        let rate = Rate::Steady(RequestRate::try_from(1.0).unwrap());
+        let duration = Some(Span(secs(10)));
+        Load::Open { arrivals: Arrivals::Constant, rate, duration, count: None, max_concurrency: None }
+    }
+
+    fn closed(count: Option<u64>, duration: Option<u64>) -> Load {
+        let duration = duration.map(|it| Span(secs(it)));
+        Load::Closed { concurrency: 1, count, duration, ramp_up: Span::default() }
+    }
+
+    fn request(number: u64, due: u64, ended: u64) -> RequestRecord {
+        RequestRecord {
+            stage: 0,
+            number,
+            scheduled: secs(due),
+            sent: Some(secs(due)),
+            queued: None,
+            first_token: None,
+            last_token: None,
+            ended: secs(ended),
+            outcome: RequestOutcome::Ok,
+            asked_input_tokens: None,
+            asked_output_tokens: None,
+            input_tokens: None,
+            output_tokens: None,
+            content_events: 0,
+        }
+    }
+
+    /// The parts of requests (number, due, ended) of a stage that begins at 100 s; times count from there.
+    fn check(
+        load: Load,
+        kind: Window,
+        (warm_up, cool_down): (Option<Margin>, Option<Margin>),
+        expected: &[((u64, u64, u64), Part)],
+    ) {
+        let schedule = schedule::schedule(&load, &[], crds::units::Seed(1));
+        let stage = Stage { warm_up, cool_down, ..Stage::new("s", load) };
+        let window = StageWindow::of(&stage, kind, schedule.as_ref());
+        for ((number, due, ended), part) in expected {
+            let request = request(*number, 100 + due, 100 + ended);
+            assert_eq!(window.part(secs(100), &request), *part, "{number} {due} {ended} {window:?}");
+        }
+    }
+
+    fn span(seconds: u64) -> Option<Margin> {
+        Some(Margin::Duration(Span(secs(seconds))))
+    }
+
+    use Part::{CoolDown, Counted, Late, WarmUp};
+
+    #[test]
+    fn without_margins_everything_counts() {
+        check(open(), Window::All, (None, None), &[((0, 0, 1), Counted), ((9, 9, 50), Counted)]);
+        check(closed(Some(5), None), Window::All, (None, None), &[((0, 0, 9), Counted), ((4, 90, 99), Counted)]);
+    }
+
+    #[test]
+    fn margins_are_by_the_due_time_or_by_number() {
+        let edges = [((1, 1, 30), WarmUp), ((2, 2, 3), Counted), ((6, 6, 30), Counted), ((7, 7, 8), CoolDown)];
+        check(open(), Window::All, (span(2), span(3)), &edges);
+        check(open(), Window::All, (Some(Margin::Count(2)), Some(Margin::Count(3))), &edges);
+        let count = |it| Some(Margin::Count(it));
+        check(
+            closed(Some(10), None),
+            Window::All,
+            (count(2), count(3)),
+            &[((1, 50, 51), WarmUp), ((2, 0, 1), Counted), ((6, 0, 1), Counted), ((7, 0, 1), CoolDown)],
+        );
+        check(closed(None, Some(10)), Window::All, (span(2), span(3)), &edges);
+    }
+
+    #[test]
+    fn a_stage_can_be_all_warm_up() {
+        check(open(), Window::All, (Some(Margin::All), None), &[((0, 0, 1), WarmUp), ((9, 9, 9), WarmUp)]);
+        let stage = Stage { warm_up: Some(Margin::All), ..Stage::new("s", open()) };
+        assert!(StageWindow::of(&stage, Window::All, None).is_empty());
+        assert!(!StageWindow::default().is_empty());
+    }
+
+    #[test]
+    fn a_trimmed_window_takes_what_is_due_and_over_within_it() {
+        check(
+            open(),
+            Window::Trimmed,
+            (span(2), span(3)),
+            &[((1, 1, 3), WarmUp), ((2, 2, 7), Counted), ((3, 3, 8), Late), ((7, 7, 7), CoolDown)],
+        );
+        check(open(), Window::Trimmed, (None, None), &[((9, 9, 10), Counted), ((9, 9, 11), Late)]);
+    }
+
+    #[test]
+    fn a_cut_window_takes_whatever_happens_within_it() {
+        check(
+            open(),
+            Window::Cut,
+            (span(2), span(3)),
+            &[((0, 0, 2), WarmUp), ((0, 0, 3), Counted), ((6, 6, 30), Counted), ((7, 7, 8), CoolDown)],
+        );
+        let stage = Stage { warm_up: span(2), cool_down: span(3), ..Stage::new("s", open()) };
+        let cut = |kind| StageWindow::of(&stage, kind, None).cut(secs(100));
+        assert_eq!(cut(Window::Cut), Some((secs(102), secs(107))));
+        assert_eq!(cut(Window::Trimmed), None);
+    }
+
+    #[test]
+    fn a_count_at_the_edge_of_a_cut_is_the_time_of_its_request() {
+        let schedule = schedule::schedule(&open(), &[], crds::units::Seed(1));
+        let (warm_up, cool_down) = (Some(Margin::Count(2)), Some(Margin::Count(3)));
+        let stage = Stage { warm_up, cool_down, ..Stage::new("s", open()) };
+        let window = StageWindow::of(&stage, Window::Cut, schedule.as_ref());
+        assert_eq!(window.cut(Duration::ZERO), Some((secs(2), secs(7))));
+    }
+}
