@@ -333,6 +333,8 @@ pub enum ReadinessProbe {
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum Harness {
+    /// Benchwright's own format, which reaches all that the engine can do.
+    Benchwright,
     /// The format of inference-perf.
     #[default]
     InferencePerf,
@@ -342,6 +344,7 @@ impl Harness {
     /// The name as users write it; also the folder of its shipped profiles.
     pub fn name(self) -> &'static str {
         match self {
+            Harness::Benchwright => "benchwright",
             Harness::InferencePerf => "inference-perf",
         }
     }

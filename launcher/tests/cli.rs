@@ -249,11 +249,35 @@ fn render_prints_the_profile_and_what_it_means() {
 
 #[test]
 fn every_shipped_profile_renders() {
+    use crds::benchmark_run::Harness;
     let folder = Folder::new();
-    for name in workload_profiles::shipped_names(crds::benchmark_run::Harness::InferencePerf) {
-        folder.write("run.yaml", &format!("{HEAD}spec: {{target: {{simulator: {{}}}}, profile: {{name: {name}}}}}\n"));
-        folder.benchwright(&["render", "-f", "run.yaml"]).assert().success();
+    for harness in [Harness::Benchwright, Harness::InferencePerf] {
+        for name in workload_profiles::shipped_names(harness) {
+            let spec =
+                format!("{{target: {{simulator: {{}}}}, harness: {}, profile: {{name: {name}}}}}", harness.name());
+            folder.write("run.yaml", &format!("{HEAD}spec: {spec}\n"));
+            folder.benchwright(&["render", "-f", "run.yaml"]).assert().success();
+        }
     }
+}
+
+#[test]
+fn a_trace_is_read_from_its_file_and_a_wrong_line_is_named() {
+    let folder = Folder::new();
+    let profile = "requests: {random: {input: 9, output: 2}}\n\
+        stages: [{load: {trace: {trace: {file: {path: t.csv, atColumn: at, inputColumn: in, outputColumn: out}}}}}]";
+    folder.write("profile.yaml", profile);
+    folder.write(
+        "run.yaml",
+        &format!("{HEAD}spec: {{target: {{simulator: {{preset: instant}}}}, harness: benchwright, storage: {{none: {{}}}}}}\n"),
+    );
+    let run = ["run", "-f", "run.yaml", "--profile", "profile.yaml"];
+    folder.write("t.csv", "at,in,out\n0,12,3\n40,13,4\n90,,\n");
+    let lengths = predicate::str::is_match("ISL, tokens +11.33 ").unwrap();
+    folder.benchwright(&run).assert().success().stdout(lengths);
+    folder.write("t.csv", "at,in,out\n40,12,3\n0,13,4\n");
+    let error = "the trace t.csv, line 3: at is before that of a line above; sort the lines by time";
+    folder.benchwright(&run).assert().code(10).stderr(predicate::str::contains(error));
 }
 
 #[test]

@@ -266,6 +266,17 @@ fn timeouts_are_told_by_their_limit_and_retries_by_their_number() {
 }
 
 #[test]
+fn the_workload_of_a_report_is_a_profile_of_the_same_load() {
+    let fixture = Fixture::new();
+    let report = json_of(&fixture, &fixture.analyse());
+    let run = crds::resolve::ResolvedRun { harness: crds::benchmark_run::Harness::Benchwright, ..fixture.run.clone() };
+    let (workload, _) = workload_profiles::parse(&run, &report["workload"].to_string()).unwrap();
+    // But for the credential, which no report holds.
+    assert_ne!(workload.headers, fixture.workload.headers);
+    assert_eq!(workload_profiles::Workload { headers: fixture.workload.headers.clone(), ..workload }, fixture.workload);
+}
+
+#[test]
 fn report_json_holds_what_repeats_the_run() {
     let fixture = Fixture::new();
     let analysed = fixture.analyse();

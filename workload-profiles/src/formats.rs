@@ -1,6 +1,10 @@
 //! The harnesses' profile formats, one file each: a parsed profile in, a [`Workload`] out.
 
+mod benchwright;
+mod bounds;
+mod headers;
 pub(crate) mod inference_perf;
+mod names;
 
 use crds::{
     benchmark_run::Harness,
@@ -33,6 +37,7 @@ impl<'a> Target<'a> {
 /// Reads a profile. `None` goes with at least one problem in the findings.
 pub(crate) fn parse(harness: Harness, profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     match harness {
+        Harness::Benchwright => benchwright::parse(profile, target, findings),
         Harness::InferencePerf => inference_perf::parse(profile, target, findings),
     }
 }

@@ -4,8 +4,9 @@
 //! behind, so that the value which the caller puts in its place is never run. Keys that nobody asked for are reported when
 //! the section is finished.
 
-use std::{cell::RefCell, collections::BTreeSet, ops::RangeInclusive};
+use std::{cell::RefCell, collections::BTreeSet, ops::RangeInclusive, time::Duration};
 
+use crds::units::Span;
 use serde_json::{Map, Value};
 
 use crate::{
@@ -174,6 +175,47 @@ impl<'a> Section<'a> {
         self.number_if(key, &format!("a number above 0 and at most {most}"), |it| it > 0.0 && it <= most)
     }
 
+    /// A length of time with its unit, `90s` or `250ms`, up to so many seconds; `zero` says whether it may be nothing.
+    pub fn span(&self, key: &'static str, zero: bool, most_seconds: u64) -> Option<Span> {
+        let value = self.value(key)?;
+        let span = value.as_str().and_then(|it| it.trim().parse::<Span>().ok());
+        let span = span.filter(|it| (zero || !it.0.is_zero()) && it.0 <= Duration::from_secs(most_seconds));
+        if span.is_none() {
+            let least = if zero { "" } else { " above 0s and" };
+            let wanted = format!("write a length of time such as 90s, 1.5s or 250ms,{least} at most {most_seconds}s");
+            self.problem(key, format!("is {}; {wanted}", described(value)));
+        }
+        span
+    }
+
+    /// One of some kinds: a word, or a mapping with one of the words as its only key. The mapping is for the caller to read
+    /// on; the word alone has none.
+    pub fn kind(&self, key: &'static str, kinds: &[&'static str]) -> Option<(&'static str, Option<Section<'a>>)> {
+        let value = self.value(key)?;
+        if value.is_string() {
+            let choices: Vec<(&str, &'static str)> = kinds.iter().map(|it| (*it, *it)).collect();
+            return self.choice(key, &choices).map(|it| (it, None));
+        }
+        let section = self.section(key)?;
+        let found: Vec<&'static str> = kinds.iter().copied().filter(|it| section.value(it).is_some()).collect();
+        for name in section.entries.keys().filter(|it| !kinds.contains(&it.as_str())) {
+            section.problem(name, format!("is no known key; {}", suggestion(name, kinds.iter().copied())));
+        }
+        match found.as_slice() {
+            [one] => Some((one, Some(section))),
+            [] => {
+                if section.entries.keys().all(|it| kinds.contains(&it.as_str())) {
+                    self.problem(key, format!("is {}; write one of {}", described(value), listed(kinds)));
+                }
+                None
+            }
+            several => {
+                self.problem(key, format!("holds {}; keep one of them", listed(several)));
+                None
+            }
+        }
+    }
+
     fn number_if(&self, key: &'static str, wanted: &str, accepted: impl Fn(f64) -> bool) -> Option<f64> {
         let value = self.value(key)?;
         let number = as_number(value).filter(|it| accepted(*it));
@@ -319,6 +361,16 @@ mod tests {
             |it| it.section("a").map(drop),
             Err("a: is a list of 1; write a mapping, a line `key: value` for each key"),
         );
+        check("a: 1.5s", |it| it.span("a", false, 9).map(|it| it.to_string()), Ok("1.5s".to_owned()));
+        let wanted = "write a length of time such as 90s, 1.5s or 250ms, above 0s and at most 9s";
+        for (text, found) in [("0s", "\"0s\""), ("10s", "\"10s\""), ("5", "5"), ("soon", "\"soon\"")] {
+            check(&format!("a: {text}"), |it| it.span("a", false, 9), Err(&format!("a: is {found}; {wanted}")));
+        }
+        check("a: {b: 1}", |it| it.kind("a", &["b", "d"]).map(|it| it.0), Ok("b"));
+        check("a: d", |it| it.kind("a", &["b", "d"]).map(|it| it.0), Ok("d"));
+        check("a: {b: 1, d: 2}", |it| it.kind("a", &["b", "d"]).map(drop), Err("a: holds b and d; keep one of them"));
+        check("a: {}", |it| it.kind("a", &["b", "d"]).map(drop), Err("a: is a mapping of ; write one of b and d"));
+        check("a: {bb: 1}", |it| it.kind("a", &["b", "d"]).map(drop), Err("a.bb: is no known key; did you mean b?"));
         check("a: c", |it| it.choice("a", &[("b", 1), ("d", 2)]), Err("a: is \"c\"; choose one of b and d"));
         check("a: 5", |it| it.ignored("a", Kind::Text).then_some(()), Err("a: is a number; write a text"));
         check("a: -3", |it| it.seed("a"), Err("a: is -3; write a whole number from 0 to 18446744073709551615"));

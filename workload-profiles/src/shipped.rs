@@ -11,6 +11,20 @@ macro_rules! profile {
 }
 
 /// Name and text of each, a test holds the list against the folder.
+const BENCHWRIGHT: [(&str, &str); 10] = [
+    profile!("benchwright", "burst"),
+    profile!("benchwright", "bursty_gamma"),
+    profile!("benchwright", "concurrency_ramp"),
+    profile!("benchwright", "diurnal"),
+    profile!("benchwright", "poisson_sweep"),
+    profile!("benchwright", "ramp"),
+    profile!("benchwright", "sanity_constant"),
+    profile!("benchwright", "sanity_random"),
+    profile!("benchwright", "spike"),
+    profile!("benchwright", "trace_replay"),
+];
+
+/// As those of Benchwright.
 const INFERENCE_PERF: [(&str, &str); 6] = [
     profile!("inference-perf", "chatbot_synthetic"),
     profile!("inference-perf", "code_completion_synthetic"),
@@ -22,6 +36,7 @@ const INFERENCE_PERF: [(&str, &str); 6] = [
 
 fn all(harness: Harness) -> &'static [(&'static str, &'static str)] {
     match harness {
+        Harness::Benchwright => &BENCHWRIGHT,
         Harness::InferencePerf => &INFERENCE_PERF,
     }
 }
@@ -52,13 +67,14 @@ mod tests {
 
     #[test]
     fn the_table_holds_every_file_of_the_folder() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(Harness::InferencePerf.name());
-        let mut files: Vec<String> =
-            fs::read_dir(folder).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
-        files.sort();
-        let table: Vec<String> =
-            shipped_names(Harness::InferencePerf).iter().map(|it| format!("{it}.yaml.in")).collect();
-        assert_eq!(table, files);
+        for harness in [Harness::Benchwright, Harness::InferencePerf] {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(harness.name());
+            let mut files: Vec<String> =
+                fs::read_dir(folder).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
+            files.sort();
+            let table: Vec<String> = shipped_names(harness).iter().map(|it| format!("{it}.yaml.in")).collect();
+            assert_eq!(table, files);
+        }
     }
 
     #[test]

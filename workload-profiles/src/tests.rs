@@ -36,6 +36,18 @@ fn every_shipped_profile_asks_for_the_load_that_it_is_known_for() {
 }
 
 #[test]
+fn every_shipped_profile_of_our_own_asks_for_its_load() {
+    let run = ResolvedRun { harness: Harness::Benchwright, ..run("m") };
+    for name in shipped_names(Harness::Benchwright) {
+        let template = shipped(Harness::Benchwright, name).unwrap();
+        let ready = prepare(&run, template, &with("m", &[]).unwrap(), &BTreeMap::new()).unwrap();
+        assert_eq!(ready.notices, [], "{name}");
+        assert_eq!(parse(&run, &ready.text).unwrap().0, ready.workload);
+        insta::assert_yaml_snapshot!(format!("benchwright_{name}"), ready.workload);
+    }
+}
+
+#[test]
 fn every_shipped_profile_renders_before_the_model_is_known() {
     for name in shipped_names(HARNESS) {
         let ready =

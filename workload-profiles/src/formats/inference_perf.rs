@@ -9,6 +9,7 @@ mod api;
 mod data;
 mod lengths;
 mod load;
+mod trace;
 
 use serde_json::Value;
 
@@ -39,7 +40,8 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
         }
     };
     root.missing("load", "write its type and stages, such as load: {type: poisson, stages: [{rate: 1, duration: 30}]}");
-    let load = root.section("load").and_then(load::read);
+    let lengths = requests.as_ref().and_then(|it| it.trace.as_ref());
+    let load = root.section("load").and_then(|it| load::read(it, lengths));
     let goodput = report(root.section("report"), &call);
     without_meaning(&root);
     root.finish(&SECTIONS);
@@ -49,7 +51,7 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
         streaming: call.streaming,
         model,
         headers: call.headers,
-        requests: requests?,
+        requests: requests?.requests,
         stages: load.stages,
         window: Window::All,
         abandonment: None,

@@ -5,15 +5,14 @@ use crds::units::Seed;
 use super::{
     SECTIONS,
     lengths::{self, Sampler},
+    trace::Recording,
     unsupported,
 };
 use crate::{
+    formats::bounds::MAX_PROMPTS,
     reader::{Kind, Section},
     workload::{LengthDistribution, PromptText, RequestSource},
 };
-
-/// The most distinct prompts of a shared-prefix load: each keeps its place in a shuffled order.
-const MAX_PROMPTS: u64 = 1_000_000;
 
 const SUPPORTED: [&str; 4] = ["random", "synthetic", "shared_prefix", "mock"];
 /// What else the original has.
@@ -38,8 +37,15 @@ enum Type {
     Other(&'static str),
 }
 
+/// What the section says.
+pub(super) struct Data {
+    pub requests: RequestSource,
+    /// Where the lengths are from, if not from distributions.
+    pub trace: Option<Recording>,
+}
+
 /// Reads the section; `None` goes with at least one problem.
-pub(super) fn read(section: Section) -> Option<RequestSource> {
+pub(super) fn read(section: Section) -> Option<Data> {
     section.missing("type", "name it, or write mock to ask for the mock prompts that inference-perf sends without it");
     let mut types = vec![
         ("random", Type::Random(PromptText::Words)),
@@ -55,8 +61,12 @@ pub(super) fn read(section: Section) -> Option<RequestSource> {
         return None;
     }
     refuse(&section, kind?);
+    let trace = Recording::read(&section, "trace");
+    if section.value("trace").is_some() && !matches!(kind, Some(Type::Random(_))) {
+        section.problem("trace", "belongs to data of type random or synthetic; take it out");
+    }
     let source = match kind? {
-        Type::Random(text) => random(&section, text),
+        Type::Random(text) => random(&section, text, trace.is_some()),
         Type::SharedPrefix => {
             section.missing("shared_prefix", "write num_groups, num_prompts_per_group and the lengths under it");
             section.section("shared_prefix").and_then(shared_prefix)
@@ -65,15 +75,12 @@ pub(super) fn read(section: Section) -> Option<RequestSource> {
     };
     unused(&section, kind?);
     section.finish(&SECTIONS);
-    source
+    Some(Data { requests: source?, trace })
 }
 
 fn refuse(section: &Section, kind: Type) {
     if section.value("multimodal").is_some() {
         section.problem("multimodal", "is not supported yet; take it out");
-    }
-    if section.value("trace").is_some() {
-        section.problem("trace", "is not supported yet; give input_distribution and output_distribution");
     }
     if section.bool("use_chat_template") == Some(true) {
         section.problem(
@@ -101,7 +108,12 @@ fn unused(section: &Section, kind: Type) {
     }
 }
 
-fn random(section: &Section, text: PromptText) -> Option<RequestSource> {
+fn random(section: &Section, text: PromptText, recorded: bool) -> Option<RequestSource> {
+    if recorded && section.value("input_distribution").is_none() && section.value("output_distribution").is_none() {
+        // Every row has both lengths: these are never drawn.
+        let (input, output) = (LengthDistribution::fixed(1), LengthDistribution::fixed(1));
+        return Some(RequestSource::Random { input, output, text });
+    }
     section.missing(
         "input_distribution",
         "give the length of prompts, such as {min: 256, max: 512, mean: 384, std_dev: 10}",

@@ -1,15 +1,14 @@
 //! The original's distribution object: how long prompts and answers are.
 
 use crate::{
-    formats::inference_perf::{SECTIONS, unsupported},
+    formats::{
+        bounds::{MAX_DRAWN, MAX_TOKENS},
+        inference_perf::{SECTIONS, unsupported},
+    },
     reader::Section,
     workload::{LengthDistribution, Shape},
 };
 
-/// The longest prompt or answer, in tokens.
-pub(super) const MAX_TOKENS: u64 = 2_000_000;
-/// The most lengths that are drawn before they repeat.
-const MAX_DRAWN: u64 = 10_000_000;
 /// What the original takes when a key is left out.
 const DEFAULT: (u64, u64, f64, f64) = (10, 1024, 512.0, 200.0);
 

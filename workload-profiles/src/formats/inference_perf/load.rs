@@ -1,29 +1,28 @@
 //! Section `load`: when requests are sent.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 use crds::units::{RequestRate, Span};
 
-use super::{SECTIONS, unsupported};
+use super::{SECTIONS, trace::Recording, unsupported};
 use crate::{
+    formats::{
+        bounds::{self, MAX_CONCURRENCY, MAX_STAGES},
+        names::Names,
+    },
     reader::{Kind, Section},
     workload::{Arrivals, Load, MAX_REQUESTS, Rate, Stage},
 };
 
-/// The most stages.
-const MAX_STAGES: usize = 1000;
-/// The longest stage, in seconds: a week.
-const MAX_STAGE_SECONDS: f64 = 604_800.0;
-/// The longest pause and request, in seconds: a day.
-const MAX_PAUSE_SECONDS: f64 = 86_400.0;
-/// The most slots of a closed loop. Each holds a connection; a machine has 64,512 ports to one address.
-const MAX_CONCURRENCY: u64 = 60_000;
+/// The longest stage, and the longest pause and request, in seconds.
+const MAX_STAGE: f64 = bounds::MAX_STAGE_SECONDS as f64;
+const MAX_PAUSE: f64 = bounds::MAX_PAUSE_SECONDS as f64;
 /// The pause after a stage when none is given, in seconds, as in the original.
 const DEFAULT_INTERVAL: f64 = 1.0;
 /// The longest request when none is given, in seconds: what the original's HTTP client allows.
 const DEFAULT_TIMEOUT: f64 = 300.0;
 
-const SUPPORTED: [&str; 3] = ["constant", "poisson", "concurrent"];
+const SUPPORTED: [&str; 4] = ["constant", "poisson", "concurrent", "trace_replay"];
 
 /// What the section says.
 pub(super) struct Plan {
@@ -35,17 +34,18 @@ pub(super) struct Plan {
 enum Type {
     Open(Arrivals),
     Closed,
+    Trace,
     Other(&'static str),
 }
 
-/// Reads the section; `None` goes with at least one problem.
-pub(super) fn read(section: Section) -> Option<Plan> {
+/// Reads the section; `None` goes with at least one problem. `lengths` is the trace that the lengths are from, if any.
+pub(super) fn read(section: Section, lengths: Option<&Recording>) -> Option<Plan> {
     let types = [
         // The original draws exponential gaps for `constant` too; evenly paced it is not.
         ("constant", Type::Open(Arrivals::ConditionedPoisson)),
         ("poisson", Type::Open(Arrivals::PoissonPerSecond)),
         ("concurrent", Type::Closed),
-        ("trace_replay", Type::Other("trace_replay")),
+        ("trace_replay", Type::Trace),
         ("trace_session_replay", Type::Other("trace_session_replay")),
     ];
     let kind = match section.value("type") {
@@ -59,9 +59,10 @@ pub(super) fn read(section: Section) -> Option<Plan> {
     }
     refuse(&section);
     without_meaning(&section, kind);
-    let interval = section.number("interval", 0.0..=MAX_PAUSE_SECONDS).unwrap_or(DEFAULT_INTERVAL);
-    let timeout = section.positive("request_timeout", MAX_PAUSE_SECONDS).unwrap_or(DEFAULT_TIMEOUT);
-    let stages = stages(&section, kind, span(interval)?);
+    let trace = trace(&section, kind, lengths);
+    let interval = section.number("interval", 0.0..=MAX_PAUSE).unwrap_or(DEFAULT_INTERVAL);
+    let timeout = section.positive("request_timeout", MAX_PAUSE).unwrap_or(DEFAULT_TIMEOUT);
+    let stages = stages(&section, kind, &trace, span(interval)?);
     section.finish(&SECTIONS);
     Some(Plan { stages: stages?, request_timeout: span(timeout)? })
 }
@@ -71,12 +72,33 @@ pub(super) fn span(seconds: f64) -> Option<Span> {
     Duration::try_from_secs_f64(seconds).ok().map(Span)
 }
 
+/// What a load of type trace_replay replays, and whether lengths are from there too.
+fn trace(section: &Section, kind: Option<Type>, lengths: Option<&Recording>) -> Option<(Recording, bool)> {
+    if !matches!(kind, Some(Type::Trace)) {
+        if section.value("trace").is_some() {
+            section.problem("trace", "belongs to a load of type trace_replay; take it out, or change load.type");
+        }
+        if lengths.is_some() {
+            section
+                .problem("type", "is not trace_replay, without which data.trace is not supported; take data.trace out");
+        }
+        return None;
+    }
+    section.missing("trace", "write the file to replay, such as {file: /data/trace.csv}");
+    let recording = Recording::read(section, "trace")?;
+    if lengths.is_some_and(|it| *it != recording) {
+        section.problem("trace", "is another file than data.trace; times and lengths have to be from one file");
+    }
+    section.notice(
+        "trace",
+        "is replayed as exactly as it is written; inference-perf cuts times to hundredths of a second",
+    );
+    Some((recording, lengths.is_some()))
+}
+
 fn refuse(section: &Section) {
     if section.value("sweep").is_some() {
         section.problem("sweep", "is not supported yet; write its stages out under load.stages");
-    }
-    if section.value("trace").is_some() {
-        section.problem("trace", "is not supported yet; take it out");
     }
     if section.list("lora_traffic_split").is_some_and(|it| !it.is_empty()) {
         section.problem("lora_traffic_split", "is not supported yet; name one adapter in server.model_name");
@@ -88,7 +110,7 @@ fn refuse(section: &Section) {
 
 fn without_meaning(section: &Section, kind: Option<Type>) {
     section.all_ignored(&[("num_workers", Kind::Number), ("worker_max_tcp_connections", Kind::Number)]);
-    if section.ignored("worker_max_concurrency", Kind::Number) && matches!(kind, Some(Type::Open(_))) {
+    if section.ignored("worker_max_concurrency", Kind::Number) && matches!(kind, Some(Type::Open(_) | Type::Trace)) {
         section.notice(
             "worker_max_concurrency",
             "is not used: an open loop stays open however many requests are under way",
@@ -99,7 +121,7 @@ fn without_meaning(section: &Section, kind: Option<Type>) {
     }
 }
 
-fn stages(section: &Section, kind: Option<Type>, pause: Span) -> Option<Vec<Stage>> {
+fn stages(section: &Section, kind: Option<Type>, trace: &Option<(Recording, bool)>, pause: Span) -> Option<Vec<Stage>> {
     section.missing("stages", "write at least one stage, such as {rate: 1, duration: 30}");
     let items = section.list("stages")?;
     if items.is_empty() || items.len() > MAX_STAGES {
@@ -114,7 +136,7 @@ fn stages(section: &Section, kind: Option<Type>, pause: Span) -> Option<Vec<Stag
         // The original pauses after the last stage too. Nothing comes after it here, so that this would only delay the
         // report; no request notices.
         let pause_after = if index == last { Span(Duration::ZERO) } else { pause };
-        let load = section.element(value, path).and_then(|it| stage(it, kind?));
+        let load = section.element(value, path).and_then(|it| stage(it, kind?, trace.as_ref()));
         complete &= load.is_some();
         stages.extend(load.map(|load| Stage { pause_after, ..Stage::new(names.name(&load), load) }));
     }
@@ -126,18 +148,22 @@ fn stages(section: &Section, kind: Option<Type>, pause: Span) -> Option<Vec<Stag
 }
 
 /// One stage; its shape depends on the type of the load.
-fn stage(stage: Section, kind: Type) -> Option<Load> {
+fn stage(stage: Section, kind: Type, trace: Option<&(Recording, bool)>) -> Option<Load> {
     let load = match kind {
         Type::Open(arrivals) => open(&stage, arrivals),
+        // As in the original: the rate and the duration only say how many rows of the file are replayed.
+        Type::Trace => open(&stage, Arrivals::Poisson)
+            .and_then(|it| it.count())
+            .and_then(|count| trace.map(|(recording, lengths)| recording.load(count, *lengths))),
         _ => closed(&stage),
     };
     for (key, belongs) in [
-        ("rate", "constant or poisson"),
-        ("duration", "constant or poisson"),
+        ("rate", "constant, poisson or trace_replay"),
+        ("duration", "constant, poisson or trace_replay"),
         ("num_requests", "concurrent"),
         ("concurrency_level", "concurrent"),
     ] {
-        let own = matches!(kind, Type::Open(_)) == belongs.starts_with("constant");
+        let own = matches!(kind, Type::Open(_) | Type::Trace) == belongs.starts_with("constant");
         if !own && stage.value(key).is_some() {
             stage.problem(key, format!("belongs to a load of type {belongs}; take it out, or change load.type"));
         }
@@ -150,7 +176,7 @@ fn open(stage: &Section, arrivals: Arrivals) -> Option<Load> {
     stage.missing("rate", "write the requests per second");
     stage.missing("duration", "write the seconds that it lasts");
     let rate = stage.positive("rate", RequestRate::MAX);
-    let seconds = stage.positive("duration", MAX_STAGE_SECONDS);
+    let seconds = stage.positive("duration", MAX_STAGE);
     let (rate, seconds) = (rate?, seconds?);
     // As in the original: N = floor(rate x duration), in floating point.
     let requests = (rate * seconds).floor();
@@ -178,23 +204,4 @@ fn closed(stage: &Section) -> Option<Load> {
         duration: None,
         ramp_up: Span::default(),
     })
-}
-
-/// Gives each stage a name of its own.
-#[derive(Default)]
-struct Names(BTreeMap<String, u32>);
-
-impl Names {
-    fn name(&mut self, load: &Load) -> String {
-        let name = match load {
-            Load::Open { rate: Rate::Steady(rate), .. } => format!("r{rate}"),
-            Load::Open { rate: Rate::Varying(_), .. } => "varying".to_owned(),
-            Load::Burst { count, .. } => format!("burst{count}"),
-            Load::Trace { .. } => "trace".to_owned(),
-            Load::Closed { concurrency, .. } => format!("c{concurrency}"),
-        };
-        let times = self.0.entry(name.clone()).or_default();
-        *times += 1;
-        if *times == 1 { name } else { format!("{name}-{times}") }
-    }
 }

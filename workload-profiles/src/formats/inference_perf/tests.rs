@@ -9,7 +9,9 @@ use super::*;
 use crate::{
     parse_text,
     problem::ProfileError,
-    workload::{Arrivals, LengthDistribution, Load, PromptText, Rate, RequestSource, Shape, Workload},
+    workload::{
+        Arrivals, LengthDistribution, Load, PromptText, Rate, RequestSource, Shape, Trace, TraceTime, Workload,
+    },
     yaml,
 };
 
@@ -218,7 +220,7 @@ fn what_the_engine_has_not_yet_is_refused_by_name() {
     check_error(
         "load: {type: trace_session_replay, stages: [{concurrent_sessions: 4}]}",
         "load.type: is trace_session_replay, which inference-perf has and this engine has not yet; \
-         it has constant, poisson and concurrent",
+         it has constant, poisson, concurrent and trace_replay",
     );
     check_error(
         "data: {type: shareGPT}",
@@ -241,6 +243,47 @@ fn what_the_engine_has_not_yet_is_refused_by_name() {
         &input("type: skew_normal"),
         "data.input_distribution.type: is skew_normal, which inference-perf has and this engine has not yet; \
          it has normal, lognormal, uniform and fixed",
+    );
+}
+
+#[test]
+fn a_trace_is_replayed_with_its_lengths_where_the_data_want_them() {
+    let text = |data: &str| {
+        format!(
+            "load: {{type: trace_replay, trace: {{file: /d/t.csv, format: AzurePublicDataset}}, stages: [{{rate: 2, duration: 30}}]}}\n{data}"
+        )
+    };
+    let lengths_of = |text: &str| match &workload(text).stages[0].load {
+        Load::Trace { trace: Trace::File(file), count: Some(60), lengths, speed: 1.0, .. } => {
+            assert_eq!(
+                (file.path.to_str(), file.time, file.at_column.as_str()),
+                (Some("/d/t.csv"), TraceTime::DateTime, "TIMESTAMP")
+            );
+            *lengths
+        }
+        other => panic!("{other:?}"),
+    };
+    assert!(!lengths_of(&text("")));
+    assert!(lengths_of(&text("data: {type: random, trace: {file: /d/t.csv}}")));
+    check_notice(
+        &text(""),
+        "load.trace: is replayed as exactly as it is written; inference-perf cuts times to hundredths of a second",
+    );
+    check_error(
+        &text("data: {type: random, trace: {file: /d/other.csv}}"),
+        "load.trace: is another file than data.trace; times and lengths have to be from one file",
+    );
+    check_error(
+        "data: {type: random, trace: {file: t}}",
+        "load.type: is not trace_replay, without which data.trace is not supported; take data.trace out",
+    );
+    check_error(
+        "load: {type: poisson, trace: {file: t}, stages: [{rate: 1, duration: 1}]}",
+        "load.trace: belongs to a load of type trace_replay; take it out, or change load.type",
+    );
+    check_error(
+        "load: {type: trace_replay, trace: {file: t, format: Other}, stages: [{rate: 1, duration: 1}]}",
+        "load.trace.format: is Other, which inference-perf has and this engine has not yet; it has AzurePublicDataset",
     );
 }
 

@@ -1,0 +1,233 @@
+//! Benchwright's own profile format: a [`Workload`] as `report.json` writes it, less what has a default, and with a few short
+//! forms. What a report holds under `workload` is a profile of this format.
+//!
+//! Every key is told in `docs/profiles.md`.
+
+mod load;
+mod rate;
+mod requests;
+mod trace;
+
+use std::collections::BTreeMap;
+
+use crds::{
+    benchmark_run::Api,
+    units::{RequestRate, Span},
+};
+use serde_json::Value;
+
+use super::{
+    Target,
+    bounds::{MAX_PAUSE_SECONDS, MAX_TOKENS},
+    headers::headers,
+};
+use crate::{
+    problem::Findings,
+    reader::Section,
+    workload::{
+        Abandonment, Departure, Extra, Goodput, LengthField, Margin, Probes, Sampling, Timeouts, Window, Workload,
+    },
+};
+
+/// The keys of a profile.
+const KEYS: [&str; 14] = [
+    "abandonment",
+    "api",
+    "coolDown",
+    "goodput",
+    "headers",
+    "model",
+    "probes",
+    "requests",
+    "sampling",
+    "stages",
+    "streaming",
+    "timeouts",
+    "warmUp",
+    "window",
+];
+/// The most probes a second: more would be a load.
+const MAX_PROBE_RATE: f64 = 100.0;
+/// The longest prompt and answer of a probe, in tokens.
+const MAX_PROBE_TOKENS: u64 = 1_024;
+
+/// Reads a profile. `None` goes with at least one problem in the findings.
+pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
+    let root = Section::root(profile, findings)?;
+    let api = root.value("api").map_or(Some(Api::Completions), |_| root.choice("api", &apis()));
+    let model = root.text("model").map(str::trim).filter(|it| !it.is_empty());
+    if let (Some(model), Some(asked)) = (model, target.model)
+        && model != asked
+    {
+        root.notice("model", format!("is {model}, but the run asks for target.model, {asked}"));
+    }
+    let streaming = root.bool("streaming").unwrap_or(true);
+    if !streaming {
+        root.notice("streaming", "is off, so that TTFT, TPOT and ITL cannot be measured");
+    }
+    let windows = [("all", Window::All), ("trimmed", Window::Trimmed), ("cut", Window::Cut)];
+    let window = root.choice("window", &windows).unwrap_or_default();
+    let requests = requests::read(&root);
+    let stages = load::read(&root, window, requests.as_ref());
+    let headers = root.section("headers").as_ref().map(headers).unwrap_or_default();
+    let abandonment = root.section("abandonment").and_then(abandonment);
+    let probes = root.section("probes").and_then(probes);
+    let sampling = root.section("sampling").map_or_else(ignoring_eos, sampling);
+    let timeouts = root.section("timeouts").map(timeouts).unwrap_or_default();
+    let goodput = root.section("goodput").map(goodput).unwrap_or_default();
+    root.finish(&KEYS);
+    // Only now: what is wrong elsewhere is told as well.
+    Some(Workload {
+        api: api?,
+        streaming,
+        model: model.map(str::to_owned),
+        headers,
+        requests: requests?,
+        stages: stages?,
+        window,
+        abandonment,
+        probes,
+        sampling,
+        timeouts,
+        goodput,
+    })
+}
+
+/// The API's names in a profile, and those that a report writes.
+fn apis() -> [(&'static str, Api); 4] {
+    [
+        ("completions", Api::Completions),
+        ("chat", Api::Chat),
+        ("OpenAICompletions", Api::Completions),
+        ("OpenAIChat", Api::Chat),
+    ]
+}
+
+/// Without a section: lengths are as asked.
+fn ignoring_eos() -> Sampling {
+    Sampling { ignore_eos: true, ..Sampling::default() }
+}
+
+fn sampling(section: Section) -> Sampling {
+    let fields = [("maxTokens", LengthField::MaxTokens), ("maxCompletionTokens", LengthField::MaxCompletionTokens)];
+    let mut sampling = ignoring_eos();
+    sampling.ignore_eos = section.bool("ignoreEos").unwrap_or(sampling.ignore_eos);
+    sampling.min_tokens = section.count("minTokens", 1..=MAX_TOKENS).and_then(|it| u32::try_from(it).ok());
+    sampling.length_field = section.choice("lengthField", &fields).unwrap_or_default();
+    if let Some(extra) = section.section("extra") {
+        let fields: BTreeMap<String, Value> = extra.entries().map(|(key, it)| (key.to_owned(), it.clone())).collect();
+        match Extra::try_from(fields) {
+            Ok(extra) => sampling.extra = extra,
+            Err(error) => section.problem("extra", format!("cannot be sent: {error}")),
+        }
+    }
+    section.finish(&KEYS);
+    sampling
+}
+
+fn timeouts(section: Section) -> Timeouts {
+    let limit = |key| section.span(key, false, MAX_PAUSE_SECONDS);
+    let timeouts = Timeouts {
+        connect: limit("connect").unwrap_or(Timeouts::default().connect),
+        first_token: limit("firstToken"),
+        token_gap: limit("tokenGap"),
+        request: limit("request"),
+    };
+    section.finish(&KEYS);
+    timeouts
+}
+
+fn goodput(section: Section) -> Goodput {
+    let bound = |key| section.span(key, false, MAX_PAUSE_SECONDS);
+    let goodput = Goodput {
+        ttft: bound("ttft"),
+        tpot: bound("tpot"),
+        itl: bound("itl"),
+        ntpot: bound("ntpot"),
+        request_latency: bound("requestLatency"),
+    };
+    section.finish(&KEYS);
+    goodput
+}
+
+fn abandonment(section: Section) -> Option<Abandonment> {
+    section.missing("share", "write the share of the requests whose client goes away, 0 to 1");
+    section.missing("after", "write when it goes, such as {exponential: {mean: 5s}} or {tokens: 10}");
+    let share = section.number("share", 0.0..=1.0);
+    let after = section.kind("after", &["uniform", "exponential", "tokens"]).and_then(|(kind, within)| {
+        let within = named(&section, "after", kind, within)?;
+        departure(kind, &within)
+    });
+    section.finish(&KEYS);
+    Some(Abandonment { share: share?, after: after? })
+}
+
+fn departure(kind: &str, within: &Section) -> Option<Departure> {
+    let span = |section: &Section, key, zero| section.span(key, zero, MAX_PAUSE_SECONDS);
+    match kind {
+        "tokens" => within.count("tokens", 1..=MAX_TOKENS).and_then(|it| u32::try_from(it).ok()).map(Departure::Tokens),
+        "exponential" => {
+            let section = within.section("exponential")?;
+            section.missing("mean", "write the mean time from sending on");
+            let mean = span(&section, "mean", false);
+            section.finish(&KEYS);
+            Some(Departure::Exponential { mean: mean? })
+        }
+        _ => {
+            let section = within.section("uniform")?;
+            section.missing("max", "write the longest time from sending on");
+            let (min, max) = (span(&section, "min", true).unwrap_or_default(), span(&section, "max", false)?);
+            if min > max {
+                section.problem("min", format!("is {min}, above max, which is {max}"));
+            }
+            section.finish(&KEYS);
+            Some(Departure::Uniform { min, max })
+        }
+    }
+}
+
+fn probes(section: Section) -> Option<Probes> {
+    section.missing("rate", "write how many probes are sent a second, such as 1");
+    let rate = section.positive("rate", MAX_PROBE_RATE).and_then(|it| RequestRate::try_from(it).ok());
+    let length = |key, default| match section.value(key) {
+        None => Some(default),
+        Some(_) => section.count(key, 1..=MAX_PROBE_TOKENS).and_then(|it| u32::try_from(it).ok()),
+    };
+    let (input, output) = (length("input", 8), length("output", 1));
+    section.finish(&KEYS);
+    Some(Probes { rate: rate?, input: input?, output: output? })
+}
+
+/// The begin or the end of a stage; `all` says whether it may be the whole of it.
+fn margin(section: &Section, key: &'static str, all: bool) -> Option<Margin> {
+    let kinds: &[&'static str] = if all { &["duration", "count", "all"] } else { &["duration", "count"] };
+    let (kind, within) = section.kind(key, kinds)?;
+    if kind == "all" && within.is_none() {
+        return Some(Margin::All);
+    }
+    let within = named(section, key, kind, within)?;
+    match kind {
+        "duration" => within.span("duration", true, MAX_PAUSE_SECONDS).map(Margin::Duration),
+        "count" => within.count("count", 0..=crate::workload::MAX_REQUESTS).map(Margin::Count),
+        _ => {
+            within.problem("all", format!("has no value; write {key}: all"));
+            None
+        }
+    }
+}
+
+/// The mapping of a kind that needs one.
+fn named<'a>(section: &Section, key: &str, kind: &str, within: Option<Section<'a>>) -> Option<Section<'a>> {
+    if within.is_none() {
+        section.problem(key, format!("is only the word {kind}; write a mapping, {key}: {{{kind}: ...}}"));
+    }
+    within
+}
+
+/// A pause, or the end of a stage's grace.
+fn pause(section: &Section, key: &'static str) -> Option<Span> {
+    section.span(key, true, MAX_PAUSE_SECONDS)
+}
+
+#[cfg(test)]
+mod tests;

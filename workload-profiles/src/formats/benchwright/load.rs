@@ -1,0 +1,245 @@
+//! When the requests are sent.
+
+use std::collections::BTreeSet;
+
+use super::{KEYS, margin, named, pause, rate, trace};
+use crate::{
+    formats::{
+        bounds::{MAX_CONCURRENCY, MAX_STAGE_SECONDS, MAX_STAGES},
+        names::Names,
+    },
+    problem::quoted,
+    reader::Section,
+    workload::{Arrivals, Load, MAX_REQUESTS, Margin, Rate, RateShape, RequestSource, Stage, Trace, Window},
+};
+
+/// The longest name of a stage.
+const MAX_NAME: usize = 64;
+/// The least and the most burstiness: gaps beyond these are all zero, or all the same.
+const BURSTINESS: std::ops::RangeInclusive<f64> = 1e-3..=1e6;
+
+/// Reads `stages`, and the warm-up and cool-down of the run, which are those of its first and its last stage; `None` goes
+/// with at least one problem.
+pub(super) fn read(root: &Section, window: Window, requests: Option<&RequestSource>) -> Option<Vec<Stage>> {
+    let warm_up = margin(root, "warmUp", false);
+    let cool_down = margin(root, "coolDown", false);
+    root.missing("stages", "write at least one, such as {load: {open: {rate: 1, duration: 30s}}}");
+    let items = root.list("stages")?;
+    if items.is_empty() || items.len() > MAX_STAGES {
+        root.problem("stages", format!("holds {} stages; write 1 to {MAX_STAGES}", items.len()));
+        return None;
+    }
+    let count = items.len();
+    let mut names = Names::default();
+    let mut taken = BTreeSet::new();
+    let mut stages = Vec::with_capacity(count);
+    for (index, (path, value)) in items.into_iter().enumerate() {
+        let Some(section) = root.element(value, path) else { continue };
+        let mut stage = stage(&section, &mut names, requests);
+        if let Some(stage) = &mut stage {
+            inherit(&section, "warmUp", warm_up.filter(|_| index == 0), &mut stage.warm_up);
+            inherit(&section, "coolDown", cool_down.filter(|_| index == count - 1), &mut stage.cool_down);
+        }
+        if let Some(stage) = &stage {
+            check_margins(&section, stage, window);
+            if !taken.insert(stage.name.clone()) {
+                section.problem("name", format!("is {}, as of a stage before it; give it another", stage.name));
+            }
+        }
+        section.finish(&KEYS);
+        stages.extend(stage);
+    }
+    let requests: f64 = stages.iter().map(|it| mean_count(&it.load)).sum();
+    if requests > MAX_REQUESTS as f64 {
+        root.problem("stages", format!("come to {requests:.0} requests; at most {MAX_REQUESTS} are sent in a run"));
+    }
+    (stages.len() == count).then_some(stages)
+}
+
+/// The run's margin at its first or last stage, unless that has its own.
+fn inherit(section: &Section, key: &'static str, of_run: Option<Margin>, mine: &mut Option<Margin>) {
+    if of_run.is_some() && mine.is_some() {
+        section.problem(key, format!("stands beside the {key} of the run; keep one of them"));
+    }
+    *mine = of_run.or(*mine);
+}
+
+fn stage(section: &Section, names: &mut Names, requests: Option<&RequestSource>) -> Option<Stage> {
+    section.missing("load", "write when its requests are sent, such as {open: {rate: 1, duration: 30s}}");
+    let kind = section.kind("load", &["open", "closed", "burst", "trace"]);
+    let load = kind.and_then(|(kind, within)| {
+        let within = named(section, "load", kind, within)?.section(kind)?;
+        let load = match kind {
+            "open" => open(&within),
+            "closed" => closed(&within),
+            "burst" => burst(&within),
+            _ => trace::read(&within, requests),
+        };
+        within.finish(&KEYS);
+        load
+    });
+    let named = section.text("name").map(str::to_owned);
+    if let Some(name) = &named
+        && (name.is_empty() || name.len() > MAX_NAME || !name.chars().all(|it| it.is_ascii_graphic()))
+    {
+        section.problem("name", format!("is {}; write 1 to {MAX_NAME} printable letters without blanks", quoted(name)));
+    }
+    let pause_after = pause(section, "pauseAfter").unwrap_or_default();
+    let warm_up = margin(section, "warmUp", true);
+    let cool_down = margin(section, "coolDown", false);
+    let grace = pause(section, "grace");
+    let load = load?;
+    let name = named.unwrap_or_else(|| names.name(&load));
+    Some(Stage { name, load, pause_after, warm_up, cool_down, grace })
+}
+
+/// A window and a grace need to know when the stage ends.
+fn check_margins(section: &Section, stage: &Stage, window: Window) {
+    let problem = |key: &str, what: &str| section.problem(key, what.to_owned());
+    let windowed = window != Window::All && stage.warm_up != Some(Margin::All);
+    if windowed && matches!(stage.load, Load::Burst { .. }) {
+        problem("load", "is a burst, which is due at one moment and has no window; write window: all");
+    }
+    let Load::Closed { count, duration, .. } = &stage.load else { return };
+    let by_count = |margin: Option<Margin>| matches!(margin, Some(Margin::Count(_)));
+    if duration.is_none() {
+        const REMEDY: &str = "a closed loop without a duration ends with its requests";
+        if matches!(stage.cool_down, Some(Margin::Duration(_))) {
+            problem("coolDown", &format!("is a length of time, but {REMEDY}; write a count, or set a duration"));
+        }
+        if stage.grace.is_some() {
+            problem("grace", &format!("has no beginning, because {REMEDY}; set a duration, or take it out"));
+        }
+        if windowed {
+            problem("load", &format!("has no end for the window, because {REMEDY}; set a duration, or window: all"));
+        }
+        return;
+    }
+    if by_count(stage.cool_down) && count.is_none() {
+        problem(
+            "coolDown",
+            "is a count, but nobody knows how many requests a closed loop sends in a time; write a duration",
+        );
+    }
+    if windowed && (by_count(stage.warm_up) || by_count(stage.cool_down)) {
+        problem(
+            "load",
+            "is a closed loop, whose requests have no times by number for a window; write margins as durations",
+        );
+    }
+}
+
+fn open(section: &Section) -> Option<Load> {
+    section.missing("rate", "write the requests per second, or how they change");
+    let duration = section.span("duration", false, MAX_STAGE_SECONDS);
+    let count = requests(section, "count");
+    let arrivals = section.value("arrivals").map_or(Some(Arrivals::Poisson), |_| arrivals(section));
+    let rate = rate::read(section, duration);
+    let max_concurrency = places(section, "maxConcurrency");
+    let (arrivals, rate) = (arrivals?, rate?);
+    let by_number = matches!(rate, Rate::Varying(RateShape::RampUp { .. }));
+    if by_number && count.is_none() {
+        section.problem("count", "is missing; a rampUp goes from its first to its last request, so write how many");
+    } else if by_number && duration.is_some() {
+        section.problem(
+            "duration",
+            "does not belong to a rampUp, which ends with its count; take it out, or write a ramp",
+        );
+    } else if duration.is_none() && count.is_none() {
+        section.missing("duration", "write how long requests are due, or their count");
+    }
+    let conditioned = matches!(arrivals, Arrivals::ConditionedPoisson | Arrivals::ConditionedGamma { .. });
+    if by_number && (conditioned || arrivals == Arrivals::PoissonPerSecond) {
+        section.problem("arrivals", "cannot follow a rampUp; choose constantAfterGap, poisson or gamma");
+    } else if arrivals == Arrivals::PoissonPerSecond && !matches!(rate, Rate::Steady(_)) {
+        section.problem("arrivals", "is poissonPerSecond, whose rate cannot vary; choose poisson");
+    }
+    let load = Load::Open { arrivals, rate, duration, count, max_concurrency };
+    if duration.is_some() && !by_number && mean_count(&load) < 1.0 {
+        section.problem("rate", "makes no whole request in the duration; raise one of them");
+    }
+    Some(load)
+}
+
+/// How many requests a load sends in the mean; 0 where nobody knows.
+fn mean_count(load: &Load) -> f64 {
+    let count = load.count().map(|it| it as f64);
+    let in_duration = match load {
+        Load::Open { rate, duration: Some(duration), arrivals, .. } => {
+            let mean = rate.requests_until(duration.0.as_secs_f64());
+            // The first of these is due at once.
+            if *arrivals == Arrivals::Constant { mean.map(f64::ceil) } else { mean }
+        }
+        Load::Trace { trace: Trace::Inline(entries), .. } => Some(entries.len() as f64),
+        _ => None,
+    };
+    match (count, in_duration) {
+        (Some(count), Some(mean)) => count.min(mean),
+        (count, mean) => count.or(mean).unwrap_or(0.0),
+    }
+}
+
+fn arrivals(section: &Section) -> Option<Arrivals> {
+    const KINDS: [&str; 7] = [
+        "constant",
+        "constantAfterGap",
+        "poisson",
+        "gamma",
+        "conditionedPoisson",
+        "conditionedGamma",
+        "poissonPerSecond",
+    ];
+    let (kind, within) = section.kind("arrivals", &KINDS)?;
+    if !matches!(kind, "gamma" | "conditionedGamma") {
+        if within.is_some() {
+            section.problem("arrivals", format!("has no settings for {kind}; write arrivals: {kind}"));
+        }
+        return match kind {
+            "constant" => Some(Arrivals::Constant),
+            "constantAfterGap" => Some(Arrivals::ConstantAfterGap),
+            "conditionedPoisson" => Some(Arrivals::ConditionedPoisson),
+            "poissonPerSecond" => Some(Arrivals::PoissonPerSecond),
+            _ => Some(Arrivals::Poisson),
+        };
+    }
+    let gamma = named(section, "arrivals", kind, within)?.section(kind)?;
+    gamma.missing("burstiness", "write the shape of the gaps: 1 as Poisson, less in bursts, more more even");
+    let burstiness = gamma.number("burstiness", BURSTINESS);
+    gamma.finish(&KEYS);
+    let burstiness = burstiness?;
+    Some(match kind {
+        "gamma" => Arrivals::Gamma { burstiness },
+        _ => Arrivals::ConditionedGamma { burstiness },
+    })
+}
+
+/// A number of requests.
+pub(super) fn requests(section: &Section, key: &'static str) -> Option<u64> {
+    section.count(key, 1..=MAX_REQUESTS)
+}
+
+/// A number of requests under way at once.
+pub(super) fn places(section: &Section, key: &'static str) -> Option<u32> {
+    section.count(key, 1..=MAX_CONCURRENCY).and_then(|it| u32::try_from(it).ok())
+}
+
+fn burst(section: &Section) -> Option<Load> {
+    section.missing("count", "write how many requests are sent at once");
+    let (count, max_concurrency) = (requests(section, "count"), places(section, "maxConcurrency"));
+    Some(Load::Burst { count: count?, max_concurrency })
+}
+
+fn closed(section: &Section) -> Option<Load> {
+    section.missing("concurrency", "write how many requests are under way at once");
+    let concurrency = places(section, "concurrency");
+    let count = requests(section, "count");
+    let duration = section.span("duration", false, MAX_STAGE_SECONDS);
+    if section.value("count").is_none() {
+        section.missing("duration", "write how long requests are sent, or their count");
+    }
+    let ramp_up = section.span("rampUp", true, MAX_STAGE_SECONDS).unwrap_or_default();
+    if let Some(duration) = duration.filter(|it| *it < ramp_up) {
+        section.problem("rampUp", format!("is {ramp_up}, longer than the duration, {duration}; shorten it"));
+    }
+    Some(Load::Closed { concurrency: concurrency?, count, duration, ramp_up })
+}

@@ -1,0 +1,130 @@
+//! The rate of an open load, and its short forms.
+
+use std::time::Duration;
+
+use crds::units::{RequestRate, Span};
+
+use super::KEYS;
+use crate::{
+    formats::bounds::MAX_STAGE_SECONDS,
+    reader::Section,
+    workload::{RampUpStrategy, Rate, RatePoint, RateShape},
+};
+
+/// The most points of a rate.
+const MAX_POINTS: usize = 10_000;
+
+/// Reads `rate` of an open load, which lasts for `duration`, if that is known; `None` goes with at least one problem.
+pub(super) fn read(section: &Section, duration: Option<Span>) -> Option<Rate> {
+    let value = section.value("rate")?;
+    if !value.is_object() {
+        return Some(Rate::Steady(some_rate(section, "rate")?));
+    }
+    let (kind, within) = section.kind("rate", &["points", "sinusoid", "rampUp", "ramp", "step", "spike"])?;
+    let within = within?;
+    if kind == "points" {
+        return points(&within).map(|it| Rate::Varying(RateShape::Points(it)));
+    }
+    let within = within.section(kind)?;
+    let shape = match kind {
+        "sinusoid" => sinusoid(&within),
+        "rampUp" => ramp_up(&within),
+        "ramp" => ramp(&within, section, duration),
+        "step" => step(&within),
+        _ => spike(&within),
+    };
+    within.finish(&KEYS);
+    shape.map(Rate::Varying)
+}
+
+/// A rate that is above zero.
+fn some_rate(section: &Section, key: &'static str) -> Option<RequestRate> {
+    section.positive(key, RequestRate::MAX).and_then(|it| RequestRate::try_from(it).ok())
+}
+
+/// A rate that has to be there and may be zero.
+fn any_rate(section: &Section, key: &'static str) -> Option<f64> {
+    section.missing(key, "write requests per second");
+    section.number(key, 0.0..=RequestRate::MAX)
+}
+
+fn points(section: &Section) -> Option<Vec<RatePoint>> {
+    let items = section.list("points")?;
+    if items.is_empty() || items.len() > MAX_POINTS {
+        section.problem("points", format!("holds {} points; write 1 to {MAX_POINTS}", items.len()));
+        return None;
+    }
+    let mut points = Vec::with_capacity(items.len());
+    let mut complete = true;
+    for (path, value) in items {
+        let Some(item) = section.element(value, path) else {
+            complete = false;
+            continue;
+        };
+        let (at, rate) = (time(&item, "at"), any_rate(&item, "rate"));
+        if let (Some(at), Some(last)) = (at, points.last().map(|it: &RatePoint| it.at))
+            && at < last
+        {
+            item.problem("at", format!("is {at}, before the point above it, at {last}; sort the points by time"));
+        }
+        item.finish(&KEYS);
+        complete &= at.is_some() && rate.is_some();
+        points.extend(at.zip(rate).map(|(at, rate)| RatePoint { at, rate }));
+    }
+    complete.then_some(points)
+}
+
+fn sinusoid(section: &Section) -> Option<RateShape> {
+    section.missing("mean", "write the mean of the requests per second");
+    section.missing("period", "write the time from one peak to the next");
+    let mean = some_rate(section, "mean");
+    let amplitude = section.value("amplitude").map_or(Some(0.5), |_| section.number("amplitude", 0.0..=1.0));
+    let period = section.span("period", false, MAX_STAGE_SECONDS);
+    let phase =
+        section.value("phase").map_or(Some(Span::default()), |_| section.span("phase", true, MAX_STAGE_SECONDS));
+    Some(RateShape::Sinusoid { mean: mean?, amplitude: amplitude?, period: period?, phase: phase? })
+}
+
+fn ramp_up(section: &Section) -> Option<RateShape> {
+    let strategies = [("linear", RampUpStrategy::Linear), ("exponential", RampUpStrategy::Exponential)];
+    section.missing("from", "write the requests per second of the first request");
+    section.missing("to", "write the requests per second of the last request");
+    let strategy =
+        section.value("strategy").map_or(Some(RampUpStrategy::Linear), |_| section.choice("strategy", &strategies));
+    let (from, to) = (some_rate(section, "from"), some_rate(section, "to"));
+    Some(RateShape::RampUp { strategy: strategy?, from: from?, to: to? })
+}
+
+fn ramp(section: &Section, open: &Section, duration: Option<Span>) -> Option<RateShape> {
+    let (from, to) = (any_rate(section, "from"), any_rate(section, "to"));
+    let within = section.span("within", false, MAX_STAGE_SECONDS).or(duration);
+    if within.is_none() && open.value("duration").is_none() {
+        section.missing("within", "write how long the ramp takes, or the duration of the stage");
+    }
+    Some(lines(&[(Span::default(), from?), (within?, to?)]))
+}
+
+fn step(section: &Section) -> Option<RateShape> {
+    let (from, to, at) = (any_rate(section, "from"), any_rate(section, "to"), time(section, "at"));
+    let (from, to, at) = (from?, to?, at?);
+    Some(lines(&[(at, from), (at, to)]))
+}
+
+fn spike(section: &Section) -> Option<RateShape> {
+    let (base, peak) = (any_rate(section, "base"), any_rate(section, "peak"));
+    let (at, length) = (time(section, "at"), time(section, "length"));
+    let (base, peak, at) = (base?, peak?, at?);
+    // A stage is over by then.
+    let end = Span((at.0 + length?.0).min(Duration::from_secs(MAX_STAGE_SECONDS)));
+    Some(lines(&[(at, base), (at, peak), (end, peak), (end, base)]))
+}
+
+fn lines(points: &[(Span, f64)]) -> RateShape {
+    RateShape::Points(points.iter().map(|(at, rate)| RatePoint { at: *at, rate: *rate }).collect())
+}
+
+/// A time from the start of the stage, which has to be there.
+pub(super) fn time(section: &Section, key: &'static str) -> Option<Span> {
+    section.missing(key, "write a time from the start of the stage, such as 30s");
+    section.span(key, true, MAX_STAGE_SECONDS)
+}

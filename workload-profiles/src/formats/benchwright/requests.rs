@@ -1,0 +1,130 @@
+//! What the requests hold.
+
+use crds::units::Seed;
+
+use super::{KEYS, named};
+use crate::{
+    formats::bounds::{MAX_DRAWN, MAX_PROMPTS, MAX_TOKENS},
+    reader::Section,
+    workload::{LengthDistribution, PromptText, RequestSource, Shape, TokenIds},
+};
+
+/// Reads `requests`; `None` goes with at least one problem.
+pub(super) fn read(root: &Section) -> Option<RequestSource> {
+    root.missing("requests", "write what to send, such as {random: {input: 512, output: 128}}");
+    let (kind, within) = root.kind("requests", &["random", "sharedPrefix", "mock"])?;
+    if kind == "mock" {
+        if let Some(within) = within {
+            within.problem("mock", "has no settings; write requests: mock");
+        }
+        return Some(RequestSource::Mock);
+    }
+    let within = named(root, "requests", kind, within)?;
+    match kind {
+        "random" => within.section("random").and_then(random),
+        _ => within.section("sharedPrefix").and_then(shared_prefix),
+    }
+}
+
+fn random(section: Section) -> Option<RequestSource> {
+    let input = needed(&section, "input");
+    let output = needed(&section, "output");
+    let text = section.value("text").map_or(Some(PromptText::Words), |_| text(&section));
+    section.finish(&KEYS);
+    Some(RequestSource::Random { input: input?, output: output?, text: text? })
+}
+
+fn text(section: &Section) -> Option<PromptText> {
+    let (kind, within) = section.kind("text", &["words", "prose", "tokenIds"])?;
+    let ids = within.and_then(|it| it.section(kind));
+    Some(match (kind, ids) {
+        ("words", None) => PromptText::Words,
+        ("prose", None) => PromptText::Prose,
+        ("tokenIds", None) => PromptText::TokenIds(TokenIds::default()),
+        ("tokenIds", Some(ids)) => {
+            let id = |key, default: u32| match ids.value(key) {
+                None => Some(default),
+                Some(_) => ids.count(key, 0..=u64::from(u32::MAX)).and_then(|it| u32::try_from(it).ok()),
+            };
+            let (min, max) = (id("min", TokenIds::default().min()), id("max", TokenIds::default().max()));
+            let range = TokenIds::new(min?, max?);
+            if let Err(error) = &range {
+                ids.problem("min", error.to_string());
+            }
+            ids.finish(&KEYS);
+            PromptText::TokenIds(range.ok()?)
+        }
+        (word, Some(_)) => {
+            section.problem("text", format!("has no settings for {word}; write text: {word}"));
+            return None;
+        }
+        _ => return None,
+    })
+}
+
+fn shared_prefix(section: Section) -> Option<RequestSource> {
+    section.missing("groups", "write how many distinct prefixes there are");
+    section.missing("promptsPerGroup", "write how many distinct questions each prefix has");
+    let count = |key| section.count(key, 1..=MAX_PROMPTS).and_then(|it| u32::try_from(it).ok());
+    let (groups, prompts) = (count("groups"), count("promptsPerGroup"));
+    if let (Some(groups), Some(prompts)) = (groups, prompts)
+        && u64::from(groups) * u64::from(prompts) > MAX_PROMPTS
+    {
+        let message =
+            format!("is {groups}, which with {prompts} prompts each is more than {MAX_PROMPTS} prompts; lower one");
+        section.problem("groups", message);
+    }
+    let system_prompt_len = needed(&section, "systemPromptLen");
+    let question_len = needed(&section, "questionLen");
+    let output_len = needed(&section, "outputLen");
+    let seed = section.seed("seed").map(Seed);
+    section.finish(&KEYS);
+    Some(RequestSource::SharedPrefix {
+        groups: groups?,
+        prompts_per_group: prompts?,
+        system_prompt_len: system_prompt_len?,
+        question_len: question_len?,
+        output_len: output_len?,
+        seed,
+    })
+}
+
+/// A length that has to be there: a number, or a distribution.
+fn needed(parent: &Section, key: &'static str) -> Option<LengthDistribution> {
+    parent.missing(key, "write a number of tokens, or {mean: 512, stdDev: 100, min: 1, max: 1024}");
+    match parent.value(key)? {
+        value if value.is_object() => distribution(parent.section(key)?),
+        _ => parent.count(key, 1..=MAX_TOKENS).and_then(|it| u32::try_from(it).ok()).map(LengthDistribution::fixed),
+    }
+}
+
+fn distribution(section: Section) -> Option<LengthDistribution> {
+    let shapes = [
+        ("normal", Shape::Normal),
+        ("lognormal", Shape::Lognormal),
+        ("uniform", Shape::Uniform),
+        ("fixed", Shape::Fixed),
+    ];
+    let shape = section.value("shape").map_or(Some(Shape::Normal), |_| section.choice("shape", &shapes));
+    let most = MAX_TOKENS as f64;
+    let uniform = shape == Some(Shape::Uniform);
+    let mean = if uniform { section.number("mean", 0.0..=most) } else { section.positive("mean", most) };
+    let std_dev = section.number("stdDev", 0.0..=most).unwrap_or(0.0);
+    let length = |key| section.count(key, 1..=MAX_TOKENS).and_then(|it| u32::try_from(it).ok());
+    let (min, max) = (length("min"), length("max"));
+    let total_count = section.count("totalCount", 1..=MAX_DRAWN).and_then(|it| u32::try_from(it).ok());
+    if uniform {
+        section.missing("min", "a uniform distribution goes from min to max");
+        section.missing("max", "a uniform distribution goes from min to max");
+    } else {
+        section.missing("mean", "write the mean of the lengths in tokens");
+    }
+    let fixed = mean.filter(|_| shape == Some(Shape::Fixed)).map(|it| it.round() as u32);
+    let (min, max) = (min.or(fixed).unwrap_or(1), max.or(fixed).unwrap_or(MAX_TOKENS as u32));
+    if min > max {
+        section.problem("min", format!("is {min}, above max, which is {max}"));
+    }
+    section.finish(&KEYS);
+    let mean = mean.unwrap_or_else(|| f64::midpoint(f64::from(min), f64::from(max)));
+    Some(LengthDistribution { shape: shape?, min, max, mean, std_dev, total_count })
+}

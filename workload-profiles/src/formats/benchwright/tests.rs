@@ -1,0 +1,356 @@
+mod strategies;
+
+use std::time::Duration;
+
+use crds::{benchmark_run::Harness, resolve::ResolvedRun};
+use proptest::prelude::*;
+
+use super::*;
+use crate::{
+    parse_text,
+    workload::{
+        Arrivals, LengthDistribution, Load, PromptText, RampUpStrategy, Rate, RatePoint, RateShape, RequestSource,
+        Shape, Stage, TokenIds, Trace, TraceEntry, TraceFile, TraceFormat, TraceTime,
+    },
+    yaml,
+};
+
+/// A profile that is right, less the keys that a test writes itself.
+fn profile(keys: &str) -> String {
+    let mut text = keys.to_owned();
+    for (key, default) in [
+        ("requests", "requests: {random: {input: 100, output: 10}}"),
+        ("stages", "stages: [{load: {open: {rate: 1, duration: 30s}}}]"),
+    ] {
+        if !keys.lines().any(|it| it.starts_with(key)) {
+            text.push_str(&format!("\n{default}"));
+        }
+    }
+    text
+}
+
+fn read(keys: &str) -> Result<(Workload, Vec<String>), String> {
+    let read = parse_text(Harness::Benchwright, Target::default(), &profile(keys)).map_err(|it| it.to_string())?;
+    Ok((read.0, read.1.iter().map(ToString::to_string).collect()))
+}
+
+fn workload(keys: &str) -> Workload {
+    read(keys).unwrap_or_else(|error| panic!("{keys}\n{error}")).0
+}
+
+fn check_error(keys: &str, expected: &str) {
+    assert_eq!(read(keys).map(|it| it.1).unwrap_err(), expected, "{keys}");
+}
+
+fn stage(keys: &str) -> Stage {
+    workload(&format!("stages: [{{{keys}}}]")).stages.remove(0)
+}
+
+fn load(keys: &str) -> Load {
+    stage(&format!("load: {{{keys}}}")).load
+}
+
+fn check_load_error(keys: &str, expected: &str) {
+    check_error(&format!("stages: [{{load: {{{keys}}}}}]"), &format!("stages[0].load.{expected}"));
+}
+
+fn span(seconds: f64) -> Span {
+    Span(Duration::from_secs_f64(seconds))
+}
+
+fn rate_of(keys: &str) -> Rate {
+    match load(&format!("open: {{rate: {keys}, duration: 100s}}")) {
+        Load::Open { rate, .. } => rate,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn points(points: &[(f64, f64)]) -> Rate {
+    Rate::Varying(RateShape::Points(points.iter().map(|(at, rate)| RatePoint { at: span(*at), rate: *rate }).collect()))
+}
+
+#[test]
+fn every_default_is_filled() {
+    let workload = workload("");
+    let expected = Workload {
+        api: Api::Completions,
+        streaming: true,
+        model: None,
+        headers: BTreeMap::new(),
+        requests: RequestSource::Random {
+            input: LengthDistribution::fixed(100),
+            output: LengthDistribution::fixed(10),
+            text: PromptText::Words,
+        },
+        stages: vec![Stage::new(
+            "r1",
+            Load::Open {
+                arrivals: Arrivals::Poisson,
+                rate: Rate::Steady(RequestRate::try_from(1.0).unwrap()),
+                duration: Some(span(30.0)),
+                count: None,
+                max_concurrency: None,
+            },
+        )],
+        window: Window::All,
+        abandonment: None,
+        probes: None,
+        sampling: Sampling { ignore_eos: true, ..Sampling::default() },
+        timeouts: Timeouts::default(),
+        goodput: Goodput::default(),
+    };
+    assert_eq!(workload, expected);
+    assert_eq!(
+        super::super::super::workload::Probes { ..self::workload("probes: {rate: 2}").probes.unwrap() }.input,
+        8
+    );
+}
+
+#[test]
+fn every_shape_of_a_rate_is_read() {
+    assert_eq!(rate_of("{ramp: {from: 1, to: 9}}"), points(&[(0.0, 1.0), (100.0, 9.0)]));
+    assert_eq!(rate_of("{ramp: {from: 0, to: 9, within: 20s}}"), points(&[(0.0, 0.0), (20.0, 9.0)]));
+    assert_eq!(rate_of("{step: {from: 1, to: 9, at: 20s}}"), points(&[(20.0, 1.0), (20.0, 9.0)]));
+    assert_eq!(
+        rate_of("{spike: {base: 1, peak: 9, at: 20s, length: 5s}}"),
+        points(&[(20.0, 1.0), (20.0, 9.0), (25.0, 9.0), (25.0, 1.0)])
+    );
+    assert_eq!(rate_of("{points: [{at: 0s, rate: 2}, {at: 5s, rate: 0.5}]}"), points(&[(0.0, 2.0), (5.0, 0.5)]));
+    let mean = RequestRate::try_from(4.0).unwrap();
+    assert_eq!(
+        rate_of("{sinusoid: {mean: 4, period: 60s}}"),
+        Rate::Varying(RateShape::Sinusoid { mean, amplitude: 0.5, period: span(60.0), phase: span(0.0) })
+    );
+    let ramp_up = load("open: {rate: {rampUp: {from: 4, to: 4}}, count: 9, arrivals: constantAfterGap}");
+    let shape = RateShape::RampUp { strategy: RampUpStrategy::Linear, from: mean, to: mean };
+    assert!(matches!(ramp_up, Load::Open { rate: Rate::Varying(it), .. } if it == shape));
+}
+
+#[test]
+fn every_load_is_read() {
+    assert_eq!(load("burst: {count: 9, maxConcurrency: 3}"), Load::Burst { count: 9, max_concurrency: Some(3) });
+    assert_eq!(
+        load("closed: {concurrency: 4, duration: 60s, rampUp: 10s}"),
+        Load::Closed { concurrency: 4, count: None, duration: Some(span(60.0)), ramp_up: span(10.0) }
+    );
+    let arrivals = |keys: &str| match load(&format!("open: {{rate: 2, count: 5, arrivals: {keys}}}")) {
+        Load::Open { arrivals, duration: None, count: Some(5), .. } => arrivals,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(arrivals("constant"), Arrivals::Constant);
+    assert_eq!(arrivals("{gamma: {burstiness: 0.5}}"), Arrivals::Gamma { burstiness: 0.5 });
+    assert_eq!(arrivals("{conditionedGamma: {burstiness: 2}}"), Arrivals::ConditionedGamma { burstiness: 2.0 });
+    let Load::Trace { trace: Trace::File(file), speed, lengths, .. } = load("trace: {trace: {file: {path: /t.jsonl}}}")
+    else {
+        panic!("it is a trace")
+    };
+    assert_eq!(
+        (file.format, file.time, file.at_column.as_str()),
+        (TraceFormat::Jsonl, TraceTime::Milliseconds, "timestamp")
+    );
+    assert_eq!((speed, lengths), (1.0, true));
+}
+
+#[test]
+fn margins_of_the_run_are_those_of_its_first_and_last_stage() {
+    let stages = "stages: [{load: {burst: {count: 9}}}, {load: {burst: {count: 9}}}, {load: {burst: {count: 9}}}]";
+    let stages = workload(&format!("warmUp: {{count: 2}}\ncoolDown: {{duration: 3s}}\n{stages}")).stages;
+    let margins: Vec<_> = stages.iter().map(|it| (it.warm_up, it.cool_down)).collect();
+    let (two, three) = (Some(Margin::Count(2)), Some(Margin::Duration(span(3.0))));
+    assert_eq!(margins, [(two, None), (None, None), (None, three)]);
+    assert_eq!(stages.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["burst9", "burst9-2", "burst9-3"]);
+    assert_eq!(stage("load: {burst: {count: 9}}, warmUp: all").warm_up, Some(Margin::All));
+    check_error(
+        "warmUp: {count: 2}\nstages: [{load: {burst: {count: 9}}, warmUp: {count: 1}}]",
+        "stages[0].warmUp: stands beside the warmUp of the run; keep one of them",
+    );
+}
+
+#[test]
+fn a_window_needs_to_know_when_its_stage_ends() {
+    let closed = |window: &str, keys: &str, more: &str| {
+        format!("window: {window}\nstages: [{{load: {{closed: {{concurrency: 1, {keys}}}}}{more}}}]")
+    };
+    let ends = "a closed loop without a duration ends with its requests";
+    check_error(
+        &closed("cut", "count: 5", ""),
+        &format!("stages[0].load: has no end for the window, because {ends}; set a duration, or window: all"),
+    );
+    check_error(
+        &closed("all", "count: 5", ", coolDown: {duration: 1s}, grace: 3s"),
+        &format!(
+            "stages[0].coolDown: is a length of time, but {ends}; write a count, or set a duration\n\
+             stages[0].grace: has no beginning, because {ends}; set a duration, or take it out"
+        ),
+    );
+    check_error(
+        &closed("all", "duration: 5s", ", coolDown: {count: 1}"),
+        "stages[0].coolDown: is a count, but nobody knows how many requests a closed loop sends in a time; write a duration",
+    );
+    check_error(
+        &closed("trimmed", "duration: 5s, count: 9", ", warmUp: {count: 1}"),
+        "stages[0].load: is a closed loop, whose requests have no times by number for a window; write margins as durations",
+    );
+    check_error(
+        "window: cut\nstages: [{load: {burst: {count: 5}}}]",
+        "stages[0].load: is a burst, which is due at one moment and has no window; write window: all",
+    );
+    // A stage that is warm-up as a whole has no window.
+    workload(&closed("cut", "count: 5", ", warmUp: all"));
+    workload(&closed("cut", "duration: 5s", ", warmUp: {duration: 1s}, grace: 2s"));
+}
+
+#[test]
+fn a_load_that_says_too_little_or_too_much_is_refused() {
+    check_load_error("open: {rate: 1}", "open.duration: is missing; write how long requests are due, or their count");
+    check_load_error(
+        "open: {rate: 0.1, duration: 5s}",
+        "open.rate: makes no whole request in the duration; raise one of them",
+    );
+    check_load_error(
+        "open: {rate: {rampUp: {from: 1, to: 2}}, duration: 5s}",
+        "open.count: is missing; a rampUp goes from its first to its last request, so write how many",
+    );
+    check_load_error(
+        "open: {rate: {rampUp: {from: 1, to: 2}}, count: 5, arrivals: conditionedPoisson}",
+        "open.arrivals: cannot follow a rampUp; choose constantAfterGap, poisson or gamma",
+    );
+    check_load_error(
+        "open: {rate: {ramp: {from: 1, to: 2}}, duration: 5s, arrivals: poissonPerSecond}",
+        "open.arrivals: is poissonPerSecond, whose rate cannot vary; choose poisson",
+    );
+    check_load_error(
+        "open: {rate: {points: [{at: 5s, rate: 1}, {at: 4s, rate: 1}]}, duration: 5s}",
+        "open.rate.points[1].at: is 4s, before the point above it, at 5s; sort the points by time",
+    );
+    check_load_error(
+        "trace: {trace: {inline: [{at: 5s}, {at: 4s}]}}",
+        "trace.trace.inline[1].at: is 4s, before the entry above it, at 5s; sort the entries by time",
+    );
+    check_load_error(
+        "closed: {concurrency: 2, duration: 5s, rampUp: 6s}",
+        "closed.rampUp: is 6s, longer than the duration, 5s; shorten it",
+    );
+    check_load_error(
+        "open: {rate: 1, duration: 5s, arivals: constant}",
+        "open.arivals: is no known key; did you mean arrivals?",
+    );
+    check_load_error("opn: {rate: 1}", "opn: is no known key; did you mean open?");
+    check_error("stages: [{load: open}]", "stages[0].load: is only the word open; write a mapping, load: {open: ...}");
+    check_error(
+        "stages: [{load: {open: {rate: 1000000, duration: 1000s}}}]",
+        "stages: come to 1000000000 requests; at most 10000000 are sent in a run",
+    );
+    check_error(
+        "stages: [{name: a, load: {burst: {count: 1}}}, {name: a, load: {burst: {count: 1}}}]",
+        "stages[1].name: is a, as of a stage before it; give it another",
+    );
+}
+
+#[test]
+fn every_mistake_of_a_profile_is_reported_at_once() {
+    let text = include_str!("../../../tests/fixtures/benchwright_all_wrong.yaml");
+    let error = parse_text(Harness::Benchwright, Target::default(), text).unwrap_err();
+    insta::assert_snapshot!(error);
+}
+
+#[test]
+fn recorded_prompt_lengths_need_random_prompts() {
+    let trace = "stages: [{load: {trace: {trace: {inline: [{at: 0s, input: 5}]}}}}]";
+    let (_, notices) = read(&format!("requests: mock\n{trace}")).unwrap();
+    assert_eq!(
+        notices,
+        [
+            "stages[0].load.trace.lengths: is on, but only random prompts can have the recorded lengths; answers have them"
+        ]
+    );
+    assert_eq!(read(trace).unwrap().1, [""; 0]);
+}
+
+/// A workload as a report writes it is a profile of the same workload.
+fn check_round_trip(workload: &Workload) {
+    let text = yaml::write(&serde_json::to_value(workload).unwrap()).unwrap();
+    let read = parse_text(Harness::Benchwright, Target::default(), &text);
+    assert_eq!(read.map(|it| it.0).as_ref(), Ok(workload), "{text}");
+}
+
+#[test]
+fn what_a_report_says_of_any_shipped_profile_is_a_profile() {
+    for harness in [Harness::Benchwright, Harness::InferencePerf] {
+        for name in crate::shipped_names(harness) {
+            let run = ResolvedRun { harness, ..crate::variables::tests::run("m") };
+            let variables = crate::variables::tests::with("m", &[]).unwrap();
+            let template = crate::shipped(harness, name).unwrap();
+            check_round_trip(&crate::prepare(&run, template, &variables, &BTreeMap::new()).unwrap().workload);
+        }
+    }
+}
+
+/// The page about profiles, from the heading about this format on.
+fn page() -> &'static str {
+    include_str!("../../../../docs/profiles.md").split_once("## Our own format").unwrap().1
+}
+
+#[test]
+fn the_documented_profile_is_one_and_holds_the_defaults() {
+    let block = page().split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
+    let (documented, _) = parse_text(Harness::Benchwright, Target::default(), block).unwrap();
+    let defaults = workload("");
+    // All but what has no default.
+    let documented = Workload { requests: defaults.requests.clone(), stages: defaults.stages.clone(), ..documented };
+    assert_eq!(documented, defaults);
+}
+
+#[test]
+fn the_documented_loads_and_rates_are_read() {
+    let examples = |heading: &str| -> Vec<&'static str> {
+        let table = page().split_once(heading).unwrap().1.split("\n### ").next().unwrap();
+        let rows = table.lines().filter(|it| it.starts_with("| `") && !it.contains("| meaning |"));
+        rows.map(|row| row.trim_end_matches(" |").rsplit("| ").next().unwrap().trim_matches('`')).collect()
+    };
+    let (loads, rates) = (examples("\n### Loads\n"), examples("\n### Rates\n"));
+    assert_eq!((loads.len(), rates.len()), (4, 6));
+    for example in loads {
+        load(example);
+    }
+    for example in rates {
+        let end = if example.contains("rampUp") { "count: 100" } else { "duration: 100s" };
+        load(&format!("open: {{rate: {example}, {end}}}"));
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_a_report_says_is_a_profile(workload in strategies::some_workload()) {
+        check_round_trip(&workload);
+    }
+
+    #[test]
+    fn no_value_in_any_place_makes_the_parser_panic(
+        path in prop::sample::select(vec![
+            "api", "requests", "requests.random", "requests.random.input", "requests.random.text", "stages", "stages[0]",
+            "stages[0].load", "stages[0].load.open", "stages[0].load.open.rate", "stages[0].load.open.arrivals",
+            "stages[0].load.open.duration", "stages[0].load.open.count", "stages[0].warmUp", "stages[0].coolDown", "stages[0].grace",
+            "stages[0].name", "warmUp", "window", "probes", "abandonment", "sampling", "timeouts", "goodput", "headers", "model",
+        ]),
+        value in prop_oneof![
+            any::<f64>().prop_map(|it| it.to_string()),
+            any::<i64>().prop_map(|it| it.to_string()),
+            prop::sample::select(vec![
+                "[]", "{}", "[[]]", "x", "null", "true", "all", "open", "{open: {}}", "{closed: {}}", "{burst: {count: 1e300}}",
+                "{trace: {trace: {inline: [1, {at: 5}]}}}", "{trace: {trace: {file: {}}}}", "{gamma: {burstiness: -1}}", "gamma",
+                "{points: [{at: 0s, rate: 1e308}]}", "{sinusoid: {mean: 1, period: 1ns, amplitude: 1}}", "{rampUp: {}}", "{ramp: {}}",
+                "{step: {at: 1s}}", "{spike: {base: 1, peak: 2, at: 604800s, length: 604800s}}", "{count: 10000000}", "{duration: 86400s}",
+                "{share: 1, after: {uniform: {min: 5s, max: 1s}}}", "{share: 2}", "{rate: 1e9}", "{random: {}}", "{sharedPrefix: {}}",
+                "{shape: uniform}", "{extra: {stream: 1}}", "604800s", "1ns", "sharedPrefix",
+            ]).prop_map(str::to_owned),
+        ],
+    ) {
+        let mut value_of = yaml::read(&profile("")).unwrap();
+        let findings = Findings::default();
+        crate::overrides::apply(&mut value_of, &BTreeMap::from([(path.to_owned(), value)]), &findings);
+        if let Ok((workload, _)) = parse_text(Harness::Benchwright, Target::default(), &yaml::write(&value_of).unwrap()) {
+            check_round_trip(&workload);
+        }
+    }
+}

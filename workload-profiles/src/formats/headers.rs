@@ -1,0 +1,63 @@
+//! Header fields that a profile wants sent with every request.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::{
+    problem::quoted,
+    reader::{Section, described},
+};
+
+/// Header fields that the launcher sets itself.
+const OWN_HEADERS: [&str; 5] = ["host", "content-length", "content-type", "transfer-encoding", "connection"];
+/// The most header fields.
+const MAX_HEADERS: usize = 64;
+/// The longest value of a header field, in bytes.
+const MAX_HEADER_BYTES: usize = 4096;
+
+/// The fields of the section `headers`.
+pub(crate) fn headers(section: &Section) -> BTreeMap<String, String> {
+    let mut headers = BTreeMap::new();
+    if section.entries().count() > MAX_HEADERS {
+        section
+            .problem("headers", format!("holds {} fields; at most {MAX_HEADERS} are sent", section.entries().count()));
+    }
+    for (name, value) in section.entries() {
+        match header(name, value) {
+            Ok(text) => drop(headers.insert(name.to_owned(), text)),
+            Err(message) => section.problem(name, message),
+        }
+    }
+    headers
+}
+
+/// The value of a header field, or why it cannot be sent.
+fn header(name: &str, value: &Value) -> Result<String, String> {
+    let lower = name.to_ascii_lowercase();
+    if lower == "authorization" {
+        return Err(
+            "is a credential, which a profile cannot keep; put it into a Secret, and name it in target.auth".into()
+        );
+    }
+    if OWN_HEADERS.contains(&lower.as_str()) {
+        return Err("is set by the launcher; take it out".into());
+    }
+    if name.is_empty() || !name.bytes().all(is_token) {
+        return Err("is no name for a header field; use letters, digits and dashes".into());
+    }
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Number(_) | Value::Bool(_) => value.to_string(),
+        _ => return Err(format!("is {}; write a text", described(value))),
+    };
+    if text.len() > MAX_HEADER_BYTES || !text.bytes().all(|it| (b' '..=b'~').contains(&it)) {
+        return Err(format!("is {}; write at most {MAX_HEADER_BYTES} printable ASCII letters", quoted(&text)));
+    }
+    Ok(text)
+}
+
+/// RFC 9110, section 5.6.2.
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}

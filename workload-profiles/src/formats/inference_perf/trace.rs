@@ -1,0 +1,44 @@
+//! `load.trace` and `data.trace`: requests at the times, and of the lengths, of a file in the format of the Azure data set.
+
+use std::path::PathBuf;
+
+use super::{SECTIONS, unsupported};
+use crate::{
+    reader::Section,
+    workload::{Load, Trace, TraceFile, TraceFormat, TraceTime},
+};
+
+const AZURE: &str = "AzurePublicDataset";
+
+/// Where a trace is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Recording {
+    path: PathBuf,
+}
+
+impl Recording {
+    /// Reads a key that holds a trace; `None` when it is absent, or wrong, which leaves a problem.
+    pub fn read(parent: &Section, key: &'static str) -> Option<Recording> {
+        let section = parent.section(key)?;
+        section.missing("file", "write where the launcher finds the file");
+        if let Some(format) = section.text("format").filter(|it| *it != AZURE) {
+            section.problem("format", unsupported(format, &[AZURE]));
+        }
+        let path = section.text("file").filter(|it| !it.trim().is_empty()).map(PathBuf::from);
+        section.finish(&SECTIONS);
+        Some(Recording { path: path? })
+    }
+
+    /// A stage that replays its first `count` requests, with the recorded lengths if `lengths`.
+    pub fn load(&self, count: u64, lengths: bool) -> Load {
+        let file = TraceFile {
+            path: self.path.clone(),
+            format: TraceFormat::Csv,
+            time: TraceTime::DateTime,
+            at_column: "TIMESTAMP".into(),
+            input_column: "ContextTokens".into(),
+            output_column: "GeneratedTokens".into(),
+        };
+        Load::Trace { trace: Trace::File(file), speed: 1.0, count: Some(count), lengths, max_concurrency: None }
+    }
+}

@@ -1,0 +1,25 @@
+//! Names of stages that have none of their own.
+
+use std::collections::BTreeMap;
+
+use crate::workload::{Load, Rate};
+
+/// Gives each stage a name of its own.
+#[derive(Default)]
+pub(crate) struct Names(BTreeMap<String, u32>);
+
+impl Names {
+    /// `r10` for 10 requests per second, `c8` for 8 at once, with `-2` where it comes again.
+    pub fn name(&mut self, load: &Load) -> String {
+        let name = match load {
+            Load::Open { rate: Rate::Steady(rate), .. } => format!("r{rate}"),
+            Load::Open { rate: Rate::Varying(_), .. } => "varying".to_owned(),
+            Load::Burst { count, .. } => format!("burst{count}"),
+            Load::Trace { .. } => "trace".to_owned(),
+            Load::Closed { concurrency, .. } => format!("c{concurrency}"),
+        };
+        let times = self.0.entry(name.clone()).or_default();
+        *times += 1;
+        if *times == 1 { name } else { format!("{name}-{times}") }
+    }
+}
