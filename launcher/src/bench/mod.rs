@@ -169,12 +169,12 @@ fn measure(args: &BenchArgs) -> Result<(), BenchError> {
     let groups: Vec<Group> =
         Group::value_variants().iter().copied().filter(|it| args.only.is_empty() || args.only.contains(it)).collect();
     for run in 1..=args.runs {
-        let before = Busy::now()?;
+        let before = Busy::now();
         for group in &groups {
             info!(run, of = args.runs, ?group, "measuring");
             bench.run(*group, &mut figures)?;
         }
-        let others = Busy::now()?.others_since(&before);
+        let others = Busy::now().zip(before).map_or(f64::NAN, |(now, before)| now.others_since(&before));
         figures.add("others", "other processes of the machine meanwhile", "cores", others, Budget::NONE);
     }
     if let Some(others) = figures.all.iter().find(|it| it.name == "others").map(|it| it.median).filter(|it| *it > QUIET)

@@ -15,10 +15,15 @@ pub struct Throttling {
 }
 
 /// Ticks of all CPUs of the machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Ticks {
-    all: u64,
-    stolen: u64,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ticks {
+    pub(crate) all: u64,
+    /// Without work, or waiting for a disk.
+    pub(crate) idle: u64,
+    /// Given to others by the hypervisor.
+    pub(crate) stolen: u64,
+    /// How many CPUs these are of.
+    pub(crate) cpus: u64,
 }
 
 /// The counters of the machine at one moment.
@@ -31,10 +36,7 @@ pub struct Machine {
 impl Machine {
     /// As they are now.
     pub fn read() -> Machine {
-        Machine {
-            throttling: cpu_stat().as_deref().and_then(throttling),
-            ticks: fs::read_to_string("/proc/stat").ok().as_deref().and_then(ticks),
-        }
+        Machine { throttling: of_cgroup("cpu.stat").as_deref().and_then(throttling), ticks: Ticks::read() }
     }
 
     /// What was withheld since; `None` where there is no limit.
@@ -56,6 +58,22 @@ impl Machine {
     }
 }
 
+/// The CPUs' worth of time that the process' own cgroup allows; `None` where it has no limit.
+pub fn cpu_limit() -> Option<f64> {
+    // Version 1 has a file for each of the two numbers, and no word for no limit.
+    of_cgroup("cpu.max").as_deref().map_or_else(
+        || quota(&format!("{} {}", of_cgroup("cpu.cfs_quota_us")?.trim(), of_cgroup("cpu.cfs_period_us")?.trim())),
+        quota,
+    )
+}
+
+/// Microseconds of each period; the first is `max`, or -1, where there is no limit.
+fn quota(text: &str) -> Option<f64> {
+    let (quota, period) = text.trim().split_once(' ')?;
+    let (quota, period): (f64, f64) = (quota.parse().ok()?, period.parse().ok()?);
+    (quota > 0.0 && period > 0.0).then(|| quota / period)
+}
+
 /// How long the calling thread has waited for a CPU while it could have run.
 pub fn thread_waited() -> Option<Duration> {
     waited(&fs::read_to_string("/proc/thread-self/schedstat").ok()?)
@@ -66,14 +84,14 @@ fn waited(schedstat: &str) -> Option<Duration> {
     schedstat.split_ascii_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
 }
 
-/// `cpu.stat` of the process' own cgroup, of version 2 or 1. In a container the cgroup's path is often that of the host,
+/// A file of the process' own cgroup, of version 2 or 1. In a container the cgroup's path is often that of the host,
 /// and the container's own cgroup stands at the root.
-fn cpu_stat() -> Option<String> {
+fn of_cgroup(file: &str) -> Option<String> {
     let cgroups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let (root, path) = cgroup(&cgroups)?;
     let root = PathBuf::from(root);
-    let own = root.join(path.trim_start_matches('/')).join("cpu.stat");
-    fs::read_to_string(own).or_else(|_| fs::read_to_string(root.join("cpu.stat"))).ok()
+    let own = root.join(path.trim_start_matches('/')).join(file);
+    fs::read_to_string(own).or_else(|_| fs::read_to_string(root.join(file))).ok()
 }
 
 /// Where the hierarchy that limits CPU time is mounted, and the process' path in it: the one with a controller named `cpu`
@@ -104,12 +122,21 @@ fn throttling(stat: &str) -> Option<Throttling> {
     })
 }
 
+impl Ticks {
+    /// As they are now; `None` where the system does not tell.
+    pub(crate) fn read() -> Option<Ticks> {
+        fs::read_to_string("/proc/stat").ok().as_deref().and_then(ticks)
+    }
+}
+
 /// The first line: user, nice, system, idle, iowait, irq, softirq, steal; what follows is counted in user and nice.
 fn ticks(stat: &str) -> Option<Ticks> {
-    let line = stat.lines().next()?.strip_prefix("cpu ")?;
+    let mut lines = stat.lines();
+    let line = lines.next()?.strip_prefix("cpu ")?;
     let fields: Vec<u64> = line.split_ascii_whitespace().take(8).map_while(|it| it.parse().ok()).collect();
     let stolen = *fields.get(7)?;
-    Some(Ticks { all: fields.iter().sum(), stolen })
+    let cpus = lines.take_while(|it| it.starts_with("cpu")).count() as u64;
+    Some(Ticks { all: fields.iter().sum(), idle: fields[3] + fields[4], stolen, cpus })
 }
 
 #[cfg(test)]
@@ -160,6 +187,21 @@ mod tests {
         assert_eq!(after.stolen_since(&after), None);
         for odd in ["", "cpu 1 2 3", "cpu a b c d e f g h", "intr 7"] {
             assert_eq!(ticks(odd), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn ticks_tell_idle_time_and_the_number_of_cpus() {
+        let found = ticks("cpu  1 2 3 40 5 6 7 8 9 0\ncpu0 1 2\ncpu1 1 2\nintr 5 cpu\n");
+        assert_eq!(found, Some(Ticks { all: 72, idle: 45, stolen: 8, cpus: 2 }));
+    }
+
+    #[test]
+    fn a_limit_may_be_a_part_of_a_cpu() {
+        for (text, limit) in
+            [("50000 100000\n", Some(0.5)), ("max 100000\n", None), ("-1 100000", None), ("0 0", None), ("", None)]
+        {
+            assert_eq!(quota(text), limit, "{text}");
         }
     }
 

@@ -7,7 +7,7 @@
 mod answer;
 mod demand;
 
-use std::{fs, io, path::PathBuf, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use crds::{resolve::Endpoint, units::Span};
 use workload_profiles::workload::Load;
@@ -19,11 +19,9 @@ use crate::{
     input::{self, LocalOptions},
     recorder::Keep,
     run,
+    vitals::system::cpu_limit,
 };
 use answer::{Answer, Measured};
-
-/// Where a pod's limit on CPU time stands.
-const CPU_MAX: &str = "/sys/fs/cgroup/cpu.max";
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,7 +73,7 @@ pub(super) fn ask(question: &Question) -> Result<Told, BenchError> {
         failed: trial.failed(),
         cpu: Duration::from_nanos(trial.client.cpu_ns),
         memory_bytes: trial.client.peak_rss_bytes,
-        cores: limit()?.unwrap_or(f64::INFINITY).min(threads as f64),
+        cores: cpu_limit().unwrap_or(f64::INFINITY).min(threads as f64),
         server_cores: trial.truth.cpu_ns as f64 / trial.client.wall_ns.max(1) as f64,
         lag: p99(&trial.matched.lag),
         lag_bound: input.run.validity.max_send_lag_p99.0,
@@ -93,32 +91,4 @@ pub(super) fn ask(question: &Question) -> Result<Told, BenchError> {
 
 fn p99(times: &Times) -> Duration {
     Distribution::of_times(times).map_or(Duration::ZERO, |it| it.p99)
-}
-
-/// The cores that the pod's limit comes to; `None` where there is none.
-fn limit() -> io::Result<Option<f64>> {
-    match fs::read_to_string(CPU_MAX) {
-        Ok(text) => Ok(quota(&text)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-/// Reads a limit as Linux writes it: microseconds of each period, or `max`.
-fn quota(text: &str) -> Option<f64> {
-    let (quota, period) = text.trim().split_once(' ')?;
-    let (quota, period): (f64, f64) = (quota.parse().ok()?, period.parse().ok()?);
-    (quota > 0.0 && period > 0.0).then(|| quota / period)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_limit_of_a_pod_may_be_a_part_of_a_core() {
-        assert_eq!(quota("50000 100000\n"), Some(0.5));
-        assert_eq!(quota("max 100000\n"), None);
-        assert_eq!(quota(""), None);
-    }
 }
