@@ -47,8 +47,14 @@ impl Waiting {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let timer = rustix::time::timerfd_create(TimerfdClockId::Monotonic, flags)?;
         let stdin = io::stdin();
-        for (source, name) in [(listener.as_fd(), LISTENER), (timer.as_fd(), TIMER), (stdin.as_fd(), PARENT)] {
-            epoll::add(&epoll, source, epoll::EventData::new_u64(name), epoll::EventFlags::IN)?;
+        // Nobody reads the timer: what it has to say is said once each time that it is set.
+        let once = epoll::EventFlags::IN | epoll::EventFlags::ET;
+        for (source, name, flags) in [
+            (listener.as_fd(), LISTENER, epoll::EventFlags::IN),
+            (timer.as_fd(), TIMER, once),
+            (stdin.as_fd(), PARENT, epoll::EventFlags::IN),
+        ] {
+            epoll::add(&epoll, source, epoll::EventData::new_u64(name), flags)?;
         }
         Ok(Waiting { epoll, timer, armed: None, events: Vec::with_capacity(MAX_EVENTS) })
     }
@@ -95,7 +101,7 @@ impl Waiting {
         Ok(())
     }
 
-    /// Lets the timer end at a time. Its descriptor stays readable until it is set again.
+    /// Lets the timer end at a time.
     fn arm(&mut self, until: Option<Duration>) -> io::Result<()> {
         let Some(at) = until.filter(|_| self.armed != until) else { return Ok(()) };
         let never = Timespec { tv_sec: 0, tv_nsec: 0 };
