@@ -24,11 +24,11 @@ use clocks::ClockSteps;
 use stalls::Stalls;
 use system::{Machine, Throttling};
 
-/// Between two beats of the heartbeat: often enough to see what delays tokens, seldom enough to cost less than half a
-/// percent of a core.
-const BEAT: Duration = Duration::from_millis(5);
+/// Between two beats of the heartbeat: often enough to see what delays tokens, seldom enough to cost little of a core that
+/// has few tokens to read.
+const BEAT: Duration = Duration::from_millis(10);
 /// So many beats are between two looks at the clocks: a second.
-const BEATS_PER_LOOK: u32 = 200;
+const BEATS_PER_LOOK: u32 = 100;
 
 /// What the machine did to the launcher while the load ran; `None` is what this system does not tell.
 #[derive(Clone, Debug, Default)]
