@@ -34,7 +34,7 @@ fn every_figure_is_measured_and_every_request_is_matched() {
         "streams4.ttftError.p99",
         "streams4.itlError.bare.p50",
         "wave16.sendSpreadMs",
-        "rate200.conditioned.lag.p50",
+        "rate200.constant.lag.p50",
         "rate200.poisson.arrivalLag.p99",
         "rate400.achieved",
         "planned.lagRatio",

@@ -18,8 +18,7 @@ use crate::{
 };
 
 /// The arrival processes, by the word that figures have for them; the first is that of the rates that are only to be kept.
-const ARRIVALS: [(&str, Arrivals); 2] =
-    [("conditioned", Arrivals::ConditionedPoisson), ("poisson", Arrivals::PoissonPerSecond)];
+const ARRIVALS: [(&str, Arrivals); 2] = [("constant", Arrivals::Constant), ("poisson", Arrivals::Poisson)];
 /// Tokens of each answer: a few, so that requests are what costs.
 const TOKENS: u32 = 4;
 /// Two runs of the same load differ by about as much in their p99.
