@@ -148,6 +148,11 @@ impl Answer {
         self.done && self.error.is_none()
     }
 
+    /// Whether all output has come: it is complete, or every choice has given its reason to finish.
+    pub fn has_finished(&self) -> bool {
+        self.is_complete() || (self.choices.0.are_all_in(self.choices.1) && self.error.is_none())
+    }
+
     /// When the last event of a stream came that held output, or a token without text.
     pub fn last_event(&self) -> Option<Duration> {
         match self.form {
@@ -210,7 +215,12 @@ impl Answer {
         }
         let chunk = match Chunk::parse(data) {
             Ok(chunk) => chunk,
-            Err(_) => return self.fail(Failure::new(RequestOutcome::BrokenStream, "an event is no JSON")),
+            Err(_) => {
+                return self.fail(Failure::new(
+                    RequestOutcome::BrokenStream,
+                    "an event is no JSON, or of another form than OpenAI's",
+                ));
+            }
         };
         if chunk.is_error() {
             return self.fail(self.api_error(data));

@@ -8,10 +8,48 @@ use std::fmt;
 
 use serde::{
     Deserialize, Deserializer,
-    de::{Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor},
+    de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
 use super::mend::{BYTE_ORDER_MARK, mended};
+
+/// Reads values of types that nobody sends as this one.
+macro_rules! pass_over {
+    ($as:expr) => {
+        fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+            Ok($as)
+        }
+
+        fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+            Ok($as)
+        }
+
+        pass_over!($as, but_numbers);
+    };
+    ($as:expr, but_numbers) => {
+        fn visit_unit<E>(self) -> Result<Self::Value, E> {
+            Ok($as)
+        }
+
+        fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+            Ok($as)
+        }
+
+        fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+            Ok($as)
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+            while list.next_element::<IgnoredAny>()?.is_some() {}
+            Ok($as)
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+            Ok($as)
+        }
+    };
+}
 
 /// What an event, or a whole answer, says.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -187,7 +225,7 @@ struct Reason(Option<Finish>);
 impl<'de> Deserialize<'de> for Reason {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Name;
-        impl Visitor<'_> for Name {
+        impl<'de> Visitor<'de> for Name {
             type Value = Reason;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -202,9 +240,7 @@ impl<'de> Deserialize<'de> for Reason {
                 }))
             }
 
-            fn visit_unit<E>(self) -> Result<Reason, E> {
-                Ok(Reason(None))
-            }
+            pass_over!(Reason(None));
         }
         deserializer.deserialize_any(Name)
     }
@@ -300,7 +336,7 @@ impl<'de> Deserialize<'de> for Filled {
 impl<'de> Deserialize<'de> for ObjectKind {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Name;
-        impl Visitor<'_> for Name {
+        impl<'de> Visitor<'de> for Name {
             type Value = ObjectKind;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -311,9 +347,7 @@ impl<'de> Deserialize<'de> for ObjectKind {
                 Ok(if name == "error" { ObjectKind::Error } else { ObjectKind::Other })
             }
 
-            fn visit_unit<E>(self) -> Result<ObjectKind, E> {
-                Ok(ObjectKind::Other)
-            }
+            pass_over!(ObjectKind::Other);
         }
         deserializer.deserialize_any(Name)
     }
@@ -321,8 +355,29 @@ impl<'de> Deserialize<'de> for ObjectKind {
 
 /// A count of tokens, or a place; null is absent, and so is what no count can be.
 fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
-    let count = Option::<f64>::deserialize(deserializer).map_err(D::Error::custom)?;
-    Ok(count.filter(|it| (0.0..=f64::from(u32::MAX)).contains(it)).map(|it| it as u32))
+    struct Number;
+    impl<'de> Visitor<'de> for Number {
+        type Value = Option<u32>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a count")
+        }
+
+        fn visit_u64<E>(self, count: u64) -> Result<Option<u32>, E> {
+            Ok(u32::try_from(count).ok())
+        }
+
+        fn visit_f64<E>(self, count: f64) -> Result<Option<u32>, E> {
+            Ok(Some(count).filter(|it| (0.0..=f64::from(u32::MAX)).contains(it)).map(|it| it as u32))
+        }
+
+        fn visit_str<E>(self, _: &str) -> Result<Option<u32>, E> {
+            Ok(None)
+        }
+
+        pass_over!(None, but_numbers);
+    }
+    deserializer.deserialize_any(Number)
 }
 
 #[cfg(test)]

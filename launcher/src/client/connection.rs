@@ -39,7 +39,7 @@ pub(super) enum Broken {
     /// HTTP/2's own reasons.
     #[error(transparent)]
     Http2(#[from] h2::Error),
-    /// A connection broke that never carried an answer of HTTP/2.
+    /// A new connection on which HTTP/2 could not be spoken.
     #[error("{0}; if the server speaks no HTTP/2, set target.httpVersion to HTTP1")]
     NoHttp2(h2::Error),
 }
@@ -66,14 +66,6 @@ impl Connection {
         match self {
             Connection::Http1(it) => it.marks().last_read(),
             Connection::Http2(it) => it.last_read(),
-        }
-    }
-
-    /// Whether it can take a request, as far as is known here.
-    pub(super) async fn is_open(&mut self) -> bool {
-        match self {
-            Connection::Http1(it) => it.is_open().await,
-            Connection::Http2(it) => it.is_open(),
         }
     }
 

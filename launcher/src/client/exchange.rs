@@ -64,7 +64,7 @@ impl Exchange {
     /// Whether the client goes away now. It does not from an answer whose end has come.
     fn is_enough(&self) -> bool {
         let enough = self.enough.is_some_and(|it| self.answer.content_events >= it);
-        enough && !self.answer.is_complete() && !self.answer.has_failed()
+        enough && !self.answer.has_finished() && !self.answer.has_failed()
     }
 
     /// The connection may go on to other requests.
@@ -94,8 +94,8 @@ impl Client {
         exchange: &mut Exchange,
     ) -> Result<RequestOutcome, Failure> {
         let begun = self.begin(&self.target.generate(body, id), exchange).await?;
-        self.read(begun, streaming, exchange).await?;
-        if exchange.is_enough() {
+        let ended = self.read(begun, streaming, exchange).await?;
+        if !ended && exchange.is_enough() {
             return Ok(RequestOutcome::Abandoned);
         }
         exchange.answer.verdict()
@@ -143,7 +143,8 @@ impl Client {
         exchange.sent().is_some_and(|sent| self.clock.now().saturating_sub(sent) > CLOSING)
     }
 
-    async fn read(&self, begun: Begun, streaming: bool, exchange: &mut Exchange) -> Result<(), Failure> {
+    /// Reads an answer; returns whether to the end of its body.
+    async fn read(&self, begun: Begun, streaming: bool, exchange: &mut Exchange) -> Result<bool, Failure> {
         let Begun { mut connection, head } = begun;
         self.answering.note(head.status);
         exchange.answer.head(head.status, head.content_type.as_deref(), streaming);
@@ -182,10 +183,10 @@ impl Client {
         };
         exchange.ended = Some(connection.last_read().0);
         exchange.let_go();
-        if ended && connection.is_open().await {
-            self.keep(connection);
+        if ended {
+            self.keep(connection).await;
         }
-        Ok(())
+        Ok(ended)
     }
 }
 

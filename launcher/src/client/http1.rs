@@ -15,7 +15,10 @@ use std::{
 
 use bytes::{Buf, Bytes, buf::Chain};
 use http::Request;
-use tokio::io::{AsyncRead as _, AsyncWrite as _, ReadBuf};
+use tokio::{
+    io::{AsyncRead as _, AsyncWrite as _, ReadBuf},
+    task::coop::unconstrained,
+};
 
 use super::{
     connection::{Broken, Head, SendFailure},
@@ -66,7 +69,8 @@ impl Http1 {
             return false;
         }
         // Bytes that nobody asked for are as bad as an end.
-        poll_fn(|cx| Poll::Ready(self.poll_read(cx, |_, _| ()).is_pending())).await
+        // Whoever asks may have used his turn up, and would be told that there is nothing.
+        unconstrained(poll_fn(|cx| Poll::Ready(self.poll_read(cx, |_, _| ()).is_pending()))).await
     }
 
     /// Sends a request and waits for the head of its answer.

@@ -15,7 +15,7 @@ use std::{
 
 use bytes::Bytes;
 use h2::{
-    RecvStream,
+    Ping, RecvStream,
     client::{self, SendRequest},
 };
 use http::{HeaderValue, Request, Uri, header::CONTENT_TYPE, uri::Scheme};
@@ -32,81 +32,94 @@ const STREAMS: usize = 100;
 const STREAM_WINDOW: u32 = 1 << 20;
 const CONNECTION_WINDOW: u32 = 64 << 20;
 
+/// A connection, which has places for several requests.
+pub(super) struct Http2Connection {
+    sender: SendRequest<Bytes>,
+    shared: Arc<Shared>,
+    scheme: Scheme,
+    clock: Clock,
+}
+
 /// What the streams of a connection share.
 struct Shared {
     marks: Arc<Marks>,
-    /// Requests under way.
-    active: AtomicUsize,
+    /// Places that are taken.
+    taken: AtomicUsize,
     open: AtomicBool,
-    /// Whether an answer has ever begun.
-    answered: AtomicBool,
 }
 
-/// A place for one request at a time.
+/// A place for one request.
 pub(super) struct Http2 {
     sender: SendRequest<Bytes>,
-    shared: Arc<Shared>,
+    place: Place,
     /// When this place's request left; what arrived is told by the marks of the connection.
     marks: Arc<Marks>,
     scheme: Scheme,
-    answer: Option<Answer>,
+    body: Option<RecvStream>,
 }
 
-/// An answer under way.
-struct Answer {
-    body: RecvStream,
-    _active: Active,
-}
+/// Counts a place while it is taken.
+struct Place(Arc<Shared>);
 
-/// Counts a request while it is under way.
-struct Active(Arc<Shared>);
-
-impl Active {
-    fn new(shared: &Arc<Shared>) -> Active {
-        shared.active.fetch_add(1, Ordering::Relaxed);
-        Active(Arc::clone(shared))
-    }
-}
-
-impl Drop for Active {
+impl Drop for Place {
     fn drop(&mut self) {
-        self.0.active.fetch_sub(1, Ordering::Relaxed);
+        self.0.taken.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-impl Http2 {
-    /// Speaks HTTP/2 on a new socket: the places of one connection.
+impl Http2Connection {
+    /// Speaks HTTP/2 on a new socket, and waits until the server has said how many requests it allows.
     ///
     /// # Errors
     /// The server does not speak it.
-    pub(super) async fn connect(socket: Socket, clock: Clock) -> Result<Vec<Http2>, Broken> {
+    pub(super) async fn new(socket: Socket, clock: Clock) -> Result<Http2Connection, Broken> {
         let scheme = if matches!(socket, Socket::Tls(_)) { Scheme::HTTPS } else { Scheme::HTTP };
         let (socket, marks) = Marked::new(socket, clock);
         let mut builder = client::Builder::new();
         builder.initial_window_size(STREAM_WINDOW).initial_connection_window_size(CONNECTION_WINDOW).enable_push(false);
-        let (sender, connection) = builder.handshake(socket).await?;
-        let shared = Arc::new(Shared {
-            marks,
-            active: AtomicUsize::new(0),
-            open: AtomicBool::new(true),
-            answered: AtomicBool::new(false),
-        });
+        let (sender, mut connection) = builder.handshake(socket).await.map_err(Broken::NoHttp2)?;
+        let shared = Arc::new(Shared { marks, taken: AtomicUsize::new(0), open: AtomicBool::new(true) });
         let driven = Arc::clone(&shared);
+        let ping = connection.ping_pong();
         tokio::spawn(async move {
             // Its error is also that of the streams under way.
             let _ = connection.await;
             driven.open.store(false, Ordering::Relaxed);
         });
-        let place = || Http2 {
-            sender: sender.clone(),
-            shared: Arc::clone(&shared),
-            marks: Marks::new(clock),
-            scheme: scheme.clone(),
-            answer: None,
-        };
-        Ok((0..STREAMS).map(|_| place()).collect())
+        if let Some(mut ping) = ping {
+            // A server's settings come before its answer to this.
+            ping.ping(Ping::opaque()).await.map_err(Broken::NoHttp2)?;
+        }
+        Ok(Http2Connection { sender, shared, scheme, clock })
     }
 
+    /// Whether it stands, as far as is known here.
+    pub(super) fn is_open(&self) -> bool {
+        self.shared.open.load(Ordering::Relaxed)
+    }
+
+    /// How many more requests it can take now.
+    pub(super) fn room(&self) -> usize {
+        let allowed = if self.is_open() { self.sender.current_max_send_streams().min(STREAMS) } else { 0 };
+        allowed.saturating_sub(self.shared.taken.load(Ordering::Relaxed))
+    }
+
+    /// A place for a request; `None` where there is no room.
+    pub(super) fn place(&self) -> Option<Http2> {
+        (self.room() > 0).then(|| {
+            self.shared.taken.fetch_add(1, Ordering::Relaxed);
+            Http2 {
+                sender: self.sender.clone(),
+                place: Place(Arc::clone(&self.shared)),
+                marks: Marks::new(self.clock),
+                scheme: self.scheme.clone(),
+                body: None,
+            }
+        })
+    }
+}
+
+impl Http2 {
     /// When the request left.
     pub(super) fn marks(&self) -> &Arc<Marks> {
         &self.marks
@@ -114,51 +127,45 @@ impl Http2 {
 
     /// When bytes last arrived on the connection, and the how many-th read that was.
     pub(super) fn last_read(&self) -> (Duration, u64) {
-        self.shared.marks.last_read()
-    }
-
-    /// Whether it can take a request: the connection stands, and the server allows one more at a time.
-    pub(super) fn is_open(&mut self) -> bool {
-        self.answer = None;
-        let allowed = self.sender.current_max_send_streams();
-        self.shared.open.load(Ordering::Relaxed) && self.shared.active.load(Ordering::Relaxed) < allowed
+        self.place.0.marks.last_read()
     }
 
     /// Sends a request and waits for the head of its answer.
     pub(super) async fn send(&mut self, request: &Request<Bytes>) -> Result<Head, SendFailure> {
-        let active = Active::new(&self.shared);
-        self.marks.reset();
+        poll_fn(|cx| self.sender.poll_ready(cx))
+            .await
+            .map_err(|error| SendFailure { error: error.into(), untouched: true })?;
         let answer = async {
-            poll_fn(|cx| self.sender.poll_ready(cx)).await?;
             self.marks.wrote();
             let (head, mut body) = self.sender.send_request(with_authority(request, &self.scheme), false)?;
             body.send_data(request.body().clone(), true)?;
             head.await
         };
-        let failed = |error: h2::Error| {
-            let untouched = error.is_go_away() || error.is_io() || error.reason() == Some(h2::Reason::REFUSED_STREAM);
-            let spoken = error.is_reset() || self.shared.answered.load(Ordering::Relaxed);
-            let error = if spoken { Broken::Http2(error) } else { Broken::NoHttp2(error) };
-            SendFailure { error, untouched }
-        };
-        let (head, body) = answer.await.map_err(failed)?.into_parts();
-        self.shared.answered.store(true, Ordering::Relaxed);
-        self.answer = Some(Answer { body, _active: active });
+        let (head, body) = answer.await.map_err(SendFailure::of_http2)?.into_parts();
+        self.body = Some(body);
         let content_type = head.headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok()).map(str::to_owned);
         Ok(Head { status: head.status.as_u16(), content_type })
     }
 
     /// Waits for the next bytes of the body and hands them out; `false` when the body has ended with them.
     pub(super) async fn next(&mut self, mut take: impl FnMut(&[u8], Duration, u64)) -> Result<bool, Broken> {
-        let Some(Answer { body, .. }) = &mut self.answer else { return Ok(false) };
+        let Some(body) = &mut self.body else { return Ok(false) };
         let Some(bytes) = body.data().await.transpose()? else {
-            self.answer = None;
+            self.body = None;
             return Ok(false);
         };
-        let (at, read) = self.shared.marks.last_read();
+        let (at, read) = self.place.0.marks.last_read();
         take(&bytes, at, read);
         body.flow_control().release_capacity(bytes.len())?;
         Ok(true)
+    }
+}
+
+impl SendFailure {
+    /// The server has said that it did not look at the request, or it may have: a connection that just ends says nothing.
+    fn of_http2(error: h2::Error) -> SendFailure {
+        let refused = error.is_remote() && error.reason() == Some(h2::Reason::REFUSED_STREAM);
+        SendFailure { untouched: refused || (error.is_remote() && error.is_go_away()), error: error.into() }
     }
 }
 

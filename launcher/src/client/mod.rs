@@ -49,11 +49,17 @@ use api_error::short;
 use connection::{Broken, Connection};
 pub use exchange::Exchange;
 use http1::Http1;
-use http2::Http2;
+use http2::{Http2, Http2Connection};
 pub use target::{Target, TargetError};
 
 /// Connections that are made at once before a stage: fewer than the smallest usual backlog of a server.
 const CONNECT_AT_ONCE: usize = 32;
+
+/// A connection that nobody has used.
+enum NewConnection {
+    Http1(Http1),
+    Http2(Http2Connection),
+}
 
 /// The connections of one thread to one target. Idle ones wait for the next request; there are never more than requests
 /// were under way at once, and some to spare.
@@ -61,7 +67,9 @@ pub struct Client {
     target: Target,
     clock: Clock,
     connect_timeout: Duration,
-    idle: Mutex<Vec<Connection>>,
+    idle: Mutex<Vec<Http1>>,
+    /// Connections that take several requests at a time.
+    shared: Mutex<Vec<Http2Connection>>,
     addresses: Mutex<Vec<SocketAddr>>,
     next_address: AtomicUsize,
     /// Idle connections below which another is made before it is needed.
@@ -78,6 +86,7 @@ impl Client {
             clock,
             connect_timeout: Timeouts::default().connect.0,
             idle: Mutex::default(),
+            shared: Mutex::default(),
             addresses: Mutex::default(),
             next_address: AtomicUsize::new(0),
             spare: AtomicUsize::new(0),
@@ -89,6 +98,11 @@ impl Client {
     /// With another limit for making a connection, name resolution and TLS included.
     pub fn with_connect_timeout(self, connect_timeout: Duration) -> Client {
         Client { connect_timeout, ..self }
+    }
+
+    /// With another address to begin with, where the target has several: each lane begins with another one.
+    pub fn starting_at(self, place: usize) -> Client {
+        Client { next_address: AtomicUsize::new(place), ..self }
     }
 
     /// With somebody who is told when an answer begins.
@@ -116,13 +130,12 @@ impl Client {
         // How many requests a connection can take at once is known when there is one.
         let mut places = usize::MAX;
         loop {
-            let missing = connections.saturating_sub(lock(&self.idle).len());
+            let missing = connections.saturating_sub(self.room());
             let at_once = missing.div_ceil(places).min(CONNECT_AT_ONCE);
             let made = join_all((0..at_once).map(|_| self.connect())).await;
             let failed = made.iter().any(Result::is_err);
             for made in made.into_iter().flatten() {
-                places = made.len().max(1);
-                lock(&self.idle).extend(made);
+                places = self.keep_new(made).max(1);
             }
             if failed || missing == 0 {
                 return;
@@ -132,48 +145,88 @@ impl Client {
 
     /// Whether there are too few connections to spare, and nobody is making them. Who gets `true` calls [`Client::fill`].
     pub fn is_short(&self) -> bool {
-        lock(&self.idle).len() < self.spare.load(Ordering::Relaxed) && !self.filling.swap(true, Ordering::Relaxed)
+        self.room() < self.spare.load(Ordering::Relaxed) && !self.filling.swap(true, Ordering::Relaxed)
     }
 
     /// Makes the connections to spare, so that a request finds one when it is due.
     pub async fn fill(&self) {
-        while lock(&self.idle).len() < self.spare.load(Ordering::Relaxed) {
+        while self.room() < self.spare.load(Ordering::Relaxed) {
             let Ok(made) = self.connect().await else { break };
-            lock(&self.idle).extend(made);
+            self.keep_new(made);
         }
         self.filling.store(false, Ordering::Relaxed);
     }
 
-    /// An idle connection that the server has not closed, as far as is known.
+    /// How many requests the connections can take that there are.
+    fn room(&self) -> usize {
+        lock(&self.idle).len() + lock(&self.shared).iter().map(Http2Connection::room).sum::<usize>()
+    }
+
+    /// A place on a connection that the server has not closed, as far as is known.
     async fn take_open(&self) -> Option<Connection> {
+        if let Some(place) = self.take_shared() {
+            return Some(Connection::Http2(place));
+        }
         loop {
             // The one that was used last: its server is the least likely to have closed it.
             let mut connection = lock(&self.idle).pop()?;
             if connection.is_open().await {
-                return Some(connection);
+                return Some(Connection::Http1(connection));
             }
         }
     }
 
-    fn keep(&self, connection: Connection) {
-        lock(&self.idle).push(connection);
+    fn take_shared(&self) -> Option<Http2> {
+        let mut shared = lock(&self.shared);
+        shared.retain(Http2Connection::is_open);
+        shared.iter().find_map(Http2Connection::place)
     }
 
-    /// A new connection for one request; what else it can take waits with the idle ones.
+    /// Keeps a connection whose answer has ended, where it can take another request. A place of a shared one is free when it
+    /// is dropped.
+    async fn keep(&self, connection: Connection) {
+        if let Connection::Http1(mut connection) = connection
+            && connection.is_open().await
+        {
+            lock(&self.idle).push(connection);
+        }
+    }
+
+    /// Keeps a new connection, and returns how many requests it can take.
+    fn keep_new(&self, made: NewConnection) -> usize {
+        match made {
+            NewConnection::Http1(connection) => {
+                lock(&self.idle).push(connection);
+                1
+            }
+            NewConnection::Http2(connection) => {
+                let room = connection.room();
+                lock(&self.shared).push(connection);
+                room
+            }
+        }
+    }
+
+    /// A new connection for one request; what else it can take waits with the others.
     async fn connect_for_request(&self) -> Result<Connection, Failure> {
-        let mut made = self.connect().await?;
-        let connection = made.pop().ok_or_else(|| {
-            Failure::new(RequestOutcome::ConnectError, "the server allows no request on a new connection")
-        })?;
-        lock(&self.idle).append(&mut made);
-        Ok(connection)
+        match self.connect().await? {
+            NewConnection::Http1(connection) => Ok(Connection::Http1(connection)),
+            NewConnection::Http2(connection) => {
+                let none =
+                    || Failure::new(RequestOutcome::ConnectError, "the server allows no request on a new connection");
+                let place = connection.place().ok_or_else(none)?;
+                lock(&self.shared).push(connection);
+                Ok(Connection::Http2(place))
+            }
+        }
     }
 
-    /// A new connection: one place with HTTP/1.1, several with HTTP/2.
-    async fn connect(&self) -> Result<Vec<Connection>, Failure> {
+    async fn connect(&self) -> Result<NewConnection, Failure> {
         match clock::limit(self.connect_timeout, self.try_connect()).await {
             Ok(connected) => connected,
             Err(clock::TimedOut) => {
+                // The server may have moved, and left an address that swallows what is sent there.
+                lock(&self.addresses).clear();
                 let (url, limit) = (self.target.base_url(), Span(self.connect_timeout));
                 let message = format!("no connection to {url} within the connect timeout, {limit}");
                 Err(Failure::timeout(Limit::Connect, short(&message)))
@@ -181,7 +234,7 @@ impl Client {
         }
     }
 
-    async fn try_connect(&self) -> Result<Vec<Connection>, Failure> {
+    async fn try_connect(&self) -> Result<NewConnection, Failure> {
         let connector = self.target.connector();
         let failed = |error: io::Error| {
             // The next try asks for the addresses again: the server may have moved.
@@ -194,13 +247,13 @@ impl Client {
             lock(&self.addresses).clone_from(&addresses);
         }
         let first = self.next_address.fetch_add(1, Ordering::Relaxed);
-        let socket = connector.connect(&addresses, first).await.map_err(failed)?;
+        let socket = connector.connect(&addresses, first, self.connect_timeout).await.map_err(failed)?;
         if connector.speaks_http2(&socket) {
             let refused = |error: Broken| Failure::new(RequestOutcome::ConnectError, short(&error.to_string()));
-            let places = Http2::connect(socket, self.clock).await.map_err(refused)?;
-            return Ok(places.into_iter().map(Connection::Http2).collect());
+            let made = Http2Connection::new(socket, self.clock).await.map_err(refused)?;
+            return Ok(NewConnection::Http2(made));
         }
-        Ok(vec![Connection::Http1(Http1::new(socket, self.clock))])
+        Ok(NewConnection::Http1(Http1::new(socket, self.clock)))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    net::{IpAddr, SocketAddr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     path::PathBuf,
     pin::Pin,
     sync::{
@@ -21,7 +21,10 @@ use tokio::{
 use tokio_rustls::client::TlsStream;
 
 use super::tls::Tls;
-use crate::{clock::Clock, vitals::receive};
+use crate::{
+    clock::{self, Clock},
+    vitals::receive,
+};
 
 /// The names of the versions of HTTP when TLS negotiates one.
 const HTTP1: &[u8] = b"http/1.1";
@@ -81,23 +84,33 @@ impl Connector {
             (Some(address), true) => {
                 let ip = address.ip();
                 Err(io::Error::other(format!(
-                    "{host} is {ip}, a link-local, multicast or unspecified address: no server is called there"
+                    "{host} is {ip}, a link-local, metadata, multicast or unspecified address: no server is called there"
                 )))
             }
             (Some(_), false) => Ok(allowed),
         }
     }
 
-    /// A connection to the first of the addresses that takes one, from place `first` on.
-    pub(super) async fn connect(&self, addresses: &[SocketAddr], first: usize) -> io::Result<Socket> {
+    /// A connection to the first of the addresses that takes one, from place `first` on. Each has its part of `limit`, so that
+    /// one that swallows what is sent there leaves time for the others.
+    pub(super) async fn connect(&self, addresses: &[SocketAddr], first: usize, limit: Duration) -> io::Result<Socket> {
         let tls = match self {
             Connector::InProcess(connect) => return Ok(Socket::InProcess(connect())),
             Connector::Unix { path, .. } => return Ok(Socket::Unix(UnixStream::connect(path).await?)),
             Connector::Network { tls, .. } => tls,
         };
         let mut last = io::Error::other("the target has no address");
+        let each = limit / u32::try_from(addresses.len()).unwrap_or(u32::MAX).max(1);
+        let last_place = addresses.len().saturating_sub(1);
         for place in 0..addresses.len() {
-            match TcpStream::connect(addresses[(first + place) % addresses.len()]).await {
+            let connecting = TcpStream::connect(addresses[(first.wrapping_add(place)) % addresses.len()]);
+            let connected = if place == last_place {
+                // It has what is left, which is for the caller to end.
+                connecting.await
+            } else {
+                clock::limit(each, connecting).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+            };
+            match connected {
                 Ok(stream) => {
                     // A request must leave when it is due.
                     stream.set_nodelay(true)?;
@@ -113,11 +126,20 @@ impl Connector {
     }
 }
 
+/// Metadata services that clouds keep at other addresses: Alibaba's, and Amazon's of IPv6.
+const METADATA_V4: Ipv4Addr = Ipv4Addr::new(100, 100, 100, 200);
+const METADATA_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
+
 /// Whether a server may be called there. Link-local addresses hold the metadata services of clouds.
 fn is_allowed(ip: IpAddr) -> bool {
     match ip.to_canonical() {
-        IpAddr::V4(ip) => !(ip.is_link_local() || ip.is_multicast() || ip.is_unspecified() || ip.is_broadcast()),
-        IpAddr::V6(ip) => !(ip.is_unicast_link_local() || ip.is_multicast() || ip.is_unspecified()),
+        IpAddr::V4(ip) => {
+            let special = ip.is_link_local() || ip.is_multicast() || ip.is_unspecified() || ip.is_broadcast();
+            !special && ip != METADATA_V4
+        }
+        IpAddr::V6(ip) => {
+            !(ip.is_unicast_link_local() || ip.is_multicast() || ip.is_unspecified()) && ip != METADATA_V6
+        }
     }
 }
 
@@ -272,6 +294,8 @@ mod tests {
             ("127.0.0.1", true),
             ("10.0.0.1", true),
             ("169.254.169.254", false),
+            ("100.100.100.200", false),
+            ("fd00:ec2::254", false),
             ("0.0.0.0", false),
             ("224.0.0.1", false),
             ("255.255.255.255", false),

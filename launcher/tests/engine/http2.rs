@@ -16,7 +16,9 @@ use launcher::client::Target;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpListener,
+    sync::watch,
 };
+use workload_profiles::workload::{Abandonment, Departure};
 
 use super::{common::*, tls};
 
@@ -28,8 +30,10 @@ const LAST: &str = "data: {\"choices\":[{\"text\":\" b\",\"finish_reason\":\"len
 struct Server {
     connections: AtomicUsize,
     requests: AtomicUsize,
-    active: AtomicUsize,
-    most_active: AtomicUsize,
+    /// Requests under way, and the most that were at a time.
+    active: watch::Sender<(usize, usize)>,
+    /// The first answers wait until so many requests are under way.
+    hold: usize,
     /// Requests on a connection before it says goodbye; 0: as many as come.
     goodbye_after: usize,
     max_streams: u32,
@@ -56,8 +60,10 @@ impl Server {
 
     async fn answer(self: Arc<Self>, request: Request<h2::RecvStream>, mut respond: SendResponse<Bytes>) {
         self.requests.fetch_add(1, Ordering::Relaxed);
-        let active = self.active.fetch_add(1, Ordering::Relaxed) + 1;
-        self.most_active.fetch_max(active, Ordering::Relaxed);
+        self.active.send_modify(|(now, most)| {
+            *now += 1;
+            *most = (*most).max(*now);
+        });
         assert_eq!((request.uri().path(), request.method().as_str()), ("/v1/completions", "POST"));
         assert!(request.uri().authority().is_some() && request.headers().get("host").is_none());
         let asked = request.headers()["content-length"].to_str().unwrap().parse::<usize>().unwrap();
@@ -69,9 +75,10 @@ impl Server {
         let head = Response::builder().header("content-type", "text/event-stream").body(()).unwrap();
         let mut stream = respond.send_response(head, false).unwrap();
         stream.send_data(FIRST.into(), false).unwrap();
-        tokio::time::sleep(millis(20)).await;
-        self.active.fetch_sub(1, Ordering::Relaxed);
-        stream.send_data(LAST.into(), true).unwrap();
+        self.active.subscribe().wait_for(|(_, most)| *most >= self.hold).await.unwrap();
+        self.active.send_modify(|(now, _)| *now -= 1);
+        // A client that has gone away is no fault.
+        let _ = stream.send_data(LAST.into(), true);
     }
 }
 
@@ -100,12 +107,12 @@ async fn known_beforehand(server: &Arc<Server>) -> Target {
 
 #[tokio::test]
 async fn requests_share_a_connection() {
-    let server = Arc::new(Server { max_streams: 1_000, ..Server::default() });
+    let server = Arc::new(Server { max_streams: 1_000, hold: 40, ..Server::default() });
     let target = known_beforehand(&server).await;
     let result = issue(&workload(vec![closed(40, 200)], 2), &target).await;
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 200)]);
     assert_eq!(server.seen(), (1, 200));
-    assert_eq!(server.most_active.load(Ordering::Relaxed), 40);
+    assert_eq!(server.active.borrow().1, 40);
     for record in records(&result) {
         assert_eq!((record.output_tokens, record.content_events), (Some(2), 2));
         let (sent, first, last) = (record.sent.unwrap(), record.first_token.unwrap(), record.last_token.unwrap());
@@ -115,15 +122,23 @@ async fn requests_share_a_connection() {
 
 #[tokio::test]
 async fn a_server_gets_no_more_requests_on_a_connection_than_it_allows() {
-    let server = Arc::new(Server { max_streams: 8, ..Server::default() });
+    // All 24 are with the server at once, on connections of 8: none waits in the client for the others.
+    let server = Arc::new(Server { max_streams: 8, hold: 24, ..Server::default() });
     let target = known_beforehand(&server).await;
-    // The first requests come before the server has said what it allows.
-    let result = issue(&workload(vec![closed(4, 8), closed(24, 96)], 2), &target).await;
-    assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 8)]);
-    assert_eq!(outcomes(&result, 1), [("ok".to_owned(), 96)]);
-    assert!(server.seen().0 >= 3, "{:?}", server.seen());
-    // None waits in the client for a place on a connection: all 24 are with the server at once.
-    assert_eq!(server.most_active.load(Ordering::Relaxed), 24);
+    let result = issue(&workload(vec![closed(24, 96)], 2), &target).await;
+    assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 96)]);
+    assert_eq!((server.seen(), server.active.borrow().1), ((3, 96), 24));
+}
+
+#[tokio::test]
+async fn a_request_that_is_left_gives_its_place_back() {
+    let server = Arc::new(Server { max_streams: 100, ..Server::default() });
+    let target = known_beforehand(&server).await;
+    let mut workload = workload(vec![closed(2, 250)], 2);
+    workload.abandonment = Some(Abandonment { share: 1.0, after: Departure::Tokens(1) });
+    let result = issue(&workload, &target).await;
+    assert_eq!(result.recorder.stages[0].requests(), 250);
+    assert_eq!(server.seen(), (1, 250));
 }
 
 #[tokio::test]

@@ -135,7 +135,7 @@ fn a_status_is_an_error_with_or_without_a_body() {
 #[test]
 fn what_is_no_json_breaks_the_answer() {
     let (_, verdict) = check((200, EVENTS), &["data: {\"choices\n\n"]);
-    assert_eq!(verdict, failed(RequestOutcome::BrokenStream, "an event is no JSON"));
+    assert_eq!(verdict, failed(RequestOutcome::BrokenStream, "an event is no JSON, or of another form than OpenAI's"));
     let (_, verdict) = check((200, JSON), &["hello"]);
     assert_eq!(verdict, failed(RequestOutcome::BrokenStream, "the answer is no JSON"));
 }

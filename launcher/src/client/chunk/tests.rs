@@ -76,6 +76,19 @@ fn text_that_is_no_valid_unicode_is_still_text() {
 }
 
 #[test]
+fn known_keys_of_other_types_are_passed_over() {
+    for odd in ["0", "-1", "1.5", "true", "[1]", "{\"type\":\"stop\"}", "null"] {
+        check(&format!(r#"{{"object":{odd},"choices":[{{"text":"a","finish_reason":{odd}}}]}}"#), true, false, None);
+    }
+    for (count, expected) in
+        [("12", Some(12)), ("12.0", Some(12)), ("\"12\"", None), ("-3", None), ("[]", None), ("1e99", None)]
+    {
+        let chunk = Chunk::parse(format!(r#"{{"usage":{{"completion_tokens":{count}}}}}"#).as_bytes()).unwrap();
+        assert_eq!(chunk.usage.unwrap().completion_tokens, expected, "{count}");
+    }
+}
+
+#[test]
 fn keys_and_types_that_are_not_known_are_passed_over() {
     let odd = r#"{"id": 7, "choices": [ {"logprobs": {"content": [1, {"a": [null]}]}, "delta": {"content": [{"type":"text"}]}} ]}"#;
     check(odd, true, false, None);
