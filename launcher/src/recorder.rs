@@ -424,7 +424,8 @@ impl Recorder {
     pub fn cut_short(&mut self, stage: usize, now: Duration, unknown: bool) {
         let Some(tally) = self.stages.get_mut(stage) else { return };
         tally.cut_short |= unknown;
-        tally.cut = tally.cut.map(|(open, close)| (open, close.min(now).max(open)));
+        // A window that had not begun measures nothing.
+        tally.cut = tally.cut.filter(|(open, _)| *open < now).map(|(open, close)| (open, close.min(now)));
     }
 
     /// Counts one request, where it belongs.

@@ -1,6 +1,7 @@
 //! [I/O] Closed loop: each slot sends its next request when its last one has ended, until all are taken or the time is over.
 
 use std::{
+    future::pending,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -23,6 +24,9 @@ use crate::stop::StopState;
 const MAX_WARM: usize = 4_096;
 /// So many slots send their first request before bytes that arrived are looked at.
 const MAX_AT_ONCE: usize = 16;
+/// After a request that never reached a socket its slot waits so long: else it would do nothing but fail, as fast as it can,
+/// while the answers of other slots lie unread.
+const BACK_OFF: Duration = Duration::from_millis(10);
 
 /// What the slots of a lane share.
 struct Shared {
@@ -81,11 +85,9 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, slots: Slots) ->
         ahead: Mutex::new(Ahead::new(meeting.stage, Some(count))),
         taken: Notify::new(),
     };
-    if !lane.is_stopped() {
-        core.client.warm(count.min(MAX_WARM), 0).await;
-        // There is room for one for each slot: without a ramp all of these are sent at once.
-        while shared.prepare() {}
-    }
+    lane.unless_stopped(core.client.warm(count.min(MAX_WARM), 0)).await;
+    // One for each slot, as far as there is room: without a ramp all of these are sent at once.
+    while (slots.ramp_up.is_zero() || shared.claims().may_claim_ahead()) && !lane.is_stopped() && shared.prepare() {}
     let start = meeting.start().await;
     shared.over = slots.duration.map(|it| start.saturating_add(it));
     let limit = core.shared.plan.stages[meeting.stage].limit(start);
@@ -97,6 +99,8 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, slots: Slots) ->
     let rest = shared.ahead().len() + shared.claims().take_rest();
     match (lane.is_stopped(), slots.count, slots.duration) {
         (false, ..) => Left::Over(0),
+        // Stopped when all of them had been sent.
+        (true, Some(_), _) if rest == 0 => Left::Over(0),
         (true, Some(_), None) => Left::Stopped(Some(rest)),
         // Stopped after its time: it was complete.
         (true, _, Some(_)) if shared.over.is_some_and(|over| core.shared.clock.now() >= over) => Left::Over(0),
@@ -118,8 +122,13 @@ async fn run_slots(lane: &Lane, shared: &Arc<Shared>, slots: Slots, start: Durat
             let mut free = shared.core.shared.clock.now();
             while let Some(prepared) = shared.next(free) {
                 let due = Due { at: free, ..Due::default() };
-                fly(Arc::clone(&shared.core), Kind::Load, shared.stage, prepared, due).await;
-                free = shared.core.shared.clock.now();
+                let sent = fly(Arc::clone(&shared.core), Kind::Load, shared.stage, prepared, due).await;
+                let clock = shared.core.shared.clock;
+                if !sent {
+                    // What never ends is waited for until its time is over.
+                    let _ = clock.within(clock.now().checked_add(BACK_OFF), pending::<()>()).await;
+                }
+                free = clock.now();
             }
         });
         if place % MAX_AT_ONCE == 0 {

@@ -2,13 +2,15 @@
 
 use std::{
     mem,
+    panic::resume_unwind,
     pin::{Pin, pin},
     sync::{Arc, atomic::Ordering},
     task::{Context, Waker},
     time::Duration,
 };
 
-use tokio::task::JoinSet;
+use futures::FutureExt as _;
+use tokio::task::{JoinError, JoinSet, coop::unconstrained};
 
 use super::{departures::Leaves, lane::Core, prepare::Prepared, room::Place};
 use crate::{
@@ -51,8 +53,9 @@ struct Flight {
     outcome: Option<Result<RequestOutcome, Failure>>,
 }
 
-/// Sends a request, reads its answer, records what became of it. A client that goes away drops its connection.
-pub(super) async fn fly(core: Arc<Core>, kind: Kind, stage: usize, prepared: Prepared, due: Due) {
+/// Sends a request, reads its answer, records what became of it. A client that goes away drops its connection. Returns
+/// whether the request ever reached a socket.
+pub(super) async fn fly(core: Arc<Core>, kind: Kind, stage: usize, prepared: Prepared, due: Due) -> bool {
     let shared = Arc::clone(&core.shared);
     if kind == Kind::Load {
         shared.progress.issued.fetch_add(1, Ordering::Relaxed);
@@ -68,26 +71,39 @@ pub(super) async fn fly(core: Arc<Core>, kind: Kind, stage: usize, prepared: Pre
             None
         }
     };
-    // Pinned here, so that it is not moved, and room for it not kept, once more by what waits for it.
-    let call = pin!(flight.core.client.call(body, id, shared.plan.streaming, &mut flight.exchange));
-    let waiting = shared.plan.patience.wait(shared.clock, &pulse, call);
-    flight.outcome = Some(match gone {
-        None => waiting.await.unwrap_or_else(Err),
-        // Boxed, so that requests whose clients wait keep no room for those whose do not.
-        Some(_) => match shared.clock.within(gone, Box::pin(waiting)).await {
-            Ok(called) => called.unwrap_or_else(Err),
-            Err(TimedOut) => Ok(RequestOutcome::Abandoned),
-        },
+    flight.outcome = Some({
+        // Pinned here, so that it is not moved, and room for it not kept, once more by what waits for it.
+        let call = pin!(flight.core.client.call(body, id, shared.plan.streaming, &mut flight.exchange));
+        let waiting = shared.plan.patience.wait(shared.clock, &pulse, call);
+        match gone {
+            None => waiting.await.unwrap_or_else(Err),
+            // Boxed, so that requests whose clients wait keep no room for those whose do not.
+            Some(_) => match shared.clock.within(gone, Box::pin(waiting)).await {
+                Ok(called) => called.unwrap_or_else(Err),
+                Err(TimedOut) => Ok(RequestOutcome::Abandoned),
+            },
+        }
     });
+    flight.exchange.sent().is_some()
 }
 
 /// Starts a request now: its first bytes leave before this returns, where a connection is open. What waits then goes on as
 /// a task of its own, behind all that is ready.
-pub(super) fn launch(flights: &mut JoinSet<()>, flight: impl Future<Output = ()> + Send + 'static) {
-    let mut flight: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(flight);
-    // Nobody is woken by this look: the task looks again when it starts, and leaves its own waker.
-    if flight.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
+pub(super) fn launch<T: 'static>(flights: &mut JoinSet<()>, flight: impl Future<Output = T> + Send + 'static) {
+    let mut flight: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(flight.map(drop));
+    // Nobody is woken by this look: the task looks again when it starts, and leaves its own waker. Whoever launches may have
+    // used his turn up; this look is none of it.
+    let first = pin!(unconstrained(flight.as_mut())).poll(&mut Context::from_waker(Waker::noop()));
+    if first.is_pending() {
         flights.spawn(flight);
+    }
+}
+
+/// Takes note of a flight that has ended: a bug in one must not pass as a request that nobody waited for.
+pub(super) fn landed(joined: Result<(), JoinError>) {
+    // What was ended by an abort is told by its record.
+    if let Err(Ok(panic)) = joined.map_err(JoinError::try_into_panic) {
+        resume_unwind(panic);
     }
 }
 

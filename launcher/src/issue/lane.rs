@@ -9,7 +9,7 @@ use std::{
 
 use tokio::task::JoinSet;
 
-use super::{closed_loop, open_loop, plan::PlannedLoad, probes::Probing, shared::Shared};
+use super::{closed_loop, flight::landed, open_loop, plan::PlannedLoad, probes::Probing, shared::Shared};
 use crate::{
     client::{Client, Target},
     clock::{self, Sleeper},
@@ -18,6 +18,9 @@ use crate::{
     stop::StopState,
     vitals::lane::{LaneVitals, Window},
 };
+
+/// So long before a stage begins its connections and first requests are made, after the pause before it.
+const WARMING: Duration = Duration::from_secs(1);
 
 /// What the requests of a lane need.
 pub(super) struct Core {
@@ -59,7 +62,8 @@ impl Lane {
         let probe_sleeper = probes.then(|| Arc::new(shared.clock.sleeper()));
         let client = Client::new(target, shared.clock)
             .with_connect_timeout(shared.plan.connect_timeout)
-            .telling(Arc::clone(&shared.circuit.answering));
+            .telling(Arc::clone(&shared.circuit.answering))
+            .starting_at(index);
         let recorder = Mutex::new(shared.plan.recorder(keep));
         Lane { index, core: Arc::new(Core { shared, client, recorder }), sleeper, probe_sleeper }
     }
@@ -73,6 +77,8 @@ impl Lane {
         let mut earliest = Duration::ZERO;
         let mut vitals = LaneVitals { coarse_timer: self.sleeper.is_coarse(), ..LaneVitals::default() };
         for (index, stage) in shared.plan.stages.iter().enumerate() {
+            // Connections that were made before a long pause would be closed after it.
+            self.wait_until(earliest.saturating_sub(WARMING)).await;
             let mut meeting =
                 Meeting { lane: &self, meetings: &mut meetings, stage: index, earliest, probing: None, window: None };
             let left = match &stage.load {
@@ -118,10 +124,16 @@ impl Lane {
 
     /// Waits for a time, or for the load to be stopped.
     pub(super) async fn wait_until(&self, at: Duration) {
+        self.unless_stopped(self.sleeper.until(at)).await;
+    }
+
+    /// Does something until it is done, or the load is stopped.
+    pub(super) async fn unless_stopped(&self, work: impl Future<Output = ()>) {
         let mut stop = self.core.shared.stop.watch();
         tokio::select! {
-            () = self.sleeper.until(at) => {}
+            biased;
             _ = stop.wait_for(|it| *it != StopState::Run) => {}
+            () = work => {}
         }
     }
 
@@ -146,7 +158,10 @@ pub(super) async fn drain(shared: &Shared, mut flights: JoinSet<()>, limit: Opti
         tokio::pin!(aborted);
         loop {
             tokio::select! {
-                joined = flights.join_next() => if joined.is_none() { return true },
+                joined = flights.join_next() => match joined {
+                    Some(joined) => landed(joined),
+                    None => return true,
+                },
                 _ = &mut aborted => return false,
             }
         }

@@ -137,17 +137,14 @@ pub fn run_load(
     let (clock, started) = (Clock::start(), clock::now());
     let shared = Arc::new(Shared::new(plan, clock, threads, stop.clone(), progress));
     let watch = Watch::start(clock);
-    let lanes = (0..threads)
-        .map(|index| spawn(index, Arc::clone(&shared), target.clone(), keep))
-        .collect::<Result<Vec<_>, _>>();
-    if lanes.is_err() {
-        // The lanes that were started must not wait for those that were not.
+    let lanes: Vec<_> = (0..threads).map(|index| spawn(index, Arc::clone(&shared), target.clone(), keep)).collect();
+    if lanes.iter().any(Result::is_err) {
+        // The lanes that were started must not wait for those that were not, and must not go on without them.
         shared.give_up();
     }
-    let mut ended = Vec::with_capacity(threads);
-    for lane in lanes? {
-        ended.push(lane.join().map_err(panicked)??);
-    }
+    // All are waited for, whatever became of the first.
+    let ended: Vec<_> = lanes.into_iter().map(|lane| lane?.join().map_err(panicked)?).collect();
+    let ended = ended.into_iter().collect::<Result<Vec<_>, _>>()?;
     Ok(sum_up(&shared, ended, started, keep, watch.end()))
 }
 

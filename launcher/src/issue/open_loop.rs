@@ -5,7 +5,7 @@ use std::{iter::StepBy, ops::Range, sync::Arc, time::Duration};
 use tokio::task::{JoinSet, yield_now};
 
 use super::{
-    flight::{Due, Kind, fly, launch},
+    flight::{Due, Kind, fly, landed, launch},
     lane::{Core, Lane, Left, Meeting, drain},
     prepare::{Ahead, Prepared},
     shared::Shared,
@@ -50,10 +50,8 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, schedule: &Sched
     let shared = &core.shared;
     let ahead = Ahead::new(meeting.stage, None);
     let mut feed = Feed { shared, numbers: lane.share(schedule.len()), ahead };
-    if !lane.is_stopped() {
-        warm(core, schedule).await;
-        while feed.prepare() {}
-    }
+    lane.unless_stopped(warm(core, schedule)).await;
+    while !lane.is_stopped() && feed.prepare() {}
     let start = meeting.start().await;
     let limit = shared.plan.stages[meeting.stage].limit(start);
     let room = shared.room(meeting.stage);
@@ -103,7 +101,9 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, schedule: &Sched
             due.queued = Some(behind + blocked.saturating_sub(asked));
         }
         launch(&mut flights, fly(Arc::clone(core), Kind::Load, meeting.stage, prepared, due));
-        while flights.try_join_next().is_some() {}
+        while let Some(joined) = flights.try_join_next() {
+            landed(joined);
+        }
         if core.client.is_short() {
             let core = Arc::clone(core);
             tokio::spawn(async move { core.client.fill().await });

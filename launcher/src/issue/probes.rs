@@ -10,12 +10,15 @@ use tokio::{
 use workload_profiles::workload::Probes;
 
 use super::{
-    flight::{Due, Kind, fly, launch},
+    flight::{Due, Kind, fly, landed, launch},
     lane::{Core, drain},
     prepare::Prepared,
     shared::Shared,
 };
 use crate::{clock::Sleeper, requests::Asked, stop::StopState};
+
+/// Probes that may be unanswered at a time: a server that has stalled tells no more to the next one.
+const MAX_UNDER_WAY: usize = 1_000;
 
 /// The probes beside one stage.
 pub(super) struct Probing {
@@ -39,18 +42,26 @@ impl Probing {
             let mut stop = core.shared.stop.watch();
             for number in 0_u64.. {
                 let due = start + Duration::from_secs_f64(number as f64 / probes.rate.per_second());
+                // One that finds too many before it is late, as its send lag tells.
+                let room = async {
+                    while flights.len() >= MAX_UNDER_WAY {
+                        flights.join_next().await.into_iter().for_each(landed);
+                    }
+                };
                 tokio::select! {
                     biased;
                     _ = &mut ended => break,
                     _ = stop.wait_for(|it| *it != StopState::Run) => break,
-                    () = sleeper.until(due) => {}
+                    () = async { tokio::join!(sleeper.until(due), room); } => {}
                 }
                 let due = Due { at: due, ..Due::default() };
                 let prepared = make(&core.shared, probes, stage, number);
                 launch(&mut flights, fly(Arc::clone(&core), Kind::Probe, stage, prepared, due));
-                while flights.try_join_next().is_some() {}
+                while let Some(joined) = flights.try_join_next() {
+                    landed(joined);
+                }
             }
-            drain(&core.shared, flights, None).await;
+            drain(&core.shared, flights, core.shared.plan.stages[stage].limit(start)).await;
         });
         Probing { over, task }
     }
@@ -59,7 +70,7 @@ impl Probing {
     pub(super) async fn end(self) {
         // It may have ended by itself, when the load was stopped.
         let _ = self.over.send(());
-        let _ = self.task.await;
+        landed(self.task.await);
     }
 }
 

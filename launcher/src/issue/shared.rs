@@ -18,7 +18,10 @@ use super::{
     plan::{Plan, PlannedLoad, Slots},
     room::Room,
 };
-use crate::{clock::Clock, stop::Stop};
+use crate::{
+    clock::Clock,
+    stop::{Stop, StopReason},
+};
 
 /// From the moment when all lanes are ready to time zero of a stage: all of them know it before it comes.
 const LEAD: Duration = Duration::from_millis(2);
@@ -93,8 +96,10 @@ impl Shared {
         let _ = self.arrivals.subscribe().wait_for(|it| *it >= all).await;
     }
 
-    /// Nobody has to wait for the others any more: one of them cannot come.
+    /// Nobody has to wait for the others any more: one of them cannot come. The others end, too; what stopped them is told
+    /// by the error of the one that was lost.
     pub(super) fn give_up(&self) {
+        self.stop.abort(StopReason::Signal);
         self.arrivals.send_replace(u64::MAX);
     }
 

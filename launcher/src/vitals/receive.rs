@@ -5,8 +5,9 @@
 //! time from there to the stamp: an upper bound, which counts a busy time in full although bytes may have come at its end.
 //! It holds no system call and nothing per connection.
 //!
-//! What it does not see: how long the kernel took to wake the thread, and the network. A wait that was over at once found
-//! bytes that had come while the thread was busy, and does not end the busy time.
+//! What it does not see: how long the kernel took to wake the thread, and the network. A wait that was over at once may have
+//! found bytes that came while the thread was busy; they came after it had asked the time before, when it had read all that
+//! was there, so the time counts from the return before.
 
 use std::{
     cell::{Cell, RefCell},
@@ -31,7 +32,9 @@ thread_local! {
 struct Thread {
     /// When it began to wait.
     parked: Cell<Duration>,
-    /// When it returned from its last wait for bytes; `None` where nobody tells.
+    /// When it returned from its last wait, however short.
+    unparked: Cell<Duration>,
+    /// The earliest that bytes which are read now can have come; `None` where nobody tells.
     woke: Cell<Option<Duration>>,
     delays: RefCell<Times>,
 }
@@ -42,9 +45,9 @@ impl Thread {
     }
 
     fn unpark(&self, at: Duration) {
-        if at.saturating_sub(self.parked.get()) >= WAITED || self.woke.get().is_none() {
-            self.woke.set(Some(at));
-        }
+        let before = self.unparked.replace(at);
+        let waited = at.saturating_sub(self.parked.get()) >= WAITED || self.woke.get().is_none();
+        self.woke.set(Some(if waited { at } else { before }));
     }
 
     /// How late a read of this time was; zero when the thread has waited since.
@@ -113,6 +116,12 @@ mod tests {
         thread.read(micros(3_221));
         assert_eq!(thread.delay(micros(3_221)), Some(micros(1)));
         assert_eq!(thread.delay(micros(3_100)), Some(Duration::ZERO));
+        // Short waits in a row do not add up: before each of them all was read.
+        for wait in 0..100 {
+            thread.park(micros(4_000 + 20 * wait));
+            thread.unpark(micros(4_015 + 20 * wait));
+        }
+        assert_eq!(thread.delay(micros(6_000)), Some(micros(25)));
         let delays = thread.take().unwrap();
         assert_eq!((delays.histogram().len(), delays.histogram().max() / 1_000_000), (3, 2));
         assert_eq!(thread.take().unwrap().histogram().len(), 0);

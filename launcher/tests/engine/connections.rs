@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-use crds::benchmark_run::Api;
+use crds::{benchmark_run::Api, units::Span};
 use http_body_util::{BodyExt as _, Full};
 use hyper::{Request, Response, body::Bytes, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
@@ -21,6 +21,7 @@ use launcher::{
     record::RequestOutcome,
 };
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
+use workload_profiles::workload::Stage;
 
 use super::common::*;
 
@@ -222,4 +223,32 @@ async fn a_probe_finds_the_models_and_generates() {
     let target = simulated(SimOptions { fault: fault(FaultKind::Hang), ..server(millis(100), millis(20)) });
     let error = probe::models(&target).await.unwrap_err().to_string();
     assert!(error.contains("/v1/models did not answer within 10s"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slot_without_a_socket_waits_before_it_tries_again() {
+    // A socket's file that is not there fails at once: in 1 s each of the 2 slots tries every 10 ms, from 0 on.
+    let target = Target::new("unix:/nowhere/at.sock", Api::Completions, None, None, &Default::default()).unwrap();
+    let result = issue(&workload(vec![closed_for(2, millis(1_000), millis(0))], 1), &target).await;
+    assert_eq!(outcomes(&result, 0), [("connect_error".to_owned(), 200)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn connections_are_opened_after_a_pause_and_not_before_it() {
+    // The server closes what is idle for 1.5 s; the pause takes 60 s.
+    let connections = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&connections);
+    let target = in_process(move |server| {
+        count.fetch_add(1, Ordering::Relaxed);
+        tokio::spawn(async move {
+            let _ = tokio::time::timeout(millis(1_500), until(server, |_| true)).await;
+        });
+    });
+    let first = Stage { pause_after: Span(millis(60_000)), ..closed(300, 300) };
+    let result = issue(&workload(vec![first, closed(300, 300)], 1), &target).await;
+    for stage in [0, 1] {
+        assert_eq!(outcomes(&result, stage), [("ok".to_owned(), 300)]);
+        assert_eq!(result.recorder.stages[stage].retried, 0);
+    }
+    assert_eq!(connections.load(Ordering::Relaxed), 600);
 }

@@ -10,7 +10,7 @@ use launcher::{
     record::{RequestOutcome, RequestRecord},
 };
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use workload_profiles::workload::{LengthDistribution, PromptText, RequestSource};
+use workload_profiles::workload::{LengthDistribution, Probes, PromptText, RequestSource};
 
 use super::common::*;
 
@@ -130,4 +130,20 @@ fn left(request: &[u8]) -> usize {
 
 fn is_complete(request: &[u8]) -> bool {
     !request.is_empty() && left(request) == 0
+}
+
+#[tokio::test(start_paused = true)]
+async fn probes_end_with_the_grace_of_their_stage() {
+    // The server answers none; the load ends after 1 s and 0.9 s of grace, and with it the probes, one each 0.2 s from 0 on.
+    let mut stage = closed_for(2, millis(1_000), millis(0));
+    stage.grace = Some(crds::units::Span(millis(900)));
+    let mut workload = workload(vec![stage], 5);
+    workload.probes = Some(Probes { rate: 5.0.try_into().unwrap(), input: 4, output: 1 });
+    let silent = in_process(|mut server| {
+        tokio::spawn(async move { while server.read_u8().await.is_ok() {} });
+    });
+    let result = issue(&workload, &silent).await;
+    assert_eq!(outcomes(&result, 0), [("incomplete".to_owned(), 2)]);
+    assert_eq!(result.recorder.probes[0].requests(), 10);
+    assert_eq!(result.wall.as_millis(), 1_902);
 }
