@@ -8,6 +8,7 @@ pub mod analysis;
 pub mod bench;
 pub mod client;
 pub mod clock;
+pub mod gaps;
 pub mod histogram;
 pub mod input;
 pub mod issue;

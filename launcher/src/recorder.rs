@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use workload_profiles::workload::Goodput;
 
 use crate::{
+    gaps::Gaps,
     histogram::{Lengths, Times},
     record::{Limit, RequestOutcome, RequestRecord},
     window::{Part, StageWindow},
@@ -93,7 +94,7 @@ pub struct StageTally {
 #[derive(Clone, Debug, Default)]
 pub struct WireTally {
     /// Gaps between content events, of this request, in the order of arrival.
-    pub gaps: Vec<Duration>,
+    pub gaps: Gaps,
     /// Reads that held content.
     pub reads: u64,
     /// Of these, reads that held more than one content event.
@@ -120,7 +121,7 @@ impl StageTally {
         if request.outcome.is_success() {
             self.record_success(request, wire, goodput);
             self.output_tokens_total += u64::from(request.osl());
-            wire.gaps.iter().for_each(|gap| self.itl.record(*gap));
+            wire.gaps.iter().for_each(|gap| self.itl.record(gap));
         }
     }
 
@@ -148,12 +149,12 @@ impl StageTally {
         // An answer in one piece comes with its end.
         let Some(mut at) = request.first_token.or(request.last_token) else { return };
         let (mut events, mut inside) = (1, u64::from(within(at)));
-        for gap in &wire.gaps {
-            at += *gap;
+        for gap in wire.gaps.iter() {
+            at += gap;
             events += 1;
             if within(at) {
                 inside += 1;
-                self.itl.record(*gap);
+                self.itl.record(gap);
             }
         }
         // Tokens are shared out over the events evenly, to the nearest whole one.
@@ -331,13 +332,11 @@ fn earliest(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> 
 fn is_good(request: &RequestRecord, wire: &WireTally, goodput: &Goodput) -> bool {
     let sent = request.sent.unwrap_or(request.scheduled);
     let latency = request.last_token.map(|last| last.saturating_sub(sent));
-    let mean_gap = (!wire.gaps.is_empty())
-        .then(|| wire.gaps.iter().sum::<Duration>() / u32::try_from(wire.gaps.len()).unwrap_or(u32::MAX));
     let ntpot = latency.filter(|_| request.osl() > 0).map(|it| it / request.osl());
     [
         (goodput.ttft, request.first_token.map(|first| first.saturating_sub(request.scheduled))),
         (goodput.tpot, request.tpot()),
-        (goodput.itl, mean_gap),
+        (goodput.itl, wire.gaps.mean()),
         (goodput.ntpot, ntpot),
         (goodput.request_latency, request.last_token.map(|last| last.saturating_sub(request.scheduled))),
     ]
@@ -368,7 +367,7 @@ pub struct Recorder {
     /// Requests of a stage that there is not.
     strays: u64,
     /// The gaps between content events of each record, in the same order; `None` where nobody asks for them.
-    pub gaps: Option<Vec<Vec<Duration>>>,
+    pub gaps: Option<Vec<Gaps>>,
     /// What the probes beside each stage came to; empty where the workload has none.
     pub probes: Vec<StageTally>,
     windows: Vec<Opened>,
@@ -524,7 +523,7 @@ mod tests {
     }
 
     fn wire() -> WireTally {
-        WireTally { gaps: vec![millis(20), millis(20), millis(40)], reads: 4, ..WireTally::default() }
+        WireTally { gaps: [20, 20, 40].map(millis).into_iter().collect(), reads: 4, ..WireTally::default() }
     }
 
     fn tally(requests: &[(RequestRecord, WireTally)], goodput: &Goodput) -> StageTally {
@@ -585,7 +584,7 @@ mod tests {
     fn one_token_has_no_time_between_tokens() {
         let one =
             RequestRecord { output_tokens: Some(1), content_events: 1, last_token: Some(millis(151)), ..request() };
-        let tally = tally(&[(one, WireTally { gaps: Vec::new(), ..wire() })], &Goodput::default());
+        let tally = tally(&[(one, WireTally { gaps: Gaps::default(), ..wire() })], &Goodput::default());
         check(&tally.tpot, &[]);
         check(&tally.itl, &[]);
         check(&tally.ntpot, &[50.0]);
@@ -692,7 +691,7 @@ mod tests {
         let many = RequestRecord { output_tokens: Some(10), ..request() };
         assert_eq!(cut(100, 180, &[(many, wire())]).output_tokens_total, 5);
         let whole = RequestRecord { first_token: None, content_events: 0, ..request() };
-        let wire = WireTally { gaps: Vec::new(), ..wire() };
+        let wire = WireTally { gaps: Gaps::default(), ..wire() };
         assert_eq!(cut(100, 180, &[(whole.clone(), wire.clone())]).output_tokens_total, 0);
         assert_eq!(cut(200, 300, &[(whole, wire)]).output_tokens_total, 4);
     }

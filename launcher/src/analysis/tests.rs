@@ -104,7 +104,7 @@ fn request(stage: u32, due: u64, lag: u64, tokens: u32) -> (RequestRecord, WireT
         output_tokens: Some(tokens),
         content_events: tokens,
     };
-    let gaps = vec![ms(10); tokens.saturating_sub(1) as usize];
+    let gaps = (1..tokens).map(|_| ms(10)).collect();
     (record, WireTally { gaps, reads: u64::from(tokens), ..WireTally::default() })
 }
 

@@ -11,6 +11,7 @@ use super::{
 use crate::{
     client::Target,
     clock,
+    gaps::Gaps,
     issue::{self, LoadResult, Progress},
     stop::Stop,
 };
@@ -60,7 +61,7 @@ fn seen(load: &LoadResult) -> Vec<ClientRequest> {
     let zero = load.clock.zero();
     let at = |time: Duration| nanos(zero + time);
     let records = load.recorder.records.iter().flatten().enumerate();
-    let gaps = |place: usize| load.recorder.gaps.as_ref().and_then(|all| all.get(place)).map(Vec::as_slice);
+    let gaps = |place: usize| load.recorder.gaps.as_ref().and_then(|all| all.get(place));
     records
         .filter(|(_, record)| record.outcome.is_success())
         .filter_map(|(place, record)| {
@@ -72,7 +73,7 @@ fn seen(load: &LoadResult) -> Vec<ClientRequest> {
                 // An answer in one piece has no first token of its own.
                 first_ns: at(record.first_token.or(record.last_token)?),
                 last_ns: at(record.last_token?),
-                gaps_ns: gaps(place).unwrap_or_default().iter().copied().map(nanos).collect(),
+                gaps_ns: gaps(place).into_iter().flat_map(Gaps::iter).map(nanos).collect(),
             })
         })
         .collect()

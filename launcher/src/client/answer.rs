@@ -12,7 +12,10 @@ use super::{
     pattern::Pattern,
     sse,
 };
-use crate::record::{Limit, RequestOutcome};
+use crate::{
+    gaps::Gaps,
+    record::{Limit, RequestOutcome},
+};
 
 /// The longest answer in one piece, in bytes.
 const MAX_WHOLE: usize = 64 << 20;
@@ -55,7 +58,7 @@ pub struct Answer {
     /// The last event with output; the end of an answer in one piece.
     pub last_token: Option<Duration>,
     /// Gaps between events with output.
-    pub gaps: Vec<Duration>,
+    pub gaps: Gaps,
     /// Events with output.
     pub content_events: u32,
     /// Reads of the socket that held output.

@@ -157,7 +157,7 @@ fn succeeded(stage: u32, number: u64, due: u64, ttft: u64) -> (RequestRecord, Wi
         output_tokens: Some(5),
         content_events: 5,
     };
-    (record, WireTally { gaps: vec![ms(10); 4], reads: 5, ..WireTally::default() })
+    (record, WireTally { gaps: [ms(10); 4].into_iter().collect(), reads: 5, ..WireTally::default() })
 }
 
 fn failed(outcome: RequestOutcome, number: u64, due: u64) -> (RequestRecord, WireTally) {

@@ -37,7 +37,7 @@ fn a_stream_has_the_times_of_its_output() {
     let millis = Duration::from_millis;
     assert_eq!(verdict, Ok(RequestOutcome::Ok));
     assert_eq!((answer.first_token, answer.last_token), (Some(millis(20)), Some(millis(50))));
-    assert_eq!(answer.gaps, [millis(20), millis(10)]);
+    assert!(answer.gaps.iter().eq([millis(20), millis(10)]));
     assert_eq!((answer.content_events, answer.reads, answer.coalesced_reads), (3, 3, 0));
     assert_eq!(answer.usage, Usage { prompt_tokens: Some(9), completion_tokens: Some(3) });
 }
@@ -50,7 +50,7 @@ fn several_events_in_one_read_are_told() {
     assert_eq!(verdict, Ok(RequestOutcome::Ok));
     assert_eq!((answer.content_events, answer.reads, answer.coalesced_reads), (5, 2, 2));
     let millis = Duration::from_millis;
-    assert_eq!(answer.gaps, [millis(0), millis(10), millis(0), millis(0)]);
+    assert!(answer.gaps.iter().eq([millis(0), millis(10), millis(0), millis(0)]));
 }
 
 #[test]
