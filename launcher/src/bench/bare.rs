@@ -103,6 +103,7 @@ fn seen(number: u64, sent: Duration, stamps: &[Duration], tokens: u32) -> Result
         stage: 0,
         number,
         scheduled_ns: nanos(sent),
+        queued_ns: 0,
         sent_ns: nanos(sent),
         first_ns: nanos(first),
         last_ns: nanos(last),

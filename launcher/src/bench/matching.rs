@@ -2,11 +2,43 @@
 
 use std::{collections::HashMap, time::Duration};
 
+use workload_profiles::workload::{Arrivals, Load, Rate};
+
 use super::{
     parts::ClientRequest,
     server::{RequestTruth, Truth},
 };
 use crate::histogram::Times;
+
+/// A draw of n gaps is off its rate by about their coefficient of variation / sqrt(n); by so many times that in one of
+/// 15,000 draws.
+const DEVIATIONS: f64 = 4.0;
+
+/// What an open load asks for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Asked {
+    /// Requests per second.
+    rate: f64,
+    /// Requests in all, where the load says so.
+    requests: Option<u64>,
+    /// Coefficient of variation of the gaps: 0 where they are not drawn.
+    variation: f64,
+}
+
+impl Asked {
+    /// Of a load of a steady rate that answers do not hold back; `None` for every other one.
+    pub(super) fn of(load: &Load) -> Option<Asked> {
+        let Load::Open { arrivals, rate: Rate::Steady(rate), count, max_concurrency: None, .. } = load else {
+            return None;
+        };
+        let variation = match arrivals {
+            Arrivals::Constant | Arrivals::ConstantAfterGap => 0.0,
+            Arrivals::Poisson | Arrivals::ConditionedPoisson | Arrivals::PoissonPerSecond => 1.0,
+            Arrivals::Gamma { burstiness } | Arrivals::ConditionedGamma { burstiness } => 1.0 / burstiness.sqrt(),
+        };
+        Some(Asked { rate: f64::from(*rate), requests: *count, variation })
+    }
+}
 
 /// How far a client is from the truth.
 #[derive(Clone, Debug, Default)]
@@ -23,9 +55,9 @@ pub(super) struct Matched {
     pub(super) latency_error: Times,
     /// |gap seen - gap sent|, for each pair of tokens in a row.
     pub(super) itl_error: Times,
-    /// Sent - scheduled, both by the client.
+    /// Sent - scheduled, both by the client, less the wait for others to end.
     pub(super) lag: Times,
-    /// Arrived - scheduled: what a request was late at the server.
+    /// Arrived - scheduled, less the same wait: what a request was late at the server.
     pub(super) arrival_lag: Times,
     /// The first and the last time at which a request was due.
     pub(super) scheduled: Option<(u64, u64)>,
@@ -57,12 +89,22 @@ impl Matched {
         matched
     }
 
-    /// Share of the asked rate at which requests arrived: the time in which they were due, of that until the last one was
-    /// there.
-    pub(super) fn achieved(&self) -> Option<f64> {
+    /// Share of what was asked that arrived in time: the requests that both sides know, of those that the asked rate makes of
+    /// the time from the first one's due time to the last arrival and one gap, and of those that were asked in all. Draws
+    /// that are off the asked rate by no more than chance are held against what was drawn.
+    pub(super) fn achieved(&self, asked: &Asked) -> Option<f64> {
         let ((first, _), (_, last)) = (self.scheduled?, self.arrived?);
-        let took = seconds(Some((first, last)));
-        (took > 0.0).then(|| seconds(self.scheduled) / took)
+        let known = self.requests as f64;
+        let of = |seconds: f64| (asked.rate * seconds + 1.0).max(asked.requests.unwrap_or_default() as f64);
+        let (due, took) = (seconds(self.scheduled), seconds(Some((first, last))));
+        let drawn = known / of(due);
+        let chance = DEVIATIONS * asked.variation / known.sqrt();
+        let share = if (drawn - 1.0).abs() <= chance {
+            (asked.rate * due + 1.0) / (asked.rate * took + 1.0)
+        } else {
+            known / of(took)
+        };
+        Some(share.min(1.0))
     }
 
     fn add(&mut self, seen: &ClientRequest, truth: &RequestTruth) {
@@ -73,8 +115,9 @@ impl Matched {
         self.requests += 1;
         self.ttft_error.record(distance(seen.first_ns, *first));
         self.latency_error.record(distance(seen.last_ns, *last));
-        self.lag.record(distance(seen.sent_ns, seen.scheduled_ns));
-        self.arrival_lag.record(distance(truth.arrived_ns, seen.scheduled_ns));
+        let free = seen.scheduled_ns.saturating_add(seen.queued_ns);
+        self.lag.record(Duration::from_nanos(seen.sent_ns.saturating_sub(free)));
+        self.arrival_lag.record(Duration::from_nanos(truth.arrived_ns.saturating_sub(free)));
         widen(&mut self.scheduled, seen.scheduled_ns);
         widen(&mut self.sent, seen.sent_ns);
         widen(&mut self.arrived, truth.arrived_ns);
@@ -105,13 +148,15 @@ pub(super) fn seconds(range: Option<(u64, u64)>) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use crds::units::RequestRate;
+
     use super::*;
-    use crate::analysis::Distribution;
+    use crate::{analysis::Distribution, bench::loads};
 
     fn seen(number: u64, first_ns: u64, gaps_ns: &[u64]) -> ClientRequest {
         let last_ns = first_ns + gaps_ns.iter().sum::<u64>();
         let gaps_ns = gaps_ns.to_vec();
-        ClientRequest { stage: 0, number, scheduled_ns: 100, sent_ns: 130, first_ns, last_ns, gaps_ns }
+        ClientRequest { stage: 0, number, scheduled_ns: 100, queued_ns: 0, sent_ns: 130, first_ns, last_ns, gaps_ns }
     }
 
     fn truth(number: u64, sends_ns: &[u64]) -> RequestTruth {
@@ -163,11 +208,50 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_kept_as_far_as_the_last_request_arrives_in_time() {
-        let matched = |arrived| Matched { scheduled: Some((1_000, 2_000)), arrived, ..Matched::default() };
-        assert_eq!(matched(Some((1_001, 2_000))).achieved(), Some(1.0));
-        assert_eq!(matched(Some((1_001, 3_000))).achieved(), Some(0.5));
-        assert_eq!(matched(None).achieved(), None);
+    fn waiting_for_room_is_not_late() {
+        let request = ClientRequest { queued_ns: 25, ..seen(0, 500, &[]) };
+        let matched = check(&[request], &[truth(0, &[500])]);
+        assert_eq!((nanos(&matched.lag), nanos(&matched.arrival_lag)), (vec![5], vec![65]));
+    }
+
+    #[test]
+    fn a_rate_is_kept_as_far_as_all_requests_arrive_in_time() {
+        const SECOND: u64 = 1_000_000_000;
+        let check = |arrivals, requests, due: u64, last: u64| {
+            let rate = RequestRate::try_from(100.0).unwrap();
+            let asked = Asked::of(&loads::open(arrivals, rate, 1_000, 1).stages[0].load).unwrap();
+            let (scheduled, arrived) = (Some((0, due * SECOND / 100)), Some((1, last * SECOND / 100)));
+            let share = Matched { requests, scheduled, arrived, ..Matched::default() }.achieved(&asked).unwrap();
+            (share * 1_000.0).round() / 1_000.0
+        };
+        use Arrivals::{Constant, Poisson};
+        // 1,000 gaps of 10 ms, the last of them behind the last request.
+        assert_eq!(check(Constant, 1_000, 999, 999), 1.0);
+        assert_eq!(check(Constant, 1_000, 999, 1_999), 0.5);
+        // Every other request, and the first half of them.
+        assert_eq!(check(Constant, 500, 999, 999), 0.5);
+        assert_eq!(check(Constant, 500, 499, 499), 0.5);
+        // Half the rate, and all the requests.
+        assert_eq!(check(Constant, 1_000, 1_998, 1_998), 0.5);
+        assert_eq!(check(Poisson, 1_000, 1_998, 1_998), 0.5);
+        // A draw of 950 requests is no fault, and a late one of these is.
+        assert_eq!(check(Poisson, 950, 999, 999), 1.0);
+        assert_eq!(check(Poisson, 950, 999, 1_999), 0.5);
+        assert_eq!(check(Poisson, 500, 999, 999), 0.5);
+        let asked = Asked { rate: 100.0, requests: None, variation: 0.0 };
+        assert_eq!(Matched::default().achieved(&asked), None);
+    }
+
+    #[test]
+    fn only_a_steady_rate_that_nothing_holds_back_is_asked() {
+        let rate = RequestRate::try_from(5.0).unwrap();
+        let mut load = loads::open(Arrivals::Gamma { burstiness: 0.25 }, rate, 20, 1).stages.remove(0).load;
+        assert_eq!(Asked::of(&load), Some(Asked { rate: 5.0, requests: Some(20), variation: 2.0 }));
+        if let Load::Open { max_concurrency, .. } = &mut load {
+            *max_concurrency = Some(3);
+        }
+        assert_eq!(Asked::of(&load), None);
+        assert_eq!(Asked::of(&loads::closed(1, 1, 1).stages[0].load), None);
     }
 
     #[test]

@@ -72,6 +72,9 @@ pub enum BenchError {
     /// The engine could not begin.
     #[error(transparent)]
     Load(#[from] LoadError),
+    /// A load is not known well enough to be tried.
+    #[error(transparent)]
+    Unknown(#[from] fit::Unknown),
     /// The server of this bench could not be called.
     #[error(transparent)]
     Target(#[from] TargetError),

@@ -98,6 +98,8 @@ pub struct ClientRequest {
     pub number: u64,
     /// When it was due.
     pub scheduled_ns: u64,
+    /// How long it waited for others to end, where the load bounds how many are under way.
+    pub queued_ns: u64,
     /// When it was handed to the socket.
     pub sent_ns: u64,
     /// When its first token arrived.

@@ -8,7 +8,7 @@ use super::{
     BenchError,
     children::{self, Server},
     cores::Cores,
-    matching::Matched,
+    matching::{Asked, Matched},
     parts::{BareSpec, ClientResult, EngineSpec, Part},
     server::{Pace, ServerSpec, Truth},
 };
@@ -22,12 +22,19 @@ pub(super) struct Trial {
     pub(super) client: ClientResult,
     pub(super) truth: Truth,
     pub(super) matched: Matched,
+    /// What was asked of an open load.
+    asked: Option<Asked>,
 }
 
 impl Trial {
     /// CPU time of the client for each token, in microseconds.
     pub(super) fn cpu_per_token(&self) -> f64 {
         self.client.cpu_ns as f64 / 1e3 / self.matched.tokens.max(1) as f64
+    }
+
+    /// Share of the asked load that arrived in time; `None` where answers decide how many arrive.
+    pub(super) fn achieved(&self) -> Option<f64> {
+        self.matched.achieved(&self.asked?)
     }
 
     /// Requests that failed.
@@ -46,23 +53,24 @@ pub(super) fn engine(
     length: Duration,
 ) -> Result<Trial, BenchError> {
     let server = Server::start(ServerSpec { pace, core: cores.server })?;
+    let asked = workload.stages.first().and_then(|it| Asked::of(&it.load));
     let spec = EngineSpec { port: server.port, workload, keep, threads, core: cores.client };
-    of(server, &Part::Engine(Box::new(spec)), keep != Keep::Summary, length)
+    of(server, &Part::Engine(Box::new(spec)), asked, keep != Keep::Summary, length)
 }
 
 /// Runs a closed loop with the bare client.
 pub(super) fn bare(pace: Pace, streams: u32, rounds: u32, tokens: u32, cores: Cores) -> Result<Trial, BenchError> {
     let server = Server::start(ServerSpec { pace, core: cores.server })?;
     let spec = BareSpec { port: server.port, streams, rounds, tokens, core: cores.client };
-    of(server, &Part::Bare(spec), true, pace.answer(tokens) * rounds)
+    of(server, &Part::Bare(spec), None, true, pace.answer(tokens) * rounds)
 }
 
-fn of(server: Server, part: &Part, kept: bool, length: Duration) -> Result<Trial, BenchError> {
+fn of(server: Server, part: &Part, asked: Option<Asked>, kept: bool, length: Duration) -> Result<Trial, BenchError> {
     let client: ClientResult = children::run(part, 4 * length + SPARE)?;
     let truth = server.end()?;
     if let Some(error) = &client.error {
         tracing::warn!(error, "a request failed");
     }
     let matched = if kept { Matched::of(&client.requests, &truth) } else { Matched::default() };
-    Ok(Trial { client, truth, matched })
+    Ok(Trial { client, truth, matched, asked })
 }

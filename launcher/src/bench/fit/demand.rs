@@ -5,7 +5,9 @@ use std::time::Duration;
 use crds::units::{RequestRate, Span};
 use workload_profiles::{
     Workload,
-    workload::{Arrivals, LengthDistribution, Load, Rate, RequestSource, Shape, Stage, Trace, Window},
+    workload::{
+        Arrivals, LengthDistribution, Load, PromptText, Rate, RequestSource, Shape, Stage, Trace, TraceEntry, Window,
+    },
 };
 
 use crate::bench::server::{DEFAULT_TOKENS, Pace};
@@ -14,6 +16,24 @@ use crate::bench::server::{DEFAULT_TOKENS, Pace};
 const REQUEST_IN_TOKENS: f64 = 10.0;
 /// The shortest and the longest time in which requests of a trial are due.
 const LENGTH: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(15));
+const SECOND: Duration = Duration::from_secs(1);
+/// Fewer requests than this are evenly spaced: drawn ones may be none at all.
+const FEW: u64 = 20;
+/// Tokens of a prompt whose source says nothing of them.
+const MOCK_PROMPT: u32 = 4;
+
+/// Why no stage can be tried.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unknown {
+    /// There is none.
+    #[error("the workload has no stage to try; write one into the profile")]
+    NoStage,
+    /// What a stage asks for is not known.
+    #[error(
+        "stage {0}: its load is not known, so none can be said to be the hardest; write the entries of its trace into the profile"
+    )]
+    Stage(String),
+}
 
 /// What a stage asks of a client, once as many requests are under way as there will be.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,14 +48,13 @@ impl Demand {
     /// Of a stage at its hardest, on a server of this pace. An answer that is not streamed is one event to a client. `None`
     /// where only a file tells.
     fn of(load: &Load, tokens: u32, streaming: bool, pace: Pace) -> Option<Demand> {
-        let answer = pace.answer(tokens).as_secs_f64().max(f64::MIN_POSITIVE);
+        let answer = pace.answer(tokens);
+        let seconds = answer.as_secs_f64().max(f64::MIN_POSITIVE);
         let (requests_per_second, streams) = match slots(load) {
-            Some(streams) => (streams as f64 / answer, streams as f64),
+            Some(streams) => (streams as f64 / seconds, streams as f64),
             None => {
-                let rate = f64::from(peak(load)?);
-                let streams = rate * answer;
-                let places = load.max_concurrency().map_or(f64::INFINITY, f64::from);
-                (rate.min(places / answer), streams.min(places))
+                let rate = f64::from(held_back(load, answer)?);
+                (rate, rate * seconds)
             }
         };
         let tokens_per_second = requests_per_second * if streaming { f64::from(tokens) } else { 1.0 };
@@ -61,28 +80,88 @@ fn slots(load: &Load) -> Option<u64> {
 fn peak(load: &Load) -> Option<RequestRate> {
     match load {
         Load::Open { rate, .. } => Some(rate.peak()),
-        Load::Trace { trace: Trace::Inline(entries), speed, .. } => {
-            let within = |from: Duration| from + Duration::from_secs_f64(*speed);
-            let busy = entries.iter().enumerate().map(|(first, entry)| {
-                entries[first..].iter().take_while(|it| it.at.0 < within(entry.at.0)).count() as f64
-            });
-            RequestRate::try_from(busy.fold(1.0, f64::max)).ok()
+        Load::Trace { speed, .. } => {
+            let entries = recorded(load)?;
+            // A second of the replay, in time of the recording.
+            let second = Duration::try_from_secs_f64(*speed).unwrap_or(SECOND).max(Duration::from_nanos(1));
+            let (mut first, mut most) = (0, 1);
+            for (last, entry) in entries.iter().enumerate() {
+                while entries[first].at.0.saturating_add(second) <= entry.at.0 {
+                    first += 1;
+                }
+                most = most.max(last + 1 - first);
+            }
+            RequestRate::try_from((most as f64).min(RequestRate::MAX)).ok()
         }
-        Load::Trace { .. } | Load::Burst { .. } | Load::Closed { .. } => None,
+        Load::Burst { .. } | Load::Closed { .. } => None,
     }
 }
 
-/// The hardest stage of a workload, and what it asks; `None` for a workload without stages of which that is known.
-pub(super) fn hardest(workload: &Workload, pace: Pace) -> Option<(&Stage, Demand)> {
-    let tokens = mean_output(&workload.requests);
-    let stages = workload.stages.iter();
-    let demands = stages.filter_map(|stage| Some((stage, Demand::of(&stage.load, tokens, workload.streaming, pace)?)));
-    demands.max_by(|(_, left), (_, right)| left.weight().total_cmp(&right.weight()))
+/// The same, as far as the places of the load let it be: past it requests would wait for each other, longer and longer.
+fn held_back(load: &Load, answer: Duration) -> Option<RequestRate> {
+    let peak = peak(load)?;
+    let held = load.max_concurrency().map(|it| f64::from(it) / answer.as_secs_f64());
+    // An answer that takes no time holds nothing back, and is no rate.
+    Some(held.and_then(|it| RequestRate::try_from(it).ok()).filter(|it| *it < peak).unwrap_or(peak))
+}
+
+/// The requests of a trace that are replayed; `None` for another load, and where they stand in a file that was not read.
+fn recorded(load: &Load) -> Option<&[TraceEntry]> {
+    let Load::Trace { trace: Trace::Inline(entries), count, .. } = load else { return None };
+    let most = count.map_or(entries.len(), |it| usize::try_from(it).unwrap_or(usize::MAX));
+    Some(&entries[..most.min(entries.len())])
+}
+
+/// The hardest stage of a workload, and what it asks. Traces in files have to be read before.
+///
+/// # Errors
+/// There is no stage, or one of which that is not known: it may be the hardest.
+pub(super) fn hardest(workload: &Workload, pace: Pace) -> Result<(&Stage, Demand), Unknown> {
+    let demand = |stage| {
+        let tokens = mean_output(&requests(workload, stage));
+        let demand = Demand::of(&stage.load, tokens, workload.streaming, pace);
+        demand.map(|it| (stage, it)).ok_or_else(|| Unknown::Stage(stage.name.clone()))
+    };
+    let demands = workload.stages.iter().map(demand).collect::<Result<Vec<_>, _>>()?;
+    let harder = |left: &Demand, right: &Demand| left.weight().total_cmp(&right.weight());
+    demands.into_iter().max_by(|(_, left), (_, right)| harder(left, right)).ok_or(Unknown::NoStage)
+}
+
+/// What the requests of a stage hold: recorded lengths, where a trace has some, outweigh those of the workload.
+fn requests(workload: &Workload, stage: &Stage) -> RequestSource {
+    let mut requests = workload.requests.clone();
+    let (Load::Trace { lengths: true, .. }, Some(entries)) = (&stage.load, recorded(&stage.load)) else {
+        return requests;
+    };
+    let fixed = |of: fn(&TraceEntry) -> Option<u32>, other| {
+        let any = entries.iter().any(|it| of(it).is_some());
+        let sum: u64 = entries.iter().map(|it| u64::from(of(it).unwrap_or(other))).sum();
+        // The mean of numbers of 32 bits is one.
+        let mean = u32::try_from(sum / entries.len().max(1) as u64).unwrap_or(u32::MAX);
+        any.then(|| LengthDistribution::fixed(mean.max(1)))
+    };
+    let answers = fixed(|it| it.output, mean_output(&requests));
+    match &mut requests {
+        RequestSource::Random { input, output, .. } => {
+            *input = fixed(|it| it.input, mean(input)).unwrap_or_else(|| input.clone());
+            *output = answers.unwrap_or_else(|| output.clone());
+        }
+        // Recorded lengths of its prompts are not used.
+        RequestSource::SharedPrefix { output_len, .. } => *output_len = answers.unwrap_or_else(|| output_len.clone()),
+        RequestSource::Mock => {
+            if let Some(output) = answers {
+                let input = LengthDistribution::fixed(MOCK_PROMPT);
+                requests = RequestSource::Random { input, output, text: PromptText::Words };
+            }
+        }
+    }
+    requests
 }
 
 /// The workload with this stage alone at its hardest, cut to a few seconds, and how long it takes.
 pub(super) fn trial(workload: &Workload, stage: &Stage, pace: Pace) -> (Workload, Duration) {
-    let answer = pace.answer(mean_output(&workload.requests));
+    let requests = requests(workload, stage);
+    let answer = pace.answer(mean_output(&requests));
     // Long enough for the first answers to end while others begin.
     let due = (2 * answer).clamp(LENGTH.0, LENGTH.1);
     let (load, length) = match slots(&stage.load) {
@@ -96,23 +175,28 @@ pub(super) fn trial(workload: &Workload, stage: &Stage, pace: Pace) -> (Workload
             let (duration, ramp_up) = (None, Span::default());
             (Load::Closed { concurrency, count: Some(count), duration, ramp_up }, due)
         }
-        None => at_peak(&stage.load, due),
+        None => at_peak(&stage.load, due, answer),
     };
     let stage = Stage::new(stage.name.clone(), load);
     // Header fields may be secret, and a child's arguments are not.
     let (headers, window, abandonment) = (Default::default(), Window::All, None);
-    (Workload { stages: vec![stage], headers, window, abandonment, probes: None, ..workload.clone() }, length + answer)
+    let stages = vec![stage];
+    let rest = Workload { stages: Vec::new(), ..workload.clone() };
+    (Workload { stages, requests, headers, window, abandonment, probes: None, ..rest }, length + answer)
 }
 
-/// A load whose requests have times at its highest rate, for a time that is not longer than its own.
-fn at_peak(load: &Load, due: Duration) -> (Load, Duration) {
-    let rate = peak(load).unwrap_or_else(|| RequestRate::try_from(1.0).expect("1 is a rate"));
+/// A load whose requests have times at its highest rate, for a time that is not longer than its own. One request is due at
+/// least.
+fn at_peak(load: &Load, due: Duration, answer: Duration) -> (Load, Duration) {
+    let rate = held_back(load, answer).unwrap_or_else(|| RequestRate::try_from(1.0).expect("1 is a rate"));
     let (arrivals, duration) = match load {
         Load::Open { arrivals, duration, .. } => (*arrivals, duration.map_or(due, |it| it.0.min(due))),
         _ => (Arrivals::Poisson, due),
     };
     let due = (f64::from(rate) * duration.as_secs_f64()) as u64;
-    let count = Some(load.count().unwrap_or(u64::MAX).min(due).max(1));
+    let requests = load.count().unwrap_or(u64::MAX).min(due).max(1);
+    let arrivals = if requests < FEW { Arrivals::Constant } else { arrivals };
+    let count = Some(requests);
     let (max_concurrency, span) = (load.max_concurrency(), Some(Span(duration)));
     (Load::Open { arrivals, rate: Rate::Steady(rate), duration: span, count, max_concurrency }, duration)
 }
@@ -138,7 +222,7 @@ fn mean(lengths: &LengthDistribution) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use workload_profiles::workload::{RatePoint, RateShape, TraceEntry};
+    use workload_profiles::workload::{RatePoint, RateShape, TraceFile, TraceFormat, TraceTime};
 
     use super::*;
     use crate::bench::loads;
@@ -178,7 +262,7 @@ mod tests {
         let workload = workload(stages, 191);
         let (stage, demand) = hardest(&workload, PACE).unwrap();
         assert_eq!((&stage.load, demand.streams), (&workload.stages[1].load, 100.0));
-        assert!(hardest(&Workload { stages: Vec::new(), ..workload }, PACE).is_none());
+        assert_eq!(hardest(&Workload { stages: Vec::new(), ..workload }, PACE), Err(Unknown::NoStage));
     }
 
     #[test]
@@ -192,7 +276,7 @@ mod tests {
         let (cut, _) = trial(&all, &all.stages[0], PACE);
         assert_eq!(cut.stages[0].load, closed(50, 250));
 
-        let short = workload(vec![open(2.0, 1), closed(8, 4)], 1_000_000);
+        let short = workload(vec![open(20.0, 1), closed(8, 4)], 1_000_000);
         assert_eq!(trial(&short, &short.stages[0], PACE).0.stages[0].load, short.stages[0].load);
         assert_eq!(trial(&short, &short.stages[1], PACE).0.stages[0].load, short.stages[1].load);
     }
@@ -211,7 +295,57 @@ mod tests {
         let all = workload(vec![load], 191);
         let cut = trial(&all, &all.stages[0], PACE).0;
         let Load::Open { rate, count, max_concurrency, .. } = &cut.stages[0].load else { panic!("it is closed") };
-        assert_eq!((rate.peak().per_second(), *count, *max_concurrency), (40.0, Some(200), Some(10)));
+        assert_eq!((rate.peak().per_second(), *count, *max_concurrency), (10.0, Some(50), Some(10)));
+    }
+
+    #[test]
+    fn few_requests_are_evenly_spaced_and_one_is_due_at_least() {
+        let check = |rate, seconds, requests| {
+            let all = workload(vec![open(rate, seconds)], 4);
+            let cut = trial(&all, &all.stages[0], PACE).0;
+            let Load::Open { arrivals, count, .. } = &cut.stages[0].load else { panic!("it is closed") };
+            assert_eq!((*arrivals, *count), (Arrivals::Constant, Some(requests)), "{rate}");
+        };
+        check(0.01, 6_000, 1);
+        check(0.5, 60, 2);
+        check(3.9, 60, 19);
+    }
+
+    #[test]
+    fn a_stage_whose_load_is_not_known_is_refused_by_name() {
+        let file = TraceFile {
+            path: "trace.csv".into(),
+            format: TraceFormat::Csv,
+            time: TraceTime::Seconds,
+            at_column: "at".into(),
+            input_column: "input".into(),
+            output_column: "output".into(),
+        };
+        let (trace, speed) = (Trace::File(file), 1.0);
+        let load = Load::Trace { trace, speed, count: None, lengths: true, max_concurrency: None };
+        let mut workload = workload(vec![open(9.0, 60), load], 4);
+        workload.stages[1].name = "replay".into();
+        assert_eq!(hardest(&workload, PACE), Err(Unknown::Stage("replay".into())));
+    }
+
+    #[test]
+    fn recorded_lengths_outweigh_those_of_the_workload() {
+        let entry = |output| TraceEntry { at: Span::default(), input: Some(7), output };
+        let entries = [Some(100), None, Some(4_000)].map(entry).to_vec();
+        let check = |count: Option<u64>, lengths, expected: (u32, f64)| {
+            let trace = Trace::Inline(entries.clone());
+            let load = Load::Trace { trace, speed: 1.0, count, lengths, max_concurrency: None };
+            let all = workload(vec![load], 191);
+            assert_eq!(hardest(&all, PACE).unwrap().1.streams, 3_f64.min(count.unwrap_or(3) as f64) * expected.1);
+            let RequestSource::Random { output, input, .. } = trial(&all, &all.stages[0], PACE).0.requests else {
+                panic!("it has no lengths")
+            };
+            assert_eq!((mean(&output), mean(&input) == 7), (expected.0, lengths));
+        };
+        // (100 + 191 + 4,000) / 3 tokens take 50 + 1,429 x 5 ms.
+        check(None, true, (1_430, 7.195));
+        check(Some(2), true, (145, 0.77));
+        check(None, false, (191, 1.0));
     }
 
     #[test]
@@ -222,6 +356,7 @@ mod tests {
         let entries = [0, 100, 1_000, 1_300, 1_900, 2_100].map(entry).to_vec();
         let trace = |trace| Load::Trace { trace, speed: 1.0, count: None, lengths: true, max_concurrency: None };
         assert_eq!(peak(&trace(Trace::Inline(entries))).map(RequestRate::per_second), Some(3.0));
+        assert_eq!(peak(&trace(Trace::Inline(Vec::new()))).map(RequestRate::per_second), Some(1.0));
         assert_eq!(peak(&open(7.0, 9)).map(RequestRate::per_second), Some(7.0));
     }
 

@@ -10,18 +10,20 @@ mod demand;
 use std::{path::PathBuf, time::Duration};
 
 use crds::{resolve::Endpoint, units::Span};
-use workload_profiles::workload::Load;
+use workload_profiles::workload::{Load, Trace};
 
-use super::{BenchError, cores::Cores, matching::Matched, server::Pace, trial};
+use super::{BenchError, cores::Cores, server::Pace, trial};
 use crate::{
     analysis::Distribution,
     histogram::Times,
     input::{self, LocalOptions},
+    issue::LoadError,
     recorder::Keep,
-    run,
+    run, trace_file,
     vitals::system::cpu_limit,
 };
 use answer::{Answer, Measured};
+pub use demand::Unknown;
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,18 +57,24 @@ pub(super) fn ask(question: &Question) -> Result<Told, BenchError> {
         token_file: unused.clone(),
         ca_file: unused,
     };
-    let input = input::from_file(&question.file, &options)?;
+    let mut input = input::from_file(&question.file, &options)?;
+    let recorded = trace_file::of(&input.workload).map_err(LoadError::from)?;
+    for (stage, entries) in input.workload.stages.iter_mut().zip(recorded) {
+        if let Load::Trace { trace, .. } = &mut stage.load {
+            *trace = Trace::Inline(entries);
+        }
+    }
     let pace = question.pace;
-    let Some((stage, demand)) = demand::hardest(&input.workload, pace) else {
-        return Err(BenchError::Child(
-            "the workload has no stage whose load is known; write one, or the entries of its trace into the profile"
-                .into(),
-        ));
-    };
+    let (stage, demand) = demand::hardest(&input.workload, pace)?;
     let threads = run::default_threads();
     let (workload, length) = demand::trial(&input.workload, stage, pace);
-    let open = matches!(workload.stages.first().map(|it| &it.load), Some(Load::Open { .. }));
     let trial = trial::engine(pace, workload, Keep::Records, threads, Cores::default(), length)?;
+    if trial.client.requests.is_empty() && trial.failed() == 0 {
+        return Err(BenchError::Child(format!(
+            "the trial of stage {} sent no request: nothing can be said",
+            stage.name
+        )));
+    }
     let measured = Measured {
         demand,
         requests: trial.client.requests.len() as u64,
@@ -77,7 +85,7 @@ pub(super) fn ask(question: &Question) -> Result<Told, BenchError> {
         server_cores: trial.truth.cpu_ns as f64 / trial.client.wall_ns.max(1) as f64,
         lag: p99(&trial.matched.lag),
         lag_bound: input.run.validity.max_send_lag_p99.0,
-        achieved: if open { Matched::achieved(&trial.matched) } else { None },
+        achieved: trial.achieved(),
     };
     let answer = Answer::of(&measured);
     let mut lines =

@@ -93,7 +93,7 @@ fn issue(bench: &Bench, arrivals: Arrivals, rate: f64, requests: u64) -> Result<
     trial::engine(Pace::default(), workload, Keep::Records, 1, bench.cores, length)
 }
 
-/// The share of the asked rate that was kept, in percent.
+/// The share of the asked load that arrived in time, in percent.
 fn kept(trial: &Trial) -> f64 {
-    trial.matched.achieved().map_or(f64::NAN, |it| it * 100.0)
+    trial.achieved().map_or(f64::NAN, |it| it * 100.0)
 }
