@@ -37,6 +37,16 @@ impl Trial {
         self.matched.achieved(&self.asked?)
     }
 
+    /// Why its figures do not count, where they do not: requests failed, or only one side knows of them.
+    pub(super) fn fault(&self) -> Option<String> {
+        let (failed, unmatched) = (self.failed(), self.matched.unmatched);
+        if failed > 0 {
+            let error = self.client.error.as_deref().unwrap_or("no message");
+            return Some(format!("{failed} requests failed ({error})"));
+        }
+        (unmatched > 0).then(|| format!("{unmatched} requests or tokens could not be matched"))
+    }
+
     /// Requests that failed.
     pub(super) fn failed(&self) -> u64 {
         self.client.outcomes.iter().filter(|(outcome, _)| *outcome != "ok").map(|(_, count)| count).sum()
@@ -73,4 +83,24 @@ fn of(server: Server, part: &Part, asked: Option<Asked>, kept: bool, length: Dur
     }
     let matched = if kept { Matched::of(&client.requests, &truth) } else { Matched::default() };
     Ok(Trial { client, truth, matched, asked })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(outcomes: &[(&str, u64)], unmatched: u64, fault: Option<&str>) {
+        let outcomes = outcomes.iter().map(|(outcome, count)| ((*outcome).to_owned(), *count)).collect();
+        let client = ClientResult { outcomes, error: Some("reset".into()), ..ClientResult::default() };
+        let matched = Matched { unmatched, ..Matched::default() };
+        let trial = Trial { client, truth: Truth::default(), matched, asked: None };
+        assert_eq!(trial.fault().as_deref(), fault);
+    }
+
+    #[test]
+    fn a_trial_counts_where_all_requests_succeeded_and_both_sides_know_them() {
+        check(&[("ok", 50)], 0, None);
+        check(&[("ok", 50)], 2, Some("2 requests or tokens could not be matched"));
+        check(&[("ok", 47), ("timeout", 2), ("refused", 1)], 1, Some("3 requests failed (reset)"));
+    }
 }

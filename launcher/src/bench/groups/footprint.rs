@@ -2,7 +2,7 @@
 
 use rustix::process::{Resource, getrlimit};
 
-use super::{Bench, count, millis, streams::check};
+use super::{Bench, count, millis, streams::counts};
 use crate::{
     bench::{
         BenchError,
@@ -39,7 +39,8 @@ pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError
             ));
             continue;
         }
-        let peak = peak_with(bench, *streams, figures)?;
+        // Without the base there is nothing to hold it against, and a note says so.
+        let (Some(base), Some(peak)) = (base, peak_with(bench, *streams, figures)?) else { continue };
         let each = (peak - base) / 1024.0 / f64::from(streams - FEW);
         let budget = if *streams == BUDGETED { Budget::at_most(32.0, 12.0) } else { Budget::NONE };
         let title = format!("memory of each of {} open streams", count((*streams).into()));
@@ -48,18 +49,21 @@ pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError
     growth(bench, figures)
 }
 
-/// The largest resident set with so many streams open at once, in bytes.
-fn peak_with(bench: &Bench, streams: u32, figures: &mut Figures) -> Result<f64, BenchError> {
+/// The largest resident set with so many streams open at once, in bytes; `None` where they were not all open.
+fn peak_with(bench: &Bench, streams: u32, figures: &mut Figures) -> Result<Option<f64>, BenchError> {
     let pace = Pace { ttft: bench.scale.open_ttft, itl: millis(50) };
     let workload = loads::closed(streams, streams.into(), TOKENS);
     let trial = trial::engine(pace, workload, Keep::Summary, 1, bench.cores, pace.answer(TOKENS))?;
     let title = format!("memory of {} open streams", count(streams.into()));
-    check(&trial, &title, figures);
     let most = trial.truth.most_streams;
-    if most < streams {
-        figures.note(format!("{title}: {} were open at once, at most", count(most.into())));
+    if !counts(&trial, &title, figures) {
+        return Ok(None);
     }
-    Ok(trial.client.peak_rss_bytes as f64)
+    if most < streams {
+        figures.note(format!("{title}: not measured, {} were open at once, at most", count(most.into())));
+        return Ok(None);
+    }
+    Ok(Some(trial.client.peak_rss_bytes as f64))
 }
 
 fn growth(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
@@ -70,10 +74,13 @@ fn growth(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
         // A thousand requests a second is little.
         let length = millis(requests);
         let trial = trial::engine(Pace::default(), workload, Keep::Summary, 1, bench.cores, length)?;
-        check(&trial, &format!("memory of {} requests", count(requests)), figures);
+        if !counts(&trial, &format!("memory of {} requests", count(requests)), figures) {
+            continue;
+        }
         peaks.push(trial.client.peak_rss_bytes as f64 / f64::from(1 << 20));
     }
+    let [few_peak, many_peak] = peaks[..] else { return Ok(()) };
     let title = format!("memory from {} to {} requests", count(few), count(many));
-    figures.add("memory.growth", &title, "MiB", peaks[1] - peaks[0], Budget::at_most(10.0, NOISE));
+    figures.add("memory.growth", &title, "MiB", many_peak - few_peak, Budget::at_most(10.0, NOISE));
     Ok(())
 }

@@ -32,10 +32,13 @@ pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError
             bare.push(trial::bare(pace, load.streams, load.rounds, tokens, bench.cores)?);
         }
         let told = Told { load, pace, asked: requests * u64::from(tokens) };
+        let faulty = ours.iter().chain(&bare).filter(|it| !counts(it, &told.name(), figures)).count();
+        if faulty > 0 {
+            continue;
+        }
         told.cost(&ours, &bare, figures);
         told.errors(&ours, &bare, figures);
         told.memory(&ours, &bare, figures);
-        ours.iter().chain(&bare).for_each(|it| check(it, &told.name(), figures));
     }
     Ok(())
 }
@@ -47,6 +50,9 @@ pub(super) fn wave(bench: &Bench, figures: &mut Figures) -> Result<(), BenchErro
     let workload = loads::closed(wave, wave.into(), tokens);
     let trial = trial::engine(pace, workload, Keep::RecordsAndGaps, 1, bench.cores, pace.answer(tokens))?;
     let title = format!("{} requests at once", count(wave.into()));
+    if !counts(&trial, &title, figures) {
+        return Ok(());
+    }
     let matched = &trial.matched;
     let name = |what: &str| format!("wave{wave}.{what}");
     let spread = seconds(matched.sent) * 1e3;
@@ -61,19 +67,14 @@ pub(super) fn wave(bench: &Bench, figures: &mut Figures) -> Result<(), BenchErro
             Budget::NONE,
         );
     }
-    check(&trial, &title, figures);
     Ok(())
 }
 
-/// What cannot be seen in the figures: requests that failed, or that one side does not know.
-pub(super) fn check(trial: &Trial, of: &str, figures: &mut Figures) {
-    let (failed, unmatched) = (trial.failed(), trial.matched.unmatched);
-    if failed > 0 {
-        let error = trial.client.error.as_deref().unwrap_or("no message");
-        figures.note(format!("{of}: {failed} requests failed ({error}); its figures do not count"));
-    }
-    if unmatched > failed {
-        figures.note(format!("{of}: {unmatched} requests or tokens could not be matched; its figures do not count"));
+/// Whether a trial makes figures. Where it makes none, and where they need a word, that is noted.
+pub(super) fn counts(trial: &Trial, of: &str, figures: &mut Figures) -> bool {
+    if let Some(fault) = trial.fault() {
+        figures.note(format!("{of}: not measured, {fault}"));
+        return false;
     }
     if trial.truth.stalled > 0 {
         figures.note(format!(
@@ -81,6 +82,7 @@ pub(super) fn check(trial: &Trial, of: &str, figures: &mut Figures) {
             trial.truth.stalled
         ));
     }
+    true
 }
 
 /// Tells the figures of one load.
