@@ -3,7 +3,7 @@
 use std::{
     io::{BufRead as _, BufReader, Read as _},
     process::{Child, ChildStdin, Command, Stdio},
-    sync::mpsc::{self, Receiver},
+    sync::mpsc::{self, Receiver, RecvTimeoutError},
     thread,
     time::Duration,
 };
@@ -15,11 +15,15 @@ use super::{
     parts::Part,
     server::{Listening, ServerSpec, Truth},
 };
+use crate::clock;
 
 /// The hidden command that a child is started with.
 pub(super) const COMMAND: &str = "bench-part";
 /// The longest that a server may take to listen, and to tell its truth when it is asked to end.
 const SERVER_LIMIT: Duration = Duration::from_secs(30);
+
+/// How often a child whose output has ended is asked whether it has ended too.
+const POLL: Duration = Duration::from_millis(1);
 
 /// A child whose output is read by a thread. Dropped, it is killed.
 struct Process {
@@ -86,15 +90,32 @@ pub(super) fn run<T: DeserializeOwned>(part: &Part, limit: Duration) -> Result<T
 /// Runs this program as a user does, and waits for its end.
 pub(super) fn run_as_user(arguments: &[&str], limit: Duration) -> Result<(), BenchError> {
     let mut command = Command::new(std::env::current_exe()?);
-    let mut process = Process::start(command.args(arguments).env("BENCHWRIGHT_LOG", "warn"))?;
-    // Its output ends when it does.
-    while process.lines.recv_timeout(limit).is_ok() {}
-    let status = process.child.try_wait()?.map_or_else(|| process.child.wait(), Ok)?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(BenchError::Child(format!("benchwright {arguments:?} ended with {status}")))
+    run_to_end(command.args(arguments).env("BENCHWRIGHT_LOG", "warn"), limit)
+}
+
+/// Runs a program that is to succeed. One that takes longer than `limit` to say something, or to end after its output did,
+/// is killed.
+fn run_to_end(command: &mut Command, limit: Duration) -> Result<(), BenchError> {
+    let mut process = Process::start(command)?;
+    let name = format!("{} {:?}", command.get_program().display(), command.get_args().collect::<Vec<_>>());
+    let stuck = || BenchError::Child(format!("{name} was killed after {limit:?}; is the machine busy?"));
+    loop {
+        match process.lines.recv_timeout(limit) {
+            Ok(_) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => return Err(stuck()),
+        }
     }
+    // Its output ends when it does, or just before.
+    let end = clock::monotonic() + limit;
+    let status = loop {
+        match process.child.try_wait()? {
+            Some(status) => break status,
+            None if clock::monotonic() >= end => return Err(stuck()),
+            None => thread::sleep(POLL),
+        }
+    };
+    if status.success() { Ok(()) } else { Err(BenchError::Child(format!("{name} ended with {status}"))) }
 }
 
 /// A server that runs.
@@ -114,5 +135,25 @@ impl Server {
     pub(super) fn end(mut self) -> Result<Truth, BenchError> {
         drop(self.process.stdin.take());
         self.process.hear(SERVER_LIMIT)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(script: &str, limit: Duration) -> Result<(), String> {
+        run_to_end(Command::new("sh").args(["-c", script]), limit).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_program_that_does_not_end_is_killed() {
+        let (long, short) = (Duration::from_secs(60), Duration::from_millis(50));
+        assert_eq!(check("echo one; echo two", long), Ok(()));
+        assert!(check("exit 3", long).unwrap_err().contains("ended with exit status: 3"));
+        // With its output open, and with its output closed.
+        for script in ["exec sleep 600", "exec sleep 600 >&-"] {
+            assert!(check(script, short).unwrap_err().contains("was killed after 50ms"), "{script}");
+        }
     }
 }
