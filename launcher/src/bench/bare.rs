@@ -23,6 +23,9 @@ use crate::clock;
 /// As long as the prompts of the engine's load.
 const PROMPT: &str = "salt letters of people who count days by tides";
 
+/// Frames behind those of the tokens: usage and `[DONE]`.
+const CLOSING: usize = 2;
+
 type Sender = SendRequest<Full<Bytes>>;
 
 /// Runs the closed loop and tells what became of it.
@@ -36,7 +39,7 @@ pub(super) fn run(spec: &BareSpec) -> Result<ClientResult, BenchError> {
     ));
     let (cpu, begun) = (clock::process_cpu(), clock::monotonic());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let requests = runtime.block_on(async {
+    let requests_of_slots = runtime.block_on(async {
         let mut senders = Vec::new();
         for _ in 0..spec.streams {
             senders.push(connect(spec.port).await?);
@@ -52,9 +55,18 @@ pub(super) fn run(spec: &BareSpec) -> Result<ClientResult, BenchError> {
     })?;
     let (cpu, wall) = (clock::process_cpu().saturating_sub(cpu), clock::monotonic().saturating_sub(begun));
     let peak_rss_bytes = memory::peak()?;
-    let requests: Vec<ClientRequest> = requests.into_iter().flatten().collect();
-    let outcomes = BTreeMap::from([("ok".to_owned(), requests.len() as u64)]);
-    Ok(ClientResult { cpu_ns: nanos(cpu), wall_ns: nanos(wall), peak_rss_bytes, outcomes, error: None, requests })
+    let (mut requests, mut error, mut failed) = (Vec::new(), None, 0);
+    for request in requests_of_slots.into_iter().flatten() {
+        match request {
+            Ok(request) => requests.push(request),
+            Err(why) => (error, failed) = (error.or(Some(why)), failed + 1),
+        }
+    }
+    let mut outcomes = BTreeMap::from([("ok".to_owned(), requests.len() as u64)]);
+    if failed > 0 {
+        outcomes.insert("otherFrames".to_owned(), failed);
+    }
+    Ok(ClientResult { cpu_ns: nanos(cpu), wall_ns: nanos(wall), peak_rss_bytes, outcomes, error, requests })
 }
 
 async fn connect(port: u16) -> Result<Sender, BenchError> {
@@ -70,10 +82,9 @@ async fn run_slot(
     spec: BareSpec,
     first: u64,
     body: Bytes,
-) -> Result<Vec<ClientRequest>, BenchError> {
+) -> Result<Vec<Result<ClientRequest, String>>, BenchError> {
     let mut requests = Vec::with_capacity(spec.rounds as usize);
-    // The frames of the tokens, and those of usage and `[DONE]`.
-    let mut stamps = Vec::with_capacity(spec.tokens as usize + 2);
+    let mut stamps = Vec::with_capacity(spec.tokens as usize + CLOSING);
     for number in first..first + u64::from(spec.rounds) {
         let request = Request::post("/v1/completions")
             .header(HOST, format!("127.0.0.1:{}", spec.port))
@@ -89,15 +100,18 @@ async fn run_slot(
             stamps.push(clock::monotonic());
             frame?;
         }
-        requests.push(seen(number, sent, &stamps, spec.tokens)?);
+        requests.push(seen(number, sent, &stamps, spec.tokens));
     }
     Ok(requests)
 }
 
-fn seen(number: u64, sent: Duration, stamps: &[Duration], tokens: u32) -> Result<ClientRequest, BenchError> {
-    let stamps = stamps.get(..tokens as usize).ok_or_else(|| {
-        BenchError::Child(format!("the bare client saw {} frames where {tokens} tokens were asked", stamps.len()))
-    })?;
+/// What became of a request. Where frames are missing, or one came in two pieces, no stamp is known to be that of its token.
+fn seen(number: u64, sent: Duration, stamps: &[Duration], tokens: u32) -> Result<ClientRequest, String> {
+    let wanted = tokens as usize + CLOSING;
+    if stamps.len() != wanted {
+        return Err(format!("the bare client saw {} frames where {wanted} were sent", stamps.len()));
+    }
+    let stamps = &stamps[..tokens as usize];
     let (first, last) = (stamps.first().copied().unwrap_or(sent), stamps.last().copied().unwrap_or(sent));
     Ok(ClientRequest {
         stage: 0,
@@ -109,4 +123,21 @@ fn seen(number: u64, sent: Duration, stamps: &[Duration], tokens: u32) -> Result
         last_ns: nanos(last),
         gaps_ns: stamps.windows(2).map(|pair| nanos(pair[1].saturating_sub(pair[0]))).collect(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_has_a_frame_for_each_token_and_two_behind_them() {
+        let at = |nanos: &[u64]| nanos.iter().copied().map(Duration::from_nanos).collect::<Vec<_>>();
+        let sent = Duration::from_nanos(100);
+        let request = seen(7, sent, &at(&[150, 160, 175, 176, 177]), 3).unwrap();
+        assert_eq!((request.first_ns, request.last_ns, request.gaps_ns), (150, 175, vec![10, 15]));
+        for frames in [&[150, 160, 175, 176][..], &[150, 160, 175, 176, 177, 178], &[]] {
+            let error = seen(7, sent, &at(frames), 3).unwrap_err();
+            assert_eq!(error, format!("the bare client saw {} frames where 5 were sent", frames.len()));
+        }
+    }
 }

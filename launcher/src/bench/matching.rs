@@ -10,6 +10,8 @@ use super::{
 };
 use crate::histogram::Times;
 
+/// Two processes read the same clock on two cores, which agree to within less than this, in nanoseconds.
+const GRANULARITY_NS: u64 = 1_000;
 /// A draw of n gaps is off its rate by about their coefficient of variation / sqrt(n); by so many times that in one of
 /// 15,000 draws.
 const DEVIATIONS: f64 = 4.0;
@@ -45,7 +47,8 @@ impl Asked {
 pub(super) struct Matched {
     /// Requests that both sides know.
     pub(super) requests: u64,
-    /// Requests, or tokens of one, that only one side knows: a fault of this bench or of the client.
+    /// Requests, or tokens of one, that only one side knows, or that were seen before they were sent: a fault of this bench
+    /// or of the client.
     pub(super) unmatched: u64,
     /// Tokens of the requests that both sides know.
     pub(super) tokens: u64,
@@ -112,9 +115,15 @@ impl Matched {
             self.unmatched += 1;
             return;
         };
+        let pairs = [(seen.first_ns, *first), (seen.last_ns, *last), (truth.arrived_ns, seen.scheduled_ns)];
+        if pairs.iter().any(|(later, sooner)| later.saturating_add(GRANULARITY_NS) < *sooner) {
+            // Nothing is seen before it was sent: these are not the same token.
+            self.unmatched += 1;
+            return;
+        }
         self.requests += 1;
-        self.ttft_error.record(distance(seen.first_ns, *first));
-        self.latency_error.record(distance(seen.last_ns, *last));
+        self.ttft_error.record(Duration::from_nanos(seen.first_ns.saturating_sub(*first)));
+        self.latency_error.record(Duration::from_nanos(seen.last_ns.saturating_sub(*last)));
         let free = seen.scheduled_ns.saturating_add(seen.queued_ns);
         self.lag.record(Duration::from_nanos(seen.sent_ns.saturating_sub(free)));
         self.arrival_lag.record(Duration::from_nanos(truth.arrived_ns.saturating_sub(free)));
@@ -127,14 +136,10 @@ impl Matched {
         if truth.sends_ns.len() > 1 && !seen.gaps_ns.is_empty() {
             self.unmatched += u64::from(truth.sends_ns.len() != seen.gaps_ns.len() + 1);
             for (pair, gap) in truth.sends_ns.windows(2).zip(&seen.gaps_ns) {
-                self.itl_error.record(distance(*gap, pair[1] - pair[0]));
+                self.itl_error.record(Duration::from_nanos(gap.abs_diff(pair[1].saturating_sub(pair[0]))));
             }
         }
     }
-}
-
-fn distance(left: u64, right: u64) -> Duration {
-    Duration::from_nanos(left.abs_diff(right))
 }
 
 fn widen(range: &mut Option<(u64, u64)>, at: u64) {
@@ -196,6 +201,24 @@ mod tests {
         assert_eq!(check(&[seen(0, 500, &[50])], &[truth(0, &[500, 550, 600])]).unmatched, 1);
         assert_eq!(check(&[seen(0, 500, &[50])], &[truth(0, &[])]).unmatched, 1);
         assert!(Distribution::of_times(&check(&[], &[]).ttft_error).is_none());
+    }
+
+    #[test]
+    fn what_was_seen_before_it_was_sent_is_not_the_same_token() {
+        let check = |first_ns, gap| check(&[seen(0, first_ns, &[gap])], &[truth(0, &[5_000, 9_000])]);
+        let matched = check(4_000, 4_000);
+        assert_eq!(
+            (matched.unmatched, nanos(&matched.ttft_error), nanos(&matched.latency_error)),
+            (0, vec![0], vec![0])
+        );
+        for (first_ns, gap) in [(3_999, 6_000), (5_010, 2_989)] {
+            let matched = check(first_ns, gap);
+            assert_eq!(
+                (matched.requests, matched.unmatched, nanos(&matched.ttft_error)),
+                (0, 1, Vec::new()),
+                "{first_ns}"
+            );
+        }
     }
 
     #[test]
