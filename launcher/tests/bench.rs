@@ -88,11 +88,15 @@ fn a_load_that_fits_is_told_with_its_margin_and_one_that_does_not_with_a_remedy(
     for form in ["api.type=chat", "api.streaming=false"] {
         ask(&["small.yaml", "-o", form]).assert().success().stdout(yes());
     }
+    // A rate at which a draw of some seconds holds no request.
+    folder.write("rare.yaml", &simulated(&open.replace("rate: 1000000, duration: 1", "rate: 0.01, duration: 600")));
+    let assumed = predicate::str::contains("1ms to each other one (--ttft, --itl)");
+    ask(&["rare.yaml"]).assert().success().stdout(yes().and(assumed).and(predicate::str::contains("not judged: ")));
     // So many requests that no machine sends them.
     ask(&["flood.yaml"])
         .assert()
         .code(1)
-        .stdout(predicate::str::starts_with("no: ").and(predicate::str::contains("give it")));
+        .stdout(predicate::str::starts_with("no: ").and(predicate::str::contains("lower the rate, or give it")));
     folder
         .benchwright(&["bench", "--for", "nowhere.yaml"])
         .assert()

@@ -66,7 +66,8 @@ pub(super) fn run(spec: &BareSpec) -> Result<ClientResult, BenchError> {
     if failed > 0 {
         outcomes.insert("otherFrames".to_owned(), failed);
     }
-    Ok(ClientResult { cpu_ns: nanos(cpu), wall_ns: nanos(wall), peak_rss_bytes, outcomes, error, requests })
+    let (cpu_ns, wall_ns) = (nanos(cpu), nanos(wall));
+    Ok(ClientResult { cpu_ns, wall_ns, peak_rss_bytes, outcomes, error, requests, ..ClientResult::default() })
 }
 
 async fn connect(port: u16) -> Result<Sender, BenchError> {

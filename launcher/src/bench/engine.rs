@@ -2,13 +2,14 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use crds::units::Seed;
+use crds::{resolve::ResolvedRun, units::Seed};
 
 use super::{
     BenchError, memory, nanos,
     parts::{ClientRequest, ClientResult, EngineSpec},
 };
 use crate::{
+    analysis::{self, Measured, SelfJudgement},
     client::Target,
     clock,
     gaps::Gaps,
@@ -46,14 +47,32 @@ pub(super) fn run(spec: &EngineSpec) -> Result<ClientResult, BenchError> {
         stage.outcomes.iter().for_each(|(outcome, count)| *outcomes.entry(outcome.name()).or_default() += count);
         error = error.or_else(|| stage.error_samples.values().next().cloned());
     }
+    let judgement = spec.run.as_ref().map(|run| judge(&load, spec, run));
     Ok(ClientResult {
         cpu_ns: nanos(cpu),
         wall_ns: nanos(wall),
         peak_rss_bytes,
         outcomes,
         error,
+        busiest: judgement.as_ref().and_then(|it| it.busiest.as_ref()).map(|it| it.share),
+        receive_delay_p99_ns: judgement.as_ref().and_then(|it| it.receive_delay).map(|it| nanos(it.p99)),
         requests: seen(&load),
     })
+}
+
+/// What the launcher says of its own part, as in a report.
+fn judge(load: &LoadResult, spec: &EngineSpec, run: &ResolvedRun) -> SelfJudgement {
+    let measured = Measured {
+        recorder: &load.recorder,
+        started: load.started,
+        stopped: load.stopped,
+        own_cpu: load.own_cpu,
+        wall: load.wall,
+        threads: spec.threads,
+        lanes: &load.lanes,
+        vitals: &load.vitals,
+    };
+    analysis::analyse(&measured, &spec.workload, run, "bench").judgement
 }
 
 /// The requests that succeeded, on the machine's clock.

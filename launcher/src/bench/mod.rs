@@ -114,7 +114,8 @@ pub struct BenchArgs {
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
     /// Measure nothing of this, but say whether this machine, or pod, is big enough for the load of a BenchmarkRun: tries
-    /// its hardest stage for a few seconds against a server on loopback, and exits with 0 for yes and 1 for no
+    /// its hardest stage for a few seconds against a server on loopback, and exits with 0 for yes, and with 1 for no or
+    /// where lateness could not be judged
     #[arg(long = "for", value_name = "FILE", conflicts_with_all = ["only", "quick", "runs", "repeats", "json", "markdown"])]
     run: Option<PathBuf>,
     /// With --for: a profile's file, in place of the profile that the BenchmarkRun names
@@ -138,7 +139,8 @@ pub struct PartArgs {
     part: String,
 }
 
-/// Measures, or answers whether a load fits. Whether all is well: `false` for a load that does not fit.
+/// Measures, or answers whether a load fits. Whether all is well: `false` for a load that is not
+/// known to fit.
 ///
 /// # Errors
 /// A part of it could not be run, or a file could not be written.

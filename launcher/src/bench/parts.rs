@@ -5,6 +5,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
+use crds::resolve::ResolvedRun;
 use serde::{Deserialize, Serialize};
 use workload_profiles::Workload;
 
@@ -35,6 +36,9 @@ pub struct EngineSpec {
     pub workload: Workload,
     /// What is kept of each request.
     pub keep: Keep,
+    /// The run whose load it is, for what the launcher says of itself; absent: that is not asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<Box<ResolvedRun>>,
     /// Threads that issue it.
     pub threads: usize,
     /// The core to which it keeps; absent: any.
@@ -84,6 +88,12 @@ pub struct ClientResult {
     /// The message of a request that failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// The share of the time in which its busiest thread could not have done more, where it was asked and lasted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busiest: Option<f64>,
+    /// 99th percentile of how long bytes may have lain before they were read, where it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receive_delay_p99_ns: Option<u64>,
     /// Each request that succeeded; empty where none is kept.
     pub requests: Vec<ClientRequest>,
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crds::resolve::ResolvedRun;
 use workload_profiles::Workload;
 
 use super::{
@@ -62,10 +63,28 @@ pub(super) fn engine(
     cores: Cores,
     length: Duration,
 ) -> Result<Trial, BenchError> {
-    let server = Server::start(ServerSpec { pace, core: cores.server })?;
-    let asked = workload.stages.first().and_then(|it| Asked::of(&it.load));
-    let spec = EngineSpec { port: server.port, workload, keep, threads, core: cores.client };
-    of(server, &Part::Engine(Box::new(spec)), asked, keep != Keep::Summary, length)
+    let spec = EngineSpec { port: 0, workload, keep, run: None, threads, core: cores.client };
+    issue(pace, spec, cores.server, length)
+}
+
+/// Runs a workload of a run with the engine, which says of itself what a report would say, on any cores.
+pub(super) fn judged(
+    pace: Pace,
+    workload: Workload,
+    run: ResolvedRun,
+    threads: usize,
+    length: Duration,
+) -> Result<Trial, BenchError> {
+    let (keep, run) = (Keep::Records, Some(Box::new(run)));
+    issue(pace, EngineSpec { port: 0, workload, keep, run, threads, core: None }, None, length)
+}
+
+/// Starts the server, and then the engine with its port.
+fn issue(pace: Pace, spec: EngineSpec, core: Option<usize>, length: Duration) -> Result<Trial, BenchError> {
+    let server = Server::start(ServerSpec { pace, core })?;
+    let asked = spec.workload.stages.first().and_then(|it| Asked::of(&it.load));
+    let (spec, kept) = (EngineSpec { port: server.port, ..spec }, spec.keep != Keep::Summary);
+    of(server, &Part::Engine(Box::new(spec)), asked, kept, length)
 }
 
 /// Runs a closed loop with the bare client.

@@ -9,16 +9,18 @@ mod demand;
 
 use std::{path::PathBuf, time::Duration};
 
-use crds::{resolve::Endpoint, units::Span};
+use crds::{
+    resolve::{Endpoint, ResolvedRun},
+    units::Span,
+};
 use workload_profiles::workload::{Load, Trace};
 
-use super::{BenchError, cores::Cores, server::Pace, trial};
+use super::{BenchError, server::Pace, trial};
 use crate::{
     analysis::Distribution,
     histogram::Times,
     input::{self, LocalOptions},
     issue::LoadError,
-    recorder::Keep,
     run, trace_file,
     vitals::system::cpu_limit,
 };
@@ -38,7 +40,7 @@ pub(super) struct Question {
     pub(super) pace: Pace,
 }
 
-/// Whether it fits, and the lines that say so.
+/// Whether it is known to fit, and the lines that say so.
 pub(super) struct Told {
     pub(super) fits: bool,
     pub(super) text: String,
@@ -68,7 +70,9 @@ pub(super) fn ask(question: &Question) -> Result<Told, BenchError> {
     let (stage, demand) = demand::hardest(&input.workload, pace)?;
     let threads = run::default_threads();
     let (workload, length) = demand::trial(&input.workload, stage, pace);
-    let trial = trial::engine(pace, workload, Keep::Records, threads, Cores::default(), length)?;
+    // Where the load really goes is nothing that a child's arguments should tell.
+    let run = ResolvedRun { endpoint: Endpoint::Url("http://127.0.0.1".into()), ..input.run.clone() };
+    let trial = trial::judged(pace, workload, run, threads, length)?;
     if trial.client.requests.is_empty() && trial.failed() == 0 {
         return Err(BenchError::Child(format!(
             "the trial of stage {} sent no request: nothing can be said",
@@ -77,6 +81,7 @@ pub(super) fn ask(question: &Question) -> Result<Told, BenchError> {
     }
     let measured = Measured {
         demand,
+        pace,
         requests: trial.client.requests.len() as u64,
         failed: trial.failed(),
         cpu: Duration::from_nanos(trial.client.cpu_ns),
@@ -84,7 +89,9 @@ pub(super) fn ask(question: &Question) -> Result<Told, BenchError> {
         cores: cpu_limit().unwrap_or(f64::INFINITY).min(threads as f64),
         server_cores: trial.truth.cpu_ns as f64 / trial.client.wall_ns.max(1) as f64,
         lag: p99(&trial.matched.lag),
-        lag_bound: input.run.validity.max_send_lag_p99.0,
+        busiest: trial.client.busiest,
+        receive_delay: trial.client.receive_delay_p99_ns.map(Duration::from_nanos),
+        bounds: input.run.validity,
         achieved: trial.achieved(),
     };
     let answer = Answer::of(&measured);
@@ -94,7 +101,7 @@ pub(super) fn ask(question: &Question) -> Result<Told, BenchError> {
     if matches!(&input.run.endpoint, Endpoint::Url(url) if url.starts_with("https:")) {
         lines.push("the target speaks TLS, whose cost is not in this: leave room for it".into());
     }
-    Ok(Told { fits: answer.fault.is_none(), text: lines.join("\n") + "\n" })
+    Ok(Told { fits: answer.fits(), text: lines.join("\n") + "\n" })
 }
 
 fn p99(times: &Times) -> Duration {
