@@ -147,12 +147,16 @@ impl Figures {
     }
 }
 
-/// The middle value; the mean of the two in the middle of an even number.
-fn median(values: &[f64]) -> f64 {
+/// The middle value; the mean of the two in the middle of an even number, and NaN of none.
+pub(super) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let middle = sorted.len() / 2;
-    if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 }
+    match sorted.len() {
+        0 => f64::NAN,
+        odd if odd % 2 == 1 => sorted[middle],
+        _ => sorted[middle - 1].midpoint(sorted[middle]),
+    }
 }
 
 #[cfg(test)]
@@ -185,7 +189,8 @@ mod tests {
         let figure = &figures.all[0];
         assert_eq!((figures.all.len(), figure.median, figure.spread()), (1, 2.0, (1.0, 3.0)));
         assert_eq!(figure.mark, Some(Mark::Floor));
-        assert_eq!(median(&[4.0, 1.0]), 2.5);
+        assert_eq!((median(&[4.0, 1.0]), median(&[3.0, 1.0, 2.0])), (2.5, 2.0));
+        assert!(median(&[]).is_nan());
     }
 
     #[test]

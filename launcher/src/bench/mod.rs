@@ -41,7 +41,7 @@ use tracing::info;
 use crate::{client::TargetError, clock, input::InputError, issue, issue::LoadError, report::StorageError};
 use busy::Busy;
 use cores::Cores;
-use document::Document;
+use document::{Document, Made};
 use figures::{Budget, Figures};
 use fit::Question;
 use groups::{Bench, Group, Scale};
@@ -171,8 +171,9 @@ fn measure(args: &BenchArgs) -> Result<(), BenchError> {
         repeats: if args.quick { 1 } else { args.repeats },
         folder: folder.path().to_owned(),
     };
-    let groups: Vec<Group> =
-        Group::value_variants().iter().copied().filter(|it| args.only.is_empty() || args.only.contains(it)).collect();
+    let (groups, left_out): (Vec<Group>, Vec<Group>) =
+        Group::value_variants().iter().copied().partition(|it| args.only.is_empty() || args.only.contains(it));
+    let mut others_of_runs = Vec::new();
     for run in 1..=args.runs {
         let before = Busy::now();
         for group in &groups {
@@ -181,15 +182,18 @@ fn measure(args: &BenchArgs) -> Result<(), BenchError> {
         }
         let others = Busy::now().zip(before).map_or(f64::NAN, |(now, before)| now.others_since(&before));
         figures.add("others", "other processes of the machine meanwhile", "cores", others, Budget::NONE);
+        others_of_runs.push(others);
     }
-    if let Some(others) = figures.all.iter().find(|it| it.name == "others").map(|it| it.median).filter(|it| *it > QUIET)
-    {
-        figures.note(format!(
-            "the machine was not quiet: other processes used {others:.2} cores; measure again when it is"
-        ));
-    }
+    noise(&others_of_runs).into_iter().for_each(|it| figures.note(it));
     let machine = Machine::here();
-    let document = Document::new(&figures, &machine, clock::now(), (args.runs, bench.repeats), args.quick);
+    let made = Made {
+        runs: args.runs,
+        repeats: bench.repeats,
+        quick: args.quick,
+        groups: names(&groups),
+        left_out: names(&left_out),
+    };
+    let document = Document::new(&figures, &machine, clock::now(), made);
     if let Some(path) = &args.json {
         write_whole(path, &document.json())?;
     }
@@ -197,6 +201,21 @@ fn measure(args: &BenchArgs) -> Result<(), BenchError> {
         write_whole(path, &document.markdown())?;
     }
     Ok(io::stdout().write_all(table::table(&figures).as_bytes())?)
+}
+
+/// As the command line knows them.
+fn names(groups: &[Group]) -> Vec<String> {
+    groups.iter().filter_map(Group::to_possible_value).map(|it| it.get_name().to_owned()).collect()
+}
+
+/// What has to be said of the noisiest run, from the cores that others used in each.
+fn noise(others: &[f64]) -> Option<String> {
+    let noisy = others.iter().copied().enumerate().filter(|(_, it)| *it > QUIET);
+    let (place, most) = noisy.max_by(|(_, left), (_, right)| left.total_cmp(right))?;
+    let (run, runs) = (place + 1, others.len());
+    Some(format!(
+        "the machine was not quiet: in run {run} of {runs} other processes used {most:.2} cores; measure again when it is"
+    ))
 }
 
 /// Does the part of a child and prints what it came to.
@@ -245,4 +264,18 @@ fn write_whole(path: &Path, text: &str) -> Result<(), BenchError> {
 /// Nanoseconds of a time; hundreds of years fit.
 fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_noisiest_run_is_named() {
+        let check = |others: &[f64], note: Option<&str>| assert_eq!(noise(others).as_deref(), note);
+        check(&[0.02, 0.1, f64::NAN], None);
+        check(&[], None);
+        let note = "the machine was not quiet: in run 2 of 4 other processes used 0.92 cores; measure again when it is";
+        check(&[0.02, 0.92, f64::NAN, 0.3], Some(note));
+    }
 }

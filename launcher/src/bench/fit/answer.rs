@@ -1,11 +1,9 @@
 //! Whether a load fits, by how much, and what to do where it does not. Pure.
 
-use std::time::Duration;
+use crds::{summary::rate_text, units::Span};
 
-use crds::{resolve::ValidityBounds, summary::rate_text, units::Span};
-
-use super::demand::Demand;
-use crate::{analysis::remarks::BUSY_SHARE, bench::server::Pace};
+use super::{demand::Demand, measured::Measured};
+use crate::analysis::remarks::BUSY_SHARE;
 
 /// Below this share of what was asked the load was another one.
 const KEPT_SHARE: f64 = 0.99;
@@ -13,37 +11,6 @@ const KEPT_SHARE: f64 = 0.99;
 /// What a trial of some seconds cannot tell.
 const NOT_JUDGED: &str = "not judged: whether memory is enough for all records of the run, answers that take longer than the \
                           trial, and the run's bounds on coalesced reads, throttling, stalls, stolen time and clock steps";
-
-/// What a trial came to.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Measured {
-    /// What the whole load asks.
-    pub(super) demand: Demand,
-    /// The server that was assumed.
-    pub(super) pace: Pace,
-    /// Requests of the trial that succeeded: one at least, where none failed.
-    pub(super) requests: u64,
-    /// Requests that failed.
-    pub(super) failed: u64,
-    /// CPU time of the launcher's process alone.
-    pub(super) cpu: Duration,
-    /// The largest resident set of that process.
-    pub(super) memory_bytes: u64,
-    /// Cores that the launcher may use, by its threads and by the limit of its pod.
-    pub(super) cores: f64,
-    /// Cores that the server used beside it: in a run there is none.
-    pub(super) server_cores: f64,
-    /// 99th percentile of sent - scheduled, less the wait for room.
-    pub(super) lag: Duration,
-    /// The share of the time in which the busiest thread could not have done more; absent: the trial was too short to tell.
-    pub(super) busiest: Option<f64>,
-    /// 99th percentile of how long bytes may have lain before they were read; absent: nothing is known.
-    pub(super) receive_delay: Option<Duration>,
-    /// The bounds of the run, of which those on the three above are looked at.
-    pub(super) bounds: ValidityBounds,
-    /// Share of the asked load that arrived in time; absent where answers decide how many arrive.
-    pub(super) achieved: Option<f64>,
-}
 
 /// The answer to "is this big enough?".
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -203,7 +170,12 @@ fn cores(cores: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use crds::resolve::ValidityBounds;
+
     use super::*;
+    use crate::bench::server::Pace;
 
     const DEMAND: Demand = Demand { requests_per_second: 100.0, tokens_per_second: 12_800.0, streams: 68.5 };
 

@@ -5,12 +5,11 @@ use std::time::Duration;
 use crds::units::{RequestRate, Span};
 use workload_profiles::{
     Workload,
-    workload::{
-        Arrivals, LengthDistribution, Load, PromptText, Rate, RequestSource, Shape, Stage, Trace, TraceEntry, Window,
-    },
+    workload::{Arrivals, Load, Rate, Stage, Window},
 };
 
-use crate::bench::server::{DEFAULT_TOKENS, Pace};
+use super::lengths::{mean_output, recorded, requests};
+use crate::bench::server::Pace;
 
 /// What a request costs, in tokens: with this the stages are put in order, and with nothing else.
 const REQUEST_IN_TOKENS: f64 = 10.0;
@@ -19,9 +18,6 @@ const LENGTH: (Duration, Duration) = (Duration::from_secs(5), Duration::from_sec
 const SECOND: Duration = Duration::from_secs(1);
 /// Fewer requests than this are evenly spaced: drawn ones may be none at all.
 const FEW: u64 = 20;
-/// Tokens of a prompt whose source says nothing of them.
-const MOCK_PROMPT: u32 = 4;
-
 /// Why no stage can be tried.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unknown {
@@ -105,13 +101,6 @@ fn held_back(load: &Load, answer: Duration) -> Option<RequestRate> {
     Some(held.and_then(|it| RequestRate::try_from(it).ok()).filter(|it| *it < peak).unwrap_or(peak))
 }
 
-/// The requests of a trace that are replayed; `None` for another load, and where they stand in a file that was not read.
-fn recorded(load: &Load) -> Option<&[TraceEntry]> {
-    let Load::Trace { trace: Trace::Inline(entries), count, .. } = load else { return None };
-    let most = count.map_or(entries.len(), |it| usize::try_from(it).unwrap_or(usize::MAX));
-    Some(&entries[..most.min(entries.len())])
-}
-
 /// The hardest stage of a workload, and what it asks. Traces in files have to be read before.
 ///
 /// # Errors
@@ -125,37 +114,6 @@ pub(super) fn hardest(workload: &Workload, pace: Pace) -> Result<(&Stage, Demand
     let demands = workload.stages.iter().map(demand).collect::<Result<Vec<_>, _>>()?;
     let harder = |left: &Demand, right: &Demand| left.weight().total_cmp(&right.weight());
     demands.into_iter().max_by(|(_, left), (_, right)| harder(left, right)).ok_or(Unknown::NoStage)
-}
-
-/// What the requests of a stage hold: recorded lengths, where a trace has some, outweigh those of the workload.
-fn requests(workload: &Workload, stage: &Stage) -> RequestSource {
-    let mut requests = workload.requests.clone();
-    let (Load::Trace { lengths: true, .. }, Some(entries)) = (&stage.load, recorded(&stage.load)) else {
-        return requests;
-    };
-    let fixed = |of: fn(&TraceEntry) -> Option<u32>, other| {
-        let any = entries.iter().any(|it| of(it).is_some());
-        let sum: u64 = entries.iter().map(|it| u64::from(of(it).unwrap_or(other))).sum();
-        // The mean of numbers of 32 bits is one.
-        let mean = u32::try_from(sum / entries.len().max(1) as u64).unwrap_or(u32::MAX);
-        any.then(|| LengthDistribution::fixed(mean.max(1)))
-    };
-    let answers = fixed(|it| it.output, mean_output(&requests));
-    match &mut requests {
-        RequestSource::Random { input, output, .. } => {
-            *input = fixed(|it| it.input, mean(input)).unwrap_or_else(|| input.clone());
-            *output = answers.unwrap_or_else(|| output.clone());
-        }
-        // Recorded lengths of its prompts are not used.
-        RequestSource::SharedPrefix { output_len, .. } => *output_len = answers.unwrap_or_else(|| output_len.clone()),
-        RequestSource::Mock => {
-            if let Some(output) = answers {
-                let input = LengthDistribution::fixed(MOCK_PROMPT);
-                requests = RequestSource::Random { input, output, text: PromptText::Words };
-            }
-        }
-    }
-    requests
 }
 
 /// The workload with this stage alone at its hardest, cut to a few seconds, and how long it takes.
@@ -201,28 +159,9 @@ fn at_peak(load: &Load, due: Duration, answer: Duration) -> (Load, Duration) {
     (Load::Open { arrivals, rate: Rate::Steady(rate), duration: span, count, max_concurrency }, duration)
 }
 
-/// The mean length of the answers, in tokens.
-fn mean_output(requests: &RequestSource) -> u32 {
-    match requests {
-        RequestSource::Random { output, .. } => mean(output),
-        RequestSource::SharedPrefix { output_len, .. } => mean(output_len),
-        RequestSource::Mock => DEFAULT_TOKENS,
-    }
-}
-
-/// The mean of a distribution, as far as its bounds leave it there.
-fn mean(lengths: &LengthDistribution) -> u32 {
-    let mean = match lengths.shape {
-        Shape::Uniform => f64::from(lengths.min).midpoint(f64::from(lengths.max)),
-        _ => lengths.mean,
-    };
-    // The cast saturates; a length is at least 1.
-    (mean.round() as u32).clamp(lengths.min.max(1), lengths.max.max(1))
-}
-
 #[cfg(test)]
 mod tests {
-    use workload_profiles::workload::{RatePoint, RateShape, TraceFile, TraceFormat, TraceTime};
+    use workload_profiles::workload::{RatePoint, RateShape, Trace, TraceEntry, TraceFile, TraceFormat, TraceTime};
 
     use super::*;
     use crate::bench::loads;
@@ -337,10 +276,7 @@ mod tests {
             let load = Load::Trace { trace, speed: 1.0, count, lengths, max_concurrency: None };
             let all = workload(vec![load], 191);
             assert_eq!(hardest(&all, PACE).unwrap().1.streams, 3_f64.min(count.unwrap_or(3) as f64) * expected.1);
-            let RequestSource::Random { output, input, .. } = trial(&all, &all.stages[0], PACE).0.requests else {
-                panic!("it has no lengths")
-            };
-            assert_eq!((mean(&output), mean(&input) == 7), (expected.0, lengths));
+            assert_eq!(mean_output(&trial(&all, &all.stages[0], PACE).0.requests), expected.0);
         };
         // (100 + 191 + 4,000) / 3 tokens take 50 + 1,429 x 5 ms.
         check(None, true, (1_430, 7.195));
@@ -358,17 +294,5 @@ mod tests {
         assert_eq!(peak(&trace(Trace::Inline(entries))).map(RequestRate::per_second), Some(3.0));
         assert_eq!(peak(&trace(Trace::Inline(Vec::new()))).map(RequestRate::per_second), Some(1.0));
         assert_eq!(peak(&open(7.0, 9)).map(RequestRate::per_second), Some(7.0));
-    }
-
-    #[test]
-    fn a_mean_length_keeps_to_its_bounds() {
-        let check = |shape, (min, max), of| {
-            let std_dev = 0.0;
-            mean(&LengthDistribution { shape, min, max, mean: of, std_dev, total_count: None })
-        };
-        assert_eq!(check(Shape::Normal, (1, 100), 40.4), 40);
-        assert_eq!(check(Shape::Normal, (50, 100), 40.0), 50);
-        assert_eq!(check(Shape::Uniform, (10, 30), 0.0), 20);
-        assert_eq!(check(Shape::Fixed, (0, 0), 0.0), 1);
     }
 }

@@ -6,6 +6,8 @@
 
 mod answer;
 mod demand;
+mod lengths;
+mod measured;
 
 use std::{path::PathBuf, time::Duration};
 
@@ -24,8 +26,9 @@ use crate::{
     run, trace_file,
     vitals::system::cpu_limit,
 };
-use answer::{Answer, Measured};
+use answer::Answer;
 pub use demand::Unknown;
+use measured::Measured;
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq)]

@@ -63,7 +63,7 @@ pub(super) struct StreamLoad {
     pub(super) itl: Duration,
     /// Requests of each, one after the other.
     pub(super) rounds: u32,
-    /// Whether its CPU time is compared with care: as often as the command line says, and else once.
+    /// Whether its CPU time is compared: each side runs as often as the command line says. Else once, and there is no ratio.
     pub(super) compared: bool,
 }
 

@@ -7,7 +7,7 @@ use crate::{
     bench::{
         BenchError,
         children::{self, Server},
-        figures::{Budget, Figures},
+        figures::{Budget, Figures, median},
         parts::{Part, ReportResult, ReportSpec},
         server::{Pace, ServerSpec},
     },
@@ -20,13 +20,13 @@ const TRIES: usize = 5;
 const LIMIT: Duration = Duration::from_secs(120);
 
 pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
-    let mut starts = (0..TRIES).map(|_| first_request(bench)).collect::<Result<Vec<_>, _>>()?;
+    let starts = (0..TRIES).map(|_| first_request(bench)).collect::<Result<Vec<_>, _>>()?;
     let title = "start of the process to the first request, readiness probe included";
-    figures.add("start.firstRequest", title, "ms", middle(&mut starts), Budget::at_most(500.0, 50.0));
+    figures.add("start.firstRequest", title, "ms", median(&starts), Budget::at_most(500.0, 50.0));
     let requests = bench.scale.report;
-    let mut reports = (0..TRIES).map(|_| report(bench, requests)).collect::<Result<Vec<_>, _>>()?;
+    let reports = (0..TRIES).map(|_| report(bench, requests)).collect::<Result<Vec<_>, _>>()?;
     let title = format!("report of {} requests, all files", count(requests));
-    figures.add(&format!("report{requests}"), &title, "ms", middle(&mut reports), Budget::at_most(2_000.0, 200.0));
+    figures.add(&format!("report{requests}"), &title, "ms", median(&reports), Budget::at_most(2_000.0, 200.0));
     if !cfg!(debug_assertions) {
         let bytes = fs::metadata(std::env::current_exe()?)?.len();
         figures.add("binary", "the binary", "MB", bytes as f64 / 1e6, Budget::at_most(30.0, 12.0));
@@ -73,12 +73,6 @@ fn run_file(port: u16) -> String {
     )
 }
 
-/// The median of an odd number of values.
-fn middle(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,11 +85,5 @@ mod tests {
         fs::write(&path, run_file(80)).unwrap();
         let input = input::from_file(&path, &LocalOptions::default()).unwrap();
         assert_eq!(input.workload.stages.iter().filter_map(|it| it.load.count()).sum::<u64>(), 1);
-    }
-
-    #[test]
-    fn the_middle_is_a_value_that_was_measured() {
-        assert_eq!(middle(&mut [3.0, 1.0, 2.0]), 2.0);
-        assert!(middle(&mut []).is_nan());
     }
 }

@@ -111,7 +111,9 @@ impl Told<'_> {
             MANY => Budget::at_most(1.35, 1.15),
             _ => Budget::NONE,
         };
-        self.add(figures, "cpuRatio", "CPU a token, against the bare client", "", our_cpu / bare_cpu, budget);
+        if self.load.compared {
+            self.add(figures, "cpuRatio", "CPU a token, against the bare client", "", our_cpu / bare_cpu, budget);
+        }
         self.add(figures, "cpuUs", "CPU a token", "us", our_cpu, Budget::NONE);
         self.add(figures, "bareCpuUs", "CPU a token of the bare client", "us", bare_cpu, Budget::NONE);
         // How long the tokens would have taken without any time between two requests.
