@@ -48,6 +48,22 @@ pub enum TraceError {
         /// What was found and what to do; nothing of the line itself.
         what: String,
     },
+    /// It is too long to be read to its end.
+    #[error("the trace {path} has more than {most} bytes; cut it, or leave out columns that are not replayed", path = path.display())]
+    TooLong {
+        /// The file.
+        path: PathBuf,
+        /// How many are read.
+        most: u64,
+    },
+    /// With what was recorded the run has too many requests.
+    #[error(
+        "stages: come to {requests:.0} requests with their traces; at most {MAX_REQUESTS} are sent in a run, so set a count"
+    )]
+    TooMany {
+        /// How many, in the mean.
+        requests: f64,
+    },
     /// It holds no request.
     #[error("the trace {path} holds no request; write one a line", path = path.display())]
     Empty {
@@ -65,7 +81,17 @@ pub fn of(workload: &Workload) -> Result<Vec<Vec<TraceEntry>>, TraceError> {
         Load::Trace { trace, .. } => entries(trace),
         _ => Ok(Vec::new()),
     };
-    workload.stages.iter().map(of_stage).collect()
+    let traces = workload.stages.iter().map(of_stage).collect::<Result<Vec<_>, _>>()?;
+    let requests = workload.stages.iter().zip(&traces).map(|(stage, trace)| requests(&stage.load, trace)).sum::<f64>();
+    if requests > MAX_REQUESTS as f64 { Err(TraceError::TooMany { requests }) } else { Ok(traces) }
+}
+
+/// How many requests a load sends in the mean, now that its trace is known.
+fn requests(load: &Load, trace: &[TraceEntry]) -> f64 {
+    match load {
+        Load::Trace { count, .. } => count.unwrap_or(u64::MAX).min(trace.len() as u64) as f64,
+        _ => load.mean_count(),
+    }
 }
 
 fn entries(trace: &Trace) -> Result<Vec<TraceEntry>, TraceError> {
@@ -74,7 +100,18 @@ fn entries(trace: &Trace) -> Result<Vec<TraceEntry>, TraceError> {
         Trace::File(file) => file,
     };
     let open = File::open(&file.path).map_err(|source| TraceError::Read { path: file.path.clone(), source })?;
-    read(file, BufReader::new(open.take(MAX_BYTES)))
+    read_within(file, open, MAX_BYTES)
+}
+
+/// Reads a file of at most so many bytes.
+fn read_within(file: &TraceFile, bytes: impl Read, most: u64) -> Result<Vec<TraceEntry>, TraceError> {
+    let mut lines = BufReader::new(bytes.take(most.saturating_add(1)));
+    let found = read(file, &mut lines);
+    // First: a line that was cut may be no request.
+    if lines.get_ref().limit() == 0 {
+        return Err(TraceError::TooLong { path: file.path.clone(), most });
+    }
+    found
 }
 
 fn read(file: &TraceFile, lines: impl BufRead) -> Result<Vec<TraceEntry>, TraceError> {
@@ -239,6 +276,8 @@ fn jsonl(entries: &mut Entries, mut lines: impl BufRead) -> Result<(), TraceErro
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn file(format: TraceFormat, time: TraceTime, columns: [&str; 3]) -> TraceFile {
@@ -319,6 +358,37 @@ mod tests {
             "TIMESTAMP\nyesterday\n",
             "the trace t, line 2: TIMESTAMP is not a date and a time of day such as 2023-11-16 18:17:03.97",
         );
+    }
+
+    #[test]
+    fn a_file_above_the_bound_is_refused_and_not_cut() {
+        let file = file(TraceFormat::Csv, TraceTime::Seconds, ["t", "in", "out"]);
+        let text = "t\n1\n2\n";
+        let read = |most| read_within(&file, text.as_bytes(), most).map(|it| it.len()).map_err(|it| it.to_string());
+        assert_eq!(read(6), Ok(2));
+        let error = "the trace t has more than 5 bytes; cut it, or leave out columns that are not replayed";
+        assert_eq!(read(5), Err(error.to_owned()));
+    }
+
+    #[test]
+    fn what_was_recorded_counts_towards_the_requests_of_the_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.csv");
+        std::fs::write(&path, "timestamp\n0\n1\n").unwrap();
+        let run = |count: Option<u64>| {
+            let file = json!({"path": path, "format": "csv", "time": "seconds", "atColumn": "timestamp",
+                "inputColumn": "in", "outputColumn": "out"});
+            let trace = json!({"trace": {"file": file}, "speed": 1.0, "count": count, "lengths": true});
+            let stage = |load| json!({"name": "s", "load": load, "pauseAfter": "0s"});
+            let stages = [stage(json!({"burst": {"count": MAX_REQUESTS - 1}})), stage(json!({"trace": trace}))];
+            let workload = json!({"api": "OpenAIChat", "streaming": true, "requests": "mock", "stages": stages});
+            let workload = serde_json::from_value(workload).unwrap();
+            of(&workload).map(|it| it[1].len()).map_err(|it| it.to_string())
+        };
+        assert_eq!(run(Some(1)), Ok(2));
+        let error =
+            "stages: come to 10000001 requests with their traces; at most 10000000 are sent in a run, so set a count";
+        assert_eq!(run(None), Err(error.to_owned()));
     }
 
     #[test]

@@ -22,6 +22,7 @@ use time_change::TimeChange;
 
 /// More times than this are never drawn: twice what a profile may ask for in the mean, which a drawn number never reaches.
 const MOST: u64 = 2 * MAX_REQUESTS;
+const NANOSECOND: Duration = Duration::from_nanos(1);
 
 /// Times in order, from the start of their stage. Eight bytes a request, so that ten million of them fit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,17 +76,22 @@ fn open(arrivals: Arrivals, rate: &Rate, duration: Option<Duration>, count: Opti
     }
     let Some(change) = TimeChange::of(rate) else { return Vec::new() };
     let length = duration.map_or(u64::MAX, nanos);
-    let in_duration = || change.requests_until(duration.unwrap_or_default().as_secs_f64()).floor() as u64;
-    // Saturates where the rate never makes so many.
-    let of_count = |count: Option<u64>| (change.time_of(count.unwrap_or_default() as f64) * 1e9).round() as u64;
+    let until_end = |end: Duration| change.requests_until(end.as_secs_f64()).floor() as u64;
+    // A length is kept to the nanosecond: what a rounded one just misses belongs to it.
+    let in_duration = duration.map(|it| until_end(it + NANOSECOND));
+    let most = [count, in_duration].into_iter().flatten().min().unwrap_or_default().min(MOST);
     match arrivals {
         Arrivals::PoissonPerSecond => {
             let TimeChange::Steady(rate) = change else { return Vec::new() };
-            poisson_per_second::times(rate, count.unwrap_or_else(in_duration), &mut rng)
+            poisson_per_second::times(rate, most, &mut rng)
         }
         Arrivals::ConditionedPoisson | Arrivals::ConditionedGamma { .. } => {
-            let length = duration.map_or_else(|| of_count(count), nanos);
-            conditioned::times(&change, length, count.unwrap_or_else(in_duration).min(MOST), gaps(arrivals, rng))
+            let length = match duration {
+                Some(end) if most >= until_end(end) => length,
+                // The count comes first. Saturates where the rate never makes so many.
+                _ => (change.time_of(most as f64) * 1e9).round() as u64,
+            };
+            conditioned::times(&change, length, most, gaps(arrivals, rng))
         }
         Arrivals::Constant => until(&change, length, count, constant::positions(0)),
         // The last gap ends with the duration: a request at its very end belongs to it.
@@ -177,6 +183,21 @@ mod tests {
     fn a_load_without_an_end_draws_nothing() {
         let load = steady(Arrivals::ConditionedPoisson, 1.0, None, None);
         assert_eq!(schedule(&load, &[], Seed(1)).unwrap().len(), 0);
+    }
+
+    #[test]
+    fn a_count_and_a_duration_are_both_a_cap() {
+        for arrivals in RANDOM.into_iter().chain([Arrivals::Constant, Arrivals::ConstantAfterGap]) {
+            // Far more than the rate makes in the duration, which is therefore first.
+            let found = times(&steady(arrivals, 20.0, Some(30), Some(5_000)), 1);
+            assert_eq!(found, times(&steady(arrivals, 20.0, Some(30), None), 1), "{arrivals:?}");
+            assert!((450..750).contains(&found.len()), "{arrivals:?} {}", found.len());
+            // Far fewer: the count is first, and the rate is the one that was asked.
+            let found = times(&steady(arrivals, 20.0, Some(3_000), Some(600)), 1);
+            assert_eq!(found.len(), 600, "{arrivals:?}");
+            let rate = 600.0 / found[599].as_secs_f64();
+            assert!((15.0..27.0).contains(&rate), "{arrivals:?} {rate}");
+        }
     }
 
     proptest! {

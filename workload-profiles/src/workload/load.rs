@@ -127,6 +127,25 @@ impl Load {
         }
     }
 
+    /// How many requests it sends in the mean; 0 where nobody knows before it ran. Of a trace's file only `count`
+    /// is known.
+    pub fn mean_count(&self) -> f64 {
+        let count = self.count().map(|it| it as f64);
+        let of_itself = match self {
+            Load::Open { rate, duration: Some(duration), arrivals, .. } => {
+                let mean = rate.requests_until(duration.0.as_secs_f64());
+                // The first of these is due at once.
+                if *arrivals == Arrivals::Constant { mean.map(f64::ceil) } else { mean }
+            }
+            Load::Trace { trace: Trace::Inline(entries), .. } => Some(entries.len() as f64),
+            _ => None,
+        };
+        match (count, of_itself) {
+            (Some(count), Some(mean)) => count.min(mean),
+            (count, mean) => count.or(mean).unwrap_or(0.0),
+        }
+    }
+
     /// The most requests under way at once, where the load has such a limit.
     pub fn max_concurrency(&self) -> Option<u32> {
         match self {

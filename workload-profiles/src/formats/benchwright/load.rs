@@ -10,7 +10,7 @@ use crate::{
     },
     problem::quoted,
     reader::Section,
-    workload::{Arrivals, Load, MAX_REQUESTS, Margin, Rate, RateShape, RequestSource, Stage, Trace, Window},
+    workload::{Arrivals, Load, MAX_REQUESTS, Margin, RampUpStrategy, Rate, RateShape, RequestSource, Stage, Window},
 };
 
 /// The longest name of a stage.
@@ -49,7 +49,7 @@ pub(super) fn read(root: &Section, window: Window, requests: Option<&RequestSour
         section.finish(&KEYS);
         stages.extend(stage);
     }
-    let requests: f64 = stages.iter().map(|it| mean_count(&it.load)).sum();
+    let requests: f64 = stages.iter().map(|it| it.load.mean_count()).sum();
     if requests > MAX_REQUESTS as f64 {
         root.problem("stages", format!("come to {requests:.0} requests; at most {MAX_REQUESTS} are sent in a run"));
     }
@@ -155,27 +155,41 @@ fn open(section: &Section) -> Option<Load> {
         section.problem("arrivals", "is poissonPerSecond, whose rate cannot vary; choose poisson");
     }
     let load = Load::Open { arrivals, rate, duration, count, max_concurrency };
-    if duration.is_some() && !by_number && mean_count(&load) < 1.0 {
+    if duration.is_some() && !by_number && load.mean_count() < 1.0 {
         section.problem("rate", "makes no whole request in the duration; raise one of them");
+    }
+    if let (Load::Open { rate, .. }, None, Some(count)) = (&load, duration, count) {
+        check_length(section, rate, count);
     }
     Some(load)
 }
 
-/// How many requests a load sends in the mean; 0 where nobody knows.
-fn mean_count(load: &Load) -> f64 {
-    let count = load.count().map(|it| it as f64);
-    let in_duration = match load {
-        Load::Open { rate, duration: Some(duration), arrivals, .. } => {
-            let mean = rate.requests_until(duration.0.as_secs_f64());
-            // The first of these is due at once.
-            if *arrivals == Arrivals::Constant { mean.map(f64::ceil) } else { mean }
-        }
-        Load::Trace { trace: Trace::Inline(entries), .. } => Some(entries.len() as f64),
-        _ => None,
+/// How long the requests of a ramp take, in the mean: their gaps are those of the rates between both ends.
+fn ramp_up_seconds(strategy: RampUpStrategy, from: f64, to: f64, count: u64) -> f64 {
+    let ratio = to / from;
+    // The mean of 1 / rate over the ramp.
+    let gap = match strategy {
+        _ if (ratio - 1.0).abs() < 1e-9 => 1.0 / from,
+        RampUpStrategy::Linear => ratio.ln() / (to - from),
+        RampUpStrategy::Exponential => (1.0 / from - 1.0 / to) / ratio.ln(),
     };
-    match (count, in_duration) {
-        (Some(count), Some(mean)) => count.min(mean),
-        (count, mean) => count.or(mean).unwrap_or(0.0),
+    // Both ends count half in the mean, and whole among the gaps.
+    (count - 1) as f64 * gap + f64::midpoint(1.0 / from, 1.0 / to)
+}
+
+/// A load that ends with its count has to come to it within the longest stage.
+fn check_length(section: &Section, rate: &Rate, count: u64) {
+    let longest = MAX_STAGE_SECONDS as f64;
+    let ends = match rate {
+        Rate::Varying(RateShape::RampUp { strategy, from, to }) => {
+            ramp_up_seconds(*strategy, from.per_second(), to.per_second(), count) <= longest
+        }
+        // A rounding error is no reason to refuse.
+        _ => rate.requests_until(longest).is_none_or(|it| it * (1.0 + 1e-9) >= count as f64),
+    };
+    if !ends {
+        let what = format!("is {count}, which takes more than {MAX_STAGE_SECONDS}s, the longest stage, at this rate");
+        section.problem("count", format!("{what}; lower it, raise the rate, or set a duration"));
     }
 }
 

@@ -248,6 +248,26 @@ fn a_load_that_says_too_little_or_too_much_is_refused() {
 }
 
 #[test]
+fn a_count_that_no_stage_comes_to_is_refused() {
+    let check = |keys: &str, count: u64| {
+        let takes = "takes more than 604800s, the longest stage, at this rate";
+        let remedy = "lower it, raise the rate, or set a duration";
+        check_load_error(&format!("open: {{{keys}}}"), &format!("open.count: is {count}, which {takes}; {remedy}"));
+    };
+    check("rate: 0.000001, count: 10000000, arrivals: poissonPerSecond", 10_000_000);
+    check("rate: 1, count: 604801", 604_801);
+    check("rate: {points: [{at: 0s, rate: 1}, {at: 5s, rate: 0}]}, count: 3", 3);
+    check("rate: {rampUp: {from: 0.001, to: 0.002}}, count: 900", 900);
+    check("rate: {rampUp: {from: 0.001, to: 0.001}}, count: 606", 606);
+    load("open: {rate: 1, count: 604800}");
+    load("open: {rate: {rampUp: {from: 0.001, to: 0.001}}, count: 604}");
+    // From 0.001 to 1 the mean of the gaps is 6.9 s, by steps of one factor 144.6 s.
+    load("open: {rate: {rampUp: {from: 0.001, to: 1}}, count: 80000}");
+    check("rate: {rampUp: {from: 0.001, to: 1, strategy: exponential}}, count: 80000", 80_000);
+    load("open: {rate: {rampUp: {from: 0.001, to: 1, strategy: exponential}}, count: 4000}");
+}
+
+#[test]
 fn every_mistake_of_a_profile_is_reported_at_once() {
     let text = include_str!("../../../tests/fixtures/benchwright_all_wrong.yaml");
     let error = parse_text(Harness::Benchwright, Target::default(), text).unwrap_err();

@@ -7,7 +7,7 @@ fn some_span() -> impl Strategy<Value = Span> {
 }
 
 fn some_rate() -> impl Strategy<Value = RequestRate> {
-    (0.001_f64..10.0).prop_map(|it| RequestRate::try_from(it).unwrap())
+    (0.02_f64..10.0).prop_map(|it| RequestRate::try_from(it).unwrap())
 }
 
 fn some_length() -> impl Strategy<Value = LengthDistribution> {
