@@ -1,3 +1,6 @@
+use std::time::Duration;
+
+use crds::units::Span;
 use proptest::prelude::*;
 
 use super::*;
@@ -44,6 +47,22 @@ fn every_shipped_profile_of_our_own_asks_for_its_load() {
         assert_eq!(ready.notices, [], "{name}");
         assert_eq!(parse(&run, &ready.text).unwrap().0, ready.workload);
         insta::assert_yaml_snapshot!(format!("benchwright_{name}"), ready.workload);
+    }
+}
+
+#[test]
+fn the_warm_up_of_a_shipped_profile_leaves_something_of_a_short_stage() {
+    for (name, expected) in [("poisson_sweep", 0.5), ("concurrency_ramp", 1.0)] {
+        let run = ResolvedRun { harness: Harness::Benchwright, ..run("m") };
+        let template = shipped(Harness::Benchwright, name).unwrap();
+        let ready = |user: &[&str]| prepare(&run, template, &with("m", user).unwrap(), &BTreeMap::new());
+        let margin = ready(&["duration=6"]).unwrap().workload.stages[0].warm_up;
+        let span = |seconds| Some(workload::Margin::Duration(Span(Duration::from_secs_f64(seconds))));
+        assert_eq!(margin, span(expected), "{name}");
+        let margin = ready(&["duration=6", "warm_up=3"]).unwrap().workload.stages[0].warm_up;
+        assert_eq!(margin, span(3.0), "{name}");
+        let error = ready(&["duration=6", "warm_up=6"]).unwrap_err().to_string();
+        assert!(error.contains("stages[0].warmUp: is 6s"), "{name}: {error}");
     }
 }
 

@@ -73,8 +73,8 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
     let abandonment = root.section("abandonment").and_then(abandonment);
     let probes = root.section("probes").and_then(probes);
     let sampling = root.section("sampling").map_or_else(ignoring_eos, sampling);
-    let timeouts = root.section("timeouts").map(timeouts).unwrap_or_default();
-    let goodput = root.section("goodput").map(goodput).unwrap_or_default();
+    let timeouts = root.section("timeouts").map(|it| timeouts(it, streaming)).unwrap_or_default();
+    let goodput = root.section("goodput").map(|it| goodput(it, streaming)).unwrap_or_default();
     root.finish(&KEYS);
     // Only now: what is wrong elsewhere is told as well.
     Some(Workload {
@@ -125,7 +125,15 @@ fn sampling(section: Section) -> Sampling {
     sampling
 }
 
-fn timeouts(section: Section) -> Timeouts {
+/// Bounds of what only a stream has.
+fn needs_streaming(section: &Section, streaming: bool, keys: &[&'static str]) {
+    for key in keys.iter().filter(|key| !streaming && section.value(key).is_some()) {
+        section.problem(key, "is measured in streams only, and streaming is off; take it out, or stream");
+    }
+}
+
+fn timeouts(section: Section, streaming: bool) -> Timeouts {
+    needs_streaming(&section, streaming, &["firstToken", "tokenGap"]);
     let limit = |key| section.span(key, false, MAX_PAUSE_SECONDS);
     let timeouts = Timeouts {
         connect: limit("connect").unwrap_or(Timeouts::default().connect),
@@ -137,7 +145,8 @@ fn timeouts(section: Section) -> Timeouts {
     timeouts
 }
 
-fn goodput(section: Section) -> Goodput {
+fn goodput(section: Section, streaming: bool) -> Goodput {
+    needs_streaming(&section, streaming, &["ttft", "tpot", "itl"]);
     let bound = |key| section.span(key, false, MAX_PAUSE_SECONDS);
     let goodput = Goodput {
         ttft: bound("ttft"),

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crds::units::Span;
+
 use super::{KEYS, margin, named, pause, rate, trace};
 use crate::{
     formats::{
@@ -10,7 +12,9 @@ use crate::{
     },
     problem::quoted,
     reader::Section,
-    workload::{Arrivals, Load, MAX_REQUESTS, Margin, RampUpStrategy, Rate, RateShape, RequestSource, Stage, Window},
+    workload::{
+        Arrivals, Load, MAX_REQUESTS, Margin, RampUpStrategy, Rate, RateShape, RequestSource, Stage, Trace, Window,
+    },
 };
 
 /// The longest name of a stage.
@@ -41,6 +45,7 @@ pub(super) fn read(root: &Section, window: Window, requests: Option<&RequestSour
             inherit(&section, "coolDown", cool_down.filter(|_| index == count - 1), &mut stage.cool_down);
         }
         if let Some(stage) = &stage {
+            check_empty(&section, stage);
             check_margins(&section, stage, window);
             if !taken.insert(stage.name.clone()) {
                 section.problem("name", format!("is {}, as of a stage before it; give it another", stage.name));
@@ -91,6 +96,51 @@ fn stage(section: &Section, names: &mut Names, requests: Option<&RequestSource>)
     let load = load?;
     let name = named.unwrap_or_else(|| names.name(&load));
     Some(Stage { name, load, pause_after, warm_up, cool_down, grace })
+}
+
+/// Margins that leave nothing between them, by time or by number.
+fn check_empty(section: &Section, stage: &Stage) {
+    let (warm_up, cool_down) = (stage.warm_up, stage.cool_down);
+    if warm_up == Some(Margin::All) {
+        return;
+    }
+    let margins = [("warmUp", warm_up), ("coolDown", cool_down)];
+    let length = |margin| if let Some(Margin::Duration(length)) = margin { Some(length) } else { None };
+    if matches!(stage.load, Load::Burst { .. }) {
+        for (key, length) in margins.map(|(key, it)| (key, length(it))) {
+            if let Some(length) = length.filter(|it| !it.0.is_zero()) {
+                let message =
+                    format!("is {length}, but a burst is due at one moment, which is then outside of its window");
+                section.problem(key, format!("{message}; write a count"));
+            }
+        }
+    }
+    // The margin that is there, the first of both.
+    let key = |warms_up: bool| if warms_up { "warmUp" } else { "coolDown" };
+    let (begin, end) = (length(warm_up), length(cool_down));
+    let both = Span(begin.unwrap_or_default().0.saturating_add(end.unwrap_or_default().0));
+    let whole = match &stage.load {
+        Load::Open { duration, .. } | Load::Closed { duration, .. } => *duration,
+        Load::Burst { .. } | Load::Trace { .. } => None,
+    };
+    if let Some(whole) = whole.filter(|it| both >= *it) {
+        let together = if begin.and(end).is_some() { " together with the coolDown" } else { "" };
+        let message = format!("is {both}{together}, which leaves nothing of a stage of {whole}; shorten it");
+        section.problem(key(begin.is_some()), message);
+    }
+    let count = |margin| if let Some(Margin::Count(count)) = margin { Some(count) } else { None };
+    let (begin, end) = (count(warm_up), count(cool_down));
+    let both = begin.unwrap_or(0).saturating_add(end.unwrap_or(0));
+    let recorded = match &stage.load {
+        Load::Trace { trace: Trace::Inline(entries), .. } => Some(entries.len() as u64),
+        _ => None,
+    };
+    let whole = [stage.load.count(), recorded].into_iter().flatten().min();
+    if let Some(whole) = whole.filter(|it| both >= *it) {
+        let together = if begin.and(end).is_some() { " together with the coolDown" } else { "" };
+        let message = format!("is {both}{together}, which leaves nothing of a stage of {whole} requests; lower it");
+        section.problem(key(begin.is_some()), message);
+    }
 }
 
 /// A window and a grace need to know when the stage ends.

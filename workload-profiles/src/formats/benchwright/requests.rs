@@ -27,8 +27,8 @@ pub(super) fn read(root: &Section) -> Option<RequestSource> {
 }
 
 fn random(section: Section) -> Option<RequestSource> {
-    let input = needed(&section, "input");
-    let output = needed(&section, "output");
+    let input = needed(&section, "input", Normal::Within);
+    let output = needed(&section, "output", Normal::Within);
     let text = section.value("text").map_or(Some(PromptText::Words), |_| text(&section));
     section.finish(&KEYS);
     Some(RequestSource::Random { input: input?, output: output?, text: text? })
@@ -74,9 +74,9 @@ fn shared_prefix(section: Section) -> Option<RequestSource> {
             format!("is {groups}, which with {prompts} prompts each is more than {MAX_PROMPTS} prompts; lower one");
         section.problem("groups", message);
     }
-    let system_prompt_len = needed(&section, "systemPromptLen");
-    let question_len = needed(&section, "questionLen");
-    let output_len = needed(&section, "outputLen");
+    let system_prompt_len = needed(&section, "systemPromptLen", Normal::Anywhere);
+    let question_len = needed(&section, "questionLen", Normal::Anywhere);
+    let output_len = needed(&section, "outputLen", Normal::Anywhere);
     let seed = section.seed("seed").map(Seed);
     section.finish(&KEYS);
     Some(RequestSource::SharedPrefix {
@@ -89,16 +89,26 @@ fn shared_prefix(section: Section) -> Option<RequestSource> {
     })
 }
 
+/// Where the mean of a normal distribution may lie. inference-perf has both rules, and what a report says of its workloads is
+/// a profile.
+#[derive(Clone, Copy, PartialEq)]
+enum Normal {
+    /// Between min and max.
+    Within,
+    /// Anywhere: what is drawn is clipped.
+    Anywhere,
+}
+
 /// A length that has to be there: a number, or a distribution.
-fn needed(parent: &Section, key: &'static str) -> Option<LengthDistribution> {
+fn needed(parent: &Section, key: &'static str, normal: Normal) -> Option<LengthDistribution> {
     parent.missing(key, "write a number of tokens, or {mean: 512, stdDev: 100, min: 1, max: 1024}");
     match parent.value(key)? {
-        value if value.is_object() => distribution(parent.section(key)?),
+        value if value.is_object() => distribution(parent.section(key)?, normal),
         _ => parent.count(key, 1..=MAX_TOKENS).and_then(|it| u32::try_from(it).ok()).map(LengthDistribution::fixed),
     }
 }
 
-fn distribution(section: Section) -> Option<LengthDistribution> {
+fn distribution(section: Section, normal: Normal) -> Option<LengthDistribution> {
     let shapes = [
         ("normal", Shape::Normal),
         ("lognormal", Shape::Lognormal),
@@ -120,9 +130,21 @@ fn distribution(section: Section) -> Option<LengthDistribution> {
         section.missing("mean", "write the mean of the lengths in tokens");
     }
     let fixed = mean.filter(|_| shape == Some(Shape::Fixed)).map(|it| it.round() as u32);
-    let (min, max) = (min.or(fixed).unwrap_or(1), max.or(fixed).unwrap_or(MAX_TOKENS as u32));
+    // Of a fixed length the one bound that is written is the other as well, where the mean is past it.
+    let (min, max) = (
+        min.or(fixed.map(|it| it.min(max.unwrap_or(it)))).unwrap_or(1),
+        max.or(fixed.map(|it| it.max(min.unwrap_or(it)))).unwrap_or(MAX_TOKENS as u32),
+    );
     if min > max {
         section.problem("min", format!("is {min}, above max, which is {max}"));
+    }
+    let bounded = shape == Some(Shape::Fixed) || (shape == Some(Shape::Normal) && normal == Normal::Within);
+    // A fixed length is rounded to a whole one.
+    let sent = |mean: f64| if shape == Some(Shape::Fixed) { mean.round() } else { mean };
+    let within = |mean: f64| (f64::from(min)..=f64::from(max)).contains(&sent(mean));
+    if let Some(mean) = mean.filter(|it| bounded && min <= max && !within(*it)) {
+        let what = format!("is {mean}, which is not between min and max, {min} and {max}");
+        section.problem("mean", format!("{what}; change one of them"));
     }
     section.finish(&KEYS);
     let mean = mean.unwrap_or_else(|| f64::midpoint(f64::from(min), f64::from(max)));

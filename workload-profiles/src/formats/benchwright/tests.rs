@@ -154,9 +154,9 @@ fn every_load_is_read() {
 #[test]
 fn margins_of_the_run_are_those_of_its_first_and_last_stage() {
     let stages = "stages: [{load: {burst: {count: 9}}}, {load: {burst: {count: 9}}}, {load: {burst: {count: 9}}}]";
-    let stages = workload(&format!("warmUp: {{count: 2}}\ncoolDown: {{duration: 3s}}\n{stages}")).stages;
+    let stages = workload(&format!("warmUp: {{count: 2}}\ncoolDown: {{count: 3}}\n{stages}")).stages;
     let margins: Vec<_> = stages.iter().map(|it| (it.warm_up, it.cool_down)).collect();
-    let (two, three) = (Some(Margin::Count(2)), Some(Margin::Duration(span(3.0))));
+    let (two, three) = (Some(Margin::Count(2)), Some(Margin::Count(3)));
     assert_eq!(margins, [(two, None), (None, None), (None, three)]);
     assert_eq!(stages.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["burst9", "burst9-2", "burst9-3"]);
     assert_eq!(stage("load: {burst: {count: 9}}, warmUp: all").warm_up, Some(Margin::All));
@@ -198,6 +198,80 @@ fn a_window_needs_to_know_when_its_stage_ends() {
     // A stage that is warm-up as a whole has no window.
     workload(&closed("cut", "count: 5", ", warmUp: all"));
     workload(&closed("cut", "duration: 5s", ", warmUp: {duration: 1s}, grace: 2s"));
+}
+
+#[test]
+fn margins_that_leave_nothing_are_refused() {
+    let check = |load: &str, margins: &str, expected: &str| {
+        check_error(&format!("stages: [{{load: {{{load}}}, {margins}}}]"), &format!("stages[0].{expected}"));
+    };
+    let ten = "open: {rate: 5, duration: 10s}";
+    let nothing = "which leaves nothing of a stage of 10s; shorten it";
+    check(ten, "warmUp: {duration: 10s}", &format!("warmUp: is 10s, {nothing}"));
+    check(ten, "coolDown: {duration: 11s}", &format!("coolDown: is 11s, {nothing}"));
+    let both = "warmUp: {duration: 4s}, coolDown: {duration: 6s}";
+    check(ten, both, &format!("warmUp: is 10s together with the coolDown, {nothing}"));
+    check(
+        "closed: {concurrency: 2, duration: 10s}",
+        both,
+        &format!("warmUp: is 10s together with the coolDown, {nothing}"),
+    );
+    stage(&format!("load: {{{ten}}}, warmUp: {{duration: 9s}}"));
+    let nothing = "which leaves nothing of a stage of 5 requests; lower it";
+    let inline = "trace: {trace: {inline: [{at: 0s}, {at: 1s}, {at: 2s}, {at: 3s}, {at: 4s}]}}";
+    for load in ["open: {rate: 5, count: 5}", "burst: {count: 5}", "closed: {concurrency: 2, count: 5}", inline] {
+        check(load, "warmUp: {count: 5}", &format!("warmUp: is 5, {nothing}"));
+        check(load, "coolDown: {count: 6}", &format!("coolDown: is 6, {nothing}"));
+        let both = "warmUp: {count: 2}, coolDown: {count: 3}";
+        check(load, both, &format!("warmUp: is 5 together with the coolDown, {nothing}"));
+        stage(&format!("load: {{{load}}}, warmUp: {{count: 2}}, coolDown: {{count: 2}}"));
+    }
+    let moment = "but a burst is due at one moment, which is then outside of its window; write a count";
+    check("burst: {count: 5}", "warmUp: {duration: 1s}", &format!("warmUp: is 1s, {moment}"));
+    check("burst: {count: 5}", "coolDown: {duration: 1s}", &format!("coolDown: is 1s, {moment}"));
+    stage("load: {burst: {count: 5}}, coolDown: {duration: 0s}");
+}
+
+#[test]
+fn a_mean_outside_of_its_bounds_is_refused() {
+    let requests = |input: &str| format!("requests: {{random: {{input: {{{input}}}, output: 5}}}}");
+    let check = |input: &str, expected: &str| {
+        check_error(&requests(input), &format!("requests.random.input.mean: {expected}; change one of them"));
+    };
+    check("shape: fixed, mean: 128, max: 64", "is 128, which is not between min and max, 64 and 64");
+    check("shape: fixed, mean: 3, min: 5, max: 9", "is 3, which is not between min and max, 5 and 9");
+    check("mean: 100, min: 1, max: 64", "is 100, which is not between min and max, 1 and 64");
+    check("shape: normal, mean: 4, min: 5", "is 4, which is not between min and max, 5 and 2000000");
+    for input in ["shape: fixed, mean: 12.4", "mean: 64, max: 64", "shape: lognormal, mean: 100, max: 64"] {
+        workload(&requests(input));
+    }
+    workload(
+        "requests: {sharedPrefix: {groups: 1, promptsPerGroup: 1, systemPromptLen: {mean: 9, max: 5}, questionLen: 1, outputLen: 1}}",
+    );
+}
+
+#[test]
+fn bounds_of_streams_need_streaming() {
+    let off = "is measured in streams only, and streaming is off; take it out, or stream";
+    for (section, keys) in [("timeouts", ["firstToken", "tokenGap"].as_slice()), ("goodput", &["ttft", "tpot", "itl"])]
+    {
+        for key in keys {
+            let bound = format!("{section}: {{{key}: 1s}}");
+            check_error(&format!("streaming: false\n{bound}"), &format!("{section}.{key}: {off}"));
+            workload(&bound);
+        }
+    }
+    workload("streaming: false\ntimeouts: {connect: 1s, request: 9s}\ngoodput: {ntpot: 1s, requestLatency: 1s}");
+}
+
+#[test]
+fn a_rate_that_sends_nothing_is_refused() {
+    for rate in ["{points: [{at: 0s, rate: 0}]}", "{step: {from: 0, to: 9, at: 60s}}"] {
+        check_load_error(
+            &format!("open: {{rate: {rate}, duration: 30s}}"),
+            "open.rate: makes no whole request in the duration; raise one of them",
+        );
+    }
 }
 
 #[test]

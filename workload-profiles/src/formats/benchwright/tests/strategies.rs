@@ -12,14 +12,12 @@ fn some_rate() -> impl Strategy<Value = RequestRate> {
 
 fn some_length() -> impl Strategy<Value = LengthDistribution> {
     let shape = prop::sample::select(vec![Shape::Normal, Shape::Lognormal, Shape::Uniform, Shape::Fixed]);
-    (shape, 1_u32..500, 0_u32..500, 0.5_f64..1_000.0, 0.0_f64..300.0, prop::option::of(1_u32..99)).prop_map(
-        |(shape, min, more, mean, std_dev, total_count)| LengthDistribution {
-            shape,
-            min,
-            max: min + more,
-            mean,
-            std_dev,
-            total_count,
+    (shape, 1_u32..500, 0_u32..500, 0.0_f64..1.0, 0.0_f64..300.0, prop::option::of(1_u32..99)).prop_map(
+        |(shape, min, more, part, std_dev, total_count)| {
+            // Of some shapes the mean may lie outside.
+            let within = matches!(shape, Shape::Normal | Shape::Fixed);
+            let mean = if within { f64::from(min) + part * f64::from(more) } else { 0.5 + 1_000.0 * part };
+            LengthDistribution { shape, min, max: min + more, mean, std_dev, total_count }
         },
     )
 }
@@ -134,11 +132,23 @@ fn some_load() -> impl Strategy<Value = Load> {
     ]
 }
 
+/// Its margins are shares of it.
+type DrawnStage = (Load, Span, Option<f64>, Option<f64>, Option<Span>);
+
 fn some_stages() -> impl Strategy<Value = Vec<Stage>> {
-    let margin = || prop::option::of(some_span().prop_map(Margin::Duration));
+    // As a share of the stage.
+    let margin = || prop::option::of(0.0_f64..0.24);
     let stage = (some_load(), some_span(), margin(), margin(), prop::option::of(some_span()));
     prop::collection::vec(stage, 1..4).prop_map(|stages| {
-        let stage = |(index, (load, pause_after, warm_up, cool_down, grace))| {
+        let stage = |(index, (load, pause_after, warm_up, cool_down, grace)): (usize, DrawnStage)| {
+            let of_stage = |share| {
+                let whole = match &load {
+                    Load::Open { duration, .. } | Load::Closed { duration, .. } => duration.unwrap_or(span(9.0)),
+                    _ => span(9.0),
+                };
+                Margin::Duration(Span(whole.0.mul_f64(share)))
+            };
+            let (warm_up, cool_down) = (warm_up.map(of_stage), cool_down.map(of_stage));
             let ends = !matches!(load, Load::Closed { duration: None, .. } | Load::Burst { .. });
             // A stage without an end of its own has none of what needs one.
             let warm_up = if ends { warm_up } else { Some(Margin::All) };
@@ -184,6 +194,14 @@ pub(super) fn some_workload() -> impl Strategy<Value = Workload> {
     let measured = (window, prop::option::of(abandonment), prop::option::of(probes));
     (head, some_requests(), some_stages(), measured, some_sampling(), timeouts, goodput).prop_map(
         |((flags, model, headers), requests, stages, (window, abandonment, probes), sampling, timeouts, goodput)| {
+            // Without streaming there is nothing that these could bound.
+            let (timeouts, goodput) = match flags.1 {
+                true => (timeouts, goodput),
+                false => (
+                    Timeouts { first_token: None, token_gap: None, ..timeouts },
+                    Goodput { ttft: None, tpot: None, itl: None, ..goodput },
+                ),
+            };
             Workload {
                 api: if flags.0 { Api::Chat } else { Api::Completions },
                 streaming: flags.1,
