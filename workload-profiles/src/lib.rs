@@ -16,10 +16,13 @@ mod yaml;
 
 use std::collections::BTreeMap;
 
-use crds::{benchmark_run::Harness, resolve::ResolvedRun};
+use crds::{
+    benchmark_run::{Api, Harness},
+    resolve::ResolvedRun,
+};
 use serde_json::Value;
 
-use crate::{formats::Target, overrides::Applied, problem::Findings};
+use crate::{formats::Target, overrides::Applied, problem::Findings, workload::PromptForm};
 pub use crate::{
     problem::{Notice, Problem, ProfileError},
     shipped::{shipped, shipped_names},
@@ -64,7 +67,7 @@ pub fn prepare(
     if !applied.is_empty() {
         text = yaml::write(&profile)?;
     }
-    let read = read(run.harness, Target::of(run), &profile, &findings).map(|it| with_target(it, run));
+    let read = read(run.harness, Target::of(run), &profile, &findings).map(|it| with_target(it, run, &findings));
     match (read, findings.into_result()) {
         (Some(workload), Ok(notices)) => Ok(Prepared { text, workload, notices }),
         (_, Ok(_)) => Err(unexplained()),
@@ -77,14 +80,24 @@ pub fn prepare(
 /// # Errors
 /// Everything that is wrong, at once; only a text that is no YAML ends it early.
 pub fn parse(run: &ResolvedRun, text: &str) -> Result<(Workload, Vec<Notice>), ProfileError> {
-    let (workload, notices) = parse_text(run.harness, Target::of(run), text)?;
-    Ok((with_target(workload, run), notices))
+    parse_with(run.harness, Target::of(run), text, |workload, findings| with_target(workload, run, findings))
 }
 
+/// Reads a profile by itself, without a run.
+#[cfg(test)]
 fn parse_text(harness: Harness, target: Target, text: &str) -> Result<(Workload, Vec<Notice>), ProfileError> {
+    parse_with(harness, target, text, |workload, _| workload)
+}
+
+fn parse_with(
+    harness: Harness,
+    target: Target,
+    text: &str,
+    complete: impl FnOnce(Workload, &Findings) -> Workload,
+) -> Result<(Workload, Vec<Notice>), ProfileError> {
     let profile = yaml::read(text)?;
     let findings = Findings::default();
-    let read = read(harness, target, &profile, &findings);
+    let read = read(harness, target, &profile, &findings).map(|it| complete(it, &findings));
     let notices = findings.into_result()?;
     read.map(|workload| (workload, notices)).ok_or_else(unexplained)
 }
@@ -94,9 +107,15 @@ fn read(harness: Harness, target: Target, profile: &Value, findings: &Findings) 
     formats::parse(harness, profile, target, findings)
 }
 
-/// The workload as the run asks for it: its model and API where it names them.
-fn with_target(workload: Workload, run: &ResolvedRun) -> Workload {
-    Workload { model: run.model.clone().or(workload.model), api: run.api.unwrap_or(workload.api), ..workload }
+/// The workload as the run asks for it: its model and API where it names them. Only here the API is known for certain.
+fn with_target(workload: Workload, run: &ResolvedRun, findings: &Findings) -> Workload {
+    let api = run.api.unwrap_or(workload.api);
+    if api == Api::Chat && workload.requests.form() == PromptForm::TokenIds {
+        let by = if run.api.is_some() { "target.api of the run" } else { "api" };
+        let what = format!("is tokenIds, but {by} asks for chats, which take no token ids");
+        findings.problem("requests.random.text", format!("{what}; write words or prose, or ask for completions"));
+    }
+    Workload { model: run.model.clone().or(workload.model), api, ..workload }
 }
 
 /// For a parser that gives neither a workload nor a reason, against its contract: better a poor message than a wrong load.

@@ -150,6 +150,30 @@ fn what_the_run_says_of_its_target_outweighs_the_profile() {
     assert_eq!((workload.model.as_deref(), workload.api), (Some("gpt"), crds::benchmark_run::Api::Completions));
 }
 
+#[test]
+fn a_chat_of_token_ids_is_refused_whoever_asks_for_the_chat() {
+    let profile = |api: &str| {
+        let requests = "requests: {random: {input: 5, output: 5, text: tokenIds}}";
+        format!("api: {api}\n{requests}\nstages: [{{load: {{burst: {{count: 1}}}}}}]")
+    };
+    let asked = |api| ResolvedRun { harness: Harness::Benchwright, api, ..run("m") };
+    let check = |run: &ResolvedRun, api: &str, by: &str| {
+        let expected = format!(
+            "requests.random.text: is tokenIds, but {by} asks for chats, which take no token ids; \
+             write words or prose, or ask for completions"
+        );
+        assert_eq!(parse(run, &profile(api)).unwrap_err().to_string(), expected);
+        let prepared = prepare(run, &profile(api), &with("m", &[]).unwrap(), &BTreeMap::new());
+        assert_eq!(prepared.unwrap_err().to_string(), expected);
+    };
+    check(&asked(None), "chat", "api");
+    check(&asked(Some(Api::Chat)), "completions", "target.api of the run");
+    // What the run says outweighs the profile.
+    for (api, of_profile) in [(None, "completions"), (Some(Api::Completions), "chat")] {
+        assert!(parse(&asked(api), &profile(of_profile)).is_ok());
+    }
+}
+
 proptest! {
     #[test]
     fn no_text_makes_the_parser_panic(text in "\\PC{0,80}|[-a-z0-9.:\\[\\]{}&*, \n]{0,80}") {
