@@ -453,17 +453,22 @@ impl Recorder {
         }
     }
 
-    /// Counts requests of a stage that were due and never sent: they are cancelled or incomplete, have no times and leave no
-    /// record.
-    pub fn count_unissued(&mut self, stage: usize, requests: u64, outcome: RequestOutcome) {
-        let empty = self.windows.get(stage).is_some_and(|it| it.window.is_empty());
-        if let Some(tally) = self.stages.get_mut(stage)
-            && requests > 0
-        {
-            if empty {
-                tally.put_aside(Part::WarmUp, outcome, requests);
-            } else {
-                *tally.outcomes.entry(outcome).or_default() += requests;
+    /// Counts requests of a stage that were never sent, each by its number and by when it was due after the start of the
+    /// stage, where that is known: they are cancelled or incomplete, have no times and leave no record. Those of the warm-up
+    /// and the cool-down are counted aside.
+    pub fn count_unissued(
+        &mut self,
+        stage: usize,
+        unsent: impl IntoIterator<Item = (u64, Option<Duration>)>,
+        outcome: RequestOutcome,
+    ) {
+        let (Some(tally), Some(Opened { window, .. })) = (self.stages.get_mut(stage), self.windows.get(stage)) else {
+            return;
+        };
+        for (number, due) in unsent {
+            match window.part_of_unsent(number, due) {
+                Part::Counted => *tally.outcomes.entry(outcome).or_default() += 1,
+                part => tally.put_aside(part, outcome, 1),
             }
         }
     }
@@ -643,8 +648,8 @@ mod tests {
     fn requests_that_were_never_sent_are_cancelled_and_leave_no_record() {
         let mut recorder = Recorder::new(2, Goodput::default(), Keep::Records);
         recorder.record(request(), &wire());
-        recorder.count_unissued(0, 0, RequestOutcome::Cancelled);
-        recorder.count_unissued(1, 7, RequestOutcome::Cancelled);
+        recorder.count_unissued(0, [], RequestOutcome::Cancelled);
+        recorder.count_unissued(1, (0..7).map(|it| (it, None)), RequestOutcome::Cancelled);
         assert_eq!((recorder.stages[0].requests(), recorder.stages[1].requests()), (1, 7));
         assert_eq!(recorder.stages[0].outcomes.len(), 1);
         assert_eq!(recorder.stages[1].outcomes[&RequestOutcome::Cancelled], 7);

@@ -82,18 +82,31 @@ impl StageWindow {
     pub fn part(&self, start: Duration, request: &RequestRecord) -> Part {
         let due = request.scheduled.saturating_sub(start);
         let ended = request.ended.saturating_sub(start);
-        let by_number = |part: Part, belongs: bool| if belongs { part } else { Part::Counted };
-        match self.kind {
-            // What happened within the window counts, whenever the request was due.
-            Window::Cut if ended > self.first.1 => {
-                by_number(Part::CoolDown, self.close().is_some_and(|close| due >= close))
-            }
-            _ if request.number < self.first.0 || due < self.first.1 => Part::WarmUp,
-            _ if self.end.0.is_some_and(|it| request.number >= it) => Part::CoolDown,
-            _ if self.end.1.is_some_and(|it| self.end.0.is_none() && due >= it) => Part::CoolDown,
-            Window::Trimmed => by_number(Part::Late, self.close().is_some_and(|close| ended > close)),
-            _ => Part::Counted,
+        let if_so = |part: Part, belongs: bool| if belongs { part } else { Part::Counted };
+        // What happened within the window counts, whenever the request was due.
+        if self.kind == Window::Cut && ended > self.first.1 {
+            return if_so(Part::CoolDown, self.close().is_some_and(|close| due >= close));
         }
+        match self.part_of_unsent(request.number, Some(due)) {
+            Part::Counted if self.kind == Window::Trimmed => {
+                if_so(Part::Late, self.close().is_some_and(|close| ended > close))
+            }
+            part => part,
+        }
+    }
+
+    /// Where a request belongs that was never sent: by its number and by when it was due, from the start of the stage on.
+    /// `None`: nobody knows when, and the number alone decides.
+    pub fn part_of_unsent(&self, number: u64, due: Option<Duration>) -> Part {
+        if number < self.first.0 || due.is_some_and(|due| due < self.first.1) {
+            return Part::WarmUp;
+        }
+        let cooling = match self.end {
+            (Some(end), _) => number >= end,
+            (None, Some(end)) => due.is_some_and(|due| due >= end),
+            (None, None) => false,
+        };
+        if cooling { Part::CoolDown } else { Part::Counted }
     }
 
     /// The window on the clock of the run, where it cuts through requests.
@@ -202,6 +215,26 @@ mod tests {
             &[((1, 50, 51), WarmUp), ((2, 0, 1), Counted), ((6, 0, 1), Counted), ((7, 0, 1), CoolDown)],
         );
         check(closed(None, Some(10)), Window::All, (span(2), span(3)), &edges);
+    }
+
+    #[test]
+    fn what_was_never_sent_belongs_by_its_number_and_due_time() {
+        let parts = |load: Load, kind, (warm_up, cool_down), due: fn(u64) -> Option<Duration>| {
+            let schedule = schedule::schedule(&load, &[], crds::units::Seed(1));
+            let stage = Stage { warm_up, cool_down, ..Stage::new("s", load) };
+            let window = StageWindow::of(&stage, kind, schedule.as_ref());
+            [1, 2, 6, 7].map(|it| window.part_of_unsent(it, due(it)))
+        };
+        let edges = [WarmUp, Counted, Counted, CoolDown];
+        let by_count = (Some(Margin::Count(2)), Some(Margin::Count(3)));
+        for kind in [Window::All, Window::Trimmed, Window::Cut] {
+            assert_eq!(parts(open(), kind, (span(2), span(3)), |it| Some(secs(it))), edges);
+            assert_eq!(parts(open(), kind, by_count, |it| Some(secs(it))), edges);
+        }
+        assert_eq!(parts(closed(Some(10), None), Window::All, by_count, |_| None), edges);
+        // When a slot of a closed loop would have sent it, nobody knows.
+        assert_eq!(parts(closed(Some(10), None), Window::All, (span(2), None), |_| None), [Counted; 4]);
+        assert_eq!(parts(open(), Window::All, (Some(Margin::All), None), |it| Some(secs(it))), [WarmUp; 4]);
     }
 
     #[test]

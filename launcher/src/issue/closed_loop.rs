@@ -13,7 +13,7 @@ use tokio::{
 
 use super::{
     flight::{Due, Kind, fly, launch},
-    lane::{Core, Lane, Left, Meeting, drain},
+    lane::{Core, Lane, Left, Meeting, Unsent, drain},
     plan::Slots,
     prepare::{Ahead, Prepared},
     shared::Claims,
@@ -74,7 +74,7 @@ impl Shared {
     }
 }
 
-/// Issues this lane's part of a stage, and returns how many requests that nobody else will count were never sent.
+/// Issues this lane's part of a stage, and returns which requests that nobody else will count were never sent.
 pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, slots: Slots) -> Left {
     let core = &lane.core;
     let count = lane.share(slots.concurrency).count();
@@ -96,14 +96,16 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, slots: Slots) ->
         () = run_slots(lane, &shared, slots, start, limit) => {}
         () = shared.keep_prepared() => {}
     }
-    let rest = shared.ahead().len() + shared.claims().take_rest();
+    let rest = Unsent { ready: shared.ahead().numbers(), rest: Some(shared.claims().take_rest().step_by(1)) };
     match (lane.is_stopped(), slots.count, slots.duration) {
-        (false, ..) => Left::Over(0),
+        (false, ..) => Left::Over(Unsent::default()),
         // Stopped when all of them had been sent.
-        (true, Some(_), _) if rest == 0 => Left::Over(0),
+        (true, Some(_), _) if rest.is_empty() => Left::Over(Unsent::default()),
         (true, Some(_), None) => Left::Stopped(Some(rest)),
         // Stopped after its time: it was complete.
-        (true, _, Some(_)) if shared.over.is_some_and(|over| core.shared.clock.now() >= over) => Left::Over(0),
+        (true, _, Some(_)) if shared.over.is_some_and(|over| core.shared.clock.now() >= over) => {
+            Left::Over(Unsent::default())
+        }
         (true, ..) => Left::Stopped(None),
     }
 }

@@ -104,17 +104,21 @@ impl Lane {
     fn count(&self, stage: usize, left: Left) -> u64 {
         let now = self.core.shared.clock.now();
         let mut recorder = self.core.recorder();
-        match left {
-            Left::Stopped(requests) => {
-                recorder.cut_short(stage, now, requests.is_none());
-                recorder.count_unissued(stage, requests.unwrap_or_default(), RequestOutcome::Cancelled);
-                requests.unwrap_or_default()
+        let (unsent, outcome) = match left {
+            Left::Stopped(unsent) => {
+                recorder.cut_short(stage, now, unsent.is_none());
+                (unsent.unwrap_or_default(), RequestOutcome::Cancelled)
             }
-            Left::Over(requests) => {
-                recorder.count_unissued(stage, requests, RequestOutcome::Incomplete);
-                0
-            }
-        }
+            Left::Over(unsent) => (unsent, RequestOutcome::Incomplete),
+        };
+        let due = |number| match &self.core.shared.plan.stages[stage].load {
+            PlannedLoad::Open(schedule) => schedule.get(number),
+            PlannedLoad::Closed(_) => None,
+        };
+        let mut requests = 0;
+        let unsent = unsent.numbers().inspect(|_| requests += 1).map(|it| (it, due(it)));
+        recorder.count_unissued(stage, unsent, outcome);
+        if outcome == RequestOutcome::Cancelled { requests } else { 0 }
     }
 
     /// The numbers of this lane's requests, or slots, of `count`: dealt in turn.
@@ -145,9 +149,28 @@ impl Lane {
 /// Requests of a stage that were never sent.
 pub(super) enum Left {
     /// The load was stopped; `None` where nobody knows how many it would have sent.
-    Stopped(Option<u64>),
-    /// The stage was over before so many of them found a place.
-    Over(u64),
+    Stopped(Option<Unsent>),
+    /// The stage was over before these found a place.
+    Over(Unsent),
+}
+
+/// The numbers of requests that were never sent.
+#[derive(Default)]
+pub(super) struct Unsent {
+    /// Those that were ready.
+    pub(super) ready: Vec<u64>,
+    /// Those that nobody has made.
+    pub(super) rest: Option<StepBy<Range<u64>>>,
+}
+
+impl Unsent {
+    pub(super) fn is_empty(&self) -> bool {
+        self.ready.is_empty() && self.rest.clone().is_none_or(|mut it| it.next().is_none())
+    }
+
+    fn numbers(self) -> impl Iterator<Item = u64> {
+        self.ready.into_iter().chain(self.rest.into_iter().flatten())
+    }
 }
 
 /// Waits until all flights have ended, and ends them when the load is aborted, or at `limit`.

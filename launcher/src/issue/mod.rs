@@ -101,7 +101,8 @@ pub struct LoadResult {
     pub started: jiff::Timestamp,
     /// Why it ended early; `None` when it did not.
     pub stopped: Option<StopReason>,
-    /// Requests that were due and never sent because the load was stopped. They are counted as cancelled too.
+    /// Requests that were due and never sent because the load was stopped. They are counted as cancelled too, in
+    /// the figures or aside.
     pub unissued: u64,
     /// Requests that were started.
     pub issued: u64,

@@ -6,7 +6,7 @@ use tokio::task::{JoinSet, yield_now};
 
 use super::{
     flight::{Due, Kind, fly, landed, launch},
-    lane::{Core, Lane, Left, Meeting, drain},
+    lane::{Core, Lane, Left, Meeting, Unsent, drain},
     prepare::{Ahead, Prepared},
     shared::Shared,
 };
@@ -39,12 +39,14 @@ impl Feed<'_> {
         self.ahead.next(self.shared, || self.numbers.next())
     }
 
-    fn left(&self) -> u64 {
-        self.ahead.len() + self.numbers.clone().count() as u64
+    /// What is not sent when it ends at this request.
+    fn unsent_from(&self, number: u64) -> Unsent {
+        let ready = [number].into_iter().chain(self.ahead.numbers()).collect();
+        Unsent { ready, rest: Some(self.numbers.clone()) }
     }
 }
 
-/// Issues this lane's part of a stage, and returns how many of its requests were never sent.
+/// Issues this lane's part of a stage, and returns which of its requests were never sent.
 pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, schedule: &Schedule) -> Left {
     let core = &lane.core;
     let shared = &core.shared;
@@ -64,8 +66,9 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, schedule: &Sched
     // When the last request that waited for a place got it.
     let mut blocked = Duration::ZERO;
     let left = loop {
-        let Some(prepared) = feed.next() else { break Left::Over(0) };
-        let due = start + schedule.get(prepared.number).unwrap_or_default();
+        let Some(prepared) = feed.next() else { break Left::Over(Unsent::default()) };
+        let number = prepared.number;
+        let due = start + schedule.get(number).unwrap_or_default();
         while shared.clock.now() + MARGIN < due && feed.prepare() {
             yield_now().await;
         }
@@ -76,7 +79,7 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, schedule: &Sched
         }
         tokio::select! {
             biased;
-            _ = &mut stopped => break Left::Stopped(Some(1 + feed.left())),
+            _ = &mut stopped => break Left::Stopped(Some(feed.unsent_from(number))),
             () = lane.sleeper.until(due) => {}
         }
         let mut due = Due { at: due, ..Due::default() };
@@ -90,9 +93,9 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, schedule: &Sched
                 // wait with it: they would get theirs later anyhow.
                 None => tokio::select! {
                     biased;
-                    _ = &mut stopped => break Left::Stopped(Some(1 + feed.left())),
+                    _ = &mut stopped => break Left::Stopped(Some(feed.unsent_from(number))),
                     place = shared.clock.within(limit, room.enter()) => {
-                        let Ok(place) = place else { break Left::Over(1 + feed.left()) };
+                        let Ok(place) = place else { break Left::Over(feed.unsent_from(number)) };
                         blocked = shared.clock.now();
                         place
                     }

@@ -44,9 +44,9 @@ impl Ahead {
         self.ready.len() >= self.most || self.bytes >= MAX_AHEAD_BYTES
     }
 
-    /// Requests that wait.
-    pub(super) fn len(&self) -> u64 {
-        self.ready.len() as u64
+    /// The numbers of the requests that wait.
+    pub(super) fn numbers(&self) -> Vec<u64> {
+        self.ready.iter().map(|it| it.number).collect()
     }
 
     /// Makes a request and lets it wait behind the others.

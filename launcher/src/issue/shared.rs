@@ -1,6 +1,7 @@
 //! What the lanes share: the plan, which nobody changes, and a few counters.
 
 use std::{
+    ops::Range,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
@@ -131,9 +132,9 @@ impl Claims {
         self.next.load(Ordering::Relaxed) + self.tail < self.count
     }
 
-    /// Takes all that are left and returns how many.
-    pub(super) fn take_rest(&self) -> u64 {
-        self.count.saturating_sub(self.next.swap(self.count, Ordering::Relaxed))
+    /// Takes all that are left.
+    pub(super) fn take_rest(&self) -> Range<u64> {
+        self.next.swap(self.count, Ordering::Relaxed)..self.count
     }
 }
 
@@ -148,7 +149,7 @@ mod tests {
         assert!(claims.may_claim_ahead());
         assert_eq!(claims.claim(), Some(2));
         assert!(!claims.may_claim_ahead());
-        assert_eq!(claims.take_rest(), 2);
-        assert_eq!((claims.claim(), claims.take_rest()), (None, 0));
+        assert_eq!(claims.take_rest(), 3..5);
+        assert_eq!((claims.claim(), claims.take_rest().count()), (None, 0));
     }
 }

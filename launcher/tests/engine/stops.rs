@@ -6,7 +6,9 @@ use launcher::{
     record::RequestOutcome,
     sim::{SimOptions, faults::FaultKind},
     stop::{Stop, StopReason},
+    window::Part,
 };
+use workload_profiles::workload::Margin;
 
 use super::common::*;
 
@@ -33,6 +35,23 @@ async fn draining_lets_answers_end_and_counts_what_was_not_sent() {
     // The stage that was never reached is counted too.
     assert_eq!(outcomes(&result, 1), [("cancelled".to_owned(), 7)]);
     assert!(records(&result).iter().all(|it| it.sent.unwrap() <= millis(1_001)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_stop_in_the_warm_up_leaves_unsent_is_counted_where_it_belongs() {
+    for mut stage in [open(20.0, 2), closed(1, 40)] {
+        (stage.warm_up, stage.cool_down) = (Some(Margin::Count(20)), Some(Margin::Count(10)));
+        let stop = Stop::default();
+        after(millis(300), &stop, |it| it.drain(StopReason::Signal));
+        let result = issue_until(&workload(vec![stage], 5), &simulated(server(millis(40), millis(1))), &stop).await;
+        let aside = &result.recorder.stages[0].aside;
+        let warm_up: u64 = aside[&Part::WarmUp].values().sum();
+        let cancelled = |part| aside[&part].get(&RequestOutcome::Cancelled).copied();
+        assert_eq!((warm_up, cancelled(Part::CoolDown)), (20, Some(10)));
+        assert!(cancelled(Part::WarmUp).is_some_and(|it| it > 0 && it < 20), "{aside:?}");
+        assert_eq!(outcomes(&result, 0), [("cancelled".to_owned(), 10)]);
+        assert_eq!(result.issued + result.unissued, 40);
+    }
 }
 
 #[tokio::test(start_paused = true)]
