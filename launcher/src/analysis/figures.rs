@@ -182,6 +182,9 @@ pub struct StageAnalysis {
     /// Requests per second that left: (requests sent - 1) / (last sent - first sent). `None` for closed-loop load, below two
     /// requests, and where the stage was cut short.
     pub achieved_rate: Option<f64>,
+    /// The time from the first due request to the last, divided by that from the first send to the last: below 1 the load
+    /// left more slowly than it was due. `None` as [`StageAnalysis::achieved_rate`].
+    pub pace: Option<f64>,
     /// An upper bound on how long bytes lay before they were read, one per read; `None` where nothing is known.
     pub receive_delay: Option<Distribution<Duration>>,
     /// Its figures.
@@ -210,11 +213,13 @@ impl StageAnalysis {
         // Without those that ended late the requests have gaps between them.
         let whole = workload.window != Window::Trimmed;
         let achieved_rate = asked_rate.filter(|_| whole).and_then(|_| achieved_rate(tally, &figures));
+        let pace = achieved_rate.and_then(|_| pace(tally));
         StageAnalysis {
             stage: stage.clone(),
             clock,
             asked_rate,
             achieved_rate,
+            pace,
             receive_delay,
             figures,
             window: match workload.window {
@@ -233,6 +238,12 @@ fn achieved_rate(tally: &StageTally, figures: &Figures) -> Option<f64> {
     let gaps = sent.checked_sub(1).filter(|gaps| *gaps > 0 && !figures.is_cut_off())?;
     let span = tally.last_sent?.saturating_sub(tally.first_sent?);
     (!span.is_zero()).then(|| gaps as f64 / span.as_secs_f64())
+}
+
+fn pace(tally: &StageTally) -> Option<f64> {
+    let due = tally.last_scheduled?.saturating_sub(tally.first_scheduled?);
+    let sent = tally.last_sent?.saturating_sub(tally.first_sent?);
+    (!sent.is_zero()).then(|| due.as_secs_f64() / sent.as_secs_f64())
 }
 
 /// The histograms of TTFT and latency that a headline shows.

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crds::units::Span;
-use workload_profiles::workload::{Arrivals, Load};
+use workload_profiles::workload::Load;
 
 use super::{
     figures::{Figures, StageAnalysis, TokenCount},
@@ -18,7 +18,7 @@ pub(crate) const BUSY_SHARE: f64 = 0.8;
 const NOTED_SHARE: f64 = 0.01;
 /// A stall that is worth a word, however rare.
 const LONG_STALL: Duration = Duration::from_millis(100);
-/// Below this share of the asked rate the load was another one.
+/// Below this share of the rate at which requests were due the load was another one.
 const RATE_SHARE: f64 = 0.95;
 /// Past this share the clock that a latency counts from makes a difference.
 const CLOCK_SHARE: f64 = 0.05;
@@ -136,15 +136,12 @@ fn lengths(all: &Figures) -> Option<String> {
     (!told.is_empty()).then(|| told.join("; "))
 }
 
+/// By the times that were drawn: how many fall into a time varies from draw to draw.
 fn rate(stage: &StageAnalysis) -> Option<String> {
-    // Of the others the number within a time is drawn.
-    let Load::Open { arrivals, .. } = &stage.stage.load else { return None };
-    if matches!(arrivals, Arrivals::Poisson | Arrivals::Gamma { .. } | Arrivals::PoissonPerSecond) {
-        return None;
-    }
-    let (asked, achieved) = (stage.asked_rate?, stage.achieved_rate?);
-    (achieved < asked * RATE_SHARE).then(|| {
-        format!("stage {}: requests left at {achieved:.4} per second, and {asked} were asked", stage.stage.name)
+    let (asked, pace) = (stage.asked_rate?, stage.pace?);
+    (pace < RATE_SHARE).then(|| {
+        let left = asked * pace;
+        format!("stage {}: requests left at {left:.4} per second, and {asked} were asked", stage.stage.name)
     })
 }
 

@@ -361,8 +361,17 @@ fn doubts_are_told_without_making_a_run_invalid() {
 
 #[test]
 fn a_rate_that_was_not_reached_is_told() {
-    // Asked 10 per second; three requests in a second leave at two.
-    let all = [request(0, 0, 0, 1), request(0, 500, 0, 1), request(0, 1_000, 0, 1)];
+    // Asked and due at 10 per second; three requests in a second leave at two.
+    let all = [request(0, 0, 0, 1), request(0, 100, 400, 1), request(0, 200, 800, 1)];
     let analysis = check(&case(vec![open("r10", 10.0)]), all);
-    assert!(analysis.judgement.remarks[0].contains("and 10 were asked"), "{:?}", analysis.judgement.remarks);
+    assert!(analysis.judgement.remarks[0].contains("left at 2.0000 per second, and 10 were asked"), "{analysis:?}");
+}
+
+#[test]
+fn a_draw_with_a_short_first_gap_is_no_doubt_about_the_rate() {
+    // Asked 2 per second and all on time: the first is due after 30 ms, the last, as ever, at the end of 1.5 s.
+    let all = [request(0, 30, 1, 1), request(0, 800, 1, 1), request(0, 1_500, 1, 1)];
+    let analysis = check(&case(vec![open("r2", 2.0)]), all);
+    assert!(analysis.stages[0].achieved_rate.unwrap() < 2.0 * 0.95);
+    assert_eq!(analysis.judgement.remarks, [""; 0]);
 }
