@@ -42,7 +42,8 @@ pub struct LocalOptions {
     pub ca_file: Option<PathBuf>,
 }
 
-/// Why an input cannot be run.
+/// Why an input cannot be run. A cause stands in its message, and is therefore no `source`, which printing a chain of errors
+/// would repeat.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// No file was given, and no operator has mounted one.
@@ -52,12 +53,12 @@ pub enum InputError {
         folder: PathBuf,
     },
     /// It cannot be read.
-    #[error("cannot read {path}: {source}", path = path.display())]
+    #[error("cannot read {path}: {cause}", path = path.display())]
     Read {
         /// The file.
         path: PathBuf,
         /// Why.
-        source: io::Error,
+        cause: io::Error,
     },
     /// It is larger than any BenchmarkRun.
     #[error("{path} has more than {MAX_FILE_BYTES} bytes; that is no BenchmarkRun", path = path.display())]
@@ -102,12 +103,12 @@ pub enum InputError {
         found: String,
     },
     /// The profile.
-    #[error("profile {source_name}: {source}")]
+    #[error("profile {source_name}: {cause}")]
     Profile {
         /// Where it came from.
         source_name: String,
         /// What is wrong with it.
-        source: ProfileError,
+        cause: ProfileError,
     },
 }
 
@@ -158,7 +159,7 @@ pub fn from_folder(folder: &Path) -> Result<Input, InputError> {
         .map_err(|error| InputError::Syntax { path: run_path, message: error.to_string() })?;
     let profile_text = read(&folder.join("profile.yaml"))?;
     let (workload, notices) = workload_profiles::parse(&run, &profile_text)
-        .map_err(|source| InputError::Profile { source_name: run.profile_source.clone(), source })?;
+        .map_err(|cause| InputError::Profile { source_name: run.profile_source.clone(), cause })?;
     Ok(Input { run, profile_text, workload, notices })
 }
 
@@ -185,14 +186,14 @@ pub fn from_file(path: &Path, options: &LocalOptions) -> Result<Input, InputErro
         }
         (None, ProfileSource::Inline(text)) => text.clone(),
         (None, ProfileSource::Shipped(name)) => workload_profiles::shipped(run.harness, name)
-            .map_err(|source| InputError::Profile { source_name: name.clone(), source })?
+            .map_err(|cause| InputError::Profile { source_name: name.clone(), cause })?
             .to_owned(),
         (None, ProfileSource::ConfigMap(_)) => {
             return Err(field(path, "spec.profile.configMapRef", "needs a cluster; outside one, give --profile FILE"));
         }
     };
     let overrides = overrides(&file.spec.profile.overrides, &options.overrides)?;
-    let profile_error = |source| InputError::Profile { source_name: run.profile_source.clone(), source };
+    let profile_error = |cause| InputError::Profile { source_name: run.profile_source.clone(), cause };
     let variables = workload_profiles::variables(&run, &file.spec.profile.variables).map_err(profile_error)?;
     let prepared = workload_profiles::prepare(&run, &template, &variables, &overrides).map_err(profile_error)?;
     Ok(Input { profile_text: prepared.text, workload: prepared.workload, notices: prepared.notices, run })
@@ -288,7 +289,7 @@ fn field(path: &Path, field: &str, message: &str) -> InputError {
 }
 
 fn read(path: &Path) -> Result<String, InputError> {
-    let error = |source| InputError::Read { path: path.to_owned(), source };
+    let error = |cause| InputError::Read { path: path.to_owned(), cause };
     let size = fs::metadata(path).map_err(error)?.len();
     if size > MAX_FILE_BYTES {
         return Err(InputError::TooLarge { path: path.to_owned() });

@@ -27,16 +27,16 @@ const MAX_SECONDS: f64 = 604_800.0;
 /// The longest prompt or answer, in tokens.
 const MAX_TOKENS: u64 = 2_000_000;
 
-/// Why a recording cannot be replayed.
+/// Why a recording cannot be replayed. The cause stands in the message, and is therefore no `source`.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The file cannot be read.
-    #[error("cannot read the trace {path}: {source}; mount it into the launcher, or write its entries into the profile", path = path.display())]
+    #[error("cannot read the trace {path}: {cause}; mount it into the launcher, or write its entries into the profile", path = path.display())]
     Read {
         /// The file.
         path: PathBuf,
         /// Why.
-        source: io::Error,
+        cause: io::Error,
     },
     /// A line is no request.
     #[error("the trace {path}, line {line}: {what}", path = path.display())]
@@ -99,7 +99,7 @@ fn entries(trace: &Trace) -> Result<Vec<TraceEntry>, TraceError> {
         Trace::Inline(entries) => return Ok(entries.clone()),
         Trace::File(file) => file,
     };
-    let open = File::open(&file.path).map_err(|source| TraceError::Read { path: file.path.clone(), source })?;
+    let open = File::open(&file.path).map_err(|cause| TraceError::Read { path: file.path.clone(), cause })?;
     read_within(file, open, MAX_BYTES)
 }
 
@@ -145,8 +145,8 @@ impl Entries<'_> {
         TraceError::Line { path: self.file.path.clone(), line, what: what.into() }
     }
 
-    fn read_error(&self, source: io::Error) -> TraceError {
-        TraceError::Read { path: self.file.path.clone(), source }
+    fn read_error(&self, cause: io::Error) -> TraceError {
+        TraceError::Read { path: self.file.path.clone(), cause }
     }
 
     fn add(&mut self, line: u64, at: &str, input: Option<&str>, output: Option<&str>) -> Result<(), TraceError> {

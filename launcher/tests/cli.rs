@@ -134,6 +134,19 @@ fn what_cannot_be_run_says_field_value_and_remedy() {
 }
 
 #[test]
+fn a_mistake_is_told_once() {
+    let folder = Folder::new();
+    folder.write("run.yaml", &simulated("load: 5"));
+    for command in ["run", "render"] {
+        folder
+            .benchwright(&[command, "-f", "run.yaml"])
+            .assert()
+            .code(10)
+            .stderr(predicate::str::contains("data: is missing").count(1));
+    }
+}
+
+#[test]
 fn a_file_that_does_not_exist_is_named() {
     let folder = Folder::new();
     folder

@@ -181,6 +181,10 @@ fn several_stages_have_a_standard_report_each() {
     let two = Fixture::new().analyse().analysis;
     assert_eq!(standard::file_name(&two, 0), "benchmark_report_v0.2-r10.yaml");
     assert_eq!(standard::file_name(&two, 1), "benchmark_report_v0.2-c2.yaml");
+    let mut odd = two.clone();
+    (odd.stages[0].stage.name, odd.stages[1].stage.name) = ("a/b".into(), "a_b".into());
+    assert_eq!(standard::file_name(&odd, 0), "benchmark_report_v0.2-a%2fb.yaml");
+    assert_eq!(standard::file_name(&odd, 1), "benchmark_report_v0.2-a_b.yaml");
     assert_eq!(standard::file_name(&Fixture::of_one_stage().analyse().analysis, 0), "benchmark_report_v0.2.yaml");
 }
 

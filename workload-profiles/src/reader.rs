@@ -70,6 +70,20 @@ impl<'a> Section<'a> {
         self.findings.problem(self.path(key), message);
     }
 
+    /// Leaves a problem with the section as a whole.
+    pub fn problem_of_all(&self, message: impl Into<String>) {
+        self.findings.problem(&self.path, message);
+    }
+
+    /// Reports the keys of `owner`, a section around this one, that stand in this one.
+    pub fn misplaced(&self, keys: &[&'static str], owner: &Section) {
+        for key in keys.iter().filter(|key| !self.asked.borrow().contains(*key) && self.entries.contains_key(**key)) {
+            let (here, there) = (&self.path, &owner.path);
+            self.problem(key, format!("is no part of {here}, it belongs to {there}; write it there, beside its load"));
+        }
+        self.asked.borrow_mut().extend(keys);
+    }
+
     /// Leaves a notice about a key.
     pub fn notice(&self, key: &str, message: impl Into<String>) {
         self.findings.notice(self.path(key), message);

@@ -17,12 +17,19 @@ use crate::analysis::{Analysis, Distribution, Figures, Labels, StageAnalysis, To
 
 const STACK_LABEL: &str = "target";
 
-/// The file of a stage: without the stage's name where there is only one.
+/// The file of a stage: without the stage's name where there is only one. Two names never have one file: a letter that has
+/// no place in a file's name stands there as `%` and the hexadecimal digits of its bytes.
 pub fn file_name(analysis: &Analysis, index: usize) -> String {
     let stage = analysis.stages.get(index).filter(|_| analysis.stages.len() > 1);
     let Some(stage) = stage else { return "benchmark_report_v0.2.yaml".into() };
-    let safe = |it: char| if it.is_ascii_alphanumeric() || "._-".contains(it) { it } else { '_' };
-    format!("benchmark_report_v0.2-{}.yaml", stage.stage.name.chars().map(safe).collect::<String>())
+    let mut name = String::new();
+    for byte in stage.stage.name.bytes() {
+        match char::from(byte) {
+            it if it.is_ascii_alphanumeric() || "._-".contains(it) => name.push(it),
+            _ => name.push_str(&format!("%{byte:02x}")),
+        }
+    }
+    format!("benchmark_report_v0.2-{name}.yaml")
 }
 
 /// The text of the report of one stage.

@@ -20,8 +20,7 @@ const MAX_HEADER_BYTES: usize = 4096;
 pub(crate) fn headers(section: &Section) -> BTreeMap<String, String> {
     let mut headers = BTreeMap::new();
     if section.entries().count() > MAX_HEADERS {
-        section
-            .problem("headers", format!("holds {} fields; at most {MAX_HEADERS} are sent", section.entries().count()));
+        section.problem_of_all(format!("holds {} fields; at most {MAX_HEADERS} are sent", section.entries().count()));
     }
     for (name, value) in section.entries() {
         match header(name, value) {

@@ -17,6 +17,9 @@ use crate::{
     },
 };
 
+/// The keys of a stage that somebody may write a level too deep, where `warmUp` and `coolDown` are no advice for the root: there
+/// they are the run's.
+const OF_STAGE: [&str; 5] = ["coolDown", "grace", "name", "pauseAfter", "warmUp"];
 /// The longest name of a stage.
 const MAX_NAME: usize = 64;
 /// The least and the most burstiness: gaps beyond these are all zero, or all the same.
@@ -80,14 +83,16 @@ fn stage(section: &Section, names: &mut Names, requests: Option<&RequestSource>)
             "burst" => burst(&within),
             _ => trace::read(&within, requests),
         };
+        within.misplaced(&OF_STAGE, section);
         within.finish(&KEYS);
         load
     });
     let named = section.text("name").map(str::to_owned);
     if let Some(name) = &named
-        && (name.is_empty() || name.len() > MAX_NAME || !name.chars().all(|it| it.is_ascii_graphic()))
+        && (name.is_empty() || name.len() > MAX_NAME || !name.chars().all(is_of_name))
     {
-        section.problem("name", format!("is {}; write 1 to {MAX_NAME} printable letters without blanks", quoted(name)));
+        let wanted = format!("write 1 to {MAX_NAME} letters a-z and A-Z, digits, dots, dashes and underscores");
+        section.problem("name", format!("is {}; {wanted}", quoted(name)));
     }
     let pause_after = pause(section, "pauseAfter").unwrap_or_default();
     let warm_up = margin(section, "warmUp", true);
@@ -96,6 +101,11 @@ fn stage(section: &Section, names: &mut Names, requests: Option<&RequestSource>)
     let load = load?;
     let name = named.unwrap_or_else(|| names.name(&load));
     Some(Stage { name, load, pause_after, warm_up, cool_down, grace })
+}
+
+/// What is the same in the name of a file.
+fn is_of_name(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || "._-".contains(letter)
 }
 
 /// Margins that leave nothing between them, by time or by number.

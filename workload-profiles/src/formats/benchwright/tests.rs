@@ -201,6 +201,42 @@ fn a_window_needs_to_know_when_its_stage_ends() {
 }
 
 #[test]
+fn what_belongs_to_a_stage_is_sent_there_from_its_load() {
+    for (key, value) in
+        [("warmUp", "{count: 1}"), ("coolDown", "{count: 1}"), ("grace", "5s"), ("pauseAfter", "5s"), ("name", "a")]
+    {
+        check_load_error(
+            &format!("open: {{rate: 1, duration: 30s, {key}: {value}}}"),
+            &format!(
+                "open.{key}: is no part of stages[0].load.open, it belongs to stages[0]; write it there, beside its load"
+            ),
+        );
+    }
+    check_load_error(
+        "open: {rate: 1, duration: 30s, window: cut}",
+        "open.window: window is no part of stages[0].load.open, it belongs to the root of the profile; take its indentation out",
+    );
+}
+
+#[test]
+fn too_many_headers_are_a_matter_of_all_of_them() {
+    let fields: Vec<String> = (0..65).map(|it| format!("x-{it}: a")).collect();
+    check_error(&format!("headers: {{{}}}", fields.join(", ")), "headers: holds 65 fields; at most 64 are sent");
+}
+
+#[test]
+fn the_name_of_a_stage_can_be_that_of_a_file() {
+    for name in ["a/b", "a b", "ä", "a:b", ""] {
+        let wanted = "write 1 to 64 letters a-z and A-Z, digits, dots, dashes and underscores";
+        check_error(
+            &format!("stages: [{{name: '{name}', load: {{burst: {{count: 1}}}}}}]"),
+            &format!("stages[0].name: is {name:?}; {wanted}"),
+        );
+    }
+    assert_eq!(stage("name: B-0.25_x, load: {burst: {count: 1}}").name, "B-0.25_x");
+}
+
+#[test]
 fn margins_that_leave_nothing_are_refused() {
     let check = |load: &str, margins: &str, expected: &str| {
         check_error(&format!("stages: [{{load: {{{load}}}, {margins}}}]"), &format!("stages[0].{expected}"));
