@@ -150,6 +150,42 @@ fn what_the_run_says_of_its_target_outweighs_the_profile() {
     assert_eq!((workload.model.as_deref(), workload.api), (Some("gpt"), crds::benchmark_run::Api::Completions));
 }
 
+/// A YAML block of the page about profiles.
+fn documented(number: usize) -> &'static str {
+    let page = include_str!("../../docs/profiles.md");
+    page.split("```yaml\n").nth(1 + number).unwrap().split("```").next().unwrap()
+}
+
+fn texts(value: &Value) -> BTreeMap<String, String> {
+    serde_json::from_value(value.clone()).unwrap()
+}
+
+#[test]
+fn the_documented_run_is_one() {
+    let block = yaml::read(documented(0)).unwrap();
+    let spec: crds::benchmark_run::BenchmarkRunSpec = serde_json::from_value(block["spec"].clone()).unwrap();
+    let profile = &block["spec"]["profile"];
+    let variables = variables(&run("m"), &texts(&profile["variables"])).unwrap();
+    let template = shipped(HARNESS, profile["name"].as_str().unwrap()).unwrap();
+    let ready = prepare(&run("m"), template, &variables, &texts(&profile["overrides"])).unwrap();
+    assert_eq!(ready.workload.stages.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["r2", "r4", "r8"]);
+    assert_eq!(ready.workload.timeouts.request, Some(Span(Duration::from_secs(60))));
+    // Nothing in it is overlooked.
+    let again = serde_json::to_value(&spec).unwrap();
+    assert_eq!(again["profile"], *profile);
+}
+
+#[test]
+fn the_documented_template_and_overrides_are_taken() {
+    let template = format!("{}data: {{type: mock}}\n", documented(1));
+    assert_eq!(prepared(&template, &[], &[]).unwrap().workload.stages.len(), 3);
+    let overrides = texts(&yaml::read(documented(2)).unwrap()["overrides"]);
+    assert_eq!(overrides.len(), 4);
+    let ready = prepare(&run("m"), sanity(), &with("m", &[]).unwrap(), &overrides).unwrap();
+    assert_eq!(ready.workload.stages.iter().map(|it| it.load.count()).collect::<Vec<_>>(), [Some(150), Some(120)]);
+    assert_eq!(ready.workload.headers["x-tenant"], "blue");
+}
+
 #[test]
 fn a_chat_of_token_ids_is_refused_whoever_asks_for_the_chat() {
     let profile = |api: &str| {

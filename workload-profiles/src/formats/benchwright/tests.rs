@@ -432,6 +432,39 @@ fn the_documented_profile_is_one_and_holds_the_defaults() {
 }
 
 #[test]
+fn the_documented_trace_is_one_in_either_form() {
+    let section = page().split_once("\n### Traces\n").unwrap().1;
+    let block = section.split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
+    let trace_of = |lines: &mut dyn Iterator<Item = String>| {
+        let lines: Vec<String> = lines.map(|it| format!("    {it}")).collect();
+        match workload(&format!("stages:\n  -\n{}", lines.join("\n"))).stages.remove(0).load {
+            Load::Trace { trace, speed, count, lengths: true, .. } => (trace, speed, count),
+            other => panic!("{other:?}"),
+        }
+    };
+    let inline = trace_of(&mut block.lines().map(str::to_owned));
+    let entry = |at, input, output| TraceEntry { at: span(at), input, output };
+    let entries = vec![entry(0.0, Some(374), Some(44)), entry(4.3, None, None)];
+    assert_eq!(inline, (Trace::Inline(entries), 1.0, None));
+    // The same with what is commented out, in place of the entries.
+    let entries = |line: &&str| line.trim_start().starts_with("inline:") || line.trim_start().starts_with("- {");
+    let commented = block
+        .lines()
+        .filter(|it| !entries(it))
+        .map(|it| it.replacen("# ", "", usize::from(it.trim_start().starts_with("# "))));
+    let file = trace_of(&mut commented.collect::<Vec<_>>().into_iter());
+    let expected = TraceFile {
+        path: "/data/trace.csv".into(),
+        format: TraceFormat::Csv,
+        time: TraceTime::Milliseconds,
+        at_column: "timestamp".into(),
+        input_column: "input_length".into(),
+        output_column: "output_length".into(),
+    };
+    assert_eq!(file, (Trace::File(expected), 1.0, Some(1_000)));
+}
+
+#[test]
 fn the_documented_loads_and_rates_are_read() {
     let examples = |heading: &str| -> Vec<&'static str> {
         let table = page().split_once(heading).unwrap().1.split("\n### ").next().unwrap();
