@@ -4,6 +4,7 @@
 //! Every key is told in `docs/profiles.md`.
 
 mod load;
+mod margins;
 mod rate;
 mod requests;
 mod trace;
