@@ -81,7 +81,7 @@ struct RunArgs {
     /// Keep no results folder
     #[arg(long, conflicts_with = "results")]
     no_results: bool,
-    /// Threads that issue the load [default: one for each core, at most 8]
+    /// Threads that issue the load [default: one for each core, at most 8, less one for an embedded simulator]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
     /// Exit with 0 passed, 2 invalid, 3 error, 4 cancelled, for pipelines

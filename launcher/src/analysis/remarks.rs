@@ -22,6 +22,8 @@ const LONG_STALL: Duration = Duration::from_millis(100);
 const RATE_SHARE: f64 = 0.95;
 /// Past this share the clock that a latency counts from makes a difference.
 const CLOCK_SHARE: f64 = 0.05;
+/// Less than this is how late every launcher is.
+const CLOCK_FLOOR: Duration = Duration::from_millis(1);
 
 pub(super) fn remarks(evidence: &Evidence<'_>, verdict: &Verdict) -> Vec<String> {
     let Evidence { all, stages, judgement, .. } = *evidence;
@@ -173,7 +175,7 @@ fn clock(stage: &StageAnalysis) -> Option<String> {
     let pairs = [("TTFT", it.ttft_scheduled, it.ttft_sent), ("latency", it.latency_scheduled, it.latency_sent)];
     let (name, scheduled, sent) = pairs.into_iter().find_map(|(name, scheduled, sent)| {
         let (scheduled, sent) = (scheduled?.p99, sent?.p99);
-        (scheduled > sent.mul_f64(1.0 + CLOCK_SHARE)).then_some((name, scheduled, sent))
+        (scheduled > sent.mul_f64(1.0 + CLOCK_SHARE) + CLOCK_FLOOR).then_some((name, scheduled, sent))
     })?;
     let open = !matches!(stage.stage.load, Load::Closed { .. });
     (open && it.queue.is_none()).then(|| {

@@ -96,17 +96,20 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, slots: Slots) ->
         () = run_slots(lane, &shared, slots, start, limit) => {}
         () = shared.keep_prepared() => {}
     }
+    if !lane.is_stopped() {
+        // What is left is for the slots of other lanes, which may have all of them.
+        return Left::Over(Unsent::default());
+    }
     let rest = Unsent { ready: shared.ahead().numbers(), rest: Some(shared.claims().take_rest().step_by(1)) };
-    match (lane.is_stopped(), slots.count, slots.duration) {
-        (false, ..) => Left::Over(Unsent::default()),
+    match (slots.count, slots.duration) {
         // Stopped when all of them had been sent.
-        (true, Some(_), _) if rest.is_empty() => Left::Over(Unsent::default()),
-        (true, Some(_), None) => Left::Stopped(Some(rest)),
+        (Some(_), _) if rest.is_empty() => Left::Over(Unsent::default()),
+        (Some(_), None) => Left::Stopped(Some(rest)),
         // Stopped after its time: it was complete.
-        (true, _, Some(_)) if shared.over.is_some_and(|over| core.shared.clock.now() >= over) => {
+        (_, Some(_)) if shared.over.is_some_and(|over| core.shared.clock.now() >= over) => {
             Left::Over(Unsent::default())
         }
-        (true, ..) => Left::Stopped(None),
+        _ => Left::Stopped(None),
     }
 }
 

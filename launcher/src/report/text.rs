@@ -97,7 +97,7 @@ pub(super) fn rates(analysis: &Analysis) -> Vec<(&'static str, String)> {
     rows.extend(rates.total_tokens.map(|it| ("total tokens/s", number(it))));
     if let Some(goodput) = analysis.all.goodput {
         rows.extend(goodput.per_second.map(|it| ("goodput, requests/s", number(it))));
-        rows.extend(goodput.share.map(|it| ("good share of all requests", percent(it))));
+        rows.extend(goodput.share.map(|it| ("good share, less abandoned and incomplete", percent(it))));
     }
     rows
 }

@@ -14,7 +14,7 @@ use std::{
     thread,
 };
 
-use crds::resolve::mounts;
+use crds::resolve::{Endpoint, mounts};
 use tracing::{info, warn};
 
 use crate::{
@@ -75,8 +75,10 @@ impl RunOptions {
         self.results.clone().unwrap_or_else(|| if self.in_pod() { mounts::RESULTS.into() } else { "results".into() })
     }
 
-    fn threads(&self) -> usize {
-        self.threads.unwrap_or_else(default_threads)
+    fn threads(&self, endpoint: &Endpoint) -> usize {
+        // A simulator in this process would take its CPU from the load that it answers.
+        let simulators = usize::from(matches!(endpoint, Endpoint::Simulator(_)));
+        self.threads.unwrap_or_else(|| default_threads().saturating_sub(simulators).max(1))
     }
 }
 
@@ -151,7 +153,7 @@ fn measure(input: &Input, options: &RunOptions) -> Result<Measurement, Failure> 
         stopped: load.stopped,
         own_cpu: load.own_cpu,
         wall: load.wall,
-        threads: options.threads(),
+        threads: options.threads(&input.run.endpoint),
         lanes: &load.lanes,
         vitals: &load.vitals,
     };
@@ -202,8 +204,8 @@ fn issue(
     let watcher = progress::Watcher::start(Arc::clone(&progress), plain);
     let deadline = signals::Deadline::start(stop, input.run.run_deadline.0, input.run.grace_period.0);
     let seed = input.run.seed;
-    let load =
-        issue::run_load(&input.workload, &ready.model, &ready.target, seed, keep, options.threads(), stop, progress);
+    let threads = options.threads(&input.run.endpoint);
+    let load = issue::run_load(&input.workload, &ready.model, &ready.target, seed, keep, threads, stop, progress);
     deadline.end();
     watcher.end();
     load.map_err(|error| match error {
