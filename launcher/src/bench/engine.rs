@@ -9,7 +9,7 @@ use super::{
     parts::{ClientRequest, ClientResult, EngineSpec},
 };
 use crate::{
-    analysis::{self, Measured, SelfJudgement},
+    analysis::{self, SelfJudgement},
     client::Target,
     clock,
     gaps::Gaps,
@@ -62,17 +62,7 @@ pub(super) fn run(spec: &EngineSpec) -> Result<ClientResult, BenchError> {
 
 /// What the launcher says of its own part, as in a report.
 fn judge(load: &LoadResult, spec: &EngineSpec, run: &ResolvedRun) -> SelfJudgement {
-    let measured = Measured {
-        recorder: &load.recorder,
-        started: load.started,
-        stopped: load.stopped,
-        own_cpu: load.own_cpu,
-        wall: load.wall,
-        threads: spec.threads,
-        lanes: &load.lanes,
-        vitals: &load.vitals,
-    };
-    analysis::analyse(&measured, &spec.workload, run, "bench").judgement
+    analysis::analyse(&load.measured(), &spec.workload, run, "bench").judgement
 }
 
 /// The requests that succeeded, on the machine's clock.

@@ -56,8 +56,9 @@ impl Exchange {
     fn bytes(&mut self, bytes: &[u8], at: Duration, read: u64) {
         let before = self.answer.coalesced_reads;
         self.answer.bytes(bytes, at, read);
-        if receive::was_late(at) {
-            self.late_reads += self.answer.coalesced_reads - before;
+        let coalesced = self.answer.coalesced_reads - before;
+        if coalesced > 0 && receive::was_late(at) {
+            self.late_reads += coalesced;
         }
     }
 

@@ -32,6 +32,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use workload_profiles::Workload;
 
 use crate::{
+    analysis::Measured,
     client::Target,
     clock::{self, Clock},
     recorder::{Keep, Recorder},
@@ -114,6 +115,22 @@ pub struct LoadResult {
     pub vitals: Vitals,
     /// From time zero to the end of the last request.
     pub wall: Duration,
+}
+
+impl LoadResult {
+    /// As it is analysed.
+    pub fn measured(&self) -> Measured<'_> {
+        Measured {
+            recorder: &self.recorder,
+            started: self.started,
+            stopped: self.stopped,
+            own_cpu: self.own_cpu,
+            wall: self.wall,
+            threads: self.lanes.len(),
+            lanes: &self.lanes,
+            vitals: &self.vitals,
+        }
+    }
 }
 
 /// Issues a workload and returns when its last request has ended. It blocks, on `threads` threads of its own.

@@ -18,7 +18,7 @@ use crds::resolve::{Endpoint, mounts};
 use tracing::{info, warn};
 
 use crate::{
-    analysis::{self, Analysis, Measured},
+    analysis::{self, Analysis},
     clock,
     input::{self, Input, LocalOptions},
     issue::{self, LoadError, LoadResult, Progress},
@@ -147,17 +147,7 @@ fn measure(input: &Input, options: &RunOptions) -> Result<Measurement, Failure> 
             return Err(failure);
         }
     };
-    let measured = Measured {
-        recorder: &load.recorder,
-        started: load.started,
-        stopped: load.stopped,
-        own_cpu: load.own_cpu,
-        wall: load.wall,
-        threads: options.threads(&input.run.endpoint),
-        lanes: &load.lanes,
-        vitals: &load.vitals,
-    };
-    let analysis = analysis::analyse(&measured, &input.workload, &input.run, &ready.model);
+    let analysis = analysis::analyse(&load.measured(), &input.workload, &input.run, &ready.model);
     match store.write(input, &analysis, load.recorder.records.as_deref()) {
         Ok(stored) => Ok(Measurement { analysis, stored }),
         Err(error) => Err(Failure::storage_of(error.to_string(), Measurement { analysis, stored: None })),

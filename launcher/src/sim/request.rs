@@ -225,8 +225,8 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_make_it_panic(body in prop::collection::vec(any::<u8>(), 0..64)) {
-            let _ = read(Chat, &body, &options());
+        fn bytes_that_are_no_request_are_refused(body in prop::collection::vec(any::<u8>(), 0..64)) {
+            prop_assert!(read(Chat, &body, &options()).is_err());
         }
     }
 }

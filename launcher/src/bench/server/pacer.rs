@@ -96,8 +96,8 @@ mod tests {
         pacer.add(millis(100) + pace.ttft, stream(0));
         let mut due = Vec::new();
         // It looks every 8 ms alone.
-        for now in (0..200).step_by(8).map(millis) {
-            while let Some((at, stream)) = pacer.take(now) {
+        for look in (0..200).step_by(8).map(millis) {
+            while let Some((at, stream)) = pacer.take(look) {
                 due.push(at);
                 if due.len() < 4 {
                     pacer.add(at + pace.itl, stream);
