@@ -1,0 +1,340 @@
+//! What a stage came to: counts and histograms, one request after the other. Pure.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use workload_profiles::workload::Goodput;
+
+use crate::{
+    gaps::Gaps,
+    histogram::{Lengths, Times},
+    record::{Limit, RequestOutcome, RequestRecord},
+    window::Part,
+};
+
+/// What a stage came to. Latencies are of requests that succeeded; times from `scheduled` are free of coordinated
+/// omission, times from `sent` are what a client that never lags would see.
+#[derive(Clone, Debug, Default)]
+pub struct StageTally {
+    /// Requests by what became of them.
+    pub outcomes: BTreeMap<RequestOutcome, u64>,
+    /// Time to the first token, from scheduled.
+    pub ttft_scheduled: Times,
+    /// Time to the first token, from sent.
+    pub ttft_sent: Times,
+    /// Time to the last token, from scheduled.
+    pub latency_scheduled: Times,
+    /// Time to the last token, from sent.
+    pub latency_sent: Times,
+    /// Gaps between content events, pooled over requests.
+    pub itl: Times,
+    /// (last token - first token) / (OSL - 1), one per request of at least two tokens.
+    pub tpot: Times,
+    /// Latency from sent / OSL, one per request.
+    pub ntpot: Times,
+    /// Sent minus scheduled, of every request that was sent, whatever became of it.
+    pub send_lag: Times,
+    /// How long requests that were sent waited for room, where the load bounds how many are under way.
+    pub queue: Times,
+    /// Prompt lengths, where the server told them.
+    pub input_tokens: Lengths,
+    /// Output lengths, by the server's usage, else by content events.
+    pub output_tokens: Lengths,
+    /// Sum of the prompt lengths of requests that succeeded.
+    pub input_tokens_total: u64,
+    /// Sum of the output lengths of requests that succeeded; where the window cuts through requests, the tokens that came
+    /// within it.
+    pub output_tokens_total: u64,
+    /// Sum of the output lengths of requests that succeeded, whenever their tokens came.
+    pub output_tokens_of_ended: u64,
+    /// Requests that succeeded whose output length is the server's own count.
+    pub with_usage: u64,
+    /// Requests whose prompt length is not what was asked: by more than a tenth for words, by more than one token that was
+    /// added for token ids.
+    pub input_length_misses: u64,
+    /// Requests whose output length differs from what was asked.
+    pub output_length_misses: u64,
+    /// Requests that met every goodput bound.
+    pub good: u64,
+    /// Reads of the socket that held content.
+    pub reads: u64,
+    /// Of these, reads that held more than one content event: their gaps are not the server's.
+    pub coalesced_reads: u64,
+    /// Of these, reads that the launcher may have been late for, see [`WireTally::late_reads`].
+    pub late_reads: u64,
+    /// The first scheduled time; `None` before there is one.
+    pub first_scheduled: Option<Duration>,
+    /// The last scheduled time.
+    pub last_scheduled: Option<Duration>,
+    /// When the first request was sent; `None` before there is one.
+    pub first_sent: Option<Duration>,
+    /// When the last request was sent.
+    pub last_sent: Option<Duration>,
+    /// The latest end.
+    pub last_end: Option<Duration>,
+    /// Requests that were sent again, because the server had closed the connection that they were first sent on.
+    pub retried: u64,
+    /// Timeouts by the limit that was passed.
+    pub timeouts: BTreeMap<Limit, u64>,
+    /// Where the window cuts through requests: from when to when it was.
+    pub cut: Option<(Duration, Duration)>,
+    /// It was stopped where nobody knows how many requests it would have sent.
+    pub cut_short: bool,
+    /// Requests that are in no figure, by why that is and by what became of them.
+    pub aside: BTreeMap<Part, BTreeMap<RequestOutcome, u64>>,
+    /// Messages of failures by outcome, the first of each kind: a status and error type, never a body.
+    pub error_samples: BTreeMap<RequestOutcome, String>,
+}
+
+/// What one request did on the wire beside its record.
+#[derive(Clone, Debug, Default)]
+pub struct WireTally {
+    /// Gaps between content events, of this request, in the order of arrival.
+    pub gaps: Gaps,
+    /// Reads that held content.
+    pub reads: u64,
+    /// Of these, reads that held more than one content event.
+    pub coalesced_reads: u64,
+    /// Of these, reads whose bytes may have lain for so long, while the launcher was busy, that the events came apart; what
+    /// a server sends at once comes together. By [`crate::vitals::receive`].
+    pub late_reads: u64,
+    /// What failed, in a few words; no body, no header.
+    pub error: Option<String>,
+    /// Which timeout it was, if it was one.
+    pub timeout: Option<Limit>,
+    /// It was sent again, because the server had closed the connection that it was first sent on.
+    pub retried: bool,
+    /// The prompt was as many token ids as were asked.
+    pub has_exact_prompt: bool,
+}
+
+impl StageTally {
+    /// Counts one request. `gaps` of a request that failed are left out, like its other latencies.
+    pub fn record(&mut self, request: &RequestRecord, wire: &WireTally, goodput: &Goodput) {
+        self.count(request.outcome, wire);
+        self.record_send(request);
+        self.last_end = self.last_end.max(Some(request.ended));
+        if request.outcome.is_success() {
+            self.record_success(request, wire, goodput);
+            self.output_tokens_total += u64::from(request.osl());
+            wire.gaps.iter().for_each(|gap| self.itl.record(gap));
+        }
+    }
+
+    /// Counts what happened of one request from `open` to `close`: its send, if it was due by then; its success or failure,
+    /// if it had ended by then, with all its latencies; its tokens and the gaps before them, one by one.
+    pub fn record_within(
+        &mut self,
+        (open, close): (Duration, Duration),
+        request: &RequestRecord,
+        wire: &WireTally,
+        goodput: &Goodput,
+    ) {
+        let over = request.ended <= close;
+        self.count(if over { request.outcome } else { RequestOutcome::Incomplete }, wire);
+        if request.scheduled >= open {
+            self.record_send(request);
+        }
+        if over && request.outcome.is_success() {
+            self.record_success(request, wire, goodput);
+        }
+        if over && !request.outcome.is_success() && request.outcome.is_decided() {
+            return;
+        }
+        let within = |at: Duration| at > open && at <= close;
+        // An answer in one piece comes with its end.
+        let Some(mut at) = request.first_token.or(request.last_token) else { return };
+        let (mut events, mut inside) = (1, u64::from(within(at)));
+        for gap in wire.gaps.iter() {
+            at += gap;
+            events += 1;
+            if within(at) {
+                inside += 1;
+                self.itl.record(gap);
+            }
+        }
+        // Tokens are shared out over the events evenly, to the nearest whole one.
+        self.output_tokens_total += (u64::from(request.osl()) * inside + events / 2) / events;
+    }
+
+    fn count(&mut self, outcome: RequestOutcome, wire: &WireTally) {
+        *self.outcomes.entry(outcome).or_default() += 1;
+        self.reads += wire.reads;
+        self.coalesced_reads += wire.coalesced_reads;
+        self.retried += u64::from(wire.retried);
+        if let Some(limit) = wire.timeout.filter(|_| outcome == RequestOutcome::Timeout) {
+            *self.timeouts.entry(limit).or_default() += 1;
+        }
+        self.late_reads += wire.late_reads;
+        if let Some(error) = wire.error.as_ref().filter(|_| outcome.is_decided()) {
+            self.error_samples.entry(outcome).or_insert_with(|| error.clone());
+        }
+    }
+
+    fn record_send(&mut self, request: &RequestRecord) {
+        self.first_scheduled = earliest(self.first_scheduled, Some(request.scheduled));
+        self.last_scheduled = self.last_scheduled.max(Some(request.scheduled));
+        self.first_sent = earliest(self.first_sent, request.sent);
+        self.last_sent = self.last_sent.max(request.sent);
+        if let Some(lag) = request.send_lag() {
+            self.send_lag.record(lag);
+            request.queued.into_iter().for_each(|it| self.queue.record(it));
+        }
+    }
+
+    fn record_success(&mut self, request: &RequestRecord, wire: &WireTally, goodput: &Goodput) {
+        let osl = request.osl();
+        if let Some(first) = request.first_token {
+            self.ttft_scheduled.record(first.saturating_sub(request.scheduled));
+            self.ttft_sent.record(first.saturating_sub(request.sent.unwrap_or(request.scheduled)));
+        }
+        if let Some(last) = request.last_token {
+            self.latency_scheduled.record(last.saturating_sub(request.scheduled));
+            let latency = last.saturating_sub(request.sent.unwrap_or(request.scheduled));
+            self.latency_sent.record(latency);
+            if osl > 0 {
+                self.ntpot.record(latency / osl);
+            }
+        }
+        if let Some(tpot) = request.tpot() {
+            self.tpot.record(tpot);
+        }
+        self.with_usage += u64::from(request.output_tokens.is_some());
+        self.output_tokens.record(osl);
+        self.output_tokens_of_ended += u64::from(osl);
+        if let Some(found) = request.input_tokens {
+            self.input_tokens.record(found);
+            self.input_tokens_total += u64::from(found);
+            let missed = |asked: u32| match wire.has_exact_prompt {
+                // A server may put the token before them that begins a text.
+                true => !(0..=1).contains(&(i64::from(found) - i64::from(asked))),
+                false => found.abs_diff(asked) > asked / 10,
+            };
+            self.input_length_misses += u64::from(request.asked_input_tokens.is_some_and(missed));
+        }
+        self.output_length_misses += u64::from(request.asked_output_tokens.is_some_and(|asked| asked != osl));
+        self.good += u64::from(is_good(request, wire, goodput));
+    }
+
+    /// Adds the counts of another thread's tally of the same stage.
+    pub fn add(&mut self, other: &StageTally) {
+        for (outcome, count) in &other.outcomes {
+            *self.outcomes.entry(*outcome).or_default() += count;
+        }
+        for (limit, count) in &other.timeouts {
+            *self.timeouts.entry(*limit).or_default() += count;
+        }
+        for (mine, theirs) in [
+            (&mut self.ttft_scheduled, &other.ttft_scheduled),
+            (&mut self.ttft_sent, &other.ttft_sent),
+            (&mut self.latency_scheduled, &other.latency_scheduled),
+            (&mut self.latency_sent, &other.latency_sent),
+            (&mut self.itl, &other.itl),
+            (&mut self.tpot, &other.tpot),
+            (&mut self.ntpot, &other.ntpot),
+            (&mut self.send_lag, &other.send_lag),
+            (&mut self.queue, &other.queue),
+        ] {
+            mine.add(theirs);
+        }
+        self.input_tokens.add(&other.input_tokens);
+        self.output_tokens.add(&other.output_tokens);
+        for (mine, theirs) in [
+            (&mut self.input_tokens_total, other.input_tokens_total),
+            (&mut self.output_tokens_total, other.output_tokens_total),
+            (&mut self.output_tokens_of_ended, other.output_tokens_of_ended),
+            (&mut self.with_usage, other.with_usage),
+            (&mut self.input_length_misses, other.input_length_misses),
+            (&mut self.output_length_misses, other.output_length_misses),
+            (&mut self.good, other.good),
+            (&mut self.reads, other.reads),
+            (&mut self.coalesced_reads, other.coalesced_reads),
+            (&mut self.retried, other.retried),
+            (&mut self.late_reads, other.late_reads),
+        ] {
+            *mine += theirs;
+        }
+        self.first_scheduled = earliest(self.first_scheduled, other.first_scheduled);
+        self.last_scheduled = self.last_scheduled.max(other.last_scheduled);
+        self.first_sent = earliest(self.first_sent, other.first_sent);
+        self.last_sent = self.last_sent.max(other.last_sent);
+        self.last_end = self.last_end.max(other.last_end);
+        self.cut = match (self.cut, other.cut) {
+            (Some(mine), Some(theirs)) => Some((mine.0.min(theirs.0), mine.1.max(theirs.1))),
+            (mine, theirs) => mine.or(theirs),
+        };
+        self.cut_short |= other.cut_short;
+        for (part, outcomes) in &other.aside {
+            for (outcome, count) in outcomes {
+                self.put_aside(*part, *outcome, *count);
+            }
+        }
+        for (outcome, sample) in &other.error_samples {
+            self.error_samples.entry(*outcome).or_insert_with(|| sample.clone());
+        }
+    }
+
+    /// Values that its histograms could not keep.
+    pub(super) fn lost(&self) -> u64 {
+        let times = [
+            &self.ttft_scheduled,
+            &self.ttft_sent,
+            &self.latency_scheduled,
+            &self.latency_sent,
+            &self.itl,
+            &self.tpot,
+            &self.ntpot,
+            &self.send_lag,
+            &self.queue,
+        ];
+        let lengths = [&self.input_tokens, &self.output_tokens];
+        times.into_iter().map(Times::lost).sum::<u64>() + lengths.into_iter().map(Lengths::lost).sum::<u64>()
+    }
+
+    pub(super) fn put_aside(&mut self, part: Part, outcome: RequestOutcome, count: u64) {
+        *self.aside.entry(part).or_default().entry(outcome).or_default() += count;
+    }
+
+    /// From when to when its figures are: the window that cuts through requests, else from the first request that was due
+    /// to the last end. `None` where there was no request.
+    pub fn span(&self) -> Option<(Duration, Duration)> {
+        self.cut.or_else(|| Some((self.first_scheduled?, self.last_end?)))
+    }
+
+    /// All of them together.
+    pub fn sum<'a>(tallies: impl IntoIterator<Item = &'a StageTally>) -> StageTally {
+        let mut sum = StageTally::default();
+        tallies.into_iter().for_each(|it| sum.add(it));
+        sum
+    }
+
+    /// Requests that were due.
+    pub fn requests(&self) -> u64 {
+        self.outcomes.values().sum()
+    }
+
+    /// Requests that succeeded.
+    pub fn succeeded(&self) -> u64 {
+        self.outcomes.get(&RequestOutcome::Ok).copied().unwrap_or(0)
+    }
+}
+
+/// The smaller of those that there are.
+fn earliest(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
+    [one, other].into_iter().flatten().min()
+}
+
+/// Whether a request met every bound; a figure that it does not have breaks its bound.
+fn is_good(request: &RequestRecord, wire: &WireTally, goodput: &Goodput) -> bool {
+    let sent = request.sent.unwrap_or(request.scheduled);
+    let latency = request.last_token.map(|last| last.saturating_sub(sent));
+    let ntpot = latency.filter(|_| request.osl() > 0).map(|it| it / request.osl());
+    [
+        (goodput.ttft, request.first_token.map(|first| first.saturating_sub(request.scheduled))),
+        (goodput.tpot, request.tpot()),
+        (goodput.itl, wire.gaps.mean()),
+        (goodput.ntpot, ntpot),
+        (goodput.request_latency, request.last_token.map(|last| last.saturating_sub(request.scheduled))),
+    ]
+    .into_iter()
+    .all(|(bound, found)| bound.is_none_or(|bound| found.is_some_and(|found| found <= bound.0)))
+}

@@ -1,0 +1,281 @@
+use std::collections::BTreeMap;
+
+use crds::units::Span;
+
+use super::*;
+use crate::{histogram::Times, record::Limit};
+
+const fn millis(count: u64) -> Duration {
+    Duration::from_millis(count)
+}
+
+/// Due at 100 ms, sent at 101, tokens at 151, 171, 191 and 231 ms, over at 232 ms; 4 tokens by the server's count.
+fn request() -> RequestRecord {
+    RequestRecord {
+        stage: 0,
+        number: 0,
+        scheduled: millis(100),
+        sent: Some(millis(101)),
+        queued: None,
+        first_token: Some(millis(151)),
+        last_token: Some(millis(231)),
+        ended: millis(232),
+        outcome: RequestOutcome::Ok,
+        asked_input_tokens: Some(100),
+        asked_output_tokens: Some(4),
+        input_tokens: Some(105),
+        output_tokens: Some(4),
+        content_events: 4,
+    }
+}
+
+fn wire() -> WireTally {
+    WireTally { gaps: [20, 20, 40].map(millis).into_iter().collect(), reads: 4, ..WireTally::default() }
+}
+
+fn tally(requests: &[(RequestRecord, WireTally)], goodput: &Goodput) -> StageTally {
+    let mut recorder = Recorder::new(1, goodput.clone(), Keep::Summary);
+    for (request, wire) in requests {
+        recorder.record(request.clone(), wire);
+    }
+    recorder.stages.remove(0)
+}
+
+/// What a histogram of three digits holds, in milliseconds and in order.
+fn check(times: &Times, expected: &[f64]) {
+    let found: Vec<f64> = times
+        .histogram()
+        .iter_recorded()
+        .flat_map(|it| vec![it.value_iterated_to() as f64 / 1e6; it.count_since_last_iteration() as usize])
+        .collect();
+    let near = found.iter().zip(expected).all(|(found, expected)| (found / expected - 1.0).abs() < 0.001);
+    assert!(near && found.len() == expected.len(), "{found:?} is not {expected:?}");
+}
+
+#[test]
+fn the_figures_of_one_request_are_those_of_its_times() {
+    let tally = tally(&[(request(), wire())], &Goodput::default());
+    check(&tally.send_lag, &[1.0]);
+    check(&tally.ttft_scheduled, &[51.0]);
+    check(&tally.ttft_sent, &[50.0]);
+    check(&tally.latency_scheduled, &[131.0]);
+    check(&tally.latency_sent, &[130.0]);
+    check(&tally.itl, &[20.0, 20.0, 40.0]);
+    // (231 - 151) / (4 - 1), and 130 / 4.
+    check(&tally.tpot, &[80.0 / 3.0]);
+    check(&tally.ntpot, &[32.5]);
+    assert_eq!((tally.input_tokens_total, tally.output_tokens_total, tally.with_usage), (105, 4, 1));
+    assert_eq!((tally.requests(), tally.succeeded(), tally.reads), (1, 1, 4));
+    assert_eq!(tally.first_scheduled, Some(millis(100)));
+    assert_eq!((tally.last_scheduled, tally.last_end), (Some(millis(100)), Some(millis(232))));
+    assert_eq!((tally.first_sent, tally.last_sent), (Some(millis(101)), Some(millis(101))));
+}
+
+#[test]
+fn a_request_that_failed_counts_and_has_no_latencies() {
+    let mut failed = request();
+    failed.outcome = RequestOutcome::HttpError(503);
+    let error = |text: &str| WireTally { error: Some(text.into()), ..wire() };
+    let tally = tally(&[(failed.clone(), error("503: first")), (failed, error("503: second"))], &Goodput::default());
+    assert_eq!((tally.requests(), tally.succeeded(), tally.outcomes[&RequestOutcome::HttpError(503)]), (2, 0, 2));
+    for times in [&tally.ttft_sent, &tally.latency_scheduled, &tally.itl, &tally.tpot, &tally.ntpot] {
+        check(times, &[]);
+    }
+    check(&tally.send_lag, &[1.0, 1.0]);
+    assert_eq!((tally.output_tokens_total, tally.last_end), (0, Some(millis(232))));
+    assert_eq!(tally.error_samples[&RequestOutcome::HttpError(503)], "503: first");
+}
+
+#[test]
+fn one_token_has_no_time_between_tokens() {
+    let one = RequestRecord { output_tokens: Some(1), content_events: 1, last_token: Some(millis(151)), ..request() };
+    let tally = tally(&[(one, WireTally { gaps: Gaps::default(), ..wire() })], &Goodput::default());
+    check(&tally.tpot, &[]);
+    check(&tally.itl, &[]);
+    check(&tally.ntpot, &[50.0]);
+    assert_eq!(tally.output_length_misses, 1);
+}
+
+#[test]
+fn without_usage_events_are_the_tokens() {
+    let silent = RequestRecord { output_tokens: None, input_tokens: None, content_events: 5, ..request() };
+    let tally = tally(&[(silent, wire())], &Goodput::default());
+    check(&tally.tpot, &[20.0]);
+    assert_eq!((tally.with_usage, tally.output_tokens_total, tally.output_length_misses), (0, 5, 1));
+    assert_eq!((tally.input_tokens_total, tally.input_length_misses), (0, 0));
+}
+
+#[test]
+fn a_prompt_misses_its_length_by_more_than_a_tenth() {
+    for (found, misses) in [(89, 1), (90, 0), (110, 0), (111, 1)] {
+        let request = RequestRecord { input_tokens: Some(found), ..request() };
+        assert_eq!(tally(&[(request, wire())], &Goodput::default()).input_length_misses, misses, "{found}");
+    }
+}
+
+#[test]
+fn a_prompt_of_token_ids_has_its_length_or_one_more() {
+    let wire = || WireTally { has_exact_prompt: true, ..wire() };
+    for (found, misses) in [(0, 1), (99, 1), (100, 0), (101, 0), (102, 1), (u32::MAX, 1)] {
+        let request = RequestRecord { input_tokens: Some(found), ..request() };
+        assert_eq!(tally(&[(request, wire())], &Goodput::default()).input_length_misses, misses, "{found}");
+    }
+}
+
+#[test]
+fn a_request_is_good_when_it_meets_every_bound() {
+    let bound = |count| Some(Span(millis(count)));
+    let good = |goodput: Goodput| tally(&[(request(), wire())], &goodput).good == 1;
+    assert!(good(Goodput::default()));
+    assert!(good(Goodput { ttft: bound(51), ..Goodput::default() }));
+    assert!(!good(Goodput { ttft: bound(50), ..Goodput::default() }));
+    assert!(good(Goodput { tpot: bound(27), ..Goodput::default() }));
+    assert!(!good(Goodput { tpot: bound(26), ..Goodput::default() }));
+    // The mean gap is 80 / 3 ms.
+    assert!(good(Goodput { itl: bound(27), ..Goodput::default() }));
+    assert!(!good(Goodput { itl: bound(26), ..Goodput::default() }));
+    assert!(good(Goodput { ntpot: bound(33), ..Goodput::default() }));
+    assert!(!good(Goodput { ntpot: bound(32), ..Goodput::default() }));
+    assert!(good(Goodput { request_latency: bound(131), ..Goodput::default() }));
+    assert!(!good(Goodput { request_latency: bound(130), ttft: bound(51), ..Goodput::default() }));
+    // A figure that a request does not have breaks its bound.
+    let one = RequestRecord { output_tokens: Some(1), ..request() };
+    let goodput = Goodput { tpot: bound(1_000), ..Goodput::default() };
+    assert_eq!(tally(&[(one, wire())], &goodput).good, 0);
+}
+
+#[test]
+fn requests_that_were_never_sent_are_cancelled_and_leave_no_record() {
+    let mut recorder = Recorder::new(2, Goodput::default(), Keep::Records);
+    recorder.record(request(), &wire());
+    recorder.count_unissued(0, [], RequestOutcome::Cancelled);
+    recorder.count_unissued(1, (0..7).map(|it| (it, None)), RequestOutcome::Cancelled);
+    assert_eq!((recorder.stages[0].requests(), recorder.stages[1].requests()), (1, 7));
+    assert_eq!(recorder.stages[0].outcomes.len(), 1);
+    assert_eq!(recorder.stages[1].outcomes[&RequestOutcome::Cancelled], 7);
+    assert_eq!((recorder.stages[1].first_scheduled, recorder.records.unwrap().len()), (None, 1));
+}
+
+/// The tally of one stage of a window from `open` to `close`, in milliseconds from the start of the run.
+fn cut(open: u64, close: u64, requests: &[(RequestRecord, WireTally)]) -> StageTally {
+    let mut tally = StageTally { cut: Some((millis(open), millis(close))), ..StageTally::default() };
+    for (request, wire) in requests {
+        tally.record_within((millis(open), millis(close)), request, wire, &Goodput::default());
+    }
+    tally
+}
+
+#[test]
+fn a_cut_counts_the_tokens_and_gaps_within_it() {
+    // Tokens at 151, 171, 191 and 231 ms. The request begins before the window and ends in it.
+    let late = cut(160, 300, &[(request(), wire())]);
+    assert_eq!((late.succeeded(), late.output_tokens_total, late.output_tokens_of_ended), (1, 3, 4));
+    check(&late.itl, &[20.0, 20.0, 40.0]);
+    // Its latencies are whole, its send was before.
+    check(&late.latency_sent, &[130.0]);
+    check(&late.send_lag, &[]);
+    assert_eq!(late.span(), Some((millis(160), millis(300))));
+    // It begins in the window and has not ended when that closes: two tokens, one gap, no latency.
+    let early = cut(100, 180, &[(request(), wire())]);
+    assert_eq!((early.succeeded(), early.outcomes[&RequestOutcome::Incomplete]), (0, 1));
+    assert_eq!((early.output_tokens_total, early.output_tokens_of_ended), (2, 0));
+    check(&early.itl, &[20.0]);
+    check(&early.ttft_sent, &[]);
+    check(&early.send_lag, &[1.0]);
+    // What failed within it has no tokens; what fails after it is incomplete, and its tokens had come.
+    let failed = RequestRecord { outcome: RequestOutcome::BrokenStream, ..request() };
+    let all = cut(100, 300, &[(failed.clone(), wire())]);
+    assert_eq!((all.outcomes[&RequestOutcome::BrokenStream], all.output_tokens_total), (1, 0));
+    let open = cut(100, 200, &[(failed, wire())]);
+    assert_eq!((open.outcomes[&RequestOutcome::Incomplete], open.output_tokens_total), (1, 3));
+}
+
+#[test]
+fn tokens_are_shared_out_over_events_and_an_answer_in_one_piece_is_not() {
+    // 10 tokens in 4 events, two of which are within: 5.
+    let many = RequestRecord { output_tokens: Some(10), ..request() };
+    assert_eq!(cut(100, 180, &[(many, wire())]).output_tokens_total, 5);
+    let whole = RequestRecord { first_token: None, content_events: 0, ..request() };
+    let wire = WireTally { gaps: Gaps::default(), ..wire() };
+    assert_eq!(cut(100, 180, &[(whole.clone(), wire.clone())]).output_tokens_total, 0);
+    assert_eq!(cut(200, 300, &[(whole, wire)]).output_tokens_total, 4);
+}
+
+#[test]
+fn what_waited_for_room_was_not_late() {
+    let waited = RequestRecord { queued: Some(millis(900)), sent: Some(millis(1_003)), ..request() };
+    let tally = tally(&[(waited, wire())], &Goodput::default());
+    check(&tally.send_lag, &[3.0]);
+    check(&tally.queue, &[900.0]);
+}
+
+#[test]
+fn what_is_outside_the_window_is_counted_aside() {
+    use workload_profiles::workload::{Load, Margin, Stage, Window};
+    let load = Load::Closed { concurrency: 1, count: Some(9), duration: None, ramp_up: Span::default() };
+    let stage = Stage { warm_up: Some(Margin::Count(1)), ..Stage::new("c1", load) };
+    let window = StageWindow::of(&stage, Window::All, None);
+    let mut recorder = Recorder::new(1, Goodput::default(), Keep::Records).with_windows([window]).with_probes();
+    recorder.open(0, millis(90));
+    recorder.record(request(), &wire());
+    recorder.record(RequestRecord { number: 1, ..request() }, &wire());
+    recorder.record_probe(&request(), &wire());
+    let tally = &recorder.stages[0];
+    assert_eq!((tally.requests(), tally.aside[&Part::WarmUp][&RequestOutcome::Ok]), (1, 1));
+    assert_eq!((recorder.probes[0].succeeded(), recorder.records.unwrap().len()), (1, 2));
+}
+
+#[test]
+fn what_could_not_be_kept_is_counted() {
+    let hour = Duration::from_secs(3_600);
+    let slow = RequestRecord { sent: Some(millis(101) + hour), ..request() };
+    let of_no_stage = RequestRecord { stage: 1, ..request() };
+    let dropped = |requests: &[&RequestRecord]| {
+        let mut recorder = Recorder::new(1, Goodput::default(), Keep::Summary);
+        requests.iter().for_each(|it| recorder.record((*it).clone(), &wire()));
+        let mut sum = Recorder::new(1, Goodput::default(), Keep::Summary);
+        sum.add(recorder);
+        sum.dropped()
+    };
+    assert_eq!([dropped(&[&request()]), dropped(&[&slow]), dropped(&[&slow, &of_no_stage])], [0, 1, 2]);
+}
+
+#[test]
+fn recorders_of_two_threads_add_up_to_one() {
+    let later = RequestRecord {
+        scheduled: millis(50),
+        sent: Some(millis(60)),
+        ended: millis(900),
+        outcome: RequestOutcome::Ok,
+        ..request()
+    };
+    let failed = RequestRecord { outcome: RequestOutcome::Timeout, ..request() };
+    let error = WireTally {
+        error: Some("late".into()),
+        timeout: Some(Limit::TokenGap),
+        retried: true,
+        coalesced_reads: 2,
+        late_reads: 1,
+        ..wire()
+    };
+    let all = [(request(), wire()), (later, wire()), (failed, error)];
+    let whole = tally(&all, &Goodput::default());
+    let mut first = Recorder::new(1, Goodput::default(), Keep::Records);
+    first.record(all[0].0.clone(), &all[0].1);
+    let mut second = Recorder::new(1, Goodput::default(), Keep::Records);
+    second.record(all[1].0.clone(), &all[1].1);
+    second.record(all[2].0.clone(), &all[2].1);
+    first.add(second);
+    let sum = &first.stages[0];
+    assert_eq!(sum.outcomes, whole.outcomes);
+    assert_eq!((sum.retried, &sum.timeouts), (1, &BTreeMap::from([(Limit::TokenGap, 1)])));
+    assert_eq!((sum.retried, &sum.timeouts), (whole.retried, &whole.timeouts));
+    assert_eq!(sum.latency_sent.histogram(), whole.latency_sent.histogram());
+    assert_eq!(sum.itl.histogram(), whole.itl.histogram());
+    assert_eq!((sum.output_tokens_total, sum.coalesced_reads, sum.with_usage, sum.good), (8, 2, 2, 2));
+    assert_eq!((sum.first_scheduled, sum.last_scheduled), (Some(millis(50)), Some(millis(100))));
+    assert_eq!(sum.late_reads, 1);
+    assert_eq!((sum.first_sent, sum.last_sent), (Some(millis(60)), Some(millis(101))));
+    assert_eq!((sum.last_end, &sum.error_samples), (Some(millis(900)), &whole.error_samples));
+    assert_eq!(first.records.unwrap().len(), 3);
+}
