@@ -12,6 +12,7 @@ pub mod gaps;
 pub mod histogram;
 pub mod input;
 pub mod issue;
+pub mod loadgen;
 pub mod record;
 pub mod recorder;
 pub mod report;

@@ -125,7 +125,7 @@ impl StageWindow {
 fn over(load: &Load, schedule: Option<&Schedule>) -> Option<Duration> {
     let duration = match load {
         Load::Open { duration, .. } | Load::Closed { duration, .. } => duration.map(|it| it.0),
-        Load::Burst { .. } | Load::Trace { .. } => None,
+        Load::Burst { .. } | Load::Trace { .. } | Load::LoadGen { .. } => None,
     };
     let last = schedule.and_then(|it| it.get(it.len().checked_sub(1)?));
     duration.max(last)

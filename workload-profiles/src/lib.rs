@@ -5,6 +5,7 @@
 //! and whatever is wrong becomes a [`ProfileError`] with a line for each problem.
 
 mod formats;
+pub mod loadgen;
 mod overrides;
 mod problem;
 mod reader;

@@ -4,6 +4,7 @@
 //! alone is enough to repeat its run.
 
 mod load;
+mod loadgen;
 mod measure;
 mod prompts;
 mod rate;
@@ -19,6 +20,7 @@ use crds::{
 use serde::{Deserialize, Serialize};
 
 pub use load::{Arrivals, Load, MAX_REQUESTS, Margin, Stage, Trace, TraceEntry, TraceFile, TraceFormat, TraceTime};
+pub use loadgen::{AutoQps, LoadGen, LoadGenTest, Phase};
 pub use measure::{Abandonment, Departure, Probes, Window};
 pub use prompts::{NoTokenIds, PromptForm, PromptText, TokenIds};
 pub use rate::{RampUpStrategy, Rate, RatePoint, RateShape};
@@ -43,6 +45,9 @@ pub struct Workload {
     pub requests: RequestSource,
     /// When they are sent; stages run one after the other.
     pub stages: Vec<Stage>,
+    /// The MLPerf LoadGen tests whose phases the stages are; absent: it is no such load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loadgen: Option<LoadGen>,
     /// Which requests are in the figures.
     #[serde(default)]
     pub window: Window,

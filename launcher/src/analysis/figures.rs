@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use workload_profiles::workload::{Goodput, Load, Rate, Stage, Window, Workload};
+use workload_profiles::{
+    loadgen::Scenario,
+    workload::{Goodput, Load, Rate, Stage, Window, Workload},
+};
 
 use super::distribution::Distribution;
 use crate::{
@@ -26,7 +29,8 @@ impl Clock {
     pub fn of(load: &Load) -> Clock {
         match load {
             Load::Open { .. } | Load::Burst { .. } | Load::Trace { .. } => Clock::Scheduled,
-            Load::Closed { .. } => Clock::Sent,
+            Load::LoadGen { scenario: Scenario::Server | Scenario::Offline, .. } => Clock::Scheduled,
+            Load::Closed { .. } | Load::LoadGen { .. } => Clock::Sent,
         }
     }
 

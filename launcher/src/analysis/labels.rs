@@ -2,7 +2,10 @@
 //! notice.
 
 use serde::Serialize;
-use workload_profiles::workload::{Arrivals, Load};
+use workload_profiles::{
+    loadgen::Scenario,
+    workload::{Arrivals, Load},
+};
 
 use super::figures::{Figures, StageAnalysis};
 
@@ -88,6 +91,9 @@ fn arrivals(load: &Load) -> &'static str {
         Load::Burst { .. } => return "burst",
         Load::Trace { .. } => return "trace",
         Load::Closed { .. } => return "closed",
+        Load::LoadGen { scenario: Scenario::Server, .. } => return "poisson",
+        Load::LoadGen { scenario: Scenario::Offline, .. } => return "burst",
+        Load::LoadGen { scenario: Scenario::SingleStream | Scenario::MultiStream, .. } => return "closed",
     };
     match arrivals {
         Arrivals::Constant | Arrivals::ConstantAfterGap => "paced",

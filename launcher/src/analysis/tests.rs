@@ -47,6 +47,7 @@ fn workload(stages: Vec<Stage>) -> Workload {
         requests: RequestSource::Mock,
         stages,
         window: Window::All,
+        loadgen: None,
         abandonment: None,
         probes: None,
         sampling: Sampling::default(),

@@ -30,6 +30,7 @@ fn workload(load: Load, tokens: u32) -> Workload {
         },
         stages: vec![Stage::new("bench", load)],
         window: Window::All,
+        loadgen: None,
         abandonment: None,
         probes: None,
         sampling: Sampling { ignore_eos: true, ..Sampling::default() },

@@ -62,7 +62,7 @@ pub fn schedule(load: &Load, trace: &[TraceEntry], seed: Seed) -> Option<Schedul
         }
         Load::Burst { count, .. } => burst::times(*count),
         Load::Trace { speed, count, .. } => trace::times(trace, *speed, *count),
-        Load::Closed { .. } => return None,
+        Load::Closed { .. } | Load::LoadGen { .. } => return None,
     };
     Some(Schedule { nanos })
 }

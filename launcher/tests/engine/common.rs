@@ -69,7 +69,7 @@ pub fn bounded(mut stage: Stage, places: u32) -> Stage {
         Load::Open { max_concurrency, .. }
         | Load::Burst { max_concurrency, .. }
         | Load::Trace { max_concurrency, .. } => *max_concurrency = Some(places),
-        Load::Closed { .. } => panic!("a closed loop has slots"),
+        Load::Closed { .. } | Load::LoadGen { .. } => panic!("this load has places of its own"),
     }
     stage
 }
@@ -94,6 +94,7 @@ pub fn workload(stages: Vec<Stage>, output: u32) -> Workload {
         },
         stages,
         window: Window::All,
+        loadgen: None,
         abandonment: None,
         probes: None,
         sampling: Sampling { ignore_eos: true, ..Sampling::default() },

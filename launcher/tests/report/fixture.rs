@@ -228,6 +228,7 @@ fn workload() -> Workload {
         },
         stages: vec![Stage { pause_after: Span(ms(1_000)), ..Stage::new("r10", open) }, Stage::new("c2", closed)],
         window: Window::All,
+        loadgen: None,
         abandonment: None,
         probes: None,
         sampling: Sampling { ignore_eos: true, ..Sampling::default() },

@@ -85,6 +85,7 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
         headers,
         requests: requests?,
         stages: stages?,
+        loadgen: None,
         window,
         abandonment,
         probes,

@@ -54,6 +54,7 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
         requests: requests?.requests,
         stages: load.stages,
         window: Window::All,
+        loadgen: None,
         abandonment: None,
         probes: None,
         sampling: Sampling { ignore_eos, extra: call.extra, ..Sampling::default() },

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::workload::{Load, Rate};
+use crate::workload::{Load, Phase, Rate};
 
 /// Gives each stage a name of its own.
 #[derive(Default)]
@@ -17,6 +17,8 @@ impl Names {
             Load::Burst { count, .. } => format!("burst{count}"),
             Load::Trace { .. } => "trace".to_owned(),
             Load::Closed { concurrency, .. } => format!("c{concurrency}"),
+            Load::LoadGen { phase: Phase::Accuracy { .. }, .. } => "accuracy".to_owned(),
+            Load::LoadGen { phase: Phase::Performance, .. } => "performance".to_owned(),
         };
         let times = self.0.entry(name.clone()).or_default();
         *times += 1;

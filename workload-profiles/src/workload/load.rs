@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use crds::units::Span;
 use serde::{Deserialize, Serialize};
 
-use super::rate::Rate;
+use super::{loadgen::Phase, rate::Rate};
+use crate::loadgen::Scenario;
 
 /// The most requests of a run: each may leave a record.
 pub const MAX_REQUESTS: u64 = 10_000_000;
@@ -115,15 +116,26 @@ pub enum Load {
         #[serde(default)]
         ramp_up: Span,
     },
+    /// A phase of an MLPerf LoadGen test: its scenario and settings decide.
+    #[serde(rename_all = "camelCase")]
+    LoadGen {
+        /// How its queries are issued.
+        scenario: Scenario,
+        /// Which of the workload's tests, from 0.
+        test: u32,
+        /// Which phase of it.
+        phase: Phase,
+    },
 }
 
 impl Load {
     /// How many requests the load itself says that it sends: the most of them where its duration may end it first; `None`
-    /// where a draw, a trace or the server decides.
+    /// where a draw, a trace, the settings of a test or the server decides.
     pub fn count(&self) -> Option<u64> {
         match self {
             Load::Burst { count, .. } => Some(*count),
             Load::Open { count, .. } | Load::Trace { count, .. } | Load::Closed { count, .. } => *count,
+            Load::LoadGen { .. } => None,
         }
     }
 
@@ -153,6 +165,7 @@ impl Load {
             | Load::Burst { max_concurrency, .. }
             | Load::Trace { max_concurrency, .. } => *max_concurrency,
             Load::Closed { concurrency, .. } => Some(*concurrency),
+            Load::LoadGen { .. } => None,
         }
     }
 }

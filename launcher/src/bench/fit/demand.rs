@@ -67,7 +67,7 @@ fn slots(load: &Load) -> Option<u64> {
     let (places, count) = match load {
         Load::Closed { concurrency, count, .. } => (Some(*concurrency), *count),
         Load::Burst { count, max_concurrency } => (*max_concurrency, Some(*count)),
-        Load::Open { .. } | Load::Trace { .. } => return None,
+        Load::Open { .. } | Load::Trace { .. } | Load::LoadGen { .. } => return None,
     };
     [places.map(u64::from), count].into_iter().flatten().min()
 }
@@ -89,7 +89,7 @@ fn peak(load: &Load) -> Option<RequestRate> {
             }
             RequestRate::try_from((most as f64).min(RequestRate::MAX)).ok()
         }
-        Load::Burst { .. } | Load::Closed { .. } => None,
+        Load::Burst { .. } | Load::Closed { .. } | Load::LoadGen { .. } => None,
     }
 }
 

@@ -36,7 +36,7 @@ fn check_empty(section: &Section, stage: &Stage) {
     let both = Span(begin.unwrap_or_default().0.saturating_add(end.unwrap_or_default().0));
     let whole = match &stage.load {
         Load::Open { duration, .. } | Load::Closed { duration, .. } => *duration,
-        Load::Burst { .. } | Load::Trace { .. } => None,
+        Load::Burst { .. } | Load::Trace { .. } | Load::LoadGen { .. } => None,
     };
     if let Some(whole) = whole.filter(|it| both >= *it) {
         let together = if begin.and(end).is_some() { " together with the coolDown" } else { "" };

@@ -93,6 +93,7 @@ fn every_default_is_filled() {
             },
         )],
         window: Window::All,
+        loadgen: None,
         abandonment: None,
         probes: None,
         sampling: Sampling { ignore_eos: true, ..Sampling::default() },

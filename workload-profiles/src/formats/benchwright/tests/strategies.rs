@@ -209,6 +209,7 @@ pub(super) fn some_workload() -> impl Strategy<Value = Workload> {
                 headers,
                 requests,
                 stages,
+                loadgen: None,
                 window,
                 abandonment,
                 probes,

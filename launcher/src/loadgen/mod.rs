@@ -1,0 +1,4 @@
+//! MLPerf LoadGen's semantics: which samples are issued in which order at which times, what the latencies come to, and what
+//! stands in the logs. Compatible with LoadGen 6.0.17 to the bit; official submissions need MLCommons' own build.
+//!
+//! Pure. The engine issues the queries (`issue`), a run puts them together (`run`).

@@ -1,0 +1,10 @@
+//! The settings of an MLPerf LoadGen test: their names and defaults, the configuration files that set them, and what
+//! LoadGen makes of them before a test.
+//!
+//! Everything here follows LoadGen 6.0.17. What is done with the settings, queries and results, is the launcher's.
+
+mod effective;
+mod settings;
+
+pub use effective::Effective;
+pub use settings::{Mode, Qsl, Scenario, Settings};

@@ -1,0 +1,179 @@
+//! Settings: what LoadGen's TestSettings holds, under the same names and with the same defaults.
+
+use serde::{Deserialize, Serialize};
+
+/// How queries are issued.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Scenario {
+    /// One sample at a time: the next query when the last one is complete.
+    #[default]
+    SingleStream,
+    /// Some samples at a time: the next query when all samples of the last one are complete.
+    MultiStream,
+    /// One sample a query, at the times of a Poisson process.
+    Server,
+    /// All samples in one query.
+    Offline,
+}
+
+impl Scenario {
+    /// All of them.
+    pub const ALL: [Scenario; 4] = [Scenario::SingleStream, Scenario::MultiStream, Scenario::Server, Scenario::Offline];
+
+    /// Its name in configuration files and logs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scenario::SingleStream => "SingleStream",
+            Scenario::MultiStream => "MultiStream",
+            Scenario::Server => "Server",
+            Scenario::Offline => "Offline",
+        }
+    }
+}
+
+/// Which phases a test has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Mode {
+    /// All samples once, then the performance phase, in the same logs.
+    SubmissionRun,
+    /// All samples once.
+    AccuracyOnly,
+    /// The performance phase.
+    #[default]
+    PerformanceOnly,
+    /// Performance phases of the Server scenario until the highest rate that meets its limits is found.
+    FindPeakPerformance,
+}
+
+impl Mode {
+    /// Its name in logs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::SubmissionRun => "SubmissionRun",
+            Mode::AccuracyOnly => "AccuracyOnly",
+            Mode::PerformanceOnly => "PerformanceOnly",
+            Mode::FindPeakPerformance => "FindPeakPerformance",
+        }
+    }
+}
+
+/// What the sample library (QSL) of a test reports.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Qsl {
+    /// Its name in logs.
+    #[serde(default)]
+    pub name: String,
+    /// Samples of the data set.
+    pub total_sample_count: u64,
+    /// Samples that are in memory at once: the most of a performance phase.
+    pub performance_sample_count: u64,
+}
+
+/// The settings of a test as requested: LoadGen's names, units and defaults.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[expect(missing_docs, reason = "the names are LoadGen's, and say all that there is to say")]
+pub struct Settings {
+    pub scenario: Scenario,
+    pub mode: Mode,
+    pub single_stream_expected_latency_ns: f64,
+    /// A share: 0.9 for the 90th percentile, as all percentiles here.
+    pub single_stream_target_latency_percentile: f64,
+    pub multi_stream_expected_latency_ns: f64,
+    pub multi_stream_target_latency_percentile: f64,
+    pub multi_stream_samples_per_query: u64,
+    pub server_target_qps: f64,
+    pub server_target_latency_ns: u64,
+    pub server_target_latency_percentile: f64,
+    pub server_coalesce_queries: bool,
+    pub server_find_peak_qps_decimals_of_precision: i32,
+    pub server_find_peak_qps_boundary_step_size: f64,
+    /// The most queries under way; 0: no limit.
+    pub server_max_async_queries: u64,
+    /// 0: the thread that runs the test.
+    pub server_num_issue_query_threads: u64,
+    pub offline_expected_qps: f64,
+    /// Equal issue: whole passes over the sample set, each in an order of its own.
+    pub sample_concatenate_permutation: bool,
+    pub min_duration_ms: u64,
+    /// 0: none.
+    pub max_duration_ms: u64,
+    pub min_query_count: u64,
+    /// 0: none.
+    pub max_query_count: u64,
+    /// Of a seed only the lower 32 bits count.
+    pub qsl_rng_seed: u64,
+    pub sample_index_rng_seed: u64,
+    pub schedule_rng_seed: u64,
+    pub accuracy_log_rng_seed: u64,
+    pub accuracy_log_probability: f64,
+    pub accuracy_log_sampling_target: u64,
+    pub test05: bool,
+    pub test05_qsl_rng_seed: u64,
+    pub test05_sample_index_rng_seed: u64,
+    pub test05_schedule_rng_seed: u64,
+    pub print_timestamps: bool,
+    pub performance_issue_unique: bool,
+    pub performance_issue_same: bool,
+    pub performance_issue_same_index: u64,
+    /// 0: what the sample library reports.
+    pub performance_sample_count_override: u64,
+    /// 0: what the sample library reports.
+    pub accuracy_sample_count_override: u64,
+    pub use_token_latencies: bool,
+    /// The limit of TTFT, in nanoseconds.
+    pub server_ttft_latency: u64,
+    /// The limit of TPOT, in nanoseconds.
+    pub server_tpot_latency: u64,
+    pub infer_token_latencies: bool,
+    pub token_latency_scaling_factor: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            scenario: Scenario::default(),
+            mode: Mode::default(),
+            single_stream_expected_latency_ns: 1_000_000.0,
+            single_stream_target_latency_percentile: 0.90,
+            multi_stream_expected_latency_ns: 8_000_000.0,
+            multi_stream_target_latency_percentile: 0.99,
+            multi_stream_samples_per_query: 8,
+            server_target_qps: 1.0,
+            server_target_latency_ns: 100_000_000,
+            server_target_latency_percentile: 0.99,
+            server_coalesce_queries: false,
+            server_find_peak_qps_decimals_of_precision: 1,
+            server_find_peak_qps_boundary_step_size: 1.0,
+            server_max_async_queries: 0,
+            server_num_issue_query_threads: 0,
+            offline_expected_qps: 1.0,
+            sample_concatenate_permutation: false,
+            min_duration_ms: 10_000,
+            max_duration_ms: 0,
+            min_query_count: 100,
+            max_query_count: 0,
+            qsl_rng_seed: 0,
+            sample_index_rng_seed: 0,
+            schedule_rng_seed: 0,
+            accuracy_log_rng_seed: 0,
+            accuracy_log_probability: 0.0,
+            accuracy_log_sampling_target: 0,
+            test05: false,
+            test05_qsl_rng_seed: 0,
+            test05_sample_index_rng_seed: 0,
+            test05_schedule_rng_seed: 0,
+            print_timestamps: false,
+            performance_issue_unique: false,
+            performance_issue_same: false,
+            performance_issue_same_index: 0,
+            performance_sample_count_override: 0,
+            accuracy_sample_count_override: 0,
+            use_token_latencies: false,
+            server_ttft_latency: 100_000_000,
+            server_tpot_latency: 100_000_000,
+            infer_token_latencies: false,
+            token_latency_scaling_factor: 0,
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The MLPerf LoadGen tests of a workload.
+
+use serde::{Deserialize, Serialize};
+
+use crate::loadgen::{Effective, Mode, Qsl, Settings};
+
+/// MLPerf LoadGen tests on one data set, one after the other. Sample i of the data set is request i of the workload's source.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LoadGen {
+    /// LoadGen's name of the benchmark, as in `mlperf.conf`: `llama3_1-8b`, `llama2-70b-interactive` and so on.
+    pub benchmark: String,
+    /// The round of MLPerf Inference whose `mlperf.conf` is built in: `v6.1`.
+    pub round: String,
+    /// The name of the system under test in logs.
+    pub sut_name: String,
+    /// What the sample library reports.
+    pub qsl: Qsl,
+    /// The tests, in order. Each has logs of its own.
+    pub tests: Vec<LoadGenTest>,
+    /// How the target rate is found before the tests; absent: it is in their settings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto_qps: Option<AutoQps>,
+    /// The text of the user.conf that was applied; empty: none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub user_conf: String,
+}
+
+/// One test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LoadGenTest {
+    /// As requested, after all configuration files.
+    pub settings: Settings,
+    /// An audit.config was applied: the logs warn of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub audited: bool,
+}
+
+impl LoadGenTest {
+    /// The folder of its logs in the results folder.
+    pub fn folder(&self) -> &'static str {
+        if self.settings.mode == Mode::AccuracyOnly { "Accuracy" } else { "Performance" }
+    }
+
+    /// The phases of the test, in order. A search for the peak has one, which stands for all its trials.
+    pub fn phases(&self, qsl: &Qsl) -> Vec<Phase> {
+        let sets = || (0..Effective::of(&self.settings, qsl).accuracy_sets(qsl)).map(|set| Phase::Accuracy { set });
+        match self.settings.mode {
+            Mode::AccuracyOnly => sets().collect(),
+            Mode::SubmissionRun => sets().chain([Phase::Performance]).collect(),
+            Mode::PerformanceOnly | Mode::FindPeakPerformance => vec![Phase::Performance],
+        }
+    }
+}
+
+/// What is measured between loading a sample set and unloading it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Phase {
+    /// Every sample of a set once, and all answers are kept.
+    Accuracy {
+        /// Which set, from 0.
+        set: u64,
+    },
+    /// The figures.
+    Performance,
+}
+
+/// Where a target rate comes from that the profile does not name.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum AutoQps {
+    /// This share of the samples per second that the last Offline run against the same target and model had; searched where
+    /// there was none.
+    LastOffline {
+        /// 0.8 in MLPerf's runner for Llama-3.1-8B.
+        share: f64,
+    },
+    /// A search: short trials, then one of full length.
+    Search,
+}
