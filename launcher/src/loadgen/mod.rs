@@ -2,3 +2,5 @@
 //! stands in the logs. Compatible with LoadGen 6.0.17 to the bit; official submissions need MLCommons' own build.
 //!
 //! Pure. The engine issues the queries (`issue`), a run puts them together (`run`).
+
+pub mod random;
