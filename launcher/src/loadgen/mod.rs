@@ -3,4 +3,6 @@
 //!
 //! Pure. The engine issues the queries (`issue`), a run puts them together (`run`).
 
+pub mod queries;
 pub mod random;
+pub mod samples;

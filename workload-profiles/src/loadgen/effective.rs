@@ -57,7 +57,7 @@ impl Effective {
                     let least = it.min_query_count.max(expected);
                     // LoadGen takes the count of the library, and adds a whole one to a multiple of it.
                     let pass = qsl.performance_sample_count.max(1);
-                    it.min_query_count = least + pass - least % pass;
+                    it.min_query_count = (least - least % pass).saturating_add(pass);
                 }
             }
             Scenario::MultiStream => {
