@@ -9,10 +9,11 @@ use std::{
 
 use tokio::task::JoinSet;
 
-use super::{closed_loop, flight::landed, open_loop, plan::PlannedLoad, probes::Probing, shared::Shared};
+use super::{closed_loop, flight::landed, open_loop, plan::PlannedLoad, probes::Probing, query_loop, shared::Shared};
 use crate::{
     client::{Client, Target},
     clock::{self, Sleeper},
+    loadgen::ending::Ending,
     record::RequestOutcome,
     recorder::{Keep, Recorder},
     stop::StopState,
@@ -84,14 +85,21 @@ impl Lane {
             let left = match &stage.load {
                 PlannedLoad::Open(schedule) => open_loop::run(&self, &mut meeting, schedule).await,
                 PlannedLoad::Closed(slots) => closed_loop::run(&self, &mut meeting, *slots).await,
+                PlannedLoad::Stream(queries) => query_loop::run(&self, &mut meeting, queries).await,
             };
             vitals.stages.push(meeting.window.take().map(|it| it.close(shared.clock.now())).unwrap_or_default());
             if let Some(probing) = meeting.probing {
                 probing.end().await;
             }
+            if let (Left::Stopped(_), StopState::Drain(reason) | StopState::Abort(reason)) =
+                (&left, shared.stop.state())
+            {
+                shared.end_phase(index, Ending::Stopped(reason));
+            }
             unissued += self.count(index, left);
             meetings += 1;
             shared.meet(meetings).await;
+            shared.close_phase(index);
             // The pause that follows is no time of failures.
             shared.circuit.reset();
             earliest = shared.clock.now() + stage.pause_after;
@@ -113,7 +121,7 @@ impl Lane {
         };
         let due = |number| match &self.core.shared.plan.stages[stage].load {
             PlannedLoad::Open(schedule) => schedule.get(number),
-            PlannedLoad::Closed(_) => None,
+            PlannedLoad::Closed(_) | PlannedLoad::Stream(_) => None,
         };
         let mut requests = 0;
         let unsent = unsent.numbers().inspect(|_| requests += 1).map(|it| (it, due(it)));

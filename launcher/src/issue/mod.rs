@@ -10,9 +10,11 @@ mod departures;
 mod flight;
 mod lane;
 mod open_loop;
+mod phases;
 mod plan;
 mod prepare;
 mod probes;
+mod query_loop;
 mod room;
 mod shared;
 
@@ -35,6 +37,7 @@ use crate::{
     analysis::Measured,
     client::Target,
     clock::{self, Clock},
+    loadgen::queries::QueryError,
     recorder::{Keep, Recorder},
     requests::RequestsError,
     stop::{Stop, StopReason, StopState},
@@ -42,6 +45,7 @@ use crate::{
     vitals::{Vitals, Watch, lane::LaneVitals, receive},
 };
 use lane::{Lane, LaneResult};
+pub use phases::{IssuedPhase, PlannedPhase};
 pub use plan::Plan;
 use shared::Shared;
 
@@ -55,6 +59,9 @@ pub enum LoadError {
     /// What the requests hold cannot be prepared.
     #[error(transparent)]
     Requests(#[from] RequestsError),
+    /// A LoadGen phase has no queries.
+    #[error(transparent)]
+    Queries(#[from] QueryError),
     /// A trace cannot be replayed.
     #[error(transparent)]
     Trace(#[from] TraceError),
@@ -91,6 +98,14 @@ pub struct Progress {
     pub stage: AtomicU64,
 }
 
+impl Progress {
+    /// Requests that were started and are not over.
+    pub fn under_way(&self) -> u64 {
+        let ended = self.ended.load(Ordering::Relaxed);
+        self.issued.load(Ordering::Relaxed).saturating_sub(ended)
+    }
+}
+
 /// What the load came to.
 #[derive(Debug)]
 pub struct LoadResult {
@@ -100,6 +115,8 @@ pub struct LoadResult {
     pub clock: Clock,
     /// The time of day at time zero.
     pub started: jiff::Timestamp,
+    /// The LoadGen phases, one for each stage; `None` for a stage that is none.
+    pub phases: Vec<Option<IssuedPhase>>,
     /// Why it ended early; `None` when it did not.
     pub stopped: Option<StopReason>,
     /// Requests that were due and never sent because the load was stopped. They are counted as cancelled too, in
@@ -245,6 +262,7 @@ fn sum_up(shared: &Shared, lanes: Vec<LaneResult>, started: jiff::Timestamp, kee
     }
     LoadResult {
         recorder,
+        phases: phases::issued(shared),
         clock: shared.clock,
         started,
         stopped: match shared.stop.state() {

@@ -65,8 +65,11 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, schedule: &Sched
     let mut late = 0;
     // When the last request that waited for a place got it.
     let mut blocked = Duration::ZERO;
+    let phase = shared.plan.stages[meeting.stage].phase.as_deref().filter(|it| it.ends_by_queries());
     let left = loop {
-        let Some(prepared) = feed.next() else { break Left::Over(Unsent::default()) };
+        // What another lane's query ended is over for this one; nobody was to send the rest.
+        let over = phase.is_some() && shared.ending(meeting.stage).is_some();
+        let Some(prepared) = feed.next().filter(|_| !over) else { break Left::Over(Unsent::default()) };
         let number = prepared.number;
         let due = start + schedule.get(number).unwrap_or_default();
         while shared.clock.now() + MARGIN < due && feed.prepare() {
@@ -103,7 +106,14 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, schedule: &Sched
             };
             due.queued = Some(behind + blocked.saturating_sub(asked));
         }
+        let sent_at = shared.clock.now();
         launch(&mut flights, fly(Arc::clone(core), Kind::Load, meeting.stage, prepared, due));
+        if let Some(phase) = phase {
+            let issued = shared.count_query(meeting.stage);
+            // Nothing else is under way in this stage: those before it have ended.
+            let ending = phase.after(issued, sent_at.saturating_sub(start), || shared.progress.under_way());
+            ending.into_iter().for_each(|it| shared.end_phase(meeting.stage, it));
+        }
         while let Some(joined) = flights.try_join_next() {
             landed(joined);
         }

@@ -1,6 +1,6 @@
 //! Plan: all that is decided before the first request. Pure.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use crds::{benchmark_run::Api, units::Seed};
 use workload_profiles::{
@@ -8,7 +8,11 @@ use workload_profiles::{
     workload::{Goodput, Load, Probes, TraceEntry},
 };
 
-use super::departures::Clients;
+use super::{
+    LoadError,
+    departures::Clients,
+    phases::{PlannedPhase, planned_phases},
+};
 use crate::{
     client::{body::BodyTemplate, patience::Patience},
     recorder::{Keep, Recorder},
@@ -41,6 +45,8 @@ pub(super) struct PlannedStage {
     pub(super) lengths: Vec<Recorded>,
     /// The most requests under way at once; `None` where the load has no such bound, or slots.
     pub(super) max_concurrency: Option<u32>,
+    /// Of a LoadGen phase: what it issues, and when it ends.
+    pub(super) phase: Option<Arc<PlannedPhase>>,
     /// Clients that go away; `None`: all of them wait.
     pub(super) clients: Option<Clients>,
     window: StageWindow,
@@ -54,6 +60,8 @@ pub(super) enum PlannedLoad {
     Open(Schedule),
     /// As slots become free.
     Closed(Slots),
+    /// Query by query, each when the last one is complete.
+    Stream(Arc<PlannedPhase>),
 }
 
 /// The slots of a closed loop.
@@ -94,6 +102,14 @@ impl PlannedLoad {
         match self {
             PlannedLoad::Open(schedule) => schedule.len(),
             PlannedLoad::Closed(slots) => slots.count.filter(|_| slots.duration.is_none()).unwrap_or_default(),
+            // Its end comes before that of its queries.
+            PlannedLoad::Stream(phase) => {
+                if phase.rules.is_some() {
+                    0
+                } else {
+                    phase.queries.sample_count() as u64
+                }
+            }
         }
     }
 }
@@ -102,6 +118,11 @@ impl PlannedStage {
     /// When what is left of the stage is ended, for one that began at `start`; `None`: it may end by itself.
     pub(super) fn limit(&self, start: Duration) -> Option<Duration> {
         Some(start + self.window.over()? + self.grace?)
+    }
+
+    /// Which request of the source a request is: that of its own number, or the sample that a LoadGen phase issues then.
+    pub(super) fn content(&self, number: u64) -> u64 {
+        self.phase.as_ref().map_or(number, |it| it.sample(number))
     }
 
     /// The recorded lengths of a request.
@@ -115,26 +136,31 @@ impl Plan {
     /// to replay, one for each stage.
     ///
     /// # Errors
-    /// What the requests hold is too large, or nothing that the API takes.
+    /// What the requests hold is too large, or nothing that the API takes; a LoadGen phase has no queries.
     pub fn new(
         workload: &Workload,
         traces: &[Vec<TraceEntry>],
         model: &str,
         api: Api,
         seed: Seed,
-    ) -> Result<Plan, RequestsError> {
+    ) -> Result<Plan, LoadError> {
         let form = workload.requests.form();
         if !BodyTemplate::can_hold(api, form) {
-            return Err(RequestsError::TokenIdsInChat);
+            return Err(RequestsError::TokenIdsInChat.into());
         }
-        let stages = workload.stages.iter().enumerate().map(|(index, stage)| {
+        let phases = planned_phases(workload)?;
+        let stages = workload.stages.iter().zip(phases).enumerate().map(|(index, (stage, phase))| {
             let trace = traces.get(index).map_or(&[][..], Vec::as_slice);
             let seed = |purpose| seed.derive(&format!("stage/{index}/{purpose}"));
-            let schedule = schedule(&stage.load, trace, seed("arrivals"));
+            let schedule = match &phase {
+                Some(phase) => phase.schedule(),
+                None => schedule(&stage.load, trace, seed("arrivals")),
+            };
             PlannedStage {
                 window: StageWindow::of(stage, workload.window, schedule.as_ref()),
-                load: match &stage.load {
-                    Load::Closed { concurrency, count, duration, ramp_up } => PlannedLoad::Closed(Slots {
+                load: match (&stage.load, &phase) {
+                    (_, Some(phase)) if schedule.is_none() => PlannedLoad::Stream(Arc::clone(phase)),
+                    (Load::Closed { concurrency, count, duration, ramp_up }, _) => PlannedLoad::Closed(Slots {
                         concurrency: u64::from(*concurrency),
                         count: *count,
                         duration: duration.map(|it| it.0),
@@ -149,8 +175,10 @@ impl Plan {
                 },
                 max_concurrency: match &stage.load {
                     Load::Closed { .. } => None,
+                    Load::LoadGen { .. } => workload.loadgen.as_ref().and_then(|it| it.max_concurrency),
                     open => open.max_concurrency(),
                 },
+                phase,
                 clients: workload.abandonment.map(|it| Clients::new(it, seed("abandonment"))),
                 grace: stage.grace.map(|it| it.0),
             }

@@ -80,7 +80,7 @@ impl Maker {
         self.prompt.clear();
         let stage = &shared.plan.stages[self.stage];
         let recorded = stage.recorded(number);
-        let mut asked = shared.plan.requests.write(number, recorded, &mut self.prompt);
+        let mut asked = shared.plan.requests.write(stage.content(number), recorded, &mut self.prompt);
         let body = shared.plan.template.body(&self.prompt, asked.output);
         // The usage of a server is that of all answers together.
         asked.output = asked.output.map(|it| it.saturating_mul(shared.plan.choices));

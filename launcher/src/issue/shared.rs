@@ -21,6 +21,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
+    loadgen::ending::Ending,
     stop::{Stop, StopReason},
 };
 
@@ -45,6 +46,9 @@ struct SharedStage {
     start: OnceLock<Duration>,
     claims: Claims,
     room: Room,
+    /// Of a LoadGen phase: its queries that were issued, and why no more are.
+    issued: AtomicU64,
+    ending: OnceLock<Ending>,
 }
 
 impl Shared {
@@ -52,12 +56,14 @@ impl Shared {
         let stages = plan.stages.iter().map(|stage| SharedStage {
             start: OnceLock::new(),
             claims: match stage.load {
-                PlannedLoad::Open(_) => Claims::default(),
+                PlannedLoad::Open(_) | PlannedLoad::Stream(_) => Claims::default(),
                 PlannedLoad::Closed(Slots { concurrency, count, .. }) => {
                     Claims { next: AtomicU64::new(0), count: count.unwrap_or(MAX_REQUESTS), tail: concurrency }
                 }
             },
             room: Room::new(stage.max_concurrency),
+            issued: AtomicU64::new(0),
+            ending: OnceLock::new(),
         });
         let mut run_id = uuid::Uuid::new_v4().simple().to_string();
         run_id.truncate(8);
@@ -82,6 +88,33 @@ impl Shared {
     /// The places of a stage.
     pub(super) fn room(&self, stage: usize) -> &Room {
         &self.stages[stage].room
+    }
+
+    /// Counts a query of a LoadGen phase, and returns how many were issued until now.
+    pub(super) fn count_query(&self, stage: usize) -> u64 {
+        self.stages[stage].issued.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// A LoadGen phase issues no more queries; the first reason stays.
+    pub(super) fn end_phase(&self, stage: usize, ending: Ending) {
+        let _ = self.stages[stage].ending.set(ending);
+    }
+
+    /// All lanes have ended a stage: a LoadGen phase that nothing else ended has issued all its queries.
+    pub(super) fn close_phase(&self, stage: usize) {
+        if let Some(ending) = self.plan.stages[stage].phase.as_ref().and_then(|it| it.at_the_end()) {
+            self.end_phase(stage, ending);
+        }
+    }
+
+    /// Why a LoadGen phase issues no more queries, once it does not.
+    pub(super) fn ending(&self, stage: usize) -> Option<Ending> {
+        self.stages[stage].ending.get().copied()
+    }
+
+    /// When a stage began.
+    pub(super) fn began(&self, stage: usize) -> Option<Duration> {
+        self.stages[stage].start.get().copied()
     }
 
     /// The `x-request-id` that ends in `name`: letters, digits and dashes, which are always a header's value.

@@ -4,6 +4,7 @@
 //! Pure. The engine issues the queries (`issue`), a run puts them together (`run`).
 
 pub mod early_stopping;
+pub mod ending;
 pub mod queries;
 pub mod random;
 pub mod samples;

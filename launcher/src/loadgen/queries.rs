@@ -188,6 +188,11 @@ impl PhaseQueries {
         self.samples.get(begin..begin.saturating_add(self.samples_per_query)).unwrap_or(&[])
     }
 
+    /// A sample by its place in the phase, as its place in the data set; `None` behind the last one.
+    pub fn sample(&self, sample: usize) -> Option<u32> {
+        self.samples.get(sample).copied()
+    }
+
     /// The query that a sample belongs to.
     pub fn query_of(&self, sample: usize) -> usize {
         sample / self.samples_per_query.max(1)

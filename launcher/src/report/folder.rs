@@ -98,7 +98,8 @@ impl Folder {
         &self.partial
     }
 
-    /// Writes one file, which `fill` fills. When that fails, no part of the file stays.
+    /// Writes one file, which `fill` fills; its name may have a folder before it, such as `Accuracy/a.json`. When that fails,
+    /// no part of the file stays.
     ///
     /// # Errors
     /// The file cannot be written, or `fill` gives up.
@@ -108,7 +109,10 @@ impl Folder {
         fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
     ) -> Result<(), StorageError> {
         let path = self.partial.join(name);
-        let temporary = self.partial.join(format!(".{name}.tmp"));
+        let (below, last) = name.rsplit_once('/').map_or((None, name), |(below, last)| (Some(below), last));
+        let parent = below.map_or_else(|| self.partial.clone(), |it| self.partial.join(it));
+        let temporary = parent.join(format!(".{last}.tmp"));
+        fs::create_dir_all(&parent).map_err(|source| StorageError::new(&parent, source))?;
         let (bytes, sha256) = write_whole(&temporary, fill)
             .and_then(|done| fs::rename(&temporary, &path).map(|()| done))
             .map_err(|source| {
@@ -196,8 +200,11 @@ mod tests {
         let mut folder = Folder::create(root.path(), "chat/a1").unwrap();
         folder.write("report.md", |file| file.write_all(b"abc")).unwrap();
         assert_eq!(names(&root.path().join("chat")), ["a1.partial"]);
+        folder.write("Accuracy/log.json", |file| file.write_all(b"[]")).unwrap();
         let stored = folder.finish().unwrap();
         assert_eq!(names(&root.path().join("chat")), ["a1"]);
+        assert_eq!(names(&stored.path), ["Accuracy", "report.md"]);
+        assert_eq!(names(&stored.path.join("Accuracy")), ["log.json"]);
         assert_eq!(fs::read(stored.path.join("report.md")).unwrap(), b"abc");
         assert_eq!(stored.artifacts[0].bytes, 3);
         assert_eq!(stored.artifacts[0].sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");

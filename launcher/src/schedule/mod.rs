@@ -53,6 +53,13 @@ impl Schedule {
     }
 }
 
+impl FromIterator<Duration> for Schedule {
+    /// Times in order.
+    fn from_iter<T: IntoIterator<Item = Duration>>(times: T) -> Self {
+        Schedule { nanos: times.into_iter().map(nanos).collect() }
+    }
+}
+
 /// The schedule of a stage, the same for the same seed; `None` for a closed loop. `trace` holds what was recorded where the
 /// load replays that.
 pub fn schedule(load: &Load, trace: &[TraceEntry], seed: Seed) -> Option<Schedule> {

@@ -6,6 +6,7 @@
 mod common;
 mod connections;
 mod http2;
+mod loadgen;
 mod scenarios;
 mod shapes;
 mod stalls;

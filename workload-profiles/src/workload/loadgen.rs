@@ -16,6 +16,10 @@ pub struct LoadGen {
     pub sut_name: String,
     /// What the sample library reports.
     pub qsl: Qsl,
+    /// The most requests under way at once in an open scenario: others wait in the client, as they would in a server's
+    /// queue, and their latency counts all the same. Absent: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_concurrency: Option<u32>,
     /// The tests, in order. Each has logs of its own.
     pub tests: Vec<LoadGenTest>,
     /// How the target rate is found before the tests; absent: it is in their settings.

@@ -1,0 +1,99 @@
+//! [I/O] LoadGen's streams: the next query leaves when all samples of the last one are complete. One lane issues them all.
+
+use std::{
+    ops::Range,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::task::{JoinSet, yield_now};
+
+use super::{
+    flight::{Due, Kind, fly, landed, launch},
+    lane::{Lane, Left, Meeting, Unsent},
+    phases::PlannedPhase,
+    prepare::Ahead,
+    shared::Shared,
+};
+use crate::stop::StopState;
+
+/// After a query of which no sample ever reached a socket the next one waits so long: else it would do nothing but fail, as
+/// fast as it can.
+const BACK_OFF: Duration = Duration::from_millis(10);
+
+/// Issues the queries of a stage until one of them ends the phase.
+pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, phase: &PlannedPhase) -> Left {
+    let (core, stage) = (&lane.core, meeting.stage);
+    let shared = &core.shared;
+    let queries = &phase.queries;
+    if lane.index != 0 {
+        meeting.start().await;
+        return Left::Over(Unsent::default());
+    }
+    let samples_at_once = queries.samples(0).len();
+    lane.unless_stopped(core.client.warm(samples_at_once, 0)).await;
+    let mut numbers = 0..queries.sample_count() as u64;
+    let mut ahead = Ahead::new(stage, Some(samples_at_once));
+    prepare(&mut ahead, shared, &mut numbers).await;
+    let start = meeting.start().await;
+    lane.wait_until(start).await;
+    let mut stop = shared.stop.watch();
+    for query in 0..queries.len() {
+        if lane.is_stopped() {
+            return Left::Stopped(phase.rules.is_none().then(|| unsent(&ahead, numbers)));
+        }
+        let issued_at = shared.clock.now();
+        let mut flights = JoinSet::new();
+        let sent = Arc::new(AtomicBool::new(false));
+        for _ in queries.samples(query) {
+            let Some(prepared) = ahead.next(shared, || numbers.next()) else { break };
+            let due = Due { at: issued_at, ..Due::default() };
+            let (core, sent) = (Arc::clone(core), Arc::clone(&sent));
+            launch(&mut flights, async move {
+                let reached_a_socket = fly(core, Kind::Load, stage, prepared, due).await;
+                sent.fetch_or(reached_a_socket, Ordering::Relaxed);
+            });
+        }
+        let ending = phase.after(shared.count_query(stage), issued_at.saturating_sub(start), || 0);
+        prepare(&mut ahead, shared, &mut numbers).await;
+        let aborted = stop.wait_for(|it| matches!(it, StopState::Abort(_)));
+        tokio::pin!(aborted);
+        loop {
+            tokio::select! {
+                joined = flights.join_next() => match joined {
+                    Some(joined) => landed(joined),
+                    None => break,
+                },
+                _ = &mut aborted => {
+                    flights.shutdown().await;
+                    break;
+                }
+            }
+        }
+        if let Some(ending) = ending {
+            shared.end_phase(stage, ending);
+            break;
+        }
+        if !sent.load(Ordering::Relaxed) {
+            lane.wait_until(shared.clock.now() + BACK_OFF).await;
+        }
+    }
+    Left::Over(Unsent::default())
+}
+
+/// Makes the requests of the next query while nothing has to be sent.
+async fn prepare(ahead: &mut Ahead, shared: &Shared, numbers: &mut Range<u64>) {
+    while !ahead.is_full()
+        && let Some(number) = numbers.next()
+    {
+        ahead.prepare(shared, number);
+        yield_now().await;
+    }
+}
+
+fn unsent(ahead: &Ahead, rest: Range<u64>) -> Unsent {
+    Unsent { ready: ahead.numbers(), rest: Some(rest.step_by(1)) }
+}

@@ -1,0 +1,140 @@
+//! When a phase issues no more queries. Pure.
+//!
+//! The rules are asked after each query that was issued, in LoadGen's order. A query that is due is issued first and judged
+//! then, so that every phase has at least one.
+
+use std::time::Duration;
+
+use workload_profiles::loadgen::{Effective, Scenario};
+
+use crate::stop::StopReason;
+
+/// Why no more queries are issued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Enough queries for long enough, or all there were where that is enough.
+    Natural,
+    /// All generated queries are issued, and the minimum query count or duration is not reached.
+    RanOut,
+    /// `max_query_count`.
+    MaxQueryCount {
+        /// Issued until then.
+        issued: u64,
+    },
+    /// `max_duration`.
+    MaxDuration {
+        /// From the start of the phase to the last query.
+        elapsed: Duration,
+    },
+    /// `server_max_async_queries`.
+    TooManyOutstanding {
+        /// Issued until then.
+        issued: u64,
+        /// Of these, not complete.
+        outstanding: u64,
+    },
+    /// From outside: LoadGen knows no such end.
+    Stopped(StopReason),
+}
+
+/// What ends a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    scenario: Scenario,
+    min_query_count: u64,
+    target_duration: Duration,
+    max_query_count: Option<u64>,
+    max_duration: Option<Duration>,
+    max_async_queries: Option<u64>,
+}
+
+impl Rules {
+    /// Those of a performance phase; an accuracy phase has none, it issues all its queries.
+    pub fn of(scenario: Scenario, effective: &Effective) -> Rules {
+        let limit = |value: u64| (value != 0).then_some(value);
+        Rules {
+            scenario,
+            min_query_count: effective.min_query_count,
+            target_duration: Duration::from_millis(effective.target_duration_ms),
+            max_query_count: limit(effective.max_query_count),
+            max_duration: limit(effective.max_duration_ms).map(Duration::from_millis),
+            max_async_queries: limit(effective.max_async_queries).filter(|_| scenario == Scenario::Server),
+        }
+    }
+
+    /// Whether the phase ends with the query that was issued last, the `issued`th, so long after the start of the phase.
+    /// `outstanding` tells how many queries are not complete.
+    pub fn after(&self, issued: u64, elapsed: Duration, outstanding: impl FnOnce() -> u64) -> Option<Ending> {
+        if self.scenario == Scenario::Server {
+            let too_many = self.max_async_queries.and_then(|most| Some(outstanding()).filter(|it| *it > most));
+            if let Some(outstanding) = too_many {
+                return Some(Ending::TooManyOutstanding { issued, outstanding });
+            }
+        } else if issued >= self.min_query_count && elapsed >= self.target_duration {
+            return Some(Ending::Natural);
+        }
+        if self.max_query_count.is_some_and(|most| issued >= most) {
+            return Some(Ending::MaxQueryCount { issued });
+        }
+        self.max_duration.is_some_and(|most| elapsed > most).then_some(Ending::MaxDuration { elapsed })
+    }
+
+    /// How the phase ends when all generated queries are issued and none of them ended it.
+    pub fn at_the_end(&self) -> Ending {
+        match self.scenario {
+            Scenario::SingleStream | Scenario::MultiStream => Ending::RanOut,
+            // The last query of a schedule is due when the phase has lasted long enough, and an Offline phase has one.
+            Scenario::Server | Scenario::Offline => Ending::Natural,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use workload_profiles::loadgen::{Qsl, Settings};
+
+    use super::*;
+
+    fn rules(scenario: Scenario, change: impl FnOnce(&mut Settings)) -> Rules {
+        let mut settings = Settings { scenario, min_query_count: 3, min_duration_ms: 1_000, ..Settings::default() };
+        change(&mut settings);
+        let qsl = Qsl { name: String::new(), total_sample_count: 8, performance_sample_count: 8 };
+        Rules::of(scenario, &Effective::of(&settings, &qsl))
+    }
+
+    /// The ending after so many queries and so many milliseconds, with so many outstanding.
+    fn check(rules: &Rules, issued: u64, millis: u64, outstanding: u64) -> Option<Ending> {
+        rules.after(issued, Duration::from_millis(millis), || outstanding)
+    }
+
+    #[test]
+    fn a_single_stream_ends_when_count_and_duration_are_reached() {
+        let rules = rules(Scenario::SingleStream, |_| {});
+        assert_eq!(check(&rules, 3, 999, 0), None);
+        assert_eq!(check(&rules, 2, 5_000, 0), None);
+        assert_eq!(check(&rules, 3, 1_000, 0), Some(Ending::Natural));
+        assert_eq!(rules.at_the_end(), Ending::RanOut);
+    }
+
+    #[test]
+    fn an_offline_phase_ends_with_its_only_query() {
+        assert_eq!(check(&rules(Scenario::Offline, |_| {}), 1, 0, 0), Some(Ending::Natural));
+    }
+
+    #[test]
+    fn a_server_ends_with_its_schedule_or_by_a_limit() {
+        let limited = rules(Scenario::Server, |it| {
+            it.max_query_count = 9;
+            it.max_duration_ms = 2_000;
+            it.server_max_async_queries = 4;
+        });
+        assert_eq!(check(&limited, 5, 1_500, 4), None);
+        let outstanding = Ending::TooManyOutstanding { issued: 9, outstanding: 5 };
+        assert_eq!(check(&limited, 9, 2_001, 5), Some(outstanding));
+        assert_eq!(check(&limited, 9, 2_001, 0), Some(Ending::MaxQueryCount { issued: 9 }));
+        let late = Duration::from_millis(2_001);
+        assert_eq!(check(&limited, 8, 2_001, 0), Some(Ending::MaxDuration { elapsed: late }));
+        assert_eq!(check(&limited, 8, 2_000, 0), None);
+        assert_eq!(limited.at_the_end(), Ending::Natural);
+    }
+}
