@@ -3,6 +3,7 @@
 //! Nothing in it means "not said": a format's parser fills every default. It is part of `report.json`, so that a report
 //! alone is enough to repeat its run.
 
+mod data_set;
 mod load;
 mod loadgen;
 mod measure;
@@ -19,6 +20,7 @@ use crds::{
 };
 use serde::{Deserialize, Serialize};
 
+pub use data_set::{DataSet, DataSetFormat, PromptColumn};
 pub use load::{Arrivals, Load, MAX_REQUESTS, Margin, Stage, Trace, TraceEntry, TraceFile, TraceFormat, TraceTime};
 pub use loadgen::{AutoQps, LoadGen, LoadGenTest, Phase};
 pub use measure::{Abandonment, Departure, Probes, Window};
@@ -129,6 +131,8 @@ pub enum RequestSource {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         seed: Option<Seed>,
     },
+    /// The rows of a file.
+    DataSet(DataSet),
 }
 
 impl RequestSource {
@@ -136,6 +140,7 @@ impl RequestSource {
     pub fn form(&self) -> PromptForm {
         match self {
             RequestSource::Random { text, .. } => text.form(),
+            RequestSource::DataSet(set) => set.prompt.form,
             RequestSource::Mock | RequestSource::SharedPrefix { .. } => PromptForm::Text,
         }
     }

@@ -116,14 +116,12 @@ fn load(report: &Report<'_>, stage: &StageAnalysis, index: usize) -> Option<Valu
     load.insert("tool_version".into(), json!(TOOL_VERSION));
     load.insert("parallelism".into(), json!(1));
     load.insert("stage".into(), json!(index));
+    let fixed;
     let (source, input, output) = match &report.workload.requests {
-        RequestSource::Mock => {
-            let isl = stage.figures.isl?;
-            (
-                "unknown",
-                json!({"distribution": "other", "value": isl.mean, "min": isl.min as u64, "max": isl.max as u64}),
-                None,
-            )
+        RequestSource::Mock => ("unknown", seen(stage)?, None),
+        RequestSource::DataSet(set) => {
+            fixed = LengthDistribution::fixed(set.output);
+            ("sampled", seen(stage)?, Some(&fixed))
         }
         RequestSource::Random { input, output, text } => {
             let source = match text {
@@ -158,6 +156,12 @@ fn load(report: &Report<'_>, stage: &StageAnalysis, index: usize) -> Option<Valu
         load.insert("concurrency".into(), json!(concurrency));
     }
     Some(Value::Object(load))
+}
+
+/// The prompt lengths that the server counted.
+fn seen(stage: &StageAnalysis) -> Option<Value> {
+    let isl = stage.figures.isl?;
+    Some(json!({"distribution": "other", "value": isl.mean, "min": isl.min as u64, "max": isl.max as u64}))
 }
 
 fn length(of: &LengthDistribution) -> Value {

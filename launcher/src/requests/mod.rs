@@ -1,9 +1,10 @@
 //! What the requests hold: the prompt and the asked lengths of the request with a number. Pure.
 //!
-//! Everything is drawn from the seed and the number alone, so that any thread can make any request at any time, and request
+//! Everything is drawn from the seed and the number alone, or stands in a row of that number, so that any thread can make any request at any time, and request
 //! i is the same in every stage and in every run with that seed.
 
 mod lengths;
+mod rows;
 mod shared_prefix;
 mod text;
 mod token_ids;
@@ -11,9 +12,10 @@ mod token_ids;
 use crds::units::Seed;
 use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
-use workload_profiles::workload::{PromptForm, PromptText, RequestSource, TraceEntry};
+use workload_profiles::workload::{DataSet, PromptForm, PromptText, RequestSource, TraceEntry};
 
 use lengths::{Lengths, Sampler};
+pub use rows::Rows;
 use shared_prefix::SharedPrefix;
 
 /// What cannot be prepared.
@@ -79,10 +81,11 @@ enum Source {
     Mock,
     Random { input: Lengths, output: Lengths, text: PromptText, texts: Seed },
     SharedPrefix(SharedPrefix),
+    Rows(DataSet, Rows),
 }
 
 impl Requests {
-    /// Prepares a source.
+    /// Prepares a source. A data set has no rows before it is given some.
     ///
     /// # Errors
     /// It is too large.
@@ -113,7 +116,16 @@ impl Requests {
                     seed,
                 )?)
             }
+            RequestSource::DataSet(set) => Source::Rows(set.clone(), Rows::default()),
         }))
+    }
+
+    /// The same with the rows of its data set; a source that has no data set is as it was.
+    pub fn with_rows(self, rows: Rows) -> Requests {
+        match self.0 {
+            Source::Rows(set, _) => Requests(Source::Rows(set, rows)),
+            _ => self,
+        }
     }
 
     /// Adds the prompt of a request to `text`, which is empty, and returns its lengths. Recorded lengths outweigh those of
@@ -142,6 +154,7 @@ impl Requests {
                 Asked { input: Some(asked), is_exact, output: Some(output.get(number)) }
             }
             Source::SharedPrefix(prefixes) => prefixes.write(number, text),
+            Source::Rows(set, rows) => rows.write(number, set, text),
         }
     }
 }

@@ -25,7 +25,8 @@ impl PromptText {
 }
 
 /// The form of a prompt in a request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum PromptForm {
     /// A text, which the server cuts into tokens.
     #[default]

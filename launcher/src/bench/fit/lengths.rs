@@ -38,6 +38,7 @@ pub(super) fn requests(workload: &Workload, stage: &Stage) -> RequestSource {
         }
         // Recorded lengths of its prompts are not used.
         RequestSource::SharedPrefix { output_len, .. } => *output_len = answers.unwrap_or_else(|| output_len.clone()),
+        RequestSource::DataSet(set) => set.output = answers.as_ref().map_or(set.output, mean),
         RequestSource::Mock => {
             if let Some(output) = answers {
                 let input = LengthDistribution::fixed(MOCK_PROMPT);
@@ -53,6 +54,7 @@ pub(super) fn mean_output(requests: &RequestSource) -> u32 {
     match requests {
         RequestSource::Random { output, .. } => mean(output),
         RequestSource::SharedPrefix { output_len, .. } => mean(output_len),
+        RequestSource::DataSet(set) => set.output,
         RequestSource::Mock => DEFAULT_TOKENS,
     }
 }
