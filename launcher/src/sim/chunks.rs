@@ -1,6 +1,9 @@
 //! The bytes of answers: stream chunks and whole bodies with exactly the keys of vLLM 0.32, in its order.
 //!
-//! A token's chunk is head, word and tail; the head is made once for a stream, and the tail is constant.
+//! A token's chunk is head, word and tail; the head is made once for a stream. Where token ids are asked for (vLLM's
+//! `return_token_ids`) the tail tells that of the word, and the first chunk those of the prompt.
+
+use std::borrow::Cow;
 
 use bytes::{Bytes, BytesMut};
 use serde_json::json;
@@ -14,6 +17,9 @@ pub const DONE: &[u8] = b"data: [DONE]\n\n";
 
 /// As vLLM makes it from its version and a digest of its settings.
 const FINGERPRINT: &str = "vllm-0.32.0-5e1f4a7c";
+
+/// What is not there.
+const NULL: &str = "null";
 
 /// Which answer to which request.
 #[derive(Clone, Debug)]
@@ -30,6 +36,8 @@ pub struct Identity {
     pub words: u64,
     /// Length of the prompt.
     pub prompt_tokens: u32,
+    /// The ids of the prompt where the answer tells token ids; `None`: it tells none.
+    pub prompt_ids: Option<Vec<u32>>,
 }
 
 /// Makes the chunks of one stream.
@@ -39,6 +47,10 @@ pub struct Chunks {
     words: u64,
     prompt_tokens: u32,
     include_usage: bool,
+    /// Whether chunks tell token ids.
+    token_ids: bool,
+    /// Those of the prompt, as JSON, until a chunk has told them.
+    prompt_ids: Option<String>,
     /// From `data: ` to the word of a token.
     head: String,
     /// The length of that part of the head which all chunks have, up to the choices.
@@ -60,17 +72,22 @@ impl Chunks {
             format!(r#"data: {{"id":{id},"object":"{object}","created":{created},"model":{model},"choices":"#);
         let common = head.len();
         head.push_str(choice);
-        Chunks { endpoint, words, prompt_tokens, include_usage, head, common, buffer: BytesMut::new() }
+        let (token_ids, prompt_ids) = (identity.prompt_ids.is_some(), identity.prompt_ids.as_deref().map(list));
+        let buffer = BytesMut::new();
+        Chunks { endpoint, words, prompt_tokens, include_usage, token_ids, prompt_ids, head, common, buffer }
     }
 
     /// The chunk that opens a chat; other streams have none.
     pub fn role(&mut self) -> Option<Bytes> {
+        if self.endpoint == Endpoint::Completions {
+            return None;
+        }
         let role = concat!(
             r#"[{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}],"#,
-            r#""prompt_token_ids":null,"prompt_text":null}"#,
-            "\n\n"
+            r#""prompt_token_ids":"#,
         );
-        (self.endpoint == Endpoint::Chat).then(|| self.put(self.common, &[role]))
+        let ids = self.prompt_ids.take();
+        Some(self.put(self.common, &[role, ids.as_deref().unwrap_or(NULL), concat!(r#","prompt_text":null}"#, "\n\n")]))
     }
 
     /// The chunk of the token at this place, which is the last one if it has a finish.
@@ -85,27 +102,26 @@ impl Chunks {
 
     fn choice(&mut self, word: &str, finish: Option<Finish>) -> Bytes {
         let whole = self.head.len();
-        let Some(finish) = finish else {
-            let tail = match self.endpoint {
-                Endpoint::Chat => concat!(r#""},"logprobs":null,"finish_reason":null,"token_ids":null}]}"#, "\n\n"),
-                Endpoint::Completions => concat!(
-                    r#"","logprobs":null,"finish_reason":null,"stop_reason":null,"prompt_token_ids":null,"#,
-                    r#""token_ids":null}]}"#,
-                    "\n\n"
-                ),
-            };
-            return self.put(whole, &[word, tail]);
+        let ids = self.token_ids.then(|| list(&text::ids(word)));
+        let (close, stop, prompt) = match self.endpoint {
+            Endpoint::Chat => {
+                let stop = if finish.is_some() { r#","stop_reason":null"# } else { "" };
+                (r#""},"logprobs":null,"finish_reason":"#, stop, None)
+            }
+            // The first chunk tells the ids of the prompt.
+            Endpoint::Completions => {
+                let prompt = self.prompt_ids.take().map_or(Cow::Borrowed(NULL), Cow::Owned);
+                (r#"","logprobs":null,"finish_reason":"#, r#","stop_reason":null,"prompt_token_ids":"#, Some(prompt))
+            }
         };
-        let (before, after) = match self.endpoint {
-            Endpoint::Chat => (r#""},"logprobs":null,"finish_reason":""#, r#"","stop_reason":null,"token_ids":null}]"#),
-            Endpoint::Completions => (
-                r#"","logprobs":null,"finish_reason":""#,
-                r#"","stop_reason":null,"prompt_token_ids":null,"token_ids":null}]"#,
-            ),
+        let (quote, reason) = finish.map_or(("", NULL), |it| ("\"", it.name()));
+        let fingerprint = match finish {
+            Some(_) if !self.include_usage => format!(r#","system_fingerprint":"{FINGERPRINT}""#),
+            _ => String::new(),
         };
-        let fingerprint =
-            if self.include_usage { String::new() } else { format!(r#","system_fingerprint":"{FINGERPRINT}""#) };
-        self.put(whole, &[word, before, finish.name(), after, &fingerprint, "}\n\n"])
+        let (prompt, ids) = (prompt.as_deref().unwrap_or_default(), ids.as_deref().unwrap_or(NULL));
+        let (own, end) = (r#","token_ids":"#, "}\n\n");
+        self.put(whole, &[word, close, quote, reason, quote, stop, prompt, own, ids, "}]", &fingerprint, end])
     }
 
     /// The chunk with the counts, if it was asked for.
@@ -131,10 +147,16 @@ impl Chunks {
     }
 }
 
+/// Token ids as JSON.
+fn list(ids: &[u32]) -> String {
+    json!(ids).to_string()
+}
+
 /// The body of an answer in one piece.
 pub fn whole(identity: &Identity, tokens: u32, finish: Finish) -> String {
-    let Identity { endpoint, id, created, model, words, prompt_tokens } = identity;
+    let Identity { endpoint, id, created, model, words, prompt_tokens, prompt_ids } = identity;
     let text = text::answer(*words, tokens);
+    let token_ids = prompt_ids.is_some().then(|| text::ids(&text));
     let usage = json!({
         "prompt_tokens": prompt_tokens, "total_tokens": prompt_tokens + tokens, "completion_tokens": tokens,
         "prompt_tokens_details": null, "completion_tokens_details": null,
@@ -148,18 +170,18 @@ pub fn whole(identity: &Identity, tokens: u32, finish: Finish) -> String {
                     "role": "assistant", "content": text, "refusal": null, "annotations": null, "audio": null,
                     "function_call": null, "reasoning": null,
                 },
-                "logprobs": null, "finish_reason": finish.name(), "stop_reason": null, "token_ids": null,
+                "logprobs": null, "finish_reason": finish.name(), "stop_reason": null, "token_ids": token_ids,
                 "routed_experts": null,
             }],
             "service_tier": null, "system_fingerprint": FINGERPRINT, "usage": usage, "prompt_logprobs": null,
-            "prompt_token_ids": null, "prompt_text": null, "kv_transfer_params": null, "ec_transfer_params": null,
+            "prompt_token_ids": prompt_ids, "prompt_text": null, "kv_transfer_params": null, "ec_transfer_params": null,
             "metrics": null,
         }),
         Endpoint::Completions => json!({
             "id": id, "object": "text_completion", "created": created, "model": model,
             "choices": [{
                 "index": 0, "text": text, "logprobs": null, "finish_reason": finish.name(), "stop_reason": null,
-                "token_ids": null, "prompt_logprobs": null, "prompt_token_ids": null, "routed_experts": null,
+                "token_ids": token_ids, "prompt_logprobs": null, "prompt_token_ids": prompt_ids, "routed_experts": null,
             }],
             "service_tier": null, "system_fingerprint": FINGERPRINT, "usage": usage, "kv_transfer_params": null,
             "ec_transfer_params": null, "metrics": null,

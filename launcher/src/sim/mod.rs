@@ -3,7 +3,8 @@
 //! request (validation) -> engine (scheduler and latency in simulated steps) -> stream (chunks). The wire is that of
 //! vLLM 0.32: status codes, error bodies, chunk shapes and metrics. It serves to try everything without a GPU, to test
 //! the launcher against times that can be computed by hand, and, with the instant preset, to measure the launcher
-//! itself. Deliberately absent so far: a KV cache that fills up, prefix caching, LoRA, tools, log probabilities.
+//! itself. Token ids, where they are asked for, are made up from the words: there is no tokenizer. Deliberately absent so
+//! far: a KV cache that fills up, prefix caching, LoRA, tools, log probabilities.
 
 pub(crate) mod chunks;
 pub(crate) mod engine;

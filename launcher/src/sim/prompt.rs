@@ -3,15 +3,16 @@
 use serde_json::{Map, Value};
 
 use super::error::ApiError;
-use super::text::Prompt;
+use super::request::Endpoint;
+use super::text::{self, Prompt, VOCABULARY};
 use super::validation::python_text;
 
 /// What the chat template adds to each message, and to the whole, in tokens.
 const TOKENS_PER_MESSAGE: u32 = 4;
 const TOKENS_PER_CHAT: u32 = 3;
 
-/// Token ids must be below; that of Llama 3.
-const VOCABULARY: u64 = 128_256;
+/// The id of what has no text: the tokens of a template, and the one of an empty prompt. Llama 3's `<|begin_of_text|>`.
+const NO_TEXT: u32 = 128_000;
 
 /// A prompt, and whether it was text. vLLM stops counting text one token past the context.
 pub struct Given {
@@ -74,15 +75,54 @@ pub fn chat_prompt(body: &Map<String, Value>) -> Result<Given, ApiError> {
         prompt.add_template(TOKENS_PER_MESSAGE);
         match message.get("content") {
             None | Some(Value::Null) => {}
-            Some(Value::String(text)) => prompt.add_text(text),
-            // Parts without text, such as images, are not simulated.
-            Some(Value::Array(parts)) => {
-                parts.iter().filter_map(|part| part.get("text")?.as_str()).for_each(|text| prompt.add_text(text));
+            Some(content @ (Value::String(_) | Value::Array(_))) => {
+                texts(content).into_iter().for_each(|text| prompt.add_text(text));
             }
             Some(other) => return Err(wrong(".content", "string_type", "Input should be a valid string", other)),
         }
     }
     Ok(Given::text(prompt))
+}
+
+/// The texts of a message. Parts without text, such as images, are not simulated.
+fn texts(content: &Value) -> Vec<&str> {
+    match content {
+        Value::Array(parts) => parts.iter().filter_map(|part| part.get("text")?.as_str()).collect(),
+        _ => content.as_str().into_iter().collect(),
+    }
+}
+
+/// The token ids of the prompt in a body that was accepted, as many as were counted: those that were sent, or made-up ones
+/// of a text's words.
+pub fn prompt_ids(endpoint: Endpoint, body: &Map<String, Value>) -> Vec<u32> {
+    let mut ids = Vec::new();
+    match endpoint {
+        Endpoint::Chat => {
+            ids.extend([NO_TEXT; TOKENS_PER_CHAT as usize]);
+            for message in body.get("messages").and_then(Value::as_array).into_iter().flatten() {
+                ids.extend([NO_TEXT; TOKENS_PER_MESSAGE as usize]);
+                let texts = message.get("content").map(texts).unwrap_or_default();
+                ids.extend(texts.into_iter().flat_map(text::ids));
+            }
+        }
+        Endpoint::Completions => {
+            let prompt = match body.get("prompt") {
+                Some(Value::Array(list)) if !list.first().is_some_and(Value::is_number) => list.first(),
+                prompt => prompt,
+            };
+            match prompt {
+                Some(Value::Array(tokens)) => {
+                    ids.extend(tokens.iter().filter_map(|it| u32::try_from(it.as_u64()?).ok()));
+                }
+                Some(Value::String(text)) => ids = text::ids(text),
+                _ => {}
+            }
+        }
+    }
+    if ids.is_empty() {
+        ids.push(NO_TEXT);
+    }
+    ids
 }
 
 /// The prompt of `/v1/completions`: a text or a list of token ids, or a list of one of them.
@@ -146,6 +186,8 @@ mod tests {
         let fields = body.as_object().unwrap();
         let given = if fields.contains_key("prompt") { completion_prompt(fields) } else { chat_prompt(fields) };
         assert_eq!(given.and_then(Given::counted).unwrap().length().tokens, expected, "{body}");
+        let endpoint = if fields.contains_key("prompt") { Endpoint::Completions } else { Endpoint::Chat };
+        assert_eq!(prompt_ids(endpoint, fields).len(), expected as usize, "{body}");
     }
 
     #[test]
@@ -160,5 +202,15 @@ mod tests {
         let parts = json!([{"type": "text", "text": "Tell"}, {"type": "image_url"}, {"type": "text", "text": "me"}]);
         check(json!({"messages": [{"role": "user", "content": parts}]}), 9);
         check(json!({"messages": [{"role": "system", "content": null}, {"role": "user"}]}), 11);
+    }
+
+    #[test]
+    fn ids_that_were_sent_are_those_of_the_prompt() {
+        for prompt in [json!([5, 0, 128_255]), json!([[5, 0, 128_255]])] {
+            let body = json!({"prompt": prompt});
+            assert_eq!(prompt_ids(Endpoint::Completions, body.as_object().unwrap()), [5, 0, 128_255]);
+        }
+        let body = json!({"prompt": ["the sea"]});
+        assert_eq!(prompt_ids(Endpoint::Completions, body.as_object().unwrap()), text::ids("the sea"));
     }
 }

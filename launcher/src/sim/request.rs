@@ -10,7 +10,7 @@ use super::engine::Work;
 use super::error::ApiError;
 use super::lengths::Lengths;
 use super::options::SimOptions;
-use super::prompt::{chat_prompt, completion_prompt};
+use super::prompt::{chat_prompt, completion_prompt, prompt_ids};
 use super::text::mix;
 use super::validation::{bad_json, fields, flag, integer, number, object};
 
@@ -24,7 +24,7 @@ pub enum Endpoint {
 }
 
 /// A request that is accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
     /// For the engine.
     pub work: Work,
@@ -34,6 +34,8 @@ pub struct Asked {
     pub stream: bool,
     /// Whether a stream ends with a usage chunk.
     pub include_usage: bool,
+    /// The ids of the prompt where the answer is to tell token ids; `None`: it is not.
+    pub prompt_ids: Option<Vec<u32>>,
 }
 
 /// vLLM's default for `--max-logprobs`.
@@ -64,13 +66,20 @@ pub fn read(endpoint: Endpoint, body: &[u8], options: &SimOptions) -> Result<Ask
     let lengths = Lengths::read(endpoint, body, prompt.length(), options)?;
     let request_seed = integer(body, "seed")?.unwrap_or(0);
     let words = mix(mix(options.seed.derive("simulator/answers").0, prompt.prompt.digest), request_seed as u64);
-    Ok(Asked { work: lengths.work(words, options), words, stream: shape.stream, include_usage: shape.include_usage })
+    Ok(Asked {
+        work: lengths.work(words, options),
+        words,
+        stream: shape.stream,
+        include_usage: shape.include_usage,
+        prompt_ids: shape.token_ids.then(|| prompt_ids(endpoint, body)),
+    })
 }
 
 /// How the answer is to be sent.
 struct Shape {
     stream: bool,
     include_usage: bool,
+    token_ids: bool,
 }
 
 impl Shape {
@@ -87,7 +96,8 @@ impl Shape {
             Some(options) => flag(options, "body.stream_options", "include_usage")?.unwrap_or(false),
             None => false,
         };
-        Ok(Shape { stream, include_usage })
+        let token_ids = flag(body, "body", "return_token_ids")?.unwrap_or(false);
+        Ok(Shape { stream, include_usage, token_ids })
     }
 }
 
@@ -168,6 +178,7 @@ mod tests {
             (Completions, json!({"prompt": {}}), "'loc': 'body.prompt'"),
             (Completions, json!({"prompt": "a", "min_tokens": 17}), "max_tokens=16, got 17."),
             (Completions, json!({"prompt": "a", "min_tokens": -1}), "greater than or equal to 0, got -1."),
+            (Completions, json!({"prompt": "a", "return_token_ids": 1}), "'loc': 'body.return_token_ids'"),
             (Completions, json!([]), "'loc': 'body'"),
         ] {
             let (status, message) = check(endpoint, body.clone()).unwrap_err();
@@ -196,6 +207,7 @@ mod tests {
             "stream",
             "stream_options",
             "include_usage",
+            "return_token_ids",
             "n",
             "seed",
             "ignore_eos",
@@ -221,6 +233,7 @@ mod tests {
             if let Ok(asked) = check(endpoint, body) {
                 let Work { prompt_tokens, output_tokens, .. } = asked.work;
                 prop_assert!(prompt_tokens >= 1 && output_tokens >= 1 && prompt_tokens + output_tokens <= 100);
+                prop_assert!(asked.prompt_ids.is_none_or(|it| it.len() == prompt_tokens as usize));
             }
         }
 

@@ -132,6 +132,7 @@ impl Simulator {
             model: self.options.model.clone(),
             words: asked.words,
             prompt_tokens: asked.work.prompt_tokens,
+            prompt_ids: asked.prompt_ids,
         };
         let generation = self.engine.submit(asked.work);
         if asked.stream {

@@ -3,6 +3,12 @@
 //! A token is a word (a run of letters, digits and anything beyond ASCII) or one mark of punctuation; white space is
 //! free. An answer is a row of words, one token each. Words and length of an answer follow from the seed of the server,
 //! the prompt and the `seed` of the request alone: the same request gets the same answer whenever it comes.
+//!
+//! There is no tokenizer and no vocabulary. The id of a token is made up: a digest of its word, the same wherever the word
+//! stands, below the size of Llama 3's vocabulary. It tells words apart and can be compared; nothing turns it back.
+
+/// Token ids are below; that of Llama 3.
+pub const VOCABULARY: u64 = 128_256;
 
 /// A prompt, as much as the simulation needs of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,8 +25,7 @@ impl Prompt {
         let mut in_word = false;
         let mut tokens = 0_u32;
         for byte in text.bytes() {
-            let word = byte.is_ascii_alphanumeric() || !byte.is_ascii();
-            let mark = !word && !byte.is_ascii_whitespace() && !byte.is_ascii_control();
+            let (word, mark) = kind(byte);
             tokens += u32::from(mark || (word && !in_word));
             in_word = word;
         }
@@ -44,6 +49,29 @@ impl Prompt {
     pub fn add_template(&mut self, tokens: u32) {
         self.tokens = self.tokens.saturating_add(tokens);
     }
+}
+
+/// Whether a byte belongs to a word, or is a mark by itself.
+fn kind(byte: u8) -> (bool, bool) {
+    let word = byte.is_ascii_alphanumeric() || !byte.is_ascii();
+    (word, !word && !byte.is_ascii_whitespace() && !byte.is_ascii_control())
+}
+
+/// The ids of the tokens of a text, as many as are counted.
+pub fn ids(text: &str) -> Vec<u32> {
+    let mut digests = Vec::new();
+    let mut in_word = false;
+    for byte in text.bytes() {
+        let (word, mark) = kind(byte);
+        if mark || (word && !in_word) {
+            digests.push(0);
+        }
+        if let Some(digest) = digests.last_mut().filter(|_| word || mark) {
+            *digest = mix(*digest, u64::from(byte));
+        }
+        in_word = word;
+    }
+    digests.into_iter().map(|it| (it % VOCABULARY) as u32).collect()
 }
 
 /// Two numbers into one that looks random: a round of SplitMix64.
@@ -111,6 +139,20 @@ mod tests {
         for tokens in [0, 1, 2, 57] {
             check(&answer(99, tokens), tokens);
         }
+    }
+
+    #[test]
+    fn each_counted_token_has_an_id_of_its_own_word() {
+        for text in ["", " \n", "Tell me about the sea.", "it's 3.14, she said", "größe"] {
+            check(text, ids(text).len() as u32);
+        }
+        assert_eq!(ids("the sea, the"), [ids(" the"), ids("sea"), ids(","), ids("the")].concat());
+        let mut all: Vec<_> = WORDS.iter().flat_map(|it| ids(it)).collect();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), WORDS.len());
+        assert!(all.iter().all(|it| u64::from(*it) < VOCABULARY));
+        assert_eq!(ids(&answer(7, 30)), (0..30).flat_map(|place| ids(word(7, place))).collect::<Vec<_>>());
     }
 
     #[test]

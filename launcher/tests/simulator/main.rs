@@ -113,6 +113,45 @@ async fn the_instant_server_takes_no_time() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn token_ids_are_told_where_they_are_asked_for() {
+    let simulator = Simulator::new(fixed());
+    let mut client = Client::new(&simulator).await;
+    let messages = json!([{"role": "user", "content": "Tell me"}]);
+    // A prompt of ids is told as it came; the words of a text and what a template adds have ids of their own.
+    for (path, body, prompt) in [
+        ("/v1/completions", json!({"prompt": [5, 0, 128_255], "max_tokens": 3}), Ok([5, 0, 128_255])),
+        ("/v1/completions", json!({"prompt": "the sea is wide", "max_tokens": 3}), Err(4)),
+        ("/v1/chat/completions", json!({"messages": messages, "max_tokens": 3}), Err(9)),
+    ] {
+        let mut asked = body.clone();
+        asked["return_token_ids"] = json!(true);
+        let whole: Value = serde_json::from_str(&text(client.post(path, &asked).await).await).unwrap();
+        asked["stream"] = json!(true);
+        let response = client.post(path, &asked).await;
+        let events = Stream::new(response).all(Instant::now()).await;
+        let events: Vec<Value> = events.iter().filter_map(|(_, it)| serde_json::from_str(it).ok()).collect();
+        let list = |value: &Value| value.as_array().cloned();
+        let choices = || events.iter().map(|it| &it["choices"][0]);
+        let each: Vec<_> = choices().filter_map(|it| list(&it["token_ids"])).collect();
+        assert_eq!(each.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1, 1], "{events:?}");
+        assert_eq!(Some(each.concat()), list(&whole["choices"][0]["token_ids"]), "{whole}");
+        // Once, where vLLM tells them: with the chunk that opens a chat, or the first one of a completion.
+        let of_prompt =
+            |it: &Value| list(&it["prompt_token_ids"]).or_else(|| list(&it["choices"][0]["prompt_token_ids"]));
+        let prompts: Vec<_> = events.iter().map(of_prompt).collect();
+        assert!(prompts[0].is_some() && prompts[1..].iter().all(Option::is_none), "{events:?}");
+        assert_eq!(prompts[0], of_prompt(&whole));
+        let ids: Vec<u64> = prompts[0].iter().flatten().map(|it| it.as_u64().unwrap()).collect();
+        match prompt {
+            Ok(same) => assert_eq!(ids, same),
+            Err(count) => assert_eq!(ids.len(), count),
+        }
+        let unasked = text(client.post(path, &body).await).await;
+        assert!(unasked.contains("\"token_ids\":null") && unasked.contains("\"prompt_token_ids\":null"), "{unasked}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_id_of_an_answer_is_the_one_of_the_request_or_made_up() {
     let mut client = Client::new(&Simulator::new(fixed())).await;
     let mut id = async |given: Option<&str>| {

@@ -12,6 +12,8 @@ fn shape(text: &str) -> String {
     fn blur(value: &mut Value, key: &str) {
         match value {
             Value::Object(fields) => fields.iter_mut().for_each(|(key, value)| blur(value, key)),
+            // How many token ids a text has is the tokenizer's matter.
+            Value::Array(items) if items.iter().all(Value::is_number) && !items.is_empty() => *value = json!([0]),
             Value::Array(items) => items.iter_mut().for_each(|item| blur(item, key)),
             Value::String(_) if ["object", "role", "finish_reason", "owned_by", "organization"].contains(&key) => {}
             Value::String(text) => *text = if text.is_empty() { "".into() } else { "text".into() },
@@ -72,6 +74,7 @@ async fn answers_have_the_shape_of_recorded_ones() {
         "chat-stream",
         "chat-stream-usage",
         "chat-stream-one-token",
+        "chat-stream-return-token-ids",
         "completions-stream",
         "completions-stream-usage",
         "chat-nonstream",

@@ -49,6 +49,7 @@ impl Answers {
             model: MODEL.into(),
             words: 7,
             prompt_tokens: PROMPT_TOKENS,
+            prompt_ids: None,
         };
         let mut chunks = Chunks::new(&identity, true);
         let mut opening = STREAM_HEAD.as_bytes().to_vec();
