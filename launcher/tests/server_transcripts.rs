@@ -42,7 +42,15 @@ fn constant(_: usize) -> Duration {
 
 /// Gives the pieces to an answer, each as a read of its own at the time of its place.
 fn feed(case: &Case, pieces: &[&[u8]], at: impl Fn(usize) -> Duration) -> (Answer, Result<RequestOutcome, Failure>) {
-    let mut answer = Answer::default();
+    feed_to(Answer::default(), case, pieces, at)
+}
+
+fn feed_to(
+    mut answer: Answer,
+    case: &Case,
+    pieces: &[&[u8]],
+    at: impl Fn(usize) -> Duration,
+) -> (Answer, Result<RequestOutcome, Failure>) {
     answer.head(case.status, case.header("content-type"), case.streaming);
     for (place, piece) in pieces.iter().enumerate() {
         answer.bytes(piece, at(place), place as u64 + 1);
@@ -121,6 +129,26 @@ fn check_meaning(case: &Case) {
     }
 }
 
+/// Compares the output that is kept with the reading, and everything else with what is found where none is kept. Returns
+/// how many token ids were compared.
+fn check_output(case: &Case) -> usize {
+    let name = &case.name;
+    let mut keeping = Answer::default();
+    keeping.keep_output();
+    let mut kept = feed_to(keeping, case, &case.pieces(), constant);
+    assert_eq!(meaning(&kept), meaning(&feed(case, &case.pieces(), constant)), "{name}");
+    let output = kept.0.take_output().unwrap();
+    let expected = reading::read(case).output;
+    assert_eq!(output.text, expected.text, "{name}");
+    assert_eq!(output.token_ids, expected.token_ids, "{name}");
+    assert_eq!(output.first, expected.first, "{name}");
+    if let Some(tokens) = kept.0.usage.completion_tokens.filter(|_| !output.token_ids.is_empty()) {
+        // Those of other choices are counted too.
+        assert!(output.token_ids.len() <= tokens as usize, "{name}");
+    }
+    output.token_ids.len()
+}
+
 /// The client's own way to the answer, over loopback.
 async fn check_socket(case: &Case) {
     let expected = feed(case, &case.pieces(), constant);
@@ -145,7 +173,7 @@ fn every_recorded_answer_means_what_it_says_however_it_arrives() {
     let root = given.clone().map_or_else(own, above);
     let mut folder = cases::read(&root);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let (mut cuts, mut read, mut replayed) = (0, 0, 0);
+    let (mut cuts, mut read, mut replayed, mut ids) = (0, 0, 0, 0);
     for case in &folder.cases {
         cuts += check_cuts(case);
         if !case.is_generation() {
@@ -153,6 +181,7 @@ fn every_recorded_answer_means_what_it_says_however_it_arrives() {
             continue;
         }
         check_meaning(case);
+        ids += check_output(case);
         read += 1;
         runtime.block_on(check_socket(case));
         replayed += 1;
@@ -161,11 +190,11 @@ fn every_recorded_answer_means_what_it_says_however_it_arrives() {
     // Not by a macro: what those print is seen only when a test fails.
     writeln!(
         std::io::stderr(),
-        "{folders} folders, {cases} cases, {cuts} cuts; {read} read another way, {replayed} over a socket; skipped: {skipped:?}"
+        "{folders} folders, {cases} cases, {cuts} cuts; {read} read another way with {ids} token ids, {replayed} over a socket; skipped: {skipped:?}"
     )
     .unwrap();
-    let least = if given.is_some() { [1, 1, 1] } else { [14, 90, 60] };
-    let found = [folders, cases, read];
+    let least = if given.is_some() { [1, 1, 1, 0] } else { [14, 90, 60, 7] };
+    let found = [folders, cases, read, ids];
     assert!(found.iter().zip(least).all(|(found, least)| *found >= least), "{found:?} in {}", root.display());
 }
 
@@ -186,6 +215,7 @@ fn made_up(name: &str, kind: &str, body: &[u8], expected: RequestOutcome, events
     assert_eq!((reading.outcome, reading.events), (expected, events), "{name}");
     check_cuts(&case);
     check_meaning(&case);
+    check_output(&case);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(check_socket(&case));
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::{
     api_error::{ApiError, short},
     chunk::{Choices, Chunk, Finish, Indices, Usage},
+    output::{Kept, Output},
     pattern::Pattern,
     sse,
 };
@@ -78,6 +79,8 @@ pub struct Answer {
     error: Option<Failure>,
     pattern: Option<Pattern>,
     patterns_tried: u8,
+    /// The output, where it is kept. Boxed: few answers have it.
+    kept: Option<Box<Kept>>,
     /// The number of the last read that held output, and how many events with output it held.
     last_read: (u64, u32),
 }
@@ -97,6 +100,18 @@ enum Form {
 }
 
 impl Answer {
+    /// The output is to be kept; said before the first byte of the body.
+    pub fn keep_output(&mut self) {
+        // Every event is read whole then: a pattern would pass over its token ids.
+        self.patterns_tried = MAX_PATTERNS;
+        self.kept = Some(Box::default());
+    }
+
+    /// The output as far as it has come; `None` where it was not to be kept.
+    pub fn take_output(&mut self) -> Option<Output> {
+        self.kept.take().map(|it| it.into_output())
+    }
+
     /// The head has come: `streaming` says whether a stream was asked for. A server that ignores it and answers in one
     /// piece is taken as it is.
     pub fn head(&mut self, status: u16, content_type: Option<&str>, streaming: bool) {
@@ -240,6 +255,14 @@ impl Answer {
         } else if chunk.choices.silent_token {
             self.silent_token(at);
         }
+        self.keep(data, chunk.choices.output);
+    }
+
+    /// Adds an event, or a whole answer, to the output that is kept.
+    fn keep(&mut self, data: &[u8], output: bool) {
+        if let Some(Err(error)) = self.kept.as_mut().map(|it| it.add(data, output)) {
+            self.fail(Failure::new(RequestOutcome::BrokenStream, error.to_string()));
+        }
     }
 
     fn silent_token(&mut self, at: Duration) {
@@ -287,6 +310,7 @@ impl Answer {
         self.done = true;
         self.finish = finish;
         self.has_output = output || (silent_token && self.usage.completion_tokens.is_some_and(|it| it > 0));
+        self.keep(body, output);
     }
 
     /// Counts of any event are kept; a later one replaces an earlier one.

@@ -11,7 +11,7 @@ use serde::{
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-use super::mend::{BYTE_ORDER_MARK, mended};
+use super::mend::parse;
 
 /// Reads values of types that nobody sends as this one.
 macro_rules! pass_over {
@@ -51,6 +51,10 @@ macro_rules! pass_over {
     };
 }
 
+mod said;
+
+pub(super) use said::Said;
+
 /// What an event, or a whole answer, says.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
@@ -69,9 +73,7 @@ impl Chunk {
     /// # Errors
     /// It is not a JSON object.
     pub fn parse(bytes: &[u8]) -> Result<Chunk, serde_json::Error> {
-        let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
-        // Few answers need mending; none pays for it before it has failed.
-        serde_json::from_slice(bytes).or_else(|_| serde_json::from_str(&mended(bytes)))
+        parse(bytes)
     }
 
     /// Whether it is an error in place of an answer; [`ApiError`](super::api_error::ApiError) reads which.

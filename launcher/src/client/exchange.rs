@@ -36,6 +36,8 @@ pub struct Exchange {
     pub late_reads: u64,
     /// The client goes away with so many events with output; `None`: it reads to the end.
     pub enough: Option<u32>,
+    /// The answer keeps its output.
+    pub keep_output: bool,
     sent: Option<Duration>,
     marks: Option<Arc<Marks>>,
 }
@@ -94,6 +96,9 @@ impl Client {
         streaming: bool,
         exchange: &mut Exchange,
     ) -> Result<RequestOutcome, Failure> {
+        if exchange.keep_output {
+            exchange.answer.keep_output();
+        }
         let begun = self.begin(&self.target.generate(body, id), exchange).await?;
         let ended = self.read(begun, streaming, exchange).await?;
         if !ended && exchange.is_enough() {

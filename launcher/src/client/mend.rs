@@ -1,7 +1,19 @@
 //! Bytes that are nearly a text: what servers send that JSON does not allow. Pure.
 
+use serde::de::DeserializeOwned;
+
 /// What some programs put before a text in UTF-8.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Reads JSON, mended where it has to be. A byte order mark before it is passed over.
+///
+/// # Errors
+/// It is no JSON, or of another form than the type.
+pub(super) fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, serde_json::Error> {
+    let json = json.strip_prefix(BYTE_ORDER_MARK).unwrap_or(json);
+    // Few answers need mending; none pays for it before it has failed.
+    serde_json::from_slice(json).or_else(|_| serde_json::from_str(&mended(json)))
+}
 
 /// JSON whose texts are what JSON allows: other bytes become U+FFFD, and so does every half of a surrogate pair.
 pub(super) fn mended(json: &[u8]) -> String {

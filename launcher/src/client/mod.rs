@@ -15,6 +15,7 @@ mod exchange;
 mod http1;
 mod http2;
 mod mend;
+pub mod output;
 pub mod patience;
 mod pattern;
 pub mod probe;

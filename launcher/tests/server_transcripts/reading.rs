@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use launcher::record::RequestOutcome;
+use launcher::{client::output::Output, record::RequestOutcome};
 use serde_json::Value;
 
 use super::cases::Case;
@@ -24,6 +24,8 @@ pub struct Reading {
     pub usage: (Option<u64>, Option<u64>),
     /// Words that the message of a failure must hold: the type of the error, or the text where it is one.
     pub error: Option<String>,
+    /// What the first choice generated; nothing of an answer that has failed by its status.
+    pub output: Output,
 }
 
 /// Reads a case.
@@ -37,6 +39,7 @@ pub fn read(case: &Case) -> Reading {
             tokens: None,
             usage: (None, None),
             error: error.filter(|_| case.ended && case.status >= 400),
+            output: Output::default(),
         };
     }
     let mut found = Found::default();
@@ -65,6 +68,8 @@ struct Found {
     done: bool,
     failed: Option<RequestOutcome>,
     error: Option<String>,
+    output: Output,
+    has_output: bool,
 }
 
 impl Found {
@@ -87,6 +92,22 @@ impl Found {
         } else if choices.iter().any(is_silent) {
             self.silent.push(end);
         }
+        self.hear(choices);
+    }
+
+    /// The text and the ids of the choice of index 0. Ids of a chunk that opens a chat are none of the output.
+    fn hear(&mut self, choices: &[Value]) {
+        let Some(choice) = choices.iter().find(|it| it["index"].as_u64().unwrap_or(0) == 0) else { return };
+        let output = &mut self.output;
+        output.text += choice["text"].as_str().or(message(choice)["content"].as_str()).unwrap_or_default();
+        let is_role = is_filled(&choice["delta"]["role"]) && !choices.iter().any(is_visible);
+        let ids = choice["token_ids"].as_array().filter(|_| !is_role);
+        output.token_ids.extend(ids.into_iter().flatten().map(|it| it.as_u64().unwrap() as u32));
+        let is_visible = choices.iter().any(is_visible);
+        if !self.has_output && (is_visible || output.first == 0) {
+            output.first = output.token_ids.len();
+        }
+        self.has_output |= is_visible;
     }
 
     fn whole(&mut self, body: &[u8]) {
@@ -102,6 +123,7 @@ impl Found {
             if choices.iter().any(is_visible) || silent {
                 self.visible.push(body.len());
             }
+            self.hear(choices);
         }
     }
 
@@ -154,6 +176,7 @@ impl Found {
             tokens: tokens.filter(|_| is_stream),
             usage: self.usage,
             error: self.error,
+            output: self.output,
         }
     }
 }

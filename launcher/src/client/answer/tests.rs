@@ -151,3 +151,45 @@ fn an_answer_in_one_piece_has_an_end_and_no_first_token() {
     assert_eq!((answer.first_token, answer.last_token), (None, Some(Duration::from_millis(20))));
     assert_eq!((answer.content_events, answer.usage.completion_tokens), (0, Some(3)));
 }
+
+/// The output of an answer whose pieces arrive one after the other.
+fn kept(head: (u16, Option<&str>), pieces: &[&str]) -> (Option<Output>, Result<RequestOutcome, Failure>) {
+    let mut answer = Answer::default();
+    answer.keep_output();
+    answer.head(head.0, head.1, true);
+    for (read, piece) in pieces.iter().enumerate() {
+        answer.bytes(piece.as_bytes(), Duration::ZERO, read as u64 + 1);
+    }
+    answer.end(Duration::ZERO, pieces.len() as u64 + 1);
+    let verdict = answer.verdict();
+    (answer.take_output(), verdict)
+}
+
+#[test]
+fn an_output_is_kept_where_it_is_asked_for_and_nowhere_else() {
+    let word = |text: &str, ids: &str| {
+        format!("data: {{\"choices\":[{{\"text\":\"{text}\",\"finish_reason\":null,\"token_ids\":{ids}}}]}}\n\n")
+    };
+    // Of the same shape, so that a pattern would know them by their text.
+    let stream = [word("a", "[1]"), word("b", "[1]"), word("", "[2]"), word("c", "[3,4]"), DONE.to_owned()].concat();
+    let output = Output { token_ids: vec![1, 1, 2, 3, 4], first: 1, text: "abc".into() };
+    assert_eq!(kept((200, EVENTS), &[&stream]), (Some(output), Ok(RequestOutcome::Ok)));
+    let (mut answer, verdict) = check((200, EVENTS), &[&stream]);
+    assert_eq!((answer.take_output(), verdict, answer.content_events), (None, Ok(RequestOutcome::Ok), 3));
+    let whole = r#"{"choices":[{"message":{"role":"assistant","content":"a b"},"token_ids":[8,9]}]}"#;
+    let output = Output { token_ids: vec![8, 9], first: 2, text: "a b".into() };
+    assert_eq!(kept((200, JSON), &[whole]), (Some(output), Ok(RequestOutcome::Ok)));
+    // A server that does not know what token_ids are.
+    let output = Output { token_ids: vec![], first: 0, text: "az".into() };
+    assert_eq!(kept((200, EVENTS), &[&token("a"), LAST]), (Some(output), Ok(RequestOutcome::Ok)));
+}
+
+#[test]
+fn ids_that_are_none_break_an_answer_whose_output_is_kept() {
+    let wrong = "data: {\"choices\":[{\"text\":\"a\",\"token_ids\":[-1]}]}\n\n";
+    let message = "the token_ids of an event are no list of whole numbers below 2^32";
+    assert_eq!(kept((200, EVENTS), &[wrong, DONE]).1, failed(RequestOutcome::BrokenStream, message));
+    assert_eq!(check((200, EVENTS), &[wrong, DONE]).1, Ok(RequestOutcome::Ok));
+    let whole = wrong.trim_start_matches("data: ");
+    assert_eq!(kept((200, JSON), &[whole]).1, failed(RequestOutcome::BrokenStream, message));
+}

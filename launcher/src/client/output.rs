@@ -1,0 +1,108 @@
+//! The output of an answer, where somebody wants it: the token ids and the text of its first choice. Pure.
+
+use super::chunk::Said;
+
+/// The most token ids that are kept of one answer: twice the longest answer that a profile may ask for.
+const MAX_IDS: usize = 4_000_000;
+/// The longest text, in bytes.
+const MAX_TEXT: usize = 64 << 20;
+
+/// What the server generated, in the first choice of its answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Output {
+    /// The ids of its tokens, the last one included that has no text; empty where the server does not tell them.
+    pub token_ids: Vec<u32>,
+    /// How many of them there were when the first event with output had come: that event's, and those of events without
+    /// text before it. Where no event had output, those of the first that had any. All of an answer in one piece.
+    pub first: usize,
+    /// Its text as it came, without reasoning, refusals and calls of tools.
+    pub text: String,
+}
+
+/// What cannot be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum OutputError {
+    #[error("the token_ids of an event are no list of whole numbers below 2^32")]
+    NoIds,
+    #[error("the answer has more than {MAX_IDS} token ids; ask for shorter ones")]
+    TooManyIds,
+    #[error("the text of the answer is longer than {MAX_TEXT} bytes; ask for shorter ones")]
+    TooLong,
+}
+
+/// An output as far as it has come.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    output: Output,
+    /// An event had output.
+    has_begun: bool,
+}
+
+impl Kept {
+    /// Adds an event that was read as a chunk; `output`: it held output.
+    pub(super) fn add(&mut self, event: &[u8], output: bool) -> Result<(), OutputError> {
+        let Some(said) = Said::read(event, output).map_err(|_| OutputError::NoIds)? else { return Ok(()) };
+        let Output { token_ids, first, text } = &mut self.output;
+        if token_ids.len() + said.token_ids.len() > MAX_IDS {
+            return Err(OutputError::TooManyIds);
+        }
+        if text.len() + said.text.len() > MAX_TEXT {
+            return Err(OutputError::TooLong);
+        }
+        token_ids.extend(said.token_ids);
+        text.push_str(&said.text);
+        if !self.has_begun && (output || *first == 0) {
+            *first = token_ids.len();
+        }
+        self.has_begun |= output;
+        Ok(())
+    }
+
+    pub(super) fn into_output(self) -> Output {
+        self.output
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(text: &str, ids: &[u32]) -> String {
+        format!(r#"{{"choices":[{{"text":"{text}","token_ids":{ids:?}}}]}}"#)
+    }
+
+    /// Adds events that have output where they have text.
+    fn check(events: &[(&str, &[u32])], first: usize) {
+        let mut kept = Kept::default();
+        for (text, ids) in events {
+            kept.add(event(text, ids).as_bytes(), !text.is_empty()).unwrap();
+        }
+        let token_ids = events.iter().flat_map(|(_, ids)| ids.iter().copied()).collect();
+        let text = events.iter().map(|(text, _)| *text).collect();
+        assert_eq!(kept.into_output(), Output { token_ids, first, text }, "{events:?}");
+    }
+
+    #[test]
+    fn the_first_ids_are_those_that_came_with_the_first_output() {
+        check(&[("a", &[1]), ("b", &[2])], 1);
+        check(&[("ab", &[1, 2, 3]), ("c", &[4])], 3);
+        check(&[("", &[1]), ("", &[2]), ("a", &[3, 4]), ("", &[5])], 4);
+        check(&[("", &[1, 2]), ("", &[3])], 2);
+        check(&[("a", &[]), ("b", &[])], 0);
+        check(&[("a", &[]), ("b", &[1])], 0);
+        check(&[], 0);
+    }
+
+    #[test]
+    fn what_is_kept_has_a_bound() {
+        let mut kept = Kept::default();
+        kept.output.token_ids = vec![7; MAX_IDS - 1];
+        assert_eq!(kept.add(event("a", &[1]).as_bytes(), true), Ok(()));
+        assert_eq!(kept.add(event("a", &[1]).as_bytes(), true), Err(OutputError::TooManyIds));
+        let mut kept = Kept::default();
+        kept.output.text = "x".repeat(MAX_TEXT);
+        assert_eq!(kept.add(event("", &[1]).as_bytes(), false), Ok(()));
+        assert_eq!(kept.add(event("a", &[1]).as_bytes(), true), Err(OutputError::TooLong));
+        assert_eq!(kept.add(br#"{"choices":[{"token_ids":[-1]}]}"#, false), Err(OutputError::NoIds));
+    }
+}
