@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use workload_profiles::workload::Goodput;
 
 use crate::{
+    client::output::Output,
     gaps::Gaps,
     record::{RequestOutcome, RequestRecord},
     window::{Part, StageWindow},
@@ -32,6 +33,19 @@ pub enum Keep {
     RecordsAndGaps,
 }
 
+/// What a request generated that was to keep it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptOutput {
+    /// Index of its stage in the workload.
+    pub stage: u32,
+    /// Its number in the stage.
+    pub number: u64,
+    /// When it was over, on the clock of the run.
+    pub ended: Duration,
+    /// What it generated.
+    pub output: Output,
+}
+
 /// The recorder of one thread.
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
@@ -43,6 +57,9 @@ pub struct Recorder {
     strays: u64,
     /// The gaps between content events of each record, in the same order; `None` where nobody asks for them.
     pub gaps: Option<Vec<Gaps>>,
+    /// The outputs of requests that were to keep them and ended well, in the order of their ends. The load chooses which, and
+    /// each has a bound of its own.
+    pub outputs: Vec<KeptOutput>,
     /// What the probes beside each stage came to; empty where the workload has none.
     pub probes: Vec<StageTally>,
     windows: Vec<Opened>,
@@ -66,6 +83,7 @@ impl Recorder {
             records: (keep != Keep::Summary).then(Vec::new),
             gaps: (keep == Keep::RecordsAndGaps).then(Vec::new),
             strays: 0,
+            outputs: Vec::new(),
             probes: Vec::new(),
             windows: vec![Opened::default(); stages],
             goodput,
@@ -121,6 +139,11 @@ impl Recorder {
         }
     }
 
+    /// Keeps the output of a request that has ended well.
+    pub fn keep_output(&mut self, output: KeptOutput) {
+        self.outputs.push(output);
+    }
+
     /// Counts one probe beside the stage that it names.
     pub fn record_probe(&mut self, request: &RequestRecord, wire: &WireTally) {
         if let Some(tally) = self.probes.get_mut(request.stage as usize) {
@@ -163,6 +186,9 @@ impl Recorder {
         for (mine, theirs) in self.probes.iter_mut().zip(&other.probes) {
             mine.add(theirs);
         }
+        self.outputs.extend(other.outputs);
+        // Two runs in order, nearly always: the sort merges them.
+        self.outputs.sort_by_key(|it| it.ended);
         if let (Some(mine), Some(theirs)) = (&mut self.records, other.records) {
             mine.extend(theirs);
         }

@@ -6,6 +6,9 @@ use bytes::Bytes;
 use crds::benchmark_run::Api;
 use workload_profiles::workload::{LengthField, PromptForm, Sampling};
 
+/// vLLM's name of the wish for token ids.
+const RETURN_TOKEN_IDS: &str = "return_token_ids";
+
 /// What all requests of a run have in common, as the text around the prompt.
 #[derive(Clone, Debug)]
 pub struct BodyTemplate {
@@ -16,6 +19,8 @@ pub struct BodyTemplate {
     length: &'static [u8],
     min_tokens: Option<u32>,
     rest: Vec<u8>,
+    /// The rest of a request whose answer is to tell token ids.
+    rest_with_ids: Vec<u8>,
 }
 
 impl BodyTemplate {
@@ -30,25 +35,19 @@ impl BodyTemplate {
             (Api::Chat, _) => (b",\"messages\":[{\"role\":\"user\",\"content\":\"", b"\"}]"),
         };
         before.extend(start);
-        let mut rest = Vec::new();
-        if sampling.ignore_eos {
-            rest.extend(b",\"ignore_eos\":true");
-        }
-        for (name, value) in sampling.extra.iter() {
-            rest.push(b',');
-            rest.extend(quoted(name));
-            rest.push(b':');
-            rest.extend(value.to_string().bytes());
-        }
-        if streaming {
-            rest.extend(b",\"stream\":true,\"stream_options\":{\"include_usage\":true}");
-        }
-        rest.push(b'}');
         let length: &[u8] = match (api, sampling.length_field) {
             (Api::Chat, LengthField::MaxCompletionTokens) => b",\"max_completion_tokens\":",
             _ => b",\"max_tokens\":",
         };
-        BodyTemplate { form, before, after: after.to_vec(), length, min_tokens: sampling.min_tokens, rest }
+        BodyTemplate {
+            form,
+            before,
+            after: after.to_vec(),
+            length,
+            min_tokens: sampling.min_tokens,
+            rest: rest(sampling, streaming, false),
+            rest_with_ids: rest(sampling, streaming, true),
+        }
     }
 
     /// Whether requests to an API can hold prompts of a form.
@@ -56,9 +55,11 @@ impl BodyTemplate {
         !(api == Api::Chat && form == PromptForm::TokenIds)
     }
 
-    /// The body for a prompt: a text, or a JSON list of token ids. `max_tokens` absent: the server decides.
-    pub fn body(&self, prompt: &str, max_tokens: Option<u32>) -> Bytes {
-        let around = self.before.len() + self.after.len() + self.rest.len();
+    /// The body for a prompt: a text, or a JSON list of token ids. `max_tokens` absent: the server decides. With `token_ids`
+    /// the answer is to tell those of its output, as vLLM can.
+    pub fn body(&self, prompt: &str, max_tokens: Option<u32>, token_ids: bool) -> Bytes {
+        let rest = if token_ids { &self.rest_with_ids } else { &self.rest };
+        let around = self.before.len() + self.after.len() + rest.len();
         let mut body = Vec::with_capacity(around + prompt.len() + 64);
         body.extend_from_slice(&self.before);
         if self.form == PromptForm::Text && needs_escapes(prompt) {
@@ -77,9 +78,32 @@ impl BodyTemplate {
             let least = max_tokens.map_or(least, |most| least.min(most));
             write!(body, ",\"min_tokens\":{least}").expect("a Vec takes every write");
         }
-        body.extend_from_slice(&self.rest);
+        body.extend_from_slice(rest);
         body.into()
     }
+}
+
+/// What goes behind the lengths.
+fn rest(sampling: &Sampling, streaming: bool, token_ids: bool) -> Vec<u8> {
+    let mut rest = Vec::new();
+    if sampling.ignore_eos {
+        rest.extend(b",\"ignore_eos\":true");
+    }
+    // A field that stands twice means what stands last.
+    for (name, value) in sampling.extra.iter().filter(|(name, _)| !(token_ids && *name == RETURN_TOKEN_IDS)) {
+        rest.push(b',');
+        rest.extend(quoted(name));
+        rest.push(b':');
+        rest.extend(value.to_string().bytes());
+    }
+    if token_ids {
+        rest.extend(format!(",\"{RETURN_TOKEN_IDS}\":true").bytes());
+    }
+    if streaming {
+        rest.extend(b",\"stream\":true,\"stream_options\":{\"include_usage\":true}");
+    }
+    rest.push(b'}');
+    rest
 }
 
 fn needs_escapes(text: &str) -> bool {
@@ -95,7 +119,7 @@ mod tests {
     use super::*;
 
     fn check(template: &BodyTemplate, prompt: &str, max_tokens: Option<u32>, expected: &str) {
-        let body = template.body(prompt, max_tokens);
+        let body = template.body(prompt, max_tokens, false);
         assert_eq!(std::str::from_utf8(&body).unwrap(), expected);
         let parsed: serde_json::Value = serde_json::from_slice(&body).unwrap();
         let found = parsed.get("prompt").or_else(|| parsed.pointer("/messages/0/content")).unwrap();
@@ -123,10 +147,23 @@ mod tests {
     #[test]
     fn token_ids_are_a_list() {
         let template = template(Api::Completions, false, "{}", PromptForm::TokenIds);
-        let body = template.body("[5,6,7]", Some(2));
+        let body = template.body("[5,6,7]", Some(2), false);
         assert_eq!(body, r#"{"model":"m","prompt":[5,6,7],"max_tokens":2}"#);
         assert!(BodyTemplate::can_hold(Api::Completions, PromptForm::TokenIds));
         assert!(!BodyTemplate::can_hold(Api::Chat, PromptForm::TokenIds));
+    }
+
+    #[test]
+    fn token_ids_of_the_output_are_asked_for_once_and_only_where_they_are_wanted() {
+        let sampling = r#"{"extra":{"return_token_ids":false,"top_k":1}}"#;
+        let template = template(Api::Completions, true, sampling, PromptForm::Text);
+        let end = r#""stream":true,"stream_options":{"include_usage":true}}"#;
+        let body = template.body("a", Some(2), true);
+        let expected = format!(r#"{{"model":"m","prompt":"a","max_tokens":2,"top_k":1,"return_token_ids":true,{end}"#);
+        assert_eq!(body, expected);
+        let body = template.body("a", Some(2), false);
+        let expected = format!(r#"{{"model":"m","prompt":"a","max_tokens":2,"return_token_ids":false,"top_k":1,{end}"#);
+        assert_eq!(body, expected);
     }
 
     #[test]

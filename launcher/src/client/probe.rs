@@ -103,7 +103,7 @@ pub async fn generate(target: &Target, model: &str) -> Result<(), ProbeError> {
     const WHAT: &str = "a generation of one token";
     let client = Client::new(target.clone(), Clock::start());
     let template = BodyTemplate::new(target.api(), model, false, &Sampling::default(), PromptForm::Text);
-    let body = template.body("Hello", Some(1));
+    let body = template.body("Hello", Some(1), false);
     let mut exchange = Exchange::default();
     match within(WHAT, GENERATE_TIMEOUT, client.call(body, None, false, &mut exchange)).await? {
         Ok(_) => Ok(()),

@@ -17,7 +17,7 @@ use crate::{
     client::{Exchange, answer::Failure},
     clock::TimedOut,
     record::{RequestOutcome, RequestRecord},
-    recorder::WireTally,
+    recorder::{KeptOutput, WireTally},
     requests::Asked,
     stop::{StopReason, StopState},
 };
@@ -60,8 +60,9 @@ pub(super) async fn fly(core: Arc<Core>, kind: Kind, stage: usize, prepared: Pre
     if kind == Kind::Load {
         shared.progress.issued.fetch_add(1, Ordering::Relaxed);
     }
-    let Prepared { number, body, id, asked, leaves } = prepared;
+    let Prepared { number, body, id, asked, leaves, keep_output } = prepared;
     let mut flight = Flight { core, kind, stage, number, due, asked, exchange: Exchange::default(), outcome: None };
+    flight.exchange.keep_output = keep_output;
     let pulse = Arc::clone(&flight.exchange.pulse);
     let gone = match leaves {
         None => None,
@@ -151,6 +152,10 @@ impl Drop for Flight {
         if self.kind == Kind::Probe {
             self.core.recorder().record_probe(&record, &wire);
             return;
+        }
+        if let Some(output) = answer.take_output().filter(|_| outcome.is_success()) {
+            let (stage, number) = (record.stage, record.number);
+            self.core.recorder().keep_output(KeptOutput { stage, number, ended, output });
         }
         self.core.recorder().record(record, &wire);
         let progress = &shared.progress;

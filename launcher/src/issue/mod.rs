@@ -10,6 +10,7 @@ mod departures;
 mod flight;
 mod lane;
 mod open_loop;
+mod outputs;
 mod phases;
 mod plan;
 mod prepare;
@@ -45,6 +46,7 @@ use crate::{
     vitals::{Vitals, Watch, lane::LaneVitals, receive},
 };
 use lane::{Lane, LaneResult};
+pub use outputs::{KeepOutputs, Numbers};
 pub use phases::{IssuedPhase, PlannedPhase};
 pub use plan::Plan;
 use shared::Shared;

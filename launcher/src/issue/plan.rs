@@ -11,6 +11,7 @@ use workload_profiles::{
 use super::{
     LoadError,
     departures::Clients,
+    outputs::KeepOutputs,
     phases::{PlannedPhase, planned_phases},
 };
 use crate::{
@@ -49,6 +50,8 @@ pub(super) struct PlannedStage {
     pub(super) phase: Option<Arc<PlannedPhase>>,
     /// Clients that go away; `None`: all of them wait.
     pub(super) clients: Option<Clients>,
+    /// The requests whose output is kept.
+    pub(super) outputs: KeepOutputs,
     window: StageWindow,
     grace: Option<Duration>,
 }
@@ -180,6 +183,7 @@ impl Plan {
                 },
                 phase,
                 clients: workload.abandonment.map(|it| Clients::new(it, seed("abandonment"))),
+                outputs: KeepOutputs::None,
                 grace: stage.grace.map(|it| it.0),
             }
         });

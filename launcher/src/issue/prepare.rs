@@ -22,6 +22,8 @@ pub(super) struct Prepared {
     pub(super) asked: Asked,
     /// When its client goes away; `None`: it waits.
     pub(super) leaves: Option<Leaves>,
+    /// Its output is asked for with token ids, and kept.
+    pub(super) keep_output: bool,
 }
 
 /// Requests that wait for their time, in order.
@@ -81,11 +83,12 @@ impl Maker {
         let stage = &shared.plan.stages[self.stage];
         let recorded = stage.recorded(number);
         let mut asked = shared.plan.requests.write(stage.content(number), recorded, &mut self.prompt);
-        let body = shared.plan.template.body(&self.prompt, asked.output);
+        let keep_output = stage.outputs.keeps(number);
+        let body = shared.plan.template.body(&self.prompt, asked.output, keep_output);
         // The usage of a server is that of all answers together.
         asked.output = asked.output.map(|it| it.saturating_mul(shared.plan.choices));
         let id = shared.request_id(&format!("{}-{number}", self.stage));
         let leaves = stage.clients.and_then(|it| it.leaves(number));
-        Prepared { number, body, id, asked, leaves }
+        Prepared { number, body, id, asked, leaves, keep_output }
     }
 }

@@ -80,9 +80,10 @@ fn make(shared: &Shared, probes: Probes, stage: usize, number: u64) -> Prepared 
     shared.plan.probes.write(number, &mut prompt);
     Prepared {
         number,
-        body: shared.plan.template.body(&prompt, asked.output),
+        body: shared.plan.template.body(&prompt, asked.output, false),
         id: shared.request_id(&format!("probe-{stage}-{number}")),
         asked,
         leaves: None,
+        keep_output: false,
     }
 }

@@ -7,6 +7,7 @@ mod common;
 mod connections;
 mod http2;
 mod loadgen;
+mod outputs;
 mod scenarios;
 mod shapes;
 mod stalls;
