@@ -11,6 +11,7 @@ use clap::{Args, Parser, Subcommand};
 use launcher::bench;
 use launcher::{
     input::{self, LocalOptions},
+    loadgen::plan::{self, Plan},
     run::{self, RunOptions},
     sim,
 };
@@ -32,6 +33,8 @@ enum Command {
     Sim(sim::SimArgs),
     /// Print the profile of a BenchmarkRun as rendered, and what it means
     Render(RenderArgs),
+    /// Print what the LoadGen tests of a BenchmarkRun will issue, before a request is sent
+    Plan(PlanArgs),
     /// Print a file of a results folder: its Markdown report, or another one
     Show(ShowArgs),
     #[cfg(target_os = "linux")]
@@ -111,6 +114,28 @@ struct RenderArgs {
 }
 
 #[derive(Args)]
+struct PlanArgs {
+    /// A BenchmarkRun, as kubectl takes it
+    #[arg(short, long, value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    input: InputArgs,
+    /// The first queries of each phase too, with their times and samples: so many, or all
+    #[arg(long, value_name = "COUNT|all", default_value = "0", value_parser = count_or_all)]
+    queries: usize,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn count_or_all(text: &str) -> Result<usize, String> {
+    if text == "all" {
+        return Ok(usize::MAX);
+    }
+    text.parse().map_err(|_| "write a number, or all".into())
+}
+
+#[derive(Args)]
 struct ShowArgs {
     /// A results folder, such as results/latest
     folder: PathBuf,
@@ -145,6 +170,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => return bench_command(&args),
         Command::Sim(args) => sim::run(args).map_err(anyhow::Error::from),
         Command::Render(args) => render(&args),
+        Command::Plan(args) => plan_command(&args),
         Command::Show(args) => show(&args),
         #[cfg(target_os = "linux")]
         Command::BenchPart(args) => bench::run_part(&args).map_err(anyhow::Error::from),
@@ -191,6 +217,37 @@ fn render(args: &RenderArgs) -> anyhow::Result<()> {
     }
     let text = if args.workload { serde_json::to_string_pretty(&input.workload)? + "\n" } else { input.profile_text };
     Ok(io::stdout().write_all(text.as_bytes())?)
+}
+
+fn plan_command(args: &PlanArgs) -> anyhow::Result<()> {
+    let input = input::from_file(&args.file, &args.input.options())?;
+    for notice in &input.notices {
+        eprintln!("note: {}: {}", notice.path, notice.message);
+    }
+    let Some(loadgen) = &input.workload.loadgen else {
+        anyhow::bail!(
+            "the profile is one of spec.harness {}, which has no LoadGen tests to plan; `benchwright render --workload` \
+             prints what it means",
+            input.run.harness.name()
+        );
+    };
+    let plan = plan::plan(loadgen, args.queries)?;
+    match write_plan(&plan, args.json) {
+        // Who looks at the first queries with `head` has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => Ok(written?),
+    }
+}
+
+fn write_plan(plan: &Plan, json: bool) -> io::Result<()> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    if json {
+        serde_json::to_writer(&mut out, plan)?;
+        writeln!(out)?;
+    } else {
+        write!(out, "{plan}")?;
+    }
+    out.flush()
 }
 
 fn show(args: &ShowArgs) -> anyhow::Result<()> {

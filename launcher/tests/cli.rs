@@ -261,6 +261,15 @@ fn render_prints_the_profile_and_what_it_means() {
 }
 
 #[test]
+fn a_plan_is_made_of_loadgen_tests_alone() {
+    let folder = Folder::new();
+    folder.write("run.yaml", &simulated(&profile(20, 1)));
+    let named = predicate::str::contains("spec.harness inference-perf, which has no LoadGen tests");
+    folder.benchwright(&["plan", "-f", "run.yaml"]).assert().code(10).stdout("").stderr(named);
+    folder.benchwright(&["plan", "-f", "run.yaml", "--queries", "many"]).assert().code(10);
+}
+
+#[test]
 fn every_shipped_profile_renders() {
     use crds::benchmark_run::Harness;
     let folder = Folder::new();

@@ -5,6 +5,7 @@
 
 pub mod early_stopping;
 pub mod ending;
+pub mod plan;
 pub mod queries;
 pub mod random;
 pub mod samples;

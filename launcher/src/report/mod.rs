@@ -10,7 +10,7 @@ mod redact;
 pub mod requests_parquet;
 pub mod standard;
 pub mod terminal;
-mod text;
+pub(crate) mod text;
 
 use std::io;
 

@@ -27,13 +27,13 @@ pub(super) fn optional<T>(value: Option<T>, show: impl Fn(T) -> String) -> Strin
 }
 
 /// A share of one as percent.
-pub(super) fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     let text = format!("{:.2}", share * 100.0);
     format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// Text from outside (a model's name, a server's error) on one line: control characters, which a terminal obeys, are blanks.
-pub(super) fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     text.chars().map(|it| if it.is_control() { ' ' } else { it }).collect()
 }
 
