@@ -6,6 +6,8 @@
 
 #![allow(clippy::unwrap_used, reason = "in helpers of tests as in tests themselves")]
 
+#[path = "loadgen_vectors/config.rs"]
+mod config;
 #[path = "loadgen_vectors/early_stopping.rs"]
 mod early_stopping;
 #[path = "loadgen_vectors/queries.rs"]
@@ -105,4 +107,9 @@ fn queries_are_those_of_the_library() {
 #[test]
 fn early_stopping_is_that_of_the_library() {
     compare("early-stopping-min-queries.json", "tables", early_stopping::check);
+}
+
+#[test]
+fn configuration_files_are_read_as_by_the_library() {
+    compare("config.json", "cases", config::check);
 }

@@ -3,8 +3,14 @@
 //!
 //! Everything here follows LoadGen 6.0.17. What is done with the settings, queries and results, is the launcher's.
 
+mod audit;
+mod conf;
 mod effective;
+mod rounds;
 mod settings;
 
+pub use audit::{audit_config, audit_tests};
+pub use conf::{ConfError, ConfFile, LineError, Remark, from_config};
 pub use effective::Effective;
+pub use rounds::Round;
 pub use settings::{Mode, Qsl, Scenario, Settings};

@@ -1,0 +1,281 @@
+//! Configuration files of LoadGen: the mlperf.conf that is built in, user.conf and audit.config, as LoadGen reads them, and
+//! what its users should know of what it overlooks.
+//!
+//! A line is `model.scenario.name = value`, with blanks. `*` stands for any model and any scenario. What LoadGen
+//! overlooks silently, or reads otherwise than written, is a [`Remark`] here; the result is LoadGen's.
+
+mod keys;
+mod number;
+
+use std::collections::BTreeMap;
+
+use super::{Scenario, Settings};
+use crate::problem::quoted;
+
+
+/// Which file it is: LoadGen's `conf_type`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConfFile {
+    /// mlperf.conf, type 0. It alone can set the seeds of the round.
+    MlperfConf,
+    /// user.conf, type 1.
+    UserConf,
+    /// audit.config, type 2. Its lines count for all models or not at all.
+    AuditConfig,
+}
+
+impl ConfFile {
+    /// The name of the file.
+    pub fn name(self) -> &'static str {
+        match self {
+            ConfFile::MlperfConf => "mlperf.conf",
+            ConfFile::UserConf => "user.conf",
+            ConfFile::AuditConfig => "audit.config",
+        }
+    }
+}
+
+/// A file of which nothing is applied.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfError {
+    /// There is no such file.
+    #[error("{} does not exist; write it, or leave it out", file.name())]
+    Missing {
+        /// Which file.
+        file: ConfFile,
+    },
+    /// Lines that cannot be read.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Lines(Vec<LineError>),
+}
+
+impl ConfError {
+    /// What LoadGen's FromConfig returns.
+    pub fn return_code(&self) -> i32 {
+        match self {
+            ConfError::Missing { .. } => -2,
+            ConfError::Lines(_) => -22,
+        }
+    }
+}
+
+/// A line that cannot be read, or that means less than it says.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}, line {line}: {} {message}", file.name(), quoted(text))]
+pub struct LineError {
+    /// Which file.
+    pub file: ConfFile,
+    /// Its number, from 1.
+    pub line: usize,
+    /// The line, trimmed.
+    pub text: String,
+    /// What is wrong, and what to do.
+    pub message: String,
+}
+
+/// What LoadGen does without a word, or only logs.
+pub type Remark = LineError;
+
+/// Applies the text of a file to the settings of a model in a scenario, as LoadGen's FromConfig does; `None`: the file could
+/// not be opened. The built-in file is not applied first: call this with it.
+///
+/// # Errors
+/// A file that cannot be read. The settings are as they were.
+pub fn from_config(
+    file: ConfFile,
+    text: Option<&str>,
+    model: &str,
+    scenario: Scenario,
+    settings: &mut Settings,
+) -> Result<Vec<Remark>, ConfError> {
+    let conf = Conf::read(file, text.ok_or(ConfError::Missing { file })?)?;
+    let model = if file == ConfFile::AuditConfig { "*" } else { model };
+    conf.apply(model, scenario, settings);
+    Ok(conf.remarks)
+}
+
+/// A file that was read.
+pub(crate) struct Conf {
+    file: ConfFile,
+    /// The last value of each key.
+    entries: BTreeMap<String, String>,
+    remarks: Vec<Remark>,
+}
+
+impl Conf {
+    fn read(file: ConfFile, text: &str) -> Result<Conf, ConfError> {
+        let mut conf = Conf { file, entries: BTreeMap::new(), remarks: Vec::new() };
+        let mut errors = Vec::new();
+        for (index, text) in text.split('\n').enumerate() {
+            let place = |message: String| LineError { file, line: index + 1, text: text.trim().to_owned(), message };
+            match line(text) {
+                Line::Nothing => {}
+                Line::Ignored(message) => conf.remarks.push(place(message)),
+                Line::Wrong(message) => errors.push(place(message)),
+                Line::Entry { key, value, more } => {
+                    if more {
+                        conf.remarks.push(place(format!("has several values, of which the last counts, {value}")));
+                    }
+                    if conf.entries.insert(key.to_owned(), value.to_owned()).is_some() {
+                        conf.remarks.push(place(format!("sets {key} again; this line counts, delete the other")));
+                    }
+                    conf.remarks.extend(keys::remark(file, key, value).map(place));
+                }
+            }
+        }
+        if errors.is_empty() { Ok(conf) } else { Err(ConfError::Lines(errors)) }
+    }
+
+    /// The value of a setting: the line that is nearest to the model and the scenario.
+    fn find(&self, model: &str, scenario: Scenario, name: &str) -> Option<&str> {
+        let scenario = scenario.name();
+        let keys = [(model, scenario), ("*", scenario), (model, "*"), ("*", "*")];
+        keys.iter()
+            .find_map(|(model, scenario)| self.entries.get(&format!("{model}.{scenario}.{name}")))
+            .map(String::as_str)
+    }
+}
+
+/// What a line is to LoadGen.
+enum Line<'a> {
+    /// Empty, or a comment.
+    Nothing,
+    /// Overlooked, and why.
+    Ignored(String),
+    /// An error, and the remedy.
+    Wrong(String),
+    Entry {
+        key: &'a str,
+        value: &'a str,
+        more: bool,
+    },
+}
+
+fn line(text: &str) -> Line<'_> {
+    // What C calls white space.
+    let mut tokens = text.split([' ', '\t', '\r', '\x0b', '\x0c']).filter(|it| !it.is_empty());
+    let Some(key) = tokens.next().filter(|it| *it != "#") else { return Line::Nothing };
+    match tokens.next() {
+        None if key.starts_with('#') => return Line::Nothing,
+        None | Some("#") => {
+            let remedy = if key.contains('=') { "write blanks around =" } else { "write `key = value`" };
+            return Line::Ignored(format!("is overlooked, because it has no = of its own; {remedy}"));
+        }
+        Some("=") => {}
+        Some(found) => {
+            let remedy = match () {
+                () if key.starts_with('#') => "write a blank after the # of a comment".to_owned(),
+                () if key.contains('=') || found.starts_with('=') => "write blanks around =".to_owned(),
+                () => "write `key = value`".to_owned(),
+            };
+            return Line::Wrong(format!("has {} where = is expected; {remedy}", quoted(found)));
+        }
+    }
+    let mut last = None;
+    let mut more = false;
+    for value in tokens {
+        if value.starts_with('#') {
+            return Line::Wrong(
+                "has a comment after its value, for which LoadGen refuses the whole file; \
+                 write the comment on a line of its own"
+                    .to_owned(),
+            );
+        }
+        if number::integer(value).1 != value.len() && number::real(value).1 != value.len() {
+            return Line::Wrong(format!("has the value {}, which is no number; write one", quoted(value)));
+        }
+        more = last.replace(value).is_some();
+    }
+    match last {
+        // `#text = 5` is a key to LoadGen, of a name that nobody asks for.
+        Some(_) if key.starts_with('#') => Line::Nothing,
+        Some(value) => Line::Entry { key, value, more },
+        None => Line::Ignored("is overlooked, because it has no value; write one, or delete the line".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What is remarked about a user.conf, or its errors, each as a line.
+    fn check(text: &str, expected: Result<&[&str], &str>) {
+        let mut settings = Settings::default();
+        let read = from_config(ConfFile::UserConf, Some(text), "llama3_1-8b", Scenario::Server, &mut settings);
+        let read = read.map(|it| it.iter().map(ToString::to_string).collect::<Vec<_>>());
+        if read.is_err() {
+            assert_eq!(settings, Settings::default());
+        }
+        let read = read.map_err(|it| it.to_string());
+        assert_eq!(
+            read.as_deref().map_err(String::as_str),
+            expected.map(|it| it.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>()).as_deref().map_err(|it| *it)
+        );
+    }
+
+    #[test]
+    fn a_line_that_loadgen_refuses_is_told_with_its_remedy() {
+        check(
+            "# fine\n*.Server.target_qps = 2 # two\n",
+            Err(
+                "user.conf, line 2: \"*.Server.target_qps = 2 # two\" has a comment after its value, for which LoadGen \
+                 refuses the whole file; write the comment on a line of its own",
+            ),
+        );
+        check(
+            "*.Server.target_qps 5\n*.Server.target_qps =5\n#a comment\n*.Server.target_qps = fast",
+            Err("user.conf, line 1: \"*.Server.target_qps 5\" has \"5\" where = is expected; write `key = value`\n\
+                 user.conf, line 2: \"*.Server.target_qps =5\" has \"=5\" where = is expected; write blanks around =\n\
+                 user.conf, line 3: \"#a comment\" has \"comment\" where = is expected; write a blank after the # of a comment\n\
+                 user.conf, line 4: \"*.Server.target_qps = fast\" has the value \"fast\", which is no number; write one"),
+        );
+    }
+
+    #[test]
+    fn what_loadgen_overlooks_is_remarked() {
+        check("*.Server.target_qps = 2\n\n  # indented\n#one\n#two = 5\n", Ok(&[]));
+        check(
+            "*.Server.target_qps=99\n*.Server.min_duration\n*.Server.max_duration =\n*.Server.mode # 5",
+            Ok(&[
+                "user.conf, line 1: \"*.Server.target_qps=99\" is overlooked, because it has no = of its own; write blanks around =",
+                "user.conf, line 2: \"*.Server.min_duration\" is overlooked, because it has no = of its own; write `key = value`",
+                "user.conf, line 3: \"*.Server.max_duration =\" is overlooked, because it has no value; write one, or delete the line",
+                "user.conf, line 4: \"*.Server.mode # 5\" is overlooked, because it has no = of its own; write `key = value`",
+            ]),
+        );
+        check(
+            "*.Server.target_qps = 2 3\n*.Server.target_qps = 4",
+            Ok(&[
+                "user.conf, line 1: \"*.Server.target_qps = 2 3\" has several values, of which the last counts, 3",
+                "user.conf, line 2: \"*.Server.target_qps = 4\" sets *.Server.target_qps again; this line counts, delete the other",
+            ]),
+        );
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_an_error_of_its_own() {
+        let mut settings = Settings::default();
+        let error = from_config(ConfFile::UserConf, None, "m", Scenario::Offline, &mut settings).unwrap_err();
+        assert_eq!(
+            (error.return_code(), error.to_string().as_str()),
+            (-2, "user.conf does not exist; write it, or leave it out")
+        );
+        let error = from_config(ConfFile::UserConf, Some("a b"), "m", Scenario::Offline, &mut settings).unwrap_err();
+        assert_eq!(error.return_code(), -22);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_the_reader_panic(text in "\\PC{0,80}|[-*.a-zS=# 0-9x\n\r\t]{0,120}") {
+            let mut settings = Settings::default();
+            for file in [ConfFile::MlperfConf, ConfFile::UserConf, ConfFile::AuditConfig] {
+                let before = settings.clone();
+                if from_config(file, Some(&text), "m", Scenario::Server, &mut settings).is_err() {
+                    prop_assert_eq!(&before, &settings);
+                }
+            }
+        }
+    }
+}

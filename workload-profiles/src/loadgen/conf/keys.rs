@@ -1,0 +1,263 @@
+//! The settings that a configuration file can hold: under which name, in which scenario, in which unit.
+
+use super::{Conf, ConfFile, number};
+use crate::{
+    loadgen::{Mode, Scenario, Settings},
+    problem::{quoted, suggestion},
+};
+
+/// How a value is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Yes or no; 1 is yes.
+    Flag,
+    /// A whole number: what of the value comes before a point or an exponent.
+    Integer,
+    Real,
+}
+
+/// A setting.
+#[derive(Debug)]
+pub(crate) struct Key {
+    pub name: &'static str,
+    pub kind: Kind,
+    /// The scenarios under which it is looked up.
+    pub under: &'static [Scenario],
+    /// It counts in mlperf.conf alone.
+    pub built_in_only: bool,
+}
+
+const fn key(name: &'static str, kind: Kind) -> Key {
+    Key { name, kind, under: &Scenario::ALL, built_in_only: false }
+}
+
+const fn under(name: &'static str, kind: Kind, under: &'static [Scenario]) -> Key {
+    Key { name, kind, under, built_in_only: false }
+}
+
+const fn built_in(name: &'static str, kind: Kind) -> Key {
+    Key { name, kind, under: &Scenario::ALL, built_in_only: true }
+}
+
+const SERVER: &[Scenario] = &[Scenario::Server];
+const WITH_LATENCY: &[Scenario] = &[Scenario::SingleStream, Scenario::MultiStream, Scenario::Server];
+/// A percentile of Offline is in mlperf.conf, and never read.
+const WITH_PERCENTILE: &[Scenario] = &Scenario::ALL;
+
+/// All of them.
+pub(crate) const KEYS: [Key; 33] = [
+    key("mode", Kind::Integer),
+    built_in("qsl_rng_seed", Kind::Integer),
+    built_in("sample_index_rng_seed", Kind::Integer),
+    built_in("schedule_rng_seed", Kind::Integer),
+    key("accuracy_log_rng_seed", Kind::Integer),
+    built_in("accuracy_log_probability", Kind::Real),
+    key("accuracy_log_sampling_target", Kind::Integer),
+    built_in("test05", Kind::Flag),
+    built_in("test05_qsl_rng_seed", Kind::Integer),
+    built_in("test05_sample_index_rng_seed", Kind::Integer),
+    built_in("test05_schedule_rng_seed", Kind::Integer),
+    key("use_token_latencies", Kind::Flag),
+    under("ttft_latency", Kind::Integer, SERVER),
+    under("tpot_latency", Kind::Integer, SERVER),
+    key("infer_token_latencies", Kind::Flag),
+    key("token_latency_scaling_factor", Kind::Integer),
+    under("target_latency_percentile", Kind::Real, WITH_PERCENTILE),
+    under("target_latency", Kind::Real, WITH_LATENCY),
+    under("target_qps", Kind::Real, &[Scenario::Server, Scenario::Offline]),
+    under("samples_per_query", Kind::Integer, &[Scenario::MultiStream]),
+    key("performance_issue_unique", Kind::Flag),
+    key("performance_issue_same", Kind::Flag),
+    key("performance_issue_same_index", Kind::Integer),
+    key("print_timestamps", Kind::Flag),
+    key("sample_concatenate_permutation", Kind::Flag),
+    under("coalesce_queries", Kind::Flag, SERVER),
+    under("max_async_queries", Kind::Integer, SERVER),
+    key("min_duration", Kind::Integer),
+    key("max_duration", Kind::Integer),
+    key("min_query_count", Kind::Integer),
+    key("max_query_count", Kind::Integer),
+    key("performance_sample_count_override", Kind::Integer),
+    key("accuracy_sample_count_override", Kind::Integer),
+];
+
+/// What LoadGen does not say about a line.
+pub(super) fn remark(file: ConfFile, key: &str, value: &str) -> Option<String> {
+    let mut parts = key.rsplitn(3, '.');
+    let (Some(name), Some(scenario), Some(model)) = (parts.next(), parts.next(), parts.next()) else {
+        return Some("has no key of the form model.scenario.name; write one, such as *.Server.target_qps".to_owned());
+    };
+    let Some(known) = KEYS.iter().find(|it| it.name == name) else {
+        let names = KEYS.iter().filter(|it| !it.built_in_only).map(|it| it.name);
+        return Some(format!("sets {}, which LoadGen does not know; {}", quoted(name), suggestion(name, names)));
+    };
+    if scenario != "*" && !known.under.iter().any(|it| it.name() == scenario) {
+        let names = known.under.iter().map(|it| it.name());
+        return Some(match Scenario::ALL.iter().any(|it| it.name() == scenario) {
+            true => format!("is overlooked: {name} is looked up under {}", names.collect::<Vec<_>>().join(", ")),
+            false => format!(
+                "has the scenario {}, which LoadGen does not know; {}",
+                quoted(scenario),
+                suggestion(scenario, names)
+            ),
+        });
+    }
+    if file == ConfFile::AuditConfig && model != "*" {
+        return Some(format!(
+            "is overlooked: of audit.config only lines for all models count; write *.{scenario}.{name}"
+        ));
+    }
+    if file != ConfFile::MlperfConf && known.built_in_only {
+        return Some(format!(
+            "is overlooked: {name} comes from the built-in mlperf.conf of the round alone; take it out"
+        ));
+    }
+    let server_limit = name == "target_latency" && scenario == "Server";
+    let whole = known.kind != Kind::Real || server_limit;
+    let (read, length) = number::integer(value);
+    if name == "mode" && mode(read).is_none() {
+        return Some(format!("is an error to LoadGen, which leaves the mode as it was: {read} is none; write 0 to 3"));
+    }
+    (whole && length < value.len()).then(|| format!("is read as {read}, a whole number; write it as one"))
+}
+
+fn mode(number: u64) -> Option<Mode> {
+    Some(match number {
+        0 => Mode::SubmissionRun,
+        1 => Mode::AccuracyOnly,
+        2 => Mode::PerformanceOnly,
+        3 => Mode::FindPeakPerformance,
+        _ => return None,
+    })
+}
+
+/// Nanoseconds in a millisecond.
+const NS: u64 = 1_000_000;
+
+impl Conf {
+    /// Sets what the file holds for a model in a scenario.
+    pub(super) fn apply(&self, model: &str, scenario: Scenario, it: &mut Settings) {
+        let integer_of = |scenario, name| self.find(model, scenario, name).map(|text| number::integer(text).0);
+        let real_of = |scenario, name| self.find(model, scenario, name).map(|text| number::real(text).0);
+        let integer = |name| integer_of(scenario, name);
+        let one = |name| integer(name).map(|value| value == 1);
+        let any = |name| integer(name).map(|value| value != 0);
+        let nanoseconds = |name| integer_of(Scenario::Server, name).map(|value| value.wrapping_mul(NS));
+        let share = |scenario| real_of(scenario, "target_latency_percentile").map(|value| value * 0.01);
+        let latency = |scenario| real_of(scenario, "target_latency").map(|value| value * NS as f64);
+
+        set(&mut it.mode, integer("mode").and_then(mode));
+        if self.file == ConfFile::MlperfConf {
+            set(&mut it.qsl_rng_seed, integer("qsl_rng_seed"));
+            set(&mut it.sample_index_rng_seed, integer("sample_index_rng_seed"));
+            set(&mut it.schedule_rng_seed, integer("schedule_rng_seed"));
+            set(
+                &mut it.accuracy_log_probability,
+                real_of(scenario, "accuracy_log_probability").map(|value| value * 0.01),
+            );
+            set(&mut it.test05, one("test05"));
+            set(&mut it.test05_qsl_rng_seed, integer("test05_qsl_rng_seed"));
+            set(&mut it.test05_sample_index_rng_seed, integer("test05_sample_index_rng_seed"));
+            set(&mut it.test05_schedule_rng_seed, integer("test05_schedule_rng_seed"));
+        }
+        set(&mut it.use_token_latencies, one("use_token_latencies"));
+        if it.use_token_latencies {
+            set(&mut it.server_ttft_latency, nanoseconds("ttft_latency"));
+            set(&mut it.server_tpot_latency, nanoseconds("tpot_latency"));
+        }
+        set(&mut it.infer_token_latencies, one("infer_token_latencies"));
+        if it.infer_token_latencies {
+            set(&mut it.token_latency_scaling_factor, integer("token_latency_scaling_factor"));
+        }
+        set(&mut it.single_stream_target_latency_percentile, share(Scenario::SingleStream));
+        set(&mut it.multi_stream_target_latency_percentile, share(Scenario::MultiStream));
+        set(&mut it.server_target_latency_percentile, share(Scenario::Server));
+        set(&mut it.multi_stream_samples_per_query, integer_of(Scenario::MultiStream, "samples_per_query"));
+        set(&mut it.single_stream_expected_latency_ns, latency(Scenario::SingleStream));
+        set(&mut it.multi_stream_expected_latency_ns, latency(Scenario::MultiStream));
+        set(&mut it.server_target_latency_ns, nanoseconds("target_latency"));
+        set(&mut it.server_target_qps, real_of(Scenario::Server, "target_qps"));
+        set(&mut it.offline_expected_qps, real_of(Scenario::Offline, "target_qps"));
+        set(&mut it.performance_issue_unique, any("performance_issue_unique"));
+        set(&mut it.performance_issue_same, any("performance_issue_same"));
+        set(&mut it.performance_issue_same_index, integer("performance_issue_same_index"));
+        set(&mut it.print_timestamps, any("print_timestamps"));
+        set(&mut it.sample_concatenate_permutation, one("sample_concatenate_permutation"));
+        set(&mut it.server_coalesce_queries, integer_of(Scenario::Server, "coalesce_queries").map(|value| value != 0));
+        // LoadGen keeps it as an int in between.
+        let places = integer_of(Scenario::Server, "max_async_queries").map(|value| i64::from(value as i32) as u64);
+        set(&mut it.server_max_async_queries, places);
+        set(&mut it.min_duration_ms, integer("min_duration"));
+        set(&mut it.max_duration_ms, integer("max_duration"));
+        set(&mut it.min_query_count, integer("min_query_count"));
+        set(&mut it.max_query_count, integer("max_query_count"));
+        set(&mut it.performance_sample_count_override, integer("performance_sample_count_override"));
+        set(&mut it.accuracy_sample_count_override, integer("accuracy_sample_count_override"));
+        set(&mut it.accuracy_log_rng_seed, integer("accuracy_log_rng_seed"));
+        set(&mut it.accuracy_log_sampling_target, integer("accuracy_log_sampling_target"));
+    }
+}
+
+/// Sets what the file has.
+fn set<T>(to: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *to = value;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::loadgen::{ConfError, ConfFile, Remark, Scenario, Settings, from_config};
+
+    /// What is remarked about a line, with its file and text left out.
+    fn check(file: ConfFile, text: &str, expected: &str) {
+        let mut settings = Settings::default();
+        let remarks: Result<Vec<Remark>, ConfError> =
+            from_config(file, Some(text), "m", Scenario::Server, &mut settings);
+        let messages: Vec<String> = remarks.unwrap().into_iter().map(|it| it.message).collect();
+        assert_eq!(messages.join("; "), expected, "{text}");
+    }
+
+    #[test]
+    fn a_line_that_does_not_do_what_it_says_is_remarked() {
+        use ConfFile::{AuditConfig as Audit, MlperfConf as BuiltIn, UserConf as User};
+        check(User, "a.Server.target_qps = 5", "");
+        check(User, "llama3.1-8b.Server.target_qps = 5", "");
+        check(
+            User,
+            "target_qps = 5",
+            "has no key of the form model.scenario.name; write one, such as *.Server.target_qps",
+        );
+        check(
+            User,
+            "*.Server.target_qsp = 5",
+            "sets \"target_qsp\", which LoadGen does not know; did you mean target_qps?",
+        );
+        check(
+            User,
+            "*.server.target_qps = 5",
+            "has the scenario \"server\", which LoadGen does not know; did you mean Server?",
+        );
+        check(User, "*.Offline.ttft_latency = 5", "is overlooked: ttft_latency is looked up under Server");
+        let seed = "is overlooked: qsl_rng_seed comes from the built-in mlperf.conf of the round alone; take it out";
+        check(User, "*.*.qsl_rng_seed = 5", seed);
+        check(BuiltIn, "*.*.qsl_rng_seed = 5", "");
+        let model = "is overlooked: of audit.config only lines for all models count; write *.Offline.min_duration";
+        check(Audit, "m.Offline.min_duration = 5", model);
+        check(User, "m.Offline.min_duration = 1e3", "is read as 1, a whole number; write it as one");
+        check(User, "m.Server.target_latency = 1.5", "is read as 1, a whole number; write it as one");
+        check(User, "m.SingleStream.target_latency = 1.5", "");
+        let mode = "is an error to LoadGen, which leaves the mode as it was: 9 is none; write 0 to 3";
+        check(User, "m.*.mode = 9", mode);
+    }
+
+    #[test]
+    fn only_the_built_in_file_sets_seeds_and_the_share_of_logged_answers() {
+        let text = "*.*.qsl_rng_seed = 1\n*.*.accuracy_log_probability = 5\n*.*.test05 = 1";
+        for (file, expected) in [(ConfFile::MlperfConf, (1, 0.05, true)), (ConfFile::UserConf, (0, 0.0, false))] {
+            let mut settings = Settings::default();
+            from_config(file, Some(text), "m", Scenario::Offline, &mut settings).unwrap();
+            assert_eq!((settings.qsl_rng_seed, settings.accuracy_log_probability, settings.test05), expected);
+        }
+    }
+}
