@@ -286,6 +286,7 @@ pub fn yardstick(queries: u64) -> LoadGen {
         round: "v6.1".into(),
         sut_name: "yardstick".into(),
         qsl: Qsl { name: "yardstick".into(), total_sample_count: SAMPLES, performance_sample_count: SAMPLES },
+        max_concurrency: None,
         tests: vec![LoadGenTest { settings, audited: false }],
         auto_qps: None,
         user_conf: String::new(),
