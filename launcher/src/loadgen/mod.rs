@@ -5,7 +5,11 @@
 
 pub mod early_stopping;
 pub mod ending;
+pub mod number;
 pub mod plan;
 pub mod queries;
 pub mod random;
+pub mod results;
 pub mod samples;
+pub mod stopping;
+pub mod validity;
