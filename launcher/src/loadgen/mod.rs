@@ -3,13 +3,19 @@
 //!
 //! Pure. The engine issues the queries (`issue`), a run puts them together (`run`).
 
+pub mod completion;
+pub mod detail;
 pub mod early_stopping;
 pub mod ending;
+pub mod messages;
 pub mod number;
+pub mod peak;
 pub mod plan;
 pub mod queries;
 pub mod random;
 pub mod results;
 pub mod samples;
 pub mod stopping;
+pub mod summary;
+pub mod test_log;
 pub mod validity;

@@ -1,0 +1,197 @@
+//! Peak: the search of FindPeakPerformance for the highest rate that meets the limits of the Server scenario.
+//!
+//! Each trial is a performance phase of its own. The search is a function of the trials so far, so that a run and its logs
+//! cannot disagree. Only the limits decide: durations, counts and early stopping are not asked.
+
+use workload_profiles::loadgen::Settings;
+
+use super::number::fixed;
+
+/// What LoadGen says to another scenario, which then runs nothing.
+pub const SERVER_ONLY: &str = "Finding peak performance is only supported in Server scenarios.";
+/// The most trials. With a step of 1 the rate has then grown beyond what a number holds; LoadGen has no bound.
+const MOST_TRIALS: usize = 2_000;
+
+/// A trial at a rate, in queries per second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Trial {
+    /// At the rate of the settings.
+    Base {
+        /// It.
+        rate: f64,
+    },
+    /// At `upper`, to find a rate that is too high.
+    Boundary {
+        /// The highest rate that met the limits so far.
+        lower: f64,
+        /// Higher by the step.
+        upper: f64,
+    },
+    /// At the middle of the bounds.
+    Middle {
+        /// The highest rate that met the limits so far.
+        lower: f64,
+        /// The lowest that did not.
+        upper: f64,
+    },
+}
+
+/// A trial that was made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tried {
+    /// Which.
+    pub trial: Trial,
+    /// It met the limits: `perf_constraints_met` of its judgement. With failed samples it did not.
+    pub met: bool,
+}
+
+/// What comes next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Next {
+    /// A trial.
+    Run(Trial),
+    /// Nothing: the trial in this place, from 0, was at the highest rate that met the limits.
+    Found(usize),
+    /// Nothing: the rate of the settings is too high.
+    BaseFails,
+}
+
+impl Trial {
+    /// The rate that it is made at.
+    pub fn rate(self) -> f64 {
+        match self {
+            Trial::Base { rate } => rate,
+            Trial::Boundary { upper, .. } => upper,
+            Trial::Middle { lower, upper } => lower + (upper - lower) / 2.0,
+        }
+    }
+
+    /// What is logged before it.
+    pub fn text(self) -> String {
+        let bounds = |lower, upper| format!("[{}, {})", fixed(lower, 6), fixed(upper, 6));
+        let rate = fixed(self.rate(), 6);
+        match self {
+            Trial::Base { .. } => format!("FindPeakPerformance: Check validity of the base settings field: {rate}"),
+            Trial::Boundary { lower, upper } => format!("FindBoundaries: Checking fields {}", bounds(lower, upper)),
+            Trial::Middle { lower, upper } => {
+                let bounds = bounds(lower, upper);
+                format!("FindPeakPerformanceBinarySearch: Testing the mid value of bounds {bounds}: {rate}")
+            }
+        }
+    }
+}
+
+/// What comes after these trials.
+pub fn next(settings: &Settings, tried: &[Tried]) -> Next {
+    let Some(last) = tried.last() else {
+        return Next::Run(Trial::Base { rate: settings.server_target_qps });
+    };
+    let Some(best) = tried.iter().rposition(|it| it.met) else { return Next::BaseFails };
+    let lower = tried[best].trial.rate();
+    let found = Next::Found(best);
+    if tried.len() >= MOST_TRIALS {
+        return found;
+    }
+    let bounded = !(last.met && matches!(last.trial, Trial::Base { .. } | Trial::Boundary { .. }));
+    if !bounded {
+        let upper = lower * (1.0 + settings.server_find_peak_qps_boundary_step_size);
+        let higher = upper.is_finite() && upper > lower;
+        return if higher { Next::Run(Trial::Boundary { lower, upper }) } else { found };
+    }
+    let too_high = tried.iter().filter(|it| !it.met).map(|it| it.trial.rate());
+    let upper = too_high.fold(f64::INFINITY, f64::min);
+    let middle = Trial::Middle { lower, upper };
+    // Between doubles that are next to each other there is no middle, whatever precision is asked.
+    let between = lower < middle.rate() && middle.rate() < upper;
+    // LoadGen keeps the decimals in eight bits.
+    let scale = 10_f64.powi(i32::from(settings.server_find_peak_qps_decimals_of_precision as u8));
+    let apart = (lower * scale).floor() + 1.0 < (upper * scale).floor();
+    if apart && between { Next::Run(middle) } else { found }
+}
+
+/// What is logged when a rate that is too high was found: after the last boundary trial.
+pub fn boundaries_text(lower: f64, upper: f64) -> String {
+    format!("FindPeakPerformance: Found boundaries: [{}, {})", fixed(lower, 6), fixed(upper, 6))
+}
+
+/// What is logged at the end.
+pub fn found_text(rate: f64) -> String {
+    format!("FindPeakPerformance: Found peak performance field: {}", fixed(rate, 6))
+}
+
+/// What is logged when the rate of the settings is too high; an error.
+pub fn base_fails_text(advice: &str) -> String {
+    format!("FindPeakPerformance: Initial lower bound does not satisfy performance constraints, msg: {advice}")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// All trials against a server that meets the limits up to a rate.
+    fn search(settings: &Settings, peak: f64) -> (Vec<Tried>, Next) {
+        let mut tried = Vec::new();
+        loop {
+            match next(settings, &tried) {
+                Next::Run(trial) => tried.push(Tried { trial, met: trial.rate() <= peak }),
+                end => return (tried, end),
+            }
+        }
+    }
+
+    fn settings(rate: f64, decimals: i32) -> Settings {
+        Settings {
+            server_target_qps: rate,
+            server_find_peak_qps_decimals_of_precision: decimals,
+            ..Settings::default()
+        }
+    }
+
+    #[test]
+    fn a_search_doubles_and_then_halves() {
+        let (tried, end) = search(&settings(300.0, 0), 846.5);
+        let rates: Vec<f64> = tried.iter().map(|it| it.trial.rate()).collect();
+        let expected =
+            [300.0, 600.0, 1_200.0, 900.0, 750.0, 825.0, 862.5, 843.75, 853.125, 848.4375, 846.09375, 847.265625];
+        assert_eq!(rates, expected);
+        assert_eq!(end, Next::Found(10));
+        let expected = "FindPeakPerformanceBinarySearch: Testing the mid value of bounds [600.000000, 1200.000000): \
+                        900.000000";
+        assert_eq!(tried[3].trial.text(), expected);
+    }
+
+    #[test]
+    fn a_base_that_fails_ends_it() {
+        let (tried, end) = search(&settings(300.0, 0), 299.0);
+        assert_eq!((tried.len(), end), (1, Next::BaseFails));
+    }
+
+    #[test]
+    fn steps_that_lead_nowhere_end_it_too() {
+        for step in [0.0, -0.5, f64::NAN, f64::INFINITY] {
+            let settings = Settings { server_find_peak_qps_boundary_step_size: step, ..settings(10.0, 1) };
+            assert_eq!(search(&settings, 100.0).1, Next::Found(0));
+        }
+        let (tried, end) = search(&settings(10.0, 1), f64::INFINITY);
+        assert!(tried.len() <= MOST_TRIALS && end == Next::Found(tried.len() - 1));
+    }
+
+    proptest! {
+        #[test]
+        fn the_found_rate_meets_the_limits_and_is_near_the_peak(peak in 10.0_f64..5_000.0, decimals in 0_i32..4) {
+            let (tried, end) = search(&settings(10.0, decimals), peak);
+            let Next::Found(best) = end else { panic!("{end:?}") };
+            let rate = tried[best].trial.rate();
+            prop_assert!(rate <= peak && peak - rate <= 2.0 * 10_f64.powi(-decimals), "{} of {}", rate, peak);
+        }
+
+        #[test]
+        fn every_search_ends(rate: f64, step: f64, decimals: i32, peak: f64) {
+            let settings =
+                Settings { server_find_peak_qps_boundary_step_size: step, ..settings(rate, decimals) };
+            prop_assert!(search(&settings, peak).0.len() <= MOST_TRIALS);
+        }
+    }
+}
