@@ -3,6 +3,7 @@
 //!
 //! Pure. The engine issues the queries (`issue`), a run puts them together (`run`).
 
+pub mod accuracy_log;
 pub mod completion;
 pub mod detail;
 pub mod early_stopping;
@@ -17,5 +18,6 @@ pub mod results;
 pub mod samples;
 pub mod stopping;
 pub mod summary;
+pub mod test06;
 pub mod test_log;
 pub mod validity;

@@ -1,0 +1,286 @@
+//! Accuracy log: mlperf_log_accuracy.json, an answer a line, in order of completion.
+//!
+//! For language models the bytes are the ids of the output tokens, each a little-endian 32-bit integer. Writer and reader
+//! hold one answer at a time: a log can have a gigabyte.
+
+use std::io::{self, BufRead, Read as _, Write};
+
+use serde::Deserialize;
+
+/// The longest line that is read: the hexadecimal digits of two million tokens.
+const MAX_LINE: u64 = 16 << 20;
+
+/// The answer to a sample.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AccuracyEntry {
+    /// The sequence number of the sample, which goes on over the phases of a test.
+    pub seq_id: u64,
+    /// The sample of the library.
+    pub qsl_idx: u64,
+    /// The answer.
+    pub data: Vec<u8>,
+    /// What came with the first token; with tokens, but not Offline.
+    pub token_data: Option<Vec<u8>>,
+    /// Output tokens, where they are counted.
+    pub token_count: Option<i64>,
+}
+
+/// Token ids as they stand in the log.
+pub fn bytes_of(tokens: &[i32]) -> Vec<u8> {
+    tokens.iter().flat_map(|it| it.to_le_bytes()).collect()
+}
+
+/// Writes a log, which is whole after [`Writer::finish`].
+#[derive(Debug)]
+pub struct Writer<W> {
+    out: W,
+    entries: u64,
+}
+
+impl<W: Write> Writer<W> {
+    /// Begins a log.
+    ///
+    /// # Errors
+    /// What `out` says, as in all that follows.
+    pub fn new(mut out: W) -> io::Result<Writer<W>> {
+        out.write_all(b"[")?;
+        Ok(Writer { out, entries: 0 })
+    }
+
+    /// Adds an answer.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn add(&mut self, entry: &AccuracyEntry) -> io::Result<()> {
+        let separator = if self.entries == 0 { "\n" } else { ",\n" };
+        self.entries += 1;
+        let AccuracyEntry { seq_id, qsl_idx, data, token_data, token_count } = entry;
+        write!(self.out, "{separator}{{ \"seq_id\" : {seq_id}, \"qsl_idx\" : {qsl_idx}, \"data\" : \"{}\"", hex(data))?;
+        if let Some(token_data) = token_data {
+            write!(self.out, ", \"token_data\" : \"{}\"", hex(token_data))?;
+        }
+        if let Some(token_count) = token_count {
+            write!(self.out, ", \"token_count\" : {token_count}")?;
+        }
+        self.out.write_all(b" }")
+    }
+
+    /// Ends the log, and returns how many answers it has.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn finish(mut self) -> io::Result<u64> {
+        self.out.write_all(b"\n]\n")?;
+        self.out.flush()?;
+        Ok(self.entries)
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    const DIGITS: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F'];
+    bytes.iter().flat_map(|it| [DIGITS[usize::from(it >> 4)], DIGITS[usize::from(it & 15)]]).collect()
+}
+
+/// Why a log cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// As the source says.
+    #[error("cannot read the accuracy log")]
+    Read(#[from] io::Error),
+    /// A line that is no answer.
+    #[error("line {line} of the accuracy log is no answer ({found}); give the log as it was written, an answer a line")]
+    Line {
+        /// From 1.
+        line: u64,
+        /// What is wrong with it.
+        found: String,
+    },
+    /// A line without an end.
+    #[error(
+        "line {line} of the accuracy log is longer than {MAX_LINE} bytes; give the log as it was written, an answer a line"
+    )]
+    TooLong {
+        /// From 1.
+        line: u64,
+    },
+    /// The end is missing.
+    #[error("the accuracy log ends before its closing bracket, after line {line}; give the whole log")]
+    Cut {
+        /// From 1.
+        line: u64,
+    },
+}
+
+/// Reads the answers of a log, one after the other; after an error there are no more.
+pub fn read(input: impl BufRead) -> impl Iterator<Item = Result<AccuracyEntry, ReadError>> {
+    let mut reader = Reader { input, line: 0, place: Place::Before };
+    std::iter::from_fn(move || {
+        let next = reader.next_entry();
+        if !matches!(next, Ok(Some(_))) {
+            reader.place = Place::After;
+        }
+        next.transpose()
+    })
+}
+
+struct Reader<R> {
+    input: R,
+    line: u64,
+    place: Place,
+}
+
+#[derive(PartialEq)]
+enum Place {
+    Before,
+    Within,
+    After,
+}
+
+/// As in the file.
+#[derive(Deserialize)]
+struct Raw {
+    seq_id: u64,
+    qsl_idx: u64,
+    data: String,
+    token_data: Option<String>,
+    token_count: Option<i64>,
+}
+
+impl<R: BufRead> Reader<R> {
+    fn next_entry(&mut self) -> Result<Option<AccuracyEntry>, ReadError> {
+        while self.place != Place::After {
+            let mut bytes = Vec::new();
+            let read = (&mut self.input).take(MAX_LINE).read_until(b'\n', &mut bytes)? as u64;
+            if read == 0 {
+                return Err(ReadError::Cut { line: self.line });
+            }
+            self.line += 1;
+            if read == MAX_LINE && bytes.last() != Some(&b'\n') {
+                return Err(ReadError::TooLong { line: self.line });
+            }
+            let mut text = str::from_utf8(&bytes).map_err(|error| self.no_answer(&error))?.trim();
+            if self.place == Place::Before && !text.is_empty() {
+                text = text.strip_prefix('[').ok_or_else(|| self.no_answer(&"no opening bracket"))?.trim_start();
+                self.place = Place::Within;
+            }
+            if let Some(before) = text.strip_suffix(']') {
+                text = before.trim_end();
+                self.place = Place::After;
+            }
+            let text = text.strip_suffix(',').unwrap_or(text).trim();
+            if !text.is_empty() {
+                return self.entry(text).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    fn entry(&self, text: &str) -> Result<AccuracyEntry, ReadError> {
+        let raw: Raw = serde_json::from_str(text).map_err(|error| self.no_answer(&error))?;
+        let bytes = |field: &str, hex: &str| {
+            unhex(hex).ok_or_else(|| self.no_answer(&format!("{field} is no even number of hexadecimal digits")))
+        };
+        Ok(AccuracyEntry {
+            seq_id: raw.seq_id,
+            qsl_idx: raw.qsl_idx,
+            data: bytes("data", &raw.data)?,
+            token_data: raw.token_data.map(|it| bytes("token_data", &it)).transpose()?,
+            token_count: raw.token_count,
+        })
+    }
+
+    fn no_answer(&self, found: &dyn ToString) -> ReadError {
+        ReadError::Line { line: self.line, found: found.to_string() }
+    }
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digit = |it: u8| char::from(it).to_digit(16);
+    let pairs = text.as_bytes().chunks(2);
+    pairs
+        .map(|pair| match pair {
+            [high, low] => u8::try_from(digit(*high)? * 16 + digit(*low)?).ok(),
+            _ => None,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn written(entries: &[AccuracyEntry]) -> String {
+        let mut out = Vec::new();
+        let mut writer = Writer::new(&mut out).unwrap();
+        entries.iter().for_each(|it| writer.add(it).unwrap());
+        assert_eq!(writer.finish().unwrap(), entries.len() as u64);
+        String::from_utf8(out).unwrap()
+    }
+
+    fn error(text: &str) -> String {
+        let found: Vec<_> = read(text.as_bytes()).collect();
+        found.last().unwrap().as_ref().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn the_forms_are_those_of_loadgen() {
+        let plain = AccuracyEntry { qsl_idx: 4, data: vec![4, 0, 0, 0xAB], ..AccuracyEntry::default() };
+        let offline = AccuracyEntry { token_count: Some(12), seq_id: 1, ..plain.clone() };
+        let streamed = AccuracyEntry { token_data: Some(vec![4, 0]), seq_id: 2, ..offline.clone() };
+        let expected = r#"[
+{ "seq_id" : 0, "qsl_idx" : 4, "data" : "040000AB" },
+{ "seq_id" : 1, "qsl_idx" : 4, "data" : "040000AB", "token_count" : 12 },
+{ "seq_id" : 2, "qsl_idx" : 4, "data" : "040000AB", "token_data" : "0400", "token_count" : 12 }
+]
+"#;
+        assert_eq!(written(&[plain, offline, streamed]), expected);
+        assert_eq!(written(&[]), "[\n]\n");
+    }
+
+    #[test]
+    fn token_ids_are_little_endian() {
+        assert_eq!(bytes_of(&[128_009, -1]), [0x09, 0xF4, 0x01, 0x00, 0xFF, 0xFF, 0xFF, 0xFF]);
+    }
+
+    #[test]
+    fn what_is_no_log_is_refused_with_its_line() {
+        assert!(error("").contains("ends before its closing bracket, after line 0"));
+        assert!(error("[\n").contains("after line 1"));
+        assert!(error("hello\n").starts_with("line 1 of the accuracy log is no answer (no opening bracket)"));
+        assert!(error("[\n{ \"seq_id\" : 0 }\n]\n").contains("line 2"));
+        let odd = "[\n{ \"seq_id\" : 0, \"qsl_idx\" : 0, \"data\" : \"0\" }\n]\n";
+        assert!(error(odd).contains("data is no even number of hexadecimal digits"));
+    }
+
+    #[test]
+    fn a_line_without_end_is_refused() {
+        let endless = io::Cursor::new(b"[").chain(io::repeat(b' '));
+        let found: Vec<_> = read(io::BufReader::new(endless)).collect();
+        assert!(matches!(found.as_slice(), [Err(ReadError::TooLong { line: 1 })]));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back(
+            entries in prop::collection::vec((
+                any::<u64>(), any::<u64>(), any::<Vec<u8>>(), any::<Option<Vec<u8>>>(), any::<Option<i64>>(),
+            ), 0..20),
+        ) {
+            let entries: Vec<AccuracyEntry> = entries
+                .into_iter()
+                .map(|(seq_id, qsl_idx, data, token_data, token_count)| {
+                    AccuracyEntry { seq_id, qsl_idx, data, token_data, token_count }
+                })
+                .collect();
+            let back: Result<Vec<_>, _> = read(written(&entries).as_bytes()).collect();
+            prop_assert_eq!(back.unwrap(), entries);
+        }
+
+        #[test]
+        fn no_text_makes_the_reader_panic(text in any::<Vec<u8>>()) {
+            prop_assert!(read(text.as_slice()).count() <= text.len() + 1);
+        }
+    }
+}
