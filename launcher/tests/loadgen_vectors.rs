@@ -14,6 +14,10 @@ mod early_stopping;
 mod queries;
 #[path = "loadgen_vectors/random.rs"]
 mod random;
+#[path = "loadgen_vectors/runs.rs"]
+mod runs;
+#[path = "loadgen_vectors/summaries.rs"]
+mod summaries;
 
 use std::{
     env, fs,
@@ -112,4 +116,23 @@ fn early_stopping_is_that_of_the_library() {
 #[test]
 fn configuration_files_are_read_as_by_the_library() {
     compare("config.json", "cases", config::check);
+}
+
+#[test]
+fn results_are_those_of_the_library() {
+    compare("summaries.json", "cases", summaries::check);
+}
+
+#[test]
+fn logs_of_runs_are_those_of_the_library() {
+    let Folder { path, own } = folder();
+    let path = path.join("runs");
+    if !own && !path.exists() {
+        return tell(&format!("runs: not in {}, skipped", path.display()));
+    }
+    let mut runs: Vec<PathBuf> = fs::read_dir(&path).unwrap().map(|it| it.unwrap().path()).collect();
+    runs.sort();
+    assert!(!runs.is_empty(), "{} has no runs", path.display());
+    let lines: usize = runs.iter().map(|it| runs::check(it)).sum();
+    tell(&format!("runs: {} cases, {lines} lines of detail logs", runs.len()));
 }

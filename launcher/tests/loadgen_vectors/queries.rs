@@ -26,7 +26,7 @@ pub fn check(case: &Value) {
 }
 
 /// The recordings write switches as 0 and 1.
-fn settings(given: &Value) -> Settings {
+pub fn settings(given: &Value) -> Settings {
     let switches = serde_json::to_value(Settings::default()).unwrap();
     let mut given = given.clone();
     for (key, value) in given.as_object_mut().unwrap() {
