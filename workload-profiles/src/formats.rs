@@ -2,9 +2,11 @@
 
 mod benchwright;
 mod bounds;
+mod fields;
 mod headers;
 pub(crate) mod inference_perf;
 mod names;
+mod prompts;
 
 use crds::{
     benchmark_run::Harness,

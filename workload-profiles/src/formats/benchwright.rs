@@ -9,25 +9,19 @@ mod rate;
 mod requests;
 mod trace;
 
-use std::collections::BTreeMap;
-
-use crds::{
-    benchmark_run::Api,
-    units::{RequestRate, Span},
-};
+use crds::units::{RequestRate, Span};
 use serde_json::Value;
 
 use super::{
     Target,
     bounds::{MAX_PAUSE_SECONDS, MAX_TOKENS},
+    fields::{api, model, named, needs_streaming, sampling, timeouts},
     headers::headers,
 };
 use crate::{
     problem::Findings,
     reader::Section,
-    workload::{
-        Abandonment, Departure, Extra, Goodput, LengthField, Margin, Probes, Sampling, Timeouts, Window, Workload,
-    },
+    workload::{Abandonment, Departure, Goodput, Margin, Probes, Sampling, Timeouts, Window, Workload},
 };
 
 /// The keys of a profile.
@@ -55,13 +49,8 @@ const MAX_PROBE_TOKENS: u64 = 1_024;
 /// Reads a profile. `None` goes with at least one problem in the findings.
 pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     let root = Section::root(profile, findings)?;
-    let api = root.value("api").map_or(Some(Api::Completions), |_| root.choice("api", &apis()));
-    let model = root.text("model").map(str::trim).filter(|it| !it.is_empty());
-    if let (Some(model), Some(asked)) = (model, target.model)
-        && model != asked
-    {
-        root.notice("model", format!("is {model}, but the run asks for target.model, {asked}"));
-    }
+    let api = api(&root);
+    let model = model(&root, target);
     let streaming = root.bool("streaming").unwrap_or(true);
     if !streaming {
         root.notice("streaming", "is off, so that TTFT, TPOT and ITL cannot be measured");
@@ -73,15 +62,15 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
     let headers = root.section("headers").as_ref().map(headers).unwrap_or_default();
     let abandonment = root.section("abandonment").and_then(abandonment);
     let probes = root.section("probes").and_then(probes);
-    let sampling = root.section("sampling").map_or_else(ignoring_eos, sampling);
-    let timeouts = root.section("timeouts").map(|it| timeouts(it, streaming)).unwrap_or_default();
+    let sampling = sampling(&root, Sampling { ignore_eos: true, ..Sampling::default() }, &KEYS);
+    let timeouts = timeouts(&root, Timeouts::default(), streaming, &KEYS);
     let goodput = root.section("goodput").map(|it| goodput(it, streaming)).unwrap_or_default();
     root.finish(&KEYS);
     // Only now: what is wrong elsewhere is told as well.
     Some(Workload {
         api: api?,
         streaming,
-        model: model.map(str::to_owned),
+        model,
         headers,
         requests: requests?,
         stages: stages?,
@@ -93,58 +82,6 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
         timeouts,
         goodput,
     })
-}
-
-/// The API's names in a profile, and those that a report writes.
-fn apis() -> [(&'static str, Api); 4] {
-    [
-        ("completions", Api::Completions),
-        ("chat", Api::Chat),
-        ("OpenAICompletions", Api::Completions),
-        ("OpenAIChat", Api::Chat),
-    ]
-}
-
-/// Without a section: lengths are as asked.
-fn ignoring_eos() -> Sampling {
-    Sampling { ignore_eos: true, ..Sampling::default() }
-}
-
-fn sampling(section: Section) -> Sampling {
-    let fields = [("maxTokens", LengthField::MaxTokens), ("maxCompletionTokens", LengthField::MaxCompletionTokens)];
-    let mut sampling = ignoring_eos();
-    sampling.ignore_eos = section.bool("ignoreEos").unwrap_or(sampling.ignore_eos);
-    sampling.min_tokens = section.count("minTokens", 1..=MAX_TOKENS).and_then(|it| u32::try_from(it).ok());
-    sampling.length_field = section.choice("lengthField", &fields).unwrap_or_default();
-    if let Some(extra) = section.section("extra") {
-        let fields: BTreeMap<String, Value> = extra.entries().map(|(key, it)| (key.to_owned(), it.clone())).collect();
-        match Extra::try_from(fields) {
-            Ok(extra) => sampling.extra = extra,
-            Err(error) => section.problem("extra", format!("cannot be sent: {error}")),
-        }
-    }
-    section.finish(&KEYS);
-    sampling
-}
-
-/// Bounds of what only a stream has.
-fn needs_streaming(section: &Section, streaming: bool, keys: &[&'static str]) {
-    for key in keys.iter().filter(|key| !streaming && section.value(key).is_some()) {
-        section.problem(key, "is measured in streams only, and streaming is off; take it out, or stream");
-    }
-}
-
-fn timeouts(section: Section, streaming: bool) -> Timeouts {
-    needs_streaming(&section, streaming, &["firstToken", "tokenGap"]);
-    let limit = |key| section.span(key, false, MAX_PAUSE_SECONDS);
-    let timeouts = Timeouts {
-        connect: limit("connect").unwrap_or(Timeouts::default().connect),
-        first_token: limit("firstToken"),
-        token_gap: limit("tokenGap"),
-        request: limit("request"),
-    };
-    section.finish(&KEYS);
-    timeouts
 }
 
 fn goodput(section: Section, streaming: bool) -> Goodput {
@@ -225,14 +162,6 @@ fn margin(section: &Section, key: &'static str, all: bool) -> Option<Margin> {
             None
         }
     }
-}
-
-/// The mapping of a kind that needs one.
-fn named<'a>(section: &Section, key: &str, kind: &str, within: Option<Section<'a>>) -> Option<Section<'a>> {
-    if within.is_none() {
-        section.problem(key, format!("is only the word {kind}; write a mapping, {key}: {{{kind}: ...}}"));
-    }
-    within
 }
 
 /// A pause, or the end of a stage's grace.

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use super::{KEYS, margin, margins, named, pause, rate, trace};
 use crate::{
     formats::{
-        bounds::{MAX_CONCURRENCY, MAX_STAGE_SECONDS, MAX_STAGES},
+        bounds::{MAX_STAGE_SECONDS, MAX_STAGES},
+        fields::places,
         names::Names,
     },
     problem::quoted,
@@ -204,11 +205,6 @@ fn arrivals(section: &Section) -> Option<Arrivals> {
 /// A number of requests.
 pub(super) fn requests(section: &Section, key: &'static str) -> Option<u64> {
     section.count(key, 1..=MAX_REQUESTS)
-}
-
-/// A number of requests under way at once.
-pub(super) fn places(section: &Section, key: &'static str) -> Option<u32> {
-    section.count(key, 1..=MAX_CONCURRENCY).and_then(|it| u32::try_from(it).ok())
 }
 
 fn burst(section: &Section) -> Option<Load> {

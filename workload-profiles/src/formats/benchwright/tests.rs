@@ -1,16 +1,19 @@
 mod strategies;
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
-use crds::{benchmark_run::Harness, resolve::ResolvedRun};
+use crds::{
+    benchmark_run::{Api, Harness},
+    resolve::ResolvedRun,
+};
 use proptest::prelude::*;
 
 use super::*;
 use crate::{
     parse_text,
     workload::{
-        Arrivals, LengthDistribution, Load, PromptText, RampUpStrategy, Rate, RatePoint, RateShape, RequestSource,
-        Shape, Stage, TokenIds, Trace, TraceEntry, TraceFile, TraceFormat, TraceTime,
+        Arrivals, Extra, LengthDistribution, LengthField, Load, PromptText, RampUpStrategy, Rate, RatePoint, RateShape,
+        RequestSource, Shape, Stage, TokenIds, Trace, TraceEntry, TraceFile, TraceFormat, TraceTime,
     },
     yaml,
 };

@@ -5,14 +5,9 @@ use std::path::PathBuf;
 use crds::units::Span;
 use serde_json::Value;
 
-use super::{
-    KEYS,
-    load::{places, requests},
-    named,
-    rate::time,
-};
+use super::{KEYS, load::requests, named, rate::time};
 use crate::{
-    formats::bounds::MAX_TOKENS,
+    formats::{bounds::MAX_TOKENS, fields::places},
     reader::Section,
     workload::{Load, RequestSource, Trace, TraceEntry, TraceFile, TraceFormat, TraceTime},
 };

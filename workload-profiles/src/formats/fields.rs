@@ -1,0 +1,96 @@
+//! Fields that our own formats share.
+
+use std::collections::BTreeMap;
+
+use crds::benchmark_run::Api;
+use serde_json::Value;
+
+use super::{
+    Target,
+    bounds::{MAX_CONCURRENCY, MAX_PAUSE_SECONDS, MAX_TOKENS},
+};
+use crate::{
+    reader::Section,
+    workload::{Extra, LengthField, Sampling, Timeouts},
+};
+
+/// The key `api`, else completions.
+pub(super) fn api(root: &Section) -> Option<Api> {
+    root.value("api").map_or(Some(Api::Completions), |_| root.choice("api", &apis()))
+}
+
+/// The API's names in a profile, and those that a report writes.
+fn apis() -> [(&'static str, Api); 4] {
+    [
+        ("completions", Api::Completions),
+        ("chat", Api::Chat),
+        ("OpenAICompletions", Api::Completions),
+        ("OpenAIChat", Api::Chat),
+    ]
+}
+
+/// The key `model`, with a notice where the run asks for another.
+pub(super) fn model(root: &Section, target: Target) -> Option<String> {
+    let model = root.text("model").map(str::trim).filter(|it| !it.is_empty());
+    if let (Some(model), Some(asked)) = (model, target.model)
+        && model != asked
+    {
+        root.notice("model", format!("is {model}, but the run asks for target.model, {asked}"));
+    }
+    model.map(str::to_owned)
+}
+
+/// The section `sampling`; `defaults` has what it leaves out.
+pub(super) fn sampling(root: &Section, defaults: Sampling, keys: &[&str]) -> Sampling {
+    let Some(section) = root.section("sampling") else { return defaults };
+    let fields = [("maxTokens", LengthField::MaxTokens), ("maxCompletionTokens", LengthField::MaxCompletionTokens)];
+    let mut sampling = defaults;
+    sampling.ignore_eos = section.bool("ignoreEos").unwrap_or(sampling.ignore_eos);
+    let min_tokens = section.count("minTokens", 1..=MAX_TOKENS).and_then(|it| u32::try_from(it).ok());
+    sampling.min_tokens = min_tokens.or(sampling.min_tokens);
+    sampling.length_field = section.choice("lengthField", &fields).unwrap_or_default();
+    if let Some(extra) = section.section("extra") {
+        let fields: BTreeMap<String, Value> = extra.entries().map(|(key, it)| (key.to_owned(), it.clone())).collect();
+        match Extra::try_from(fields) {
+            Ok(extra) => sampling.extra = extra,
+            Err(error) => section.problem("extra", format!("cannot be sent: {error}")),
+        }
+    }
+    section.finish(keys);
+    sampling
+}
+
+/// Bounds of what only a stream has.
+pub(super) fn needs_streaming(section: &Section, streaming: bool, keys: &[&'static str]) {
+    for key in keys.iter().filter(|key| !streaming && section.value(key).is_some()) {
+        section.problem(key, "is measured in streams only, and streaming is off; take it out, or stream");
+    }
+}
+
+/// The section `timeouts`; `defaults` has what it leaves out.
+pub(super) fn timeouts(root: &Section, defaults: Timeouts, streaming: bool, keys: &[&str]) -> Timeouts {
+    let Some(section) = root.section("timeouts") else { return defaults };
+    needs_streaming(&section, streaming, &["firstToken", "tokenGap"]);
+    let limit = |key| section.span(key, false, MAX_PAUSE_SECONDS);
+    let timeouts = Timeouts {
+        connect: limit("connect").unwrap_or(defaults.connect),
+        first_token: limit("firstToken").or(defaults.first_token),
+        token_gap: limit("tokenGap").or(defaults.token_gap),
+        request: limit("request").or(defaults.request),
+    };
+    section.finish(keys);
+    timeouts
+}
+
+/// The mapping of a kind that needs one.
+pub(super) fn named<'a>(section: &Section, key: &str, kind: &str, within: Option<Section<'a>>) -> Option<Section<'a>> {
+    if within.is_none() {
+        section.problem(key, format!("is only the word {kind}; write a mapping, {key}: {{{kind}: ...}}"));
+    }
+    within
+}
+
+/// A number of requests under way at once.
+pub(super) fn places(section: &Section, key: &'static str) -> Option<u32> {
+    section.count(key, 1..=MAX_CONCURRENCY).and_then(|it| u32::try_from(it).ok())
+}
