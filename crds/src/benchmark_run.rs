@@ -338,6 +338,8 @@ pub enum Harness {
     /// The format of inference-perf.
     #[default]
     InferencePerf,
+    /// MLPerf LoadGen's scenarios and settings.
+    Loadgen,
 }
 
 impl Harness {
@@ -346,6 +348,15 @@ impl Harness {
         match self {
             Harness::Benchwright => "benchwright",
             Harness::InferencePerf => "inference-perf",
+            Harness::Loadgen => "loadgen",
+        }
+    }
+
+    /// The shipped profile of a run that names none.
+    pub fn default_profile(self) -> &'static str {
+        match self {
+            Harness::Benchwright | Harness::InferencePerf => "sanity_random",
+            Harness::Loadgen => "sanity",
         }
     }
 }
@@ -357,10 +368,10 @@ impl Harness {
 #[cfg_attr(
     feature = "kube",
     x_kube(validation = Rule::new("[has(self.name), has(self.inline), has(self.configMapRef)].filter(it, it).size() <= 1")
-        .message("set at most one of name, inline and configMapRef; without any the profile is sanity_random"))
+        .message("set at most one of name, inline and configMapRef; without any the profile is sanity_random, of loadgen sanity"))
 )]
 pub struct Profile {
-    /// A profile that ships with Benchwright. Absent, with inline and configMapRef absent too: sanity_random.
+    /// A profile that ships with Benchwright. Absent, with inline and configMapRef absent too: sanity_random, of loadgen sanity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 128)))]
     pub name: Option<String>,

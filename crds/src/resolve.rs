@@ -171,14 +171,14 @@ pub enum ProfileSource {
 }
 
 impl ProfileSource {
-    /// The profile that a spec asks for; sanity_random when it asks for none.
+    /// The profile that a spec asks for; the first look of its harness when it asks for none.
     pub fn of(spec: &BenchmarkRunSpec) -> ProfileSource {
         let profile = &spec.profile;
         match (&profile.name, &profile.inline, &profile.config_map_ref) {
             (_, Some(text), _) => ProfileSource::Inline(text.clone()),
             (_, _, Some(key)) => ProfileSource::ConfigMap(key.clone()),
             (Some(name), _, _) => ProfileSource::Shipped(name.clone()),
-            (None, None, None) => ProfileSource::Shipped("sanity_random".into()),
+            (None, None, None) => ProfileSource::Shipped(spec.harness.default_profile().into()),
         }
     }
 
@@ -454,6 +454,8 @@ mod tests {
         assert_eq!(run.profile_source, "sanity_random");
         assert_eq!(run.run_deadline.to_string(), "3600s");
         assert!((run.validity.max_error_ratio - 0.01).abs() < f64::EPSILON);
+        let run = check("", "{target: {simulator: {}}, harness: loadgen}").unwrap();
+        assert_eq!(run.profile_source, "sanity");
     }
 
     #[test]

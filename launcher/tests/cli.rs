@@ -273,13 +273,25 @@ fn a_plan_is_made_of_loadgen_tests_alone() {
 fn every_shipped_profile_renders() {
     use crds::benchmark_run::Harness;
     let folder = Folder::new();
-    for harness in [Harness::Benchwright, Harness::InferencePerf] {
+    for harness in [Harness::Benchwright, Harness::InferencePerf, Harness::Loadgen] {
         for name in workload_profiles::shipped_names(harness) {
             let spec =
                 format!("{{target: {{simulator: {{}}}}, harness: {}, profile: {{name: {name}}}}}", harness.name());
             folder.write("run.yaml", &format!("{HEAD}spec: {spec}\n"));
             folder.benchwright(&["render", "-f", "run.yaml"]).assert().success();
         }
+    }
+}
+
+#[test]
+fn the_examples_render() {
+    let folder = Folder::new();
+    for (text, expected) in [
+        (include_str!("../../examples/benchmarkrun.yaml"), "type: poisson"),
+        (include_str!("../../examples/loadgen.yaml"), "benchmark: llama3.1-8b"),
+    ] {
+        folder.write("run.yaml", text);
+        folder.benchwright(&["render", "-f", "run.yaml"]).assert().success().stdout(predicate::str::contains(expected));
     }
 }
 

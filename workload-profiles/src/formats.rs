@@ -5,6 +5,7 @@ mod bounds;
 mod fields;
 mod headers;
 pub(crate) mod inference_perf;
+mod loadgen;
 mod names;
 mod prompts;
 
@@ -41,5 +42,6 @@ pub(crate) fn parse(harness: Harness, profile: &Value, target: Target, findings:
     match harness {
         Harness::Benchwright => benchwright::parse(profile, target, findings),
         Harness::InferencePerf => inference_perf::parse(profile, target, findings),
+        Harness::Loadgen => loadgen::parse(profile, target, findings),
     }
 }

@@ -23,7 +23,12 @@ use crds::{
 };
 use serde_json::Value;
 
-use crate::{formats::Target, overrides::Applied, problem::Findings, workload::PromptForm};
+use crate::{
+    formats::Target,
+    overrides::Applied,
+    problem::Findings,
+    workload::{PromptForm, RequestSource},
+};
 pub use crate::{
     problem::{Notice, Problem, ProfileError},
     shipped::{shipped, shipped_names},
@@ -114,7 +119,12 @@ fn with_target(workload: Workload, run: &ResolvedRun, findings: &Findings) -> Wo
     if api == Api::Chat && workload.requests.form() == PromptForm::TokenIds {
         let by = if run.api.is_some() { "target.api of the run" } else { "api" };
         let what = format!("is tokenIds, but {by} asks for chats, which take no token ids");
-        findings.problem("requests.random.text", format!("{what}; write words or prose, or ask for completions"));
+        let (path, remedy) = match (&workload.loadgen, &workload.requests) {
+            (None, _) => ("requests.random.text", "write words or prose"),
+            (Some(_), RequestSource::DataSet(_)) => ("dataset.file.form", "write text, and a column that holds it"),
+            (Some(_), _) => ("dataset.synthetic.text", "write words or prose"),
+        };
+        findings.problem(path, format!("{what}; {remedy}, or ask for completions"));
     }
     Workload { model: run.model.clone().or(workload.model), api, ..workload }
 }

@@ -34,10 +34,24 @@ const INFERENCE_PERF: [(&str, &str); 6] = [
     profile!("inference-perf", "summarization_synthetic"),
 ];
 
+/// As those of Benchwright.
+const LOADGEN: [(&str, &str); 9] = [
+    profile!("loadgen", "llama2-70b-interactive"),
+    profile!("loadgen", "llama2-70b-offline"),
+    profile!("loadgen", "llama2-70b-server"),
+    profile!("loadgen", "llama3.1-8b-edge-offline"),
+    profile!("loadgen", "llama3.1-8b-edge-singlestream"),
+    profile!("loadgen", "llama3.1-8b-interactive"),
+    profile!("loadgen", "llama3.1-8b-offline"),
+    profile!("loadgen", "llama3.1-8b-server"),
+    profile!("loadgen", "sanity"),
+];
+
 fn all(harness: Harness) -> &'static [(&'static str, &'static str)] {
     match harness {
         Harness::Benchwright => &BENCHWRIGHT,
         Harness::InferencePerf => &INFERENCE_PERF,
+        Harness::Loadgen => &LOADGEN,
     }
 }
 
@@ -67,7 +81,7 @@ mod tests {
 
     #[test]
     fn the_table_holds_every_file_of_the_folder() {
-        for harness in [Harness::Benchwright, Harness::InferencePerf] {
+        for harness in [Harness::Benchwright, Harness::InferencePerf, Harness::Loadgen] {
             let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(harness.name());
             let mut files: Vec<String> =
                 fs::read_dir(folder).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
@@ -79,6 +93,9 @@ mod tests {
 
     #[test]
     fn a_name_finds_its_profile_or_the_nearest_one() {
+        let names = ["llama3.1-8b-offline.yaml", "llama3.1-8b-offline.yaml.in", "llama3.1-8b-offline"];
+        assert!(names.iter().all(|it| shipped(Harness::Loadgen, it) == shipped(Harness::Loadgen, names[0])));
+        assert!(shipped(Harness::Loadgen, names[0]).is_ok());
         let harness = Harness::InferencePerf;
         assert_eq!(shipped(harness, "sanity_random.yaml.in"), shipped(harness, "sanity_random"));
         assert_eq!(

@@ -40,13 +40,39 @@ fn every_shipped_profile_asks_for_the_load_that_it_is_known_for() {
 
 #[test]
 fn every_shipped_profile_of_our_own_asks_for_its_load() {
-    let run = ResolvedRun { harness: Harness::Benchwright, ..run("m") };
-    for name in shipped_names(Harness::Benchwright) {
-        let template = shipped(Harness::Benchwright, name).unwrap();
-        let ready = prepare(&run, template, &with("m", &[]).unwrap(), &BTreeMap::new()).unwrap();
-        assert_eq!(ready.notices, [], "{name}");
-        assert_eq!(parse(&run, &ready.text).unwrap().0, ready.workload);
-        insta::assert_yaml_snapshot!(format!("benchwright_{name}"), ready.workload);
+    for harness in [Harness::Benchwright, Harness::Loadgen] {
+        let run = ResolvedRun { harness, ..run("m") };
+        for name in shipped_names(harness) {
+            let template = shipped(harness, name).unwrap();
+            let ready = prepare(&run, template, &with("m", &[]).unwrap(), &BTreeMap::new()).unwrap();
+            assert_eq!(ready.notices, [], "{name}");
+            assert_eq!(parse(&run, &ready.text).unwrap().0, ready.workload);
+            insta::assert_yaml_snapshot!(format!("{}_{name}", harness.name()), ready.workload);
+        }
+    }
+}
+
+#[test]
+fn a_benchmark_of_mlperf_is_sent_from_its_data_set_where_one_is_named() {
+    let run = ResolvedRun { harness: Harness::Loadgen, ..run("m") };
+    for name in shipped_names(Harness::Loadgen).into_iter().filter(|it| *it != "sanity") {
+        let template = shipped(Harness::Loadgen, name).unwrap();
+        let variables = with("m", &["dataset_file=/data/samples.json", "mode=both"]).unwrap();
+        let workload = prepare(&run, template, &variables, &BTreeMap::new()).unwrap().workload;
+        let workload::RequestSource::DataSet(set) = &workload.requests else { panic!("{name} sends a file") };
+        let loadgen = workload.loadgen.as_ref().unwrap();
+        assert_eq!((set.count, loadgen.qsl.name.as_str()), (loadgen.qsl.total_sample_count, "samples"), "{name}");
+        assert_eq!(workload.stages.len(), 2, "{name}");
+    }
+}
+
+#[test]
+fn the_sanity_test_of_loadgen_runs_in_every_scenario() {
+    let run = ResolvedRun { harness: Harness::Loadgen, ..run("m") };
+    for scenario in ["Server", "Offline", "Interactive", "SingleStream", "MultiStream"] {
+        let variables = with("m", &[&format!("scenario={scenario}")]).unwrap();
+        let ready = prepare(&run, shipped(Harness::Loadgen, "sanity").unwrap(), &variables, &BTreeMap::new()).unwrap();
+        assert_eq!((ready.notices, ready.workload.stages.len()), (Vec::new(), 2), "{scenario}");
     }
 }
 
@@ -204,6 +230,12 @@ fn a_chat_of_token_ids_is_refused_whoever_asks_for_the_chat() {
     };
     check(&asked(None), "chat", "api");
     check(&asked(Some(Api::Chat)), "completions", "target.api of the run");
+    let loadgen = ResolvedRun { harness: Harness::Loadgen, api: Some(Api::Chat), ..run("m") };
+    let profile_of = |dataset: &str| format!("benchmark: llama3_1-8b\nscenario: Server\ndataset: {dataset}");
+    let error = parse(&loadgen, &profile_of("{file: {path: cnn.json}}")).unwrap_err().to_string();
+    assert!(error.starts_with("dataset.file.form: is tokenIds, but target.api of the run asks for chats"), "{error}");
+    let error = parse(&loadgen, &profile_of("{synthetic: {input: 5, text: tokenIds}}")).unwrap_err().to_string();
+    assert!(error.starts_with("dataset.synthetic.text: is tokenIds"), "{error}");
     // What the run says outweighs the profile.
     for (api, of_profile) in [(None, "completions"), (Some(Api::Completions), "chat")] {
         assert!(parse(&asked(api), &profile(of_profile)).is_ok());

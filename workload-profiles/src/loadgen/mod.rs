@@ -11,6 +11,7 @@ mod settings;
 
 pub use audit::{audit_config, audit_tests};
 pub use conf::{ConfError, ConfFile, LineError, Remark, from_config};
+pub(crate) use conf::{KEYS, Kind};
 pub use effective::Effective;
 pub use rounds::Round;
 pub use settings::{Mode, Qsl, Scenario, Settings};

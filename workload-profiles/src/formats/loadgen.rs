@@ -1,0 +1,158 @@
+//! MLPerf LoadGen tests: `harness: loadgen`. Settings have LoadGen's names, units and defaults, and are put together in its
+//! order from its own configuration files; what is beside them, such as the requests, has the words of our own format.
+//!
+//! Every key is told in `docs/loadgen.md`.
+
+mod benchmark;
+mod bounds;
+mod data;
+mod settings;
+mod tests_of;
+
+use std::{collections::BTreeMap, time::Duration};
+
+use crds::units::Span;
+use serde_json::Value;
+
+use super::{
+    Target,
+    bounds::MAX_PAUSE_SECONDS,
+    fields::{api, model, places, sampling, timeouts},
+    headers::headers,
+    names::Names,
+};
+use crate::{
+    loadgen::Scenario,
+    problem::Findings,
+    reader::Section,
+    workload::{Extra, Goodput, Load, LoadGen, LoadGenTest, Sampling, Stage, Timeouts, Window, Workload},
+};
+use tests_of::Tests;
+
+/// The keys of a profile.
+const KEYS: [&str; 21] = [
+    "api",
+    "audit",
+    "audit_config",
+    "benchmark",
+    "dataset",
+    "headers",
+    "maxConcurrency",
+    "mode",
+    "model",
+    "qsl",
+    "round",
+    "sampling",
+    "scenario",
+    "seeds",
+    "settings",
+    "streaming",
+    "sut_name",
+    "target_qps",
+    "timeouts",
+    "tokens",
+    "user_conf",
+];
+/// The name in logs of a server behind a network; MLPerf's network division asks for these words.
+const SUT_NAME: &str = "Network SUT";
+/// How long a request may take where nothing is said, in seconds: LoadGen itself waits for ever for an answer that was lost.
+/// Those of an Offline test all wait for their turn, and have a day.
+const REQUEST_SECONDS: u64 = 3_600;
+
+/// Reads a profile. `None` goes with at least one problem in the findings.
+pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
+    let root = Section::root(profile, findings)?;
+    let api = api(&root);
+    let model = model(&root, target);
+    let headers = root.section("headers").as_ref().map(headers).unwrap_or_default();
+    let sut_name = root.text("sut_name").unwrap_or(SUT_NAME).to_owned();
+    let tests = tests_of::read(&root);
+    let benchmark = tests.as_ref().map(|it| it.benchmark.as_str());
+    let tokens = data::tokens(&root, benchmark);
+    let data = data::read(&root, benchmark, tokens, api);
+    let streaming = streaming(&root, tests.as_ref());
+    let sampling =
+        greedy(sampling(&root, Sampling { min_tokens: tokens.map(|it| it.min), ..Sampling::default() }, &KEYS));
+    let offline = tests.as_ref().is_some_and(|it| it.scenario == Scenario::Offline);
+    let request = Span(Duration::from_secs(if offline { MAX_PAUSE_SECONDS } else { REQUEST_SECONDS }));
+    let timeouts = timeouts(&root, Timeouts { request: Some(request), ..Timeouts::default() }, streaming, &KEYS);
+    let max_concurrency = max_concurrency(&root, tests.as_ref());
+    let within = tests.as_ref().zip(data.as_ref()).is_some_and(|(tests, data)| bounds::check(&root, tests, &data.qsl));
+    root.finish(&KEYS);
+    // Only now: what is wrong elsewhere is told as well.
+    let (tests, data) = (tests?, data?);
+    if !within {
+        return None;
+    }
+    let loadgen = LoadGen {
+        benchmark: tests.benchmark,
+        round: tests.round.name().to_owned(),
+        sut_name,
+        qsl: data.qsl,
+        max_concurrency,
+        tests: tests.tests,
+        auto_qps: tests.auto_qps,
+        user_conf: tests.user_conf,
+    };
+    Some(Workload {
+        api: api?,
+        streaming,
+        model,
+        headers,
+        requests: data.requests,
+        stages: stages(&loadgen, tests.scenario),
+        loadgen: Some(loadgen),
+        window: Window::All,
+        abandonment: None,
+        probes: None,
+        sampling,
+        timeouts,
+        goodput: Goodput::default(),
+    })
+}
+
+/// The stages: a phase of a test each.
+fn stages(loadgen: &LoadGen, scenario: Scenario) -> Vec<Stage> {
+    let mut names = Names::default();
+    let of_test = |(test, it): (u32, &LoadGenTest)| {
+        it.phases(&loadgen.qsl).into_iter().map(move |phase| Load::LoadGen { scenario, test, phase })
+    };
+    let loads = (0..).zip(&loadgen.tests).flat_map(of_test);
+    loads.map(|load| Stage::new(names.name(&load), load)).collect()
+}
+
+/// Whether answers are streamed: where the times of tokens are judged they have to be.
+fn streaming(root: &Section, tests: Option<&Tests>) -> bool {
+    let scenario = tests.map(|it| it.scenario);
+    let tokens = tests.is_some_and(|it| it.tests.iter().any(|it| it.settings.use_token_latencies));
+    let needed = tokens && scenario != Some(Scenario::Offline);
+    let streaming = root.bool("streaming").unwrap_or(needed);
+    if needed && !streaming {
+        let what = "is off, but use_token_latencies is on, and the times of tokens are measured in streams only";
+        root.problem("streaming", format!("{what}; leave it out, or set settings.use_token_latencies to false"));
+    }
+    streaming
+}
+
+/// How many requests are under way at once at most, where the scenario has no number of its own.
+fn max_concurrency(root: &Section, tests: Option<&Tests>) -> Option<u32> {
+    let places = places(root, "maxConcurrency");
+    let scenario = tests.map(|it| it.scenario);
+    if let (Some(_), Some(scenario @ (Scenario::SingleStream | Scenario::MultiStream))) = (places, scenario) {
+        let what = format!("has no meaning in {}, which sends a query when the last one is complete", scenario.name());
+        root.problem("maxConcurrency", format!("{what}; take it out"));
+    }
+    places
+}
+
+/// The likeliest token each time, as MLPerf asks, unless the profile has a temperature.
+fn greedy(sampling: Sampling) -> Sampling {
+    let mut fields = BTreeMap::from(sampling.extra.clone());
+    fields.entry("temperature".to_owned()).or_insert_with(|| 0.into());
+    // What fitted before fits with so little more, or is sent as it was.
+    let extra = Extra::try_from(fields).unwrap_or_else(|_| sampling.extra.clone());
+    Sampling { extra, ..sampling }
+}
+
+#[cfg(test)]
+mod tests;

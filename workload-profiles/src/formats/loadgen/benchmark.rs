@@ -1,0 +1,81 @@
+//! What MLPerf's language benchmarks send: how many samples, and how long their answers may be.
+
+/// A benchmark.
+#[derive(Debug)]
+pub(super) struct Benchmark {
+    /// LoadGen's name of its model.
+    pub name: &'static str,
+    /// The samples of the data set.
+    pub samples: u64,
+    /// The most tokens of an answer, where its rules are known here.
+    pub max_tokens: Option<u32>,
+}
+
+const fn benchmark(name: &'static str, samples: u64, max_tokens: Option<u32>) -> Benchmark {
+    Benchmark { name, samples, max_tokens }
+}
+
+const BENCHMARKS: [Benchmark; 15] = [
+    benchmark("llama3_1-8b", 13_368, Some(128)),
+    benchmark("llama3_1-8b-interactive", 13_368, Some(128)),
+    benchmark("llama3_1-8b-edge", 5_000, Some(128)),
+    benchmark("llama2-70b", 24_576, Some(1_024)),
+    benchmark("llama2-70b-interactive", 24_576, Some(1_024)),
+    benchmark("mixtral-8x7b", 15_000, None),
+    benchmark("llama3_1-405b", 8_313, None),
+    benchmark("llama3_1-405b-interactive", 8_313, None),
+    benchmark("deepseek-r1", 4_388, None),
+    benchmark("deepseek-r1-interactive", 4_388, None),
+    benchmark("gpt-oss-120b", 6_396, None),
+    benchmark("gpt-oss-120b-interactive", 6_396, None),
+    benchmark("qwen3-vl-235b-a22b", 48_289, None),
+    benchmark("whisper", 1_633, None),
+    benchmark("gptj", 13_368, None),
+];
+
+/// The benchmark of LoadGen's name.
+pub(super) fn find(name: &str) -> Option<&'static Benchmark> {
+    BENCHMARKS.iter().find(|it| it.name == name)
+}
+
+/// LoadGen's name of a benchmark that may be written as in MLPerf's tables: `llama3.1-8b`, `llama2-70b-99.9`. Any other name
+/// is as it was.
+pub(super) fn canonical(name: &str) -> String {
+    let plain = ["-99.9", "-99"].iter().find_map(|it| name.strip_suffix(it)).unwrap_or(name).replace('.', "_");
+    if find(&plain).is_some() { plain } else { name.to_owned() }
+}
+
+/// All names.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    BENCHMARKS.iter().map(|it| it.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loadgen::{ConfFile, Round, Scenario, Settings, from_config};
+
+    #[test]
+    fn the_names_of_mlperfs_tables_are_known() {
+        for (written, expected) in [
+            ("llama3_1-8b", "llama3_1-8b"),
+            ("llama3.1-8b", "llama3_1-8b"),
+            ("llama3.1-8b-edge", "llama3_1-8b-edge"),
+            ("llama2-70b-99.9", "llama2-70b"),
+            ("llama2-70b-99", "llama2-70b"),
+            ("my.model-99", "my.model-99"),
+        ] {
+            assert_eq!(canonical(written), expected);
+        }
+    }
+
+    #[test]
+    fn every_benchmark_is_one_of_the_built_in_mlperf_conf() {
+        for benchmark in BENCHMARKS {
+            let mut settings = Settings::default();
+            let text = Round::default().mlperf_conf();
+            from_config(ConfFile::MlperfConf, Some(&text), benchmark.name, Scenario::Offline, &mut settings).unwrap();
+            assert_eq!(settings.performance_sample_count_override, benchmark.samples, "{}", benchmark.name);
+        }
+    }
+}

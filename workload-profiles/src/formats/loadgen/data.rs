@@ -1,0 +1,150 @@
+//! What the samples are, and how long their answers may be.
+
+use std::path::PathBuf;
+
+use crds::benchmark_run::Api;
+
+use super::{KEYS, benchmark};
+use crate::{
+    formats::{
+        bounds::MAX_TOKENS,
+        fields::named,
+        prompts::{Normal, needed, text},
+    },
+    loadgen::Qsl,
+    problem::quoted,
+    reader::Section,
+    workload::{
+        DataSet, DataSetFormat, LengthDistribution, MAX_REQUESTS, PromptColumn, PromptForm, PromptText, RequestSource,
+    },
+};
+
+/// The name of the sample library where samples are made up.
+const SYNTHETIC: &str = "synthetic";
+
+/// How many tokens an answer has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tokens {
+    pub max: u32,
+    pub min: u32,
+}
+
+/// The samples.
+pub(super) struct Data {
+    pub qsl: Qsl,
+    pub requests: RequestSource,
+}
+
+/// Reads `tokens`; the benchmark's own where it has them.
+pub(super) fn tokens(root: &Section, benchmark: Option<&str>) -> Option<Tokens> {
+    let known = benchmark.and_then(benchmark::find).and_then(|it| it.max_tokens);
+    let section = root.section("tokens");
+    let count = |key| section.as_ref()?.count(key, 1..=MAX_TOKENS).and_then(|it| u32::try_from(it).ok());
+    let (max, min) = (count("max"), count("min").unwrap_or(1));
+    let is_written = section.as_ref().is_some_and(|it| it.value("max").is_some());
+    if known.is_none() && !is_written && benchmark.is_some() {
+        let what = "is missing, and the benchmark has no limit that is known here";
+        root.problem("tokens.max", format!("{what}; write the most tokens of an answer, such as 128"));
+    }
+    let max = if is_written { max } else { known };
+    if let (Some(max), Some(section)) = (max, &section)
+        && min > max
+    {
+        section.problem("min", format!("is {min}, above max, which is {max}; lower it"));
+    }
+    if let Some(section) = section {
+        section.finish(&KEYS);
+    }
+    max.map(|max| Tokens { max, min })
+}
+
+/// Reads `qsl` and `dataset`. A chat can hold no token ids, so that a file is read as text for it.
+pub(super) fn read(root: &Section, benchmark: Option<&str>, tokens: Option<Tokens>, api: Option<Api>) -> Option<Data> {
+    root.missing("dataset", "write what is sent, such as {synthetic: {input: 512}}");
+    let mut qsl = qsl(root, benchmark);
+    let (kind, within) = root.kind("dataset", &["synthetic", "file"])?;
+    let section = named(root, "dataset", kind, within)?.section(kind)?;
+    let requests = if kind == "file" {
+        let set = file(&section, tokens, api, qsl.as_ref().map_or(1, |it| it.total_sample_count));
+        set.map(RequestSource::DataSet)
+    } else {
+        synthetic(&section, tokens)
+    };
+    section.finish(&KEYS);
+    let requests = requests?;
+    if let Some(qsl) = qsl.as_mut().filter(|it| it.name.is_empty()) {
+        qsl.name = match &requests {
+            RequestSource::DataSet(set) => set.path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+            _ => SYNTHETIC.to_owned(),
+        };
+    }
+    Some(Data { qsl: qsl?, requests })
+}
+
+fn qsl(root: &Section, benchmark: Option<&str>) -> Option<Qsl> {
+    let known = benchmark.and_then(benchmark::find);
+    let section = root.section("qsl");
+    let count = |key| section.as_ref()?.count(key, 1..=MAX_REQUESTS);
+    let is_written = |key| section.as_ref().is_some_and(|it| it.value(key).is_some());
+    let total = if is_written("total_sample_count") { count("total_sample_count") } else { known.map(|it| it.samples) };
+    if benchmark.is_some() && known.is_none() && !is_written("total_sample_count") {
+        let what = "is missing, and the benchmark has no data set that is known here";
+        root.problem("qsl.total_sample_count", format!("{what}; write how many samples there are"));
+    }
+    let most = |total| known.map_or(total, |it| it.samples.min(total));
+    let performance =
+        if is_written("performance_sample_count") { count("performance_sample_count") } else { total.map(most) };
+    let name = section.as_ref().and_then(|it| it.text("name")).unwrap_or_default().to_owned();
+    if let Some(section) = section {
+        section.finish(&KEYS);
+    }
+    Some(Qsl { name, total_sample_count: total?, performance_sample_count: performance? })
+}
+
+/// The rows of a file.
+fn file(section: &Section, tokens: Option<Tokens>, api: Option<Api>, count: u64) -> Option<DataSet> {
+    section.missing("path", "write where the launcher finds the samples, a .json or .jsonl file");
+    let path = section.text("path").map(PathBuf::from);
+    let formats = [("json", DataSetFormat::Json), ("jsonl", DataSetFormat::Jsonl)];
+    let written = section.value("format").is_some();
+    let format = section.choice("format", &formats).or_else(|| DataSetFormat::of(path.as_deref()?));
+    if let (Some(path), None, false) = (&path, format, written) {
+        let found = quoted(&path.to_string_lossy());
+        let remedy = "name its format, json or jsonl; a pickle has to be converted";
+        section.problem("path", format!("is {found}, whose name does not tell what is in it; {remedy}"));
+    }
+    let column = section.text("column");
+    let forms = [("text", PromptForm::Text), ("tokenIds", PromptForm::TokenIds)];
+    let ids = PromptColumn::of(PromptForm::TokenIds);
+    let likely = match column {
+        Some(column) if column != ids.name => PromptForm::Text,
+        None if api == Some(Api::Chat) => PromptForm::Text,
+        _ => PromptForm::TokenIds,
+    };
+    let form = section.value("form").map_or(Some(likely), |_| section.choice("form", &forms));
+    let prompt = form.map(PromptColumn::of).map(|it| match column {
+        Some(name) => PromptColumn { name: name.to_owned(), ..it },
+        None => it,
+    });
+    Some(DataSet { path: path?, format: format?, prompt: prompt?, output: tokens?.max, count })
+}
+
+/// Prompts that are made up.
+fn synthetic(section: &Section, tokens: Option<Tokens>) -> Option<RequestSource> {
+    let input = needed(section, "input", Normal::Within, &KEYS);
+    let output = match section.value("output") {
+        None => tokens.map(|it| LengthDistribution::fixed(it.max)),
+        Some(_) => needed(section, "output", Normal::Within, &KEYS).and_then(|it| within_limit(section, it, tokens)),
+    };
+    let text = section.value("text").map_or(Some(PromptText::Words), |_| text(section, &KEYS));
+    Some(RequestSource::Random { input: input?, output: output?, text: text? })
+}
+
+/// No answer is asked to be longer than the benchmark allows.
+fn within_limit(section: &Section, output: LengthDistribution, tokens: Option<Tokens>) -> Option<LengthDistribution> {
+    let most = tokens?.max;
+    if output.min > most {
+        section.problem("output", format!("is at least {}, above tokens.max, which is {most}; lower it", output.min));
+    }
+    Some(LengthDistribution { max: output.max.min(most), ..output })
+}
