@@ -18,6 +18,8 @@ use workload_profiles::{
     workload::{Load, MAX_REQUESTS, Stage, Trace, TraceEntry, TraceFile, TraceFormat, TraceTime},
 };
 
+use crate::lines::{Line, read_line};
+
 /// More bytes are not read: ten million lines of a hundred.
 const MAX_BYTES: u64 = 1 << 30;
 /// The longest line: block hashes of a prompt of two million tokens fit.
@@ -245,13 +247,10 @@ fn broken(entries: &Entries, error: csv::Error) -> TraceError {
 fn jsonl(entries: &mut Entries, mut lines: impl BufRead) -> Result<(), TraceError> {
     let mut text = Vec::new();
     for line in 1.. {
-        text.clear();
-        let read = lines.by_ref().take(MAX_LINE as u64).read_until(b'\n', &mut text);
-        if read.map_err(|source| entries.read_error(source))? == 0 {
-            break;
-        }
-        if text.len() >= MAX_LINE && text.last() != Some(&b'\n') {
-            return Err(entries.wrong(line, format!("is longer than {MAX_LINE} bytes")));
+        match read_line(&mut lines, MAX_LINE, &mut text).map_err(|source| entries.read_error(source))? {
+            Line::End => break,
+            Line::TooLong => return Err(entries.wrong(line, format!("is longer than {MAX_LINE} bytes"))),
+            Line::Read => {}
         }
         if text.trim_ascii().is_empty() {
             continue;

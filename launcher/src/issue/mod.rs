@@ -38,6 +38,7 @@ use crate::{
     analysis::Measured,
     client::Target,
     clock::{self, Clock},
+    data_set::{self, DataSetError},
     loadgen::queries::QueryError,
     recorder::{Keep, Recorder},
     requests::RequestsError,
@@ -67,6 +68,9 @@ pub enum LoadError {
     /// A trace cannot be replayed.
     #[error(transparent)]
     Trace(#[from] TraceError),
+    /// A data set cannot be sent.
+    #[error(transparent)]
+    DataSet(#[from] DataSetError),
     /// The system refuses a thread or a runtime.
     #[error("the launcher cannot start {what}; give it more memory, threads or open files")]
     System {
@@ -168,7 +172,7 @@ pub fn run_load(
     progress: Arc<Progress>,
 ) -> Result<LoadResult, LoadError> {
     raise_file_limit();
-    let plan = Plan::new(workload, &trace_file::of(workload)?, model, target.api(), seed)?;
+    let plan = plan(workload, model, target, seed)?;
     progress.planned.store(plan.requests(), Ordering::Relaxed);
     let threads = threads.max(1);
     let (clock, started) = (Clock::start(), clock::now());
@@ -197,12 +201,18 @@ pub async fn run_here(
     seed: Seed,
     stop: &Stop,
 ) -> Result<LoadResult, LoadError> {
-    let plan = Plan::new(workload, &trace_file::of(workload)?, model, target.api(), seed)?;
+    let plan = plan(workload, model, target, seed)?;
     let shared = Arc::new(Shared::new(plan, Clock::of_runtime(), 1, stop.clone(), Arc::default()));
     let started = clock::now();
     let lane = Lane::new(0, Arc::clone(&shared), target.clone(), Keep::Records);
     let ended = lane.run().await;
     Ok(sum_up(&shared, vec![ended], started, Keep::Records, Vitals::default()))
+}
+
+/// Reads the files of a workload, and decides all that is decided before the first request.
+fn plan(workload: &Workload, model: &str, target: &Target, seed: Seed) -> Result<Plan, LoadError> {
+    let plan = Plan::new(workload, &trace_file::of(workload)?, model, target.api(), seed)?;
+    Ok(plan.with_rows(workload, data_set::of(workload)?)?)
 }
 
 fn spawn(

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use crds::{benchmark_run::Api, units::Seed};
 use workload_profiles::{
     Workload,
-    workload::{Goodput, Load, Probes, TraceEntry},
+    workload::{Goodput, Load, Probes, RequestSource, TraceEntry},
 };
 
 use super::{
@@ -17,7 +17,7 @@ use super::{
 use crate::{
     client::{body::BodyTemplate, patience::Patience},
     recorder::{Keep, Recorder},
-    requests::{Recorded, Requests, RequestsError, words_of},
+    requests::{Recorded, Requests, RequestsError, Rows, words_of},
     schedule::{Schedule, schedule},
     window::StageWindow,
 };
@@ -198,6 +198,37 @@ impl Plan {
             connect_timeout: workload.timeouts.connect.0,
             goodput: workload.goodput.clone(),
         })
+    }
+
+    /// The same with the rows of the workload's data set, if it has one.
+    ///
+    /// # Errors
+    /// The load may ask for a row that there is not.
+    pub fn with_rows(mut self, workload: &Workload, rows: Rows) -> Result<Plan, RequestsError> {
+        if !matches!(workload.requests, RequestSource::DataSet(_)) {
+            return Ok(self);
+        }
+        let most = rows.len() as u64;
+        if let Some(loadgen) = &workload.loadgen
+            && loadgen.qsl.total_sample_count > most
+        {
+            return Err(RequestsError::TooFewSamples { samples: loadgen.qsl.total_sample_count, rows: most });
+        }
+        for (stage, planned) in workload.stages.iter().zip(&self.stages) {
+            let wanted = match (&stage.load, &planned.load) {
+                // Its requests are samples, each as often as the test wants.
+                (Load::LoadGen { .. }, _) => continue,
+                (_, PlannedLoad::Closed(slots)) => slots.count,
+                (_, load) => Some(load.count()),
+            };
+            if wanted.is_none_or(|it| it > most) {
+                let wanted =
+                    wanted.map_or_else(|| "as many requests as its time allows".into(), |it| format!("{it} requests"));
+                return Err(RequestsError::TooFewRows { stage: stage.name.clone(), wanted, rows: most });
+            }
+        }
+        self.requests = self.requests.with_rows(rows);
+        Ok(self)
     }
 
     /// Requests of all stages.

@@ -35,6 +35,26 @@ pub enum RequestsError {
     /// A message is a text.
     #[error("the prompts are token ids, which a chat cannot hold; call completions, or make the prompts of words")]
     TokenIdsInChat,
+    /// A stage goes past the end of the data set.
+    #[error(
+        "the stage {stage} sends {wanted}, and the data set has {rows} rows, one for each; set a count of at most {rows}"
+    )]
+    TooFewRows {
+        /// Its name.
+        stage: String,
+        /// How many requests it sends.
+        wanted: String,
+        /// How many there are for it.
+        rows: u64,
+    },
+    /// The sample library is larger than the data set.
+    #[error("the sample library has {samples} samples, and {rows} rows of the data set are used; use as many")]
+    TooFewSamples {
+        /// Samples of the library.
+        samples: u64,
+        /// Rows of the data set.
+        rows: u64,
+    },
 }
 
 /// The lengths that were asked for, in tokens.

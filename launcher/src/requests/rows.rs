@@ -26,6 +26,11 @@ impl Rows {
         self.ends.is_empty()
     }
 
+    /// How many bytes their prompts take.
+    pub fn bytes(&self) -> usize {
+        self.ids.len() * size_of::<u32>() + self.texts.len()
+    }
+
     /// Adds a row of token ids. All rows of a data set are of one form.
     pub fn push_ids(&mut self, ids: impl IntoIterator<Item = u32>) {
         self.ids.extend(ids);

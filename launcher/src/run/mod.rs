@@ -199,7 +199,7 @@ fn issue(
     deadline.end();
     watcher.end();
     load.map_err(|error| match error {
-        error @ (LoadError::Requests(_) | LoadError::Queries(_) | LoadError::Trace(_)) => {
+        error @ (LoadError::Requests(_) | LoadError::Queries(_) | LoadError::Trace(_) | LoadError::DataSet(_)) => {
             Failure::configuration(error.to_string())
         }
         error @ (LoadError::System { .. } | LoadError::Panic { .. }) => Failure::system(&error),

@@ -5,6 +5,7 @@
 
 mod common;
 mod connections;
+mod data_set;
 mod http2;
 mod loadgen;
 mod outputs;

@@ -1,0 +1,213 @@
+//! [I/O] Reads the prompts of a data set from a file: a JSON array of objects, or a JSON object a line.
+//!
+//! The file is read as a stream and only the prompts are kept, so that a file of hundreds of MB takes no more memory than
+//! they do. As with a trace, a message names the row and what is wrong with it, and never repeats what stands there.
+//! Deliberately absent: other formats, which need readers of their own.
+
+mod row;
+
+use std::{
+    fmt,
+    fs::File,
+    io::{self, BufRead, BufReader, Read},
+    path::PathBuf,
+};
+
+use serde::de::{DeserializeSeed, Deserializer as _, Error as _, SeqAccess, Visitor};
+use serde_json::{Deserializer, error::Category};
+use workload_profiles::{
+    Workload,
+    workload::{DataSet, DataSetFormat, RequestSource},
+};
+
+use crate::{
+    lines::{Line, read_line},
+    requests::Rows,
+};
+use row::{Prompt, RowSeed};
+
+/// More bytes are not read: five times a data set of MLPerf's largest, at a token a line.
+const MAX_BYTES: u64 = 4 << 30;
+/// The longest line: a prompt of two million tokens, and what else stands in its row.
+const MAX_LINE: usize = 64 << 20;
+/// The most that all prompts take in memory, in bytes: 250 million token ids.
+const MAX_KEPT: usize = 1 << 30;
+
+/// Why a data set cannot be sent. The cause stands in the message, and is therefore no `source`.
+#[derive(Debug, thiserror::Error)]
+pub enum DataSetError {
+    /// The file cannot be read.
+    #[error("cannot read the data set {path}: {cause}; mount it into the launcher", path = path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+    /// It is of another form than its format says.
+    #[error("the data set {path}, {at}: {what}", path = path.display())]
+    Wrong {
+        /// The file.
+        path: PathBuf,
+        /// Where: a row or a line.
+        at: String,
+        /// What was found and what to do; nothing of the row itself.
+        what: String,
+    },
+    /// It is too long to be read to its end.
+    #[error("the data set {path} has more than {most} bytes; leave out the columns that are not sent", path = path.display())]
+    TooLong {
+        /// The file.
+        path: PathBuf,
+        /// How many are read.
+        most: u64,
+    },
+    /// It holds fewer samples than are to be sent.
+    #[error("the data set {path} has {found} rows, and {wanted} are to be used; lower the count, or give the whole file", path = path.display())]
+    TooFew {
+        /// The file.
+        path: PathBuf,
+        /// Its rows.
+        found: usize,
+        /// As the profile says.
+        wanted: u64,
+    },
+}
+
+/// The prompts of a workload's data set; none where its requests are of another source.
+///
+/// # Errors
+/// A file that cannot be read, the first row that is no prompt, or too few of them.
+pub fn of(workload: &Workload) -> Result<Rows, DataSetError> {
+    let RequestSource::DataSet(set) = &workload.requests else { return Ok(Rows::default()) };
+    let file = File::open(&set.path).map_err(|cause| DataSetError::Read { path: set.path.clone(), cause })?;
+    read_within(set, file, MAX_BYTES)
+}
+
+/// Reads a file of at most so many bytes.
+fn read_within(set: &DataSet, bytes: impl Read, most: u64) -> Result<Rows, DataSetError> {
+    let mut bytes = BufReader::with_capacity(256 << 10, bytes.take(most.saturating_add(1)));
+    let mut reader = Reader { set, rows: Rows::default(), prompt: Prompt::default() };
+    let read = reader.read(&mut bytes);
+    if reader.is_complete() {
+        return Ok(reader.rows);
+    }
+    // First: a row that was cut may be none.
+    if bytes.get_ref().limit() == 0 {
+        return Err(DataSetError::TooLong { path: set.path.clone(), most });
+    }
+    read?;
+    Err(DataSetError::TooFew { path: set.path.clone(), found: reader.rows.len(), wanted: set.count })
+}
+
+/// What was read so far.
+struct Reader<'a> {
+    set: &'a DataSet,
+    rows: Rows,
+    /// The prompt of the row that is being read; its memory is used again.
+    prompt: Prompt,
+}
+
+impl Reader<'_> {
+    fn is_complete(&self) -> bool {
+        self.rows.len() as u64 >= self.set.count
+    }
+
+    fn read(&mut self, bytes: &mut impl BufRead) -> Result<(), DataSetError> {
+        let mark = b"\xef\xbb\xbf";
+        if bytes.fill_buf().map_err(|cause| self.read_error(cause))?.starts_with(mark) {
+            bytes.consume(mark.len());
+        }
+        match self.set.format {
+            DataSetFormat::Json => self.json(bytes),
+            DataSetFormat::Jsonl => self.jsonl(bytes),
+        }
+    }
+
+    fn json(&mut self, bytes: &mut impl BufRead) -> Result<(), DataSetError> {
+        let mut json = Deserializer::from_reader(bytes);
+        let read = json.deserialize_any(Array(self)).and_then(|()| json.end());
+        read.map_err(|error| {
+            let at = format!("row {}, counted from 0", self.rows.len());
+            match error.classify() {
+                // The end of what is wanted is told by the rows, and looked at first.
+                Category::Io => self.read_error(error.into()),
+                Category::Syntax | Category::Eof => {
+                    let (line, column) = (error.line(), error.column());
+                    self.wrong(format!("line {line}, column {column}"), "is no JSON from here on".to_owned())
+                }
+                Category::Data => {
+                    let array = "is no JSON array of objects; write one, or an object a line into a file named .jsonl";
+                    self.wrong(at, self.prompt.problem().unwrap_or_else(|| array.to_owned()))
+                }
+            }
+        })
+    }
+
+    fn jsonl(&mut self, bytes: &mut impl BufRead) -> Result<(), DataSetError> {
+        let mut text = Vec::new();
+        for line in 1_u64.. {
+            let at = || format!("line {line}");
+            match read_line(bytes, MAX_LINE, &mut text).map_err(|cause| self.read_error(cause))? {
+                Line::End => break,
+                Line::TooLong => return Err(self.wrong(at(), format!("is longer than {MAX_LINE} bytes"))),
+                Line::Read => {}
+            }
+            if text.trim_ascii().is_empty() {
+                continue;
+            }
+            let mut json = Deserializer::from_slice(&text);
+            let read = RowSeed { set: self.set, prompt: &mut self.prompt }.deserialize(&mut json);
+            if let Err(error) = read.and_then(|()| json.end()) {
+                let problem = self.prompt.problem().filter(|_| error.is_data());
+                let none = || "is no JSON object; write one a line".to_owned();
+                return Err(self.wrong(at(), problem.unwrap_or_else(none)));
+            }
+            if !self.keep() {
+                return Err(self.wrong(at(), self.prompt.problem().unwrap_or_default()));
+            }
+            if self.is_complete() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the prompt of a row that was read; `false`: there is no room for it, as the prompt says.
+    fn keep(&mut self) -> bool {
+        self.prompt.move_to(&mut self.rows, self.set.prompt.form, MAX_KEPT)
+    }
+
+    fn wrong(&self, at: String, what: String) -> DataSetError {
+        DataSetError::Wrong { path: self.set.path.clone(), at, what }
+    }
+
+    fn read_error(&self, cause: io::Error) -> DataSetError {
+        DataSetError::Read { path: self.set.path.clone(), cause }
+    }
+}
+
+/// The array of a JSON file, row by row.
+struct Array<'a, 'b>(&'a mut Reader<'b>);
+
+impl<'de> Visitor<'de> for Array<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of objects")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let reader = self.0;
+        while list.next_element_seed(RowSeed { set: reader.set, prompt: &mut reader.prompt })?.is_some() {
+            // An error is the only way to leave the rest unread.
+            if !reader.keep() || reader.is_complete() {
+                return Err(A::Error::custom("enough"));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

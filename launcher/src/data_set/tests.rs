@@ -1,0 +1,170 @@
+use proptest::prelude::*;
+use workload_profiles::workload::{PromptColumn, PromptForm};
+
+use super::*;
+
+const IDS: PromptForm = PromptForm::TokenIds;
+
+fn set(format: DataSetFormat, form: PromptForm, count: u64) -> DataSet {
+    DataSet { path: "d".into(), format, prompt: PromptColumn::of(form), output: 9, count }
+}
+
+fn rows(set: &DataSet, text: &str) -> Result<Rows, String> {
+    read_within(set, text.as_bytes(), MAX_BYTES).map_err(|error| error.to_string())
+}
+
+/// A data set of two rows in both formats.
+fn check(form: PromptForm, values: [&str; 2], expected: &Rows) {
+    let [first, second] =
+        values.map(|it| format!(r#"{{"other":[{{"input":5}}],"{}":{it},"x":null}}"#, PromptColumn::of(form).name));
+    for (format, text) in [
+        (DataSetFormat::Json, format!("\u{feff} [{first},\r\n {second}] ")),
+        (DataSetFormat::Jsonl, format!("\u{feff}{first}\r\n\n{second}")),
+    ] {
+        assert_eq!(rows(&set(format, form, 2), &text), Ok(expected.clone()), "{text}");
+    }
+}
+
+#[test]
+fn a_row_is_its_prompt() {
+    let mut ids = Rows::default();
+    ids.push_ids([1, u32::MAX]);
+    ids.push_ids([0]);
+    check(IDS, ["[1, 4294967295]", "[\n0\n]".replace('\n', "").as_str()], &ids);
+    let mut texts = Rows::default();
+    texts.push_text("é \"a\"\n");
+    texts.push_text("b");
+    check(PromptForm::Text, [r#""\u00e9 \"a\"\n""#, r#""b""#], &texts);
+}
+
+#[test]
+fn rows_behind_the_last_that_is_used_are_not_read() {
+    let mut one = Rows::default();
+    one.push_ids([5]);
+    for (format, text) in [
+        (DataSetFormat::Json, r#"[{"tok_input":[5]},{"tok_input":"oops"}"#),
+        (DataSetFormat::Jsonl, "{\"tok_input\":[5]}\noops"),
+    ] {
+        assert_eq!(rows(&set(format, IDS, 1), text), Ok(one.clone()));
+    }
+}
+
+#[test]
+fn a_row_that_is_no_prompt_is_named_and_not_repeated() {
+    for (row, what) in [
+        (
+            r#"{"tok_input":"secret"}"#,
+            "tok_input is no list of token ids; name another column, or say that it holds something else",
+        ),
+        (
+            r#"{"tok_input":null}"#,
+            "tok_input is no list of token ids; name another column, or say that it holds something else",
+        ),
+        (r#"{"tok_input":[1,"secret"]}"#, "tok_input[1] is no token id; write a whole number below 2^32"),
+        (r#"{"tok_input":[1,2,-3]}"#, "tok_input[2] is no token id; write a whole number below 2^32"),
+        (r#"{"tok_input":[4294967296]}"#, "tok_input[0] is no token id; write a whole number below 2^32"),
+        (r#"{"tok_input":[1.5]}"#, "tok_input[0] is no token id; write a whole number below 2^32"),
+        (r#"{"tok_input":[[1]]}"#, "tok_input[0] is no token id; write a whole number below 2^32"),
+        (r#"{"tok_input":[]}"#, "tok_input is empty; leave the row out"),
+        (r#"{"tok_input":[1],"tok_input":[2]}"#, "has tok_input more than once; leave one"),
+        (r#"{"secret":[1]}"#, "has no tok_input; name the column that holds the prompts"),
+        (
+            r#"{"input":"secret"}"#,
+            "has no tok_input; it has input, so name that one as the column of the prompts if it is what is to be sent",
+        ),
+    ] {
+        let good = r#"{"tok_input":[7]}"#;
+        let json = rows(&set(DataSetFormat::Json, IDS, 3), &format!("[{good},{row}]"));
+        assert_eq!(json, Err(format!("the data set d, row 1, counted from 0: {what}")));
+        let jsonl = rows(&set(DataSetFormat::Jsonl, IDS, 3), &format!("{good}\n\n{row}\n"));
+        assert_eq!(jsonl, Err(format!("the data set d, line 3: {what}")));
+    }
+    let text = rows(&set(DataSetFormat::Jsonl, PromptForm::Text, 1), r#"{"input":[1]}"#);
+    let what = "input is no text; name another column, or say that it holds something else";
+    assert_eq!(text, Err(format!("the data set d, line 1: {what}")));
+}
+
+#[test]
+fn a_file_of_another_form_is_refused() {
+    let array = "is no JSON array of objects; write one, or an object a line into a file named .jsonl";
+    for (text, expected) in [
+        ("{}", format!("the data set d, row 0, counted from 0: {array}")),
+        ("[[1]]", format!("the data set d, row 0, counted from 0: {array}")),
+        ("[{\"tok_input\":[1]},5]", format!("the data set d, row 1, counted from 0: {array}")),
+        ("[{\"tok_input\":[1,\n2", "the data set d, line 2, column 1: is no JSON from here on".into()),
+        ("[{\"tok_input\":[1]}] x", "the data set d, line 1, column 21: is no JSON from here on".into()),
+        ("", "the data set d, line 1, column 0: is no JSON from here on".into()),
+        (
+            "[{\"tok_input\":[1]}]",
+            "the data set d has 1 rows, and 2 are to be used; lower the count, or give the whole file".into(),
+        ),
+    ] {
+        assert_eq!(rows(&set(DataSetFormat::Json, IDS, 2), text), Err(expected), "{text}");
+    }
+    let object = "is no JSON object; write one a line";
+    for text in ["secret", "[1]", "{\"tok_input\":[1,", "{\"tok_input\":[1]} {}"] {
+        assert_eq!(
+            rows(&set(DataSetFormat::Jsonl, IDS, 1), text),
+            Err(format!("the data set d, line 1: {object}")),
+            "{text}"
+        );
+    }
+    let few = "the data set d has 0 rows, and 1 are to be used; lower the count, or give the whole file";
+    assert_eq!(rows(&set(DataSetFormat::Jsonl, IDS, 1), " \n"), Err(few.into()));
+}
+
+#[test]
+fn what_is_read_and_kept_has_bounds() {
+    let text = "{\"tok_input\":[1,2]}\n{\"tok_input\":[3,4]}\n";
+    let set = set(DataSetFormat::Jsonl, IDS, 2);
+    let error = read_within(&set, text.as_bytes(), text.len() as u64 - 5).unwrap_err().to_string();
+    assert_eq!(error, "the data set d has more than 35 bytes; leave out the columns that are not sent");
+    assert_eq!(read_within(&set, text.as_bytes(), text.len() as u64).unwrap().len(), 2);
+    let mut rows = Rows::default();
+    let mut prompt = Prompt::default();
+    let mut row = Deserializer::from_str("{\"tok_input\":[1,2]}");
+    RowSeed { set: &set, prompt: &mut prompt }.deserialize(&mut row).unwrap();
+    assert!(!prompt.move_to(&mut rows, IDS, 7) && rows.is_empty());
+    assert_eq!(prompt.problem().unwrap(), "with it the prompts take more than 7 bytes; lower the count");
+    assert!(prompt.move_to(&mut rows, IDS, 8));
+    assert_eq!((rows.ids(0), rows.bytes()), ([1, 2].as_slice(), 8));
+}
+
+#[test]
+fn a_file_that_is_not_there_is_told() {
+    let set = DataSet { path: "/nowhere/d.json".into(), ..set(DataSetFormat::Json, IDS, 1) };
+    let workload: Workload = serde_json::from_value(serde_json::json!({
+        "api": "OpenAICompletions", "streaming": true, "requests": {"dataSet": set}, "stages": [],
+    }))
+    .unwrap();
+    let error = of(&workload).unwrap_err().to_string();
+    assert!(
+        error.starts_with("cannot read the data set /nowhere/d.json: ") && error.ends_with("into the launcher"),
+        "{error}"
+    );
+}
+
+proptest! {
+    #[test]
+    fn every_list_of_ids_is_read_as_it_was_written(
+        lists in prop::collection::vec(prop::collection::vec(any::<u32>(), 1..9), 1..9),
+        pretty: bool,
+    ) {
+        let objects: Vec<_> = lists.iter().map(|it| serde_json::json!({"input": "a", "tok_input": it})).collect();
+        let text = if pretty { serde_json::to_string_pretty(&objects) } else { serde_json::to_string(&objects) };
+        let lines: String = objects.iter().map(|it| format!("{it}\n")).collect();
+        let mut expected = Rows::default();
+        lists.into_iter().for_each(|it| expected.push_ids(it));
+        let count = objects.len() as u64;
+        prop_assert_eq!(rows(&set(DataSetFormat::Json, IDS, count), &text.unwrap()), Ok(expected.clone()));
+        prop_assert_eq!(rows(&set(DataSetFormat::Jsonl, IDS, count), &lines), Ok(expected));
+    }
+
+    #[test]
+    fn no_file_makes_it_panic(text in "[\\[\\]{}:,\"a-z0-9_ \\\\\n.-]{0,60}|\\PC{0,30}", json: bool, ids: bool) {
+        let format = if json { DataSetFormat::Json } else { DataSetFormat::Jsonl };
+        let form = if ids { IDS } else { PromptForm::Text };
+        let error = rows(&set(format, form, 2), &text).unwrap_err();
+        prop_assert!(error.starts_with("the data set d"), "{}", error);
+    }
+}
