@@ -24,6 +24,9 @@ pub struct Plan {
     round: String,
     sut_name: String,
     qsl: Qsl,
+    /// The most requests under way at once in an open scenario.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_concurrency: Option<u32>,
     /// The rates of the settings are found anew before the tests.
     #[serde(skip_serializing_if = "Option::is_none")]
     auto_qps: Option<AutoQps>,
@@ -168,6 +171,7 @@ pub fn plan(loadgen: &LoadGen, shown: usize) -> Result<Plan, PlanError> {
         round: loadgen.round.clone(),
         sut_name: loadgen.sut_name.clone(),
         qsl: loadgen.qsl.clone(),
+        max_concurrency: loadgen.max_concurrency,
         auto_qps: loadgen.auto_qps,
     })
 }

@@ -40,6 +40,7 @@ fn a_plan_reads_well() {
     loadgen.tests[1].audited = true;
     loadgen.tests[1].settings.accuracy_log_sampling_target = 100;
     loadgen.tests[4].settings.use_token_latencies = false;
+    loadgen.max_concurrency = Some(512);
     loadgen.auto_qps = Some(AutoQps::LastOffline { share: 0.8 });
     insta::assert_snapshot!(plan(&loadgen, 3).unwrap());
 }

@@ -23,6 +23,12 @@ impl fmt::Display for Plan {
             self.qsl.total_sample_count,
             plain(&self.sut_name)
         )?;
+        if let Some(most) = self.max_concurrency {
+            writeln!(
+                f,
+                "At most {most} requests of a Server or Offline test are under way at once; others wait in the client."
+            )?;
+        }
         if let Some(auto) = &self.auto_qps {
             writeln!(f, "{}", found(auto))?;
         }
