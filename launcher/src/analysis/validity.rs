@@ -9,7 +9,10 @@ use super::{
     figures::{Figures, StageAnalysis},
     judgement::SelfJudgement,
 };
-use crate::stop::StopReason;
+use crate::{loadgen::verdict::TestVerdict, stop::StopReason};
+
+/// The reason of a run without fault.
+const PASSED: &str = "RunSucceeded";
 
 /// Why a run is what it is, in one word and in a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +36,21 @@ impl Verdict {
     /// The reason that a status shows.
     pub fn headline(&self) -> &Reason {
         self.reasons.first().expect("judge() always gives a reason")
+    }
+
+    /// Takes the verdicts on LoadGen tests into account: a test that does not count makes the run invalid.
+    pub fn hear<'a>(&mut self, tests: impl Iterator<Item = &'a TestVerdict>) {
+        let against = tests.filter(|it| !it.counts()).map(|test| {
+            let (folder, scenario) = (test.folder, test.scenario.name());
+            let message = format!("the {scenario} test in {folder}: {}", test.reasons.join(" "));
+            Reason { name: "LoadGenInvalid", message }
+        });
+        let before = self.reasons.len();
+        self.reasons.extend(against);
+        if self.outcome == Outcome::Passed && self.reasons.len() > before {
+            self.reasons.retain(|it| it.name != PASSED);
+            self.outcome = Outcome::Invalid;
+        }
     }
 
     /// Whether a reason is among them.
@@ -65,7 +83,7 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
     let rules = [stop, too_few_successes(evidence), too_many_errors(evidence)];
     let reasons: Vec<Reason> = rules.into_iter().chain(own::RULES.map(|rule| rule(evidence))).flatten().collect();
     if reasons.is_empty() {
-        let reasons = vec![Reason { name: "RunSucceeded", message: String::new() }];
+        let reasons = vec![Reason { name: PASSED, message: String::new() }];
         return Verdict { outcome: Outcome::Passed, reasons };
     }
     Verdict { outcome, reasons }

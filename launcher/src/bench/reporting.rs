@@ -52,6 +52,7 @@ pub(super) fn run(spec: &ReportSpec) -> Result<ReportResult, BenchError> {
         workload: &input.workload,
         profile_text: &input.profile_text,
         notices: &input.notices,
+        loadgen: None,
         records: recorder.records.as_deref(),
     };
     report::write_report(&mut folder, &report)?;

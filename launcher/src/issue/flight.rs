@@ -157,6 +157,9 @@ impl Drop for Flight {
             let (stage, number) = (record.stage, record.number);
             self.core.recorder().keep_output(KeptOutput { stage, number, ended, output });
         }
+        if let Some((phase, began)) = shared.plan.stages[self.stage].phase.as_ref().zip(shared.began(self.stage)) {
+            phase.ended(&record, began, &shared.progress.phase);
+        }
         self.core.recorder().record(record, &wire);
         let progress = &shared.progress;
         progress.ended.fetch_add(1, Ordering::Relaxed);

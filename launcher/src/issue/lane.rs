@@ -221,6 +221,9 @@ impl Meeting<'_> {
         shared.meet(*self.meetings).await;
         shared.progress.stage.store(self.stage as u64, Ordering::Relaxed);
         let start = shared.start(self.stage, self.earliest);
+        if let (0, Some(phase)) = (self.lane.index, &shared.plan.stages[self.stage].phase) {
+            phase.begin(&shared.progress.phase);
+        }
         self.window = Some(Window::open(start));
         self.lane.core.recorder().open(self.stage, start);
         if let (Some(sleeper), Some(probes)) = (&self.lane.probe_sleeper, shared.plan.probes.rate()) {

@@ -11,6 +11,7 @@ mod flight;
 mod lane;
 mod open_loop;
 mod outputs;
+mod phase_progress;
 mod phases;
 mod plan;
 mod prepare;
@@ -48,6 +49,7 @@ use crate::{
 };
 use lane::{Lane, LaneResult};
 pub use outputs::{KeepOutputs, Numbers};
+pub use phase_progress::PhaseProgress;
 pub use phases::{IssuedPhase, PlannedPhase};
 pub use plan::Plan;
 use shared::Shared;
@@ -102,6 +104,8 @@ pub struct Progress {
     pub output_events: AtomicU64,
     /// The stage that runs, from 0.
     pub stage: AtomicU64,
+    /// The LoadGen phase that runs.
+    pub phase: PhaseProgress,
 }
 
 impl Progress {

@@ -8,12 +8,17 @@ use workload_profiles::{
     workload::{Load, Phase},
 };
 
-use super::shared::Shared;
+use super::{
+    outputs::KeepOutputs,
+    phase_progress::{Limits, PhaseProgress},
+    shared::Shared,
+};
 use crate::{
     loadgen::{
         ending::{Ending, Rules},
         queries::{PhaseQueries, QueryError, QueryGenerator},
     },
+    record::RequestRecord,
     schedule::Schedule,
 };
 
@@ -23,6 +28,8 @@ pub struct PlannedPhase {
     /// What is issued.
     pub queries: PhaseQueries,
     scenario: Scenario,
+    /// Limits of single samples in a performance phase.
+    limits: Option<Limits>,
     /// What ends a performance phase; an accuracy phase issues everything.
     pub(super) rules: Option<Rules>,
 }
@@ -33,6 +40,26 @@ impl PlannedPhase {
         // No request has a number behind the last sample.
         let place = usize::try_from(number).unwrap_or(usize::MAX);
         self.queries.sample(place).map_or(number, u64::from)
+    }
+
+    /// The samples whose responses go to the accuracy log.
+    pub(super) fn outputs(&self) -> KeepOutputs {
+        let places = 0..u32::try_from(self.queries.sample_count()).unwrap_or(u32::MAX);
+        match self.queries.logged_count() {
+            0 => KeepOutputs::None,
+            count if count == self.queries.sample_count() => KeepOutputs::All,
+            _ => KeepOutputs::Some(places.filter(|it| self.queries.is_logged(*it as usize)).collect()),
+        }
+    }
+
+    /// It begins.
+    pub(super) fn begin(&self, progress: &PhaseProgress) {
+        progress.begin(self.queries.len() as u64, self.queries.samples_per_query as u64);
+    }
+
+    /// One of its samples has ended.
+    pub(super) fn ended(&self, record: &RequestRecord, began: Duration, progress: &PhaseProgress) {
+        progress.ended(record, began, self.limits);
     }
 
     /// Whether it may end before its schedule does; a phase of one query does not.
@@ -78,7 +105,8 @@ pub(super) fn planned_phases(workload: &Workload) -> Result<Vec<Option<Arc<Plann
         };
         let effective = Effective::of(&test.settings, &loadgen.qsl);
         let rules = (phase == Phase::Performance).then(|| Rules::of(scenario, &effective));
-        Ok(Some(Arc::new(PlannedPhase { queries: generator.phase(phase)?, scenario, rules })))
+        let limits = rules.and_then(|_| Limits::of(&test.settings));
+        Ok(Some(Arc::new(PlannedPhase { queries: generator.phase(phase)?, scenario, limits, rules })))
     });
     planned.collect()
 }

@@ -181,9 +181,9 @@ impl Plan {
                     Load::LoadGen { .. } => workload.loadgen.as_ref().and_then(|it| it.max_concurrency),
                     open => open.max_concurrency(),
                 },
-                phase,
                 clients: workload.abandonment.map(|it| Clients::new(it, seed("abandonment"))),
-                outputs: KeepOutputs::None,
+                outputs: phase.as_ref().map(|it| it.outputs()).unwrap_or_default(),
+                phase,
                 grace: stage.grace.map(|it| it.0),
             }
         });

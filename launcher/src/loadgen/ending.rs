@@ -1,4 +1,4 @@
-//! When a phase issues no more queries. Pure.
+//! When a phase issues no more queries, and what its logs say of that. Pure.
 //!
 //! The rules are asked after each query that was issued, in LoadGen's order. A query that is due is issued first and judged
 //! then, so that every phase has at least one.
@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use workload_profiles::loadgen::{Effective, Scenario};
 
+use super::messages::Event;
 use crate::stop::StopReason;
 
 /// Why no more queries are issued.
@@ -35,6 +36,34 @@ pub enum Ending {
     },
     /// From outside: LoadGen knows no such end.
     Stopped(StopReason),
+}
+
+impl Ending {
+    /// What the logs say of it, where LoadGen says something.
+    pub fn event(self, scenario: Scenario) -> Option<Event> {
+        let thread = 0;
+        Some(match self {
+            Ending::Natural if scenario == Scenario::Server => return None,
+            Ending::Natural => Event::EndingNaturally,
+            Ending::RanOut => Event::RanOut,
+            Ending::MaxQueryCount { issued } => Event::MaxQueryCount { thread, issued },
+            Ending::MaxDuration { elapsed } => Event::MaxDuration { thread, duration: elapsed },
+            Ending::TooManyOutstanding { issued, outstanding } => {
+                Event::TooManyOutstanding { thread, issued, outstanding }
+            }
+            Ending::Stopped(_) => return None,
+        })
+    }
+
+    /// Why the phase was ended from outside, of which LoadGen's texts know nothing.
+    pub fn cut_short(self) -> Option<&'static str> {
+        match self {
+            Ending::Stopped(StopReason::Signal) => Some("it was stopped on request"),
+            Ending::Stopped(StopReason::Deadline) => Some("the deadline of the run came"),
+            Ending::Stopped(StopReason::TargetLost) => Some("the target stopped answering"),
+            _ => None,
+        }
+    }
 }
 
 /// What ends a phase.
@@ -136,5 +165,16 @@ mod tests {
         assert_eq!(check(&limited, 8, 2_001, 0), Some(Ending::MaxDuration { elapsed: late }));
         assert_eq!(check(&limited, 8, 2_000, 0), None);
         assert_eq!(limited.at_the_end(), Ending::Natural);
+    }
+
+    #[test]
+    fn only_a_stream_or_a_burst_tells_that_it_ended_naturally() {
+        assert_eq!(Ending::Natural.event(Scenario::Server), None);
+        assert_eq!(Ending::Natural.event(Scenario::Offline), Some(Event::EndingNaturally));
+        let stopped = Ending::Stopped(StopReason::Deadline);
+        assert_eq!(
+            (stopped.event(Scenario::Offline), stopped.cut_short()),
+            (None, Some("the deadline of the run came"))
+        );
     }
 }

@@ -153,6 +153,11 @@ impl Messages {
         }
     }
 
+    /// Moves all of them to a later time.
+    pub(super) fn delay(&mut self, by: Duration) {
+        self.kept.iter_mut().for_each(|it| it.at += by);
+    }
+
     /// Those that are kept.
     pub fn kept(&self) -> &[Message] {
         &self.kept

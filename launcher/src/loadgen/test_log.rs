@@ -132,8 +132,17 @@ impl Generated {
 }
 
 impl PhaseLog {
+    /// The same as a trial of a search that began so long before.
+    pub fn later(mut self, by: Duration, tried: Option<Tried>) -> PhaseLog {
+        self.messages.delay(by);
+        for at in [&mut self.loaded_at, &mut self.generated_at, &mut self.ended_at] {
+            *at += by;
+        }
+        PhaseLog { tried, ..self }
+    }
+
     /// Why the phase does not count by the run's own rule; empty where nothing failed.
-    fn faults(&self) -> Vec<String> {
+    pub fn faults(&self) -> Vec<String> {
         let failed: u64 = self.failed.values().sum();
         let reasons = self.reasons().into_iter().map(|(reason, count)| format!("{reason}: {count}"));
         let reasons = reasons.collect::<Vec<_>>().join(", ");

@@ -5,6 +5,7 @@ pub mod folder;
 pub mod index;
 pub mod json;
 mod judgement_json;
+pub mod loadgen;
 pub mod markdown;
 mod redact;
 pub mod requests_parquet;
@@ -18,6 +19,7 @@ use crds::resolve::ResolvedRun;
 use workload_profiles::{Notice, Workload};
 
 pub use folder::{Folder, StorageError, Stored};
+pub use loadgen::LoadGenReport;
 
 use crate::{analysis::Analysis, record::RequestRecord};
 
@@ -39,6 +41,8 @@ pub struct Report<'a> {
     pub profile_text: &'a str,
     /// Keys of the profile that were ignored or changed.
     pub notices: &'a [Notice],
+    /// The LoadGen tests of the run; `None`: it has another load.
+    pub loadgen: Option<&'a LoadGenReport>,
     /// Each request; `None` where the run does not ask for them.
     pub records: Option<&'a [RequestRecord]>,
 }
@@ -68,6 +72,7 @@ pub fn write_report(folder: &mut Folder, report: &Report<'_>) -> Result<(), Stor
             file.write_all(standard::render(report, index)?.as_bytes())
         })?;
     }
+    loadgen::write(folder, report)?;
     if let Some(records) = report.records {
         folder.write("requests.parquet", |file| requests_parquet::write(report, records, file))?;
     }

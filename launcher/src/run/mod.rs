@@ -1,6 +1,9 @@
 //! One benchmark from start to report: reads the input, waits for the target, issues the load, analyses and writes.
 
+mod last_offline;
+mod loadgen;
 mod outcome;
+mod outlook;
 mod progress;
 mod ready;
 mod signals;
@@ -16,6 +19,7 @@ use std::{
 
 use crds::resolve::{Endpoint, mounts};
 use tracing::{info, warn};
+use workload_profiles::Workload;
 
 use crate::{
     analysis::{self, Analysis},
@@ -23,10 +27,11 @@ use crate::{
     input::{self, Input, LocalOptions},
     issue::{self, LoadError, LoadResult, Progress},
     recorder::Keep,
-    report::{Stored, terminal},
+    report::{LoadGenReport, Stored, terminal},
     status_server::{self, Measuring},
     stop::Stop,
 };
+use loadgen::Issued;
 use outcome::Failure;
 pub use outcome::{EXIT_CANCELLED, EXIT_CONFIGURATION, EXIT_STORAGE, EXIT_TARGET};
 
@@ -140,15 +145,24 @@ fn measure(input: &Input, options: &RunOptions) -> Result<Measurement, Failure> 
         status_server::serve(port, measuring.clone()).map_err(|source| Failure::status_port(port, &source))?;
     }
     let store = store::Store::prepare(input, options, clock::now())?;
-    let (ready, load) = match load(input, options, &stop, &measuring, store.keep(&input.run)) {
+    let keep = store.keep(&input.run);
+    // LoadGen's figures are of every single sample.
+    let needed = if input.workload.loadgen.is_some() { Keep::Records } else { keep };
+    let (ready, issued) = match load(input, options, &stop, &measuring, needed) {
         Ok(loaded) => loaded,
         Err(failure) => {
             store.discard();
             return Err(failure);
         }
     };
-    let analysis = analysis::analyse(&load.measured(), &input.workload, &input.run, &ready.model);
-    match store.write(input, &analysis, load.recorder.records.as_deref()) {
+    let Issued { workload, load, tests, trials } = issued;
+    // The report is of what was issued.
+    let input = &Input { workload, ..input.clone() };
+    let mut analysis = analysis::analyse(&load.measured(), &input.workload, &input.run, &ready.model);
+    let loadgen = input.workload.loadgen.is_some().then(|| LoadGenReport::of(tests, trials));
+    analysis.verdict.hear(loadgen.iter().flat_map(LoadGenReport::verdicts));
+    let records = load.recorder.records.as_deref().filter(|_| keep != Keep::Summary);
+    match store.write(input, &analysis, loadgen.as_ref(), records) {
         Ok(stored) => Ok(Measurement { analysis, stored }),
         Err(error) => Err(Failure::storage_of(error.to_string(), Measurement { analysis, stored: None })),
     }
@@ -172,17 +186,22 @@ fn load(
     stop: &Stop,
     measuring: &Measuring,
     keep: Keep,
-) -> Result<(ready::Ready, LoadResult), Failure> {
+) -> Result<(ready::Ready, Issued), Failure> {
     let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_deref())?;
     let ready = ready::wait(input, &base_url, stop)?;
     info!(target = base_url, model = ready.model, profile = input.run.profile_source, "the target is ready");
     measuring.set(true);
-    let load = issue(input, options, &ready, stop, keep);
+    let deadline = signals::Deadline::start(stop, input.run.run_deadline.0, input.run.grace_period.0);
+    let last_offline = || last_offline::of(&options.results(), input.run.endpoint.name(), &ready.model);
+    let one = |workload: &Workload| issue(workload, input, options, &ready, stop, keep);
+    let issued = loadgen::issue(&input.workload, last_offline, one);
+    deadline.end();
     measuring.set(false);
-    Ok((ready, load?))
+    Ok((ready, issued?))
 }
 
 fn issue(
+    workload: &Workload,
     input: &Input,
     options: &RunOptions,
     ready: &ready::Ready,
@@ -191,12 +210,10 @@ fn issue(
 ) -> Result<LoadResult, Failure> {
     let progress = Arc::new(Progress::default());
     let plain = options.plain || options.in_pod() || !std::io::stderr().is_terminal();
-    let watcher = progress::Watcher::start(Arc::clone(&progress), plain);
-    let deadline = signals::Deadline::start(stop, input.run.run_deadline.0, input.run.grace_period.0);
+    let watcher = progress::Watcher::start(Arc::clone(&progress), Arc::new(workload.clone()), plain);
     let seed = input.run.seed;
     let threads = options.threads(&input.run.endpoint);
-    let load = issue::run_load(&input.workload, &ready.model, &ready.target, seed, keep, threads, stop, progress);
-    deadline.end();
+    let load = issue::run_load(workload, &ready.model, &ready.target, seed, keep, threads, stop, progress);
     watcher.end();
     load.map_err(|error| match error {
         error @ (LoadError::Requests(_) | LoadError::Queries(_) | LoadError::Trace(_) | LoadError::DataSet(_)) => {

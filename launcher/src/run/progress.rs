@@ -13,6 +13,9 @@ use std::{
 use indicatif::{ProgressBar, ProgressStyle};
 use tracing::{info, warn};
 
+use workload_profiles::Workload;
+
+use super::outlook::outlook;
 use crate::issue::Progress;
 
 const BAR_EVERY: Duration = Duration::from_millis(200);
@@ -25,9 +28,9 @@ pub(super) struct Watcher {
 }
 
 impl Watcher {
-    pub(super) fn start(progress: Arc<Progress>, plain: bool) -> Watcher {
+    pub(super) fn start(progress: Arc<Progress>, workload: Arc<Workload>, plain: bool) -> Watcher {
         let (end, ended) = mpsc::channel();
-        let body = move || if plain { lines(&progress, &ended) } else { bar(&progress, &ended) };
+        let body = move || if plain { lines(&progress, &workload, &ended) } else { bar(&progress, &workload, &ended) };
         let thread = thread::Builder::new().name("progress".into()).spawn(body);
         if let Err(error) = &thread {
             warn!(%error, "progress is not shown");
@@ -44,7 +47,7 @@ impl Watcher {
     }
 }
 
-fn lines(progress: &Progress, ended: &mpsc::Receiver<()>) {
+fn lines(progress: &Progress, workload: &Workload, ended: &mpsc::Receiver<()>) {
     while ended.recv_timeout(LINE_EVERY) == Err(RecvTimeoutError::Timeout) {
         let read = |it: &std::sync::atomic::AtomicU64| it.load(Ordering::Relaxed);
         info!(
@@ -54,12 +57,13 @@ fn lines(progress: &Progress, ended: &mpsc::Receiver<()>) {
             ended = read(&progress.ended),
             failed = read(&progress.failed),
             output_events = read(&progress.output_events),
+            outlook = outlook(workload, progress),
             "measuring"
         );
     }
 }
 
-fn bar(progress: &Progress, ended: &mpsc::Receiver<()>) {
+fn bar(progress: &Progress, workload: &Workload, ended: &mpsc::Receiver<()>) {
     let bar = ProgressBar::new(0);
     let template = "{bar:40} {pos}/{len} requests, {msg}, {elapsed_precise}";
     bar.set_style(ProgressStyle::with_template(template).expect("the template is a constant that parses"));
@@ -69,8 +73,9 @@ fn bar(progress: &Progress, ended: &mpsc::Receiver<()>) {
         // Of a stage that ends by time nobody knows how many requests it will have.
         bar.set_length(read(&progress.planned).max(issued));
         bar.set_position(over);
+        let outlook = outlook(workload, progress).map(|it| format!(", {it}")).unwrap_or_default();
         bar.set_message(format!(
-            "stage {}, {} in flight, {} failed",
+            "stage {}, {} in flight, {} failed{outlook}",
             read(&progress.stage) + 1,
             issued.saturating_sub(over),
             read(&progress.failed)

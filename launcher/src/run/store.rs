@@ -13,7 +13,7 @@ use crate::{
     input::Input,
     record::RequestRecord,
     recorder::Keep,
-    report::{self, Folder, Report, StorageError, Stored, index},
+    report::{self, Folder, LoadGenReport, Report, StorageError, Stored, index},
 };
 
 /// A results folder that waits for its report, or the reason why there is none.
@@ -74,6 +74,7 @@ impl Store {
         self,
         input: &Input,
         analysis: &Analysis,
+        loadgen: Option<&LoadGenReport>,
         records: Option<&[RequestRecord]>,
     ) -> Result<Option<Stored>, StorageError> {
         let Store::Open { mut folder, root, local } = self else { return Ok(None) };
@@ -83,6 +84,7 @@ impl Store {
             workload: &input.workload,
             profile_text: &input.profile_text,
             notices: &input.notices,
+            loadgen,
             records,
         };
         let written = report::write_report(&mut folder, &report).and_then(|()| folder.finish());

@@ -4,9 +4,16 @@ use std::time::Duration;
 
 use launcher::{
     issue::{IssuedPhase, LoadResult, run_here},
-    loadgen::ending::Ending,
+    loadgen::{
+        ending::Ending,
+        outcome::{TestOutcome, outcomes},
+        verdict::TestVerdict,
+    },
     record::{RequestOutcome, RequestRecord},
-    sim::SimOptions,
+    sim::{
+        SimOptions,
+        faults::{Fault, FaultKind},
+    },
     stop::{Stop, StopReason},
 };
 use workload_profiles::{
@@ -213,4 +220,106 @@ async fn a_stopped_phase_says_what_stopped_it() {
         let records = records(&result);
         assert!(!records.is_empty() && all_ok(&records), "{scenario:?}");
     }
+}
+
+/// What the only test of a workload came to.
+fn outcome(workload: &Workload, result: &LoadResult) -> TestOutcome {
+    let mut tests = outcomes(workload.loadgen.as_ref().unwrap(), &workload.stages, result);
+    assert_eq!(tests.len(), 1);
+    tests.remove(0)
+}
+
+/// 500 queries in about 5 s, with tokens, and limits that the server keeps easily.
+fn valid_server() -> Settings {
+    Settings {
+        server_target_qps: 100.0,
+        min_query_count: 500,
+        min_duration_ms: 4_000,
+        use_token_latencies: true,
+        server_ttft_latency: 1_000_000_000,
+        server_tpot_latency: 500_000_000,
+        ..settings(Scenario::Server)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_test_within_its_limits_is_valid_and_one_past_them_is_not() {
+    let workload = test(valid_server());
+    let verdict = TestVerdict::of(&outcome(&workload, &issue(&workload, &simulated(quick())).await));
+    assert_eq!((verdict.valid, verdict.counts(), verdict.errors), (Some(true), true, 0), "{verdict:?}");
+    assert_eq!(verdict.figures["result_query_count"], 500);
+    // 20 ms to the first token, and four gaps of 20 ms; a request that meets others waits for steps of theirs.
+    let median = verdict.figures["result_first_token_50.00_percentile_latency_ns"].as_u64().unwrap();
+    assert!((20_000_000..60_000_000).contains(&median), "{median}");
+
+    let workload = test(Settings { server_ttft_latency: 1_000, ..valid_server() });
+    let verdict = TestVerdict::of(&outcome(&workload, &issue(&workload, &simulated(quick())).await));
+    assert_eq!(verdict.valid, Some(false));
+    assert!(verdict.reasons[0].contains("TTFT constrain not met"), "{:?}", verdict.reasons);
+}
+
+#[tokio::test(start_paused = true)]
+async fn failed_samples_are_counted_end_no_test_and_make_it_invalid() {
+    let workload = test(valid_server());
+    let broken = fault(FaultKind::Status(500)).map(|it| Fault { ratio: 0.02, ..it });
+    let result = issue(&workload, &simulated(SimOptions { fault: broken, ..quick() })).await;
+    let test = outcome(&workload, &result);
+    let phase = &test.log.phases[0];
+    let failed: u64 = phase.failed.values().sum();
+    let measured = phase.result.as_ref().unwrap();
+    assert!(failed > 0);
+    assert_eq!((measured.sample_latencies_ns.len() as u64 + failed, measured.queries_issued), (500, 500));
+    let verdict = TestVerdict::of(&test);
+    assert_eq!(verdict.valid, Some(false));
+    let told = format!("{failed} samples failed");
+    assert!(verdict.reasons[0].contains(&told), "{:?}", verdict.reasons);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_test_that_is_stopped_has_logs_that_say_so() {
+    let stop = Stop::default();
+    let workload = test(valid_server());
+    let target = simulated(quick());
+    let stopping = async {
+        tokio::time::sleep(millis(1_000)).await;
+        stop.drain(StopReason::Signal);
+    };
+    let (result, ()) = tokio::join!(run_here(&workload, "m", &target, crds::units::Seed(42), &stop), stopping);
+    let test = outcome(&workload, &result.unwrap());
+    let verdict = TestVerdict::of(&test);
+    assert_eq!(verdict.valid, Some(false));
+    assert!(verdict.reasons[0].contains("stopped on request"), "{:?}", verdict.reasons);
+    let mut summary = Vec::new();
+    launcher::loadgen::summary::write(&test.log, &mut summary).unwrap();
+    let summary = String::from_utf8(summary).unwrap();
+    assert!(summary.contains("Result is : INVALID") && summary.contains("Test Parameters Used"), "{summary}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_are_logged_with_the_samples_that_they_answer() {
+    let accuracy = Settings { mode: Mode::AccuracyOnly, use_token_latencies: true, ..settings(Scenario::SingleStream) };
+    let workload = test(accuracy);
+    let answers = outcome(&workload, &issue(&workload, &simulated(quick())).await).answers;
+    // One after the other, so that the order of completion is that of the sequence numbers.
+    assert_eq!(answers.iter().map(|it| it.seq_id).collect::<Vec<_>>(), (0..20).collect::<Vec<_>>());
+    let mut samples: Vec<u64> = answers.iter().map(|it| it.qsl_idx).collect();
+    samples.sort_unstable();
+    assert_eq!(samples, (0..20).collect::<Vec<_>>());
+    for answer in &answers {
+        let first = answer.token_data.as_ref().unwrap();
+        assert_eq!((answer.data.len(), first.len(), answer.token_count), (5 * 4, 4, Some(5)));
+        assert!(answer.data.starts_with(first));
+    }
+    // In a performance phase only those that the seeds choose: about 30 of 300.
+    let sampled = Settings {
+        accuracy_log_probability: 0.1,
+        min_query_count: 300,
+        min_duration_ms: 0,
+        single_stream_expected_latency_ns: 1e9,
+        ..settings(Scenario::SingleStream)
+    };
+    let workload = test(sampled);
+    let answers = outcome(&workload, &issue(&workload, &simulated(quick())).await).answers;
+    assert!((10..60).contains(&answers.len()), "{}", answers.len());
+    assert!(answers.iter().all(|it| it.token_data.is_none() && it.token_count.is_none() && it.data.len() == 20));
 }

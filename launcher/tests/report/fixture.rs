@@ -102,6 +102,7 @@ impl Fixture {
             workload: &self.workload,
             profile_text: PROFILE,
             notices: &self.notices,
+            loadgen: None,
             records: Some(&analysed.records),
         }
     }

@@ -1,0 +1,220 @@
+//! Runs the LoadGen tests of a workload: finds the rate where the profile leaves that to the launcher, searches for the peak
+//! where a test asks for it, and issues the tests. Any other workload is issued as it is.
+//!
+//! The load itself is issued by a function that is given, a trial or the whole workload at a time.
+
+use std::time::Duration;
+
+use tracing::info;
+use workload_profiles::{
+    Workload,
+    loadgen::{Mode, Scenario, Settings},
+    workload::{AutoQps, Load, LoadGenTest, Stage},
+};
+
+use super::Failure;
+use crate::{
+    issue::LoadResult,
+    loadgen::{
+        outcome::{TestOutcome, outcomes},
+        peak::{self, Tried},
+        search::{self, Trial},
+        verdict::TrialVerdict,
+    },
+};
+
+/// Samples of the Offline trial from which a rate is guessed.
+const OFFLINE_TRIAL: u64 = 256;
+
+/// What was issued, and what came of it.
+pub(super) struct Issued {
+    /// As it was issued in the load that counts: with the rate that was found.
+    pub(super) workload: Workload,
+    /// The load that counts.
+    pub(super) load: LoadResult,
+    /// Its tests; empty for a workload without.
+    pub(super) tests: Vec<TestOutcome>,
+    /// The trials before it.
+    pub(super) trials: Vec<TrialVerdict>,
+}
+
+/// Issues a workload. `last_offline` is what an earlier Offline run against the same target came to, in samples per second.
+pub(super) fn issue(
+    workload: &Workload,
+    last_offline: impl FnOnce() -> Option<f64>,
+    mut load: impl FnMut(&Workload) -> Result<LoadResult, Failure>,
+) -> Result<Issued, Failure> {
+    let Some(loadgen) = &workload.loadgen else {
+        let load = load(workload)?;
+        return Ok(Issued { workload: workload.clone(), load, tests: Vec::new(), trials: Vec::new() });
+    };
+    let mut one = |workload: Workload| -> Result<Issued, Failure> {
+        let load = load(&workload)?;
+        let tests = workload.loadgen.as_ref().map(|it| outcomes(it, &workload.stages, &load)).unwrap_or_default();
+        Ok(Issued { workload, load, tests, trials: Vec::new() })
+    };
+    let known = match loadgen.auto_qps {
+        Some(AutoQps::LastOffline { share }) => last_offline().map(|rate| rate * share),
+        _ => None,
+    };
+    let scenario = loadgen.tests.first().map(|it| it.settings.scenario);
+    match (loadgen.auto_qps, known, scenario) {
+        (Some(_), Some(rate), _) => {
+            info!(rate, "the target rate comes from the last Offline run against this target");
+            one(at_rate(workload, rate))
+        }
+        (Some(_), None, Some(Scenario::Server)) => searched(workload, &mut one),
+        (Some(_), None, Some(Scenario::Offline)) => guessed_offline(workload, &mut one),
+        _ if loadgen.tests.iter().any(|it| it.settings.mode == Mode::FindPeakPerformance) => {
+            peak_of(workload, &mut one)
+        }
+        _ => one(workload.clone()),
+    }
+}
+
+/// A workload with one test in place of its own, and that test's phases as its stages.
+fn with_test(workload: &Workload, settings: Settings) -> Workload {
+    let mut workload = workload.clone();
+    if let Some(loadgen) = &mut workload.loadgen {
+        let scenario = settings.scenario;
+        let test = LoadGenTest { settings, audited: false };
+        let phases = test.phases(&loadgen.qsl);
+        loadgen.tests = vec![test];
+        loadgen.auto_qps = None;
+        let stage = |phase| Stage::new("performance", Load::LoadGen { test: 0, phase, scenario });
+        workload.stages = phases.into_iter().map(stage).collect();
+    }
+    workload
+}
+
+/// The same workload at a rate, in queries (Offline: samples) per second.
+fn at_rate(workload: &Workload, rate: f64) -> Workload {
+    let mut workload = workload.clone();
+    for test in workload.loadgen.iter_mut().flat_map(|it| &mut it.tests) {
+        test.settings.server_target_qps = rate;
+        test.settings.offline_expected_qps = rate;
+    }
+    workload
+}
+
+/// The settings of the test that measures performance.
+fn performance(workload: &Workload) -> Option<Settings> {
+    let tests = workload.loadgen.iter().flat_map(|it| &it.tests);
+    tests.map(|it| &it.settings).rfind(|it| it.mode != Mode::AccuracyOnly).cloned()
+}
+
+/// Whether the limits of the Server scenario are met, and no sample failed.
+fn met(issued: &Issued) -> bool {
+    let judged = issued
+        .tests
+        .iter()
+        .rev()
+        .find_map(|it| it.log.judged(|_, validity| validity.perf_constraints_met && validity.faults.is_empty()));
+    judged.unwrap_or(false)
+}
+
+/// Server without a rate: short trials, and then the workload itself, lower each time its limits are not met.
+fn searched(workload: &Workload, one: &mut impl FnMut(Workload) -> Result<Issued, Failure>) -> Result<Issued, Failure> {
+    let Some(settings) = performance(workload) else { return one(workload.clone()) };
+    let mut tried: Vec<(Trial, bool)> = Vec::new();
+    let mut last: Option<Issued> = None;
+    let mut accuracy = Vec::new();
+    loop {
+        let trial = match search::next(None, &tried) {
+            search::Next::Run(trial) => trial,
+            end => {
+                info!(?end, "the search for a rate has ended");
+                break;
+            }
+        };
+        info!(rate = trial.rate, full = trial.full, "a trial of the search for a rate");
+        let mut issued = if !trial.full {
+            one(with_test(workload, Settings { mode: Mode::PerformanceOnly, ..search::settings(&settings, trial) }))?
+        } else if accuracy.is_empty() {
+            one(at_rate(workload, trial.rate))?
+        } else {
+            // What the first run of full length said of accuracy holds for a lower rate as well.
+            one(with_test(workload, search::settings(&settings, trial)))?
+        };
+        if trial.full {
+            let of_accuracy = |it: &TestOutcome| it.log.settings.mode == Mode::AccuracyOnly;
+            match accuracy.is_empty() {
+                true => accuracy = issued.tests.iter().filter(|it| of_accuracy(it)).cloned().collect(),
+                false => issued.tests.splice(0..0, accuracy.iter().cloned()).for_each(drop),
+            }
+        }
+        tried.push((trial, met(&issued)));
+        let stopped = issued.load.stopped.is_some();
+        last = Some(issued);
+        if stopped {
+            break;
+        }
+    }
+    let verdicts = tried.iter().map(|(trial, met)| TrialVerdict { rate: trial.rate, full: trial.full, met: *met });
+    let trials = verdicts.collect();
+    last.map(|it| Issued { trials, ..it }).ok_or_else(|| Failure::configuration("the search made no trial".into()))
+}
+
+/// Offline without a rate: a short burst tells how long the samples of the test will take.
+fn guessed_offline(
+    workload: &Workload,
+    one: &mut impl FnMut(Workload) -> Result<Issued, Failure>,
+) -> Result<Issued, Failure> {
+    let Some(settings) = performance(workload) else { return one(workload.clone()) };
+    let short = Settings {
+        mode: Mode::PerformanceOnly,
+        min_duration_ms: 0,
+        min_query_count: OFFLINE_TRIAL,
+        sample_concatenate_permutation: false,
+        accuracy_log_sampling_target: 0,
+        accuracy_log_probability: 0.0,
+        ..settings
+    };
+    let issued = one(with_test(workload, short))?;
+    let rate = issued.tests.iter().find_map(|it| it.log.judged(|results, _| results.offline_per_second()));
+    let Some(rate) = rate.filter(|it| it.is_finite() && *it > 0.0).filter(|_| issued.load.stopped.is_none()) else {
+        return Ok(issued);
+    };
+    info!(rate, samples = OFFLINE_TRIAL, "the expected rate comes from a short trial");
+    let trials = vec![TrialVerdict { rate, full: false, met: met(&issued) }];
+    one(at_rate(workload, rate)).map(|it| Issued { trials, ..it })
+}
+
+/// LoadGen's own search: every trial at full length, from a rate that must be good.
+fn peak_of(workload: &Workload, one: &mut impl FnMut(Workload) -> Result<Issued, Failure>) -> Result<Issued, Failure> {
+    let Some(settings) = performance(workload) else { return one(workload.clone()) };
+    if settings.scenario != Scenario::Server {
+        return Err(Failure::configuration(format!(
+            "{} The scenario is {}.",
+            peak::SERVER_ONLY,
+            settings.scenario.name()
+        )));
+    }
+    let (mut tried, mut phases): (Vec<Tried>, Vec<_>) = (Vec::new(), Vec::new());
+    let mut best: Option<Issued> = None;
+    let mut elapsed = Duration::ZERO;
+    while let peak::Next::Run(trial) = peak::next(&settings, &tried) {
+        info!(rate = trial.rate(), "a trial of the search for the peak");
+        let mut issued = one(with_test(workload, Settings { server_target_qps: trial.rate(), ..settings.clone() }))?;
+        let met = met(&issued);
+        tried.push(Tried { trial, met });
+        for phase in issued.tests.iter_mut().flat_map(|it| it.log.phases.drain(..)) {
+            phases.push(phase.later(elapsed, tried.last().cloned()));
+        }
+        elapsed += issued.load.wall;
+        let stopped = issued.load.stopped.is_some();
+        if met || best.is_none() {
+            best = Some(issued);
+        }
+        if stopped {
+            break;
+        }
+    }
+    let mut best = best.ok_or_else(|| Failure::configuration("the search made no trial".into()))?;
+    if let Some(test) = best.tests.first_mut() {
+        test.log.settings = settings.clone();
+        test.log.phases = phases;
+    }
+    let trials = tried.iter().map(|it| TrialVerdict { rate: it.trial.rate(), full: true, met: it.met }).collect();
+    Ok(Issued { trials, ..best })
+}
