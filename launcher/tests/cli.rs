@@ -287,7 +287,7 @@ fn every_shipped_profile_renders() {
 fn the_examples_render() {
     let folder = Folder::new();
     for (text, expected) in [
-        (include_str!("../../examples/benchmarkrun.yaml"), "type: poisson"),
+        (include_str!("../../examples/benchmarkrun.yaml"), "type: constant"),
         (include_str!("../../examples/loadgen.yaml"), "benchmark: llama3.1-8b"),
     ] {
         folder.write("run.yaml", text);

@@ -67,6 +67,21 @@ fn a_benchmark_of_mlperf_is_sent_from_its_data_set_where_one_is_named() {
 }
 
 #[test]
+fn a_user_conf_survives_an_override() {
+    let run = ResolvedRun { harness: Harness::Loadgen, ..run("m") };
+    let conf = "# mine\n*.Server.target_qps = 3\n\n*.Server.min_duration = 0x10\n";
+    let lines = conf.lines().map(|it| format!("  {it}\n")).collect::<String>();
+    let profile = format!("{}user_conf: |\n{lines}", shipped(Harness::Loadgen, "llama3.1-8b-server").unwrap());
+    let overrides = overrides(&["settings.accuracy_log_rng_seed=18446744073709551615", "target_qps=null"]);
+    let ready = prepare(&run, &profile, &with("m", &[]).unwrap(), &overrides).unwrap();
+    assert_eq!(parse(&run, &ready.text).unwrap().0, ready.workload);
+    let loadgen = ready.workload.loadgen.unwrap();
+    let settings = &loadgen.tests[0].settings;
+    assert_eq!((loadgen.user_conf.as_str(), settings.server_target_qps, settings.min_duration_ms), (conf, 3.0, 16));
+    assert_eq!(settings.accuracy_log_rng_seed, u64::MAX);
+}
+
+#[test]
 fn the_sanity_test_of_loadgen_runs_in_every_scenario() {
     let run = ResolvedRun { harness: Harness::Loadgen, ..run("m") };
     for scenario in ["Server", "Offline", "Interactive", "SingleStream", "MultiStream"] {

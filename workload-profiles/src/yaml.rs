@@ -73,6 +73,10 @@ pub(crate) fn typed(text: &str) -> Result<Value, String> {
     if let Ok(number) = text.parse::<i64>() {
         return Ok(Value::Number(number.into()));
     }
+    // A seed may need all 64 bits.
+    if let Ok(number) = text.parse::<u64>() {
+        return Ok(Value::Number(number.into()));
+    }
     Ok(match decimal(text).and_then(Number::from_f64) {
         Some(number) => Value::Number(number),
         None => Value::String(text.to_owned()),

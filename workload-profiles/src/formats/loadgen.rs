@@ -6,8 +6,8 @@
 mod benchmark;
 mod bounds;
 mod data;
+mod series;
 mod settings;
-mod tests_of;
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -27,7 +27,7 @@ use crate::{
     reader::Section,
     workload::{Extra, Goodput, Load, LoadGen, LoadGenTest, Sampling, Stage, Timeouts, Window, Workload},
 };
-use tests_of::Tests;
+use series::Tests;
 
 /// The keys of a profile.
 const KEYS: [&str; 21] = [
@@ -66,7 +66,7 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
     let model = model(&root, target);
     let headers = root.section("headers").as_ref().map(headers).unwrap_or_default();
     let sut_name = root.text("sut_name").unwrap_or(SUT_NAME).to_owned();
-    let tests = tests_of::read(&root);
+    let tests = series::read(&root);
     let benchmark = tests.as_ref().map(|it| it.benchmark.as_str());
     let tokens = data::tokens(&root, benchmark);
     let data = data::read(&root, benchmark, tokens, api);

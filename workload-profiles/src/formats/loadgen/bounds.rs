@@ -1,6 +1,6 @@
 //! What no test may exceed, whichever file set it.
 
-use super::tests_of::{MAX_RATE, Tests};
+use super::series::{MAX_RATE, Tests};
 use crate::{
     formats::bounds::{MAX_STAGE_SECONDS, MAX_STAGES},
     loadgen::{Effective, Mode, Qsl, Scenario, Settings},
@@ -32,7 +32,9 @@ pub(super) fn check(root: &Section, tests: &Tests, qsl: &Qsl) -> bool {
         problems.push(("performance_sample_count_override", format!("{what}; raise it")));
     }
     if problems.is_empty() && requests > MAX_REQUESTS as f64 {
-        let what = format!("and the rate and durations come to {requests:.0} samples; at most {MAX_REQUESTS} are sent");
+        let what = format!(
+            "comes, with the rate and the durations, to {requests:.0} samples; at most {MAX_REQUESTS} are sent"
+        );
         problems.push(("min_query_count", format!("{what} in a run, so lower one of them")));
     }
     for (name, message) in &problems {

@@ -262,7 +262,7 @@ fn a_value_that_cannot_be_run_is_told_with_its_bound() {
         ),
         (
             "scenario: Offline\ntarget_qps: 100000",
-            "settings.min_query_count: and the rate and durations come to 66000000 samples; at most 10000000 are sent in a \
+            "settings.min_query_count: comes, with the rate and the durations, to 66000000 samples; at most 10000000 are sent in a \
              run, so lower one of them"
                 .to_owned(),
         ),
