@@ -48,7 +48,7 @@ fn the_markdown_report_of_two_stages() {
 
 #[test]
 fn the_table_of_two_stages() {
-    insta::assert_snapshot!(terminal::table(&Fixture::new().analyse().analysis));
+    insta::assert_snapshot!(terminal::table(&Fixture::new().analyse().analysis, None));
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn timeouts_are_told_by_their_limit_and_retries_by_their_number() {
     assert_eq!(figures["timeouts"], expected);
     assert_eq!(figures["retried"], 5);
     let markdown = markdown::render(&fixture.report(&analysed));
-    let table = terminal::table(&analysed.analysis);
+    let table = terminal::table(&analysed.analysis, None);
     for (name, count) in [("connect", 1), ("firstToken", 1), ("tokenGap", 2), ("request", 1)] {
         assert!(markdown.contains(&format!("| timeout: {name} | {count} |")), "{markdown}");
         let row = |line: &str| line.split_whitespace().eq([name, &count.to_string()]);

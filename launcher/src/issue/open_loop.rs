@@ -18,6 +18,8 @@ const MARGIN: Duration = Duration::from_micros(200);
 const MAX_LATE: u32 = 16;
 /// Requests of so long find their connections open when the stage begins; at least and at most so many.
 const WARM: (Duration, usize, usize) = (Duration::from_millis(200), 2, 64);
+/// Connections that are opened before a stage whose requests leave together, at most.
+const MAX_WARM: usize = 4_096;
 /// So long may a new connection take, and requests of that time find one to spare; at least and at most so many.
 const SPARE: (Duration, usize, usize) = (Duration::from_millis(20), 2, 16);
 
@@ -52,7 +54,11 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, schedule: &Sched
     let shared = &core.shared;
     let ahead = Ahead::new(meeting.stage, None);
     let mut feed = Feed { shared, numbers: lane.share(schedule.len()), ahead };
-    lane.unless_stopped(warm(core, schedule)).await;
+    let phase = shared.plan.stages[meeting.stage].phase.as_deref();
+    // What waits behind others of the same query waits in the client's queue, and is not late.
+    let one_query = phase.is_some_and(|it| it.queries.len() == 1);
+    let at_once = if one_query { shared.places(meeting.stage).div_ceil(shared.lanes) } else { 0 };
+    lane.unless_stopped(warm(core, schedule, at_once.min(MAX_WARM))).await;
     while !lane.is_stopped() && feed.prepare() {}
     let start = meeting.start().await;
     let limit = shared.plan.stages[meeting.stage].limit(start);
@@ -65,7 +71,7 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, schedule: &Sched
     let mut late = 0;
     // When the last request that waited for a place got it.
     let mut blocked = Duration::ZERO;
-    let phase = shared.plan.stages[meeting.stage].phase.as_deref().filter(|it| it.ends_by_queries());
+    let phase = phase.filter(|it| it.ends_by_queries());
     let left = loop {
         // What another lane's query ended is over for this one; nobody was to send the rest.
         let over = phase.is_some() && shared.ending(meeting.stage).is_some();
@@ -107,6 +113,9 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, schedule: &Sched
             due.queued = Some(behind + blocked.saturating_sub(asked));
         }
         let sent_at = shared.clock.now();
+        if one_query {
+            due.queued = Some(sent_at.saturating_sub(due.at));
+        }
         launch(&mut flights, fly(Arc::clone(core), Kind::Load, meeting.stage, prepared, due));
         if let Some(phase) = phase {
             let issued = shared.count_query(meeting.stage);
@@ -126,10 +135,11 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, schedule: &Sched
     left
 }
 
-async fn warm(core: &Core, schedule: &Schedule) {
+/// Opens connections for the begin of a stage, of which `at_once` requests leave together.
+async fn warm(core: &Core, schedule: &Schedule, at_once: usize) {
     let span = schedule.iter().last().unwrap_or_default().as_secs_f64().max(f64::MIN_POSITIVE);
     let rate = schedule.len() as f64 / span / core.shared.lanes as f64;
     let within =
         |(time, least, most): (Duration, usize, usize)| ((rate * time.as_secs_f64()) as usize).clamp(least, most);
-    core.client.warm(within(WARM), within(SPARE)).await;
+    core.client.warm(within(WARM).max(at_once), within(SPARE)).await;
 }

@@ -85,6 +85,13 @@ impl Shared {
         &self.stages[stage].claims
     }
 
+    /// How many requests of a stage may be under way at once, of those that it has.
+    pub(super) fn places(&self, stage: usize) -> usize {
+        let stage = &self.plan.stages[stage];
+        let requests = usize::try_from(stage.load.count()).unwrap_or(usize::MAX);
+        stage.max_concurrency.map_or(requests, |it| requests.min(it as usize))
+    }
+
     /// The places of a stage.
     pub(super) fn room(&self, stage: usize) -> &Room {
         &self.stages[stage].room

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use workload_profiles::loadgen::{Mode, Scenario};
 
-use super::{detail, outcome::TestOutcome};
+use super::{detail, honest::Honest, outcome::TestOutcome, stopping::Stopping};
 
 /// A trial before the tests, to find their rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -39,6 +39,47 @@ pub struct TestVerdict {
     pub warnings: u64,
     /// The results of its detail log, under LoadGen's names.
     pub figures: Map<String, Value>,
+    /// What these say without LoadGen's quirks; absent as `valid` is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub without_quirks: Option<WithoutQuirks>,
+}
+
+/// Figures that LoadGen gives another meaning than their names say.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WithoutQuirks {
+    /// Until the latest completion, not until that of the query that was issued last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub samples_per_second: Option<f64>,
+    /// Likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens_per_second: Option<f64>,
+    /// Early stopping on first tokens, whatever became of that on times per output token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ttft_early_stopping_met: Option<bool>,
+    /// Early stopping on times per output token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tpot_early_stopping_met: Option<bool>,
+    /// The early-stopping estimate of the target percentile of latencies, in nanoseconds, where LoadGen logs one of first tokens
+    /// under that name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub early_stopping_latency_ns: Option<i64>,
+    /// Samples with fewer than two tokens, whose time per output token is negative in the logs.
+    pub too_few_tokens: u64,
+}
+
+impl WithoutQuirks {
+    fn of(honest: &Honest) -> WithoutQuirks {
+        let met = |it: &Option<Stopping>| it.as_ref().map(|it| it.met);
+        WithoutQuirks {
+            samples_per_second: honest.samples_per_second,
+            tokens_per_second: honest.tokens_per_second,
+            ttft_early_stopping_met: met(&honest.ttft),
+            tpot_early_stopping_met: met(&honest.tpot),
+            early_stopping_latency_ns: honest.latency.as_ref().and_then(|it| it.estimate),
+            too_few_tokens: honest.too_few_tokens,
+        }
+    }
 }
 
 impl TestVerdict {
@@ -62,6 +103,8 @@ impl TestVerdict {
         if log.settings.mode != Mode::AccuracyOnly && valid.is_none() {
             reasons.push("the performance phase did not begin".into());
         }
+        let lasted = log.reported().map(|it| it.lasted.as_secs_f64()).unwrap_or_default();
+        let without_quirks = log.judged(|results, _| WithoutQuirks::of(&Honest::of(results, lasted)));
         let errors = log.errors();
         if errors > 0 && reasons.is_empty() {
             let first = entries.iter().find(|it| it.level == super::messages::Level::Error);
@@ -77,6 +120,7 @@ impl TestVerdict {
             errors,
             warnings: log.warnings(),
             figures,
+            without_quirks,
         }
     }
 

@@ -1,16 +1,20 @@
 //! The files of LoadGen tests: the logs of each in a folder of its own, `config.json` and `summary.json` beside them.
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    time::Duration,
+};
 
 use serde::Serialize;
 use serde_json::json;
+use workload_profiles::loadgen::Scenario;
 
-use super::{Folder, Report, StorageError, TOOL_VERSION};
+use super::{Folder, Report, StorageError, TOOL_VERSION, text};
 use crate::loadgen::{
     accuracy_log, detail,
     outcome::TestOutcome,
     summary,
-    verdict::{TestVerdict, TrialVerdict},
+    verdict::{TestVerdict, TrialVerdict, WithoutQuirks},
 };
 
 /// The tests of a run and what they came to.
@@ -84,6 +88,90 @@ pub(super) fn write(folder: &mut Folder, report: &Report<'_>) -> Result<(), Stor
         });
         write_json(&summary, file)
     })
+}
+
+/// A test as a row of a table.
+pub(super) struct TestRow {
+    /// The folder of its logs.
+    pub(super) name: &'static str,
+    /// What stands beside it.
+    pub(super) cells: Vec<String>,
+}
+
+/// The columns of [`rows`], behind the first.
+pub(super) const COLUMNS: [&str; 9] =
+    ["scenario", "mode", "result", "queries", "samples/s", "tokens/s", "TTFT p99", "TPOT p99", "errors"];
+
+/// The tests as rows of a table. Rates are until the latest completion.
+pub(super) fn rows(tests: &LoadGenReport) -> impl Iterator<Item = TestRow> {
+    tests.verdicts().map(|it| {
+        let figure = |key: &str| it.figures.get(key);
+        let nanos = |key: &str| {
+            let nanos = figure(key).and_then(serde_json::Value::as_u64);
+            text::optional(nanos, |it| text::time(Duration::from_nanos(it)))
+        };
+        let rate = |of: fn(&WithoutQuirks) -> Option<f64>| {
+            text::optional(it.without_quirks.as_ref().and_then(of), text::number)
+        };
+        let result = match (it.valid, it.counts()) {
+            (Some(true), _) => "VALID",
+            (Some(false), _) => "INVALID",
+            (None, true) => "complete",
+            (None, false) => "incomplete",
+        };
+        let cells = vec![
+            it.scenario.name().into(),
+            it.mode.name().into(),
+            result.into(),
+            text::optional(figure("result_query_count"), |it| it.to_string()),
+            rate(|it| it.samples_per_second),
+            rate(|it| it.tokens_per_second),
+            nanos("result_first_token_99.00_percentile_latency_ns"),
+            nanos("result_time_per_output_token_99.00_percentile_ns"),
+            it.errors.to_string(),
+        ];
+        TestRow { name: it.folder, cells }
+    })
+}
+
+/// What the logs do not say, or say under another name.
+pub(super) fn notes(tests: &LoadGenReport) -> Vec<String> {
+    let mut notes = Vec::new();
+    for test in tests.verdicts() {
+        let Some(quirks) = &test.without_quirks else { continue };
+        let mut note = |text: String| notes.push(format!("{}: {text}", test.folder));
+        if test.scenario == Scenario::Server
+            && let (Some(logged), Some(rate)) = (
+                test.figures.get("result_completed_samples_per_sec").and_then(serde_json::Value::as_f64),
+                quirks.samples_per_second,
+            )
+            && (logged / rate - 1.0).abs() > 0.01
+        {
+            let (logged, rate) = (text::number(logged), text::number(rate));
+            note(format!(
+                "the log has {logged} completed samples/s, until the query that was issued last was complete; until the latest completion they were {rate}"
+            ));
+        }
+        if let Some(estimate) = quirks.early_stopping_latency_ns
+            && quirks.ttft_early_stopping_met.is_some()
+        {
+            let estimate = text::time(Duration::from_nanos(estimate.unsigned_abs()));
+            note(format!(
+                "the log's early_stopping_latency figures are of first tokens; of whole answers the estimate is {estimate}"
+            ));
+        }
+        if let (Some(ttft), Some(false)) = (quirks.ttft_early_stopping_met, quirks.tpot_early_stopping_met) {
+            let met = if ttft { "is" } else { "is not" };
+            note(format!("early stopping fails on TPOT, so that the log does not tell of TTFT, where it {met} met"));
+        }
+        if quirks.too_few_tokens > 0 {
+            note(format!(
+                "{} samples have fewer than two tokens; their TPOT is negative in the log",
+                quirks.too_few_tokens
+            ));
+        }
+    }
+    notes
 }
 
 fn write_json(value: &impl Serialize, mut to: &mut (dyn Write + Send)) -> io::Result<()> {

@@ -5,7 +5,7 @@ use std::fmt::{Display, Write as _};
 use crds::resolve::Endpoint;
 
 use super::{
-    Report, TOOL_VERSION,
+    Report, TOOL_VERSION, loadgen,
     text::{aside, latencies, lengths, number, optional, percent, plain, rates, time, trust},
 };
 use crate::{
@@ -22,6 +22,7 @@ const NUMBERS: &str = "---:";
 pub fn render(report: &Report<'_>) -> String {
     let mut page = Page::default();
     head(report, &mut page);
+    loadgen_tests(report, &mut page);
     figures(report.analysis, &mut page);
     stages(report.analysis, &mut page);
     failures(report.analysis, &mut page);
@@ -58,6 +59,34 @@ fn head(report: &Report<'_>, page: &mut Page) {
         ("benchwright", TOOL_VERSION.to_owned()),
     ];
     page.table(&["", ""], TEXT, rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]));
+}
+
+fn loadgen_tests(report: &Report<'_>, page: &mut Page) {
+    let (Some(loadgen), Some(tests)) = (&report.workload.loadgen, report.loadgen) else { return };
+    page.heading("LoadGen tests");
+    page.line(format_args!(
+        "Benchmark {}, round {}. LoadGen-compatible: for trial runs, tuning and pre-checks; official results need MLCommons' own build.",
+        cell(&loadgen.benchmark),
+        cell(&loadgen.round)
+    ));
+    page.blank();
+    let header: Vec<&str> = std::iter::once("logs in").chain(loadgen::COLUMNS).collect();
+    let rows = loadgen::rows(tests);
+    page.table(&header, NUMBERS, rows.map(|it| std::iter::once(it.name.to_owned()).chain(it.cells).collect()));
+    let notes = loadgen::notes(tests);
+    if !notes.is_empty() {
+        page.blank();
+        notes.iter().for_each(|it| page.line(format_args!("- {}", cell(it))));
+    }
+    if !tests.trials.is_empty() {
+        page.line("\nTrials before, to find the rate:\n");
+        let rows = tests.trials.iter().map(|it| {
+            let length = if it.full { "full" } else { "short" };
+            let met = if it.met { "met" } else { "not met" };
+            vec![number(it.rate), length.into(), met.into()]
+        });
+        page.table(&["queries/s", "length", "limits"], TEXT, rows);
+    }
 }
 
 fn figures(analysis: &Analysis, page: &mut Page) {

@@ -2,15 +2,20 @@
 
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 
-use super::text::{self, aside, latencies, lengths, number, plain, rates, time};
+use super::{
+    LoadGenReport, loadgen,
+    text::{self, aside, latencies, lengths, number, plain, rates, time},
+};
 use crate::{analysis::Analysis, record::RequestOutcome};
 
 /// A line below the header, and no other.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
 /// The figures of a run as text, with a line break at its end.
-pub fn table(analysis: &Analysis) -> String {
-    let mut parts = vec![verdict(analysis), figures(analysis), totals(analysis)];
+pub fn table(analysis: &Analysis, loadgen: Option<&LoadGenReport>) -> String {
+    let tests = loadgen.map(loadgen_tests);
+    let mut parts: Vec<String> = std::iter::once(verdict(analysis)).chain(tests).collect();
+    parts.extend([figures(analysis), totals(analysis)]);
     if analysis.stages.len() > 1 {
         parts.push(stages(analysis));
     }
@@ -29,6 +34,14 @@ fn verdict(analysis: &Analysis) -> String {
         lines.push(format!("{}: {}", reason.name, plain(&reason.message)));
     }
     lines.join("\n")
+}
+
+fn loadgen_tests(tests: &LoadGenReport) -> String {
+    let header: Vec<&str> = std::iter::once("LoadGen").chain(loadgen::COLUMNS).collect();
+    let mut table = new_table(&header);
+    loadgen::rows(tests).for_each(|it| add_row(&mut table, it.name.into(), it.cells));
+    let notes = loadgen::notes(tests).into_iter().map(|it| format!("\nnote: {it}")).collect::<String>();
+    table.trim_fmt() + &notes
 }
 
 fn figures(analysis: &Analysis) -> String {

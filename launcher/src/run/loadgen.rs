@@ -23,8 +23,19 @@ use crate::{
     },
 };
 
-/// Samples of the Offline trial from which a rate is guessed.
-const OFFLINE_TRIAL: u64 = 256;
+/// Samples of the burst from which a rate is guessed.
+const BURST: u64 = 256;
+/// The share of a burst's rate at which the search begins.
+const BEGIN: f64 = 0.8;
+
+/// What is told of a load while it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Foretell {
+    /// The verdict that its phase will have.
+    Verdict,
+    /// Only how far it is: a short trial has no verdict.
+    Nothing,
+}
 
 /// What was issued, and what came of it.
 pub(super) struct Issued {
@@ -42,14 +53,14 @@ pub(super) struct Issued {
 pub(super) fn issue(
     workload: &Workload,
     last_offline: impl FnOnce() -> Option<f64>,
-    mut load: impl FnMut(&Workload) -> Result<LoadResult, Failure>,
+    mut load: impl FnMut(&Workload, Foretell) -> Result<LoadResult, Failure>,
 ) -> Result<Issued, Failure> {
     let Some(loadgen) = &workload.loadgen else {
-        let load = load(workload)?;
+        let load = load(workload, Foretell::Verdict)?;
         return Ok(Issued { workload: workload.clone(), load, tests: Vec::new(), trials: Vec::new() });
     };
-    let mut one = |workload: Workload| -> Result<Issued, Failure> {
-        let load = load(&workload)?;
+    let mut one = |workload: Workload, foretell: Foretell| -> Result<Issued, Failure> {
+        let load = load(&workload, foretell)?;
         let tests = workload.loadgen.as_ref().map(|it| outcomes(it, &workload.stages, &load)).unwrap_or_default();
         Ok(Issued { workload, load, tests, trials: Vec::new() })
     };
@@ -61,16 +72,19 @@ pub(super) fn issue(
     match (loadgen.auto_qps, known, scenario) {
         (Some(_), Some(rate), _) => {
             info!(rate, "the target rate comes from the last Offline run against this target");
-            one(at_rate(workload, rate))
+            one(at_rate(workload, rate), Foretell::Verdict)
         }
         (Some(_), None, Some(Scenario::Server)) => searched(workload, &mut one),
         (Some(_), None, Some(Scenario::Offline)) => guessed_offline(workload, &mut one),
         _ if loadgen.tests.iter().any(|it| it.settings.mode == Mode::FindPeakPerformance) => {
             peak_of(workload, &mut one)
         }
-        _ => one(workload.clone()),
+        _ => one(workload.clone(), Foretell::Verdict),
     }
 }
+
+/// Issues a workload, or a trial.
+type One<'a> = &'a mut dyn FnMut(Workload, Foretell) -> Result<Issued, Failure>;
 
 /// A workload with one test in place of its own, and that test's phases as its stages.
 fn with_test(workload: &Workload, settings: Settings) -> Workload {
@@ -114,13 +128,15 @@ fn met(issued: &Issued) -> bool {
 }
 
 /// Server without a rate: short trials, and then the workload itself, lower each time its limits are not met.
-fn searched(workload: &Workload, one: &mut impl FnMut(Workload) -> Result<Issued, Failure>) -> Result<Issued, Failure> {
-    let Some(settings) = performance(workload) else { return one(workload.clone()) };
+fn searched(workload: &Workload, one: One<'_>) -> Result<Issued, Failure> {
+    let Some(settings) = performance(workload) else { return one(workload.clone(), Foretell::Verdict) };
     let mut tried: Vec<(Trial, bool)> = Vec::new();
     let mut last: Option<Issued> = None;
     let mut accuracy = Vec::new();
+    let (_, rate) = burst(workload, &settings, one)?;
+    let begin = rate.map(|it| it * BEGIN);
     loop {
-        let trial = match search::next(None, &tried) {
+        let trial = match search::next(begin, &tried) {
             search::Next::Run(trial) => trial,
             end => {
                 info!(?end, "the search for a rate has ended");
@@ -129,12 +145,13 @@ fn searched(workload: &Workload, one: &mut impl FnMut(Workload) -> Result<Issued
         };
         info!(rate = trial.rate, full = trial.full, "a trial of the search for a rate");
         let mut issued = if !trial.full {
-            one(with_test(workload, Settings { mode: Mode::PerformanceOnly, ..search::settings(&settings, trial) }))?
+            let short = Settings { mode: Mode::PerformanceOnly, ..search::settings(&settings, trial) };
+            one(with_test(workload, short), Foretell::Nothing)?
         } else if accuracy.is_empty() {
-            one(at_rate(workload, trial.rate))?
+            one(at_rate(workload, trial.rate), Foretell::Verdict)?
         } else {
             // What the first run of full length said of accuracy holds for a lower rate as well.
-            one(with_test(workload, search::settings(&settings, trial)))?
+            one(with_test(workload, search::settings(&settings, trial)), Foretell::Verdict)?
         };
         if trial.full {
             let of_accuracy = |it: &TestOutcome| it.log.settings.mode == Mode::AccuracyOnly;
@@ -155,34 +172,37 @@ fn searched(workload: &Workload, one: &mut impl FnMut(Workload) -> Result<Issued
     last.map(|it| Issued { trials, ..it }).ok_or_else(|| Failure::configuration("the search made no trial".into()))
 }
 
-/// Offline without a rate: a short burst tells how long the samples of the test will take.
-fn guessed_offline(
-    workload: &Workload,
-    one: &mut impl FnMut(Workload) -> Result<Issued, Failure>,
-) -> Result<Issued, Failure> {
-    let Some(settings) = performance(workload) else { return one(workload.clone()) };
+/// Offline without a rate: a short burst tells it.
+fn guessed_offline(workload: &Workload, one: One<'_>) -> Result<Issued, Failure> {
+    let Some(settings) = performance(workload) else { return one(workload.clone(), Foretell::Verdict) };
+    let (burst, rate) = burst(workload, &settings, one)?;
+    let Some(rate) = rate else { return Ok(burst) };
+    info!(rate, "the expected rate comes from a short trial");
+    let trials = vec![TrialVerdict { rate, full: false, met: met(&burst) }];
+    one(at_rate(workload, rate), Foretell::Verdict).map(|it| Issued { trials, ..it })
+}
+
+/// Some samples at once, and how many of them were complete in a second; `None` where nothing is to be had of them.
+fn burst(workload: &Workload, settings: &Settings, one: One<'_>) -> Result<(Issued, Option<f64>), Failure> {
     let short = Settings {
+        scenario: Scenario::Offline,
         mode: Mode::PerformanceOnly,
         min_duration_ms: 0,
-        min_query_count: OFFLINE_TRIAL,
+        min_query_count: BURST,
         sample_concatenate_permutation: false,
         accuracy_log_sampling_target: 0,
         accuracy_log_probability: 0.0,
-        ..settings
+        ..settings.clone()
     };
-    let issued = one(with_test(workload, short))?;
+    let issued = one(with_test(workload, short), Foretell::Nothing)?;
     let rate = issued.tests.iter().find_map(|it| it.log.judged(|results, _| results.offline_per_second()));
-    let Some(rate) = rate.filter(|it| it.is_finite() && *it > 0.0).filter(|_| issued.load.stopped.is_none()) else {
-        return Ok(issued);
-    };
-    info!(rate, samples = OFFLINE_TRIAL, "the expected rate comes from a short trial");
-    let trials = vec![TrialVerdict { rate, full: false, met: met(&issued) }];
-    one(at_rate(workload, rate)).map(|it| Issued { trials, ..it })
+    let rate = rate.filter(|it| it.is_finite() && *it > 0.0).filter(|_| issued.load.stopped.is_none());
+    Ok((issued, rate))
 }
 
 /// LoadGen's own search: every trial at full length, from a rate that must be good.
-fn peak_of(workload: &Workload, one: &mut impl FnMut(Workload) -> Result<Issued, Failure>) -> Result<Issued, Failure> {
-    let Some(settings) = performance(workload) else { return one(workload.clone()) };
+fn peak_of(workload: &Workload, one: One<'_>) -> Result<Issued, Failure> {
+    let Some(settings) = performance(workload) else { return one(workload.clone(), Foretell::Verdict) };
     if settings.scenario != Scenario::Server {
         return Err(Failure::configuration(format!(
             "{} The scenario is {}.",
@@ -195,7 +215,8 @@ fn peak_of(workload: &Workload, one: &mut impl FnMut(Workload) -> Result<Issued,
     let mut elapsed = Duration::ZERO;
     while let peak::Next::Run(trial) = peak::next(&settings, &tried) {
         info!(rate = trial.rate(), "a trial of the search for the peak");
-        let mut issued = one(with_test(workload, Settings { server_target_qps: trial.rate(), ..settings.clone() }))?;
+        let trial_settings = Settings { server_target_qps: trial.rate(), ..settings.clone() };
+        let mut issued = one(with_test(workload, trial_settings), Foretell::Verdict)?;
         let met = met(&issued);
         tried.push(Tried { trial, met });
         for phase in issued.tests.iter_mut().flat_map(|it| it.log.phases.drain(..)) {

@@ -31,7 +31,7 @@ use crate::{
     status_server::{self, Measuring},
     stop::Stop,
 };
-use loadgen::Issued;
+use loadgen::{Foretell, Issued};
 use outcome::Failure;
 pub use outcome::{EXIT_CANCELLED, EXIT_CONFIGURATION, EXIT_STORAGE, EXIT_TARGET};
 
@@ -134,6 +134,7 @@ fn read_input(options: &RunOptions) -> Result<Input, input::InputError> {
 /// A measurement: its analysis, and where it was kept.
 pub(crate) struct Measurement {
     analysis: Analysis,
+    loadgen: Option<LoadGenReport>,
     stored: Option<Stored>,
 }
 
@@ -163,14 +164,14 @@ fn measure(input: &Input, options: &RunOptions) -> Result<Measurement, Failure> 
     analysis.verdict.hear(loadgen.iter().flat_map(LoadGenReport::verdicts));
     let records = load.recorder.records.as_deref().filter(|_| keep != Keep::Summary);
     match store.write(input, &analysis, loadgen.as_ref(), records) {
-        Ok(stored) => Ok(Measurement { analysis, stored }),
-        Err(error) => Err(Failure::storage_of(error.to_string(), Measurement { analysis, stored: None })),
+        Ok(stored) => Ok(Measurement { analysis, loadgen, stored }),
+        Err(error) => Err(Failure::storage_of(error.to_string(), Measurement { analysis, loadgen, stored: None })),
     }
 }
 
 /// Prints the table, after all that lasts has been written: who reads it may have gone.
 fn print_table(measurement: &Measurement) {
-    let mut text = terminal::table(&measurement.analysis);
+    let mut text = terminal::table(&measurement.analysis, measurement.loadgen.as_ref());
     if let Some(stored) = &measurement.stored {
         text.push_str(&format!("report: {}\n", stored.path.join("report.md").display()));
     }
@@ -193,15 +194,17 @@ fn load(
     measuring.set(true);
     let deadline = signals::Deadline::start(stop, input.run.run_deadline.0, input.run.grace_period.0);
     let last_offline = || last_offline::of(&options.results(), input.run.endpoint.name(), &ready.model);
-    let one = |workload: &Workload| issue(workload, input, options, &ready, stop, keep);
+    let one = |workload: &Workload, foretell| issue(workload, foretell, input, options, &ready, stop, keep);
     let issued = loadgen::issue(&input.workload, last_offline, one);
     deadline.end();
     measuring.set(false);
     Ok((ready, issued?))
 }
 
+#[expect(clippy::too_many_arguments, reason = "each is another subject, and there is one caller")]
 fn issue(
     workload: &Workload,
+    foretell: Foretell,
     input: &Input,
     options: &RunOptions,
     ready: &ready::Ready,
@@ -210,7 +213,8 @@ fn issue(
 ) -> Result<LoadResult, Failure> {
     let progress = Arc::new(Progress::default());
     let plain = options.plain || options.in_pod() || !std::io::stderr().is_terminal();
-    let watcher = progress::Watcher::start(Arc::clone(&progress), Arc::new(workload.clone()), plain);
+    let foretold = (foretell == Foretell::Verdict).then(|| workload.clone());
+    let watcher = progress::Watcher::start(Arc::clone(&progress), foretold, plain);
     let seed = input.run.seed;
     let threads = options.threads(&input.run.endpoint);
     let load = issue::run_load(workload, &ready.model, &ready.target, seed, keep, threads, stop, progress);

@@ -28,9 +28,12 @@ pub(super) struct Watcher {
 }
 
 impl Watcher {
-    pub(super) fn start(progress: Arc<Progress>, workload: Arc<Workload>, plain: bool) -> Watcher {
+    /// `workload`: the one whose verdict is foretold.
+    pub(super) fn start(progress: Arc<Progress>, workload: Option<Workload>, plain: bool) -> Watcher {
         let (end, ended) = mpsc::channel();
-        let body = move || if plain { lines(&progress, &workload, &ended) } else { bar(&progress, &workload, &ended) };
+        let body = move || {
+            if plain { lines(&progress, workload.as_ref(), &ended) } else { bar(&progress, workload.as_ref(), &ended) }
+        };
         let thread = thread::Builder::new().name("progress".into()).spawn(body);
         if let Err(error) = &thread {
             warn!(%error, "progress is not shown");
@@ -47,7 +50,7 @@ impl Watcher {
     }
 }
 
-fn lines(progress: &Progress, workload: &Workload, ended: &mpsc::Receiver<()>) {
+fn lines(progress: &Progress, workload: Option<&Workload>, ended: &mpsc::Receiver<()>) {
     while ended.recv_timeout(LINE_EVERY) == Err(RecvTimeoutError::Timeout) {
         let read = |it: &std::sync::atomic::AtomicU64| it.load(Ordering::Relaxed);
         info!(
@@ -57,13 +60,13 @@ fn lines(progress: &Progress, workload: &Workload, ended: &mpsc::Receiver<()>) {
             ended = read(&progress.ended),
             failed = read(&progress.failed),
             output_events = read(&progress.output_events),
-            outlook = outlook(workload, progress),
+            outlook = workload.and_then(|it| outlook(it, progress)),
             "measuring"
         );
     }
 }
 
-fn bar(progress: &Progress, workload: &Workload, ended: &mpsc::Receiver<()>) {
+fn bar(progress: &Progress, workload: Option<&Workload>, ended: &mpsc::Receiver<()>) {
     let bar = ProgressBar::new(0);
     let template = "{bar:40} {pos}/{len} requests, {msg}, {elapsed_precise}";
     bar.set_style(ProgressStyle::with_template(template).expect("the template is a constant that parses"));
@@ -73,7 +76,7 @@ fn bar(progress: &Progress, workload: &Workload, ended: &mpsc::Receiver<()>) {
         // Of a stage that ends by time nobody knows how many requests it will have.
         bar.set_length(read(&progress.planned).max(issued));
         bar.set_position(over);
-        let outlook = outlook(workload, progress).map(|it| format!(", {it}")).unwrap_or_default();
+        let outlook = workload.and_then(|it| outlook(it, progress)).map(|it| format!(", {it}")).unwrap_or_default();
         bar.set_message(format!(
             "stage {}, {} in flight, {} failed{outlook}",
             read(&progress.stage) + 1,

@@ -29,6 +29,9 @@ use crate::{
 };
 use series::Tests;
 
+/// Requests under way at once in Offline: enough for the largest batch of a server, and few enough for its queue of new
+/// connections.
+const OFFLINE_CONCURRENCY: u32 = 1_024;
 /// The keys of a profile.
 const KEYS: [&str; 21] = [
     "api",
@@ -142,7 +145,7 @@ fn max_concurrency(root: &Section, tests: Option<&Tests>) -> Option<u32> {
         let what = format!("has no meaning in {}, which sends a query when the last one is complete", scenario.name());
         root.problem("maxConcurrency", format!("{what}; take it out"));
     }
-    places
+    places.or((scenario == Some(Scenario::Offline)).then_some(OFFLINE_CONCURRENCY))
 }
 
 /// The likeliest token each time, as MLPerf asks, unless the profile has a temperature.

@@ -186,6 +186,7 @@ fn seeds_of_ones_own_are_noticed() {
 fn requests_under_way_are_bounded_where_the_scenario_does_not() {
     assert_eq!(loadgen("").max_concurrency, None);
     assert_eq!(loadgen("maxConcurrency: 64").max_concurrency, Some(64));
+    assert_eq!(loadgen("scenario: Offline").max_concurrency, Some(1_024));
     check_error(
         "scenario: MultiStream\nmaxConcurrency: 64",
         "maxConcurrency: has no meaning in MultiStream, which sends a query when the last one is complete; take it out",
