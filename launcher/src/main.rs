@@ -163,6 +163,8 @@ fn main() -> ExitCode {
         .with_writer(io::stderr)
         .with_ansi(io::stderr().is_terminal())
         .with_target(false)
+        // Who read it may have gone, and a panic over that would cost the results.
+        .log_internal_errors(false)
         .init();
     let done = match cli.command {
         Command::Run(args) => return run_command(&args),

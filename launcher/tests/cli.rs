@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
+#[path = "cli/loadgen.rs"]
+mod loadgen;
 
 use std::{fs, io::Read as _, net::TcpListener, process::Stdio, time::Duration};
 
@@ -36,8 +38,8 @@ fn a_reader_that_has_gone_loses_no_result() {
     let folder = Folder::new();
     folder.write("run.yaml", &simulated(&profile(20, 1)));
     let mut command = folder.command(&["run", "-f", "run.yaml"]);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    drop(child.stdout.take());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop((child.stdout.take(), child.stderr.take()));
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert_eq!(folder.report()["outcome"], "Passed");
 }

@@ -11,6 +11,7 @@ mod store;
 mod target;
 
 use std::{
+    fmt::Display,
     io::{IsTerminal as _, Write as _},
     path::{Path, PathBuf},
     sync::Arc,
@@ -97,7 +98,7 @@ pub fn run(options: &RunOptions) -> u8 {
     let input = match read_input(options) {
         Ok(input) => input,
         Err(error) => {
-            eprintln!("benchwright: {error}");
+            complain(&error);
             let mounted = Path::new(mounts::INPUT).join("run.yaml").exists();
             let log = options.termination_log.clone().or_else(|| options.termination_log().filter(|_| mounted));
             outcome::leave_diagnosis(log.as_deref(), &error.to_string());
@@ -106,7 +107,7 @@ pub fn run(options: &RunOptions) -> u8 {
     };
     let done = measure(&input, options);
     if let Err(failure) = &done {
-        eprintln!("benchwright: {}", failure.message);
+        complain(&failure.message);
     }
     if let Some(path) = options.termination_log() {
         let envelope = outcome::envelope(&input, &done).to_text();
@@ -118,6 +119,11 @@ pub fn run(options: &RunOptions) -> u8 {
         print_table(measurement);
     }
     outcome::exit_status(&done, options.gate)
+}
+
+/// Says on stderr what went wrong. Who reads that may have gone; the exit status and the files say it too.
+fn complain(what: &dyn Display) {
+    let _ = writeln!(std::io::stderr(), "benchwright: {what}");
 }
 
 fn read_input(options: &RunOptions) -> Result<Input, input::InputError> {
@@ -201,7 +207,6 @@ fn load(
     Ok((ready, issued?))
 }
 
-#[expect(clippy::too_many_arguments, reason = "each is another subject, and there is one caller")]
 fn issue(
     workload: &Workload,
     foretell: Foretell,

@@ -1,0 +1,140 @@
+//! LoadGen tests from the command line: a BenchmarkRun in, logs out.
+
+use std::fs;
+
+use predicates::prelude::*;
+use serde_json::Value;
+
+use crate::common::{Folder, simulated};
+
+/// A test of 40 samples of a few tokens each, with these further lines.
+fn profile(lines: &str) -> String {
+    format!(
+        "benchmark: llama3.1-8b\n\
+         qsl: {{total_sample_count: 40}}\n\
+         dataset: {{synthetic: {{input: 16, output: 8}}}}\n\
+         sampling: {{ignoreEos: true}}\n\
+         {lines}\n"
+    )
+}
+
+fn run(lines: &str) -> Folder {
+    let folder = Folder::new();
+    let spec = simulated(&profile(lines)).replace("spec:\n", "spec:\n  harness: loadgen\n");
+    folder.write("run.yaml", &spec);
+    folder
+}
+
+fn text(folder: &Folder, file: &str) -> String {
+    fs::read_to_string(folder.path("results/latest").join(file)).unwrap()
+}
+
+fn json(folder: &Folder, file: &str) -> Value {
+    serde_json::from_str(&text(folder, file)).unwrap()
+}
+
+/// The values of a key of a detail log.
+fn values(log: &str, key: &str) -> Vec<Value> {
+    let entries = log.lines().map(|it| serde_json::from_str::<Value>(it.strip_prefix(":::MLLOG ").unwrap()).unwrap());
+    entries.filter(|it| it["key"] == key).map(|it| it["value"].clone()).collect()
+}
+
+#[test]
+fn accuracy_and_performance_leave_logs_in_folders_of_their_own() {
+    let folder = run("scenario: Server\nmode: both\ntarget_qps: 400\n\
+         settings: {min_duration: 1200, min_query_count: 480, performance_sample_count_override: 40, ttft_latency: 60000, tpot_latency: 60000}");
+    let run = folder.benchwright(&["run", "-f", "run.yaml"]).assert().success();
+    run.stdout(predicate::str::contains("VALID").and(predicate::str::contains("Accuracy")));
+
+    let summary = text(&folder, "Performance/mlperf_log_summary.txt");
+    assert!(summary.contains("Result is : VALID") && summary.contains("Scenario : Server"), "{summary}");
+    let detail = text(&folder, "Performance/mlperf_log_detail.txt");
+    assert_eq!(values(&detail, "result_validity"), ["VALID"]);
+    assert_eq!(values(&detail, "num_errors"), [0]);
+    // Whole passes over 40 samples, until 1.2 s are over.
+    let count = values(&detail, "result_query_count")[0].as_u64().unwrap();
+    assert!(count >= 480 && count.is_multiple_of(40), "{count}");
+    assert_eq!(values(&detail, "generated_query_count"), [count]);
+    assert_eq!(text(&folder, "Performance/mlperf_log_accuracy.json"), "[\n]\n");
+
+    let answers = json(&folder, "Accuracy/mlperf_log_accuracy.json");
+    let mut samples: Vec<u64> = answers.as_array().unwrap().iter().map(|it| it["qsl_idx"].as_u64().unwrap()).collect();
+    samples.sort_unstable();
+    assert_eq!(samples, (0..40).collect::<Vec<_>>());
+    // Eight token ids of four bytes, in hexadecimal; the first came alone.
+    let answer = &answers[0];
+    assert_eq!((answer["data"].as_str().unwrap().len(), answer["token_count"].as_u64()), (64, Some(8)));
+    assert!(answer["data"].as_str().unwrap().starts_with(answer["token_data"].as_str().unwrap()));
+
+    let tests = json(&folder, "summary.json");
+    assert_eq!(tests["tests"][1]["valid"], true);
+    assert_eq!(tests["tests"][0]["mode"], "AccuracyOnly");
+    assert_eq!(json(&folder, "config.json")["loadgen"]["benchmark"], "llama3_1-8b");
+    assert_eq!(folder.report()["outcome"], "Passed");
+    assert!(text(&folder, "report.md").contains("## LoadGen tests"));
+}
+
+#[test]
+fn a_test_past_its_limits_makes_the_run_invalid() {
+    let folder = run("scenario: Server\ntarget_qps: 200\n\
+         settings: {min_duration: 300, min_query_count: 60, performance_sample_count_override: 40, ttft_latency: 0}");
+    folder.benchwright(&["run", "--gate", "-f", "run.yaml"]).assert().code(2);
+    let report = folder.report();
+    assert_eq!(report["outcome"], "Invalid");
+    let reason = report["reasons"].as_array().unwrap().iter().find(|it| it["reason"] == "LoadGenInvalid").unwrap();
+    assert!(reason["message"].as_str().unwrap().contains("TTFT"), "{reason}");
+}
+
+#[test]
+fn a_rate_that_nobody_knows_is_searched_and_confirmed() {
+    let folder = run("scenario: Server\ntarget_qps: search\n\
+         settings: {min_duration: 400, min_query_count: 40, performance_sample_count_override: 40, ttft_latency: 150, tpot_latency: 60}");
+    folder.benchwright(&["run", "-f", "run.yaml"]).assert().success();
+    let summary = json(&folder, "summary.json");
+    let trials = summary["trials"].as_array().unwrap();
+    let (last, short) = trials.split_last().unwrap();
+    assert_eq!(last["full"], true, "{trials:?}");
+    assert!(!short.is_empty() && short.iter().any(|it| it["full"] == false), "{trials:?}");
+    // What was issued is at the rate of the last trial.
+    let detail = text(&folder, "Performance/mlperf_log_detail.txt");
+    let asked = values(&detail, "effective_target_qps")[0].as_f64().unwrap();
+    assert!((asked / last["rate"].as_f64().unwrap() - 1.0).abs() < 1e-4, "{asked} {last}");
+}
+
+#[test]
+fn a_server_test_takes_its_rate_from_the_last_offline_test() {
+    let folder = run(
+        "scenario: Offline\nsettings: {min_duration: 0, min_query_count: 400, performance_sample_count_override: 40}",
+    );
+    folder.benchwright(&["run", "-f", "run.yaml"]).assert().success();
+    let offline = json(&folder, "summary.json")["tests"][0]["figures"]["result_samples_per_second"].as_f64().unwrap();
+    let server = simulated(&profile(
+        "scenario: Server\ntarget_qps: auto\nsettings: {min_duration: 300, min_query_count: 40, performance_sample_count_override: 40}",
+    ));
+    folder.write("run.yaml", &server.replace("spec:\n", "spec:\n  harness: loadgen\n"));
+    folder.benchwright(&["run", "-f", "run.yaml"]).assert().success();
+    let detail = text(&folder, "Performance/mlperf_log_detail.txt");
+    let asked = values(&detail, "requested_server_target_qps")[0].as_f64().unwrap();
+    assert!((asked / (0.8 * offline) - 1.0).abs() < 1e-3, "{asked}, offline {offline}");
+}
+
+#[test]
+fn a_plan_tells_what_a_run_would_issue() {
+    let folder = run(
+        "scenario: Server\nmode: both\ntarget_qps: 20\nsettings: {min_duration: 10000, min_query_count: 100, performance_sample_count_override: 40}",
+    );
+    let plan = folder.benchwright(&["plan", "-f", "run.yaml", "--json", "--queries", "2"]).assert().success();
+    let plan: Value = serde_json::from_slice(&plan.get_output().stdout).unwrap();
+    let performance = &plan["tests"][1]["phases"][0];
+    assert_eq!((performance["queries"].as_u64(), performance["passes"].as_f64()), (Some(200), Some(5.0)));
+    folder.benchwright(&["plan", "-f", "run.yaml"]).assert().success().stdout(predicate::str::contains("5 x the 40"));
+}
+
+#[test]
+fn a_user_conf_that_loadgen_would_refuse_names_its_line() {
+    let folder = run(
+        "scenario: Offline\nuser_conf: |\n  *.Offline.target_qps = 5\n  *.Offline.min_duration = 600 # ten minutes",
+    );
+    let refused = folder.benchwright(&["run", "-f", "run.yaml"]).assert().code(10);
+    refused.stderr(predicate::str::contains("user.conf").and(predicate::str::contains("line 2")));
+}
