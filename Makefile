@@ -17,10 +17,13 @@ endif
 cluster := e2e/cluster/cluster
 cluster_dir := $(or $(BENCHWRIGHT_CLUSTER_DIR),$(CURDIR)/.cluster)
 
-.PHONY: help demo test performance prepare check unit crd binaries image cluster cluster-down e2e clean
+official := launcher/tests/official-loadgen
+recorded := target/official-loadgen/recorded
+
+.PHONY: help demo test performance loadgen-comparison prepare check unit crd binaries image cluster cluster-down e2e clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 prepare: ## Install what a build needs, where it is missing and this is a Debian with root
 	@if ! command -v cc >/dev/null; then \
@@ -36,6 +39,10 @@ demo: prepare ## Build, run examples/benchmarkrun.yaml against the embedded simu
 performance: prepare ## Measure the launcher itself and write docs/performance.md; takes ten minutes of a quiet machine
 	@$(release_build) -p launcher
 	@$(release)/benchwright bench --runs 3 --json target/performance.json --markdown docs/performance.md
+
+loadgen-comparison: prepare ## Run MLCommons' own LoadGen with new settings and hold ours against it; needs Python and its registry
+	@python="$$($(official)/venv)" && rm -rf $(recorded) && "$$python" -B $(official)/record.py $(recorded)
+	LOADGEN_VECTORS=$(recorded) cargo test --locked -p launcher --test loadgen_vectors -- --nocapture
 
 test: prepare check unit e2e ## Every check, the end-to-end tests included
 
