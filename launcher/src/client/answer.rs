@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::{
     api_error::{ApiError, short},
     chunk::{Choices, Chunk, Finish, Indices, Usage},
-    output::{Kept, Output},
+    output::{FirstOutput, Kept, Output},
     pattern::Pattern,
     sse,
 };
@@ -105,6 +105,13 @@ impl Answer {
         // Every event is read whole then: a pattern would pass over its token ids.
         self.patterns_tried = MAX_PATTERNS;
         self.kept = Some(Box::default());
+    }
+
+    /// Somebody is told of the first output; said after [`Answer::keep_output`].
+    pub fn tell_first(&mut self, first: FirstOutput) {
+        if let Some(kept) = &mut self.kept {
+            kept.first = Some(first);
+        }
     }
 
     /// The output as far as it has come; `None` where it was not to be kept.

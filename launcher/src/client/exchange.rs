@@ -10,6 +10,7 @@ use super::{
     answer::{Answer, Failure},
     api_error::short,
     connection::{Broken, Connection, Head},
+    output::FirstOutput,
     patience::Pulse,
     socket::Marks,
 };
@@ -38,6 +39,8 @@ pub struct Exchange {
     pub enough: Option<u32>,
     /// The answer keeps its output.
     pub keep_output: bool,
+    /// Is told of the first output, where the output is kept.
+    pub first_output: Option<FirstOutput>,
     sent: Option<Duration>,
     marks: Option<Arc<Marks>>,
 }
@@ -98,6 +101,9 @@ impl Client {
     ) -> Result<RequestOutcome, Failure> {
         if exchange.keep_output {
             exchange.answer.keep_output();
+            if let Some(first) = exchange.first_output.take() {
+                exchange.answer.tell_first(first);
+            }
         }
         let begun = self.begin(&self.target.generate(body, id), exchange).await?;
         let ended = self.read(begun, streaming, exchange).await?;

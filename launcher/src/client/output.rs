@@ -1,5 +1,7 @@
 //! The output of an answer, where somebody wants it: the token ids and the text of its first choice. Pure.
 
+use std::fmt;
+
 use super::chunk::Said;
 
 /// The most token ids that are kept of one answer: twice the longest answer that a profile may ask for.
@@ -19,6 +21,24 @@ pub struct Output {
     pub text: String,
 }
 
+/// Is told once, while the answer is read, when its first output comes: with the token ids that have come until then.
+pub struct FirstOutput(Box<Tell>);
+
+type Tell = dyn FnOnce(&[u32]) + Send;
+
+impl FirstOutput {
+    /// Does this with the token ids.
+    pub fn new(tell: impl FnOnce(&[u32]) + Send + 'static) -> FirstOutput {
+        FirstOutput(Box::new(tell))
+    }
+}
+
+impl fmt::Debug for FirstOutput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FirstOutput")
+    }
+}
+
 /// What cannot be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum OutputError {
@@ -36,6 +56,7 @@ pub(super) struct Kept {
     output: Output,
     /// An event had output.
     has_begun: bool,
+    pub(super) first: Option<FirstOutput>,
 }
 
 impl Kept {
@@ -55,6 +76,9 @@ impl Kept {
             *first = token_ids.len();
         }
         self.has_begun |= output;
+        if output && let Some(FirstOutput(tell)) = self.first.take() {
+            tell(&token_ids[..*first]);
+        }
         Ok(())
     }
 
@@ -91,6 +115,18 @@ mod tests {
         check(&[("a", &[]), ("b", &[])], 0);
         check(&[("a", &[]), ("b", &[1])], 0);
         check(&[], 0);
+    }
+
+    #[test]
+    fn the_first_output_is_told_once() {
+        let (sender, told) = std::sync::mpsc::channel();
+        let tell = move |ids: &[u32]| sender.send(ids.to_vec()).unwrap();
+        let mut kept = Kept { first: Some(FirstOutput::new(tell)), ..Kept::default() };
+        kept.add(event("", &[1]).as_bytes(), false).unwrap();
+        assert!(told.try_recv().is_err());
+        kept.add(event("a", &[2, 3]).as_bytes(), true).unwrap();
+        kept.add(event("b", &[4]).as_bytes(), true).unwrap();
+        assert_eq!(told.into_iter().collect::<Vec<_>>(), [[1, 2, 3]]);
     }
 
     #[test]
