@@ -20,10 +20,10 @@ cluster_dir := $(or $(BENCHWRIGHT_CLUSTER_DIR),$(CURDIR)/.cluster)
 official := launcher/tests/official-loadgen
 recorded := target/official-loadgen/recorded
 
-.PHONY: help demo test performance loadgen-comparison prepare check unit crd binaries image cluster cluster-down e2e clean
+.PHONY: help demo test performance loadgen-comparison loadgen-bridge loadgen-bridge-overhead prepare check unit crd binaries image cluster cluster-down e2e clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-24s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 prepare: ## Install what a build needs, where it is missing and this is a Debian with root
 	@if ! command -v cc >/dev/null; then \
@@ -44,7 +44,16 @@ loadgen-comparison: prepare ## Run MLCommons' own LoadGen with new settings and 
 	@python="$$($(official)/venv)" && rm -rf $(recorded) && "$$python" -B $(official)/record.py $(recorded)
 	LOADGEN_VECTORS=$(recorded) cargo test --locked -p launcher --test loadgen_vectors -- --nocapture
 
-test: prepare check unit e2e ## Every check, the end-to-end tests included
+loadgen-bridge: prepare ## Test the bridge with MLCommons' own LoadGen, where Python can have it
+	@if python="$$($(official)/venv)"; then \
+	    cargo build --locked -p launcher && cd $(official) && BENCHWRIGHT=$(CURDIR)/target/debug/benchwright "$$python" -B -m unittest bridge_test; \
+	else echo "NOT TESTED: the bridge with MLCommons' own LoadGen, for the reason above"; fi
+
+loadgen-bridge-overhead: prepare ## Measure what the bridge adds to a latency
+	@$(release_build) -p launcher
+	@python="$$($(official)/venv)" && cd $(official) && BENCHWRIGHT=$(CURDIR)/$(release)/benchwright "$$python" -B bridge_overhead.py
+
+test: prepare check unit loadgen-bridge e2e ## Every check, the end-to-end tests included
 
 check: prepare ## Formatting, lints, licences
 	cargo fmt --all --check

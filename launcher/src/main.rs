@@ -14,6 +14,7 @@ use launcher::{
     loadgen::plan::{self, Plan},
     run::{self, RunOptions},
     sim,
+    sut::{self, SutOptions},
 };
 
 /// Benchmarks LLM serving: issues the load of a workload profile exactly, measures every token, and says when its own
@@ -31,6 +32,8 @@ enum Command {
     Run(RunArgs),
     /// Serve a simulated vLLM
     Sim(sim::SimArgs),
+    /// Answer the samples of MLCommons' own LoadGen: started by launcher/bridge/benchwright_sut.py, by pipes
+    Sut(SutArgs),
     /// Print the profile of a BenchmarkRun as rendered, and what it means
     Render(RenderArgs),
     /// Print what the LoadGen tests of a BenchmarkRun will issue, before a request is sent
@@ -102,6 +105,18 @@ struct RunArgs {
 }
 
 #[derive(Args)]
+struct SutArgs {
+    /// A BenchmarkRun, as kubectl takes it; all but its load is used
+    #[arg(short, long, value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    input: InputArgs,
+    /// Requests under way at once; further samples wait in order [default: the maxConcurrency of a loadgen profile, or 4096]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    max_in_flight: Option<u32>,
+}
+
+#[derive(Args)]
 struct RenderArgs {
     /// A BenchmarkRun, as kubectl takes it
     #[arg(short, long, value_name = "FILE")]
@@ -168,6 +183,7 @@ fn main() -> ExitCode {
         .init();
     let done = match cli.command {
         Command::Run(args) => return run_command(&args),
+        Command::Sut(args) => return sut_command(&args),
         #[cfg(target_os = "linux")]
         Command::Bench(args) => return bench_command(&args),
         Command::Sim(args) => sim::run(args).map_err(anyhow::Error::from),
@@ -210,6 +226,12 @@ fn run_command(args: &RunArgs) -> ExitCode {
         plain: args.plain,
     };
     ExitCode::from(run::run(&options))
+}
+
+fn sut_command(args: &SutArgs) -> ExitCode {
+    let options =
+        SutOptions { file: args.file.clone(), local: args.input.options(), max_in_flight: args.max_in_flight };
+    ExitCode::from(sut::run(&options))
 }
 
 fn render(args: &RenderArgs) -> anyhow::Result<()> {

@@ -5,6 +5,8 @@
 mod common;
 #[path = "cli/loadgen.rs"]
 mod loadgen;
+#[path = "cli/sut.rs"]
+mod sut;
 
 use std::{fs, io::Read as _, net::TcpListener, process::Stdio, time::Duration};
 

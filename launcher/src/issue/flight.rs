@@ -90,7 +90,7 @@ pub(super) async fn fly(core: Arc<Core>, kind: Kind, stage: usize, prepared: Pre
 
 /// Starts a request now: its first bytes leave before this returns, where a connection is open. What waits then goes on as
 /// a task of its own, behind all that is ready.
-pub(super) fn launch<T: 'static>(flights: &mut JoinSet<()>, flight: impl Future<Output = T> + Send + 'static) {
+pub(crate) fn launch<T: 'static>(flights: &mut JoinSet<()>, flight: impl Future<Output = T> + Send + 'static) {
     let mut flight: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(flight.map(drop));
     // Nobody is woken by this look: the task looks again when it starts, and leaves its own waker. Whoever launches may have
     // used his turn up; this look is none of it.
@@ -101,7 +101,7 @@ pub(super) fn launch<T: 'static>(flights: &mut JoinSet<()>, flight: impl Future<
 }
 
 /// Takes note of a flight that has ended: a bug in one must not pass as a request that nobody waited for.
-pub(super) fn landed(joined: Result<(), JoinError>) {
+pub(crate) fn landed(joined: Result<(), JoinError>) {
     // What was ended by an abort is told by its record.
     if let Err(Ok(panic)) = joined.map_err(JoinError::try_into_panic) {
         resume_unwind(panic);

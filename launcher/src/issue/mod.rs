@@ -47,6 +47,7 @@ use crate::{
     trace_file::{self, TraceError},
     vitals::{Vitals, Watch, lane::LaneVitals, receive},
 };
+pub(crate) use flight::{landed, launch};
 use lane::{Lane, LaneResult};
 pub use outputs::{KeepOutputs, Numbers};
 pub use phase_progress::PhaseProgress;
@@ -56,7 +57,7 @@ use shared::Shared;
 
 /// How many ready tasks run before a runtime looks for bytes and timers: fewer keep sends and time stamps near their time,
 /// more save system calls.
-const EVENT_INTERVAL: u32 = 31;
+pub(crate) const EVENT_INTERVAL: u32 = 31;
 
 /// Why the load cannot be issued.
 #[derive(Debug, thiserror::Error)]

@@ -5,10 +5,10 @@ mod loadgen;
 mod outcome;
 mod outlook;
 mod progress;
-mod ready;
+pub(crate) mod ready;
 mod signals;
 mod store;
-mod target;
+pub(crate) mod target;
 
 use std::{
     fmt::Display,
@@ -33,7 +33,7 @@ use crate::{
     stop::Stop,
 };
 use loadgen::{Foretell, Issued};
-use outcome::Failure;
+pub(crate) use outcome::Failure;
 pub use outcome::{EXIT_CANCELLED, EXIT_CONFIGURATION, EXIT_STORAGE, EXIT_TARGET};
 
 /// More threads than this have never helped, and each has connections of its own.

@@ -24,9 +24,9 @@ pub const EXIT_CANCELLED: u8 = 20;
 
 /// A run without figures that count.
 pub(crate) struct Failure {
-    exit: u8,
+    pub(crate) exit: u8,
     reason: &'static str,
-    pub(super) message: String,
+    pub(crate) message: String,
     /// Figures that were measured all the same, when only their storage failed.
     measured: Option<Box<Measurement>>,
 }

@@ -21,13 +21,13 @@ use crate::{
 const TRY_EVERY: Duration = Duration::from_secs(1);
 
 /// A target that answers.
-pub(super) struct Ready {
-    pub(super) target: Target,
-    pub(super) model: String,
+pub(crate) struct Ready {
+    pub(crate) target: Target,
+    pub(crate) model: String,
 }
 
 /// Tries until the target is ready or its time is over. What no waiting mends fails at once.
-pub(super) fn wait(input: &Input, base_url: &str, stop: &Stop) -> Result<Ready, Failure> {
+pub(crate) fn wait(input: &Input, base_url: &str, stop: &Stop) -> Result<Ready, Failure> {
     let target = target(input, base_url)?;
     let cannot = |source| Failure::system(&LoadError::System { what: "the readiness probe", source });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;

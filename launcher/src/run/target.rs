@@ -10,12 +10,12 @@ use super::Failure;
 use crate::sim::{SimOptions, Simulator};
 
 /// Keeps the simulator alive; dropped, it ends.
-pub(super) struct RunningSimulator {
+pub(crate) struct RunningSimulator {
     _end: oneshot::Sender<()>,
 }
 
 /// The base URL of the target. The simulator gets a thread of its own, so that it shares no runtime with the load.
-pub(super) fn start(run: &ResolvedRun, model: Option<&str>) -> Result<(String, Option<RunningSimulator>), Failure> {
+pub(crate) fn start(run: &ResolvedRun, model: Option<&str>) -> Result<(String, Option<RunningSimulator>), Failure> {
     let preset = match &run.endpoint {
         Endpoint::Url(url) => return Ok((url.clone(), None)),
         Endpoint::Simulator(preset) => *preset,

@@ -1,0 +1,323 @@
+"""Benchwright as the system under test of MLCommons' own LoadGen: docs/loadgen-bridge.md tells how to use it.
+
+`Sut` starts `benchwright sut`, hands it the samples that LoadGen issues, and gives LoadGen the tokens that come back. The
+frames between the two are those of launcher/src/sut/frames.rs: length (u32), kind (u8), content; all little-endian.
+
+Pure Python 3.9; needs mlcommons-loadgen for `Sut.issue_queries` and for the command line, and nothing else.
+"""
+
+import argparse
+import ctypes
+import os
+import shutil
+import statistics
+import struct
+import subprocess
+import sys
+import threading
+from array import array
+from dataclasses import dataclass
+from pathlib import Path
+
+VERSION = 1
+HELLO, ISSUE = 1, 2
+READY, FIRST, DONE, FAILED = 129, 130, 131, 132
+HEADER, NUMBER, DONE_HEAD = struct.Struct("<IB"), struct.Struct("<Q"), struct.Struct("<QQ")
+# Of what the launcher sends: the longest answer that it keeps has 16 MB.
+MAX_FRAME = 32 << 20
+# Samples in one frame to the launcher, which reads 1 MiB at most.
+SAMPLES_A_FRAME = 4096
+READ_BYTES = 1 << 20
+# How long the launcher may take to end once it has answered everything.
+END_TIMEOUT_S = 30.0
+
+
+class SutError(Exception):
+    """The launcher cannot be used; its own words stand on stderr."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What became of the samples. A failed one was completed with an empty response."""
+
+    answered: int
+    failed: int
+    first_failure: str
+    # Median time from the launcher's send to the last token, by the launcher's clock; None where nothing was answered.
+    median_took_ns: "float | None"
+    # Exit status of the launcher.
+    status: int
+
+    @property
+    def is_whole(self):
+        """Every sample was answered, and the launcher ended well."""
+        return self.failed == 0 and self.status == 0
+
+
+class Sut:
+    """The callbacks of `ConstructSUT` and `ConstructQSL`. A context manager: it ends the launcher, and keeps `summary`."""
+
+    def __init__(self, command, use_token_latencies):
+        """Starts the launcher and waits until its target is ready. `command`: see `launcher`."""
+        import mlperf_loadgen
+
+        self._loadgen = mlperf_loadgen
+        self._tells_first = use_token_latencies
+        self._lock = threading.Lock()
+        # Samples under way by id: whether LoadGen was told of their first token.
+        self._outstanding = {}
+        self._ended = False
+        self._answered, self._failed, self._first_failure = 0, 0, ""
+        self._took_ns = array("Q")
+        self.summary = None
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        self._in, self._out = self._process.stdin, self._process.stdout.fileno()
+        self._rest = b""
+        try:
+            self._write(HEADER.pack(3, HELLO) + struct.pack("<H", VERSION))
+            self.sample_count, self.model = self._wait_until_ready()
+        except BaseException:
+            self._process.kill()
+            self._process.wait()
+            raise
+        self._reader = threading.Thread(target=self._read_answers, name="benchwright-answers", daemon=True)
+        self._reader.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def issue_queries(self, samples):
+        """LoadGen's IssueQuery: the launcher sends these at once."""
+        for start in range(0, len(samples), SAMPLES_A_FRAME):
+            numbers = [number for it in samples[start:start + SAMPLES_A_FRAME] for number in (it.id, it.index)]
+            self._issue(numbers)
+
+    def flush_queries(self):
+        """LoadGen's FlushQueries: nothing is held back."""
+
+    def load_samples(self, indices):
+        """LoadGen's LoadSamplesToRam: the launcher has all samples, if there are as many."""
+        if self.sample_count and max(indices, default=0) >= self.sample_count:
+            raise SutError(f"sample {max(indices)} is asked for, and the launcher's data set has {self.sample_count}")
+
+    def unload_samples(self, indices):
+        """LoadGen's UnloadSamplesFromRam."""
+
+    def answered(self, _sample, took_ns):
+        """The answer to the sample of this id took so long, by the launcher's clock. To be overridden by who wants to know."""
+        self._took_ns.append(took_ns)
+
+    def close(self):
+        """Waits for what is under way, ends the launcher, and returns what became of the samples."""
+        if self.summary:
+            return self.summary
+        self._in.close()
+        self._reader.join()
+        try:
+            status = self._process.wait(END_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            status = self._process.wait()
+        self._process.stdout.close()
+        median = statistics.median(self._took_ns) if self._took_ns else None
+        self.summary = Summary(self._answered, self._failed, self._first_failure, median, status)
+        return self.summary
+
+    def _issue(self, numbers):
+        ids = numbers[::2]
+        with self._lock:
+            self._outstanding.update(dict.fromkeys(ids, False))
+            ended = self._ended
+        if not ended:
+            content = struct.pack(f"<{len(numbers)}Q", *numbers)
+            try:
+                return self._write(HEADER.pack(len(content) + 1, ISSUE) + content)
+            except OSError:
+                # Its answers end, too, and with them all that is outstanding fails; this may come after it.
+                pass
+        self._fail(ids, "the launcher has ended")
+
+    def _write(self, data):
+        data = memoryview(data)
+        while data:
+            data = data[self._in.write(data):]
+
+    def _wait_until_ready(self):
+        while True:
+            data = os.read(self._out, READ_BYTES)
+            if not data:
+                status = self._process.wait()
+                raise SutError(f"benchwright sut ended with status {status} before its target was ready")
+            self._rest += data
+            for kind, start, end in frames(self._rest):
+                version, = struct.unpack_from("<H", self._rest, start)
+                if kind != READY or version != VERSION:
+                    raise SutError(f"the launcher speaks another version than {VERSION}; use both of one release")
+                count, = NUMBER.unpack_from(self._rest, start + 2)
+                model = self._rest[start + 10:end].decode()
+                self._rest = self._rest[end:]
+                return count, model
+
+    def _read_answers(self):
+        why = "the launcher has ended"
+        try:
+            while data := os.read(self._out, READ_BYTES):
+                # The responses point into it, so it must not move.
+                batch = bytearray(self._rest + data)
+                self._rest = bytes(batch[self._take(batch):])
+        except Exception as error:  # Whatever it is, LoadGen must not wait for ever.
+            why = f"the answers cannot be read: {error}"
+            self._process.kill()
+        with self._lock:
+            self._ended = True
+            left = list(self._outstanding)
+        self._fail(left, why)
+
+    def _take(self, batch):
+        """Gives LoadGen all that came together in one call each; returns how many bytes that were."""
+        address = ctypes.addressof(ctypes.c_char.from_buffer(batch))
+        response = self._loadgen.QuerySampleResponse
+        firsts, dones, failures, read = [], [], [], 0
+        for kind, start, end in frames(batch):
+            read = end
+            sample, = NUMBER.unpack_from(batch, start)
+            if kind == FIRST:
+                start += NUMBER.size
+                self._outstanding[sample] = True
+                firsts.append(response(sample, address + start, end - start, (end - start) // 4))
+            elif kind == DONE:
+                _, took_ns = DONE_HEAD.unpack_from(batch, start)
+                start += DONE_HEAD.size
+                del self._outstanding[sample]
+                self.answered(sample, took_ns)
+                dones.append(response(sample, address + start, end - start, (end - start) // 4))
+            elif kind == FAILED:
+                failures.append((sample, bytes(batch[start + NUMBER.size:end]).decode(errors="replace")))
+            else:
+                raise SutError(f"a frame of kind {kind} came, which version {VERSION} does not have")
+        if firsts and self._tells_first:
+            self._loadgen.FirstTokenComplete(firsts)
+        if dones:
+            self._answered += len(dones)
+            self._loadgen.QuerySamplesComplete(dones)
+        for sample, why in failures:
+            self._fail([sample], why)
+        return read
+
+    def _fail(self, samples, why):
+        """Completes samples with nothing, those that are not complete yet."""
+        with self._lock:
+            told = {it: self._outstanding.pop(it) for it in samples if it in self._outstanding}
+            if not told:
+                return
+            self._failed += len(told)
+            self._first_failure = self._first_failure or why
+        response = self._loadgen.QuerySampleResponse
+        # Without a first token LoadGen would reckon with memory that nobody wrote.
+        firsts = [response(it, 0, 0, 0) for it, first in told.items() if not first]
+        if firsts and self._tells_first:
+            self._loadgen.FirstTokenComplete(firsts)
+        self._loadgen.QuerySamplesComplete([response(it, 0, 0, 0) for it in told])
+
+
+def frames(data):
+    """Kind, start and end of the content of each whole frame."""
+    at = 0
+    while len(data) - at >= HEADER.size:
+        length, kind = HEADER.unpack_from(data, at)
+        if not 1 <= length <= MAX_FRAME:
+            raise SutError(f"a frame of {length} bytes came")
+        end = at + 4 + length
+        if end > len(data):
+            return
+        yield kind, at + HEADER.size, end
+        at = end
+
+
+def launcher(file, *arguments):
+    """The command of `Sut` for a BenchmarkRun file: BENCHWRIGHT, or else the benchwright of the PATH."""
+    program = os.environ.get("BENCHWRIGHT") or shutil.which("benchwright")
+    if not program:
+        raise SutError("no benchwright on the PATH; install it, or name it in BENCHWRIGHT")
+    return [program, "sut", "-f", str(file), *arguments]
+
+
+def test_settings(given):
+    """LoadGen's settings of a command line: benchmark, scenario and mode, then user.conf, then `--set`."""
+    import mlperf_loadgen as lg
+
+    settings = lg.TestSettings()
+    settings.scenario = getattr(lg.TestScenario, given.scenario)
+    settings.mode = getattr(lg.TestMode, given.mode)
+    # The first file of a process brings the built-in mlperf.conf with it.
+    if given.user_conf and settings.FromConfig(str(given.user_conf), given.benchmark, given.scenario, 1) != 0:
+        raise SutError(f"{given.user_conf} cannot be read, or has a line that LoadGen does not understand")
+    for setting in given.settings:
+        name, _, value = setting.partition("=")
+        kind = type(getattr(settings, name, None))
+        if kind not in (bool, int, float):
+            raise SutError(f"--set {setting}: {name} is no setting of LoadGen that takes a number")
+        setattr(settings, name, bool(int(value)) if kind is bool else kind(value))
+    return settings
+
+
+def arguments():
+    """The command line's."""
+    parser = argparse.ArgumentParser(description="Runs MLCommons' own LoadGen with Benchwright as its system under test.")
+    parser.add_argument("-f", "--file", type=Path, required=True, help="a BenchmarkRun: all but its load is used")
+    parser.add_argument("--benchmark", required=True, help="LoadGen's name of it, such as llama3_1-8b")
+    parser.add_argument("--scenario", required=True, choices=["SingleStream", "MultiStream", "Server", "Offline"])
+    modes = ["PerformanceOnly", "AccuracyOnly", "SubmissionRun", "FindPeakPerformance"]
+    parser.add_argument("--mode", default="PerformanceOnly", choices=modes)
+    parser.add_argument("--user-conf", type=Path, help="with it the built-in mlperf.conf is applied, too")
+    parser.add_argument("--audit-conf", default="audit.config", help="is applied where it exists")
+    parser.add_argument("--samples", type=int, help="of the data set; default: as many as the launcher has")
+    parser.add_argument("--performance-samples", type=int, help="that fit into memory; default: all")
+    parser.add_argument("--set", dest="settings", action="append", default=[], metavar="NAME=NUMBER",
+                        help="a field of LoadGen's TestSettings, after all files")
+    parser.add_argument("--output", type=Path, default=Path("."), help="the folder of LoadGen's logs")
+    parser.add_argument("--max-in-flight", type=int, help="requests under way at once; see benchwright sut")
+    return parser.parse_args()
+
+
+def main():
+    """Runs one test; the exit status is 0 when every sample was answered."""
+    import mlperf_loadgen as lg
+
+    given = arguments()
+    settings = test_settings(given)
+    output = lg.LogOutputSettings()
+    output.outdir = str(given.output)
+    output.copy_summary_to_stdout = True
+    log = lg.LogSettings()
+    log.log_output, log.enable_trace = output, False
+    given.output.mkdir(parents=True, exist_ok=True)
+    more = ["--max-in-flight", str(given.max_in_flight)] if given.max_in_flight else []
+    with Sut(launcher(given.file, *more), settings.use_token_latencies) as sut:
+        samples = given.samples or sut.sample_count
+        if not samples:
+            raise SutError("the requests of the profile are made up, as many as are wanted; say how many with --samples")
+        sut.load_samples([samples - 1])
+        system = lg.ConstructSUT(sut.issue_queries, sut.flush_queries)
+        library = lg.ConstructQSL(
+            samples, given.performance_samples or samples, sut.load_samples, sut.unload_samples
+        )
+        lg.StartTestWithLogSettings(system, library, settings, log, given.audit_conf)
+        lg.DestroyQSL(library)
+        lg.DestroySUT(system)
+    summary = sut.summary
+    print(f"benchwright: {summary.answered} samples answered, {summary.failed} failed", file=sys.stderr)
+    if summary.failed:
+        print(f"benchwright: the first because: {summary.first_failure}", file=sys.stderr)
+    return 0 if summary.is_whole else 1
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except SutError as error:
+        print(f"benchwright_sut: {error}", file=sys.stderr)
+        sys.exit(10)

@@ -1,0 +1,137 @@
+//! [I/O] One sample: its request, its first token, its answer.
+
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, AtomicU64, Ordering},
+};
+
+use http::HeaderValue;
+use workload_profiles::Workload;
+
+use super::{SutError, frames, frames::Sample, outbox::Outbox};
+use crate::{
+    client::{Client, Exchange, Target, answer::Failure, body::BodyTemplate, output::FirstOutput, patience::Patience},
+    clock::Clock,
+    data_set,
+    input::Input,
+    requests::{Recorded, Requests, RequestsError},
+};
+
+/// What the requests need. One thread.
+pub(super) struct Engine {
+    pub(super) client: Client,
+    pub(super) outbox: Arc<Outbox>,
+    clock: Clock,
+    requests: Requests,
+    /// How many samples there are: rows, or as many as a LoadGen profile says; 0: a request can be made for every index.
+    pub(super) samples: u64,
+    template: BodyTemplate,
+    patience: Patience,
+    streaming: bool,
+    /// Begins the `x-request-id` of every request.
+    run_id: String,
+    sent: AtomicU64,
+    tally: Mutex<Tally>,
+}
+
+/// What became of the samples.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    pub(super) answered: u64,
+    pub(super) failed: u64,
+    /// Why the first of these failed.
+    pub(super) first_failure: Option<String>,
+}
+
+impl Engine {
+    pub(super) fn new(input: &Input, target: Target, model: &str) -> Result<Engine, SutError> {
+        let Workload { api, streaming, sampling, timeouts, .. } = &input.workload;
+        let form = input.workload.requests.form();
+        if !BodyTemplate::can_hold(*api, form) {
+            return Err(RequestsError::TokenIdsInChat.into());
+        }
+        let rows = data_set::of(&input.workload)?;
+        let told = input.workload.loadgen.as_ref().map_or(0, |it| it.qsl.total_sample_count);
+        let clock = Clock::start();
+        let mut run_id = uuid::Uuid::new_v4().simple().to_string();
+        run_id.truncate(8);
+        Ok(Engine {
+            client: Client::new(target, clock).with_connect_timeout(timeouts.connect.0),
+            outbox: Arc::default(),
+            clock,
+            samples: if rows.is_empty() { told } else { rows.len() as u64 },
+            requests: Requests::new(&input.workload.requests, input.run.seed)?.with_rows(rows),
+            template: BodyTemplate::new(*api, model, *streaming, sampling, form),
+            patience: Patience::new(timeouts, *streaming),
+            streaming: *streaming,
+            run_id,
+            sent: AtomicU64::new(0),
+            tally: Mutex::default(),
+        })
+    }
+
+    pub(super) fn tally(&self) -> MutexGuard<'_, Tally> {
+        // Whole after each change.
+        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends a sample's request and reads its answer. Whatever becomes of it, the program is told once that it is over.
+    pub(super) async fn answer(self: Arc<Self>, sample: Sample) {
+        match self.call(sample).await {
+            Ok(()) => self.tally().answered += 1,
+            Err(failure) => {
+                self.outbox.add(|it| frames::failed(it, sample.id, &failure));
+                let mut tally = self.tally();
+                tally.failed += 1;
+                tally.first_failure.get_or_insert(failure);
+            }
+        }
+    }
+
+    async fn call(&self, sample: Sample) -> Result<(), String> {
+        if self.samples > 0 && sample.index >= self.samples {
+            return Err(format!("sample {} is asked for, and there are {}", sample.index, self.samples));
+        }
+        let mut prompt = String::new();
+        let asked = self.requests.write(sample.index, Recorded::default(), &mut prompt);
+        let body = self.template.body(&prompt, asked.output, true);
+        drop(prompt);
+        let told = Arc::new(AtomicBool::new(false));
+        let mut exchange = Exchange::default();
+        exchange.keep_output = true;
+        exchange.first_output = Some(self.first_output(sample.id, Arc::clone(&told)));
+        let pulse = Arc::clone(&exchange.pulse);
+        let call = self.client.call(body, self.request_id(), self.streaming, &mut exchange);
+        let called = self.patience.wait(self.clock, &pulse, call).await;
+        let sent = exchange.sent();
+        called.unwrap_or_else(Err).map_err(|Failure { message, .. }| message)?;
+        let answer = &mut exchange.answer;
+        let output = answer.take_output().filter(|it| !it.token_ids.is_empty()).ok_or(NO_IDS)?;
+        let end = answer.last_token.or(exchange.ended).unwrap_or_else(|| self.clock.now());
+        let took = end.saturating_sub(sent.unwrap_or(end));
+        let took_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        self.outbox.add(|it| {
+            // Tokens that have no text.
+            if !told.load(Ordering::Relaxed) {
+                frames::first(it, sample.id, &output.token_ids[..output.first]);
+            }
+            frames::done(it, sample.id, took_ns, &output.token_ids);
+        });
+        Ok(())
+    }
+
+    fn first_output(&self, id: u64, told: Arc<AtomicBool>) -> FirstOutput {
+        let outbox = Arc::clone(&self.outbox);
+        FirstOutput::new(move |token_ids| {
+            outbox.add(|it| frames::first(it, id, token_ids));
+            told.store(true, Ordering::Relaxed);
+        })
+    }
+
+    fn request_id(&self) -> Option<HeaderValue> {
+        let number = self.sent.fetch_add(1, Ordering::Relaxed);
+        HeaderValue::try_from(format!("bw-{}-{number}", self.run_id)).ok()
+    }
+}
+
+const NO_IDS: &str = "the answer tells no token ids; the server must understand return_token_ids, as vLLM does";

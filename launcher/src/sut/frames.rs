@@ -1,0 +1,237 @@
+//! The frames between a LoadGen program and the launcher. Pure. `docs/loadgen-bridge.md` describes them.
+//!
+//! A frame is the length of what follows (u32), its kind (u8), and its content. All numbers are little-endian.
+
+/// The version of the frames. Both sides say theirs first, and no other one is understood.
+pub const VERSION: u16 = 1;
+/// The longest frame that is read, in bytes: 65,535 samples, and no LoadGen program sends more at once.
+pub const MAX_FRAME: usize = 1 << 20;
+
+const HELLO: u8 = 1;
+const ISSUE: u8 = 2;
+const READY: u8 = 129;
+const FIRST: u8 = 130;
+const DONE: u8 = 131;
+const FAILED: u8 = 132;
+
+/// The bytes of a sample in a frame.
+const SAMPLE: usize = 16;
+
+/// A sample that is to be answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// LoadGen's name of this very request; opaque.
+    pub id: u64,
+    /// Which sample of the library: which request of the workload's source.
+    pub index: u64,
+}
+
+/// What a LoadGen program says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// The version of its frames; the first of all.
+    Hello(u16),
+    /// Samples to be sent now, in order.
+    Issue(Vec<Sample>),
+}
+
+/// What cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FrameError {
+    /// Longer than any.
+    #[error("a frame of {0} bytes came, and at most {MAX_FRAME} are read; send the samples in several frames")]
+    TooLong(usize),
+    /// Nothing that this version knows, or not of its length.
+    #[error(
+        "a frame of kind {kind} with {length} bytes came, which version {VERSION} does not know; use bridge and launcher of one release"
+    )]
+    Unknown {
+        /// Its kind; 0 where it has none.
+        kind: u8,
+        /// The bytes of its content.
+        length: usize,
+    },
+}
+
+/// Cuts bytes into frames.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    bytes: Vec<u8>,
+    /// How many of them have been read.
+    read: usize,
+}
+
+impl Decoder {
+    /// More bytes have come.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.bytes.drain(..self.read);
+        self.read = 0;
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// The next frame, once it is whole.
+    ///
+    /// # Errors
+    /// It is none; nothing that follows can be read.
+    pub fn next(&mut self) -> Result<Option<Said>, FrameError> {
+        let Some((length, rest)) = self.bytes[self.read..].split_first_chunk() else { return Ok(None) };
+        let length = u32::from_le_bytes(*length) as usize;
+        if length > MAX_FRAME {
+            return Err(FrameError::TooLong(length));
+        }
+        let Some(frame) = rest.get(..length) else { return Ok(None) };
+        let said = read(frame)?;
+        self.read += size_of::<u32>() + length;
+        Ok(Some(said))
+    }
+
+    /// Whether it ended in the middle of a frame.
+    pub fn has_rest(&self) -> bool {
+        self.read < self.bytes.len()
+    }
+}
+
+fn read(frame: &[u8]) -> Result<Said, FrameError> {
+    let (kind, content) = frame.split_first().unwrap_or((&0, &[]));
+    match (*kind, content) {
+        (HELLO, [low, high]) => Ok(Said::Hello(u16::from_le_bytes([*low, *high]))),
+        (ISSUE, samples) if samples.len() % SAMPLE == 0 => {
+            Ok(Said::Issue(samples.chunks_exact(SAMPLE).map(sample).collect()))
+        }
+        (kind, content) => Err(FrameError::Unknown { kind, length: content.len() }),
+    }
+}
+
+fn sample(bytes: &[u8]) -> Sample {
+    let number = |at: usize| bytes[at..].first_chunk().map_or(0, |it| u64::from_le_bytes(*it));
+    Sample { id: number(0), index: number(8) }
+}
+
+/// The target is ready: how many samples its source has (0: any index is one), and its model.
+pub fn ready(into: &mut Vec<u8>, samples: u64, model: &str) {
+    frame(into, READY, |content| {
+        content.extend(VERSION.to_le_bytes());
+        content.extend(samples.to_le_bytes());
+        content.extend(model.bytes());
+    });
+}
+
+/// The first output of a sample has come, with these token ids.
+pub fn first(into: &mut Vec<u8>, id: u64, token_ids: &[u32]) {
+    frame(into, FIRST, |content| {
+        content.extend(id.to_le_bytes());
+        numbers(content, token_ids);
+    });
+}
+
+/// The answer to a sample is over: how long it took from its send to its last token, and all of its token ids.
+pub fn done(into: &mut Vec<u8>, id: u64, took_ns: u64, token_ids: &[u32]) {
+    frame(into, DONE, |content| {
+        content.extend(id.to_le_bytes());
+        content.extend(took_ns.to_le_bytes());
+        numbers(content, token_ids);
+    });
+}
+
+/// There is no answer to a sample.
+pub fn failed(into: &mut Vec<u8>, id: u64, why: &str) {
+    frame(into, FAILED, |content| {
+        content.extend(id.to_le_bytes());
+        content.extend(why.bytes());
+    });
+}
+
+fn numbers(content: &mut Vec<u8>, numbers: &[u32]) {
+    content.extend(numbers.iter().flat_map(|it| it.to_le_bytes()));
+}
+
+fn frame(into: &mut Vec<u8>, kind: u8, content: impl FnOnce(&mut Vec<u8>)) {
+    let start = into.len();
+    into.extend([0; size_of::<u32>()]);
+    into.push(kind);
+    content(into);
+    // What the client keeps of an answer has a bound far below 4 GiB.
+    let length = u32::try_from(into.len() - start - size_of::<u32>()).unwrap_or(u32::MAX);
+    into[start..start + size_of::<u32>()].copy_from_slice(&length.to_le_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn said(frames: &[Said]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for it in frames {
+            match it {
+                Said::Hello(version) => frame(&mut bytes, HELLO, |content| content.extend(version.to_le_bytes())),
+                Said::Issue(samples) => frame(&mut bytes, ISSUE, |content| {
+                    content.extend(samples.iter().flat_map(|it| [it.id, it.index]).flat_map(u64::to_le_bytes));
+                }),
+            }
+        }
+        bytes
+    }
+
+    /// Bytes that come in pieces of these lengths, the last of all that are left.
+    fn check(bytes: &[u8], pieces: &[usize]) -> Result<Vec<Said>, FrameError> {
+        let (mut decoder, mut found, mut rest) = (Decoder::default(), Vec::new(), bytes);
+        for length in pieces.iter().copied().chain([usize::MAX]) {
+            let (piece, behind) = rest.split_at(length.min(rest.len()));
+            decoder.push(piece);
+            rest = behind;
+            while let Some(it) = decoder.next()? {
+                found.push(it);
+            }
+        }
+        assert!(!decoder.has_rest());
+        Ok(found)
+    }
+
+    proptest! {
+        #[test]
+        fn frames_do_not_depend_on_how_the_bytes_were_cut(
+            samples in prop::collection::vec((any::<u64>(), any::<u64>()), 0..20),
+            pieces in prop::collection::vec(0_usize..40, 0..30),
+        ) {
+            let samples = samples.into_iter().map(|(id, index)| Sample { id, index }).collect();
+            let frames = [Said::Hello(7), Said::Issue(samples), Said::Issue(Vec::new()), Said::Hello(u16::MAX)];
+            prop_assert_eq!(check(&said(&frames), &pieces), Ok(frames.to_vec()));
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let mut decoder = Decoder::default();
+            decoder.push(&bytes);
+            while let Ok(Some(_)) = decoder.next() {}
+        }
+    }
+
+    #[test]
+    fn what_is_no_frame_is_told() {
+        let unknown = |kind, length| Err(FrameError::Unknown { kind, length });
+        assert_eq!(check(&[0, 0, 0, 0], &[]), unknown(0, 0));
+        assert_eq!(check(&[3, 0, 0, 0, 9, 1, 2], &[]), unknown(9, 2));
+        assert_eq!(check(&[2, 0, 0, 0, HELLO, 1], &[]), unknown(HELLO, 1));
+        assert_eq!(check(&[16, 0, 0, 0, ISSUE, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], &[]), unknown(ISSUE, 15));
+        assert_eq!(check(&[1, 0, 16, 0], &[]), Err(FrameError::TooLong(MAX_FRAME + 1)));
+    }
+
+    #[test]
+    fn frames_are_written_as_they_are_described() {
+        let mut bytes = Vec::new();
+        ready(&mut bytes, 5, "m");
+        assert_eq!(bytes, [12, 0, 0, 0, 129, 1, 0, 5, 0, 0, 0, 0, 0, 0, 0, b'm']);
+        bytes.clear();
+        first(&mut bytes, 1, &[7]);
+        done(&mut bytes, 2, 3, &[u32::MAX, 8]);
+        failed(&mut bytes, 4, "no");
+        let expected: [&[u8]; 3] = [
+            &[13, 0, 0, 0, 130, 1, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0],
+            &[25, 0, 0, 0, 131, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 255, 255, 255, 255, 8, 0, 0, 0],
+            &[11, 0, 0, 0, 132, 4, 0, 0, 0, 0, 0, 0, 0, b'n', b'o'],
+        ];
+        assert_eq!(bytes, expected.concat());
+    }
+}

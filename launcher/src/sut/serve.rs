@@ -1,0 +1,151 @@
+//! [I/O] Samples in by a pipe, answers out by another, until the first one ends and all samples are answered.
+
+use std::{
+    collections::VecDeque,
+    io,
+    os::fd::{AsFd, OwnedFd},
+    sync::Arc,
+};
+
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::unix::pipe,
+    task::{JoinError, JoinSet, yield_now},
+};
+
+use super::{
+    SutError,
+    engine::Engine,
+    frames::{Decoder, Said, Sample, VERSION},
+    outbox::Outbox,
+};
+use crate::issue::{landed, launch};
+
+/// Samples that wait for a place; past them the pipe is not read. 64 MB of them.
+const MAX_WAITING: usize = 4_000_000;
+/// So many requests are sent before bytes that arrived are looked at.
+const MAX_AT_ONCE: usize = 16;
+/// Connections that are made before the first sample comes, and kept to spare.
+const SPARE: usize = 16;
+const READ_BYTES: usize = 64 << 10;
+
+/// The frames of the program.
+pub(super) struct Incoming {
+    pipe: pipe::Receiver,
+    decoder: Decoder,
+    bytes: Vec<u8>,
+}
+
+impl Incoming {
+    /// Of a pipe, which no other process of ours reads. Needs a runtime.
+    pub(super) fn new(from: impl AsFd) -> Result<Incoming, SutError> {
+        let pipe =
+            own(from).and_then(pipe::Receiver::from_owned_fd).map_err(|source| SutError::NoPipe("stdin", source))?;
+        Ok(Incoming { pipe, decoder: Decoder::default(), bytes: vec![0; READ_BYTES] })
+    }
+
+    /// The version that the program says first.
+    pub(super) async fn hello(&mut self) -> Result<(), SutError> {
+        match self.next().await? {
+            Some(Said::Hello(VERSION)) => Ok(()),
+            Some(Said::Hello(found)) => Err(SutError::Version(found)),
+            Some(Said::Issue(_)) | None => Err(SutError::NoHello),
+        }
+    }
+
+    /// The next frame; `None` at the end. No frame is lost when it is dropped.
+    async fn next(&mut self) -> Result<Option<Said>, SutError> {
+        loop {
+            if let Some(said) = self.decoder.next()? {
+                return Ok(Some(said));
+            }
+            match self.pipe.read(&mut self.bytes).await.map_err(|source| SutError::Pipe("stdin", source))? {
+                0 if self.decoder.has_rest() => return Err(SutError::CutFrame),
+                0 => return Ok(None),
+                read => self.decoder.push(&self.bytes[..read]),
+            }
+        }
+    }
+}
+
+/// The pipe to the program. Needs a runtime.
+pub(super) fn outgoing(to: impl AsFd) -> Result<pipe::Sender, SutError> {
+    own(to).and_then(pipe::Sender::from_owned_fd).map_err(|source| SutError::NoPipe("stdout", source))
+}
+
+fn own(fd: impl AsFd) -> io::Result<OwnedFd> {
+    fd.as_fd().try_clone_to_owned()
+}
+
+/// Answers all samples. At most `most` requests are under way; others wait in order.
+pub(super) async fn serve(
+    engine: &Arc<Engine>,
+    mut incoming: Incoming,
+    outgoing: pipe::Sender,
+    most: usize,
+) -> Result<(), SutError> {
+    let mut writing = tokio::spawn(write(Arc::clone(&engine.outbox), outgoing));
+    engine.client.warm(SPARE.min(most), SPARE.min(most)).await;
+    let mut waiting = VecDeque::new();
+    let mut flights = JoinSet::new();
+    let mut open = true;
+    while open || !waiting.is_empty() || !flights.is_empty() {
+        if send(engine, &mut waiting, &mut flights, most) == MAX_AT_ONCE {
+            yield_now().await;
+            continue;
+        }
+        tokio::select! {
+            biased;
+            said = incoming.next(), if open && waiting.len() < MAX_WAITING => match said? {
+                Some(Said::Issue(samples)) => waiting.extend(samples),
+                Some(Said::Hello(found)) => return Err(SutError::Version(found)),
+                None => open = false,
+            },
+            Some(joined) = flights.join_next() => landed(joined),
+            () = engine.outbox.room(), if !engine.outbox.has_room() => {}
+            written = &mut writing => return Err(gone(written)),
+        }
+    }
+    engine.outbox.close();
+    match writing.await {
+        Ok(Ok(())) => Ok(()),
+        written => Err(gone(written)),
+    }
+}
+
+/// Sends what may be sent, and returns how many that were.
+fn send(engine: &Arc<Engine>, waiting: &mut VecDeque<Sample>, flights: &mut JoinSet<()>, most: usize) -> usize {
+    let mut sent = 0;
+    while sent < MAX_AT_ONCE && flights.len() < most && engine.outbox.has_room() {
+        let Some(sample) = waiting.pop_front() else { break };
+        launch(flights, Arc::clone(engine).answer(sample));
+        sent += 1;
+        while let Some(joined) = flights.try_join_next() {
+            landed(joined);
+        }
+    }
+    if sent > 0 && engine.client.is_short() {
+        let engine = Arc::clone(engine);
+        tokio::spawn(async move { engine.client.fill().await });
+    }
+    sent
+}
+
+async fn write(outbox: Arc<Outbox>, mut pipe: pipe::Sender) -> io::Result<()> {
+    let mut batch = Vec::new();
+    while outbox.take(&mut batch).await {
+        pipe.write_all(&batch).await?;
+        batch.clear();
+    }
+    Ok(())
+}
+
+/// The program reads no more.
+fn gone(written: Result<io::Result<()>, JoinError>) -> SutError {
+    let source = match written {
+        Ok(Ok(())) => io::ErrorKind::BrokenPipe.into(),
+        Ok(Err(error)) => error,
+        Err(error) => io::Error::other(error),
+    };
+    SutError::Pipe("stdout", source)
+}

@@ -1,0 +1,169 @@
+"""The bridge with MLCommons' own LoadGen, against the simulator. BENCHWRIGHT names the launcher's binary.
+
+    python -m unittest bridge_test        in this folder, with mlcommons-loadgen
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+
+BRIDGE = Path(__file__).resolve().parents[2] / "bridge"
+sys.path.insert(0, str(BRIDGE))
+
+import benchwright_sut  # noqa: E402
+
+SAMPLES, PERFORMANCE_SAMPLES = 40, 24
+RUN = """
+apiVersion: benchwright.dev/v1alpha1
+kind: BenchmarkRun
+metadata: {name: bridge}
+spec:
+  target: TARGET
+  profile:
+    inline: |
+      load: {type: constant, stages: [{rate: 1, duration: 1}]}
+      api: {type: completion, streaming: true}
+      data:
+        type: random
+        input_distribution: {min: 10, max: 30, mean: 20, std_dev: 5}
+        output_distribution: {min: 5, max: 15, mean: 10, std_dev: 2}
+"""
+
+
+class BridgeTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.file = self.folder / "run.yaml"
+        self.file.write_text(RUN.replace("TARGET", "{simulator: {preset: tiny}}"))
+
+    def loadgen(self, scenario, mode, *settings, status=0, tokens=1):
+        """Runs the bridge's command line; returns the folder of LoadGen's logs, and stderr."""
+        output = self.folder / f"{scenario}-{mode}-{tokens}"
+        command = [sys.executable, "-B", str(BRIDGE / "benchwright_sut.py"), "-f", str(self.file)]
+        command += ["--benchmark", "any", "--scenario", scenario, "--mode", mode, "--output", str(output)]
+        command += ["--samples", str(SAMPLES), "--performance-samples", str(PERFORMANCE_SAMPLES)]
+        for setting in (f"use_token_latencies={tokens}", "ttft_latency=60000000000", "tpot_latency=60000000000",
+                        "server_target_latency_ns=60000000000", *settings):
+            command += ["--set", setting]
+        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return output, done.stderr
+
+    def detail(self, output):
+        lines = (output / "mlperf_log_detail.txt").read_text().splitlines()
+        return [json.loads(it[len(":::MLLOG "):]) for it in lines if it.startswith(":::MLLOG ")]
+
+    def assert_no_errors(self, output):
+        errors = [it for it in self.detail(output) if it["metadata"]["is_error"]]
+        self.assertEqual(errors, [])
+
+    def answers(self, output):
+        """The accuracy log: token ids by sample, and the first ones by sample."""
+        entries = json.loads((output / "mlperf_log_accuracy.json").read_text())
+        for entry in entries:
+            self.assertEqual(len(entry["data"]), 8 * entry["token_count"])
+            self.assertTrue(entry["data"].startswith(entry.get("token_data", "")))
+        return {it["qsl_idx"]: it["data"] for it in entries}, len(entries)
+
+    def test_a_server_run_is_valid(self):
+        # 500 queries, of which early stopping wants 459.
+        output, told = self.loadgen("Server", "PerformanceOnly", "server_target_qps=250", "min_duration_ms=1000",
+                                 "min_query_count=500")
+        self.assert_no_errors(output)
+        self.assertIn("Result is : VALID", (output / "mlperf_log_summary.txt").read_text())
+        self.assertRegex(told, r"benchwright: \d+ samples answered, 0 failed")
+
+    def test_an_offline_run_is_valid_with_and_without_tokens(self):
+        for tokens in (0, 1):
+            output, _ = self.loadgen("Offline", "PerformanceOnly", "offline_expected_qps=100", "min_duration_ms=10",
+                                  "min_query_count=300", tokens=tokens)
+            self.assert_no_errors(output)
+            self.assertIn("Result is : VALID", (output / "mlperf_log_summary.txt").read_text())
+
+    def test_an_accuracy_run_logs_every_sample_alike_in_every_scenario(self):
+        of_scenario = []
+        for scenario in ("Server", "Offline", "SingleStream"):
+            output, _ = self.loadgen(scenario, "AccuracyOnly", "server_target_qps=200")
+            self.assert_no_errors(output)
+            answers, count = self.answers(output)
+            self.assertEqual((count, sorted(answers)), (SAMPLES, list(range(SAMPLES))))
+            of_scenario.append(answers)
+        self.assertEqual(of_scenario[0], of_scenario[1])
+        self.assertEqual(of_scenario[0], of_scenario[2])
+
+    def test_a_sample_that_fails_is_completed_with_nothing(self):
+        with Simulator("--break-after-tokens", "3", "--fail-ratio", "0.3") as url:
+            self.file.write_text(RUN.replace("TARGET", f"{{url: '{url}'}}"))
+            output, told = self.loadgen("Offline", "AccuracyOnly", status=1)
+            answers, count = self.answers(output)
+        empty = sum(1 for it in answers.values() if not it)
+        self.assertEqual((count, len(answers)), (SAMPLES, SAMPLES))
+        self.assertTrue(0 < empty < SAMPLES, empty)
+        self.assertIn(f"{SAMPLES - empty} samples answered, {empty} failed", told)
+        self.assertRegex(told, "the first because: the (connection|stream) ")
+
+    def test_a_launcher_that_dies_leaves_no_sample_open(self):
+        import mlperf_loadgen as lg
+
+        with Simulator("--ttft", "500ms") as url:
+            self.file.write_text(RUN.replace("TARGET", f"{{url: '{url}'}}"))
+            command = benchwright_sut.launcher(self.file)
+            with benchwright_sut.Sut(command, use_token_latencies=True) as sut:
+                settings = lg.TestSettings()
+                settings.scenario, settings.mode = lg.TestScenario.Offline, lg.TestMode.AccuracyOnly
+                settings.use_token_latencies = True
+                system = lg.ConstructSUT(self._issue_and_kill(sut), sut.flush_queries)
+                library = lg.ConstructQSL(SAMPLES, SAMPLES, sut.load_samples, sut.unload_samples)
+                output, log = lg.LogOutputSettings(), lg.LogSettings()
+                output.outdir = str(self.folder)
+                log.log_output, log.enable_trace = output, False
+                # Returns: LoadGen waits for every sample without a limit.
+                lg.StartTestWithLogSettings(system, library, settings, log, "none")
+                lg.DestroyQSL(library)
+                lg.DestroySUT(system)
+        self.assertEqual(sut.summary.answered + sut.summary.failed, SAMPLES)
+        self.assertGreater(sut.summary.failed, 0)
+        self.assertFalse(sut.summary.is_whole)
+        self.assertEqual(sut.summary.status, -signal.SIGKILL)
+
+    def _issue_and_kill(self, sut):
+        def issue(samples):
+            sut.issue_queries(samples)
+            threading.Timer(0.2, sut._process.kill).start()
+
+        return issue
+
+    def test_a_launcher_that_cannot_run_is_told(self):
+        self.file.write_text("kind: Pod")
+        _, told = self.loadgen("Offline", "AccuracyOnly", status=10)
+        self.assertIn("before its target was ready", told)
+
+
+class Simulator:
+    """`benchwright sim` on a free port."""
+
+    def __init__(self, *arguments, preset="tiny"):
+        self.arguments = ["--preset", preset, *arguments]
+
+    def __enter__(self):
+        command = [os.environ["BENCHWRIGHT"], "sim", "--port", "0", *self.arguments]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        [url] = [it for it in self.process.stdout.readline().split() if it.startswith("http://")]
+        return url
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+if __name__ == "__main__":
+    unittest.main()
