@@ -279,7 +279,7 @@ fn sum_up(shared: &Shared, lanes: Vec<LaneResult>, started: jiff::Timestamp, kee
     }
     LoadResult {
         recorder,
-        phases: phases::issued(shared),
+        phases: shared.issued_phases(),
         clock: shared.clock,
         started,
         stopped: match shared.stop.state() {

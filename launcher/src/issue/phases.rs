@@ -11,7 +11,6 @@ use workload_profiles::{
 use super::{
     outputs::KeepOutputs,
     phase_progress::{Limits, PhaseProgress},
-    shared::Shared,
 };
 use crate::{
     loadgen::{
@@ -120,13 +119,4 @@ pub struct IssuedPhase {
     pub began: Option<Duration>,
     /// Why it issued no more queries; `None`: an accuracy phase that issued all of them.
     pub ending: Option<Ending>,
-}
-
-/// What became of each phase, one for each stage.
-pub(super) fn issued(shared: &Shared) -> Vec<Option<IssuedPhase>> {
-    let of_stage = |(index, stage): (usize, &super::plan::PlannedStage)| {
-        let planned = Arc::clone(stage.phase.as_ref()?);
-        Some(IssuedPhase { planned, began: shared.began(index), ending: shared.ending(index) })
-    };
-    shared.plan.stages.iter().enumerate().map(of_stage).collect()
 }

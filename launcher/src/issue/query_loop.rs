@@ -12,13 +12,12 @@ use std::{
 use tokio::task::{JoinSet, yield_now};
 
 use super::{
-    flight::{Due, Kind, fly, landed, launch},
-    lane::{Lane, Left, Meeting, Unsent},
+    flight::{Due, Kind, fly, launch},
+    lane::{Lane, Left, Meeting, Unsent, drain},
     phases::PlannedPhase,
     prepare::Ahead,
     shared::Shared,
 };
-use crate::stop::StopState;
 
 /// After a query of which no sample ever reached a socket the next one waits so long: else it would do nothing but fail, as
 /// fast as it can.
@@ -40,7 +39,6 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, phase: &PlannedP
     prepare(&mut ahead, shared, &mut numbers).await;
     let start = meeting.start().await;
     lane.wait_until(start).await;
-    let mut stop = shared.stop.watch();
     for query in 0..queries.len() {
         if lane.is_stopped() {
             return Left::Stopped(phase.rules.is_none().then(|| unsent(&ahead, numbers)));
@@ -59,20 +57,7 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, phase: &PlannedP
         }
         let ending = phase.after(shared.count_query(stage), issued_at.saturating_sub(start), || 0);
         prepare(&mut ahead, shared, &mut numbers).await;
-        let aborted = stop.wait_for(|it| matches!(it, StopState::Abort(_)));
-        tokio::pin!(aborted);
-        loop {
-            tokio::select! {
-                joined = flights.join_next() => match joined {
-                    Some(joined) => landed(joined),
-                    None => break,
-                },
-                _ = &mut aborted => {
-                    flights.shutdown().await;
-                    break;
-                }
-            }
-        }
+        drain(shared, flights, None).await;
         if let Some(ending) = ending {
             shared.end_phase(stage, ending);
             break;

@@ -16,7 +16,8 @@ use workload_profiles::workload::MAX_REQUESTS;
 use super::{
     Progress,
     circuit::Circuit,
-    plan::{Plan, PlannedLoad, Slots},
+    phases::IssuedPhase,
+    plan::{Plan, PlannedLoad, PlannedStage, Slots},
     room::Room,
 };
 use crate::{
@@ -117,6 +118,15 @@ impl Shared {
     /// Why a LoadGen phase issues no more queries, once it does not.
     pub(super) fn ending(&self, stage: usize) -> Option<Ending> {
         self.stages[stage].ending.get().copied()
+    }
+
+    /// What became of each LoadGen phase, one for each stage; `None` for a stage of another load.
+    pub(super) fn issued_phases(&self) -> Vec<Option<IssuedPhase>> {
+        let of_stage = |(index, stage): (usize, &PlannedStage)| {
+            let planned = Arc::clone(stage.phase.as_ref()?);
+            Some(IssuedPhase { planned, began: self.began(index), ending: self.ending(index) })
+        };
+        self.plan.stages.iter().enumerate().map(of_stage).collect()
     }
 
     /// When a stage began.
