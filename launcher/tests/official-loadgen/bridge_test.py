@@ -35,6 +35,20 @@ spec:
         output_distribution: {min: 5, max: 15, mean: 10, std_dev: 2}
 """
 
+# A profile whose tests our own engine can run as well.
+LOADGEN_RUN = """
+apiVersion: benchwright.dev/v1alpha1
+kind: BenchmarkRun
+metadata: {name: own}
+spec:
+  target: {simulator: {preset: tiny}}
+  harness: loadgen
+  profile:
+    inline: |
+      {benchmark: llama3.1-8b, scenario: Server, mode: accuracy, target_qps: 100, qsl: {total_sample_count: 40},
+       dataset: {synthetic: {input: 48, output: 12}}, sampling: {ignoreEos: true}}
+"""
+
 
 class BridgeTest(unittest.TestCase):
     def setUp(self):
@@ -98,6 +112,18 @@ class BridgeTest(unittest.TestCase):
             of_scenario.append(answers)
         self.assertEqual(of_scenario[0], of_scenario[1])
         self.assertEqual(of_scenario[0], of_scenario[2])
+
+    def test_the_answers_are_those_of_our_own_accuracy_run(self):
+        self.file.write_text(LOADGEN_RUN)
+        command = [os.environ["BENCHWRIGHT"], "run", "--plain", "-f", str(self.file), "--results", "results"]
+        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        [own] = self.folder.glob("results/*-own/Accuracy/mlperf_log_accuracy.json")
+        output, _ = self.loadgen("Server", "AccuracyOnly", "server_target_qps=200")
+        entries = [{it.pop("qsl_idx"): {**it, "seq_id": None} for it in json.loads(log.read_text())}
+                   for log in (own, output / "mlperf_log_accuracy.json")]
+        self.assertEqual(len(entries[0]), SAMPLES)
+        self.assertEqual(entries[0], entries[1])
 
     def test_a_sample_that_fails_is_completed_with_nothing(self):
         with Simulator("--break-after-tokens", "3", "--fail-ratio", "0.3") as url:
