@@ -55,14 +55,16 @@ impl<W: Write> Writer<W> {
         let separator = if self.entries == 0 { "\n" } else { ",\n" };
         self.entries += 1;
         let AccuracyEntry { seq_id, qsl_idx, data, token_data, token_count } = entry;
-        write!(self.out, "{separator}{{ \"seq_id\" : {seq_id}, \"qsl_idx\" : {qsl_idx}, \"data\" : \"{}\"", hex(data))?;
+        write!(self.out, "{separator}{{ \"seq_id\" : {seq_id}, \"qsl_idx\" : {qsl_idx}, \"data\" : \"")?;
+        self.hex(data)?;
         if let Some(token_data) = token_data {
-            write!(self.out, ", \"token_data\" : \"{}\"", hex(token_data))?;
+            self.out.write_all(b"\", \"token_data\" : \"")?;
+            self.hex(token_data)?;
         }
-        if let Some(token_count) = token_count {
-            write!(self.out, ", \"token_count\" : {token_count}")?;
+        match token_count {
+            Some(token_count) => write!(self.out, "\", \"token_count\" : {token_count} }}"),
+            None => self.out.write_all(b"\" }"),
         }
-        self.out.write_all(b" }")
     }
 
     /// Ends the log, and returns how many answers it has.
@@ -74,11 +76,18 @@ impl<W: Write> Writer<W> {
         self.out.flush()?;
         Ok(self.entries)
     }
-}
 
-fn hex(bytes: &[u8]) -> String {
-    const DIGITS: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F'];
-    bytes.iter().flat_map(|it| [DIGITS[usize::from(it >> 4)], DIGITS[usize::from(it & 15)]]).collect()
+    fn hex(&mut self, bytes: &[u8]) -> io::Result<()> {
+        const DIGITS: [u8; 16] = *b"0123456789ABCDEF";
+        let mut digits = [0; 512];
+        for bytes in bytes.chunks(digits.len() / 2) {
+            for (pair, byte) in digits.chunks_exact_mut(2).zip(bytes) {
+                pair.copy_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+            }
+            self.out.write_all(&digits[..2 * bytes.len()])?;
+        }
+        Ok(())
+    }
 }
 
 /// Why a log cannot be read.

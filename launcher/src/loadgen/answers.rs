@@ -13,7 +13,11 @@ pub fn answers(settings: &Settings, queries: &PhaseQueries, kept: &[&KeptOutput]
     let entry = |it: &&KeptOutput| {
         let qsl_idx = usize::try_from(it.number).ok().and_then(|place| queries.sample(place))?;
         let Output { token_ids, first, text } = &it.output;
-        let bytes = |ids: &[u32]| ids.iter().flat_map(|id| id.to_le_bytes()).collect();
+        let bytes = |ids: &[u32]| {
+            let mut bytes = Vec::with_capacity(size_of_val(ids));
+            ids.iter().for_each(|id| bytes.extend_from_slice(&id.to_le_bytes()));
+            bytes
+        };
         let tokens = i64::try_from(token_ids.len()).unwrap_or(i64::MAX);
         Some(AccuracyEntry {
             seq_id: queries.first_sample + it.number,
