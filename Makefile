@@ -20,7 +20,7 @@ cluster_dir := $(or $(BENCHWRIGHT_CLUSTER_DIR),$(CURDIR)/.cluster)
 official := launcher/tests/official-loadgen
 recorded := target/official-loadgen/recorded
 
-.PHONY: help demo test performance loadgen-comparison loadgen-bridge loadgen-bridge-overhead prepare check unit crd binaries image cluster cluster-down e2e clean
+.PHONY: help demo test performance loadgen-comparison loadgen-performance loadgen-bridge loadgen-bridge-overhead prepare check unit crd binaries image cluster cluster-down e2e clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-24s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,10 @@ performance: prepare ## Measure the launcher itself and write docs/performance.m
 loadgen-comparison: prepare ## Run MLCommons' own LoadGen with new settings and hold ours against it; needs Python and its registry
 	@python="$$($(official)/venv)" && rm -rf $(recorded) && "$$python" -B $(official)/record.py $(recorded)
 	LOADGEN_VECTORS=$(recorded) cargo test --locked -p launcher --test loadgen_vectors -- --nocapture
+
+loadgen-performance: prepare ## Measure LoadGen's arithmetic, MLCommons' and ours, in one run; prints a table
+	@$(release_build) -p launcher --example loadgen_speed
+	@python="$$($(official)/venv)" && "$$python" -B $(official)/performance.py $(release)/examples/loadgen_speed
 
 loadgen-bridge: prepare ## Test the bridge with MLCommons' own LoadGen, where Python can have it
 	@if python="$$($(official)/venv)"; then \

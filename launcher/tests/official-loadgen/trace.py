@@ -35,7 +35,7 @@ class Trace:
 
     def __init__(self, path):
         self.samples, self.tokens, self.server_tokens = {}, {}, defaultdict(list)
-        self.generated = self.loop = None
+        self.generated = self.loop = self.generating_ns = None
         with open(path, encoding="utf-8") as lines:
             for line in lines:
                 name = EVENT.match(line)
@@ -59,7 +59,8 @@ class Trace:
             delay = event["args"]["issue_delay"]
             self.server_tokens[at, delay].append(delay + event["args"]["issue_to_done"])
         elif name == "GenerateQueries":
-            self.generated = at + nanoseconds(event["dur"])
+            self.generating_ns = nanoseconds(event["dur"])
+            self.generated = at + self.generating_ns
         elif name == "SampleLoop" and self.loop is None:
             self.loop = at
 

@@ -1,0 +1,146 @@
+//! How long LoadGen's arithmetic takes us: `make loadgen-performance` holds it against MLCommons' own library.
+//!
+//! `plan SETTINGS QSL` generates the queries of a performance phase; `results SETTINGS QSL FOLDER` takes what the engine would
+//! have recorded of it and writes the three logs. Settings and library are JSON. Prints one line of JSON.
+
+#![expect(clippy::disallowed_methods, reason = "no run: it only looks how long something takes")]
+
+use std::{
+    env, fs,
+    io::{self, BufWriter},
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use anyhow::Context as _;
+use launcher::{
+    client::output::Output,
+    loadgen::{
+        accuracy_log,
+        answers::answers,
+        detail,
+        measure::{Measured, measure},
+        messages::Messages,
+        outcome::TestOutcome,
+        queries::{PhaseQueries, QueryGenerator},
+        summary,
+        test_log::{Build, Generated, PhaseLog, TestLog},
+        verdict::TestVerdict,
+    },
+    record::{RequestOutcome, RequestRecord},
+    recorder::KeptOutput,
+};
+use serde_json::json;
+use workload_profiles::{
+    loadgen::{Effective, Qsl, Settings},
+    workload::Phase,
+};
+
+/// Tokens of each answer.
+const TOKENS: u32 = 16;
+
+fn main() -> anyhow::Result<()> {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let [what, settings, qsl, folder @ ..] = &arguments[..] else {
+        anyhow::bail!("give plan or results, the settings, the library, and the folder of the logs");
+    };
+    let (settings, qsl): (Settings, Qsl) = (serde_json::from_str(settings)?, serde_json::from_str(qsl)?);
+    let start = Instant::now();
+    let queries = QueryGenerator::new(&settings, &qsl)?.phase(Phase::Performance)?;
+    let took = match &what[..] {
+        "plan" => start.elapsed(),
+        "results" => results(&settings, &qsl, &queries, Path::new(folder.first().context("give a folder")?))?,
+        other => anyhow::bail!("{other:?} is neither plan nor results"),
+    };
+    let status = fs::read_to_string("/proc/self/status")?;
+    let peak = status.lines().find_map(|it| it.strip_prefix("VmHWM:")).context("no VmHWM")?;
+    let peak_kib: u64 = peak.trim().trim_end_matches(" kB").parse()?;
+    println!(
+        "{}",
+        json!({"queries": queries.len(), "seconds": took.as_secs_f64(), "peak_mib": peak_kib as f64 / 1024.0})
+    );
+    Ok(())
+}
+
+/// From the end of the last request to the end of the last file.
+fn results(settings: &Settings, qsl: &Qsl, queries: &PhaseQueries, folder: &Path) -> anyhow::Result<Duration> {
+    let records: Vec<RequestRecord> = (0..queries.len()).map(|it| record(queries, it)).collect();
+    let outputs: Vec<KeptOutput> =
+        records.iter().filter(|it| queries.is_logged(it.number as usize)).map(output).collect();
+    let start = Instant::now();
+    let records: Vec<&RequestRecord> = records.iter().collect();
+    let outputs: Vec<&KeptOutput> = outputs.iter().collect();
+    let Measured { result, failed, last_completion, .. } = measure(settings, queries, Duration::ZERO, &records);
+    let phase = PhaseLog {
+        phase: Phase::Performance,
+        tried: None,
+        loaded: queries.set.indices.clone(),
+        generated: Generated::of(queries),
+        messages: Messages::default(),
+        loaded_at: Duration::ZERO,
+        generated_at: Duration::ZERO,
+        ended_at: last_completion,
+        power_begin: jiff::Timestamp::UNIX_EPOCH,
+        lasted: last_completion,
+        result: Some(result),
+        failed,
+        cut_short: None,
+    };
+    let log = TestLog {
+        build: Build::own(),
+        started: jiff::Timestamp::UNIX_EPOCH,
+        pid: 1,
+        sut_name: "SUT".into(),
+        get_sut_name: Duration::ZERO,
+        qsl: qsl.clone(),
+        settings: settings.clone(),
+        effective: Effective::of(settings, qsl),
+        audited: false,
+        messages: Messages::default(),
+        phases: vec![phase],
+    };
+    let test = TestOutcome { folder: "Performance", answers: answers(settings, queries, &outputs), log };
+    let verdict = TestVerdict::of(&test);
+    let file = |name: &str| fs::File::create(folder.join(format!("mlperf_log_{name}"))).map(BufWriter::new);
+    summary::write(&test.log, file("summary.txt")?)?;
+    detail::write(&test.log, file("detail.txt")?)?;
+    let mut log = accuracy_log::Writer::new(file("accuracy.json")?)?;
+    test.answers.iter().try_for_each(|it| log.add(it))?;
+    log.finish()?;
+    serde_json::to_writer(io::sink(), &verdict)?;
+    Ok(start.elapsed())
+}
+
+/// A sample of a quick server: between 0.1 and 1.1 ms, and no two alike.
+fn record(queries: &PhaseQueries, number: usize) -> RequestRecord {
+    let scheduled = queries.due(number);
+    let spread = (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 44;
+    let first_token = scheduled + Duration::from_nanos(100_000 + spread / 2);
+    let ended = scheduled + Duration::from_nanos(100_000 + spread);
+    RequestRecord {
+        stage: 0,
+        number: number as u64,
+        scheduled,
+        sent: Some(scheduled),
+        queued: None,
+        first_token: Some(first_token),
+        last_token: Some(ended),
+        ended,
+        outcome: RequestOutcome::Ok,
+        asked_input_tokens: None,
+        asked_output_tokens: Some(TOKENS),
+        input_tokens: None,
+        output_tokens: Some(TOKENS),
+        content_events: TOKENS,
+    }
+}
+
+fn output(record: &RequestRecord) -> KeptOutput {
+    let token_ids = (0..TOKENS).map(|it| record.number as u32 ^ it).collect();
+    KeptOutput {
+        stage: 0,
+        number: record.number,
+        ended: record.ended,
+        output: Output { token_ids, first: 1, text: String::new() },
+    }
+}
