@@ -32,6 +32,8 @@ pub struct Plan {
     /// Answers to each prompt.
     pub(super) choices: u32,
     pub(super) streaming: bool,
+    /// The asked length of an answer is its bound alone: the model ends it where it wants to.
+    pub(super) bounds_answers: bool,
     pub(super) patience: Patience,
     pub(super) connect_timeout: Duration,
     goodput: Goodput,
@@ -194,6 +196,7 @@ impl Plan {
             template: BodyTemplate::new(api, model, workload.streaming, &workload.sampling, form),
             choices: workload.sampling.choices(),
             streaming: workload.streaming,
+            bounds_answers: workload.loadgen.is_some() && !workload.sampling.ignore_eos,
             patience: Patience::new(&workload.timeouts, workload.streaming),
             connect_timeout: workload.timeouts.connect.0,
             goodput: workload.goodput.clone(),

@@ -87,6 +87,7 @@ impl Maker {
         let body = shared.plan.template.body(&self.prompt, asked.output, keep_output);
         // The usage of a server is that of all answers together.
         asked.output = asked.output.map(|it| it.saturating_mul(shared.plan.choices));
+        asked.output = asked.output.filter(|_| !shared.plan.bounds_answers);
         let id = shared.request_id(&format!("{}-{number}", self.stage));
         let leaves = stage.clients.and_then(|it| it.leaves(number));
         Prepared { number, body, id, asked, leaves, keep_output }

@@ -296,6 +296,16 @@ async fn a_test_that_is_stopped_has_logs_that_say_so() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_bound_of_answers_is_no_length_that_was_asked_for() {
+    for (ignore_eos, asked) in [(true, Some(5)), (false, None)] {
+        let mut workload = test(Settings { min_duration_ms: 0, ..settings(Scenario::SingleStream) });
+        workload.sampling.ignore_eos = ignore_eos;
+        let result = issue(&workload, &simulated(quick())).await;
+        assert!(records(&result).iter().all(|it| it.asked_output_tokens == asked), "{ignore_eos}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn answers_are_logged_with_the_samples_that_they_answer() {
     let accuracy = Settings { mode: Mode::AccuracyOnly, use_token_latencies: true, ..settings(Scenario::SingleStream) };
     let workload = test(accuracy);
