@@ -26,7 +26,7 @@ pub enum Unknown {
     NoStage,
     /// What a stage asks for is not known.
     #[error(
-        "stage {0}: its load is not known, so none can be said to be the hardest; write the entries of its trace into the profile"
+        "stage {0}: its load is not known, so none can be said to be the hardest; write the entries of its trace, or its rate, into the profile"
     )]
     Stage(String),
 }

@@ -7,6 +7,7 @@
 mod answer;
 mod demand;
 mod lengths;
+mod loadgen;
 mod measured;
 
 use std::{path::PathBuf, time::Duration};
@@ -69,6 +70,7 @@ pub(super) fn ask(question: &Question) -> Result<Told, BenchError> {
             *trace = Trace::Inline(entries);
         }
     }
+    loadgen::as_plain_loads(&mut input.workload);
     let pace = question.pace;
     let (stage, demand) = demand::hardest(&input.workload, pace)?;
     let threads = run::default_threads();
