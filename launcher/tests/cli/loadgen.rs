@@ -102,6 +102,23 @@ fn a_rate_that_nobody_knows_is_searched_and_confirmed() {
 }
 
 #[test]
+fn the_search_of_loadgen_itself_logs_each_of_its_trials() {
+    let folder = run("scenario: Server\nmode: FindPeakPerformance\ntarget_qps: 50\n\
+         settings: {min_duration: 400, min_query_count: 20, performance_sample_count_override: 40, sample_concatenate_permutation: 0, \
+         ttft_latency: 250, server_find_peak_qps_decimals_of_precision: 0, server_find_peak_qps_boundary_step_size: 3}");
+    folder.benchwright(&["run", "-f", "run.yaml"]).assert().success();
+    assert!(text(&folder, "Performance/mlperf_log_summary.txt").contains("Mode     : FindPeakPerformance"));
+    let trials = json(&folder, "summary.json")["trials"].as_array().unwrap().len();
+    let detail = text(&folder, "Performance/mlperf_log_detail.txt");
+    assert_eq!(values(&detail, "generated_query_count").len(), trials);
+    let starts = |key: &str, with: &str| values(&detail, key).iter().any(|it| it.as_str().unwrap().starts_with(with));
+    // Which of the two is a matter of the machine.
+    let found = starts("generic_message", "FindPeakPerformance: Found peak performance field: ");
+    let refused = starts("error_runtime", "FindPeakPerformance: Initial lower bound does not satisfy");
+    assert!(found != refused && (refused || trials > 3), "{trials} trials");
+}
+
+#[test]
 fn a_server_test_takes_its_rate_from_the_last_offline_test() {
     let folder = run(
         "scenario: Offline\nsettings: {min_duration: 0, min_query_count: 400, performance_sample_count_override: 40}",
