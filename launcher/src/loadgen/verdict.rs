@@ -124,6 +124,16 @@ impl TestVerdict {
         }
     }
 
+    /// The verdict in a word: LoadGen's where it has one.
+    pub fn word(&self) -> &'static str {
+        match (self.valid, self.counts()) {
+            (Some(true), _) => "VALID",
+            (Some(false), _) => "INVALID",
+            (None, true) => "complete",
+            (None, false) => "incomplete",
+        }
+    }
+
     /// Whether the test counts: VALID where that is said, and nothing went wrong.
     pub fn counts(&self) -> bool {
         self.reasons.is_empty()

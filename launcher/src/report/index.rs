@@ -57,7 +57,7 @@ fn row(report: &Report<'_>, stored: &Stored) -> String {
         "| [{name}]({name}/report.md) | {} | {} | {} | {} | {} | {} | {} | {} |\n",
         cell(&report.run.profile_source),
         cell(&report.analysis.model),
-        report.analysis.verdict.outcome.name(),
+        outcome(report),
         summary.requests,
         summary.errors,
         p99(summary.ttft),
@@ -65,6 +65,13 @@ fn row(report: &Report<'_>, stored: &Stored) -> String {
         text::optional(summary.output_tokens_per_second, |it| it),
         name = stored.name,
     )
+}
+
+/// The outcome, and what LoadGen says of each test.
+fn outcome(report: &Report<'_>) -> String {
+    let tests = report.loadgen.iter().flat_map(|it| it.verdicts());
+    let tests: String = tests.map(|it| format!(", {} {}", it.scenario.name(), it.word())).collect();
+    format!("{}{tests}", report.analysis.verdict.outcome.name())
 }
 
 #[cfg(test)]

@@ -113,16 +113,10 @@ pub(super) fn rows(tests: &LoadGenReport) -> impl Iterator<Item = TestRow> {
         let rate = |of: fn(&WithoutQuirks) -> Option<f64>| {
             text::optional(it.without_quirks.as_ref().and_then(of), text::number)
         };
-        let result = match (it.valid, it.counts()) {
-            (Some(true), _) => "VALID",
-            (Some(false), _) => "INVALID",
-            (None, true) => "complete",
-            (None, false) => "incomplete",
-        };
         let cells = vec![
             it.scenario.name().into(),
             it.mode.name().into(),
-            result.into(),
+            it.word().into(),
             text::optional(figure("result_query_count"), |it| it.to_string()),
             rate(|it| it.samples_per_second),
             rate(|it| it.tokens_per_second),

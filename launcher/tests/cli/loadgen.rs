@@ -72,6 +72,8 @@ fn accuracy_and_performance_leave_logs_in_folders_of_their_own() {
     assert_eq!(json(&folder, "config.json")["loadgen"]["benchmark"], "llama3_1-8b");
     assert_eq!(folder.report()["outcome"], "Passed");
     assert!(text(&folder, "report.md").contains("## LoadGen tests"));
+    let index = fs::read_to_string(folder.path("results/index.md")).unwrap();
+    assert!(index.contains("| Passed, Server complete, Server VALID |"), "{index}");
 }
 
 #[test]
