@@ -24,6 +24,7 @@ pub mod schedule;
 pub mod sim;
 pub mod status_server;
 pub mod stop;
+pub mod submission;
 pub mod sut;
 pub mod trace_file;
 pub mod vitals;

@@ -14,6 +14,7 @@ use launcher::{
     loadgen::plan::{self, Plan},
     run::{self, RunOptions},
     sim,
+    submission::command::{self as submission, SubmissionArgs},
     sut::{self, SutOptions},
 };
 
@@ -40,6 +41,8 @@ enum Command {
     Plan(PlanArgs),
     /// Print a file of a results folder: its Markdown report, or another one
     Show(ShowArgs),
+    /// Build the tree of a submission to MLPerf Inference from finished LoadGen runs, or check one
+    Submission(SubmissionArgs),
     #[cfg(target_os = "linux")]
     Bench(bench::BenchArgs),
     #[cfg(target_os = "linux")]
@@ -186,6 +189,7 @@ fn main() -> ExitCode {
         Command::Sut(args) => return sut_command(&args),
         #[cfg(target_os = "linux")]
         Command::Bench(args) => return bench_command(&args),
+        Command::Submission(args) => return submission_command(args),
         Command::Sim(args) => sim::run(args).map_err(anyhow::Error::from),
         Command::Render(args) => render(&args),
         Command::Plan(args) => plan_command(&args),
@@ -207,6 +211,14 @@ fn failed(error: &anyhow::Error) -> ExitCode {
 #[cfg(target_os = "linux")]
 fn bench_command(args: &bench::BenchArgs) -> ExitCode {
     match bench::run(args) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => failed(&error.into()),
+    }
+}
+
+fn submission_command(args: SubmissionArgs) -> ExitCode {
+    match submission::run(args) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => failed(&error.into()),

@@ -319,6 +319,51 @@ fn a_trace_is_read_from_its_file_and_a_wrong_line_is_named() {
 }
 
 #[test]
+fn finished_loadgen_runs_become_a_tree_that_says_what_it_lacks() {
+    let folder = Folder::new();
+    let test = "scenario: Server\ntarget_qps: 400\nqsl: {total_sample_count: 50}\n\
+        dataset: {synthetic: {input: 16, output: 4}}\nsampling: {ignoreEos: true}\n";
+    let small = "settings: {min_duration: 100, min_query_count: 20, performance_sample_count_override: 50}";
+    folder.write("both.yaml", &format!("benchmark: llama3.1-8b\n{test}mode: both\n{small}\n"));
+    folder.write("audit.yaml", &format!("benchmark: llama3.1-8b\n{test}audit: TEST06\n"));
+    folder
+        .write("run.yaml", &format!("{HEAD}spec: {{target: {{simulator: {{preset: instant}}}}, harness: loadgen}}\n"));
+    for name in ["both", "audit"] {
+        let profile = format!("{name}.yaml");
+        folder.benchwright(&["run", "-f", "run.yaml", "--profile", &profile, "--results", name]).assert().success();
+    }
+    folder.benchwright(&["submission", "test06", "audit/latest"]).assert().success();
+    assert!(folder.path("audit/latest/Performance/verify_accuracy.txt").exists());
+    folder.write("h100x8.json", "{}");
+    let build =
+        ["submission", "--out", "tree", "--submitter", "Us", "--system", "h100x8.json", "both/latest", "audit/latest"];
+    let missing = predicate::str::contains("missing: llama3.1-8b/Server: no accuracy scores");
+    folder.benchwright(&build).assert().code(1).stderr(missing);
+    assert!(!folder.path("tree").exists());
+    folder.benchwright(&[&build[..], &["--incomplete"]].concat()).assert().code(1);
+    let checked = folder.benchwright(&["submission", "check", "tree", "--json"]).assert().code(1);
+    let report: serde_json::Value = serde_json::from_slice(&checked.get_output().stdout).unwrap();
+    let rules: std::collections::BTreeSet<_> =
+        report["findings"].as_array().unwrap().iter().map(|it| it["rule"].as_str().unwrap()).collect();
+    let expected = [
+        "accuracy-sample-count",
+        "incomplete",
+        "min-duration",
+        "missing-file",
+        "missing-scenario",
+        "no-calibration",
+        "performance-sample-count",
+        "system-key",
+    ];
+    // Whether so short a test is VALID depends on how busy the machine is.
+    let chance = ["validity", "early-stopping", "token-limits"];
+    let found: Vec<_> = rules.into_iter().filter(|it| !chance.contains(it)).collect();
+    assert_eq!(found, expected);
+    folder.benchwright(&["submission", "check", "both"]).assert().code(1).stdout(predicate::str::contains("[empty]"));
+    folder.benchwright(&["submission", "check", "nowhere"]).assert().code(10);
+}
+
+#[test]
 fn the_launcher_builds_without_any_kubernetes_crate() {
     let tree = std::process::Command::new(env!("CARGO"))
         .args(["tree", "--locked", "--package", "launcher", "--edges", "normal,build", "--prefix", "none"])
@@ -335,7 +380,7 @@ fn the_launcher_builds_without_any_kubernetes_crate() {
 fn the_help_names_every_command() {
     let mut help = std::process::Command::cargo_bin("benchwright").unwrap();
     let text = String::from_utf8(help.arg("--help").output().unwrap().stdout).unwrap();
-    for command in ["run", "sim", "render", "show"] {
+    for command in ["run", "sim", "render", "show", "submission"] {
         assert!(text.contains(command), "{text}");
     }
 }

@@ -1,0 +1,212 @@
+//! [I/O] What a tree is made of: tests sorted by benchmark and scenario with the files that belong to them, and a list
+//! of all that is missing.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
+
+use super::{
+    super::{layout::Place, limits::Benchmark, test06},
+    Given, Missing, Order,
+    source::{self, Test, Use},
+};
+
+/// All of it.
+#[derive(Debug)]
+pub(super) struct Inputs<'a> {
+    pub(super) cases: Vec<Case<'a>>,
+}
+
+/// A benchmark in a scenario.
+#[derive(Debug)]
+pub(super) struct Case<'a> {
+    pub(super) benchmark: &'static Benchmark,
+    pub(super) place: Place,
+    pub(super) performance: Option<&'a Test>,
+    pub(super) accuracy: Option<&'a Test>,
+    /// With the text of its verify_accuracy.txt.
+    pub(super) audit: Option<(&'a Test, String)>,
+    /// What the evaluation script printed.
+    pub(super) scores: Option<String>,
+    pub(super) measurements: Option<&'a Path>,
+}
+
+/// The tests of a case, before they are looked at.
+#[derive(Default)]
+struct Found<'a> {
+    performance: Vec<&'a Test>,
+    accuracy: Vec<&'a Test>,
+    audit: Vec<&'a Test>,
+}
+
+/// What is missing, as it is found.
+struct List(Vec<Missing>);
+
+impl List {
+    fn add(&mut self, what: impl Into<String>, remedy: impl Into<String>) {
+        self.0.push(Missing { what: what.into(), remedy: remedy.into() });
+    }
+}
+
+/// The tests of an order, and what is wrong with its folders.
+pub(super) fn tests(order: &Order) -> (Vec<Test>, Vec<Missing>) {
+    let (mut tests, mut missing) = (Vec::new(), Vec::new());
+    let mut seen = BTreeSet::new();
+    for run in &order.runs {
+        // `results/*` names the last run twice, once as `latest`.
+        if !seen.insert(run.canonicalize().unwrap_or_else(|_| run.clone())) {
+            continue;
+        }
+        match source::tests(run, order.benchmark.as_deref(), order.round) {
+            Ok(found) => tests.extend(found),
+            Err(error) => missing.push(error),
+        }
+    }
+    (tests, missing)
+}
+
+impl<'a> Inputs<'a> {
+    pub(super) fn of(order: &'a Order, tests: &'a [Test], missing: Vec<Missing>) -> (Inputs<'a>, Vec<Missing>) {
+        let mut list = List(missing);
+        if let Err(error) = source::read(&order.system) {
+            list.add(
+                format!("the description of the system, {}, cannot be read ({error})", order.system.display()),
+                "write it and name it by --system",
+            );
+        }
+        if order.division.bounded() && order.calibration.as_ref().is_none_or(|it| !it.is_file()) {
+            list.add("no text says how the weights were calibrated", "write one and name it by --calibration");
+        }
+        alike(tests, &mut list);
+        let mut found: BTreeMap<(&str, Place), Found<'a>> = BTreeMap::new();
+        for test in tests {
+            let case = found.entry((test.benchmark.folder, test.place)).or_default();
+            if matches!(test.for_what, Use::Performance | Use::Both) {
+                case.performance.push(test);
+            }
+            if matches!(test.for_what, Use::Accuracy | Use::Both) {
+                case.accuracy.push(test);
+            }
+            if test.for_what == Use::Test06 {
+                case.audit.push(test);
+            }
+        }
+        for (flag, given) in [("--accuracy", &order.accuracy), ("--measurements", &order.measurements)] {
+            for case in given.iter().filter_map(|it| it.case.as_deref()) {
+                let names = found.keys().any(|(folder, place)| is_of(case, &format!("{folder}/{}", place.name())));
+                if !names {
+                    list.add(format!("{flag} {case}= is of no scenario of the runs"), "name one of them");
+                }
+            }
+        }
+        let alone = found.len() == 1;
+        let cases = found.into_values().filter_map(|it| case(order, it, alone, &mut list)).collect();
+        (Inputs { cases }, list.0)
+    }
+}
+
+/// A tree is about one system, and a benchmark about one model.
+fn alike(tests: &[Test], list: &mut List) {
+    let told = |it: BTreeSet<&str>| it.into_iter().collect::<Vec<_>>().join(", ");
+    let targets: BTreeSet<_> = tests.iter().filter_map(|it| it.target.as_deref()).collect();
+    if targets.len() > 1 {
+        list.add(format!("the runs are of different targets: {}", told(targets)), "build a tree for each system");
+    }
+    let benchmarks: BTreeSet<_> = tests.iter().map(|it| it.benchmark.folder).collect();
+    for name in benchmarks {
+        let models = tests.iter().filter(|it| it.benchmark.folder == name).filter_map(|it| it.model.as_deref());
+        let models: BTreeSet<_> = models.collect();
+        if models.len() > 1 {
+            list.add(
+                format!("the runs of {name} are of different models: {}", told(models)),
+                "give those of one model",
+            );
+        }
+    }
+}
+
+fn case<'a>(order: &'a Order, found: Found<'a>, alone: bool, list: &mut List) -> Option<Case<'a>> {
+    let any = found.performance.iter().chain(&found.accuracy).chain(&found.audit).next()?;
+    let (benchmark, place) = (any.benchmark, any.place);
+    let name = format!("{}/{}", benchmark.folder, place.name());
+    let audited = order.division.bounded() && benchmark.test06(order.round);
+    let performance =
+        one(&found.performance, &name, "performance", "run the profile with mode performance or both", list);
+    let accuracy = one(&found.accuracy, &name, "accuracy", "run the profile with mode accuracy or both", list);
+    let audit = if audited || !found.audit.is_empty() {
+        one(&found.audit, &name, "TEST06", "run the profile with audit TEST06, and give its folder too", list)
+    } else {
+        None
+    };
+    if performance.is_some_and(|it| it.user_conf.trim().is_empty()) {
+        list.add(format!("{name}: no user.conf is known"), "put the one that was used into the folder of the logs");
+    }
+    for (test, log) in [(performance, "performance"), (accuracy, "accuracy")] {
+        let file = "mlperf_log_accuracy.json";
+        if test.is_some_and(|it| !it.logs.join(file).is_file()) {
+            list.add(format!("{name}: the {log} run has no {file}"), "give the folder with all files of the run");
+        }
+    }
+    let verdict = |test: &'a Test| match test06::verify(test, order.end_of_sequence, Default::default()) {
+        Ok(found) => Some((test, found.text())),
+        Err(error) => {
+            list.add(format!("{name}: {error}"), "see docs/submission.md on TEST06");
+            None
+        }
+    };
+    let audit = audit.and_then(verdict);
+    let scores = scores(order, accuracy, &name, alone, list);
+    let measurements = given(&order.measurements, &name, true).map(|it| it.path.as_path());
+    if measurements.is_none_or(|it| !it.is_file()) {
+        list.add(
+            format!("{name}: no measurements.json"),
+            "write down data types, weights and their transformations and name the file by --measurements",
+        );
+    }
+    // Where there is no log to cut, there is no accuracy to show.
+    let accuracy = accuracy.filter(|it| it.logs.join("mlperf_log_accuracy.json").is_file());
+    let measurements = measurements.filter(|it| it.is_file());
+    Some(Case { benchmark, place, performance, accuracy, audit, scores, measurements })
+}
+
+fn one<'a>(tests: &[&'a Test], name: &str, what: &str, remedy: &str, list: &mut List) -> Option<&'a Test> {
+    match tests {
+        [test] => return Some(test),
+        [] => list.add(format!("{name}: no {what} run"), remedy),
+        several => {
+            let folders: Vec<_> = several.iter().map(|it| it.run.display().to_string()).collect();
+            list.add(format!("{name}: several {what} runs, {}", folders.join(", ")), "give one");
+        }
+    }
+    None
+}
+
+/// Whether `Offline` or `llama3.1-8b/Offline` means the case of that name.
+fn is_of(case: &str, name: &str) -> bool {
+    name == case || name.rsplit('/').next() == Some(case)
+}
+
+/// The file for a case; one that names the case goes before one for all.
+fn given<'a>(files: &'a [Given], name: &str, for_all: bool) -> Option<&'a Given> {
+    let named = files.iter().find(|it| it.case.as_deref().is_some_and(|it| is_of(it, name)));
+    named.or_else(|| files.iter().find(|it| for_all && it.case.is_none()))
+}
+
+fn scores(order: &Order, accuracy: Option<&Test>, name: &str, alone: bool, list: &mut List) -> Option<String> {
+    let beside =
+        |test: &Test| [&test.logs, &test.run].map(|it| it.join("accuracy.txt")).into_iter().find(|it| it.is_file());
+    let file = given(&order.accuracy, name, alone).map(|it| it.path.clone()).or_else(|| accuracy.and_then(beside));
+    let Some(file) = file else {
+        list.add(
+            format!("{name}: no accuracy scores"),
+            format!("evaluate the accuracy log and name what the script printed by --accuracy {name}=FILE"),
+        );
+        return None;
+    };
+    source::read(&file)
+        .map_err(|error| {
+            list.add(format!("{name}: cannot read {} ({error})", file.display()), "name another file by --accuracy");
+        })
+        .ok()
+}

@@ -1,0 +1,256 @@
+use std::fs;
+
+use super::{
+    super::{
+        check,
+        fixture::{Fixture, Run, line},
+        rules::Rule,
+    },
+    *,
+};
+
+const ONE: [(&str, &str, &str); 3] = [
+    ("llama3_1-8b", "Offline", "PerformanceOnly"),
+    ("llama3_1-8b", "Offline", "AccuracyOnly"),
+    ("llama3_1-8b", "Offline", "TEST06"),
+];
+
+fn files(root: &Path) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                all.push(path.strip_prefix(root).unwrap().to_string_lossy().into_owned());
+            }
+        }
+    }
+    all.sort();
+    all
+}
+
+/// What is missing, as one text.
+fn missing(order: &Order) -> String {
+    let built = build(order).unwrap();
+    assert_eq!(built.path, None);
+    assert!(!order.out.exists() && !order.out.with_extension("partial").exists());
+    built.missing.iter().map(|it| format!("{it}\n")).collect()
+}
+
+#[test]
+fn a_tree_has_the_files_that_the_checker_wants() {
+    let fixture = Fixture::of(&ONE, Division::Open, Round::V6_1);
+    let built = build(&fixture.order).unwrap();
+    assert_eq!((built.path.as_ref(), built.report.unwrap().findings), (Some(&fixture.order.out), vec![]));
+    let tree = built.path.unwrap();
+    let case = "open/Us/results/h100x8/llama3.1-8b/Offline";
+    let expected = [
+        "README.md".into(),
+        "open/Us/documentation/calibration.md".into(),
+        format!("{case}/README.md"),
+        format!("{case}/TEST06/accuracy/mlperf_log_accuracy.json"),
+        format!("{case}/TEST06/verify_accuracy.txt"),
+        format!("{case}/accuracy/accuracy.txt"),
+        format!("{case}/accuracy/mlperf_log_accuracy.json"),
+        format!("{case}/accuracy/mlperf_log_detail.txt"),
+        format!("{case}/accuracy/mlperf_log_summary.txt"),
+        format!("{case}/measurements.json"),
+        format!("{case}/performance/run_1/mlperf_log_accuracy.json"),
+        format!("{case}/performance/run_1/mlperf_log_detail.txt"),
+        format!("{case}/performance/run_1/mlperf_log_summary.txt"),
+        format!("{case}/user.conf"),
+        "open/Us/src/README.md".into(),
+        "open/Us/src/llama3.1-8b/Offline/config.json".into(),
+        "open/Us/src/llama3.1-8b/Offline/profile.yaml".into(),
+        "open/Us/src/llama3.1-8b/Offline/run.yaml".into(),
+        "open/Us/systems/h100x8.json".into(),
+    ];
+    assert_eq!(files(&tree), expected);
+    let text = |file: &str| fs::read_to_string(tree.join(case).join(file)).unwrap();
+    let run = fixture.folder.path().join("llama3_1-8b-Offline-PerformanceOnly/Performance/mlperf_log_detail.txt");
+    assert_eq!(text("performance/run_1/mlperf_log_detail.txt"), fs::read_to_string(run).unwrap());
+    assert!(text("accuracy/mlperf_log_accuracy.json").contains("\n\n...\n\n"));
+    assert_eq!(text("accuracy/accuracy.txt").lines().filter(|it| it.starts_with("hash=")).count(), 1);
+    assert!(text("TEST06/verify_accuracy.txt").ends_with("TEST06 verification complete\n"));
+    let conf = "*.*.max_duration = 0\n# As the test was asked to run.\n*.Offline.target_qps = 5\n*.Offline.min_duration = \
+                600000\n*.Offline.min_query_count = 100\n";
+    assert_eq!(text("user.conf"), conf);
+    assert!(text("README.md").contains("not of MLCommons' build"));
+}
+
+#[test]
+fn older_rounds_have_their_own_tree() {
+    let fixture = Fixture::new(Division::Closed, Round::V5_1);
+    let built = build(&fixture.order).unwrap();
+    assert_eq!((built.missing, built.report.unwrap().findings), (vec![], vec![]));
+    let all = files(&fixture.order.out).join("\n");
+    for part in
+        ["code/README.md", "measurements/h100x8/llama3.1-8b/Offline/user.conf", "compliance/h100x8/llama3.1-8b/"]
+    {
+        assert!(all.contains(part), "{part} is not in {all}");
+    }
+    let newer = check::check(&fixture.order.out, Round::V6_1).unwrap();
+    assert!(newer.findings.iter().any(|it| it.rule == Rule::Seeds));
+    let refused = build(&Order { round: Round::V5_0, ..fixture.order }).unwrap_err().to_string();
+    assert!(refused.contains("v5.0"), "{refused}");
+}
+
+#[test]
+fn all_that_is_missing_is_told_at_once_and_nothing_is_written() {
+    let mut fixture = Fixture::of(&ONE[..1], Division::Closed, Round::V6_1);
+    let order = &mut fixture.order;
+    (order.accuracy, order.measurements, order.calibration) = (vec!["Server=a".parse().unwrap()], vec![], None);
+    order.system = order.system.with_file_name("other.json");
+    let list = missing(order);
+    for part in [
+        "--system",
+        "--calibration",
+        "llama3.1-8b/Offline: no accuracy run; run the profile",
+        "llama3.1-8b/Offline: no TEST06 run; run the profile with audit TEST06",
+        "--accuracy llama3.1-8b/Offline=FILE",
+        "--measurements",
+        "--accuracy Server= is of no scenario",
+    ] {
+        assert!(list.contains(part), "{part} is not in {list}");
+    }
+    assert_eq!(list.lines().count(), 7, "{list}");
+}
+
+#[test]
+fn an_incomplete_tree_says_so() {
+    let mut fixture = Fixture::of(&ONE[..1], Division::Closed, Round::V6_1);
+    fixture.order.incomplete = true;
+    let built = build(&fixture.order).unwrap();
+    let marker = fs::read_to_string(built.path.unwrap().join(INCOMPLETE)).unwrap();
+    assert!(marker.contains("no accuracy run") && marker.contains("missing-scenario"), "{marker}");
+    let report = check::check(&fixture.order.out, Round::V6_1).unwrap();
+    assert!(report.findings.iter().any(|it| it.rule == Rule::Incomplete));
+}
+
+#[test]
+fn a_run_that_does_not_count_makes_no_tree() {
+    let fixture = Fixture::of(&ONE, Division::Open, Round::V6_1);
+    let log = fixture.order.runs[0].join("Performance/mlperf_log_detail.txt");
+    let text = fs::read_to_string(&log).unwrap() + &line("error_runtime", "\"lost\"", true);
+    fs::write(log, text).unwrap();
+    let built = build(&fixture.order).unwrap();
+    let found: Vec<_> = built.report.unwrap().findings.iter().map(|it| it.rule).collect();
+    assert_eq!((built.path, found), (None, vec![Rule::PerformanceErrors]));
+    assert!(!fixture.order.out.exists());
+}
+
+#[test]
+fn logs_of_another_loadgen_are_taken_as_well() {
+    let mut fixture = Fixture::of(&[], Division::Open, Round::V6_1);
+    let official = fixture.folder.path().join("official");
+    for (mode, name) in [("PerformanceOnly", "performance"), ("AccuracyOnly", "accuracy")] {
+        Run::new("llama3_1-8b-interactive", "Server", mode).write_logs(&official.join(name));
+        fixture.order.runs.push(official.join(name));
+    }
+    fs::write(official.join("performance/user.conf"), "*.Server.target_qps = 5\n").unwrap();
+    fs::write(official.join("accuracy/accuracy.txt"), "{'rouge1': 1}\n").unwrap();
+    (fixture.order.accuracy, fixture.order.incomplete) = (vec![], false);
+    assert!(missing(&fixture.order).contains("--benchmark"));
+    fixture.order.benchmark = Some("llama3.1-8b".into());
+    let built = build(&fixture.order).unwrap();
+    assert_eq!((built.missing, built.report.unwrap().findings), (vec![], vec![]));
+    let conf = fixture.order.out.join("open/Us/results/h100x8/llama3.1-8b/Interactive/user.conf");
+    assert_eq!(fs::read_to_string(conf).unwrap(), "*.Server.target_qps = 5\n");
+}
+
+#[test]
+fn one_run_may_hold_both_in_one_log() {
+    let fixture = Fixture::of(&[("llama3_1-8b", "Offline", "SubmissionRun"), ONE[2]], Division::Open, Round::V6_1);
+    let built = build(&fixture.order).unwrap();
+    assert_eq!((built.missing, built.report.unwrap().findings), (vec![], vec![]));
+}
+
+#[test]
+fn runs_that_do_not_belong_together_are_told() {
+    let mut fixture = Fixture::of(&ONE, Division::Open, Round::V6_1);
+    let config = fixture.order.runs[1].join("config.json");
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(&config, text.replace("http://sut:80", "http://other:80").replace("org/m", "org/n")).unwrap();
+    let again = Run::new("llama3_1-8b", "Offline", "PerformanceOnly").write(&fixture.folder.path().join("again"));
+    fixture.order.runs.extend([again, fixture.order.runs[0].join(".")]);
+    let list = missing(&fixture.order);
+    assert!(list.contains("different targets: http://other:80, http://sut:80; build a tree for each"), "{list}");
+    assert!(list.contains("different models: org/m, org/n"), "{list}");
+    assert!(list.contains("several performance runs"), "{list}");
+    assert_eq!(list.matches("PerformanceOnly").count(), 2, "the same folder counts once: {list}");
+}
+
+#[test]
+fn an_audit_that_fails_is_found() {
+    let fixture = Fixture::of(&ONE, Division::Closed, Round::V6_1);
+    let log = fixture.order.runs[2].join("Performance/mlperf_log_accuracy.json");
+    let text = fs::read_to_string(&log).unwrap().replacen("\"token_count\" : 3", "\"token_count\" : 9", 1);
+    fs::write(log, text).unwrap();
+    let report = build(&fixture.order).unwrap().report.unwrap();
+    let rules: Vec<_> = report.findings.iter().map(|it| it.rule).collect();
+    assert!(rules.contains(&Rule::AuditFailed) && rules.contains(&Rule::AuditLog), "{rules:?}");
+}
+
+#[test]
+fn folders_that_are_none_of_a_test_are_told() {
+    let check = |part: &str, spoil: &dyn Fn(&Path)| {
+        let fixture = Fixture::of(&ONE, Division::Open, Round::V6_1);
+        spoil(&fixture.order.runs[0]);
+        let list = missing(&fixture.order);
+        assert!(list.contains(part), "{part} is not in {list}");
+    };
+    let log = |run: &Path| run.join("Performance/mlperf_log_detail.txt");
+    let replace = |run: &Path, from: &str, to: &str| {
+        let text = fs::read_to_string(log(run)).unwrap();
+        fs::write(log(run), text.replace(from, to)).unwrap();
+    };
+    check("there is no mlperf_log_detail.txt", &|run| fs::remove_file(log(run)).unwrap());
+    check("config.json is none of a LoadGen run", &|run| fs::write(run.join("config.json"), "{").unwrap());
+    check("more than 4194304 bytes", &|run| fs::write(log(run), vec![b'x'; 5 << 20]).unwrap());
+    check("FindPeakPerformance is none of a submission", &|run| replace(run, "PerformanceOnly", "FindPeakPerformance"));
+    check("scenario MultiStream is none of llama3.1-8b", &|run| {
+        replace(
+            run,
+            "\"effective_scenario\", \"value\": \"Offline\"",
+            "\"effective_scenario\", \"value\": \"MultiStream\"",
+        );
+    });
+    check("an audit other than TEST06", &|run| {
+        let text = fs::read_to_string(log(run)).unwrap();
+        fs::write(log(run), text + &line("warning_generic_message", "\"Found Audit Config file\"", false)).unwrap();
+    });
+    check("benchmark bert is not one of the round", &|run| {
+        let text = fs::read_to_string(run.join("config.json")).unwrap();
+        fs::write(run.join("config.json"), text.replace("llama3_1-8b", "bert")).unwrap();
+    });
+}
+
+#[test]
+fn names_and_places_that_make_no_sense_are_refused() {
+    let fixture = Fixture::of(&ONE, Division::Open, Round::V6_1);
+    let refused = |change: &dyn Fn(&mut Order)| {
+        let mut order = fixture.order.clone();
+        change(&mut order);
+        build(&order).unwrap_err().to_string()
+    };
+    assert!(refused(&|it| it.submitter = "../Us".into()).contains("--submitter"));
+    assert!(refused(&|it| it.system = "my system.json".into()).contains("--system"));
+    assert!(refused(&|it| it.out = it.runs[0].clone()).contains("exists"));
+    assert!(refused(&|it| it.out = "..".into()).contains("exists"));
+    fs::create_dir(fixture.folder.path().join("tree.partial")).unwrap();
+    assert!(refused(&|_| {}).contains("left of a build"));
+}
+
+#[test]
+fn a_file_is_given_for_one_scenario_or_for_all() {
+    let check = |text: &str, case: Option<&str>, path: &str| {
+        assert_eq!(text.parse(), Ok(Given { case: case.map(str::to_owned), path: path.into() }), "{text}");
+    };
+    check("a.txt", None, "a.txt");
+    check("Offline=a.txt", Some("Offline"), "a.txt");
+    check("llama3.1-8b/Server=x=y.txt", Some("llama3.1-8b/Server"), "x=y.txt");
+    check("x=y.txt", None, "x=y.txt");
+}

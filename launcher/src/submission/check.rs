@@ -1,0 +1,232 @@
+//! [I/O] Checks a tree, one's own or another's, as MLPerf's checker does and beyond: what that checker overlooks and a
+//! reviewer would not is an error here.
+//!
+//! Nothing is run and no link followed. A finding never hides another one, except where there is nothing to look at.
+
+mod accuracy;
+mod audit;
+mod descriptions;
+mod logs;
+mod performance;
+#[cfg(test)]
+mod tests;
+
+use std::{collections::BTreeSet, io, path::Path};
+
+use workload_profiles::loadgen::Round;
+
+use super::{
+    findings::{Findings, Report, Row},
+    layout::{Division, INCOMPLETE, Layout, Place},
+    limits::Benchmark,
+    rules::Rule,
+    tree::Tree,
+};
+
+pub(super) use descriptions::is_name;
+
+/// The check cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// No such folder.
+    #[error("cannot read the folder {path} ({source}); give the one that holds closed, open or network")]
+    NoFolder {
+        /// Which.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The benchmarks of the round are not known.
+    #[error("of round {0} the benchmarks and their bounds are not known here; give --round v6.1, v6.0 or v5.1")]
+    Round(&'static str),
+}
+
+/// Fails where nothing is known of the round but its name.
+///
+/// # Errors
+/// That.
+pub(super) fn known(round: Round) -> Result<(), CheckError> {
+    Benchmark::all(round).next().map(drop).ok_or(CheckError::Round(round.name()))
+}
+
+/// Checks the tree below `root`.
+///
+/// # Errors
+/// There is no such folder, or the round is one of which too little is known.
+pub fn check(root: &Path, round: Round) -> Result<Report, CheckError> {
+    known(round)?;
+    let folder = std::fs::read_dir(root).map(drop);
+    folder.map_err(|source| CheckError::NoFolder { path: root.display().to_string(), source })?;
+    let mut check = Check {
+        tree: Tree::new(root),
+        round,
+        layout: Layout::of(round),
+        findings: Findings::default(),
+        notes: BTreeSet::new(),
+        rows: Vec::new(),
+    };
+    check.all();
+    let Check { findings, notes, rows, .. } = check;
+    let count = findings.count;
+    Ok(Report { round: round.name(), rows, findings: findings.into_all(), count, notes: notes.into_iter().collect() })
+}
+
+/// A check that is under way.
+#[derive(Debug)]
+struct Check {
+    tree: Tree,
+    round: Round,
+    layout: Layout,
+    findings: Findings,
+    notes: BTreeSet<String>,
+    rows: Vec<Row>,
+}
+
+/// A benchmark in a scenario.
+#[derive(Debug)]
+struct Case {
+    division: Division,
+    benchmark: &'static Benchmark,
+    place: Place,
+    /// Of its logs.
+    results: String,
+    /// Of its measurements.json and so on.
+    measurements: String,
+    /// Of its compliance tests.
+    compliance: String,
+}
+
+impl Check {
+    fn all(&mut self) {
+        let folders = self.tree.folders("", &mut self.findings);
+        if self.tree.has(INCOMPLETE) {
+            self.findings.add(Rule::Incomplete, INCOMPLETE, "", "a tree that was written incomplete", "no such file");
+        }
+        for division in Division::ALL.into_iter().filter(|it| folders.iter().any(|name| name == it.name())) {
+            for submitter in self.tree.folders(division.name(), &mut self.findings) {
+                self.submitter(division, &submitter);
+            }
+        }
+        if self.rows.is_empty() {
+            self.findings.add(Rule::Empty, ".", "", "no result", "closed/<submitter>/results/<system>/<benchmark>");
+        }
+    }
+
+    fn submitter(&mut self, division: Division, submitter: &str) {
+        let path = format!("{}/{submitter}", division.name());
+        let source = format!("{path}/{}", self.layout.source());
+        match self.tree.entries(&source) {
+            Ok(entries) if !entries.is_empty() => {}
+            Ok(_) => self.findings.add(Rule::NoSource, &source, "", "an empty folder", "a folder with something in it"),
+            Err(error) => self.findings.fault(&source, &error, Rule::NoSource),
+        }
+        if division.bounded() {
+            self.calibration(&format!("{path}/documentation"));
+        }
+        for system in self.tree.folders(&format!("{path}/results"), &mut self.findings) {
+            let system_type = self.system(division, submitter, &path, &system);
+            for benchmark in self.tree.folders(&format!("{path}/results/{system}"), &mut self.findings) {
+                self.benchmark(division, &path, &system, &benchmark, system_type.as_deref());
+            }
+        }
+    }
+
+    fn calibration(&mut self, folder: &str) {
+        let documents = self.tree.entries(folder).unwrap_or_default();
+        let found = documents.iter().find(|(name, _)| name.to_lowercase().starts_with("calibration"));
+        let path = found.map_or_else(|| format!("{folder}/calibration.md"), |(name, _)| format!("{folder}/{name}"));
+        if let Err(error) = self.tree.open(&path) {
+            self.findings.fault(&path, &error, Rule::NoCalibration);
+        }
+    }
+
+    fn benchmark(&mut self, division: Division, path: &str, system: &str, name: &str, system_type: Option<&str>) {
+        let folder = format!("{path}/results/{system}/{name}");
+        let Some(benchmark) = Benchmark::of_folder(name, self.round) else {
+            let known: Vec<_> = Benchmark::all(self.round).map(|it| it.folder).collect();
+            self.findings.add(Rule::UnknownBenchmark, &folder, "", name, known.join(", "));
+            return;
+        };
+        if let Some(found) = system_type.filter(|it| !it.split(',').any(|one| one == benchmark.category)) {
+            let file = format!("{path}/systems/{system}.json");
+            self.findings.add(
+                Rule::SystemType,
+                &file,
+                "system_type",
+                found,
+                format!("{}, for {name}", benchmark.category),
+            );
+        }
+        let mut places = BTreeSet::new();
+        for scenario in self.tree.folders(&folder, &mut self.findings) {
+            let Some(place) = Place::named(&scenario).filter(|it| benchmark.takes(*it)) else {
+                let known: Vec<_> = benchmark.required.iter().chain(benchmark.one_of).map(|it| it.name()).collect();
+                let file = format!("{folder}/{scenario}");
+                self.findings.add(Rule::UnknownScenario, &file, "", scenario, known.join(", "));
+                continue;
+            };
+            places.insert(place);
+            let case = format!("{system}/{name}/{scenario}");
+            let case = Case {
+                division,
+                benchmark,
+                place,
+                results: self.layout.results(path, &case),
+                measurements: self.layout.measurements(path, &case),
+                compliance: self.layout.compliance(path, &case),
+            };
+            let before = self.findings.count;
+            let value = self.case(&case);
+            self.rows.push(Row {
+                system: format!("{path}/{system}"),
+                benchmark: name.into(),
+                scenario,
+                value,
+                unit: performance::metric(place).2,
+                findings: self.findings.count - before,
+            });
+        }
+        if division.bounded() {
+            self.scenarios(benchmark, &folder, &places);
+        }
+    }
+
+    fn scenarios(&mut self, benchmark: &Benchmark, folder: &str, places: &BTreeSet<Place>) {
+        let names = |it: &[Place]| it.iter().map(|it| it.name()).collect::<Vec<_>>().join(" or ");
+        let found: Vec<_> = places.iter().map(|it| it.name()).collect();
+        let found = if found.is_empty() { "nothing".into() } else { found.join(", ") };
+        for place in benchmark.required.iter().filter(|it| !places.contains(it)) {
+            self.findings.add(Rule::MissingScenario, folder, "", &found, place.name());
+        }
+        // Rounds before v6.1 ask for Offline alone.
+        let asked = self.round == Round::V6_1 && !benchmark.one_of.is_empty();
+        if asked && !benchmark.one_of.iter().any(|it| places.contains(it)) {
+            self.findings.add(Rule::MissingScenario, folder, "", &found, names(benchmark.one_of));
+        }
+    }
+
+    /// Returns the reported metric.
+    fn case(&mut self, case: &Case) -> Option<f64> {
+        self.measurements(case);
+        for file in ["README.md", "user.conf"] {
+            self.wanted(&format!("{}/{file}", case.measurements), Rule::MissingFile);
+        }
+        let value = self.performance(case);
+        self.accuracy(case);
+        if case.division.bounded() {
+            self.audits(case);
+        }
+        value
+    }
+
+    /// Notes the rule where the file is not there or empty; returns its length.
+    fn wanted(&mut self, file: &str, rule: Rule) -> Option<u64> {
+        match self.tree.open(file) {
+            Ok((_, bytes)) => Some(bytes),
+            Err(error) => {
+                self.findings.fault(file, &error, rule);
+                None
+            }
+        }
+    }
+}

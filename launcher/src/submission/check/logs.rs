@@ -1,0 +1,64 @@
+//! What performance and accuracy logs have to hold alike.
+
+use std::io::BufReader;
+
+use workload_profiles::loadgen::Mode;
+
+use super::{
+    super::{detail_log::DetailLog, layout::Division, rules::Rule},
+    Case, Check,
+};
+
+/// Keys that every log of a whole run has. MLPerf's checker asks for none of them.
+const KEYS: [&str; 9] = [
+    "loadgen_version",
+    "loadgen_build_date_local",
+    "loadgen_build_date_utc",
+    "loadgen_git_commit_date",
+    "loadgen_git_log_message",
+    "loadgen_git_status_message",
+    "loadgen_file_sha1",
+    "power_begin",
+    "power_end",
+];
+
+impl Check {
+    /// Reads the detail log of a folder; `mode` is that of its test, which a SubmissionRun has both of.
+    pub(super) fn detail(&mut self, case: &Case, folder: &str, mode: Mode) -> Option<DetailLog> {
+        self.wanted(&format!("{folder}/mlperf_log_summary.txt"), Rule::MissingQuietFile);
+        let file = format!("{folder}/mlperf_log_detail.txt");
+        let opened = self.tree.open(&file).map(|(it, _)| BufReader::new(it));
+        let opened = opened.map_err(|error| self.findings.fault(&file, &error, Rule::MissingFile)).ok()?;
+        let log = match DetailLog::read(opened) {
+            Ok(log) => log,
+            Err(error) => {
+                self.findings.add(Rule::Unreadable, &file, "", error, "a detail log of LoadGen");
+                return None;
+            }
+        };
+        let mut about = self.findings.about(&file);
+        about.want(!log.unmarked, Rule::LogMarker, "", "a first line without :::MLLOG", ":::MLLOG at its beginning");
+        if let Some((line, error)) = &log.bad_line {
+            about.want(false, Rule::LogLine, "", format!("line {line} that is no JSON ({error})"), "JSON");
+        }
+        for key in KEYS {
+            about.want(log.has(key), Rule::LogKeys, key, "nothing", "a value");
+        }
+        let scenario = case.place.scenario().name();
+        let key = "effective_scenario";
+        about.want(log.text(key) == Some(scenario), Rule::Scenario, key, log.shown(key), scenario);
+        let (key, modes) = ("effective_test_mode", [mode.name(), Mode::SubmissionRun.name()]);
+        let met = log.text(key).is_some_and(|it| modes.contains(&it));
+        about.want(met, Rule::TestMode, key, log.shown(key), modes.join(" or "));
+        if case.division == Division::Network {
+            let met = log.text("sut_name").is_some_and(|it| it.contains("Network SUT"));
+            about.want(met, Rule::SutName, "sut_name", log.shown("sut_name"), "a name with Network SUT in it");
+        }
+        if let Some(version) = log.text("loadgen_version").filter(|it| it.contains("compatible")) {
+            self.notes.insert(format!(
+                "there are logs of {version}, which is not MLCommons' build of LoadGen: official submissions need that"
+            ));
+        }
+        Some(log)
+    }
+}

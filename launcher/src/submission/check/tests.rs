@@ -1,0 +1,345 @@
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    super::{
+        build,
+        fixture::{Fixture, line},
+    },
+    *,
+};
+
+const SERVER: &str = "closed/Us/results/h100x8/llama3.1-8b/Server";
+const INTERACTIVE: &str = "closed/Us/results/h100x8/llama3.1-8b/Interactive";
+const OFFLINE: &str = "closed/Us/results/h100x8/llama3.1-8b/Offline";
+const SINGLE: &str = "closed/Us/results/h100x8/llama3.1-8b-edge/SingleStream";
+const SYSTEM: &str = "closed/Us/systems/h100x8.json";
+const PERFORMANCE: &str = "performance/run_1/mlperf_log_detail.txt";
+const ACCURACY: &str = "accuracy/mlperf_log_detail.txt";
+
+/// A change of one thing in a tree.
+enum Change {
+    /// The value of a key in a log or JSON file; none: the key goes.
+    Key(&'static str, Option<&'static str>),
+    /// A further line at the end of a log.
+    Line(&'static str, &'static str, bool),
+    /// Any text.
+    Text(&'static str, &'static str),
+    /// Another content.
+    Content(Vec<u8>),
+    /// No such file or folder any more.
+    Gone,
+    /// Another name.
+    Renamed(&'static str),
+    /// A link to itself under another name.
+    Linked,
+}
+use Change::{Content, Gone, Key, Line, Linked, Renamed, Text};
+
+fn apply(change: &Change, path: &Path) {
+    let edit = |edit: &dyn Fn(String) -> String| {
+        let before = fs::read_to_string(path).unwrap();
+        let after = edit(before.clone());
+        assert_ne!(before, after, "the change of {} changes nothing", path.display());
+        fs::write(path, after).unwrap();
+    };
+    match change {
+        Key(key, value) if path.extension().is_some_and(|it| it == "json") => edit(&|text| {
+            let mut object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&text).unwrap();
+            match value {
+                Some(value) => object.insert((*key).into(), (*value).into()),
+                None => object.remove(*key),
+            };
+            serde_json::to_string(&object).unwrap()
+        }),
+        Key(key, value) => edit(&|text| {
+            let kept = text.lines().filter_map(|it| match (it.contains(&format!("\"key\": \"{key}\"")), value) {
+                (true, value) => value.map(|value| line(key, value, false)),
+                (false, _) => Some(format!("{it}\n")),
+            });
+            kept.collect()
+        }),
+        Line(key, value, error) => edit(&|text| text + &line(key, value, *error)),
+        Text(from, to) => edit(&|text| text.replacen(from, to, 1)),
+        Content(bytes) => {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, bytes).unwrap();
+        }
+        Gone if path.is_dir() => fs::remove_dir_all(path).unwrap(),
+        Gone => fs::remove_file(path).unwrap(),
+        Renamed(name) => fs::rename(path, path.with_file_name(name)).unwrap(),
+        Linked => {
+            let moved: PathBuf = path.with_file_name("moved");
+            fs::rename(path, &moved).unwrap();
+            std::os::unix::fs::symlink(moved, path).unwrap();
+        }
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// A tree without a fault.
+fn tree(division: Division) -> Fixture {
+    let fixture = Fixture::new(division, Round::V6_1);
+    let built = build::build(&fixture.order).unwrap();
+    let report = built.report.unwrap();
+    assert_eq!((built.missing, report.findings), (vec![], vec![]));
+    fixture
+}
+
+/// The report on a copy of the tree with one change.
+fn changed(fixture: &Fixture, file: &str, change: &Change) -> Report {
+    let copied = tempfile::tempdir().unwrap();
+    copy(&fixture.order.out, copied.path());
+    apply(change, &copied.path().join(file));
+    check(copied.path(), Round::V6_1).unwrap()
+}
+
+/// One change, and the one rule that finds it.
+fn closed() -> Vec<(Rule, String, Change)> {
+    let mut all: Vec<(Rule, String, Change)> = Vec::new();
+    let mut add = |rule, folder: &str, file: &str, change| {
+        all.push((
+            rule,
+            [folder, file].iter().filter(|it| !it.is_empty()).copied().collect::<Vec<_>>().join("/"),
+            change,
+        ));
+    };
+    add(Rule::Empty, "closed", "", Gone);
+    add(Rule::Incomplete, "", "INCOMPLETE.md", Content(b"# Incomplete\n".to_vec()));
+    add(Rule::Link, SERVER, PERFORMANCE, Linked);
+    add(Rule::Link, SERVER, "README.md", Linked);
+    add(Rule::NoSource, "closed/Us/src", "", Gone);
+    add(Rule::NoCalibration, "closed/Us/documentation", "", Gone);
+    add(Rule::NoCalibration, "closed/Us/documentation/calibration.md", "", Content(Vec::new()));
+    add(Rule::UnknownBenchmark, "closed/Us/results/h100x8/llama3.1-8b", "", Renamed("llama3.2-8b"));
+    add(Rule::UnknownScenario, OFFLINE, "../SingleStream/README.md", Content(b"x".to_vec()));
+    add(Rule::UnknownScenario, OFFLINE, "../Burst/README.md", Content(b"x".to_vec()));
+    add(Rule::MissingScenario, OFFLINE, "", Gone);
+    add(Rule::MissingScenario, SINGLE, "", Gone);
+    for file in ["README.md", "user.conf", "measurements.json", "accuracy/accuracy.txt", PERFORMANCE, ACCURACY] {
+        add(Rule::MissingFile, OFFLINE, file, Gone);
+        add(Rule::MissingFile, OFFLINE, file, Content(Vec::new()));
+    }
+    add(Rule::MissingFile, OFFLINE, "accuracy/mlperf_log_accuracy.json", Gone);
+    add(Rule::MissingFile, SYSTEM, "", Gone);
+    for file in [
+        "performance/run_1/mlperf_log_summary.txt",
+        "performance/run_1/mlperf_log_accuracy.json",
+        "accuracy/mlperf_log_summary.txt",
+    ] {
+        add(Rule::MissingQuietFile, OFFLINE, file, Gone);
+    }
+    let long = [b":::MLLOG ".to_vec(), vec![b'x'; 5 << 20]].concat();
+    add(Rule::Unreadable, SERVER, PERFORMANCE, Content(long));
+    add(Rule::Unreadable, SERVER, "accuracy/accuracy.txt", Content(vec![b'x'; 5 << 20]));
+    add(Rule::Unreadable, SERVER, "measurements.json", Content(vec![0xFF, 0xFE]));
+    add(Rule::LogMarker, SERVER, PERFORMANCE, Text(":::MLLOG", "hello\n:::MLLOG"));
+    add(Rule::LogMarker, SERVER, ACCURACY, Text(":::MLLOG", "hello\n:::MLLOG"));
+    add(Rule::LogLine, SERVER, PERFORMANCE, Line("result_more", "inf", false));
+    add(Rule::LogLine, SERVER, ACCURACY, Line("more", "-nan", false));
+    for key in ["loadgen_version", "loadgen_git_commit_date", "loadgen_file_sha1", "power_begin", "power_end"] {
+        add(Rule::LogKeys, SERVER, PERFORMANCE, Key(key, None));
+    }
+    add(Rule::Scenario, SERVER, ACCURACY, Key("effective_scenario", Some("\"Offline\"")));
+    add(Rule::Scenario, OFFLINE, PERFORMANCE, Key("effective_scenario", Some("\"Server\"")));
+    add(Rule::TestMode, SERVER, ACCURACY, Key("effective_test_mode", Some("\"PerformanceOnly\"")));
+    add(Rule::TestMode, SERVER, PERFORMANCE, Key("effective_test_mode", Some("\"FindPeakPerformance\"")));
+    for key in ["effective_qsl_rng_seed", "effective_sample_index_rng_seed", "effective_schedule_rng_seed"] {
+        add(Rule::Seeds, SERVER, PERFORMANCE, Key(key, Some("2085463073848966841")));
+        add(Rule::Seeds, SERVER, PERFORMANCE, Key(key, None));
+    }
+    add(Rule::MinDuration, SERVER, PERFORMANCE, Key("effective_min_duration_ms", Some("599999")));
+    add(Rule::SampleCount, SINGLE, PERFORMANCE, Key("effective_performance_sample_count", Some("4999")));
+    add(Rule::OfflineSamples, OFFLINE, PERFORMANCE, Key("effective_samples_per_query", Some("13367")));
+    add(Rule::TokenLatencies, OFFLINE, PERFORMANCE, Key("requested_use_token_latencies", None));
+    for folder in [SERVER, INTERACTIVE, SINGLE] {
+        add(Rule::EarlyStopping, folder, PERFORMANCE, Key("early_stopping_met", Some("false")));
+        add(Rule::EarlyStopping, folder, PERFORMANCE, Key("early_stopping_met", None));
+    }
+    let (ttft, tpot) =
+        ("result_first_token_99.00_percentile_latency_ns", "result_time_per_output_token_99.00_percentile_ns");
+    add(Rule::TokenLimits, SERVER, PERFORMANCE, Key(ttft, Some("2000000000")));
+    add(Rule::TokenLimits, SERVER, PERFORMANCE, Key(tpot, Some("100000000")));
+    add(Rule::TokenLimits, SERVER, PERFORMANCE, Key(tpot, Some("NaN")));
+    add(Rule::InteractiveLimits, INTERACTIVE, PERFORMANCE, Key(ttft, Some("500000000")));
+    add(Rule::InteractiveLimits, INTERACTIVE, PERFORMANCE, Key(tpot, Some("30000000")));
+    add(Rule::TargetLatency, SERVER, PERFORMANCE, Key("effective_target_latency_ns", Some("20000000001")));
+    add(Rule::Metric, SERVER, PERFORMANCE, Key("result_completed_tokens_per_second", None));
+    add(Rule::Metric, OFFLINE, PERFORMANCE, Key("result_tokens_per_second", Some("Infinity")));
+    add(Rule::Metric, SINGLE, PERFORMANCE, Key("result_90.00_percentile_latency_ns", Some("0")));
+    add(Rule::Validity, OFFLINE, PERFORMANCE, Key("result_validity", Some("\"INVALID\"")));
+    add(Rule::Validity, OFFLINE, PERFORMANCE, Key("result_validity", None));
+    add(Rule::PerformanceErrors, SERVER, PERFORMANCE, Line("error_runtime", "\"lost\"", true));
+    add(Rule::EqualIssue, SERVER, PERFORMANCE, Key("effective_sample_concatenate_permutation", Some("false")));
+    add(Rule::IssueOrder, SERVER, PERFORMANCE, Key("effective_performance_issue_unique", Some("true")));
+    add(Rule::IssueOrder, SERVER, PERFORMANCE, Key("effective_performance_issue_same", Some("true")));
+    let audited = "\"Found Audit Config file (audit.config).\"";
+    add(Rule::Audited, SERVER, PERFORMANCE, Line("warning_generic_message", audited, false));
+    add(Rule::AccuracyErrors, SERVER, ACCURACY, Line("error_runtime", "\"lost\"", true));
+    add(Rule::AccuracySampleCount, SERVER, ACCURACY, Key("effective_accuracy_sample_count", Some("13367")));
+    let scores = "accuracy/accuracy.txt";
+    for (key, value, low) in [
+        ("'rouge1'", "'38.7792'", "'38.39'"),
+        ("'rouge2'", "'15.9075'", "'15.74'"),
+        ("'rougeL'", "'24.4957'", "'24.25'"),
+        ("'rougeLsum'", "'35.793'", "'35.43'"),
+        ("'gen_len'", "8167644", "7350879"),
+        ("'gen_len'", "8167644", "8984409"),
+    ] {
+        let change = |from: String, to: String| Text(from.leak(), to.leak());
+        add(Rule::ScoreBounds, SERVER, scores, change(format!("{key}: {value}"), format!("{key}: {low}")));
+        add(Rule::ScoreMissing, SERVER, scores, change(format!("{key}: {value}"), format!("{key}: np.int64({value})")));
+    }
+    add(Rule::ScoreMissing, SERVER, scores, Text("Results", "{'rouge1': '60'}"));
+    add(Rule::NoHash, SERVER, scores, Text("hash=", "sha256="));
+    add(Rule::NotTruncated, SERVER, "accuracy/mlperf_log_accuracy.json", Content(vec![b'x'; 10_241]));
+    add(Rule::HashDiffers, SERVER, "accuracy/mlperf_log_accuracy.json", Content(b"[\n]\n".to_vec()));
+    let verdict = "TEST06/verify_accuracy.txt";
+    add(Rule::AuditMissing, SERVER, verdict, Gone);
+    add(Rule::AuditMissing, INTERACTIVE, "TEST06/accuracy/mlperf_log_accuracy.json", Gone);
+    add(Rule::AuditFailed, SERVER, verdict, Text("First token check pass: True", "First token check pass: Skipped"));
+    add(Rule::AuditFailed, OFFLINE, verdict, Text("First token check pass: Skipped", "First token check pass: False"));
+    add(Rule::AuditFailed, SERVER, verdict, Text("EOS check pass: True", "EOS check pass: False"));
+    add(Rule::AuditFailed, SERVER, verdict, Text("Sample length check pass: True", ""));
+    add(Rule::AuditFailed, SERVER, verdict, Text("verification complete", "verification"));
+    let answers = "TEST06/accuracy/mlperf_log_accuracy.json";
+    add(Rule::AuditLog, SERVER, answers, Text("\"token_count\" : 3", "\"token_count\" : 4"));
+    add(Rule::AuditLog, SERVER, answers, Content(b"hello\n".to_vec()));
+    add(Rule::SystemJson, SYSTEM, "", Content(b"{\"division\": ".to_vec()));
+    add(Rule::SystemJson, SYSTEM, "", Content(b"[]".to_vec()));
+    for key in ["cooling", "hw_notes", "accelerator_on-chip_memories", "framework"] {
+        add(Rule::SystemKey, SYSTEM, "", Key(key, None));
+    }
+    for key in ["cooling", "framework", "system_name"] {
+        add(Rule::SystemEmpty, SYSTEM, "", Key(key, Some(" ")));
+    }
+    add(Rule::SystemStatus, SYSTEM, "", Key("status", Some("research")));
+    add(Rule::SystemType, SYSTEM, "", Key("system_type", Some("cloud")));
+    add(Rule::SystemType, SYSTEM, "", Key("system_type", Some("datacenter")));
+    add(Rule::SystemNames, SYSTEM, "", Key("submitter", Some("Them")));
+    add(Rule::SystemNames, SYSTEM, "", Key("division", Some("open")));
+    add(Rule::SystemCounts, SYSTEM, "", Key("number_of_nodes", Some("one")));
+    add(Rule::SystemCounts, SYSTEM, "", Key("accelerators_per_node", Some("8 or 4")));
+    add(Rule::SystemNetwork, SYSTEM, "", Key("is_network", Some("true")));
+    let facts = "measurements.json";
+    add(Rule::Measurements, SERVER, facts, Content(b"hello".to_vec()));
+    for key in
+        ["input_data_types", "retraining", "starting_weights_filename", "weight_data_types", "weight_transformations"]
+    {
+        add(Rule::Measurements, SERVER, facts, Key(key, None));
+        add(Rule::Measurements, SERVER, facts, Key(key, Some("")));
+    }
+    all
+}
+
+#[test]
+fn every_rule_finds_the_one_thing_that_breaks_it_and_nothing_else() {
+    let fixture = tree(Division::Closed);
+    let mut broken = BTreeSet::new();
+    for (rule, file, change) in closed() {
+        let report = changed(&fixture, &file, &change);
+        let found: BTreeSet<_> = report.findings.iter().map(|it| it.rule).collect();
+        assert_eq!(found, BTreeSet::from([rule]), "{file}: {:#?}", report.findings);
+        assert!(!report.clean());
+        broken.insert(rule);
+    }
+    let network = tree(Division::Network);
+    for (rule, file, change) in [
+        (
+            Rule::SutName,
+            format!("{}/{PERFORMANCE}", SERVER.replace("closed", "network")),
+            Key("sut_name", Some("\"SUT\"")),
+        ),
+        (Rule::SutName, format!("{}/{ACCURACY}", SERVER.replace("closed", "network")), Key("sut_name", None)),
+        (Rule::SystemNetwork, SYSTEM.replace("closed", "network"), Key("is_network", Some("false"))),
+        (Rule::SystemNetwork, SYSTEM.replace("closed", "network"), Key("nic_sut", Some(""))),
+    ] {
+        let report = changed(&network, &file, &change);
+        let found: BTreeSet<_> = report.findings.iter().map(|it| it.rule).collect();
+        assert_eq!(found, BTreeSet::from([rule]), "{file}: {:#?}", report.findings);
+        broken.insert(rule);
+    }
+    let never: Vec<_> = Rule::ALL.iter().filter(|it| !broken.contains(it)).collect();
+    assert!(never.is_empty(), "no change breaks {never:?}");
+}
+
+#[test]
+fn a_finding_tells_file_key_values_and_remedy() {
+    let fixture = tree(Division::Closed);
+    let file = format!("{OFFLINE}/{PERFORMANCE}");
+    let report = changed(&fixture, &file, &Key("result_validity", Some("\"INVALID\"")));
+    assert_eq!(
+        report.findings[0].to_string(),
+        format!(
+            "{file}: result_validity found INVALID, wanted VALID; run the test until its result is VALID [validity, which \
+             MLPerf's checker overlooks]"
+        )
+    );
+    let row = report.rows.iter().find(|it| it.benchmark == "llama3.1-8b" && it.scenario == "Offline").unwrap();
+    assert_eq!((row.findings, row.value, row.unit), (1, Some(1280.25), "tokens/s"));
+    let json = serde_json::to_value(&report).unwrap();
+    assert_eq!(json["findings"][0]["rule"], "validity");
+    assert_eq!(json["findings"][0]["overlooked"], true);
+}
+
+#[test]
+fn one_server_scenario_is_enough_and_none_is_not() {
+    let fixture = tree(Division::Closed);
+    assert!(changed(&fixture, SERVER, &Gone).clean());
+    let copied = tempfile::tempdir().unwrap();
+    copy(&fixture.order.out, copied.path());
+    for folder in [SERVER, INTERACTIVE] {
+        fs::remove_dir_all(copied.path().join(folder)).unwrap();
+    }
+    let report = check(copied.path(), Round::V6_1).unwrap();
+    let found: Vec<_> = report.findings.iter().map(|it| (it.rule, it.wanted.as_str())).collect();
+    assert_eq!(found, [(Rule::MissingScenario, "Server or Interactive")]);
+}
+
+#[test]
+fn the_open_division_has_no_bounds_but_its_logs_are_looked_at() {
+    let fixture = tree(Division::Open);
+    let open = |it: &str| it.replace("closed", "open");
+    let slow = Key("result_first_token_99.00_percentile_latency_ns", Some("9000000000"));
+    assert!(changed(&fixture, &format!("{}/{PERFORMANCE}", open(SERVER)), &slow).clean());
+    let invalid = Key("result_validity", Some("\"INVALID\""));
+    assert!(!changed(&fixture, &format!("{}/{PERFORMANCE}", open(SERVER)), &invalid).clean());
+}
+
+#[test]
+fn logs_that_are_not_mlcommons_own_are_noted_and_no_fault() {
+    let fixture = tree(Division::Closed);
+    let ours = Key("loadgen_version", Some("\"6.0.17-compatible (benchwright 0.1.0)\""));
+    let report = changed(&fixture, &format!("{SERVER}/{PERFORMANCE}"), &ours);
+    assert!(report.clean());
+    assert!(report.notes.iter().any(|it| it.contains("official submissions")), "{:?}", report.notes);
+}
+
+#[test]
+fn what_is_no_tree_or_no_known_round_is_refused() {
+    let error = check(Path::new("/no/such/folder"), Round::V6_1).unwrap_err().to_string();
+    assert!(error.contains("closed, open or network"), "{error}");
+    let error = check(Path::new("."), Round::V5_0).unwrap_err().to_string();
+    assert!(error.contains("v5.0"), "{error}");
+}
+
+#[test]
+fn rules_have_names_of_their_own() {
+    let names: BTreeSet<_> = Rule::ALL.iter().map(|it| it.name()).collect();
+    assert_eq!(names.len(), Rule::ALL.len());
+}

@@ -1,0 +1,232 @@
+//! [I/O] `benchwright submission`: arguments in, a tree or a verdict out.
+
+use std::{
+    fs,
+    io::{self, Write as _},
+    path::PathBuf,
+};
+
+use clap::{Args, Subcommand, ValueEnum};
+use workload_profiles::loadgen::Round;
+
+use super::{
+    build::{self, BuildError, Given, Order},
+    check::{self, CheckError},
+    findings::Report,
+    layout::Division,
+    table,
+    test06::{self, Test06Error},
+};
+use crate::loadgen::test06::ElementType;
+
+/// Builds the tree of a submission to MLPerf Inference from finished LoadGen runs, or checks one.
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct SubmissionArgs {
+    #[command(subcommand)]
+    command: Option<SubmissionCommand>,
+    #[command(flatten)]
+    build: Option<BuildArgs>,
+}
+
+#[derive(Subcommand, Debug)]
+enum SubmissionCommand {
+    /// Check a tree more strictly than MLPerf's own checker; exit status 1: it has findings
+    Check(CheckArgs),
+    /// Make TEST06 on a run with that audit, and write verify_accuracy.txt beside its logs; exit status 1: it fails
+    Test06(Test06Args),
+}
+
+#[derive(Args, Debug)]
+struct BuildArgs {
+    /// The folder that the tree is written to; it must not exist
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Who submits
+    #[arg(long, value_name = "NAME")]
+    submitter: String,
+    /// The description of the system, whose name is that of the file
+    #[arg(long, value_name = "FILE")]
+    system: PathBuf,
+    /// The division
+    #[arg(long, value_enum, default_value_t = Division::Closed)]
+    division: Division,
+    /// v6.1, v6.0 or v5.1
+    #[arg(long, value_name = "ROUND", default_value = "v6.1", value_parser = round)]
+    round: Round,
+    /// The benchmark of logs that do not tell it, such as llama3.1-8b, or llama2-70b-99 in place of llama2-70b-99.9
+    #[arg(long, value_name = "NAME")]
+    benchmark: Option<String>,
+    /// What the evaluation script printed; several scenarios need SCENARIO= or BENCHMARK/SCENARIO= before it
+    #[arg(long, value_name = "[SCENARIO=]FILE")]
+    accuracy: Vec<Given>,
+    /// The measurements.json of all scenarios, or of the one before it
+    #[arg(long, value_name = "[SCENARIO=]FILE")]
+    measurements: Vec<Given>,
+    /// A text on how the weights were quantised, or that they were not
+    #[arg(long, value_name = "FILE")]
+    calibration: Option<PathBuf>,
+    /// The id of the end-of-sequence token, where it is not the benchmark's
+    #[arg(long, value_name = "ID")]
+    eos: Option<i64>,
+    /// Write the tree though something is missing or wrong, marked by INCOMPLETE.md
+    #[arg(long)]
+    incomplete: bool,
+    /// Print the check of the tree as JSON
+    #[arg(long)]
+    json: bool,
+    /// Results folders of LoadGen runs, or folders of logs of MLCommons' LoadGen
+    #[arg(value_name = "RUN", required = true)]
+    runs: Vec<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+struct CheckArgs {
+    /// The folder that holds closed, open or network
+    folder: PathBuf,
+    /// v6.1, v6.0 or v5.1
+    #[arg(long, value_name = "ROUND", default_value = "v6.1", value_parser = round)]
+    round: Round,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args, Debug)]
+struct Test06Args {
+    /// The results folder of a run with audit TEST06, or a folder of such logs
+    run: PathBuf,
+    /// The benchmark of logs that do not tell it
+    #[arg(long, value_name = "NAME")]
+    benchmark: Option<String>,
+    /// The id of the end-of-sequence token, where it is not the benchmark's
+    #[arg(long, value_name = "ID")]
+    eos: Option<i64>,
+    /// How token ids are stored
+    #[arg(long, value_enum, default_value_t = Elements::Int32)]
+    elements: Elements,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Elements {
+    Int64,
+    Int32,
+    Int16,
+    Float32,
+}
+
+impl From<Elements> for ElementType {
+    fn from(elements: Elements) -> Self {
+        match elements {
+            Elements::Int64 => ElementType::Int64,
+            Elements::Int32 => ElementType::Int32,
+            Elements::Int16 => ElementType::Int16,
+            Elements::Float32 => ElementType::Float32,
+        }
+    }
+}
+
+fn round(text: &str) -> Result<Round, String> {
+    Round::named(text).ok_or_else(|| "there are v6.1, v6.0, v5.1 and v5.0".into())
+}
+
+/// The command could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// As it says.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// As it says.
+    #[error(transparent)]
+    Check(#[from] CheckError),
+    /// As it says.
+    #[error(transparent)]
+    Test06(#[from] Test06Error),
+    /// verify_accuracy.txt.
+    #[error("cannot write {path} ({source}); let the user of this process write there", path = path.display())]
+    Write {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Standard output.
+    #[error("cannot print the result")]
+    Print(#[from] io::Error),
+    /// No arguments.
+    #[error("there is nothing to do; see `benchwright submission --help`")]
+    Nothing,
+}
+
+/// Runs the command; `false`: what was looked at has faults, which were printed.
+///
+/// # Errors
+/// It could not be looked at.
+pub fn run(args: SubmissionArgs) -> Result<bool, CommandError> {
+    match (args.command, args.build) {
+        (Some(SubmissionCommand::Check(args)), _) => {
+            let report = check::check(&args.folder, args.round)?;
+            print(&report, args.json)?;
+            Ok(report.clean())
+        }
+        (Some(SubmissionCommand::Test06(args)), _) => test06_command(&args),
+        (None, Some(args)) => build_command(args),
+        (None, None) => Err(CommandError::Nothing),
+    }
+}
+
+fn build_command(args: BuildArgs) -> Result<bool, CommandError> {
+    let order = Order {
+        out: args.out,
+        submitter: args.submitter,
+        system: args.system,
+        division: args.division,
+        round: args.round,
+        benchmark: args.benchmark,
+        accuracy: args.accuracy,
+        measurements: args.measurements,
+        calibration: args.calibration,
+        end_of_sequence: args.eos,
+        incomplete: args.incomplete,
+        runs: args.runs,
+    };
+    let built = build::build(&order)?;
+    if let Some(report) = &built.report {
+        print(report, args.json)?;
+    }
+    // What is missing is no result: it goes where errors go.
+    built.missing.iter().for_each(|it| eprintln!("missing: {it}"));
+    match &built.path {
+        Some(path) => eprintln!("the tree is in {}", path.display()),
+        None => eprintln!("no tree was written; --incomplete writes it all the same"),
+    }
+    Ok(built.missing.is_empty() && built.report.is_some_and(|it| it.clean()))
+}
+
+fn test06_command(args: &Test06Args) -> Result<bool, CommandError> {
+    let (folder, found) = test06::of_run(&args.run, args.benchmark.as_deref(), args.eos, args.elements.into())?;
+    let text = found.text();
+    let path = folder.join("verify_accuracy.txt");
+    let temporary = folder.join(".verify_accuracy.txt.tmp");
+    let written = fs::write(&temporary, &text).and_then(|()| fs::rename(&temporary, &path));
+    written.map_err(|source| CommandError::Write { path, source })?;
+    printed(io::stdout().write_all(text.as_bytes()))?;
+    Ok(found.passes())
+}
+
+fn print(report: &Report, json: bool) -> Result<(), CommandError> {
+    let text = if json {
+        serde_json::to_string_pretty(report).map_err(io::Error::from)? + "\n"
+    } else {
+        table::render(report)
+    };
+    printed(io::stdout().write_all(text.as_bytes()))
+}
+
+/// Who looks at the first lines with `head` has seen enough.
+fn printed(done: io::Result<()>) -> Result<(), CommandError> {
+    match done {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        done => Ok(done?),
+    }
+}

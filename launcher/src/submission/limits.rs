@@ -1,0 +1,298 @@
+//! Limits: what a round asks of each benchmark. Pure; one table.
+//!
+//! Accuracy floors are those of the round v6.1, which v5.1 and v6.0 share. Of benchmarks whose floors are not here all
+//! else is checked. Of v5.0 only the seeds are known, so that it has no benchmarks.
+
+use workload_profiles::loadgen::Round;
+
+use super::layout::Place;
+
+/// A benchmark of a round.
+#[derive(Debug, PartialEq)]
+pub(super) struct Benchmark {
+    /// The name of its folder.
+    pub(super) folder: &'static str,
+    /// Other names that the checker understands.
+    pub(super) other: &'static [&'static str],
+    /// LoadGen's name; that of Interactive has `-interactive` behind it.
+    pub(super) loadgen: &'static str,
+    /// In which rounds.
+    rounds: &'static [Round],
+    /// What `system_type` has to hold.
+    pub(super) category: &'static str,
+    pub(super) required: &'static [Place],
+    /// Of these at least one is required in v6.1.
+    pub(super) one_of: &'static [Place],
+    /// Samples of a performance run, and the least of an Offline query.
+    pub(super) samples: u64,
+    /// Samples of an accuracy run.
+    pub(super) accuracy_samples: u64,
+    /// Of the Server scenario.
+    pub(super) server: Option<TokenLimits>,
+    pub(super) interactive: Option<TokenLimits>,
+    /// The most of `effective_target_latency_ns`, in the Server scenario.
+    pub(super) target_latency_ns: u64,
+    /// Empty: not known here.
+    pub(super) scores: &'static [Score],
+    /// Whether TEST06 is asked of it, and in which rounds.
+    test06: &'static [Round],
+    /// The id of its end-of-sequence token, for TEST06.
+    pub(super) end_of_sequence: Option<i64>,
+}
+
+/// The 99th percentiles have to be below.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct TokenLimits {
+    pub(super) ttft_ms: u64,
+    pub(super) tpot_ms: u64,
+}
+
+/// A score of accuracy.txt.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Score {
+    /// Its key in the dict that the evaluation script prints.
+    pub(super) key: &'static str,
+    /// At least.
+    pub(super) floor: f64,
+    /// At most.
+    pub(super) ceiling: Option<f64>,
+}
+
+/// The least of `effective_min_duration_ms`.
+pub(super) const MIN_DURATION_MS: u64 = 600_000;
+
+const ALL: &[Round] = &[Round::V5_1, Round::V6_0, Round::V6_1];
+const BEFORE: &[Round] = &[Round::V5_1, Round::V6_0];
+const SINCE_6_0: &[Round] = &[Round::V6_0, Round::V6_1];
+const SECONDS: u64 = 1_000_000_000;
+
+const fn tokens(ttft_ms: u64, tpot_ms: u64) -> Option<TokenLimits> {
+    Some(TokenLimits { ttft_ms, tpot_ms })
+}
+
+const fn at_least(key: &'static str, floor: f64) -> Score {
+    Score { key, floor, ceiling: None }
+}
+
+const fn between(key: &'static str, floor: f64, ceiling: f64) -> Score {
+    Score { key, floor, ceiling: Some(ceiling) }
+}
+
+/// What most of them have.
+const USUAL: Benchmark = Benchmark {
+    folder: "",
+    other: &[],
+    loadgen: "",
+    rounds: ALL,
+    category: "datacenter",
+    required: &[Place::Offline],
+    one_of: &[Place::Server, Place::Interactive],
+    samples: 0,
+    accuracy_samples: 0,
+    server: None,
+    interactive: None,
+    target_latency_ns: 60 * SECONDS,
+    scores: &[],
+    test06: ALL,
+    end_of_sequence: None,
+};
+
+const TABLE: &[Benchmark] = &[
+    Benchmark {
+        folder: "llama3.1-8b",
+        other: &["llama3_1-8b"],
+        loadgen: "llama3_1-8b",
+        samples: 13_368,
+        accuracy_samples: 13_368,
+        server: tokens(2_000, 100),
+        interactive: tokens(500, 30),
+        target_latency_ns: 20 * SECONDS,
+        scores: &[
+            at_least("rouge1", 38.391408),
+            at_least("rouge2", 15.748425),
+            at_least("rougeL", 24.250743),
+            at_least("rougeLsum", 35.43507),
+            between("gen_len", 7_350_879.6, 8_984_408.4),
+        ],
+        end_of_sequence: Some(128_009),
+        ..USUAL
+    },
+    Benchmark {
+        folder: "llama3.1-8b-edge",
+        other: &["llama3_1-8b-edge"],
+        loadgen: "llama3_1-8b-edge",
+        category: "edge",
+        required: &[Place::SingleStream, Place::Offline],
+        one_of: &[],
+        samples: 5_000,
+        accuracy_samples: 5_000,
+        scores: &[
+            at_least("rouge1", 38.6694),
+            at_least("rouge2", 15.953553),
+            at_least("rougeL", 24.391125),
+            at_least("rougeLsum", 35.76276),
+            between("gen_len", 2_746_001.7, 3_356_224.3),
+        ],
+        test06: &[],
+        end_of_sequence: Some(128_009),
+        ..USUAL
+    },
+    Benchmark {
+        folder: "llama2-70b-99.9",
+        loadgen: "llama2-70b",
+        samples: 24_576,
+        accuracy_samples: 24_576,
+        server: tokens(2_000, 200),
+        interactive: tokens(450, 40),
+        target_latency_ns: 20 * SECONDS,
+        scores: &[
+            at_least("rouge1", 44.3867688),
+            at_least("rouge2", 22.0131648),
+            at_least("rougeL", 28.5875838),
+            between("tokens_per_sample", 265.005, 323.895),
+        ],
+        end_of_sequence: Some(2),
+        ..USUAL
+    },
+    Benchmark {
+        folder: "llama2-70b-99",
+        loadgen: "llama2-70b",
+        rounds: BEFORE,
+        samples: 24_576,
+        accuracy_samples: 24_576,
+        server: tokens(2_000, 200),
+        interactive: tokens(450, 40),
+        target_latency_ns: 20 * SECONDS,
+        scores: &[
+            at_least("rouge1", 43.986888),
+            at_least("rouge2", 21.814848),
+            at_least("rougeL", 28.330038),
+            between("tokens_per_sample", 265.005, 323.895),
+        ],
+        end_of_sequence: Some(2),
+        ..USUAL
+    },
+    Benchmark {
+        folder: "mixtral-8x7b",
+        loadgen: "mixtral-8x7b",
+        rounds: BEFORE,
+        required: &[Place::Server, Place::Offline],
+        one_of: &[],
+        samples: 15_000,
+        accuracy_samples: 15_000,
+        server: tokens(2_000, 200),
+        target_latency_ns: 20 * SECONDS,
+        test06: BEFORE,
+        ..USUAL
+    },
+    Benchmark {
+        folder: "llama3.1-405b",
+        other: &["llama3_1-405b"],
+        loadgen: "llama3_1-405b",
+        rounds: BEFORE,
+        samples: 8_313,
+        accuracy_samples: 8_313,
+        server: tokens(6_000, 175),
+        interactive: tokens(4_500, 80),
+        test06: BEFORE,
+        end_of_sequence: Some(128_009),
+        ..USUAL
+    },
+    Benchmark {
+        folder: "deepseek-r1",
+        loadgen: "deepseek-r1",
+        samples: 4_388,
+        accuracy_samples: 4_388,
+        server: tokens(2_000, 80),
+        interactive: tokens(1_500, 15),
+        ..USUAL
+    },
+    Benchmark {
+        folder: "gpt-oss-120b",
+        loadgen: "gpt-oss-120b",
+        rounds: SINCE_6_0,
+        samples: 6_396,
+        accuracy_samples: 4_395,
+        server: tokens(3_000, 80),
+        interactive: tokens(2_000, 15),
+        test06: &[],
+        ..USUAL
+    },
+];
+
+impl Benchmark {
+    /// Those of a round.
+    pub(super) fn all(round: Round) -> impl Iterator<Item = &'static Benchmark> {
+        TABLE.iter().filter(move |it| it.rounds.contains(&round))
+    }
+
+    /// The one of a folder.
+    pub(super) fn of_folder(name: &str, round: Round) -> Option<&'static Benchmark> {
+        Benchmark::all(round).find(|it| it.folder == name || it.other.contains(&name))
+    }
+
+    /// The one of a folder or of LoadGen's name, with or without `-interactive`.
+    pub(super) fn named(name: &str, round: Round) -> Option<&'static Benchmark> {
+        let plain = name.strip_suffix("-interactive").unwrap_or(name);
+        Benchmark::of_folder(plain, round).or_else(|| Benchmark::all(round).find(|it| it.loadgen == plain))
+    }
+
+    /// The limits in a folder of a scenario.
+    pub(super) fn token_limits(&self, place: Place) -> Option<TokenLimits> {
+        match place {
+            Place::Server => self.server,
+            Place::Interactive => self.interactive,
+            _ => None,
+        }
+    }
+
+    /// Whether it is run in this scenario.
+    pub(super) fn takes(&self, place: Place) -> bool {
+        self.required.contains(&place) || (self.one_of.contains(&place) && self.token_limits(place).is_some())
+    }
+
+    /// Whether TEST06 is asked.
+    pub(super) fn test06(&self, round: Round) -> bool {
+        self.test06.contains(&round)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use workload_profiles::loadgen::{ConfFile, Scenario, Settings, from_config};
+
+    use super::*;
+
+    #[test]
+    fn benchmarks_are_found_by_every_name_of_theirs() {
+        let check = |name: &str, round: Round, folder: Option<&str>| {
+            assert_eq!(Benchmark::named(name, round).map(|it| it.folder), folder, "{name} {}", round.name());
+        };
+        check("llama3_1-8b-interactive", Round::V6_1, Some("llama3.1-8b"));
+        check("llama3.1-8b", Round::V5_1, Some("llama3.1-8b"));
+        check("llama2-70b", Round::V6_0, Some("llama2-70b-99.9"));
+        check("llama2-70b-99", Round::V6_0, Some("llama2-70b-99"));
+        check("llama2-70b-99", Round::V6_1, None);
+        check("llama3.1-8b", Round::V5_0, None);
+        check("bert-99", Round::V6_1, None);
+    }
+
+    #[test]
+    fn limits_and_counts_are_those_of_mlperf_conf() {
+        let mut compared = 0;
+        for benchmark in Benchmark::all(Round::V6_1).chain(Benchmark::all(Round::V6_0)) {
+            for (suffix, limits) in [("", benchmark.server), ("-interactive", benchmark.interactive)] {
+                let Some(limits) = limits else { continue };
+                let model = format!("{}{suffix}", benchmark.loadgen);
+                let mut settings = Settings::default();
+                let conf = Round::V6_1.mlperf_conf();
+                from_config(ConfFile::MlperfConf, Some(&conf), &model, Scenario::Server, &mut settings).unwrap();
+                assert_eq!(settings.server_ttft_latency, limits.ttft_ms * 1_000_000, "{model}");
+                assert_eq!(settings.server_tpot_latency, limits.tpot_ms * 1_000_000, "{model}");
+                assert_eq!(settings.performance_sample_count_override, benchmark.samples, "{model}");
+                compared += 1;
+            }
+        }
+        assert!(compared > 10, "{compared}");
+    }
+}

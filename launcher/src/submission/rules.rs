@@ -1,0 +1,115 @@
+//! Rules: what the check asks, whether MLPerf's own checker asks it too, and what to do where it is not met. Pure.
+
+use serde::{Serialize, Serializer};
+
+/// Who refuses a tree that breaks a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// MLPerf's checker, of the round v6.1.
+    Checker,
+    /// This check alone: the checker takes no notice.
+    Ours,
+}
+
+macro_rules! rules {
+    ($($variant:ident $name:literal $source:ident $remedy:literal;)*) => {
+        /// A rule of the check.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[expect(missing_docs, reason = "their names and remedies in the table say it")]
+        pub enum Rule {
+            $($variant,)*
+        }
+
+        impl Rule {
+            /// All of them.
+            pub const ALL: &[Rule] = &[$(Rule::$variant,)*];
+
+            /// Its name in reports.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Rule::$variant => $name,)*
+                }
+            }
+
+            /// Who asks it.
+            pub fn source(self) -> Source {
+                match self {
+                    $(Rule::$variant => Source::$source,)*
+                }
+            }
+
+            /// What to do where it is broken.
+            pub fn remedy(self) -> &'static str {
+                match self {
+                    $(Rule::$variant => $remedy,)*
+                }
+            }
+        }
+    };
+}
+
+rules! {
+    // The tree.
+    Empty "empty" Checker "give the folder that holds closed, open or network";
+    Incomplete "incomplete" Ours "build it again without --incomplete, with all that its INCOMPLETE.md asks for";
+    Link "link" Ours "put a copy of the file in place of the link";
+    Unreadable "unreadable" Checker "put a readable file of the usual size there";
+    MissingFile "missing-file" Checker "put the file there, with what it is to tell";
+    MissingQuietFile "missing-file-not-noticed" Ours "put the file there as LoadGen wrote it";
+    NoSource "no-source" Checker "put the code that ran there, or a README.md that says where it is";
+    NoCalibration "no-calibration" Ours "describe there how the weights were quantised, or that they were not";
+    UnknownBenchmark "unknown-benchmark" Checker "name the folder as the round's benchmark, or check with another --round";
+    UnknownScenario "unknown-scenario" Checker "remove the folder, or name it as the benchmark's scenarios";
+    MissingScenario "missing-scenario" Checker "run that scenario too";
+    // Logs.
+    LogMarker "log-marker" Checker "give the log as LoadGen wrote it";
+    LogLine "log-line" Checker "run the test again; inf and nan in a log come from a test without any result";
+    LogKeys "log-keys" Ours "give the log of a whole run, from its first line to its last";
+    Scenario "scenario" Checker "put the logs into the folder of their scenario";
+    TestMode "test-mode" Ours "give the log of a test of that mode";
+    SutName "sut-name" Ours "set sut_name, and fetch it over the network: the network division asks for these words";
+    // Performance.
+    Seeds "seeds" Checker "run the test with the seeds of the round, or check with the --round of the logs";
+    MinDuration "min-duration" Checker "run the test with min_duration 600000";
+    SampleCount "performance-sample-count" Checker "run the test with the sample count of the benchmark";
+    OfflineSamples "offline-samples" Checker "raise min_query_count or target_qps";
+    TokenLatencies "token-latencies" Checker "run the test with use_token_latencies 1";
+    EarlyStopping "early-stopping" Checker "lower target_qps, or run longer";
+    TokenLimits "token-limits" Checker "lower target_qps until the 99th percentiles are below the limits";
+    TargetLatency "target-latency" Checker "leave target_latency as mlperf.conf has it";
+    Metric "metric" Checker "run the test again until it has a result";
+    Validity "validity" Ours "run the test until its result is VALID";
+    PerformanceErrors "performance-errors" Ours "see the error in the log, and run the test again without it";
+    EqualIssue "equal-issue" Ours "run the test with sample_concatenate_permutation 1";
+    InteractiveLimits "interactive-limits" Ours "lower target_qps until the 99th percentiles are below its limits";
+    IssueOrder "issue-order" Ours "leave performance_issue_unique and performance_issue_same to audits";
+    Audited "audited" Ours "run the test without audit.config";
+    // Accuracy.
+    AccuracyErrors "accuracy-errors" Checker "see the error in the log, and run the accuracy test again";
+    AccuracySampleCount "accuracy-sample-count" Checker "run the accuracy test on the whole data set";
+    ScoreMissing "score-missing" Checker "keep the script's line: a Python dict of bare numbers, no np.float64(..)";
+    ScoreBounds "score-bounds" Checker "run with weights, precision and sampling of the reference";
+    NoHash "no-hash" Checker "cut the accuracy log by `benchwright submission` or the official tool";
+    HashDiffers "hash-differs" Ours "cut the accuracy log again from the whole one";
+    NotTruncated "not-truncated" Checker "cut the accuracy log by `benchwright submission` or the official tool";
+    // Compliance.
+    AuditMissing "test06-missing" Checker "run the test with audit TEST06 and give its results folder";
+    AuditFailed "test06-failed" Checker "see in the accuracy log of the audit which answers fail";
+    AuditLog "test06-log" Ours "make verify_accuracy.txt anew by `benchwright submission test06`";
+    // System and measurements.
+    SystemJson "system-json" Checker "write the description as JSON, an object with a text for each key";
+    SystemKey "system-key" Checker "add the keys";
+    SystemEmpty "system-empty" Checker "say it; N/A where there is none";
+    SystemStatus "system-status" Checker "write one of these words";
+    SystemType "system-type" Checker "write what the system was run as";
+    SystemNames "system-names" Checker "let the description and the folders agree";
+    SystemCounts "system-counts" Checker "write a number";
+    SystemNetwork "system-network" Checker "the network division needs is_network and its keys, others have none";
+    Measurements "measurements" Checker "say it; see docs/submission.md for what belongs there";
+}
+
+impl Serialize for Rule {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}

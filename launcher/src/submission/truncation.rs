@@ -1,0 +1,90 @@
+//! Cuts an accuracy log for a submission, as the official truncation tool does, and hashes the whole. [I/O] in that it
+//! reads what it is given.
+
+use std::io::{self, Read};
+
+use crds::hex;
+use sha2::{Digest as _, Sha256};
+
+/// How much stays of the beginning and of the end, in bytes; a log is ASCII. Shorter logs stay whole.
+const KEPT: usize = 4096;
+/// What stands in place of the rest.
+pub(super) const CUT: &str = "\n\n...\n\n";
+/// The most that the checker takes, in bytes.
+pub(super) const MAX_LOG: u64 = 10_240;
+/// The key of the hash in accuracy.txt.
+pub(super) const HASH: &str = "hash=";
+
+/// A log that was cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Truncated {
+    /// What stays.
+    pub(super) kept: Vec<u8>,
+    /// SHA-256 of the whole, in lower-case hexadecimal digits.
+    pub(super) hash: String,
+}
+
+/// Reads a log to its end, holding no more of it than what stays.
+pub(super) fn truncate(mut log: impl Read) -> io::Result<Truncated> {
+    let (mut hash, mut head, mut tail) = (Sha256::new(), Vec::with_capacity(KEPT), Vec::new());
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let read = match log.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(read) => &buffer[..read],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        hash.update(read);
+        head.extend_from_slice(&read[..read.len().min(KEPT - head.len())]);
+        tail.extend_from_slice(read);
+        tail.drain(..tail.len().saturating_sub(KEPT));
+    }
+    let kept = if head.len() < KEPT { head } else { [head.as_slice(), CUT.as_bytes(), &tail].concat() };
+    Ok(Truncated { kept, hash: hex(&hash.finalize()) })
+}
+
+/// The hash that accuracy.txt names.
+pub(super) fn hash_of(text: &str) -> Option<&str> {
+    let mut hashes = text.lines().filter_map(|line| line.trim().strip_prefix(HASH));
+    hashes.next().filter(|it| it.len() == 64 && it.bytes().all(|digit| digit.is_ascii_hexdigit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(length: usize, kept: usize) -> Truncated {
+        let log: Vec<u8> = (b'a'..=b'z').cycle().take(length).collect();
+        let cut = truncate(log.as_slice()).unwrap();
+        assert_eq!(cut.kept.len(), kept, "{length}");
+        assert!(cut.kept.starts_with(&log[..kept.min(KEPT)]) && cut.kept.ends_with(&log[length - kept.min(KEPT)..]));
+        assert!(cut.kept.len() as u64 <= MAX_LOG);
+        cut
+    }
+
+    #[test]
+    fn beginning_and_end_of_a_log_stay() {
+        check(0, 0);
+        check(4095, 4095);
+        check(4096, 8192 + CUT.len());
+        check(300_000, 8192 + CUT.len());
+        assert!(String::from_utf8(check(9_000, 8199).kept).unwrap().contains(CUT));
+    }
+
+    #[test]
+    fn the_hash_is_of_the_whole() {
+        assert_eq!(
+            truncate(&b"abc"[..]).unwrap().hash,
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
+    }
+
+    #[test]
+    fn a_hash_has_64_digits() {
+        let hash = "0".repeat(64);
+        assert_eq!(hash_of(&format!("{{'rouge1': 1}}\nhash={hash}\n")), Some(hash.as_str()));
+        assert_eq!(hash_of("hash=abc\n"), None);
+        assert_eq!(hash_of("no\n"), None);
+    }
+}
