@@ -1,6 +1,7 @@
 //! [I/O] Builds a tree from finished tests. It is written under a temporary name, checked, and gets its name when
 //! nothing is missing; logs are copied byte for byte, but for accuracy logs, which are cut as a submission wants it.
 
+mod answers;
 mod inputs;
 mod source;
 #[cfg(test)]

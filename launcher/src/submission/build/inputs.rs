@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     super::{layout::Place, limits::Benchmark, test06},
-    Given, Missing, Order,
+    Given, Missing, Order, answers,
     source::{self, Test, Use},
 };
 
@@ -166,6 +166,13 @@ fn case<'a>(order: &'a Order, found: Found<'a>, alone: bool, list: &mut List) ->
     }
     // Where there is no log to cut, there is no accuracy to show.
     let accuracy = accuracy.filter(|it| it.logs.join("mlperf_log_accuracy.json").is_file());
+    if let Some(test) = accuracy {
+        match answers::fault(&test.logs.join("mlperf_log_accuracy.json"), benchmark.accuracy_samples) {
+            Ok(None) => {}
+            Ok(Some(fault)) => list.add(format!("{name}: {fault}"), "run the accuracy test until none fails"),
+            Err(error) => list.add(format!("{name}: {error}"), "give the log as LoadGen wrote it, and not cut"),
+        }
+    }
     let measurements = measurements.filter(|it| it.is_file());
     Some(Case { benchmark, place, performance, accuracy, audit, scores, measurements })
 }

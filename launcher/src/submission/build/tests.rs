@@ -195,6 +195,24 @@ fn an_audit_that_fails_is_found() {
 }
 
 #[test]
+fn a_sample_without_an_answer_is_told() {
+    let check = |from: &str, to: &str, part: &str| {
+        let fixture = Fixture::of(&ONE, Division::Open, Round::V6_1);
+        let log = fixture.order.runs[1].join("Accuracy/mlperf_log_accuracy.json");
+        let text = fs::read_to_string(&log).unwrap();
+        fs::write(&log, text.replacen(from, to, 1)).unwrap();
+        let list = missing(&fixture.order);
+        assert!(list.contains(part), "{part} is not in {list}");
+    };
+    check(
+        "\"data\" : \"0700000008000000",
+        "\"data\" : \"\", \"was\" : \"",
+        "answers 13367 of 13368 samples, and 1 answers",
+    );
+    check("]", "", "ends before its closing bracket");
+}
+
+#[test]
 fn folders_that_are_none_of_a_test_are_told() {
     let check = |part: &str, spoil: &dyn Fn(&Path)| {
         let fixture = Fixture::of(&ONE, Division::Open, Round::V6_1);
