@@ -1,8 +1,8 @@
 //! The termination message of the launcher: two JSON lines, the only way from the launcher into the status.
 //!
-//! The core comes first, so that a cut second line loses stage rows and nothing else. The kubelet keeps 4,096 bytes of a
-//! container's message, and 2,048 where a pod has six containers. The message holds no prompts, outputs, response bodies
-//! or headers.
+//! The core comes first, so that a cut second line loses stage rows and the last files, and nothing else. The kubelet keeps
+//! 4,096 bytes of a container's message, and 2,048 where a pod has six containers. The message holds no prompts, outputs,
+//! response bodies or headers.
 
 use jiff::Timestamp;
 #[cfg(feature = "kube")]
@@ -21,6 +21,8 @@ pub const MAX_CORE_BYTES: usize = 1_536;
 pub const MAX_BYTES: usize = 4_096;
 /// The most stage rows that a status shows.
 pub const MAX_STAGES: usize = 24;
+/// The most files that a status lists.
+pub const MAX_ARTIFACTS: usize = 16;
 const VERSION: u32 = 1;
 const MAX_MESSAGE_CHARS: usize = 300;
 
@@ -65,7 +67,7 @@ pub struct Core {
     /// The figures, where there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<RunSummary>,
-    /// The files of the results folder, as many as fit.
+    /// The files of the results folder, as many as fit. Those that the first line has no room for follow in the second.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<ArtifactRef>,
 }
@@ -114,19 +116,24 @@ struct CoreLine<T> {
 }
 
 #[derive(Serialize, Deserialize)]
-struct StagesLine {
+struct SecondLine {
     stages: Vec<StageSummary>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
+    /// Those that did not fit into the core.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    artifacts: Vec<ArtifactRef>,
 }
 
 impl Envelope {
-    /// The text of the termination message: at most [`MAX_BYTES`], its first line at most [`MAX_CORE_BYTES`]. What does
-    /// not fit is left out from the end: the last artifacts first, then the message is shortened; stage rows that do not
-    /// fit are dropped and `stages_truncated` is set.
+    /// The text of the termination message: at most [`MAX_BYTES`], its first line at most [`MAX_CORE_BYTES`]. Of the core
+    /// the last artifacts move to the second line, then the message is shortened. What the second line cannot hold is left
+    /// out from the end, artifacts before stage rows; where these are, `stages_truncated` is set.
     pub fn to_text(&self) -> String {
         let mut core = self.core.clone();
         core.message = core.message.chars().take(MAX_MESSAGE_CHARS).collect();
+        core.artifacts.truncate(MAX_ARTIFACTS);
+        let mut artifacts = core.artifacts.clone();
         let mut first = core_line(&core);
         while first.len() + 1 > MAX_CORE_BYTES {
             if core.artifacts.pop().is_none() {
@@ -138,20 +145,21 @@ impl Envelope {
             }
             first = core_line(&core);
         }
+        artifacts.drain(..core.artifacts.len());
         let room = MAX_BYTES.saturating_sub(first.len() + 1);
         let mut stages = self.stages.clone();
         stages.truncate(MAX_STAGES);
         loop {
             let truncated = self.stages_truncated || stages.len() < self.stages.len();
-            let second = json(&StagesLine { stages: stages.clone(), truncated });
-            if second.len() < room || stages.is_empty() {
+            let second = json(&SecondLine { stages: stages.clone(), truncated, artifacts: artifacts.clone() });
+            if second.len() < room || (artifacts.pop().is_none() && stages.pop().is_none()) {
                 return format!("{first}\n{second}\n");
             }
-            stages.pop();
         }
     }
 
-    /// Reads a termination message. A second line that was cut gives an envelope without stages.
+    /// Reads a termination message. A second line that was cut gives an envelope without stages, and with the artifacts
+    /// of the first alone.
     pub fn parse(text: &str) -> Result<Envelope, EnvelopeError> {
         let (first, second) = text.split_once('\n').unwrap_or((text, ""));
         if !first.starts_with("{\"benchwright\":") {
@@ -165,12 +173,12 @@ impl Envelope {
         if checksum(&json(&line.core)) != line.sum {
             return Err(EnvelopeError::Damaged("its checksum is another one".into()));
         }
-        let core = serde_json::from_value(line.core).map_err(damaged)?;
-        let stages: Option<StagesLine> = serde_json::from_str(second.trim_end()).ok();
-        Ok(match stages {
-            Some(line) => Envelope { core, stages: line.stages, stages_truncated: line.truncated },
-            None => Envelope { core, stages: Vec::new(), stages_truncated: true },
-        })
+        let mut core: Core = serde_json::from_value(line.core).map_err(damaged)?;
+        let Ok(line) = serde_json::from_str::<SecondLine>(second.trim_end()) else {
+            return Ok(Envelope { core, stages: Vec::new(), stages_truncated: true });
+        };
+        core.artifacts.extend(line.artifacts);
+        Ok(Envelope { core, stages: line.stages, stages_truncated: line.truncated })
     }
 }
 
@@ -267,6 +275,24 @@ mod tests {
         envelope.core.artifacts.truncate(2);
         envelope.stages.truncate(3);
         assert_eq!(Envelope::parse(&envelope.to_text()), Ok(envelope));
+    }
+
+    #[test]
+    fn what_a_loadgen_test_leaves_is_listed_whole_beside_the_longest_core() {
+        let mut envelope = largest();
+        let logs = ["summary.txt", "detail.txt", "accuracy.json"].map(|it| format!("mlperf_log_{it}"));
+        let logs = ["Accuracy", "Performance"].map(|it| logs.clone().map(|log| format!("{it}/{log}"))).concat();
+        let reports = ["accuracy", "performance"].map(|it| format!("benchmark_report_v0.2-{it}.yaml"));
+        let others = ["run.yaml", "profile.yaml", "report.json", "report.md", "config.json", "summary.json"];
+        let names = others.into_iter().map(str::to_owned).chain(logs).chain(reports).chain(["requests.parquet".into()]);
+        envelope.core.artifacts.truncate(names.clone().count());
+        for (artifact, name) in envelope.core.artifacts.iter_mut().zip(names) {
+            artifact.name = name;
+        }
+        envelope.stages.truncate(2);
+        let read = Envelope::parse(&envelope.to_text()).unwrap();
+        assert_eq!(read.core.artifacts.len(), 15);
+        assert_eq!((read.core.artifacts, read.stages), (envelope.core.artifacts, envelope.stages));
     }
 
     #[test]

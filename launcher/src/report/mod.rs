@@ -67,12 +67,13 @@ pub fn write_inputs(folder: &mut Folder, run: &ResolvedRun, profile_text: &str) 
 pub fn write_report(folder: &mut Folder, report: &Report<'_>) -> Result<(), StorageError> {
     folder.write("report.json", |file| json::write(report, file))?;
     folder.write("report.md", |file| file.write_all(markdown::render(report).as_bytes()))?;
+    // A status lists the first files alone, and there may be many stages.
+    loadgen::write(folder, report)?;
     for (index, _) in report.analysis.stages.iter().enumerate() {
         folder.write(&standard::file_name(report.analysis, index), |file| {
             file.write_all(standard::render(report, index)?.as_bytes())
         })?;
     }
-    loadgen::write(folder, report)?;
     if let Some(records) = report.records {
         folder.write("requests.parquet", |file| requests_parquet::write(report, records, file))?;
     }

@@ -2,7 +2,7 @@
 
 use crds::{
     BenchmarkRun, BenchmarkRunStatus, Envelope, Outcome,
-    envelope::MAX_STAGES,
+    envelope::{MAX_ARTIFACTS, MAX_STAGES},
     resolve::claim,
     status::{Condition, ConditionStatus, Phase},
 };
@@ -20,9 +20,6 @@ const MAX_SHORT_MESSAGE: usize = 250;
 pub const MAX_STATUS_BYTES: usize = 16 * 1024;
 /// The longest note of an event, in bytes.
 const MAX_NOTE: usize = 1_000;
-
-/// The most files that a status lists.
-const MAX_ARTIFACTS: usize = 16;
 
 /// Where a run stands, in words.
 #[derive(Clone, Debug)]
