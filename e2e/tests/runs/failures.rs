@@ -40,6 +40,19 @@ async fn a_bad_profile_ends_stalled_with_field_and_remedy_and_no_pod() -> anyhow
     let status = namespace.wait_finished("rate", SOON).await?;
     let message = stalled(&status)?;
     assert!(message.contains("load.stages[0].rate") && message.contains("-3"), "{message}");
+
+    let profile = "{benchmark: llama3.1-8b, scenario: Server, dataset: {synthetic: {input: 64, output: 16}}, \
+                    user_conf: \"*.Server.target_qps = 50\\n*.Server.min_duration = 2000 # two seconds\\n\"}";
+    let spec = format!(
+        "target: {{simulator: {{}}}}\nharness: loadgen\nprofile: {{inline: {}}}",
+        serde_json::to_string(profile)?
+    );
+    namespace.create_run("user-conf", &spec).await?;
+    let status = namespace.wait_finished("user-conf", SOON).await?;
+    assert_eq!((status.phase, status.reason.as_str()), (Some(Phase::Failed), "ProfileInvalid"), "{status:?}");
+    let message = stalled(&status)?;
+    assert!(message.contains("user.conf, line 2") && message.contains("a line of its own"), "{message}");
+    assert!(namespace.jobs().await?.is_empty() && namespace.pods("user-conf").await?.is_empty());
     Ok(())
 }
 

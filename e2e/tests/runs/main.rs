@@ -4,6 +4,7 @@ mod admission;
 mod cancel;
 mod failures;
 mod llm_d;
+mod loadgen;
 mod success;
 
 use std::time::Duration;
