@@ -72,10 +72,11 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, schedule: &Sched
     // When the last request that waited for a place got it.
     let mut blocked = Duration::ZERO;
     let phase = phase.filter(|it| it.ends_by_queries());
+    // What another lane's query ended is over for this one; nobody was to send the rest.
+    let stage = meeting.stage;
+    let over = || phase.is_some() && shared.ending(stage).is_some();
     let left = loop {
-        // What another lane's query ended is over for this one; nobody was to send the rest.
-        let over = phase.is_some() && shared.ending(meeting.stage).is_some();
-        let Some(prepared) = feed.next().filter(|_| !over) else { break Left::Over(Unsent::default()) };
+        let Some(prepared) = feed.next().filter(|_| !over()) else { break Left::Over(Unsent::default()) };
         let number = prepared.number;
         let due = start + schedule.get(number).unwrap_or_default();
         while shared.clock.now() + MARGIN < due && feed.prepare() {
@@ -112,6 +113,10 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, schedule: &Sched
             };
             due.queued = Some(behind + blocked.saturating_sub(asked));
         }
+        // It may have ended while this one waited.
+        if over() {
+            break Left::Over(Unsent::default());
+        }
         let sent_at = shared.clock.now();
         if one_query {
             due.queued = Some(sent_at.saturating_sub(due.at));
@@ -142,4 +147,63 @@ async fn warm(core: &Core, schedule: &Schedule, at_once: usize) {
     let within =
         |(time, least, most): (Duration, usize, usize)| ((rate * time.as_secs_f64()) as usize).clamp(least, most);
     core.client.warm(within(WARM).max(at_once), within(SPARE)).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use crds::{
+        benchmark_run::{Api, SimulatorPreset},
+        units::Seed,
+    };
+    use futures::future::join_all;
+    use serde_json::json;
+    use workload_profiles::{
+        Workload,
+        loadgen::{Scenario, Settings},
+        workload::{Load, Phase},
+    };
+
+    use crate::{
+        client::Target,
+        clock::Clock,
+        issue::{lane::Lane, plan::Plan, shared::Shared},
+        loadgen::ending::Ending,
+        recorder::Keep,
+        sim::{SimOptions, Simulator},
+        stop::Stop,
+    };
+
+    use super::Arc;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_query_of_one_lane_that_ends_a_phase_ends_it_for_all() {
+        let scenario = Scenario::Server;
+        let settings = Settings { scenario, server_target_qps: 10.0, max_query_count: 6, ..Settings::default() };
+        let load = Load::LoadGen { test: 0, phase: Phase::Performance, scenario };
+        let workload: Workload = serde_json::from_value(json!({
+            "api": "OpenAICompletions", "streaming": true, "requests": "mock",
+            "stages": [{"name": "performance", "load": load, "pauseAfter": "0s"}],
+            "loadgen": {
+                "benchmark": "b", "round": "v6.1", "sutName": "s", "tests": [{"settings": settings}],
+                "qsl": {"total_sample_count": 20, "performance_sample_count": 20},
+            },
+        }))
+        .unwrap();
+        let simulator =
+            Simulator::new(SimOptions { model: "m".into(), ..SimOptions::preset(SimulatorPreset::Instant) });
+        let target = Target::in_process(Api::Completions, move || {
+            let (client, server) = tokio::io::duplex(64 << 10);
+            let simulator = Arc::clone(&simulator);
+            tokio::spawn(async move { simulator.serve_connection(server).await });
+            client
+        });
+        let plan = Plan::new(&workload, &[], "m", Api::Completions, Seed(1)).unwrap();
+        let shared = Arc::new(Shared::new(plan, Clock::of_runtime(), 3, Stop::default(), Arc::default()));
+        let lanes = (0..3).map(|it| Lane::new(it, Arc::clone(&shared), target.clone(), Keep::Records).run());
+        let records = join_all(lanes).await.into_iter().flat_map(|it| it.recorder.records.unwrap());
+        let mut sent: Vec<u64> = records.map(|it| it.number).collect();
+        sent.sort_unstable();
+        assert_eq!(sent, [0, 1, 2, 3, 4, 5]);
+        assert_eq!(shared.ending(0), Some(Ending::MaxQueryCount { issued: 6 }));
+    }
 }
