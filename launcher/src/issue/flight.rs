@@ -153,7 +153,9 @@ impl Drop for Flight {
             self.core.recorder().record_probe(&record, &wire);
             return;
         }
-        if let Some(output) = answer.take_output().filter(|_| outcome.is_success()) {
+        // An empty answer is one, too.
+        let complete = matches!(outcome, RequestOutcome::Ok | RequestOutcome::Empty);
+        if let Some(output) = answer.take_output().filter(|_| complete) {
             let (stage, number) = (record.stage, record.number);
             self.core.recorder().keep_output(KeptOutput { stage, number, ended, output });
         }
@@ -164,7 +166,7 @@ impl Drop for Flight {
         let progress = &shared.progress;
         progress.ended.fetch_add(1, Ordering::Relaxed);
         progress.output_events.fetch_add(events, Ordering::Relaxed);
-        if matches!(outcome, RequestOutcome::Ok | RequestOutcome::Empty) {
+        if complete {
             return;
         }
         if !outcome.is_decided() && outcome != RequestOutcome::Cancelled {

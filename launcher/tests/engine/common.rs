@@ -134,13 +134,18 @@ pub fn in_process(serve: impl Fn(DuplexStream) + Send + Sync + 'static) -> Targe
 /// A server that gives an answer of one token so long after its request; the function knows when it came, from the first
 /// connection on.
 pub fn answering(after: fn(Duration) -> Duration) -> Target {
+    saying(ANSWER, after)
+}
+
+/// The same with this answer.
+pub fn saying(answer: &'static str, after: fn(Duration) -> Duration) -> Target {
     let clock = launcher::clock::Clock::of_runtime();
     in_process(move |server| {
         let service = service_fn(move |request: Request<Incoming>| async move {
             let body = request.into_body().collect().await;
             tokio::time::sleep(after(clock.now())).await;
-            let answer = Response::builder().header("content-type", "text/event-stream");
-            body.map(|_| answer.body(Full::<Bytes>::from(ANSWER)).unwrap())
+            let head = Response::builder().header("content-type", "text/event-stream");
+            body.map(|_| head.body(Full::<Bytes>::from(answer)).unwrap())
         });
         // How a connection ends is no matter of the server.
         tokio::spawn(async move { drop(http1::Builder::new().serve_connection(TokioIo::new(server), service).await) });

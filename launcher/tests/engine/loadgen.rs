@@ -333,3 +333,14 @@ async fn answers_are_logged_with_the_samples_that_they_answer() {
     assert!((10..60).contains(&answers.len()), "{}", answers.len());
     assert!(answers.iter().all(|it| it.token_data.is_none() && it.token_count.is_none() && it.data.len() == 20));
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_empty_answer_is_logged_as_one() {
+    let workload = test(Settings { mode: Mode::AccuracyOnly, ..settings(Scenario::Offline) });
+    let silent =
+        "data: {\"choices\": [{\"index\": 0, \"text\": \"\", \"finish_reason\": \"stop\"}]}\n\ndata: [DONE]\n\n";
+    let found = outcome(&workload, &issue(&workload, &saying(silent, |_| millis(5))).await);
+    assert!(TestVerdict::of(&found).counts(), "{:?}", found.log.phases);
+    assert_eq!(found.answers.len(), 20);
+    assert!(found.answers.iter().all(|it| it.data.is_empty()), "{:?}", found.answers);
+}
