@@ -73,6 +73,18 @@ impl Event {
         }
     }
 
+    /// Whether it says why no more queries were issued.
+    fn is_ending(&self) -> bool {
+        matches!(
+            self,
+            Event::EndingNaturally
+                | Event::RanOut
+                | Event::TooManyOutstanding { .. }
+                | Event::MaxQueryCount { .. }
+                | Event::MaxDuration { .. }
+        )
+    }
+
     /// Its key in the detail log.
     pub fn key(&self) -> &'static str {
         match self {
@@ -148,7 +160,7 @@ impl Messages {
             Level::Error => self.errors += 1,
         }
         // How a phase ended is told even when a flood came before.
-        if self.kept.len() < MOST || event == Event::EndingNaturally {
+        if self.kept.len() < MOST || event.is_ending() {
             self.kept.push(Message { at, event });
         }
     }
@@ -221,5 +233,8 @@ mod tests {
         }
         messages.push(Duration::ZERO, Event::EndingNaturally);
         assert_eq!((messages.kept().len(), messages.errors(), messages.left_out()), (MOST + 1, MOST as u64 + 5, 5));
+        messages.push(Duration::ZERO, Event::RanOut);
+        messages.push(Duration::ZERO, Event::MaxQueryCount { thread: 0, issued: 9 });
+        assert_eq!((messages.kept().len(), messages.left_out()), (MOST + 3, 5));
     }
 }
