@@ -43,19 +43,22 @@ pub fn outcomes(loadgen: &LoadGen, stages: &[Stage], load: &LoadResult) -> Vec<T
     for record in load.recorder.records.iter().flatten() {
         records.get_mut(record.stage as usize).into_iter().for_each(|it| it.push(record));
     }
+    let mut outputs: Vec<Vec<&KeptOutput>> = vec![Vec::new(); stages.len()];
+    for output in &load.recorder.outputs {
+        outputs.get_mut(output.stage as usize).into_iter().for_each(|it| it.push(output));
+    }
     let of_test = |(index, test): (usize, &LoadGenTest)| {
-        let phases = (0..).zip(stages).zip(&load.phases).zip(&records);
-        let phases = phases.filter_map(|(((number, stage), issued), records)| {
+        let phases = stages.iter().zip(&load.phases).zip(records.iter().zip(&outputs));
+        let phases = phases.filter_map(|((stage, issued), (records, outputs))| {
             let Load::LoadGen { test, phase, .. } = stage.load else { return None };
             let issued = issued.as_ref().filter(|_| test as usize == index)?;
-            let outputs = load.recorder.outputs.iter().filter(|it| it.stage == number).collect();
             Some(Began { phase, issued, at: issued.began?, records, outputs })
         });
         let phases: Vec<Began<'_>> = phases.collect();
         // The logs of a test begin with its first phase.
         let zero = phases.first().map_or(Duration::ZERO, |it| it.at);
         let clock = LogClock { zero, started: load.started };
-        let of_phase = |it: &Began<'_>| answers(&test.settings, &it.issued.planned.queries, &it.outputs);
+        let of_phase = |it: &Began<'_>| answers(&test.settings, &it.issued.planned.queries, it.outputs);
         TestOutcome {
             folder: test.folder(),
             answers: phases.iter().flat_map(of_phase).collect(),
@@ -77,7 +80,7 @@ pub struct Began<'a> {
     /// Of its samples.
     pub records: &'a [&'a RequestRecord],
     /// Those that were kept.
-    pub outputs: Vec<&'a KeptOutput>,
+    pub outputs: &'a [&'a KeptOutput],
 }
 
 /// From the clock of the run to that of a test's logs.
