@@ -141,23 +141,22 @@ impl PhaseLog {
         PhaseLog { tried, ..self }
     }
 
-    /// Why the phase does not count by the run's own rule; empty where nothing failed.
-    pub fn faults(&self) -> Vec<String> {
+    /// What is said of the samples that failed.
+    fn failed_fault(&self) -> Option<String> {
         let failed: u64 = self.failed.values().sum();
         let reasons = self.reasons().into_iter().map(|(reason, count)| format!("{reason}: {count}"));
         let reasons = reasons.collect::<Vec<_>>().join(", ");
-        let failed = (failed > 0).then(|| {
+        (failed > 0).then(|| {
             let samples = if failed == 1 { "sample" } else { "samples" };
             format!("{failed} {samples} failed ({reasons}); a run with failed samples is never VALID.")
-        });
-        failed.into_iter().chain(self.cut_fault()).collect()
+        })
     }
 
     fn cut_fault(&self) -> Option<String> {
         self.cut_short.as_ref().map(|why| format!("The run was ended before its time: {why}."))
     }
 
-    /// The same, and messages that were left out, as error lines of the detail log.
+    /// What failed and what ended it, and messages that were left out, as error lines of the detail log.
     pub(super) fn own_errors(&self) -> Vec<Event> {
         let failed = self.reasons().into_iter().map(|(reason, count)| {
             let samples = if count == 1 { "sample" } else { "samples" };
@@ -215,16 +214,21 @@ impl TestLog {
         let phase = self.reported()?;
         let effective = self.effective_of(phase);
         let results = Results::of(phase.result.as_ref()?, &self.settings, &effective);
-        let validity = Validity::of(&results, self.faults(phase));
+        let validity = Validity::of(&results, self.faults());
         Some(tell(&results, &validity))
     }
 
-    /// Why the test does not count by the run's own rule. What failed in a trial that is not reported has shown in how the
-    /// search went on, but a search that was cut short is none.
-    fn faults(&self, reported: &PhaseLog) -> Vec<String> {
-        let counts = |it: &PhaseLog| it.tried.is_none() || std::ptr::eq(it, reported);
-        let of = |it: &PhaseLog| if counts(it) { it.faults() } else { it.cut_fault().into_iter().collect() };
-        self.phases.iter().flat_map(of).collect()
+    /// Why the test does not count by the run's own rule; empty where nothing failed. What failed in a trial that is not
+    /// reported has shown in how the search went on, but a search that was cut short is none.
+    pub fn faults(&self) -> Vec<String> {
+        let reported = self.reported();
+        let counts =
+            |it: &&PhaseLog| it.tried.is_none() || reported.is_some_and(|reported| std::ptr::eq(*it, reported));
+        let failed = self.phases.iter().filter(counts).filter_map(PhaseLog::failed_fault);
+        let mut cut: Vec<String> = self.phases.iter().filter_map(PhaseLog::cut_fault).collect();
+        // What ended one phase ends those behind it for the same reason.
+        cut.dedup();
+        failed.chain(cut).collect()
     }
 
     /// All errors of the test.

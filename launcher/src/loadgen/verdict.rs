@@ -98,7 +98,7 @@ impl TestVerdict {
             Some(true) => Vec::new(),
             // Early stopping is the one bound that gives no reason.
             Some(false) => vec![reason.filter(|it| !it.is_empty()).unwrap_or_else(|| early_stopping(&figures))],
-            None => log.phases.iter().flat_map(|it| it.faults()).collect(),
+            None => log.faults(),
         };
         if log.settings.mode != Mode::AccuracyOnly && valid.is_none() {
             reasons.push("the performance phase did not begin".into());

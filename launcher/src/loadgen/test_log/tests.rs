@@ -1,7 +1,7 @@
 use workload_profiles::loadgen::{Mode, Scenario};
 
 use super::*;
-use crate::loadgen::{detail, peak::Trial, summary};
+use crate::loadgen::{detail, outcome::TestOutcome, peak::Trial, summary, verdict::TestVerdict};
 
 /// A Server test of one performance phase that is VALID.
 fn valid() -> TestLog {
@@ -192,4 +192,21 @@ fn a_test_without_a_performance_phase_has_the_closing_lines_only() {
     assert_eq!(summary_of(&log), closing);
     log.audited = true;
     assert!(summary_of(&log).starts_with("\n1 warning encountered. See detailed log.\n"));
+}
+
+#[test]
+fn what_ended_all_phases_is_told_once() {
+    let mut log = valid();
+    log.phases[0].cut_short = Some("it was stopped on request".into());
+    log.phases[0].failed = BTreeMap::from([("timeout".into(), 1)]);
+    log.phases.insert(0, PhaseLog { phase: Phase::Accuracy { set: 0 }, result: None, ..log.phases[0].clone() });
+    log.phases.insert(0, log.phases[0].clone());
+    let failed = "1 sample failed (timeout: 1); a run with failed samples is never VALID.";
+    let ended = "The run was ended before its time: it was stopped on request.";
+    // Not so what failed in each of them.
+    assert_eq!(value(&log, "result_invalid_reason"), [failed, failed, failed, ended].join(" "));
+    log.phases.pop();
+    log.settings.mode = Mode::AccuracyOnly;
+    let test = TestOutcome { folder: "Accuracy", log, answers: Vec::new() };
+    assert_eq!(TestVerdict::of(&test).reasons, [failed, failed, ended]);
 }
