@@ -7,7 +7,10 @@ use std::{
 
 use serde::Serialize;
 use serde_json::json;
-use workload_profiles::loadgen::Scenario;
+use workload_profiles::{
+    loadgen::Scenario,
+    workload::{LoadGen, LoadGenTest},
+};
 
 use super::{Folder, Report, StorageError, TOOL_VERSION, text};
 use crate::loadgen::{
@@ -34,6 +37,12 @@ impl LoadGenReport {
             (test, verdict)
         };
         LoadGenReport { tests: tests.into_iter().map(judged).collect(), trials }
+    }
+
+    /// As tests of a profile: those of a search, whose last load need not have had all of them, too.
+    fn as_requested(&self) -> Vec<LoadGenTest> {
+        let logs = self.tests.iter().map(|(test, _)| &test.log);
+        logs.map(|it| LoadGenTest { settings: it.settings.clone(), audited: it.audited }).collect()
     }
 
     /// The verdicts, in order.
@@ -65,7 +74,7 @@ pub(super) fn write(folder: &mut Folder, report: &Report<'_>) -> Result<(), Stor
             "tool": format!("benchwright {TOOL_VERSION}"),
             "target": target,
             "model": report.analysis.model,
-            "loadgen": loadgen,
+            "loadgen": LoadGen { tests: tests.as_requested(), ..loadgen.clone() },
             "effective": effective,
             "requests": report.workload.requests,
             "sampling": report.workload.sampling,
@@ -179,7 +188,7 @@ mod tests {
     use jiff::Timestamp;
     use workload_profiles::{
         loadgen::{Qsl, Settings},
-        workload::{LoadGen, LoadGenTest, Phase},
+        workload::Phase,
     };
 
     use super::*;
@@ -234,6 +243,13 @@ mod tests {
 
     fn check(last_query: f64, latest: u64) -> Vec<String> {
         notes(&LoadGenReport::of(vec![outcome(&server(1.0), last_query, latest)], Vec::new()))
+    }
+
+    #[test]
+    fn tests_of_several_loads_are_told_together() {
+        let tests = [server(10.0), server(9.5)];
+        let report = LoadGenReport::of(tests.iter().map(|it| outcome(it, 1.0, 1)).collect(), Vec::new());
+        assert_eq!(report.as_requested(), tests);
     }
 
     #[test]
