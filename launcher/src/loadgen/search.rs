@@ -73,6 +73,7 @@ pub fn settings(of_test: &Settings, trial: Trial) -> Settings {
         settings.min_query_count = SHORT.1.min(of_test.min_query_count);
         // Whole passes would be no short trial.
         settings.sample_concatenate_permutation = false;
+        settings.performance_issue_unique = false;
         settings.accuracy_log_sampling_target = 0;
         settings.accuracy_log_probability = 0.0;
     }
@@ -135,6 +136,7 @@ mod tests {
             min_duration_ms: 600_000,
             min_query_count: 13_368,
             sample_concatenate_permutation: true,
+            performance_issue_unique: true,
             server_ttft_latency: 5,
             schedule_rng_seed: 7,
             ..Settings::default()
@@ -142,6 +144,7 @@ mod tests {
         let short = settings(&test, Trial { rate: 3.0, full: false });
         assert_eq!((short.min_duration_ms, short.min_query_count, short.server_target_qps), (15_000, 100, 3.0));
         assert_eq!((short.server_ttft_latency, short.schedule_rng_seed), (5, 7));
+        assert!(!short.sample_concatenate_permutation && !short.performance_issue_unique);
         let full = settings(&test, Trial { rate: 3.0, full: true });
         assert_eq!(full, Settings { server_target_qps: 3.0, ..test });
     }

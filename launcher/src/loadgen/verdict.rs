@@ -14,7 +14,8 @@ pub struct TrialVerdict {
     pub rate: f64,
     /// It had the full length of the test.
     pub full: bool,
-    /// The limits of the scenario were met, and no sample failed.
+    /// The limits of the scenario were met, and no sample failed; in the launcher's own search also to the end of the trial, and at
+    /// full length as early stopping asks.
     pub met: bool,
 }
 

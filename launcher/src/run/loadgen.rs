@@ -16,6 +16,7 @@ use super::Failure;
 use crate::{
     issue::LoadResult,
     loadgen::{
+        early_stopping::EarlyStopping,
         outcome::{TestOutcome, outcomes},
         peak::{self, Tried},
         search::{self, Trial},
@@ -27,6 +28,8 @@ use crate::{
 const BURST: u64 = 256;
 /// The share of a burst's rate at which the search begins.
 const BEGIN: f64 = 0.8;
+/// Why what came of a search counts for nothing: the load that is left is a trial.
+const NO_RATE: &str = "no rate was found for the test itself";
 
 /// What is told of a load while it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,6 +130,33 @@ fn met(issued: &Issued) -> bool {
     judged.unwrap_or(false)
 }
 
+/// Whether a trial of the launcher's own search held: to its end, and at full length with what early stopping asks for. With too
+/// few queries for that even with none over a limit a lower rate would not help, and it is not asked.
+fn held(issued: &Issued, full: bool) -> bool {
+    let test = issued.tests.iter().rev();
+    let held = test.map(|it| &it.log).find_map(|log| {
+        log.judged(|results, validity| {
+            let provable = EarlyStopping::at(results.target_percentile())
+                .is_ok_and(|it| it.queries(0) <= results.measured.queries_issued);
+            let stopping = validity.stopping.met || !(full && provable);
+            validity.perf_constraints_met
+                && validity.min_duration_met
+                && validity.min_queries_met
+                && validity.faults.is_empty()
+                && stopping
+        })
+    });
+    held.unwrap_or(false)
+}
+
+/// What came of a trial, where there is no test: it counts for nothing.
+fn no_test(mut issued: Issued) -> Issued {
+    for phase in issued.tests.iter_mut().flat_map(|it| &mut it.log.phases) {
+        phase.cut_short.get_or_insert_with(|| NO_RATE.to_owned());
+    }
+    issued
+}
+
 /// Server without a rate: short trials, and then the workload itself, lower each time its limits are not met.
 fn searched(workload: &Workload, one: One<'_>) -> Result<Issued, Failure> {
     let Some(settings) = performance(workload) else { return one(workload.clone(), Foretell::Verdict) };
@@ -160,9 +190,9 @@ fn searched(workload: &Workload, one: One<'_>) -> Result<Issued, Failure> {
                 false => issued.tests.splice(0..0, accuracy.iter().cloned()).for_each(drop),
             }
         }
-        tried.push((trial, met(&issued)));
+        tried.push((trial, held(&issued, trial.full)));
         let stopped = issued.load.stopped.is_some();
-        last = Some(issued);
+        last = Some(if trial.full { issued } else { no_test(issued) });
         if stopped {
             break;
         }
@@ -176,7 +206,7 @@ fn searched(workload: &Workload, one: One<'_>) -> Result<Issued, Failure> {
 fn guessed_offline(workload: &Workload, one: One<'_>) -> Result<Issued, Failure> {
     let Some(settings) = performance(workload) else { return one(workload.clone(), Foretell::Verdict) };
     let (burst, rate) = burst(workload, &settings, one)?;
-    let Some(rate) = rate else { return Ok(burst) };
+    let Some(rate) = rate else { return Ok(no_test(burst)) };
     info!(rate, "the expected rate comes from a short trial");
     let trials = vec![TrialVerdict { rate, full: false, met: met(&burst) }];
     one(at_rate(workload, rate), Foretell::Verdict).map(|it| Issued { trials, ..it })
@@ -190,6 +220,7 @@ fn burst(workload: &Workload, settings: &Settings, one: One<'_>) -> Result<(Issu
         min_duration_ms: 0,
         min_query_count: BURST,
         sample_concatenate_permutation: false,
+        performance_issue_unique: false,
         accuracy_log_sampling_target: 0,
         accuracy_log_probability: 0.0,
         ..settings.clone()
@@ -239,3 +270,6 @@ fn peak_of(workload: &Workload, one: One<'_>) -> Result<Issued, Failure> {
     let trials = tried.iter().map(|it| TrialVerdict { rate: it.trial.rate(), full: true, met: it.met }).collect();
     Ok(Issued { trials, ..best })
 }
+
+#[cfg(test)]
+mod tests;

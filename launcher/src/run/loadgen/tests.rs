@@ -1,0 +1,133 @@
+use std::sync::Arc;
+
+use crds::{
+    benchmark_run::{Api, SimulatorPreset},
+    units::Seed,
+};
+use serde_json::json;
+use workload_profiles::workload::{LengthDistribution, Phase};
+
+use super::*;
+use crate::{
+    client::Target,
+    issue::run_here,
+    loadgen::verdict::TestVerdict,
+    sim::{SimOptions, Simulator, latency::StepCosts},
+    stop::{Stop, StopReason},
+};
+
+/// A workload of one Server test.
+fn workload(settings: Settings, auto_qps: Option<AutoQps>) -> Workload {
+    let scenario = settings.scenario;
+    let stage = Stage::new("performance", Load::LoadGen { test: 0, phase: Phase::Performance, scenario });
+    serde_json::from_value(json!({
+        "api": "OpenAICompletions", "streaming": true, "stages": [stage], "sampling": {"ignoreEos": true},
+        "requests": {"random": {"input": LengthDistribution::fixed(5), "output": LengthDistribution::fixed(4), "text": "words"}},
+        "loadgen": {
+            "benchmark": "b", "round": "v6.1", "sutName": "s", "tests": [{"settings": settings, "audited": true}],
+            "qsl": {"name": "q", "total_sample_count": 20, "performance_sample_count": 20}, "autoQps": auto_qps,
+        },
+    }))
+    .unwrap()
+}
+
+fn settings(change: impl FnOnce(&mut Settings)) -> Settings {
+    let mut settings = Settings {
+        scenario: Scenario::Server,
+        min_duration_ms: 10_000,
+        min_query_count: 20,
+        server_target_latency_ns: 500_000_000,
+        server_target_qps: 4.0,
+        ..Settings::default()
+    };
+    change(&mut settings);
+    settings
+}
+
+/// Issues against a server that answers one request at a time, each in 40 ms. `stop` says of each load, counted from 0, whether it is
+/// stopped, and when.
+fn run(workload: &Workload, stop: impl Fn(usize) -> Option<Duration>) -> Issued {
+    let mut loads = 0..;
+    let load = |workload: &Workload, _| {
+        let at = loads.next().and_then(&stop);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+        runtime.block_on(async {
+            let costs = StepCosts { base: Duration::from_millis(10), ..StepCosts::default() };
+            let preset = SimOptions::preset(SimulatorPreset::Instant);
+            let simulator = Simulator::new(SimOptions { costs, max_num_seqs: 1, model: "m".into(), ..preset });
+            let target = Target::in_process(Api::Completions, move || {
+                let (client, server) = tokio::io::duplex(64 << 10);
+                let simulator = Arc::clone(&simulator);
+                tokio::spawn(async move { simulator.serve_connection(server).await });
+                client
+            });
+            let stop = Stop::default();
+            let stopping = async {
+                if let Some(at) = at {
+                    tokio::time::sleep(at).await;
+                    stop.drain(StopReason::Signal);
+                }
+            };
+            let (result, ()) = tokio::join!(run_here(workload, "m", &target, Seed(1), &stop), stopping);
+            Ok(result.unwrap())
+        })
+    };
+    issue(workload, || None, load).unwrap_or_else(|it| panic!("{}", it.message))
+}
+
+fn verdict(issued: &Issued) -> TestVerdict {
+    TestVerdict::of(&issued.tests[0])
+}
+
+#[test]
+fn a_search_ends_with_a_test_that_is_valid() {
+    let issued = run(&workload(settings(|it| it.min_query_count = 500), Some(AutoQps::Search)), |_| None);
+    let verdict = verdict(&issued);
+    assert_eq!((verdict.valid, verdict.counts()), (Some(true), true), "{:?}", verdict.reasons);
+    let last = issued.trials.last().unwrap();
+    assert!(last.full && last.met, "{:?}", issued.trials);
+    assert_eq!(issued.tests[0].log.settings.server_target_qps, last.rate);
+    // 25 a second is all that the server can do.
+    assert!((5.0..25.0).contains(&last.rate), "{:?}", issued.trials);
+}
+
+#[test]
+fn a_trial_that_ends_early_does_not_hold() {
+    // More are under way whenever queries come faster than the server answers them.
+    let workload = workload(settings(|it| it.server_max_async_queries = 3), Some(AutoQps::Search));
+    let trials = run(&workload, |_| None).trials;
+    assert!(trials.iter().all(|it| !it.met || it.rate < 25.0), "{trials:?}");
+}
+
+#[test]
+fn a_trial_of_full_length_holds_when_early_stopping_does() {
+    // Of 20 queries nothing can be proven, and no lower rate would help.
+    let few = run(&workload(settings(|_| {}), None), |_| None);
+    assert!(!few.tests[0].log.judged(|_, validity| validity.stopping.met).unwrap());
+    assert!(held(&few, true));
+    // Of 500 none may be over the limit, and the percentile alone lets four be.
+    let mut many = run(&workload(settings(|it| it.min_query_count = 500), None), |_| None);
+    assert!(held(&many, true));
+    let result = many.tests[0].log.phases[0].result.as_mut().unwrap();
+    result.sample_latencies_ns[..4].fill(600_000_000);
+    assert!(held(&many, false) && !held(&many, true));
+}
+
+#[test]
+fn a_search_that_is_stopped_leaves_no_valid_test() {
+    let check = |stopped: usize, at: u64, change: fn(&mut Settings)| {
+        let workload = workload(settings(change), Some(AutoQps::Search));
+        let at = |load| (load == stopped).then_some(Duration::from_secs(at));
+        let verdict = verdict(&run(&workload, at));
+        assert_eq!(verdict.valid, Some(false));
+        assert!(verdict.reasons[0].contains(NO_RATE), "{:?}", verdict.reasons);
+    };
+    // Each while the last answers of a trial come, so that the trial itself is whole. 256 samples at once take 10 s,
+    check(0, 5, |it| it.scenario = Scenario::Offline);
+    // and those that come at twice the rate of the first short trial for 15 s take longer.
+    check(2, 20, |it| {
+        it.min_duration_ms = 60_000;
+        it.min_query_count = 500;
+        it.server_target_latency_ns = 60_000_000_000;
+    });
+}
