@@ -8,7 +8,7 @@ use std::time::Duration;
 use tracing::info;
 use workload_profiles::{
     Workload,
-    loadgen::{Mode, Scenario, Settings},
+    loadgen::{Effective, Mode, Scenario, Settings},
     workload::{AutoQps, Load, LoadGenTest, Stage},
 };
 
@@ -20,6 +20,7 @@ use crate::{
         outcome::{TestOutcome, outcomes},
         peak::{self, Tried},
         search::{self, Trial},
+        test_log::PhaseLog,
         verdict::TrialVerdict,
     },
 };
@@ -30,6 +31,8 @@ const BURST: u64 = 256;
 const BEGIN: f64 = 0.8;
 /// Why what came of a search counts for nothing: the load that is left is a trial.
 const NO_RATE: &str = "no rate was found for the test itself";
+/// Why what came of LoadGen's own search does not count.
+const NO_PEAK: &str = "the search for the peak had not ended";
 
 /// What is told of a load while it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +97,8 @@ fn with_test(workload: &Workload, settings: Settings) -> Workload {
     let mut workload = workload.clone();
     if let Some(loadgen) = &mut workload.loadgen {
         let scenario = settings.scenario;
-        let test = LoadGenTest { settings, audited: false };
+        let audited = loadgen.tests.iter().any(|it| it.audited);
+        let test = LoadGenTest { settings, audited };
         let phases = test.phases(&loadgen.qsl);
         loadgen.tests = vec![test];
         loadgen.auto_qps = None;
@@ -241,21 +245,28 @@ fn peak_of(workload: &Workload, one: One<'_>) -> Result<Issued, Failure> {
             settings.scenario.name()
         )));
     }
-    let (mut tried, mut phases): (Vec<Tried>, Vec<_>) = (Vec::new(), Vec::new());
+    let (mut tried, mut phases): (Vec<Tried>, Vec<PhaseLog>) = (Vec::new(), Vec::new());
     let mut best: Option<Issued> = None;
-    let mut elapsed = Duration::ZERO;
+    let (mut started, mut elapsed) = (None, Duration::ZERO);
     while let peak::Next::Run(trial) = peak::next(&settings, &tried) {
         info!(rate = trial.rate(), "a trial of the search for the peak");
         let trial_settings = Settings { server_target_qps: trial.rate(), ..settings.clone() };
         let mut issued = one(with_test(workload, trial_settings), Foretell::Verdict)?;
         let met = met(&issued);
         tried.push(Tried { trial, met });
+        let reported = met || best.is_none();
+        if reported {
+            // Figures are told of one trial alone.
+            phases.iter_mut().for_each(|it| it.result = None);
+        }
         for phase in issued.tests.iter_mut().flat_map(|it| it.log.phases.drain(..)) {
-            phases.push(phase.later(elapsed, tried.last().cloned()));
+            let phase = phase.later(elapsed, tried.last().cloned());
+            phases.push(PhaseLog { result: phase.result.filter(|_| reported), ..phase });
         }
         elapsed += issued.load.wall;
+        started = started.or_else(|| issued.tests.first().map(|it| it.log.started));
         let stopped = issued.load.stopped.is_some();
-        if met || best.is_none() {
+        if reported {
             best = Some(issued);
         }
         if stopped {
@@ -263,9 +274,15 @@ fn peak_of(workload: &Workload, one: One<'_>) -> Result<Issued, Failure> {
         }
     }
     let mut best = best.ok_or_else(|| Failure::configuration("the search made no trial".into()))?;
-    if let Some(test) = best.tests.first_mut() {
-        test.log.settings = settings.clone();
-        test.log.phases = phases;
+    if let (peak::Next::Run(_), Some(last)) = (peak::next(&settings, &tried), phases.last_mut()) {
+        last.cut_short.get_or_insert_with(|| NO_PEAK.to_owned());
+    }
+    if let Some(TestOutcome { log, .. }) = best.tests.first_mut() {
+        // The log is that of the whole search, which began with the settings' own rate.
+        log.effective = Effective::of(&settings, &log.qsl);
+        log.started = started.unwrap_or(log.started);
+        log.settings = settings.clone();
+        log.phases = phases;
     }
     let trials = tried.iter().map(|it| TrialVerdict { rate: it.trial.rate(), full: true, met: it.met }).collect();
     Ok(Issued { trials, ..best })

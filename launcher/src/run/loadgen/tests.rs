@@ -131,3 +131,37 @@ fn a_search_that_is_stopped_leaves_no_valid_test() {
         it.server_target_latency_ns = 60_000_000_000;
     });
 }
+
+/// A search for the peak between 4 and 32 queries a second.
+fn peak(stop: impl Fn(usize) -> Option<Duration>) -> Issued {
+    let settings = settings(|it| {
+        it.mode = Mode::FindPeakPerformance;
+        it.min_query_count = 500;
+        it.server_find_peak_qps_decimals_of_precision = 0;
+    });
+    run(&workload(settings, None), stop)
+}
+
+#[test]
+fn the_log_of_a_search_for_the_peak_begins_with_its_first_trial() {
+    let issued = peak(|_| None);
+    let log = &issued.tests[0].log;
+    assert_eq!((log.settings.server_target_qps, log.effective.target_qps, log.audited), (4.0, 4.0, true));
+    assert!(log.started <= log.phases[0].power_begin && log.phases.len() == issued.trials.len());
+    assert_eq!(log.phases.iter().filter(|it| it.result.is_some()).count(), 1);
+    let found = log.judged(|results, validity| (results.effective.target_qps, validity.valid())).unwrap();
+    let best = issued.trials.iter().rfind(|it| it.met).unwrap();
+    assert_eq!(found, (best.rate, true));
+    assert_eq!(issued.workload.loadgen.unwrap().tests[0].settings.server_target_qps, best.rate);
+}
+
+#[test]
+fn a_search_for_the_peak_that_is_stopped_is_not_valid() {
+    // At 32 a second 500 queries come in 16 s, and take 20: the trial is whole.
+    let issued = peak(|load| (load == 3).then_some(Duration::from_secs(18)));
+    assert_eq!(issued.trials.len(), 4);
+    assert!(issued.trials[2].met);
+    let verdict = verdict(&issued);
+    assert_eq!(verdict.valid, Some(false));
+    assert!(verdict.reasons[0].contains(NO_PEAK), "{:?}", verdict.reasons);
+}
