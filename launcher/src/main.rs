@@ -268,6 +268,9 @@ fn plan_command(args: &PlanArgs) -> anyhow::Result<()> {
         );
     };
     let plan = plan::plan(loadgen, args.queries)?;
+    if let Some(message) = plan.past(input.run.run_deadline.0) {
+        eprintln!("note: {}: {message}", plan::DEADLINE);
+    }
     match write_plan(&plan, args.json) {
         // Who looks at the first queries with `head` has seen enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),

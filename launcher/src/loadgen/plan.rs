@@ -16,6 +16,9 @@ use super::{
     queries::{PhaseQueries, QueryError, QueryGenerator},
 };
 
+/// The field of a BenchmarkRun that [`Plan::past`] is about.
+pub const DEADLINE: &str = "spec.policy.deadlines.runSeconds";
+
 /// All tests.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -31,6 +34,18 @@ pub struct Plan {
     #[serde(skip_serializing_if = "Option::is_none")]
     auto_qps: Option<AutoQps>,
     tests: Vec<TestPlan>,
+}
+
+impl Plan {
+    /// What is wrong with the deadline of a run in which the phases, one after the other, take longer as expected. Of a rate
+    /// that is yet to be found nobody knows how long it takes.
+    pub fn past(&self, deadline: Duration) -> Option<String> {
+        let phases = self.tests.iter().flat_map(|it| &it.phases);
+        let expected: f64 = phases.map(|it| it.expected.seconds).sum();
+        let deadline = deadline.as_secs();
+        (self.auto_qps.is_none() && expected > deadline as f64)
+            .then(|| format!("is {deadline}, and the tests take {expected:.0} s as planned; raise it"))
+    }
 }
 
 /// One test.

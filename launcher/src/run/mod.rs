@@ -27,6 +27,7 @@ use crate::{
     clock,
     input::{self, Input, LocalOptions},
     issue::{self, LoadError, LoadResult, Progress},
+    loadgen::plan,
     recorder::Keep,
     report::{LoadGenReport, Stored, terminal},
     status_server::{self, Measuring},
@@ -194,6 +195,11 @@ fn load(
     measuring: &Measuring,
     keep: Keep,
 ) -> Result<(ready::Ready, Issued), Failure> {
+    // Before there is a target to wait for. What cannot be planned is told when it is to be issued.
+    let plan = input.workload.loadgen.as_ref().and_then(|it| plan::plan(it, 0).ok());
+    if let Some(message) = plan.and_then(|it| it.past(input.run.run_deadline.0)) {
+        warn!(path = plan::DEADLINE, "{message}");
+    }
     let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_deref())?;
     let ready = ready::wait(input, &base_url, stop)?;
     info!(target = base_url, model = ready.model, profile = input.run.profile_source, "the target is ready");

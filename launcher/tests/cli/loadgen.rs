@@ -150,6 +150,20 @@ fn a_plan_tells_what_a_run_would_issue() {
 }
 
 #[test]
+fn a_plan_tells_of_a_deadline_that_comes_before_the_end() {
+    let note = "policy.deadlines.runSeconds: is 3600, and the tests take";
+    for (rate, told) in [("target_qps: 0.02", true), ("target_qps: 0.2", false), ("target_qps: search", false)] {
+        let settings = "settings: {min_duration: 0, min_query_count: 120, performance_sample_count_override: 40}";
+        let folder = run(&format!("scenario: Server\n{rate}\n{settings}"));
+        let plan = folder.benchwright(&["plan", "-f", "run.yaml"]).assert().success();
+        assert_eq!(String::from_utf8_lossy(&plan.get_output().stderr).contains(note), told, "{rate}");
+    }
+    let lines = "scenario: Offline\nsettings: {min_duration: 0, min_query_count: 40, target_qps: 0.01, performance_sample_count_override: 40}";
+    let run = run(lines).benchwright(&["run", "-f", "run.yaml"]).assert().success();
+    run.stderr(predicate::str::contains("is 3600, and the tests take 4000 s as planned"));
+}
+
+#[test]
 fn a_user_conf_that_loadgen_would_refuse_names_its_line() {
     let folder = run(
         "scenario: Offline\nuser_conf: |\n  *.Offline.target_qps = 5\n  *.Offline.min_duration = 600 # ten minutes",
