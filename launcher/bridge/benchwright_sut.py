@@ -181,31 +181,40 @@ class Sut:
         address = ctypes.addressof(ctypes.c_char.from_buffer(batch))
         response = self._loadgen.QuerySampleResponse
         firsts, dones, failures, read = [], [], [], 0
-        for kind, start, end in frames(batch):
-            read = end
-            sample, = NUMBER.unpack_from(batch, start)
-            if kind == FIRST:
-                start += NUMBER.size
-                self._outstanding[sample] = True
-                firsts.append(response(sample, address + start, end - start, (end - start) // 4))
-            elif kind == DONE:
-                _, took_ns = DONE_HEAD.unpack_from(batch, start)
-                start += DONE_HEAD.size
-                del self._outstanding[sample]
-                self.answered(sample, took_ns)
-                dones.append(response(sample, address + start, end - start, (end - start) // 4))
-            elif kind == FAILED:
-                failures.append((sample, bytes(batch[start + NUMBER.size:end]).decode(errors="replace")))
-            else:
-                raise SutError(f"a frame of kind {kind} came, which version {VERSION} does not have")
-        if firsts and self._tells_first:
-            self._loadgen.FirstTokenComplete(firsts)
-        if dones:
-            self._answered += len(dones)
-            self._loadgen.QuerySamplesComplete(dones)
-        for sample, why in failures:
-            self._fail([sample], why)
+        try:
+            for kind, start, end in frames(batch):
+                if kind not in (FIRST, DONE, FAILED):
+                    raise SutError(f"a frame of kind {kind} came, which version {VERSION} does not have")
+                sample, = NUMBER.unpack_from(batch, start)
+                if kind == FIRST:
+                    self._open(sample)
+                    start += NUMBER.size
+                    firsts.append(response(sample, address + start, end - start, (end - start) // 4))
+                    self._outstanding[sample] = True
+                elif kind == DONE:
+                    self._open(sample)
+                    _, took_ns = DONE_HEAD.unpack_from(batch, start)
+                    start += DONE_HEAD.size
+                    dones.append(response(sample, address + start, end - start, (end - start) // 4))
+                    del self._outstanding[sample]
+                    self.answered(sample, took_ns)
+                else:
+                    failures.append((sample, bytes(batch[start + NUMBER.size:end]).decode(errors="replace")))
+                read = end
+        finally:
+            # After an error as well: who would tell LoadGen of these later?
+            if firsts and self._tells_first:
+                self._loadgen.FirstTokenComplete(firsts)
+            if dones:
+                self._answered += len(dones)
+                self._loadgen.QuerySamplesComplete(dones)
+            for sample, why in failures:
+                self._fail([sample], why)
         return read
+
+    def _open(self, sample):
+        if sample not in self._outstanding:
+            raise SutError("an answer to a sample came that waits for none")
 
     def _fail(self, samples, why):
         """Completes samples with nothing, those that are not complete yet."""

@@ -49,6 +49,23 @@ spec:
        dataset: {synthetic: {input: 48, output: 12}}, sampling: {ignoreEos: true}}
 """
 
+# Answers the first half of the samples and sends a frame of no kind behind them.
+HALF_A_LAUNCHER = """
+import struct, sys
+read, write = sys.stdin.buffer.read, sys.stdout.buffer.write
+frame = lambda kind, content: struct.pack("<IB", len(content) + 1, kind) + content
+read(7)
+write(frame(129, struct.pack("<HQ", 1, 0) + b"m"))
+sys.stdout.buffer.flush()
+length, _ = struct.unpack("<IB", read(5))
+numbers = struct.unpack(f"<{(length - 1) // 8}Q", read(length - 1))
+ids = numbers[::2][:len(numbers) // 4]
+answers = [frame(130, struct.pack("<QI", it, 7)) + frame(131, struct.pack("<QQII", it, 5, 7, 8)) for it in ids]
+write(b"".join(answers) + frame(99, b"?"))
+sys.stdout.buffer.flush()
+read()
+"""
+
 
 class BridgeTest(unittest.TestCase):
     def setUp(self):
@@ -58,8 +75,16 @@ class BridgeTest(unittest.TestCase):
         self.file = self.folder / "run.yaml"
         self.file.write_text(RUN.replace("TARGET", "{simulator: {preset: tiny}}"))
 
-    def loadgen(self, scenario, mode, *settings, status=0, tokens=1):
+    def loadgen(self, scenario, mode, *settings, status=0, tokens=1, program=None):
         """Runs the bridge's command line; returns the folder of LoadGen's logs, and stderr."""
+        output, command = self.command(scenario, mode, settings, tokens)
+        environment = {**os.environ, "BENCHWRIGHT": str(program or os.environ["BENCHWRIGHT"])}
+        done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return output, done.stderr
+
+    def command(self, scenario, mode, settings, tokens=1):
+        """The bridge's command line, and the folder of LoadGen's logs."""
         output = self.folder / f"{scenario}-{mode}-{tokens}"
         command = [sys.executable, "-B", str(BRIDGE / "benchwright_sut.py"), "-f", str(self.file)]
         command += ["--benchmark", "any", "--scenario", scenario, "--mode", mode, "--output", str(output)]
@@ -67,9 +92,7 @@ class BridgeTest(unittest.TestCase):
         for setting in (f"use_token_latencies={tokens}", "ttft_latency=60000000000", "tpot_latency=60000000000",
                         "server_target_latency_ns=60000000000", *settings):
             command += ["--set", setting]
-        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=120)
-        self.assertEqual(done.returncode, status, done.stderr)
-        return output, done.stderr
+        return output, command
 
     def detail(self, output):
         lines = (output / "mlperf_log_detail.txt").read_text().splitlines()
@@ -166,6 +189,19 @@ class BridgeTest(unittest.TestCase):
             threading.Timer(0.2, sut._process.kill).start()
 
         return issue
+
+    def test_what_came_before_a_frame_that_is_none_is_an_answer(self):
+        script, program = self.folder / "launcher.py", self.folder / "launcher"
+        script.write_text(HALF_A_LAUNCHER)
+        program.write_text(f"#!/bin/sh\nexec '{sys.executable}' '{script}'\n")
+        program.chmod(0o755)
+        output, told = self.loadgen("Offline", "AccuracyOnly", status=1, program=program)
+        answers, count = self.answers(output)
+        # Of the first set alone; the launcher is not asked again.
+        answered = PERFORMANCE_SAMPLES // 2
+        self.assertEqual((count, sum(1 for it in answers.values() if it)), (SAMPLES, answered))
+        self.assertIn(f"{answered} samples answered, {SAMPLES - answered} failed", told)
+        self.assertIn("a frame of kind 99 came", told)
 
     def test_a_launcher_that_cannot_run_is_told(self):
         self.file.write_text("kind: Pod")
