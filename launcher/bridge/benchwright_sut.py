@@ -10,6 +10,7 @@ import argparse
 import ctypes
 import os
 import shutil
+import signal
 import statistics
 import struct
 import subprocess
@@ -99,9 +100,8 @@ class Sut:
         """LoadGen's FlushQueries: nothing is held back."""
 
     def load_samples(self, indices):
-        """LoadGen's LoadSamplesToRam: the launcher has all samples, if there are as many."""
-        if self.sample_count and max(indices, default=0) >= self.sample_count:
-            raise SutError(f"sample {max(indices)} is asked for, and the launcher's data set has {self.sample_count}")
+        """LoadGen's LoadSamplesToRam: the launcher has them already. One that it has not fails when it is issued: an exception
+        here would end in LoadGen's own code, which crashes of it."""
 
     def unload_samples(self, indices):
         """LoadGen's UnloadSamplesFromRam."""
@@ -297,6 +297,9 @@ def main():
     import mlperf_loadgen as lg
 
     given = arguments()
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        # Ctrl-C ends this at once: a KeyboardInterrupt in a callback would crash LoadGen, too.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     settings = test_settings(given)
     output = lg.LogOutputSettings()
     output.outdir = str(given.output)
@@ -309,7 +312,8 @@ def main():
         samples = given.samples or sut.sample_count
         if not samples:
             raise SutError("the requests of the profile are made up, as many as are wanted; say how many with --samples")
-        sut.load_samples([samples - 1])
+        if sut.sample_count and samples > sut.sample_count:
+            raise SutError(f"--samples is {samples}, and the launcher's data set has {sut.sample_count}; lower it")
         system = lg.ConstructSUT(sut.issue_queries, sut.flush_queries)
         library = lg.ConstructQSL(
             samples, given.performance_samples or samples, sut.load_samples, sut.unload_samples

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 from pathlib import Path
 
@@ -202,6 +203,27 @@ class BridgeTest(unittest.TestCase):
         self.assertEqual((count, sum(1 for it in answers.values() if it)), (SAMPLES, answered))
         self.assertIn(f"{answered} samples answered, {SAMPLES - answered} failed", told)
         self.assertIn("a frame of kind 99 came", told)
+
+    def test_an_interrupted_run_ends_and_its_launcher_with_it(self):
+        output, command = self.command("Server", "PerformanceOnly", ("server_target_qps=50", "min_duration_ms=60000"))
+        program = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                   preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+        while program.poll() is None and not (output / "mlperf_log_detail.txt").exists():
+            time.sleep(0.05)
+        # By then it is in the middle of LoadGen's loop.
+        time.sleep(1)
+        program.send_signal(signal.SIGINT)
+        # Ends when nobody holds its stderr any more, the launcher included.
+        _, told = program.communicate(timeout=60)
+        self.assertEqual(program.returncode, -signal.SIGINT, told)
+
+    def test_samples_that_the_launcher_does_not_have_are_told(self):
+        rows, few = self.folder / "rows.jsonl", SAMPLES - 1
+        rows.write_text('{"tok_input": [1, 2]}\n' * few)
+        profile = LOADGEN_RUN.replace("synthetic: {input: 48, output: 12}", f"file: {{path: '{rows}'}}")
+        self.file.write_text(profile.replace("total_sample_count: 40", f"total_sample_count: {few}"))
+        _, told = self.loadgen("Offline", "AccuracyOnly", status=10)
+        self.assertIn(f"--samples is {SAMPLES}, and the launcher's data set has {few}; lower it", told)
 
     def test_a_launcher_that_cannot_run_is_told(self):
         self.file.write_text("kind: Pod")
