@@ -269,7 +269,11 @@ def test_settings(given):
         kind = type(getattr(settings, name, None))
         if kind not in (bool, int, float):
             raise SutError(f"--set {setting}: {name} is no setting of LoadGen that takes a number")
-        setattr(settings, name, bool(int(value)) if kind is bool else kind(value))
+        try:
+            setattr(settings, name, bool(int(value)) if kind is bool else kind(value))
+        except (TypeError, ValueError) as error:
+            form = {bool: "0 or 1", int: "a whole number", float: "a number"}[kind]
+            raise SutError(f"--set {setting}: {value!r} is no value of {name}; write {form}") from error
     return settings
 
 

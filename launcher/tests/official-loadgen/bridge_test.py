@@ -225,6 +225,17 @@ class BridgeTest(unittest.TestCase):
         _, told = self.loadgen("Offline", "AccuracyOnly", status=10)
         self.assertIn(f"--samples is {SAMPLES}, and the launcher's data set has {few}; lower it", told)
 
+    def test_a_setting_that_is_none_is_told(self):
+        for setting, expected in [
+            ("min_duration=5", "min_duration is no setting of LoadGen that takes a number"),
+            ("min_duration_ms=soon", "'soon' is no value of min_duration_ms; write a whole number"),
+            ("min_duration_ms=-1", "'-1' is no value of min_duration_ms; write a whole number"),
+            ("server_target_qps", "'' is no value of server_target_qps; write a number"),
+            ("server_coalesce_queries=true", "'true' is no value of server_coalesce_queries; write 0 or 1"),
+        ]:
+            _, told = self.loadgen("Offline", "AccuracyOnly", setting, status=10)
+            self.assertEqual(told, f"benchwright_sut: --set {setting}: {expected}\n")
+
     def test_a_launcher_that_cannot_run_is_told(self):
         self.file.write_text("kind: Pod")
         _, told = self.loadgen("Offline", "AccuracyOnly", status=10)
