@@ -28,14 +28,13 @@ pub(crate) struct Ready {
 
 /// Tries until the target is ready or its time is over. What no waiting mends fails at once.
 pub(crate) fn wait(input: &Input, base_url: &str, stop: &Stop) -> Result<Ready, Failure> {
-    let target = target(input, base_url)?;
     let cannot = |source| Failure::system(&LoadError::System { what: "the readiness probe", source });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
     runtime.block_on(async {
         let mut stopped = stop.watch();
         tokio::select! {
             _ = stopped.wait_for(|state| *state != StopState::Run) => Err(Failure::cancelled()),
-            ready = until_ready(input, target) => ready,
+            ready = until_ready(input, base_url) => ready,
         }
     })
 }
@@ -59,7 +58,9 @@ fn target(input: &Input, base_url: &str) -> Result<Target, Failure> {
         .map_err(|error| Failure::configuration(error.to_string()))
 }
 
-async fn until_ready(input: &Input, target: Target) -> Result<Ready, Failure> {
+/// The same, on the runtime of the caller.
+pub(crate) async fn until_ready(input: &Input, base_url: &str) -> Result<Ready, Failure> {
+    let target = target(input, base_url)?;
     let limit = input.run.readiness_timeout;
     let clock = Clock::start();
     let sleeper = clock.sleeper();

@@ -18,7 +18,6 @@ use crate::{
     issue::{EVENT_INTERVAL, LoadError, raise_file_limit},
     requests::RequestsError,
     run::{EXIT_CONFIGURATION, Failure, ready, target},
-    stop::Stop,
 };
 use engine::{Engine, Tally};
 use frames::{FrameError, VERSION};
@@ -116,7 +115,12 @@ fn try_run(options: &SutOptions) -> Result<Tally, (String, u8)> {
     runtime.block_on(incoming.hello()).map_err(own)?;
 
     let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_deref()).map_err(of_run)?;
-    let ready = ready::wait(&input, &base_url, &Stop::default()).map_err(of_run)?;
+    let ready = runtime.block_on(async {
+        tokio::select! {
+            ready = ready::until_ready(&input, &base_url) => ready.map_err(of_run),
+            gone = serve::reader_gone(&outgoing) => Err(own(gone)),
+        }
+    })?;
     let engine = Arc::new(Engine::new(&input, ready.target, &ready.model).map_err(own)?);
     info!(target = base_url, model = ready.model, "the target is ready");
     engine.outbox.add(|it| frames::ready(it, engine.samples, &ready.model));

@@ -8,7 +8,7 @@ use std::{
 };
 
 use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    io::{AsyncReadExt as _, AsyncWriteExt as _, Interest},
     net::unix::pipe,
     task::{JoinError, JoinSet, yield_now},
 };
@@ -103,14 +103,16 @@ pub(super) async fn serve(
             },
             Some(joined) = flights.join_next() => landed(joined),
             () = engine.outbox.room(), if !engine.outbox.has_room() => {}
-            written = &mut writing => return Err(gone(written)),
+            written = &mut writing => return wrote(written),
         }
     }
     engine.outbox.close();
-    match writing.await {
-        Ok(Ok(())) => Ok(()),
-        written => Err(gone(written)),
-    }
+    wrote(writing.await)
+}
+
+/// How writing ended.
+fn wrote(written: Result<Result<(), SutError>, JoinError>) -> Result<(), SutError> {
+    written.unwrap_or_else(|error| Err(SutError::Pipe("stdout", io::Error::other(error))))
 }
 
 /// Sends what may be sent, and returns how many that were.
@@ -131,21 +133,23 @@ fn send(engine: &Arc<Engine>, waiting: &mut VecDeque<Sample>, flights: &mut Join
     sent
 }
 
-async fn write(outbox: Arc<Outbox>, mut pipe: pipe::Sender) -> io::Result<()> {
+async fn write(outbox: Arc<Outbox>, mut pipe: pipe::Sender) -> Result<(), SutError> {
     let mut batch = Vec::new();
-    while outbox.take(&mut batch).await {
-        pipe.write_all(&batch).await?;
+    loop {
+        tokio::select! {
+            filled = outbox.take(&mut batch) => if !filled { return Ok(()) },
+            gone = reader_gone(&pipe) => return Err(gone),
+        }
+        pipe.write_all(&batch).await.map_err(|source| SutError::Pipe("stdout", source))?;
         batch.clear();
     }
-    Ok(())
 }
 
-/// The program reads no more.
-fn gone(written: Result<io::Result<()>, JoinError>) -> SutError {
-    let source = match written {
-        Ok(Ok(())) => io::ErrorKind::BrokenPipe.into(),
-        Ok(Err(error)) => error,
-        Err(error) => io::Error::other(error),
+/// Returns once the program reads no more. No answer shows that before one comes, and one may take a day.
+pub(super) async fn reader_gone(pipe: &pipe::Sender) -> SutError {
+    let source = match pipe.ready(Interest::ERROR).await {
+        Ok(_) => io::ErrorKind::BrokenPipe.into(),
+        Err(error) => error,
     };
     SutError::Pipe("stdout", source)
 }

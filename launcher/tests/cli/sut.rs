@@ -233,6 +233,27 @@ fn a_program_that_goes_away_ends_it() {
 }
 
 #[test]
+fn a_program_that_goes_away_before_anything_is_answered_ends_it() {
+    let goes_away = |mut sut: Sut| {
+        drop((sut.from.take(), sut.to.take()));
+        let (code, told) = sut.wait();
+        assert_eq!(code, Some(1), "{told}");
+        assert!(told.contains("stdout broke"), "{told}");
+    };
+    let folder = Folder::new();
+    // Nobody listens there, and it would be waited for.
+    folder.write("run.yaml", &at("http://127.0.0.1:9", 3_600, &profile(1, 1)));
+    let mut sut = Sut::start(&folder, &[]);
+    sut.send(HELLO, &1_u16.to_le_bytes());
+    goes_away(sut);
+    let sim = Sim::start(&["--preset", "tiny", "--ttft", "1h"]);
+    folder.write("run.yaml", &at(&sim.url, 10, &profile(1, 1)).replace("readiness: {", "readiness: {probe: Models, "));
+    let mut sut = Sut::ready(&folder, &[]);
+    sut.issue(&[(1, 1)]);
+    goes_away(sut);
+}
+
+#[test]
 fn what_is_no_pipe_is_refused() {
     let folder = Folder::new();
     folder.write("run.yaml", &simulated(&profile(1, 1)));
