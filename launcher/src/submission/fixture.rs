@@ -80,6 +80,7 @@ impl Run {
         let offline = self.scenario == "Offline";
         add("effective_samples_per_query", if offline { samples } else { 1 }.to_string());
         add("effective_target_latency_ns", "0".into());
+        add("effective_target_latency_percentile", if self.scenario == "Server" { "0.99" } else { "0.9" }.into());
         add("effective_min_duration_ms", "600000".into());
         for (name, seed) in ["qsl", "sample_index", "schedule"].into_iter().zip(self.round.seeds()) {
             add(&format!("effective_{name}_rng_seed"), seed.to_string());

@@ -82,6 +82,8 @@ rules! {
     PerformanceErrors "performance-errors" Ours "see the error in the log, and run the test again without it";
     EqualIssue "equal-issue" Ours "run the test with sample_concatenate_permutation 1";
     InteractiveLimits "interactive-limits" Ours "lower target_qps until the 99th percentiles are below its limits";
+    VerdictLimits "verdict-limits" Ours
+        "leave ttft_latency, tpot_latency and target_latency_percentile as mlperf.conf has them";
     IssueOrder "issue-order" Ours "leave performance_issue_unique and performance_issue_same to audits";
     Audited "audited" Ours "run the test without audit.config";
     // Accuracy.

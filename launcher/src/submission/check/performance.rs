@@ -63,7 +63,29 @@ fn settings(log: &DetailLog, case: &Case, round: Round, about: &mut About<'_>) {
         let met = log.whole(key).is_some_and(|it| it <= most);
         about.want(met, Rule::TargetLatency, key, log.shown(key), format!("{most} at most"));
     }
+    if case.division.bounded() {
+        verdict_limits(log, case, about);
+    }
     about.want(!log.audited, Rule::Audited, "warning_generic_message", "a test with an audit.config", "one without");
+}
+
+/// VALID and early stopping are said of the limits that the test had, so that looser ones say nothing.
+fn verdict_limits(log: &DetailLog, case: &Case, about: &mut About<'_>) {
+    let percentile = match case.place {
+        Place::Offline => return,
+        Place::SingleStream => 0.9,
+        Place::Server | Place::Interactive | Place::MultiStream => 0.99,
+    };
+    let (rule, key) = (Rule::VerdictLimits, "effective_target_latency_percentile");
+    let met = log.number(key).is_some_and(|it| it >= percentile);
+    about.want(met, rule, key, log.shown(key), format!("{percentile} at least"));
+    let Some(limits) = case.benchmark.token_limits(case.place) else { return };
+    for (key, millis) in
+        [("requested_server_ttft_latency", limits.ttft_ms), ("requested_server_tpot_latency", limits.tpot_ms)]
+    {
+        let most = millis * 1_000_000;
+        about.want(log.whole(key).is_some_and(|it| it <= most), rule, key, log.shown(key), format!("{most} at most"));
+    }
 }
 
 fn outcome(log: &DetailLog, case: &Case, about: &mut About<'_>) {

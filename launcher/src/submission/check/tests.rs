@@ -193,6 +193,14 @@ fn closed() -> Vec<(Rule, String, Change)> {
     add(Rule::EqualIssue, SERVER, PERFORMANCE, Key("effective_sample_concatenate_permutation", Some("false")));
     add(Rule::IssueOrder, SERVER, PERFORMANCE, Key("effective_performance_issue_unique", Some("true")));
     add(Rule::IssueOrder, SERVER, PERFORMANCE, Key("effective_performance_issue_same", Some("true")));
+    for key in ["requested_server_ttft_latency", "requested_server_tpot_latency"] {
+        add(Rule::VerdictLimits, SERVER, PERFORMANCE, Key(key, Some("2000000001")));
+        add(Rule::VerdictLimits, INTERACTIVE, PERFORMANCE, Key(key, Some("2000000000")));
+        add(Rule::VerdictLimits, INTERACTIVE, PERFORMANCE, Key(key, None));
+    }
+    for (folder, loose) in [(SERVER, "0.98"), (INTERACTIVE, "0.5"), (SINGLE, "0.89")] {
+        add(Rule::VerdictLimits, folder, PERFORMANCE, Key("effective_target_latency_percentile", Some(loose)));
+    }
     let audited = "\"Found Audit Config file (audit.config).\"";
     add(Rule::Audited, SERVER, PERFORMANCE, Line("warning_generic_message", audited, false));
     add(Rule::AccuracyErrors, SERVER, ACCURACY, Line("error_runtime", "\"lost\"", true));
