@@ -74,14 +74,18 @@ pub(super) fn issue(
         Some(AutoQps::LastOffline { share }) => last_offline().map(|rate| rate * share),
         _ => None,
     };
-    let scenario = loadgen.tests.first().map(|it| it.settings.scenario);
-    match (loadgen.auto_qps, known, scenario) {
+    let first = loadgen.tests.first().map(|it| &it.settings);
+    match (loadgen.auto_qps, known, first.map(|it| it.scenario)) {
         (Some(_), Some(rate), _) => {
             info!(rate, "the target rate comes from the last Offline run against this target");
             one(at_rate(workload, rate), Foretell::Verdict)
         }
-        (Some(_), None, Some(Scenario::Server)) => searched(workload, &mut one),
-        (Some(_), None, Some(Scenario::Offline)) => guessed_offline(workload, &mut one),
+        (Some(_), None, Some(Scenario::Server)) => match performance(workload) {
+            Some(settings) => searched(workload, &settings, &mut one),
+            // Without limits there is nothing to search by.
+            None => guessed(workload, first, BEGIN, &mut one),
+        },
+        (Some(_), None, Some(Scenario::Offline)) => guessed(workload, performance(workload).as_ref(), 1.0, &mut one),
         _ if loadgen.tests.iter().any(|it| it.settings.mode == Mode::FindPeakPerformance) => {
             peak_of(workload, &mut one)
         }
@@ -162,12 +166,11 @@ fn no_test(mut issued: Issued) -> Issued {
 }
 
 /// Server without a rate: short trials, and then the workload itself, lower each time its limits are not met.
-fn searched(workload: &Workload, one: One<'_>) -> Result<Issued, Failure> {
-    let Some(settings) = performance(workload) else { return one(workload.clone(), Foretell::Verdict) };
+fn searched(workload: &Workload, settings: &Settings, one: One<'_>) -> Result<Issued, Failure> {
     let mut tried: Vec<(Trial, bool)> = Vec::new();
     let mut last: Option<Issued> = None;
     let mut accuracy = Vec::new();
-    let (_, rate) = burst(workload, &settings, one)?;
+    let (_, rate) = burst(workload, settings, one)?;
     let begin = rate.map(|it| it * BEGIN);
     loop {
         let trial = match search::next(begin, &tried) {
@@ -179,13 +182,13 @@ fn searched(workload: &Workload, one: One<'_>) -> Result<Issued, Failure> {
         };
         info!(rate = trial.rate, full = trial.full, "a trial of the search for a rate");
         let mut issued = if !trial.full {
-            let short = Settings { mode: Mode::PerformanceOnly, ..search::settings(&settings, trial) };
+            let short = Settings { mode: Mode::PerformanceOnly, ..search::settings(settings, trial) };
             one(with_test(workload, short), Foretell::Nothing)?
         } else if accuracy.is_empty() {
             one(at_rate(workload, trial.rate), Foretell::Verdict)?
         } else {
             // What the first run of full length said of accuracy holds for a lower rate as well.
-            one(with_test(workload, search::settings(&settings, trial)), Foretell::Verdict)?
+            one(with_test(workload, search::settings(settings, trial)), Foretell::Verdict)?
         };
         if trial.full {
             let of_accuracy = |it: &TestOutcome| it.log.settings.mode == Mode::AccuracyOnly;
@@ -206,12 +209,13 @@ fn searched(workload: &Workload, one: One<'_>) -> Result<Issued, Failure> {
     last.map(|it| Issued { trials, ..it }).ok_or_else(|| Failure::configuration("the search made no trial".into()))
 }
 
-/// Offline without a rate: a short burst tells it.
-fn guessed_offline(workload: &Workload, one: One<'_>) -> Result<Issued, Failure> {
-    let Some(settings) = performance(workload) else { return one(workload.clone(), Foretell::Verdict) };
-    let (burst, rate) = burst(workload, &settings, one)?;
-    let Some(rate) = rate else { return Ok(no_test(burst)) };
-    info!(rate, "the expected rate comes from a short trial");
+/// No rate, and nothing that limits it: this share of what a short burst with these settings comes to. Without settings a rate
+/// means nothing.
+fn guessed(workload: &Workload, settings: Option<&Settings>, share: f64, one: One<'_>) -> Result<Issued, Failure> {
+    let Some(settings) = settings else { return one(workload.clone(), Foretell::Verdict) };
+    let (burst, rate) = burst(workload, settings, one)?;
+    let Some(rate) = rate.map(|it| it * share) else { return Ok(no_test(burst)) };
+    info!(rate, "the rate comes from a short trial");
     let trials = vec![TrialVerdict { rate, full: false, met: met(&burst) }];
     one(at_rate(workload, rate), Foretell::Verdict).map(|it| Issued { trials, ..it })
 }

@@ -132,6 +132,17 @@ fn a_search_that_is_stopped_leaves_no_valid_test() {
     });
 }
 
+#[test]
+fn an_accuracy_test_alone_has_a_share_of_the_rate_of_a_burst() {
+    let mut workload = workload(settings(|it| it.mode = Mode::AccuracyOnly), Some(AutoQps::Search));
+    workload.stages[0].load = Load::LoadGen { test: 0, phase: Phase::Accuracy { set: 0 }, scenario: Scenario::Server };
+    let issued = run(&workload, |_| None);
+    let rate = issued.tests[0].log.effective.target_qps;
+    // 25 a second is all that the server can do.
+    assert!((19.0..21.0).contains(&rate), "{rate}");
+    assert_eq!((issued.tests[0].log.settings.mode, issued.tests[0].answers.len()), (Mode::AccuracyOnly, 20));
+}
+
 /// A search for the peak between 4 and 32 queries a second.
 fn peak(stop: impl Fn(usize) -> Option<Duration>) -> Issued {
     let settings = settings(|it| {
