@@ -50,12 +50,12 @@ loadgen-performance: prepare ## Measure LoadGen's arithmetic, MLCommons' and our
 
 loadgen-bridge: prepare ## Test the bridge with MLCommons' own LoadGen, where Python can have it
 	@if python="$$($(official)/venv)"; then \
-	    cargo build --locked -p launcher && cd $(official) && BENCHWRIGHT=$(CURDIR)/target/debug/benchwright "$$python" -B -m unittest bridge_test; \
+	    cargo build --locked -p launcher && cd $(official) && BENCHWRIGHT="$(CURDIR)/target/debug/benchwright" "$$python" -B -m unittest bridge_test; \
 	else echo "NOT TESTED: the bridge with MLCommons' own LoadGen, for the reason above"; fi
 
 loadgen-bridge-overhead: prepare ## Measure what the bridge adds to a latency
 	@$(release_build) -p launcher
-	@python="$$($(official)/venv)" && cd $(official) && BENCHWRIGHT=$(CURDIR)/$(release)/benchwright "$$python" -B bridge_overhead.py
+	@python="$$($(official)/venv)" && cd $(official) && BENCHWRIGHT="$(CURDIR)/$(release)/benchwright" "$$python" -B bridge_overhead.py
 
 test: prepare check unit loadgen-bridge e2e ## Every check, the end-to-end tests included
 
