@@ -88,18 +88,26 @@ pub fn from_config(
     scenario: Scenario,
     settings: &mut Settings,
 ) -> Result<Vec<Remark>, ConfError> {
-    let conf = Conf::read(file, text.ok_or(ConfError::Missing { file })?)?;
+    let mut conf = Conf::read(file, text.ok_or(ConfError::Missing { file })?)?;
     let model = if file == ConfFile::AuditConfig { "*" } else { model };
     conf.apply(model, scenario, settings);
+    let unread = conf.unread(model, scenario, settings);
+    conf.remarks.extend(unread);
     Ok(conf.remarks)
 }
 
 /// A file that was read.
 pub(crate) struct Conf {
     file: ConfFile,
-    /// The last value of each key.
-    entries: BTreeMap<String, String>,
+    /// The last line of each key.
+    entries: BTreeMap<String, Entry>,
     remarks: Vec<Remark>,
+}
+
+struct Entry {
+    line: usize,
+    text: String,
+    value: String,
 }
 
 impl Conf {
@@ -116,7 +124,8 @@ impl Conf {
                     if more {
                         conf.remarks.push(place(format!("has several values, of which the last counts, {value}")));
                     }
-                    if conf.entries.insert(key.to_owned(), value.to_owned()).is_some() {
+                    let entry = Entry { line: index + 1, text: text.trim().to_owned(), value: value.to_owned() };
+                    if conf.entries.insert(key.to_owned(), entry).is_some() {
                         conf.remarks.push(place(format!("sets {key} again; this line counts, delete the other")));
                     }
                     conf.remarks.extend(keys::remark(file, key, value).map(place));
@@ -127,12 +136,24 @@ impl Conf {
     }
 
     /// The value of a setting: the line that is nearest to the model and the scenario.
-    fn find(&self, model: &str, scenario: Scenario, name: &str) -> Option<&str> {
+    fn find(&self, model: &str, scenario: Scenario, name: &str) -> Option<&Entry> {
         let scenario = scenario.name();
         let keys = [(model, scenario), ("*", scenario), (model, "*"), ("*", "*")];
-        keys.iter()
-            .find_map(|(model, scenario)| self.entries.get(&format!("{model}.{scenario}.{name}")))
-            .map(String::as_str)
+        keys.iter().find_map(|(model, scenario)| self.entries.get(&format!("{model}.{scenario}.{name}")))
+    }
+
+    /// The lines that LoadGen does not look up because of what these settings say by now.
+    fn unread(&self, model: &str, scenario: Scenario, settings: &Settings) -> Vec<Remark> {
+        let tokens = ("use_token_latencies", settings.use_token_latencies || scenario != Scenario::Server);
+        let infer = ("infer_token_latencies", settings.infer_token_latencies);
+        let of = |(name, (switch, is_on)): (&str, (&str, bool))| {
+            let Entry { line, text, .. } = self.find(model, scenario, name).filter(|_| !is_on)?;
+            let message =
+                format!("is overlooked: {name} is read only where {switch} is on by then; set that to 1 as well");
+            Some(LineError { file: self.file, line: *line, text: text.clone(), message })
+        };
+        let names = [("ttft_latency", tokens), ("tpot_latency", tokens), ("token_latency_scaling_factor", infer)];
+        names.into_iter().filter_map(of).collect()
     }
 }
 
@@ -252,6 +273,22 @@ mod tests {
                 "user.conf, line 2: \"*.Server.target_qps = 4\" sets *.Server.target_qps again; this line counts, delete the other",
             ]),
         );
+    }
+
+    #[test]
+    fn a_line_that_other_settings_switch_off_is_remarked() {
+        let what =
+            "is overlooked: tpot_latency is read only where use_token_latencies is on by then; set that to 1 as well";
+        let limits = "*.Server.tpot_latency = 40\n*.Offline.ttft_latency = 5";
+        let offline =
+            "user.conf, line 2: \"*.Offline.ttft_latency = 5\" is overlooked: ttft_latency is looked up under Server";
+        check(limits, Ok(&[offline, &format!("user.conf, line 1: \"*.Server.tpot_latency = 40\" {what}")]));
+        check(&format!("{limits}\n*.*.use_token_latencies = 1"), Ok(&[offline]));
+        let factor = "*.*.token_latency_scaling_factor = 2";
+        let what = "is overlooked: token_latency_scaling_factor is read only where infer_token_latencies is on by then; \
+                    set that to 1 as well";
+        check(factor, Ok(&[&format!("user.conf, line 1: \"{factor}\" {what}")]));
+        check(&format!("{factor}\n*.*.infer_token_latencies = 1"), Ok(&[]));
     }
 
     #[test]

@@ -118,8 +118,25 @@ pub(super) fn remark(file: ConfFile, key: &str, value: &str) -> Option<String> {
     if name == "mode" && mode(read).is_none() {
         return Some(format!("is an error to LoadGen, which leaves the mode as it was: {read} is none; write 0 to 3"));
     }
-    (whole && length < value.len()).then(|| format!("is read as {read}, a whole number; write it as one"))
+    if whole && length < value.len() {
+        return Some(format!("is read as {read}, a whole number; write it as one"));
+    }
+    let real = number::real(value).0;
+    match name {
+        _ if ONE_ALONE.contains(&name) && read > 1 => Some(format!("is read as no: {name} is on at 1 alone; write 1")),
+        "max_async_queries" if i32::try_from(read).is_err() => {
+            Some(format!("is cut to 32 bits: {}; write at most {}, or 0 for no limit", read as i32, i32::MAX))
+        }
+        "target_latency_percentile" if real > 0.0 && real <= 1.0 => {
+            Some(format!("is read as {real} percent; write 99 for 99 in 100"))
+        }
+        _ => None,
+    }
 }
+
+/// What LoadGen compares with 1; all other flags are on at anything but 0.
+const ONE_ALONE: [&str; 4] =
+    ["use_token_latencies", "infer_token_latencies", "sample_concatenate_permutation", "test05"];
 
 fn mode(number: u64) -> Option<Mode> {
     Some(match number {
@@ -137,8 +154,8 @@ const NS: u64 = 1_000_000;
 impl Conf {
     /// Sets what the file holds for a model in a scenario.
     pub(super) fn apply(&self, model: &str, scenario: Scenario, it: &mut Settings) {
-        let integer_of = |scenario, name| self.find(model, scenario, name).map(|text| number::integer(text).0);
-        let real_of = |scenario, name| self.find(model, scenario, name).map(|text| number::real(text).0);
+        let integer_of = |scenario, name| self.find(model, scenario, name).map(|it| number::integer(&it.value).0);
+        let real_of = |scenario, name| self.find(model, scenario, name).map(|it| number::real(&it.value).0);
         let integer = |name| integer_of(scenario, name);
         let one = |name| integer(name).map(|value| value == 1);
         let any = |name| integer(name).map(|value| value != 0);
@@ -247,6 +264,14 @@ mod tests {
         check(User, "m.Offline.min_duration = 1e3", "is read as 1, a whole number; write it as one");
         check(User, "m.Server.target_latency = 1.5", "is read as 1, a whole number; write it as one");
         check(User, "m.SingleStream.target_latency = 1.5", "");
+        check(User, "*.*.use_token_latencies = 2", "is read as no: use_token_latencies is on at 1 alone; write 1");
+        check(User, "*.*.use_token_latencies = 1", "");
+        check(User, "*.*.performance_issue_unique = 2", "");
+        let cut = "is cut to 32 bits: -1294967296; write at most 2147483647, or 0 for no limit";
+        check(User, "*.Server.max_async_queries = 3000000000", cut);
+        let share = "is read as 0.99 percent; write 99 for 99 in 100";
+        check(User, "*.Server.target_latency_percentile = 0.99", share);
+        check(User, "*.Server.target_latency_percentile = 99", "");
         let mode = "is an error to LoadGen, which leaves the mode as it was: 9 is none; write 0 to 3";
         check(User, "m.*.mode = 9", mode);
     }
