@@ -76,6 +76,12 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
     let streaming = streaming(&root, tests.as_ref());
     let sampling =
         greedy(sampling(&root, Sampling { min_tokens: tokens.map(|it| it.min), ..Sampling::default() }, &KEYS));
+    if let (Some(least), Some(most)) = (sampling.min_tokens, tokens.map(|it| it.max))
+        && least > most
+        && root.section("sampling").is_some_and(|it| it.value("minTokens").is_some())
+    {
+        root.problem("sampling.minTokens", format!("is {least}, above tokens.max, which is {most}; lower it"));
+    }
     let offline = tests.as_ref().is_some_and(|it| it.scenario == Scenario::Offline);
     let request = Span(Duration::from_secs(if offline { MAX_PAUSE_SECONDS } else { REQUEST_SECONDS }));
     let timeouts = timeouts(&root, Timeouts { request: Some(request), ..Timeouts::default() }, streaming, &KEYS);

@@ -1,6 +1,8 @@
 //! Which tests there are, and their settings: the built-in mlperf.conf, user.conf, `settings`, `seeds`, `target_qps`, `mode`
 //! and audit.config, each over those before it, as LoadGen has them.
 
+use std::collections::BTreeSet;
+
 use super::{KEYS, benchmark, settings};
 use crate::{
     loadgen::{ConfError, ConfFile, Mode, Round, Scenario, Settings, audit_config, audit_tests, from_config},
@@ -42,7 +44,11 @@ pub(super) fn read(root: &Section) -> Option<Tests> {
     let benchmark =
         benchmark.map(|it| if interactive && !it.ends_with("-interactive") { it + "-interactive" } else { it });
     let model = benchmark.as_deref().unwrap_or("*");
-    if benchmark::find(model).is_none() && benchmark.is_some() {
+    if let Some(plain) = model.strip_suffix("-interactive").filter(|it| benchmark::find(it).is_some())
+        && benchmark::find(model).is_none()
+    {
+        root.problem("scenario", format!("is Interactive, for which {plain} has no limits; choose Server"));
+    } else if benchmark::find(model).is_none() && benchmark.is_some() {
         let what = "is no benchmark that is known here, so that what mlperf.conf has for all models counts";
         root.notice("benchmark", format!("{model} {what}; {}", suggestion(model, benchmark::names())));
     }
@@ -52,10 +58,14 @@ pub(super) fn read(root: &Section) -> Option<Tests> {
     };
     conf("round", ConfFile::MlperfConf, &round?.mlperf_conf(), &mut settings);
     conf("user_conf", ConfFile::UserConf, user_conf, &mut settings);
+    for other in other_names(user_conf, model) {
+        root.notice("user_conf", format!("has lines for {other}, whose name is {model} to LoadGen; write that one"));
+    }
     let more = settings::read(root, scenario, &mut settings);
     conf("settings", ConfFile::UserConf, &more, &mut settings);
     settings::seeds(root, &mut settings);
     let auto_qps = target_qps(root, scenario, &mut settings);
+    let is_written = modes.as_ref().is_some_and(Option::is_some);
     let modes = modes?.unwrap_or_else(|| vec![settings.mode]);
     let mut tests = Vec::new();
     for mode in &modes {
@@ -66,9 +76,12 @@ pub(super) fn read(root: &Section) -> Option<Tests> {
             if tests.is_empty() {
                 apply(root, key, remarks);
             }
-            if settings.mode != *mode && modes.len() > 1 {
-                let what = format!("is both, but {key} makes a {} of each test", settings.mode.name());
-                root.problem("mode", format!("{what}; leave mode out"));
+            if settings.mode != *mode && is_written {
+                let what = if modes.len() > 1 { "both".to_owned() } else { mode.name().to_owned() };
+                root.problem(
+                    "mode",
+                    format!("is {what}, but {key} makes a {} of each test; leave mode out", settings.mode.name()),
+                );
             }
         }
         if settings.mode == Mode::FindPeakPerformance && scenario != Scenario::Server {
@@ -90,6 +103,12 @@ fn apply(root: &Section, key: &str, read: Result<Vec<crate::loadgen::Remark>, Co
         Err(ConfError::Lines(lines)) => lines.iter().for_each(|it| root.problem(key, it.to_string())),
         Err(error @ ConfError::Missing { .. }) => root.problem(key, error.to_string()),
     }
+}
+
+/// The names by which a file means a model, and LoadGen another one.
+fn other_names<'a>(conf: &'a str, model: &str) -> BTreeSet<&'a str> {
+    let models = conf.lines().filter_map(|it| it.split_whitespace().next()?.rsplitn(3, '.').nth(2));
+    models.filter(|it| *it != model && benchmark::canonical(it) == model).collect()
 }
 
 fn name(root: &Section) -> Option<String> {

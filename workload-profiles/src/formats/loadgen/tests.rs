@@ -126,6 +126,10 @@ fn a_mode_comes_from_the_files_where_the_profile_has_none() {
     assert_eq!(settings(&format!("{conf}mode: performance")).mode, Mode::PerformanceOnly);
     let both = "is both, but audit makes a PerformanceOnly of each test; leave mode out";
     check_error("mode: both\naudit: TEST06", &format!("mode: {both}"));
+    let accuracy = "is AccuracyOnly, but audit makes a PerformanceOnly of each test; leave mode out";
+    check_error("mode: accuracy\naudit: TEST06", &format!("mode: {accuracy}"));
+    assert_eq!(settings("mode: performance\naudit: TEST06").mode, Mode::PerformanceOnly);
+    assert_eq!(settings("user_conf: '*.*.mode = 1'\naudit: TEST06").mode, Mode::PerformanceOnly);
 }
 
 #[test]
@@ -147,6 +151,24 @@ fn a_bad_user_conf_is_refused_with_its_line() {
            lines for all models count; write *.Server.min_duration",
         ],
     );
+}
+
+#[test]
+fn lines_for_a_benchmark_by_another_name_are_noticed() {
+    let conf = "user_conf: |\n  llama3.1-8b.Server.target_qps = 7\n  gptj.Server.target_qps = 8\n  llama3_1-8b.Server.max_duration = 9\n";
+    let notice = "user_conf: has lines for llama3.1-8b, whose name is llama3_1-8b to LoadGen; write that one";
+    check_notices(conf, &[notice]);
+    assert_eq!(settings(conf).server_target_qps, 1.0);
+}
+
+#[test]
+fn a_benchmark_without_limits_of_interactive_use_is_not_interactive() {
+    for (benchmark, name) in [("llama3.1-8b-edge", "llama3_1-8b-edge"), ("mixtral-8x7b", "mixtral-8x7b")] {
+        let keys = format!(
+            "scenario: Interactive\nbenchmark: {benchmark}\ntokens: {{max: 9}}\nqsl: {{total_sample_count: 5}}"
+        );
+        check_error(&keys, &format!("scenario: is Interactive, for which {name} has no limits; choose Server"));
+    }
 }
 
 #[test]
@@ -332,6 +354,8 @@ fn an_answer_is_asked_no_longer_than_the_benchmark_allows() {
         "dataset: {synthetic: {input: 9, output: 200}}",
         "dataset.synthetic.output: is at least 200, above tokens.max, which is 128; lower it",
     );
+    check_error("sampling: {minTokens: 129}", "sampling.minTokens: is 129, above tokens.max, which is 128; lower it");
+    assert_eq!(workload("sampling: {minTokens: 128}").sampling.min_tokens, Some(128));
 }
 
 #[test]
