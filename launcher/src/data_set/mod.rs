@@ -7,6 +7,7 @@
 mod row;
 
 use std::{
+    cell::Cell,
     fmt,
     fs::File,
     io::{self, BufRead, BufReader, Read},
@@ -28,8 +29,8 @@ use row::{Prompt, RowSeed};
 
 /// More bytes are not read: five times a data set of MLPerf's largest, at a token a line.
 const MAX_BYTES: u64 = 4 << 30;
-/// The longest line: a prompt of two million tokens, and what else stands in its row.
-const MAX_LINE: usize = 64 << 20;
+/// The longest line, or row of an array: a prompt of two million tokens, and what else stands in its row.
+const MAX_ROW: usize = 64 << 20;
 /// The most that all prompts take in memory, in bytes: 250 million token ids.
 const MAX_KEPT: usize = 1 << 30;
 
@@ -81,13 +82,13 @@ pub enum DataSetError {
 pub fn of(workload: &Workload) -> Result<Rows, DataSetError> {
     let RequestSource::DataSet(set) = &workload.requests else { return Ok(Rows::default()) };
     let file = File::open(&set.path).map_err(|cause| DataSetError::Read { path: set.path.clone(), cause })?;
-    read_within(set, file, MAX_BYTES)
+    read_within(set, file, MAX_BYTES, MAX_ROW)
 }
 
-/// Reads a file of at most so many bytes.
-fn read_within(set: &DataSet, bytes: impl Read, most: u64) -> Result<Rows, DataSetError> {
+/// Reads a file of at most so many bytes, of which a row has fewer than `longest`.
+fn read_within(set: &DataSet, bytes: impl Read, most: u64, longest: usize) -> Result<Rows, DataSetError> {
     let mut bytes = BufReader::with_capacity(256 << 10, bytes.take(most.saturating_add(1)));
-    let mut reader = Reader { set, rows: Rows::default(), prompt: Prompt::default() };
+    let mut reader = Reader { set, rows: Rows::default(), prompt: Prompt::default(), longest };
     let read = reader.read(&mut bytes);
     if reader.is_complete() {
         return Ok(reader.rows);
@@ -106,6 +107,7 @@ struct Reader<'a> {
     rows: Rows,
     /// The prompt of the row that is being read; its memory is used again.
     prompt: Prompt,
+    longest: usize,
 }
 
 impl Reader<'_> {
@@ -125,11 +127,13 @@ impl Reader<'_> {
     }
 
     fn json(&mut self, bytes: &mut impl BufRead) -> Result<(), DataSetError> {
-        let mut json = Deserializer::from_reader(bytes);
-        let read = json.deserialize_any(Array(self)).and_then(|()| json.end());
+        let left = Cell::new(self.longest);
+        let mut json = Deserializer::from_reader(Bounded { bytes, left: &left });
+        let read = json.deserialize_any(Array(self, &left)).and_then(|()| json.end());
         read.map_err(|error| {
             let at = format!("row {}, counted from 0", self.rows.len());
             match error.classify() {
+                Category::Io if left.get() == 0 => self.too_long(at),
                 // The end of what is wanted is told by the rows, and looked at first.
                 Category::Io => self.read_error(error.into()),
                 Category::Syntax | Category::Eof => {
@@ -148,9 +152,9 @@ impl Reader<'_> {
         let mut text = Vec::new();
         for line in 1_u64.. {
             let at = || format!("line {line}");
-            match read_line(bytes, MAX_LINE, &mut text).map_err(|cause| self.read_error(cause))? {
+            match read_line(bytes, self.longest, &mut text).map_err(|cause| self.read_error(cause))? {
                 Line::End => break,
-                Line::TooLong => return Err(self.wrong(at(), format!("is longer than {MAX_LINE} bytes"))),
+                Line::TooLong => return Err(self.too_long(at())),
                 Line::Read => {}
             }
             if text.trim_ascii().is_empty() {
@@ -178,6 +182,10 @@ impl Reader<'_> {
         self.prompt.move_to(&mut self.rows, self.set.prompt.form, MAX_KEPT)
     }
 
+    fn too_long(&self, at: String) -> DataSetError {
+        self.wrong(at, format!("has {} bytes or more; leave out the columns that are not sent", self.longest))
+    }
+
     fn wrong(&self, at: String, what: String) -> DataSetError {
         DataSetError::Wrong { path: self.set.path.clone(), at, what }
     }
@@ -187,8 +195,27 @@ impl Reader<'_> {
     }
 }
 
-/// The array of a JSON file, row by row.
-struct Array<'a, 'b>(&'a mut Reader<'b>);
+/// Bytes that end with an error where none are left for a row.
+struct Bounded<'a, R> {
+    bytes: R,
+    left: &'a Cell<usize>,
+}
+
+impl<R: Read> Read for Bounded<'_, R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let left = self.left.get();
+        if left == 0 {
+            return Err(io::Error::other("a row is too long"));
+        }
+        let most = to.len().min(left);
+        let read = self.bytes.read(&mut to[..most])?;
+        self.left.set(left - read);
+        Ok(read)
+    }
+}
+
+/// The array of a JSON file, row by row, and the bytes that are left for the one that is read.
+struct Array<'a, 'b>(&'a mut Reader<'b>, &'a Cell<usize>);
 
 impl<'de> Visitor<'de> for Array<'_, '_> {
     type Value = ();
@@ -198,12 +225,13 @@ impl<'de> Visitor<'de> for Array<'_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        let reader = self.0;
+        let Array(reader, left) = self;
         while list.next_element_seed(RowSeed { set: reader.set, prompt: &mut reader.prompt })?.is_some() {
             // An error is the only way to leave the rest unread.
             if !reader.keep() || reader.is_complete() {
                 return Err(A::Error::custom("enough"));
             }
+            left.set(reader.longest);
         }
         Ok(())
     }

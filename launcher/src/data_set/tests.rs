@@ -10,7 +10,7 @@ fn set(format: DataSetFormat, form: PromptForm, count: u64) -> DataSet {
 }
 
 fn rows(set: &DataSet, text: &str) -> Result<Rows, String> {
-    read_within(set, text.as_bytes(), MAX_BYTES).map_err(|error| error.to_string())
+    read_within(set, text.as_bytes(), MAX_BYTES, MAX_ROW).map_err(|error| error.to_string())
 }
 
 /// A data set of two rows in both formats.
@@ -117,9 +117,9 @@ fn a_file_of_another_form_is_refused() {
 fn what_is_read_and_kept_has_bounds() {
     let text = "{\"tok_input\":[1,2]}\n{\"tok_input\":[3,4]}\n";
     let set = set(DataSetFormat::Jsonl, IDS, 2);
-    let error = read_within(&set, text.as_bytes(), text.len() as u64 - 5).unwrap_err().to_string();
+    let error = read_within(&set, text.as_bytes(), text.len() as u64 - 5, MAX_ROW).unwrap_err().to_string();
     assert_eq!(error, "the data set d has more than 35 bytes; leave out the columns that are not sent");
-    assert_eq!(read_within(&set, text.as_bytes(), text.len() as u64).unwrap().len(), 2);
+    assert_eq!(read_within(&set, text.as_bytes(), text.len() as u64, MAX_ROW).unwrap().len(), 2);
     let mut rows = Rows::default();
     let mut prompt = Prompt::default();
     let mut row = Deserializer::from_str("{\"tok_input\":[1,2]}");
@@ -128,6 +128,30 @@ fn what_is_read_and_kept_has_bounds() {
     assert_eq!(prompt.problem().unwrap(), "with it the prompts take more than 7 bytes; lower the count");
     assert!(prompt.move_to(&mut rows, IDS, 8));
     assert_eq!((rows.ids(0), rows.bytes()), ([1, 2].as_slice(), 8));
+}
+
+#[test]
+fn a_row_has_a_bound_wherever_it_is_long() {
+    let long = "x".repeat(90);
+    for (format, at) in [(DataSetFormat::Json, "row 1, counted from 0"), (DataSetFormat::Jsonl, "line 2")] {
+        for row in [
+            format!("{{\"input\":\"{long}\"}}"),
+            format!("{{\"input\":\"a\",\"other\":\"{long}\"}}"),
+            format!("{{\"{long}\":1,\"input\":\"a\"}}"),
+            format!("{{\"input\":\"a\"{}}}", " ".repeat(90)),
+        ] {
+            let short = r#"{"input":"a"}"#;
+            let text = match format {
+                DataSetFormat::Json => format!("[{short},{row},{short}]"),
+                DataSetFormat::Jsonl => format!("{short}\n{row}\n{short}\n"),
+            };
+            let set = set(format, PromptForm::Text, 3);
+            let error = read_within(&set, text.as_bytes(), MAX_BYTES, 90).unwrap_err().to_string();
+            let what = "has 90 bytes or more; leave out the columns that are not sent";
+            assert_eq!(error, format!("the data set d, {at}: {what}"), "{text}");
+            assert_eq!(read_within(&set, text.as_bytes(), MAX_BYTES, 130).unwrap().len(), 3);
+        }
+    }
 }
 
 #[test]
