@@ -14,7 +14,7 @@ use crate::{
     clock::Clock,
     data_set,
     input::Input,
-    requests::{Recorded, Requests, RequestsError},
+    requests::{Recorded, Requests, RequestsError, Rows},
 };
 
 /// What the requests need. One thread.
@@ -44,13 +44,16 @@ pub(super) struct Tally {
 }
 
 impl Engine {
-    pub(super) fn new(input: &Input, target: Target, model: &str) -> Result<Engine, SutError> {
-        let Workload { api, streaming, sampling, timeouts, .. } = &input.workload;
-        let form = input.workload.requests.form();
-        if !BodyTemplate::can_hold(*api, form) {
+    /// What the requests hold, which needs no target.
+    pub(super) fn rows(workload: &Workload) -> Result<Rows, SutError> {
+        if !BodyTemplate::can_hold(workload.api, workload.requests.form()) {
             return Err(RequestsError::TokenIdsInChat.into());
         }
-        let rows = data_set::of(&input.workload)?;
+        Ok(data_set::of(workload)?)
+    }
+
+    pub(super) fn new(input: &Input, rows: Rows, target: Target, model: &str) -> Result<Engine, SutError> {
+        let Workload { api, streaming, sampling, timeouts, .. } = &input.workload;
         let told = input.workload.loadgen.as_ref().map_or(0, |it| it.qsl.total_sample_count);
         let clock = Clock::start();
         let mut run_id = uuid::Uuid::new_v4().simple().to_string();
@@ -61,7 +64,7 @@ impl Engine {
             clock,
             samples: if rows.is_empty() { told } else { rows.len() as u64 },
             requests: Requests::new(&input.workload.requests, input.run.seed)?.with_rows(rows),
-            template: BodyTemplate::new(*api, model, *streaming, sampling, form),
+            template: BodyTemplate::new(*api, model, *streaming, sampling, input.workload.requests.form()),
             patience: Patience::new(timeouts, *streaming),
             streaming: *streaming,
             run_id,

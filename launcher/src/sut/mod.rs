@@ -114,6 +114,7 @@ fn try_run(options: &SutOptions) -> Result<Tally, (String, u8)> {
     drop(entered);
     runtime.block_on(incoming.hello()).map_err(own)?;
 
+    let rows = Engine::rows(&input.workload).map_err(own)?;
     let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_deref()).map_err(of_run)?;
     let ready = runtime.block_on(async {
         tokio::select! {
@@ -121,7 +122,7 @@ fn try_run(options: &SutOptions) -> Result<Tally, (String, u8)> {
             gone = serve::reader_gone(&outgoing) => Err(own(gone)),
         }
     })?;
-    let engine = Arc::new(Engine::new(&input, ready.target, &ready.model).map_err(own)?);
+    let engine = Arc::new(Engine::new(&input, rows, ready.target, &ready.model).map_err(own)?);
     info!(target = base_url, model = ready.model, "the target is ready");
     engine.outbox.add(|it| frames::ready(it, engine.samples, &ready.model));
     let bound = input.workload.loadgen.as_ref().and_then(|it| it.max_concurrency);

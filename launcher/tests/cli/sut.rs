@@ -201,6 +201,20 @@ fn a_row_past_the_last_is_told_and_sent_to_nobody() {
 }
 
 #[test]
+fn a_data_set_that_is_not_there_is_told_before_a_target_is_waited_for() {
+    let folder = Folder::new();
+    let profile = "{benchmark: llama3.1-8b, scenario: Server, dataset: {file: {path: /nowhere/rows.jsonl}}}";
+    // Nobody listens there.
+    let run = at("http://127.0.0.1:9", 3_600, profile);
+    folder.write("run.yaml", &run.replace("spec:\n", "spec:\n  harness: loadgen\n"));
+    let mut sut = Sut::start(&folder, &[]);
+    sut.send(HELLO, &1_u16.to_le_bytes());
+    let (frames, code, told) = sut.end();
+    assert_eq!((frames, code), (Vec::new(), Some(10)));
+    assert!(told.contains("cannot read the data set /nowhere/rows.jsonl"), "{told}");
+}
+
+#[test]
 fn a_bridge_of_another_version_is_refused() {
     let folder = Folder::new();
     folder.write("run.yaml", &simulated(&profile(1, 1)));
