@@ -58,12 +58,15 @@ class Summary:
 class Sut:
     """The callbacks of `ConstructSUT` and `ConstructQSL`. A context manager: it ends the launcher, and keeps `summary`."""
 
-    def __init__(self, command, use_token_latencies):
-        """Starts the launcher and waits until its target is ready. `command`: see `launcher`."""
+    def __init__(self, command, first_tokens):
+        """Starts the launcher and waits until its target is ready. `command`: see `launcher`. `first_tokens`: LoadGen is told
+        of them, as it needs with token latencies in all scenarios but Offline.
+        """
         import mlperf_loadgen
 
         self._loadgen = mlperf_loadgen
-        self._tells_first = use_token_latencies
+        self._tells_first = first_tokens
+        command = [*command, "--first-tokens"] if first_tokens else command
         self._lock = threading.Lock()
         # Samples under way by id: whether LoadGen was told of their first token.
         self._outstanding = {}
@@ -312,7 +315,8 @@ def main():
     log.log_output, log.enable_trace = output, False
     given.output.mkdir(parents=True, exist_ok=True)
     more = ["--max-in-flight", str(given.max_in_flight)] if given.max_in_flight else []
-    with Sut(launcher(given.file, *more), settings.use_token_latencies) as sut:
+    first_tokens = settings.use_token_latencies and given.scenario != "Offline"
+    with Sut(launcher(given.file, *more), first_tokens) as sut:
         samples = given.samples or sut.sample_count
         if not samples:
             raise SutError("the requests of the profile are made up, as many as are wanted; say how many with --samples")

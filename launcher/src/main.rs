@@ -117,6 +117,9 @@ struct SutArgs {
     /// Requests under way at once; further samples wait in order [default: the maxConcurrency of a loadgen profile, or 4096]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_in_flight: Option<u32>,
+    /// Fail answers without a first token, which LoadGen judges where it is to be told of it
+    #[arg(long)]
+    first_tokens: bool,
 }
 
 #[derive(Args)]
@@ -241,8 +244,12 @@ fn run_command(args: &RunArgs) -> ExitCode {
 }
 
 fn sut_command(args: &SutArgs) -> ExitCode {
-    let options =
-        SutOptions { file: args.file.clone(), local: args.input.options(), max_in_flight: args.max_in_flight };
+    let options = SutOptions {
+        file: args.file.clone(),
+        local: args.input.options(),
+        max_in_flight: args.max_in_flight,
+        first_tokens: args.first_tokens,
+    };
     ExitCode::from(sut::run(&options))
 }
 

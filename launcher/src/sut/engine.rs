@@ -28,6 +28,8 @@ pub(super) struct Engine {
     template: BodyTemplate,
     patience: Patience,
     streaming: bool,
+    /// An answer without a first token fails.
+    first_tokens: bool,
     /// Begins the `x-request-id` of every request.
     run_id: String,
     sent: AtomicU64,
@@ -67,10 +69,16 @@ impl Engine {
             template: BodyTemplate::new(*api, model, *streaming, sampling, input.workload.requests.form()),
             patience: Patience::new(timeouts, *streaming),
             streaming: *streaming,
+            first_tokens: false,
             run_id,
             sent: AtomicU64::new(0),
             tally: Mutex::default(),
         })
+    }
+
+    /// The same, where first tokens are judged or not.
+    pub(super) fn with_first_tokens(self, first_tokens: bool) -> Engine {
+        Engine { first_tokens, ..self }
     }
 
     pub(super) fn tally(&self) -> MutexGuard<'_, Tally> {
@@ -110,6 +118,9 @@ impl Engine {
         called.unwrap_or_else(Err).map_err(|Failure { message, .. }| message)?;
         let answer = &mut exchange.answer;
         let output = answer.take_output().filter(|it| !it.token_ids.is_empty()).ok_or(NO_IDS)?;
+        if self.first_tokens && answer.first_token.is_none() {
+            return Err(NO_FIRST.to_owned());
+        }
         let end = answer.last_token.or(exchange.ended).unwrap_or_else(|| self.clock.now());
         let took = end.saturating_sub(sent.unwrap_or(end));
         let took_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
@@ -137,4 +148,5 @@ impl Engine {
     }
 }
 
+const NO_FIRST: &str = "the answer came in one piece and has no first token; the server must stream";
 const NO_IDS: &str = "the answer tells no token ids; the server must understand return_token_ids, as vLLM does";

@@ -39,6 +39,8 @@ pub struct SutOptions {
     pub local: LocalOptions,
     /// The most requests under way at once; absent: as the profile bounds them, or 4096.
     pub max_in_flight: Option<u32>,
+    /// First tokens are judged: an answer without one fails.
+    pub first_tokens: bool,
 }
 
 /// Why the samples cannot be answered.
@@ -54,6 +56,10 @@ enum SutError {
     NoHello,
     #[error("stdin ended in the middle of a frame; the LoadGen program has ended early")]
     CutFrame,
+    #[error(
+        "streaming is off, and LoadGen judges first tokens, which streams alone have; set streaming to true in the profile"
+    )]
+    NotStreamed,
     #[error(transparent)]
     Frame(#[from] FrameError),
     #[error("{0} broke: {1}; the LoadGen program has ended early")]
@@ -102,6 +108,9 @@ fn try_run(options: &SutOptions) -> Result<Tally, (String, u8)> {
     for notice in &input.notices {
         warn!(path = notice.path, "{}", notice.message);
     }
+    if options.first_tokens && !input.workload.streaming {
+        return Err(own(SutError::NotStreamed));
+    }
     raise_file_limit();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -122,7 +131,9 @@ fn try_run(options: &SutOptions) -> Result<Tally, (String, u8)> {
             gone = serve::reader_gone(&outgoing) => Err(own(gone)),
         }
     })?;
-    let engine = Arc::new(Engine::new(&input, rows, ready.target, &ready.model).map_err(own)?);
+    let engine = Arc::new(
+        Engine::new(&input, rows, ready.target, &ready.model).map_err(own)?.with_first_tokens(options.first_tokens),
+    );
     info!(target = base_url, model = ready.model, "the target is ready");
     engine.outbox.add(|it| frames::ready(it, engine.samples, &ready.model));
     let bound = input.workload.loadgen.as_ref().and_then(|it| it.max_concurrency);

@@ -2,8 +2,10 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    io::{Read as _, Write as _},
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::{TcpListener, TcpStream},
     process::{Child, ChildStdin, ChildStdout, Stdio},
+    thread,
 };
 
 use crate::common::{Folder, Sim, at, profile, simulated};
@@ -198,6 +200,55 @@ fn a_row_past_the_last_is_told_and_sent_to_nobody() {
     );
     assert!(matches!(frames[1], Frame::Done { id: 10, .. }), "{frames:?}");
     assert_eq!(code, Some(1));
+}
+
+#[test]
+fn an_answer_in_one_piece_has_no_first_token_to_be_judged() {
+    let folder = Folder::new();
+    let profile = profile(1, 1).replace("streaming: true", "streaming: false");
+    folder.write("run.yaml", &simulated(&profile));
+    let mut sut = Sut::ready(&folder, &[]);
+    sut.issue(&[(1, 1)]);
+    let (frames, code, told) = sut.end();
+    assert!(matches!(&frames[..], [Frame::First { id: 1, .. }, Frame::Done { id: 1, .. }]), "{frames:?}");
+    assert_eq!(code, Some(0), "{told}");
+    let (frames, code, told) = Sut::start(&folder, &["--first-tokens"]).end();
+    assert_eq!((frames, code), (Vec::new(), Some(10)));
+    assert!(told.contains("set streaming to true in the profile"), "{told}");
+    // A server that streams to nobody.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            thread::spawn(move || in_one_piece(stream.unwrap()));
+        }
+    });
+    let streamed = at(&url, 10, &crate::common::profile(1, 1)).replace("readiness: {", "readiness: {probe: Models, ");
+    folder.write("run.yaml", &streamed);
+    let mut sut = Sut::ready(&folder, &["--first-tokens"]);
+    sut.issue(&[(1, 1)]);
+    let (frames, code, told) = sut.end();
+    assert!(
+        matches!(&frames[..], [.., Frame::Failed { id: 1, why }] if why.contains("has no first token")),
+        "{frames:?} {told}"
+    );
+    assert_eq!(code, Some(1));
+}
+
+/// Answers one request with a model, or with tokens at once; none, where none comes.
+fn in_one_piece(mut stream: TcpStream) {
+    let mut lines = BufReader::new(stream.try_clone().unwrap()).lines().map_while(Result::ok);
+    let Some(request) = lines.next() else { return };
+    // The body follows an empty line, and is left where it is.
+    lines.find(String::is_empty);
+    let body = match request.starts_with("GET") {
+        true => r#"{"object":"list","data":[{"id":"m","object":"model"}]}"#,
+        false => r#"{"choices":[{"index":0,"text":"a b","token_ids":[1,2],"finish_reason":"stop"}]}"#,
+    };
+    let head = format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", body.len());
+    stream.write_all((head + body).as_bytes()).unwrap();
+    // The client closes when it has read.
+    lines.for_each(drop);
 }
 
 #[test]

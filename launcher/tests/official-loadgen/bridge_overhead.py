@@ -22,7 +22,7 @@ class Timed(benchwright_sut.Sut):
 
     def __init__(self, command):
         self.ids, self.took = [], {}
-        super().__init__(command, use_token_latencies=True)
+        super().__init__(command, first_tokens=True)
 
     def issue_queries(self, samples):
         self.ids.extend(it.id for it in samples)

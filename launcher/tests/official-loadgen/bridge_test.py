@@ -166,7 +166,7 @@ class BridgeTest(unittest.TestCase):
         with Simulator("--ttft", "500ms") as url:
             self.file.write_text(RUN.replace("TARGET", f"{{url: '{url}'}}"))
             command = benchwright_sut.launcher(self.file)
-            with benchwright_sut.Sut(command, use_token_latencies=True) as sut:
+            with benchwright_sut.Sut(command, first_tokens=False) as sut:
                 settings = lg.TestSettings()
                 settings.scenario, settings.mode = lg.TestScenario.Offline, lg.TestMode.AccuracyOnly
                 settings.use_token_latencies = True
@@ -224,6 +224,12 @@ class BridgeTest(unittest.TestCase):
         self.file.write_text(profile.replace("total_sample_count: 40", f"total_sample_count: {few}"))
         _, told = self.loadgen("Offline", "AccuracyOnly", status=10)
         self.assertIn(f"--samples is {SAMPLES}, and the launcher's data set has {few}; lower it", told)
+
+    def test_first_tokens_are_judged_in_streams_alone(self):
+        self.file.write_text(RUN.replace("TARGET", "{simulator: {preset: tiny}}").replace("streaming: true", "streaming: false"))
+        for scenario, tokens, status in [("Server", 1, 10), ("SingleStream", 1, 10), ("Server", 0, 0), ("Offline", 1, 0)]:
+            _, told = self.loadgen(scenario, "AccuracyOnly", "server_target_qps=200", status=status, tokens=tokens)
+            self.assertEqual("streaming is off, and LoadGen judges first tokens" in told, status != 0, told)
 
     def test_a_setting_that_is_none_is_told(self):
         for setting, expected in [
