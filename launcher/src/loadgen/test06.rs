@@ -1,5 +1,6 @@
 //! TEST06: the compliance test of language models. On the accuracy log of a run it checks that the first tokens are those of
-//! the answers, that no answer goes on after its end, and that tokens are counted right.
+//! the answers, that no answer goes on after its end, and that tokens are counted right. An empty answer, which
+//! passes all of these, fails: a sample that failed has one, and no model is to say nothing.
 //!
 //! The verdict VALID of the run is not asked: such a run has a hundred queries.
 
@@ -32,6 +33,8 @@ pub struct Test06 {
     pub end: Check,
     /// `token_count` is the number of tokens.
     pub length: Check,
+    /// There is something in it.
+    pub answered: Check,
 }
 
 /// One of the checks.
@@ -70,10 +73,11 @@ impl Test06 {
         elements: ElementType,
     ) -> Result<Test06, ReadError> {
         let (mut answers, mut first_token) = (0, Check::default());
-        let (mut end, mut length) = (Check::default(), Check::default());
+        let (mut end, mut length, mut answered) = (Check::default(), Check::default(), Check::default());
         for entry in accuracy_log::read(log) {
             let entry = entry?;
             answers += 1;
+            answered.note(!entry.data.is_empty(), &entry);
             // Bytes that are no whole tokens are tokens of no answer: no check passes on them.
             let tokens = elements.tokens(&entry.data);
             let first = entry.token_data.as_ref().and_then(|it| elements.tokens(it));
@@ -84,13 +88,13 @@ impl Test06 {
             let counted = entry.token_count.and_then(|it| usize::try_from(it).ok());
             length.note(counted.is_some() && tokens.map(|it| it.len()) == counted, &entry);
         }
-        Ok(Test06 { answers, first_token: (!offline).then_some(first_token), end, length })
+        Ok(Test06 { answers, first_token: (!offline).then_some(first_token), end, length, answered })
     }
 
     /// All checks pass, on one answer at least.
     pub fn passes(&self) -> bool {
         let first = self.first_token.as_ref().is_none_or(Check::passes);
-        self.answers > 0 && first && self.end.passes() && self.length.passes()
+        self.answers > 0 && first && [&self.end, &self.length, &self.answered].into_iter().all(Check::passes)
     }
 
     /// The text of verify_accuracy.txt. Its last line tells whether the test is passed; where it is not, lines before it
@@ -112,6 +116,9 @@ impl Test06 {
                     self.answers
                 );
             }
+        }
+        if let Check { failed, first: Some(first) } = self.answered {
+            text += &format!("{failed} of {} answers are empty, the first is seq_id {first}\n", self.answers);
         }
         if self.answers == 0 {
             text += "The accuracy log is empty\n";
@@ -188,6 +195,10 @@ mod tests {
     fn what_is_missing_fails() {
         assert!(!test(true, &[]).passes());
         assert!(!test(false, &[entry(&[5], None, 1)]).passes());
+        let found = test(false, &[entry(&[5], Some(&[5]), 1), entry(&[], Some(&[]), 0)]);
+        assert!(!found.passes());
+        let ending = "1 of 2 answers are empty, the first is seq_id 0\nTEST06 verification failed\n";
+        assert!(found.text().ends_with(ending), "{}", found.text());
         let cut = AccuracyEntry { data: vec![1, 0, 0], token_count: Some(0), ..AccuracyEntry::default() };
         let found = test(true, &[cut]);
         assert_eq!((found.end.failed, found.length.failed), (1, 1));
