@@ -203,7 +203,7 @@ fn write(order: &Order, system: &str, inputs: &Inputs<'_>, folder: &mut Folder) 
     if order.system.is_file() {
         copy(folder, &order.system, &format!("{path}/systems/{system}.json"))?;
     }
-    if let Some(calibration) = &order.calibration {
+    if let Some(calibration) = order.calibration.as_ref().filter(|it| it.is_file()) {
         copy(folder, calibration, &format!("{path}/documentation/calibration.md"))?;
     }
     inputs.cases.iter().try_for_each(|case| write_case(folder, layout, &path, system, case))

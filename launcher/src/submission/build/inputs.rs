@@ -75,7 +75,7 @@ impl<'a> Inputs<'a> {
                 "write it and name it by --system",
             );
         }
-        if order.division.bounded() && order.calibration.as_ref().is_none_or(|it| !it.is_file()) {
+        if order.calibration.as_ref().map_or(order.division.bounded(), |it| !it.is_file()) {
             list.add("no text says how the weights were calibrated", "write one and name it by --calibration");
         }
         alike(tests, &mut list);

@@ -131,6 +131,15 @@ fn an_incomplete_tree_says_so() {
 }
 
 #[test]
+fn a_calibration_that_is_not_there_is_missing_and_stops_no_incomplete_tree() {
+    let mut fixture = Fixture::of(&ONE, Division::Open, Round::V6_1);
+    fixture.order.calibration = Some(fixture.folder.path().join("nowhere.md"));
+    assert!(missing(&fixture.order).contains("--calibration"));
+    fixture.order.incomplete = true;
+    assert!(build(&fixture.order).unwrap().path.is_some());
+}
+
+#[test]
 fn a_run_that_does_not_count_makes_no_tree() {
     let fixture = Fixture::of(&ONE, Division::Open, Round::V6_1);
     let log = fixture.order.runs[0].join("Performance/mlperf_log_detail.txt");
