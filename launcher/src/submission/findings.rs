@@ -8,8 +8,8 @@ use super::rules::{Rule, Source};
 
 /// The most findings that are kept. Who has that many looks at the first.
 const MAX_FINDINGS: usize = 1_000;
-/// The longest text of a finding, in characters.
-const MAX_TEXT: usize = 300;
+/// The longest text of a finding, in characters: all keys of a description of a system have 850.
+const MAX_TEXT: usize = 1_000;
 
 /// A rule that is not met.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -312,6 +312,16 @@ fn a_finding_tells_file_key_values_and_remedy() {
 }
 
 #[test]
+fn all_keys_that_a_description_lacks_are_listed() {
+    let fixture = tree(Division::Closed);
+    let report = changed(&fixture, SYSTEM, &Content(b"{}".to_vec()));
+    assert_eq!(report.count, 1);
+    let wanted = &report.findings[0].wanted;
+    assert_eq!(wanted.split(", ").count(), 35, "{wanted}");
+    assert!(wanted.ends_with("system_type_detail"), "{wanted}");
+}
+
+#[test]
 fn one_server_scenario_is_enough_and_none_is_not() {
     let fixture = tree(Division::Closed);
     assert!(changed(&fixture, SERVER, &Gone).clean());
