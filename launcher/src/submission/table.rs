@@ -4,6 +4,7 @@ use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 use crds::summary::rate_text;
 
 use super::findings::Report;
+use crate::report::text::plain;
 
 /// A line below the header, and no other.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
@@ -21,22 +22,47 @@ pub(super) fn render(report: &Report) -> String {
                 1 => "1 finding".into(),
                 many => format!("{many} findings"),
             };
-            let cells = [&row.system, &row.benchmark, &row.scenario].map(Cell::new);
+            let cells = [&row.system, &row.benchmark, &row.scenario].map(|it| Cell::new(plain(it)));
             let value = Cell::new(value).set_alignment(CellAlignment::Right);
             table.add_row(cells.into_iter().chain([value, Cell::new(row.unit), Cell::new(check)]));
         }
         out = table.trim_fmt() + "\n\n";
     }
-    report.findings.iter().for_each(|it| out.push_str(&format!("{it}\n")));
+    report.findings.iter().for_each(|it| out.push_str(&format!("{}\n", plain(&it.to_string()))));
     let left_out = report.count - report.findings.len();
     if left_out > 0 {
         out.push_str(&format!("and {left_out} more\n"));
     }
-    report.notes.iter().for_each(|it| out.push_str(&format!("note: {it}\n")));
+    report.notes.iter().for_each(|it| out.push_str(&format!("note: {}\n", plain(it))));
     let verdict = match report.count {
         0 => "nothing is wrong with the tree".into(),
         1 => "1 finding".into(),
         many => format!("{many} findings"),
     };
     out + &format!("{}: {verdict}\n", report.round)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::submission::{
+        findings::{Findings, Row},
+        rules::Rule,
+    };
+
+    #[test]
+    fn a_finding_is_one_line_whatever_the_tree_holds() {
+        let mut findings = Findings::default();
+        findings.add(Rule::SutName, "closed/a\u{1b}[2J", "sut_name", "x\ny: 0 findings", "SUT");
+        let system = "closed/a\u{1b}[2J".to_owned();
+        let row =
+            Row { system, benchmark: "b".into(), scenario: "c".into(), value: None, unit: "tokens/s", findings: 1 };
+        let notes = vec!["version\r\nof".to_owned()];
+        let report = Report { round: "v6.1", rows: vec![row], count: 1, findings: findings.into_all(), notes };
+        let text = render(&report);
+        assert!(text.contains("found x y: 0 findings") && text.contains("note: version"), "{text}");
+        assert!(!text.chars().any(|it| it.is_control() && it != '\n'), "{text:?}");
+        // Header and its line, the row, a blank, a finding, a note, the verdict.
+        assert_eq!(text.lines().count(), 7, "{text}");
+    }
 }
