@@ -13,7 +13,8 @@ use serde_json::Value;
 const MAX_LINE: u64 = 4 << 20;
 /// The most different keys. LoadGen has about 150.
 const MAX_KEYS: usize = 2_000;
-/// The longest text that is kept, in bytes; a longer one is none that a rule asks for.
+/// The longest key and the longest text that are kept, in bytes; a longer one is none that a rule asks for.
+const MAX_KEY: usize = 256;
 const MAX_TEXT: usize = 16 << 10;
 const MARKER: &str = ":::MLLOG";
 
@@ -71,11 +72,15 @@ impl DetailLog {
             if read == MAX_LINE && bytes.last() != Some(&b'\n') {
                 return Err(LogError::TooLong { line });
             }
-            let text = String::from_utf8_lossy(&bytes);
-            let Some(json) = text.trim().strip_prefix(MARKER) else {
-                log.unmarked |= line == 1;
-                continue;
+            let text = match str::from_utf8(&bytes) {
+                Ok(text) => text,
+                Err(error) => {
+                    log.bad_line.get_or_insert((line, error.to_string()));
+                    continue;
+                }
             };
+            log.unmarked |= line == 1 && !text.starts_with(MARKER);
+            let Some(json) = text.trim().strip_prefix(MARKER) else { continue };
             match entry(json.trim()) {
                 Ok(entry) => log.add(line, entry)?,
                 Err(error) => {
@@ -93,7 +98,7 @@ impl DetailLog {
             self.first_error.get_or_insert_with(|| (line, format!("{}: {shown}", entry.key)));
         }
         self.audited |= entry.key == "warning_generic_message" && shown.contains("Audit Config");
-        if self.values.contains_key(&entry.key) {
+        if entry.key.len() > MAX_KEY || self.values.contains_key(&entry.key) {
             return Ok(());
         }
         if self.values.len() == MAX_KEYS {
@@ -214,11 +219,14 @@ mod tests {
         assert_eq!(log.number("a"), Some(f64::INFINITY));
         assert!(log.number("b").unwrap().is_nan());
         assert_eq!(log.bad_line.unwrap().0, 3);
+        let log = DetailLog::read(&b":::MLLOG {\"key\": \"a\", \"value\": \"\xFF\"}\n"[..]).unwrap();
+        assert_eq!(log.bad_line.unwrap().0, 1);
     }
 
     #[test]
     fn a_log_without_its_marker_is_told() {
         assert!(read("hello\n").unmarked);
+        assert!(read(&format!(" {}", line("a", "1", false))).unmarked);
         assert!(!read(&(line("a", "1", false) + "hello\n")).unmarked);
     }
 
@@ -226,6 +234,8 @@ mod tests {
     fn logs_beyond_all_bounds_are_refused() {
         let endless = io::BufReader::new(io::repeat(b' '));
         assert!(matches!(DetailLog::read(endless), Err(LogError::TooLong { line: 1 })));
+        let long = "k".repeat(MAX_KEY + 1);
+        assert!(!read(&line(&long, "1", false)).has(&long));
         let many: String = (0..=MAX_KEYS).map(|it| line(&format!("k{it}"), "1", false)).collect();
         assert!(matches!(DetailLog::read(many.as_bytes()), Err(LogError::TooManyKeys)));
     }
