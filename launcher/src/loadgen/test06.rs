@@ -22,6 +22,12 @@ pub enum ElementType {
     Float32,
 }
 
+impl ElementType {
+    /// All of them, the usual one first.
+    pub const ALL: [ElementType; 4] =
+        [ElementType::Int32, ElementType::Int64, ElementType::Int16, ElementType::Float32];
+}
+
 /// What the test found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Test06 {

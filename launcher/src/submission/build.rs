@@ -24,7 +24,10 @@ use super::{
     findings::Report,
     layout::{Division, INCOMPLETE, Layout},
 };
-use crate::report::{Folder, StorageError};
+use crate::{
+    loadgen::test06::ElementType,
+    report::{Folder, StorageError},
+};
 
 /// What a tree is made of.
 #[derive(Clone, Debug)]
@@ -49,6 +52,8 @@ pub struct Order {
     pub calibration: Option<PathBuf>,
     /// The id of the end-of-sequence token, where the benchmark's is not known.
     pub end_of_sequence: Option<i64>,
+    /// How token ids are stored, for TEST06.
+    pub elements: ElementType,
     /// Write the tree though something is missing.
     pub incomplete: bool,
     /// The folders of finished tests.

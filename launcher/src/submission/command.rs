@@ -69,6 +69,9 @@ struct BuildArgs {
     /// The id of the end-of-sequence token, where it is not the benchmark's
     #[arg(long, value_name = "ID")]
     eos: Option<i64>,
+    /// How token ids are stored, for TEST06
+    #[arg(long, value_enum, default_value_t = Elements::Int32)]
+    elements: Elements,
     /// Write the tree though something is missing or wrong, marked by INCOMPLETE.md
     #[arg(long)]
     incomplete: bool,
@@ -188,6 +191,7 @@ fn build_command(args: BuildArgs) -> Result<bool, CommandError> {
         calibration: args.calibration,
         end_of_sequence: args.eos,
         incomplete: args.incomplete,
+        elements: args.elements.into(),
         runs: args.runs,
     };
     let built = build::build(&order)?;

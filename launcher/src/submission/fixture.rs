@@ -14,7 +14,10 @@ use super::{
     build::{Given, Order},
     layout::Division,
 };
-use crate::loadgen::accuracy_log::{AccuracyEntry, Writer, bytes_of};
+use crate::loadgen::{
+    accuracy_log::{AccuracyEntry, Writer, bytes_of},
+    test06::ElementType,
+};
 
 /// A test whose logs are written.
 #[derive(Clone, Copy, Debug)]
@@ -214,6 +217,7 @@ impl Fixture {
             measurements: vec![Given { case: None, path: path("measurements.json") }],
             calibration: Some(path("calibration.md")),
             end_of_sequence: None,
+            elements: ElementType::default(),
             incomplete: false,
             runs,
         };

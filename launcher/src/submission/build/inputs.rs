@@ -148,7 +148,7 @@ fn case<'a>(order: &'a Order, found: Found<'a>, alone: bool, list: &mut List) ->
             list.add(format!("{name}: the {log} run has no {file}"), "give the folder with all files of the run");
         }
     }
-    let verdict = |test: &'a Test| match test06::verify(test, order.end_of_sequence, Default::default()) {
+    let verdict = |test: &'a Test| match test06::verify(test, order.end_of_sequence, order.elements) {
         Ok(found) => Some((test, found.text())),
         Err(error) => {
             list.add(format!("{name}: {error}"), "see docs/submission.md on TEST06");

@@ -204,6 +204,19 @@ fn an_audit_that_fails_is_found() {
 }
 
 #[test]
+fn token_ids_of_an_audit_may_have_eight_bytes() {
+    let mut fixture = Fixture::of(&ONE, Division::Network, Round::V6_1);
+    let log = fixture.order.runs[2].join("Performance/mlperf_log_accuracy.json");
+    let text = fs::read_to_string(&log).unwrap();
+    let (ids, wide) = ("070000000800000009F40100", "0700000000000000080000000000000009F4010000000000");
+    fs::write(&log, text.replace(ids, wide)).unwrap();
+    fixture.order.elements = ElementType::Int64;
+    let report = build(&fixture.order).unwrap().report.unwrap();
+    let rules: Vec<_> = report.findings.iter().map(|it| it.rule).collect();
+    assert_eq!(rules, [Rule::MissingScenario], "Server is not there");
+}
+
+#[test]
 fn a_sample_without_an_answer_is_told() {
     let check = |from: &str, to: &str, part: &str| {
         let fixture = Fixture::of(&ONE, Division::Open, Round::V6_1);
