@@ -202,6 +202,7 @@ fn build_command(args: BuildArgs) -> Result<bool, CommandError> {
     built.missing.iter().for_each(|it| eprintln!("missing: {it}"));
     match &built.path {
         Some(path) => eprintln!("the tree is in {}", path.display()),
+        None if order.incomplete => eprintln!("no tree was written: there is no test to write of"),
         None => eprintln!("no tree was written; --incomplete writes it all the same"),
     }
     Ok(built.missing.is_empty() && built.report.is_some_and(|it| it.clean()))
