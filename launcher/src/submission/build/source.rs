@@ -33,6 +33,8 @@ pub(in super::super) enum Use {
 pub(in super::super) struct Test {
     /// The folder that was given.
     pub(super) run: PathBuf,
+    /// The name of that folder; of a link such as `latest` that of the folder which it leads to now.
+    pub(super) name: String,
     /// The folder of the logs.
     pub(in super::super) logs: PathBuf,
     pub(super) for_what: Use,
@@ -116,6 +118,8 @@ pub(in super::super) fn tests(run: &Path, benchmark: Option<&str>, round: Round)
             format!("{} has {}; name one of them by --benchmark, or another --round", round.name(), known.join(", "));
         return Err(missing(format!("its benchmark {wanted} is not one of the round"), &remedy));
     };
+    let folder = run.canonicalize().unwrap_or_else(|_| run.to_owned());
+    let folder = folder.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
     let mut tests = Vec::new();
     for logs in with_logs {
         let read = File::open(logs.join("mlperf_log_detail.txt")).map(BufReader::new);
@@ -131,6 +135,7 @@ pub(in super::super) fn tests(run: &Path, benchmark: Option<&str>, round: Round)
             |value: &Value| (!value.is_null()).then(|| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
         tests.push(Test {
             run: run.to_owned(),
+            name: folder.clone(),
             logs: logs.clone(),
             for_what,
             benchmark,

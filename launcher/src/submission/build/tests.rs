@@ -81,6 +81,18 @@ fn a_tree_has_the_files_that_the_checker_wants() {
     assert!(text("README.md").contains("not of MLCommons' build"));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_run_behind_a_link_is_told_by_its_own_name() {
+    let mut fixture = Fixture::of(&ONE, Division::Open, Round::V6_1);
+    let latest = fixture.folder.path().join("latest");
+    std::os::unix::fs::symlink(&fixture.order.runs[0], &latest).unwrap();
+    fixture.order.runs[0] = latest;
+    let tree = build(&fixture.order).unwrap().path.unwrap();
+    let text = fs::read_to_string(tree.join("open/Us/results/h100x8/llama3.1-8b/Offline/README.md")).unwrap();
+    assert!(text.contains("run `llama3_1-8b-Offline-PerformanceOnly`"), "{text}");
+}
+
 #[test]
 fn older_rounds_have_their_own_tree() {
     let fixture = Fixture::new(Division::Closed, Round::V5_1);

@@ -38,8 +38,7 @@ pub(super) fn case(case: &Case<'_>) -> String {
     let audit = case.audit.as_ref().map(|(test, _)| *test);
     for (name, test) in [("Performance", case.performance), ("Accuracy", case.accuracy), ("TEST06", audit)] {
         let Some(test) = test else { continue };
-        let run = test.run.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
-        text.push_str(&format!("- {name}: run `{run}`, LoadGen {}\n", test.version));
+        text.push_str(&format!("- {name}: run `{}`, LoadGen {}\n", test.name, test.version));
     }
     text + "\n" + HONESTY
 }
