@@ -37,6 +37,15 @@ impl<'a> Target<'a> {
     }
 }
 
+/// The keys that a format of our own knows at the root of a profile; those of others are theirs to name.
+pub(crate) fn root_keys(harness: Harness) -> &'static [&'static str] {
+    match harness {
+        Harness::Benchwright => &benchwright::KEYS,
+        Harness::Loadgen => &loadgen::KEYS,
+        Harness::InferencePerf => &[],
+    }
+}
+
 /// Reads a profile. `None` goes with at least one problem in the findings.
 pub(crate) fn parse(harness: Harness, profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     match harness {

@@ -69,7 +69,7 @@ pub fn prepare(
     let mut text = render::render(template, variables)?;
     let mut profile = yaml::read(&text)?;
     let findings = Findings::default();
-    let applied = overrides::apply(&mut profile, overrides, &findings);
+    let applied = overrides::apply(&mut profile, overrides, formats::root_keys(run.harness), &findings);
     if !applied.is_empty() {
         text = yaml::write(&profile)?;
     }

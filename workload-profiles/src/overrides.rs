@@ -2,7 +2,7 @@
 //!
 //! A path begins at the root; its segments are parted by dots, and an element of a list is a segment of digits or brackets:
 //! `load.stages.0.rate` and `load.stages[0].rate` are the same, `-1` is the last element. A single key that the root does not
-//! have is set wherever a value of exactly that name stands, as llm-d-benchmark's older versions did it, less their accident
+//! have, and the format does not know there, is set wherever a value of exactly that name stands, as llm-d-benchmark's older versions did it, less their accident
 //! of changing every key that merely ends like it.
 
 use std::collections::BTreeMap;
@@ -27,8 +27,14 @@ pub(crate) struct Applied {
     pub path: String,
 }
 
-/// Sets every override, in the order of their keys. A wrong one leaves a problem and changes nothing.
-pub(crate) fn apply(root: &mut Value, overrides: &BTreeMap<String, String>, findings: &Findings) -> Vec<Applied> {
+/// Sets every override, in the order of their keys. A wrong one leaves a problem and changes nothing. `keys` are those that the
+/// profile's format knows at its root: an override may add them.
+pub(crate) fn apply(
+    root: &mut Value,
+    overrides: &BTreeMap<String, String>,
+    keys: &[&str],
+    findings: &Findings,
+) -> Vec<Applied> {
     let mut applied = Vec::new();
     if overrides.len() > MAX_COUNT {
         findings.problem(
@@ -40,7 +46,7 @@ pub(crate) fn apply(root: &mut Value, overrides: &BTreeMap<String, String>, find
     for (key, text) in overrides {
         // An older notation for a comma, from when a comma parted two overrides.
         let changed = match typed(&text.replace("REPLACE_COMMA", ",")) {
-            Ok(value) => set(root, key, value, findings),
+            Ok(value) => set(root, key, value, keys, findings),
             Err(message) => Err(format!("cannot be read: {message}")),
         };
         match changed {
@@ -52,8 +58,15 @@ pub(crate) fn apply(root: &mut Value, overrides: &BTreeMap<String, String>, find
 }
 
 /// Sets one value; the paths that it went to.
-fn set(root: &mut Value, key: &str, value: Value, findings: &Findings) -> Result<Vec<String>, String> {
+fn set(root: &mut Value, key: &str, value: Value, keys: &[&str], findings: &Findings) -> Result<Vec<String>, String> {
     let segments = segments(key)?;
+    if let (Some(entries), Some(first)) = (root.as_object_mut(), segments.first())
+        && keys.contains(first)
+        && !entries.contains_key(*first)
+    {
+        // The section, or the value that takes its place at once.
+        entries.insert((*first).to_owned(), Value::Object(Default::default()));
+    }
     match (segments.as_slice(), root.as_object()) {
         ([only], Some(entries)) if !entries.contains_key(*only) => set_everywhere(root, only, &value, findings),
         _ => set_at(root, &segments, value).map(|path| vec![path]),
@@ -190,9 +203,15 @@ mod tests {
         let mut value = yaml::read(PROFILE).unwrap();
         let findings = Findings::default();
         let overrides = overrides.iter().map(|it| it.split_once('=').unwrap()).map(|(key, it)| (key.into(), it.into()));
-        apply(&mut value, &overrides.collect(), &findings);
+        apply(&mut value, &overrides.collect(), &["api", "server"], &findings);
         let notices = findings.into_result().map(|it| it.iter().map(ToString::to_string).collect());
         (value, notices.map_err(|it| it.to_string()))
+    }
+
+    #[test]
+    fn a_key_that_the_format_knows_at_the_root_may_be_added() {
+        check(&["api=chat"], "/api", "chat".into());
+        check(&["server.model=m"], "/server/model", "m".into());
     }
 
     fn check(overrides: &[&str], pointer: &str, expected: Value) {
@@ -279,7 +298,7 @@ mod tests {
         #[test]
         fn no_override_makes_it_panic(key in "(load|stages|data|min|[-0-9\\.\\[\\]a-c\"ü]){0,8}", value in "\\PC{0,20}") {
             let mut profile = yaml::read(PROFILE).unwrap();
-            apply(&mut profile, &BTreeMap::from([(key, value)]), &Findings::default());
+            apply(&mut profile, &BTreeMap::from([(key, value)]), &[], &Findings::default());
         }
     }
 }

@@ -3,6 +3,8 @@
 
 mod own;
 
+use std::fmt;
+
 use crds::{resolve::ResolvedRun, summary::Outcome};
 
 use super::{
@@ -21,6 +23,13 @@ pub struct Reason {
     pub name: &'static str,
     /// What was found, what was allowed, and what to do; empty where there is nothing to do.
     pub message: String,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let colon = if self.message.is_empty() { "" } else { ": " };
+        write!(f, "{}{colon}{}", self.name, self.message)
+    }
 }
 
 /// What a measurement came to.

@@ -51,7 +51,7 @@ pub fn outcomes(loadgen: &LoadGen, stages: &[Stage], load: &LoadResult) -> Vec<T
         let phases = stages.iter().zip(&load.phases).zip(records.iter().zip(&outputs));
         let phases = phases.filter_map(|((stage, issued), (records, outputs))| {
             let Load::LoadGen { test, phase, .. } = stage.load else { return None };
-            let issued = issued.as_ref().filter(|_| test as usize == index)?;
+            let issued = issued.as_ref().filter(|it| test as usize == index && has_begun(it, records))?;
             Some(Began { phase, issued, at: issued.began?, records, outputs })
         });
         let phases: Vec<Began<'_>> = phases.collect();
@@ -66,6 +66,11 @@ pub fn outcomes(loadgen: &LoadGen, stages: &[Stage], load: &LoadResult) -> Vec<T
         }
     };
     loadgen.tests.iter().enumerate().map(of_test).collect()
+}
+
+/// A phase that was stopped before its first sample left is in no log.
+fn has_begun(issued: &IssuedPhase, records: &[&RequestRecord]) -> bool {
+    !(records.is_empty() && matches!(issued.ending, Some(Ending::Stopped(_))))
 }
 
 /// A phase that began, and all that was recorded of it.

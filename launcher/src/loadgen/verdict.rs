@@ -29,6 +29,10 @@ pub struct TestVerdict {
     pub scenario: Scenario,
     /// Which phases it had.
     pub mode: Mode,
+    /// It is the run of a compliance test, which has too few queries to be VALID: its answers are what is judged.
+    pub audited: bool,
+    /// VALID or INVALID; complete or incomplete where LoadGen says neither.
+    pub result: &'static str,
     /// LoadGen's VALID or INVALID; absent: the test measured no performance, or did not come to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub valid: Option<bool>,
@@ -38,6 +42,9 @@ pub struct TestVerdict {
     pub errors: u64,
     /// Warnings in its detail log.
     pub warnings: u64,
+    /// The first of them that tells more than that the test is an audit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_warning: Option<String>,
     /// The results of its detail log, under LoadGen's names.
     pub figures: Map<String, Value>,
     /// What these say without LoadGen's quirks; absent as `valid` is.
@@ -97,6 +104,8 @@ impl TestVerdict {
         let reason = reason.as_ref().and_then(Value::as_str).map(|it| it.trim().to_owned());
         let mut reasons: Vec<String> = match valid {
             Some(true) => Vec::new(),
+            // An audit is to measure nothing; what counts is that every answer came.
+            Some(false) if log.audited => log.faults(),
             // Early stopping is the one bound that gives no reason.
             Some(false) => vec![reason.filter(|it| !it.is_empty()).unwrap_or_else(|| early_stopping(&figures))],
             None => log.faults(),
@@ -112,7 +121,18 @@ impl TestVerdict {
             let first = first.map(|it| value(&it.value)).and_then(|it| it.as_str().map(str::to_owned));
             reasons.push(format!("{errors} errors in the detail log, the first: {}", first.unwrap_or_default()));
         }
+        let counts = reasons.is_empty();
+        let warned = entries.iter().filter(|it| it.level == super::messages::Level::Warning);
+        let mut warned = warned.map(|it| value(&it.value)).filter_map(|it| it.as_str().map(str::to_owned));
         TestVerdict {
+            audited: log.audited,
+            result: match (valid, counts) {
+                (Some(true), _) => "VALID",
+                (Some(false), _) => "INVALID",
+                (None, true) => "complete",
+                (None, false) => "incomplete",
+            },
+            first_warning: warned.nth(usize::from(log.audited)),
             folder: outcome.folder,
             scenario: log.settings.scenario,
             mode: log.settings.mode,
@@ -122,16 +142,6 @@ impl TestVerdict {
             warnings: log.warnings(),
             figures,
             without_quirks,
-        }
-    }
-
-    /// The verdict in a word: LoadGen's where it has one.
-    pub fn word(&self) -> &'static str {
-        match (self.valid, self.counts()) {
-            (Some(true), _) => "VALID",
-            (Some(false), _) => "INVALID",
-            (None, true) => "complete",
-            (None, false) => "incomplete",
         }
     }
 

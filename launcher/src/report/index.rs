@@ -70,7 +70,7 @@ fn row(report: &Report<'_>, stored: &Stored) -> String {
 /// The outcome, and what LoadGen says of each test.
 fn outcome(report: &Report<'_>) -> String {
     let tests = report.loadgen.iter().flat_map(|it| it.verdicts());
-    let tests: String = tests.map(|it| format!(", {} {}", it.scenario.name(), it.word())).collect();
+    let tests: String = tests.map(|it| format!(", {} {}", it.scenario.name(), it.result)).collect();
     format!("{}{tests}", report.analysis.verdict.outcome.name())
 }
 

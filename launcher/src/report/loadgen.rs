@@ -8,7 +8,7 @@ use std::{
 use serde::Serialize;
 use serde_json::json;
 use workload_profiles::{
-    loadgen::Scenario,
+    loadgen::{Mode, Scenario},
     workload::{LoadGen, LoadGenTest},
 };
 
@@ -92,6 +92,7 @@ pub(super) fn write(folder: &mut Folder, report: &Report<'_>) -> Result<(), Stor
             "round": loadgen.round,
             "started": report.analysis.started,
             "outcome": report.analysis.verdict.outcome.name(),
+            "reasons": report.analysis.verdict.reasons.iter().map(|it| it.to_string()).collect::<Vec<_>>(),
             "trials": tests.trials,
             "tests": verdicts,
         });
@@ -111,7 +112,7 @@ pub(super) struct TestRow {
 pub(super) const COLUMNS: [&str; 9] =
     ["scenario", "mode", "result", "queries", "samples/s", "tokens/s", "TTFT p99", "TPOT p99", "errors"];
 
-/// The tests as rows of a table. Rates are until the latest completion.
+/// The tests as rows of a table. Rates are those of the logs, and until the latest completion where the logs have none.
 pub(super) fn rows(tests: &LoadGenReport) -> impl Iterator<Item = TestRow> {
     tests.verdicts().map(|it| {
         let figure = |key: &str| it.figures.get(key);
@@ -119,16 +120,18 @@ pub(super) fn rows(tests: &LoadGenReport) -> impl Iterator<Item = TestRow> {
             let nanos = figure(key).and_then(serde_json::Value::as_u64);
             text::optional(nanos, |it| text::time(Duration::from_nanos(it)))
         };
-        let rate = |of: fn(&WithoutQuirks) -> Option<f64>| {
-            text::optional(it.without_quirks.as_ref().and_then(of), text::number)
+        let rate = |keys: [&str; 2], of: fn(&WithoutQuirks) -> Option<f64>| {
+            let logged = keys.into_iter().find_map(|it| figure(it)?.as_f64());
+            text::optional(logged.or_else(|| it.without_quirks.as_ref().and_then(of)), text::number)
         };
+        let mode = it.mode.name();
         let cells = vec![
             it.scenario.name().into(),
-            it.mode.name().into(),
-            it.word().into(),
+            if it.audited { format!("{mode}, audit") } else { mode.into() },
+            it.result.into(),
             text::optional(figure("result_query_count"), |it| it.to_string()),
-            rate(|it| it.samples_per_second),
-            rate(|it| it.tokens_per_second),
+            rate(["result_completed_samples_per_sec", "result_samples_per_second"], |it| it.samples_per_second),
+            rate(["result_completed_tokens_per_second", "result_tokens_per_second"], |it| it.tokens_per_second),
             nanos("result_first_token_99.00_percentile_latency_ns"),
             nanos("result_time_per_output_token_99.00_percentile_ns"),
             it.errors.to_string(),
@@ -141,8 +144,21 @@ pub(super) fn rows(tests: &LoadGenReport) -> impl Iterator<Item = TestRow> {
 pub(super) fn notes(tests: &LoadGenReport) -> Vec<String> {
     let mut notes = Vec::new();
     for test in tests.verdicts() {
-        let Some(quirks) = &test.without_quirks else { continue };
         let mut note = |text: String| notes.push(format!("{}: {text}", test.folder));
+        if test.audited {
+            note(
+                "an audit, which has too few queries to be VALID; `benchwright submission test06` judges its answers"
+                    .into(),
+            );
+        }
+        if let Some(warning) = &test.first_warning {
+            note(format!("a warning in the detail log: {warning}"));
+        }
+        let peak = tests.trials.iter().filter(|it| it.met).map(|it| it.rate).reduce(f64::max);
+        if let Some(peak) = peak.filter(|_| test.mode == Mode::FindPeakPerformance) {
+            note(format!("the highest rate that met the limits is {} queries/s", text::number(peak)));
+        }
+        let Some(quirks) = &test.without_quirks else { continue };
         if test.scenario == Scenario::Server
             && let (Some(logged), Some(rate)) = (
                 test.figures.get("result_completed_samples_per_sec").and_then(serde_json::Value::as_f64),
@@ -242,7 +258,8 @@ mod tests {
     }
 
     fn check(last_query: f64, latest: u64) -> Vec<String> {
-        notes(&LoadGenReport::of(vec![outcome(&server(1.0), last_query, latest)], Vec::new()))
+        let test = LoadGenTest { audited: false, ..server(1.0) };
+        notes(&LoadGenReport::of(vec![outcome(&test, last_query, latest)], Vec::new()))
     }
 
     #[test]
@@ -257,5 +274,14 @@ mod tests {
         let told = check(8.0, 10);
         assert!(matches!(&told[..], [note] if note.contains("6.125") && note.contains("were 5")), "{told:?}");
         assert_eq!(check(10.0, 10), Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_audit_is_told_as_such_and_not_asked_to_be_valid() {
+        let report = LoadGenReport::of(vec![outcome(&server(1.0), 10.0, 10)], Vec::new());
+        let verdict = report.verdicts().next().unwrap();
+        assert_eq!((verdict.valid, verdict.counts(), verdict.result), (Some(false), true, "INVALID"));
+        assert!(notes(&report)[0].contains("submission test06"));
+        assert_eq!(rows(&report).next().unwrap().cells[1], "PerformanceOnly, audit");
     }
 }

@@ -3,6 +3,7 @@
 use std::{fs, path::Path};
 
 use serde::Deserialize;
+use tracing::info;
 
 /// The largest summary that is read, in bytes.
 const MAX_BYTES: u64 = 4 << 20;
@@ -22,6 +23,8 @@ struct Summary {
 struct Test {
     scenario: String,
     #[serde(default)]
+    audited: bool,
+    #[serde(default)]
     reasons: Vec<String>,
     figures: serde_json::Map<String, serde_json::Value>,
 }
@@ -33,14 +36,17 @@ pub(super) fn of(root: &Path, target: &str, model: &str) -> Option<f64> {
     let below =
         |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|it| it.path()).collect::<Vec<_>>();
     let all = folders.flat_map(|it| [vec![it.clone()], below(&it)].concat());
-    let rates = all.filter_map(|folder| read(&folder.join("summary.json"))).filter_map(|summary| {
+    let summaries = all.filter_map(|folder| read(&folder.join("summary.json")).map(|it| (folder, it)));
+    let rates = summaries.filter_map(|(folder, summary)| {
         let ours = summary.target == target && summary.model == model;
-        let counts = |it: &&Test| it.scenario == "Offline" && it.reasons.is_empty();
+        let counts = |it: &&Test| it.scenario == "Offline" && it.reasons.is_empty() && !it.audited;
         let mut rates = summary.tests.iter().filter(counts).filter_map(|it| it.figures.get(FIGURE)?.as_f64());
         let rate = rates.rfind(|it| it.is_finite() && *it > 0.0)?;
-        ours.then_some((summary.started, rate))
+        ours.then_some((summary.started, folder, rate))
     });
-    rates.max_by_key(|(started, _)| *started).map(|(_, rate)| rate)
+    let (_, folder, rate) = rates.max_by_key(|(started, ..)| *started)?;
+    info!(folder = %folder.display(), rate, "the last Offline test against this target, in samples per second");
+    Some(rate)
 }
 
 fn read(path: &Path) -> Option<Summary> {
@@ -73,6 +79,11 @@ mod tests {
         leave(root.path(), "other", "http://b", "Offline", 8, 30.0, &[]);
         leave(root.path(), "server", "http://a", "Server", 9, 40.0, &[]);
         leave(root.path(), "invalid", "http://a", "Offline", 10, 50.0, &["too short"]);
+        leave(root.path(), "audit", "http://a", "Offline", 11, 60.0, &[]);
+        let audit = root.path().join("audit/summary.json");
+        let audited = fs::read_to_string(&audit).unwrap().replacen("\"reasons\"", "\"audited\":true,\"reasons\"", 1);
+        assert!(audited.contains("audited"), "{audited}");
+        fs::write(&audit, audited).unwrap();
         fs::create_dir(root.path().join("broken")).unwrap();
         fs::write(root.path().join("broken/summary.json"), "{").unwrap();
         assert_eq!((of("m"), of("another")), (Some(20.0), None));

@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// The keys of a profile.
-const KEYS: [&str; 14] = [
+pub(super) const KEYS: [&str; 14] = [
     "abandonment",
     "api",
     "coolDown",

@@ -33,7 +33,7 @@ use series::Tests;
 /// connections.
 const OFFLINE_CONCURRENCY: u32 = 1_024;
 /// The keys of a profile.
-const KEYS: [&str; 21] = [
+pub(super) const KEYS: [&str; 21] = [
     "api",
     "audit",
     "audit_config",

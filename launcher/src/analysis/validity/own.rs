@@ -2,6 +2,7 @@
 //! of the server.
 
 use crds::units::Span;
+use workload_profiles::workload::{Load, Phase};
 
 use super::{Evidence, Reason};
 use crate::analysis::figures::StageAnalysis;
@@ -130,12 +131,18 @@ fn past<T: PartialOrd + Copy>(
     stages: &[StageAnalysis],
     of_stage: impl Fn(&StageAnalysis) -> Option<(T, u64)>,
 ) -> Option<(T, String)> {
-    let found = stages.iter().filter_map(|it| of_stage(it).map(|(value, count)| (value, count, &it.stage.name)));
+    // What an answer says does not depend on when it came: an accuracy phase is not judged by times.
+    let timed = |it: &&StageAnalysis| !matches!(it.stage.load, Load::LoadGen { phase: Phase::Accuracy { .. }, .. });
+    let untimed = stages.iter().any(|it| !timed(&it));
+    let of_run = of_run.filter(|_| !untimed);
+    let enough = if untimed { 1 } else { ENOUGH };
+    let found = stages.iter().filter(timed);
+    let found = found.filter_map(|it| of_stage(it).map(|(value, count)| (value, count, &it.stage.name)));
     let worse = |a: (T, u64, _), b: (T, u64, _)| if b.0 > a.0 { b } else { a };
     if let Some(of_run) = of_run.filter(|it| *it > bound) {
         let worst = found.reduce(worse).filter(|_| stages.len() > 1);
         return Some((of_run, worst.map(|(_, _, stage)| format!(", worst in stage {stage}")).unwrap_or_default()));
     }
-    let (value, _, stage) = found.filter(|(value, count, _)| *value > bound && *count >= ENOUGH).reduce(worse)?;
+    let (value, _, stage) = found.filter(|(value, count, _)| *value > bound && *count >= enough).reduce(worse)?;
     Some((value, format!(" in stage {stage}")))
 }

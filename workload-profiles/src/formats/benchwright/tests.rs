@@ -515,7 +515,7 @@ proptest! {
     ) {
         let mut value_of = yaml::read(&profile("")).unwrap();
         let findings = Findings::default();
-        crate::overrides::apply(&mut value_of, &BTreeMap::from([(path.to_owned(), value)]), &findings);
+        crate::overrides::apply(&mut value_of, &BTreeMap::from([(path.to_owned(), value)]), &[], &findings);
         if let Ok((workload, _)) = parse_text(Harness::Benchwright, Target::default(), &yaml::write(&value_of).unwrap()) {
             check_round_trip(&workload);
         }
