@@ -9,7 +9,7 @@ use std::{
 use workload_profiles::loadgen::{Scenario, Settings};
 
 use crate::{
-    loadgen::predict::SoFar,
+    loadgen::results::predict::SoFar,
     record::{RequestOutcome, RequestRecord},
 };
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use workload_profiles::loadgen::{Effective, Scenario};
 
-use super::messages::Event;
+use super::logs::messages::Event;
 use crate::stop::StopReason;
 
 /// Why no more queries are issued.

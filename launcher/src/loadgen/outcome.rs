@@ -10,12 +10,14 @@ use workload_profiles::{
 };
 
 use super::{
-    accuracy_log::AccuracyEntry,
-    answers::answers,
     ending::Ending,
-    measure::{Measured, measure},
-    messages::{Event, Messages},
-    test_log::{Build, Generated, PhaseLog, TestLog},
+    logs::{
+        accuracy_log::AccuracyEntry,
+        answers::answers,
+        messages::{Event, Messages},
+        test_log::{Build, Generated, PhaseLog, TestLog},
+    },
+    results::measure::{Measured, measure},
 };
 use crate::{
     issue::{IssuedPhase, LoadResult},

@@ -5,7 +5,7 @@
 
 use workload_profiles::loadgen::Settings;
 
-use super::number::fixed;
+use super::logs::number::fixed;
 
 /// What LoadGen says to another scenario, which then runs nothing.
 pub const SERVER_ONLY: &str = "Finding peak performance is only supported in Server scenarios.";

@@ -12,8 +12,8 @@ use workload_profiles::{
 };
 
 use super::{
-    early_stopping::{EarlyStopping, EarlyStoppingError},
     queries::{PhaseQueries, QueryError, QueryGenerator},
+    results::early_stopping::{EarlyStopping, EarlyStoppingError},
 };
 
 /// The field of a BenchmarkRun that [`Plan::past`] is about.

@@ -3,6 +3,8 @@
 
 mod error;
 mod generate;
+pub mod random;
+pub mod samples;
 #[cfg(test)]
 mod tests;
 
@@ -13,12 +15,10 @@ use workload_profiles::{
     workload::Phase,
 };
 
-use super::{
-    random::Mt19937,
-    samples::{self, AccuracySets, SampleSet},
-};
 pub use error::QueryError;
 use generate::{Generated, generate};
+use random::Mt19937;
+use samples::{AccuracySets, SampleSet};
 
 /// Makes the queries of one test, phase after phase: sequence numbers go on through all of them, and so do the draws of which
 /// responses are logged.

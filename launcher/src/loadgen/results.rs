@@ -2,7 +2,15 @@
 //!
 //! Compatible with LoadGen, down to what a careful reader would take for mistakes: the rates of the Server scenario divide
 //! by the completion of the query that was issued last, which need not be the last completion. The values without such
-//! quirks are [`honest`](super::honest)'s. Each series is sorted once; a figure is then a look-up.
+//! quirks are [`honest`]'s. Each series is sorted once; a figure is then a look-up.
+
+pub mod completion;
+pub mod early_stopping;
+pub mod honest;
+pub mod measure;
+pub mod predict;
+pub mod stopping;
+pub mod validity;
 
 use serde::{Deserialize, Serialize};
 use workload_profiles::loadgen::{Effective, Scenario, Settings};

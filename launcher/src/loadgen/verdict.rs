@@ -4,7 +4,11 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use workload_profiles::loadgen::{Mode, Scenario};
 
-use super::{detail, honest::Honest, outcome::TestOutcome, stopping::Stopping};
+use super::{
+    logs::detail,
+    outcome::TestOutcome,
+    results::{honest::Honest, stopping::Stopping},
+};
 
 /// A trial before the tests, to find their rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -117,12 +121,12 @@ impl TestVerdict {
         let without_quirks = log.judged(|results, _| WithoutQuirks::of(&Honest::of(results, lasted)));
         let errors = log.errors();
         if errors > 0 && reasons.is_empty() {
-            let first = entries.iter().find(|it| it.level == super::messages::Level::Error);
+            let first = entries.iter().find(|it| it.level == super::logs::messages::Level::Error);
             let first = first.map(|it| value(&it.value)).and_then(|it| it.as_str().map(str::to_owned));
             reasons.push(format!("{errors} errors in the detail log, the first: {}", first.unwrap_or_default()));
         }
         let counts = reasons.is_empty();
-        let warned = entries.iter().filter(|it| it.level == super::messages::Level::Warning);
+        let warned = entries.iter().filter(|it| it.level == super::logs::messages::Level::Warning);
         let mut warned = warned.map(|it| value(&it.value)).filter_map(|it| it.as_str().map(str::to_owned));
         TestVerdict {
             audited: log.audited,

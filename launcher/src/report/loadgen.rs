@@ -14,9 +14,8 @@ use workload_profiles::{
 
 use super::{Folder, Report, StorageError, TOOL_VERSION, text};
 use crate::loadgen::{
-    accuracy_log, detail,
+    logs::{accuracy_log, detail, summary},
     outcome::TestOutcome,
-    summary,
     verdict::{TestVerdict, TrialVerdict, WithoutQuirks},
 };
 
@@ -209,10 +208,12 @@ mod tests {
 
     use super::*;
     use crate::loadgen::{
-        messages::Messages,
+        logs::{
+            messages::Messages,
+            test_log::{Generated, PhaseLog},
+        },
         outcome::{LogClock, test_log},
         results::PhaseResult,
-        test_log::{Generated, PhaseLog},
     };
 
     /// A test of 50 samples: the last query was complete, and the latest completion was, after so many seconds.

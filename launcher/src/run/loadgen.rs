@@ -16,11 +16,11 @@ use super::Failure;
 use crate::{
     issue::LoadResult,
     loadgen::{
-        early_stopping::EarlyStopping,
+        logs::test_log::PhaseLog,
         outcome::{TestOutcome, outcomes},
         peak::{self, Tried},
+        results::early_stopping::EarlyStopping,
         search::{self, Trial},
-        test_log::PhaseLog,
         verdict::TrialVerdict,
     },
 };

@@ -10,7 +10,7 @@ use workload_profiles::{
 
 use crate::{
     issue::Progress,
-    loadgen::predict::{Outlook, predict},
+    loadgen::results::predict::{Outlook, predict},
 };
 
 /// A few words on the phase that runs; `None` where there is nothing to foretell.

@@ -25,7 +25,7 @@ use super::{
     layout::{Division, INCOMPLETE, Layout},
 };
 use crate::{
-    loadgen::test06::ElementType,
+    loadgen::logs::test06::ElementType,
     report::{Folder, StorageError},
 };
 

@@ -17,7 +17,7 @@ use super::{
     table,
     test06::{self, Test06Error},
 };
-use crate::loadgen::test06::ElementType;
+use crate::loadgen::logs::test06::ElementType;
 
 /// Builds the tree of a submission to MLPerf Inference from finished LoadGen runs, or checks one.
 #[derive(Args, Debug)]

@@ -14,7 +14,7 @@ use super::{
     build::{Given, Order},
     layout::Division,
 };
-use crate::loadgen::{
+use crate::loadgen::logs::{
     accuracy_log::{AccuracyEntry, Writer, bytes_of},
     test06::ElementType,
 };

@@ -12,7 +12,7 @@ use super::{
     build::{Missing, source_tests},
     layout::Place,
 };
-use crate::loadgen::{
+use crate::loadgen::logs::{
     accuracy_log::ReadError,
     test06::{ElementType, Test06},
 };

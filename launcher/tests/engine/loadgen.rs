@@ -290,7 +290,7 @@ async fn a_test_that_is_stopped_has_logs_that_say_so() {
     assert_eq!(verdict.valid, Some(false));
     assert!(verdict.reasons[0].contains("stopped on request"), "{:?}", verdict.reasons);
     let mut summary = Vec::new();
-    launcher::loadgen::summary::write(&test.log, &mut summary).unwrap();
+    launcher::loadgen::logs::summary::write(&test.log, &mut summary).unwrap();
     let summary = String::from_utf8(summary).unwrap();
     assert!(summary.contains("Result is : INVALID") && summary.contains("Test Parameters Used"), "{summary}");
 }

@@ -1,6 +1,6 @@
 //! The tables of early stopping.
 
-use launcher::loadgen::early_stopping::EarlyStopping;
+use launcher::loadgen::results::early_stopping::EarlyStopping;
 use serde_json::Value;
 
 /// Every row of a table.

@@ -1,6 +1,6 @@
 //! The generator and what is drawn from it.
 
-use launcher::loadgen::random::Mt19937;
+use launcher::loadgen::queries::random::Mt19937;
 use serde_json::Value;
 
 use crate::{digest, integers};

@@ -8,14 +8,15 @@ use std::{fs, path::Path, time::Duration};
 
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 use launcher::loadgen::{
-    accuracy_log::{self, AccuracyEntry, Writer},
-    completion::TokenFigures,
-    detail,
-    messages::{Event, Level},
+    logs::{
+        accuracy_log::{self, AccuracyEntry, Writer},
+        detail,
+        messages::{Event, Level},
+        test_log::{Generated, PhaseLog, TestLog},
+    },
     peak::{self, Next, Tried},
     queries::{PhaseQueries, QueryGenerator},
-    results::PhaseResult,
-    test_log::{Generated, PhaseLog, TestLog},
+    results::{PhaseResult, completion::TokenFigures},
 };
 use serde_json::Value;
 use workload_profiles::{

@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use launcher::loadgen::{
-    detail,
-    messages::Messages,
+    logs::{
+        detail,
+        messages::Messages,
+        summary,
+        test_log::{Build, Generated, PhaseLog, TestLog},
+    },
     results::PhaseResult,
-    summary,
-    test_log::{Build, Generated, PhaseLog, TestLog},
 };
 use serde_json::Value;
 use workload_profiles::{

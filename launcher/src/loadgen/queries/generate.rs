@@ -8,7 +8,7 @@ use workload_profiles::{
 };
 
 use super::{Due, QueryError, error};
-use crate::loadgen::{random::Mt19937, samples::SampleSet};
+use crate::loadgen::queries::{random::Mt19937, samples::SampleSet};
 
 /// What one phase issues.
 pub(super) struct Generated {

@@ -3,7 +3,7 @@
 
 use std::{collections::HashSet, fs::File, io::BufReader, path::Path};
 
-use crate::loadgen::accuracy_log::{self, ReadError};
+use crate::loadgen::logs::accuracy_log::{self, ReadError};
 
 /// What is wrong with the log, where something is: `samples` are to be answered.
 pub(super) fn fault(log: &Path, samples: u64) -> Result<Option<String>, ReadError> {
@@ -26,7 +26,7 @@ pub(super) fn fault(log: &Path, samples: u64) -> Result<Option<String>, ReadErro
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loadgen::accuracy_log::{AccuracyEntry, Writer};
+    use crate::loadgen::logs::accuracy_log::{AccuracyEntry, Writer};
 
     fn check(answers: &[(u64, &[u8])], expected: Option<&str>) {
         let file = tempfile::NamedTempFile::new().unwrap();

@@ -11,7 +11,7 @@ use super::{
     },
     Case, Check,
 };
-use crate::loadgen::test06::{ElementType, Test06};
+use crate::loadgen::logs::test06::{ElementType, Test06};
 
 impl Check {
     pub(super) fn audits(&mut self, case: &Case) {

@@ -5,10 +5,7 @@
 
 use workload_profiles::loadgen::Scenario;
 
-use super::{
-    results::{Results, Series},
-    stopping::Stopping,
-};
+use crate::loadgen::results::{Results, Series, stopping::Stopping};
 
 /// What LoadGen says where queries are missing.
 pub const EXITED_EARLY: &str = "The test exited early, before enough queries were issued.";
@@ -115,12 +112,12 @@ impl Stops {
 }
 
 /// The test of first tokens, whether LoadGen would make it or not.
-pub(super) fn of_ttft(results: &Results) -> Stopping {
+pub(in crate::loadgen) fn of_ttft(results: &Results) -> Stopping {
     on(results, &results.first_tokens, results.settings.server_ttft_latency)
 }
 
 /// The test of times per output token.
-pub(super) fn of_tpot(results: &Results) -> Stopping {
+pub(in crate::loadgen) fn of_tpot(results: &Results) -> Stopping {
     on(results, &results.per_token, results.settings.server_tpot_latency)
 }
 

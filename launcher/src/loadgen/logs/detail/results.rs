@@ -4,10 +4,12 @@ use workload_profiles::loadgen::Scenario;
 
 use super::entry::Entries;
 use crate::loadgen::{
-    number::label,
-    results::{PERCENTILES, Results, Series},
-    stopping::Stopping,
-    validity::{EXITED_EARLY, Validity},
+    logs::number::label,
+    results::{
+        PERCENTILES, Results, Series,
+        stopping::Stopping,
+        validity::{EXITED_EARLY, Validity},
+    },
 };
 
 /// Adds the lines of the figures and of the judgement on them.

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use crate::loadgen::{messages::Level, number};
+use crate::loadgen::logs::{messages::Level, number};
 
 /// What stands in a line.
 #[derive(Clone, Debug)]

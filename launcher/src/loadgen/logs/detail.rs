@@ -17,10 +17,12 @@ use workload_profiles::{
     workload::Phase,
 };
 
-use super::{
-    messages::{Event, Level},
+use crate::loadgen::{
+    logs::{
+        messages::{Event, Level},
+        test_log::{PhaseLog, TestLog},
+    },
     peak::{self, Trial},
-    test_log::{PhaseLog, TestLog},
 };
 
 /// Counters of LoadGen's logger. There is none here that could have waited.

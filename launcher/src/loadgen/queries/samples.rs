@@ -2,7 +2,7 @@
 
 use workload_profiles::loadgen::{Effective, Qsl, Scenario, Settings};
 
-use super::random::Mt19937;
+use crate::loadgen::queries::random::Mt19937;
 
 /// The samples that a phase issues.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,21 +34,21 @@ impl SampleSet {
 }
 
 /// The one set of performance phases and of trials. The counts have to fit memory: the generator of queries sees to that.
-pub(super) fn performance_set(settings: &Settings, effective: &Effective, qsl: &Qsl) -> SampleSet {
+pub(in crate::loadgen) fn performance_set(settings: &Settings, effective: &Effective, qsl: &Qsl) -> SampleSet {
     let order = order(settings, effective.performance_sample_count, qsl);
     SampleSet::new(&order, padding(settings, effective))
 }
 
 /// The sets of accuracy phases, one after the other.
 #[derive(Clone, Debug)]
-pub(super) struct AccuracySets {
+pub(in crate::loadgen) struct AccuracySets {
     order: Vec<u32>,
     size: usize,
     padding: usize,
 }
 
 /// All samples that an accuracy test goes through, in sets of as many as can be loaded at once.
-pub(super) fn accuracy_sets(settings: &Settings, effective: &Effective, qsl: &Qsl) -> AccuracySets {
+pub(in crate::loadgen) fn accuracy_sets(settings: &Settings, effective: &Effective, qsl: &Qsl) -> AccuracySets {
     AccuracySets {
         order: order(settings, effective.accuracy_sample_count, qsl),
         size: usize::try_from(effective.performance_sample_count.max(1)).unwrap_or(usize::MAX),

@@ -1,6 +1,6 @@
 //! Completion: what a completed sample adds to the figures when tokens are counted.
 
-use super::messages::Event;
+use crate::loadgen::logs::messages::Event;
 
 /// The tokens of a completed sample.
 #[derive(Clone, Debug, PartialEq, Eq)]

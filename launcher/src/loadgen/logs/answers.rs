@@ -2,7 +2,7 @@
 
 use workload_profiles::loadgen::{Scenario, Settings};
 
-use super::{accuracy_log::AccuracyEntry, completion::TokenFigures, queries::PhaseQueries};
+use crate::loadgen::{logs::accuracy_log::AccuracyEntry, queries::PhaseQueries, results::completion::TokenFigures};
 use crate::{client::output::Output, recorder::KeptOutput};
 
 /// What is logged of a phase's answers, in order of completion.

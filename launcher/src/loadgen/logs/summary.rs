@@ -5,12 +5,16 @@ use std::io::{self, Write};
 
 use workload_profiles::loadgen::Scenario;
 
-use super::{
-    number::{fixed, general, label},
-    results::{PERCENTILES, Results, Series},
-    stopping::Stopping,
-    test_log::TestLog,
-    validity::{EXITED_EARLY, Validity},
+use crate::loadgen::{
+    logs::{
+        number::{fixed, general, label},
+        test_log::TestLog,
+    },
+    results::{
+        PERCENTILES, Results, Series,
+        stopping::Stopping,
+        validity::{EXITED_EARLY, Validity},
+    },
 };
 
 const RULE: &str = "================================================";

@@ -166,7 +166,7 @@ impl Messages {
     }
 
     /// Moves all of them to a later time.
-    pub(super) fn delay(&mut self, by: Duration) {
+    pub(in crate::loadgen) fn delay(&mut self, by: Duration) {
         self.kept.iter_mut().for_each(|it| it.at += by);
     }
 

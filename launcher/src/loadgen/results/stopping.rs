@@ -3,7 +3,10 @@
 //! The Server scenario counts what is over a limit. SingleStream and MultiStream have no limit: they estimate, from enough
 //! queries, a latency that the percentile is below with 99 % confidence. Offline has no early stopping.
 
-use super::{early_stopping::EarlyStopping, number, results::Series};
+use crate::loadgen::{
+    logs::number,
+    results::{Series, early_stopping::EarlyStopping},
+};
 
 /// The percentile that SingleStream estimates besides its own.
 const SECOND: f64 = 0.99;

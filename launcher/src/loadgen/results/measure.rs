@@ -7,7 +7,11 @@ use std::{collections::BTreeMap, time::Duration};
 
 use workload_profiles::loadgen::{Scenario, Settings};
 
-use super::{completion::TokenFigures, messages::Event, queries::PhaseQueries, results::PhaseResult};
+use crate::loadgen::{
+    logs::messages::Event,
+    queries::PhaseQueries,
+    results::{PhaseResult, completion::TokenFigures},
+};
 use crate::record::{RequestOutcome, RequestRecord};
 
 /// The reason of a sample whose first token nobody saw; LoadGen reads undefined memory then.

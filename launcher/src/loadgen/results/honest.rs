@@ -2,7 +2,7 @@
 
 use workload_profiles::loadgen::Scenario;
 
-use super::{results::Results, stopping::Stopping, validity};
+use crate::loadgen::results::{Results, stopping::Stopping, validity};
 
 /// Figures beside those of the logs. A rate that nothing was measured of is absent.
 #[derive(Clone, Debug, Default, PartialEq)]

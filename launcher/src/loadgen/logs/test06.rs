@@ -6,7 +6,7 @@
 
 use std::io::BufRead;
 
-use super::accuracy_log::{self, AccuracyEntry, ReadError};
+use crate::loadgen::logs::accuracy_log::{self, AccuracyEntry, ReadError};
 
 /// How token ids are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -153,7 +153,7 @@ fn elements<const SIZE: usize>(bytes: &[u8], of: impl Fn([u8; SIZE]) -> i64) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loadgen::accuracy_log::{Writer, bytes_of};
+    use crate::loadgen::logs::accuracy_log::{Writer, bytes_of};
 
     const EOS: i32 = 2;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use workload_profiles::loadgen::{Effective, Scenario, Settings};
 
-use super::early_stopping::EarlyStopping;
+use crate::loadgen::results::early_stopping::EarlyStopping;
 
 /// What a phase has come to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -144,10 +144,7 @@ mod tests {
     use workload_profiles::loadgen::Qsl;
 
     use super::*;
-    use crate::loadgen::{
-        results::{PhaseResult, Results},
-        validity::Validity,
-    };
+    use crate::loadgen::results::{PhaseResult, Results, validity::Validity};
 
     fn settings(scenario: Scenario) -> Settings {
         Settings { scenario, min_duration_ms: 10_000, server_target_latency_ns: 100, ..Settings::default() }

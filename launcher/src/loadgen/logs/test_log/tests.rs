@@ -1,7 +1,12 @@
 use workload_profiles::loadgen::{Mode, Scenario};
 
 use super::*;
-use crate::loadgen::{detail, outcome::TestOutcome, peak::Trial, summary, verdict::TestVerdict};
+use crate::loadgen::{
+    logs::{detail, summary},
+    outcome::TestOutcome,
+    peak::Trial,
+    verdict::TestVerdict,
+};
 
 /// A Server test of one performance phase that is VALID.
 fn valid() -> TestLog {

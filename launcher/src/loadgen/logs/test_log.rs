@@ -13,12 +13,11 @@ use workload_profiles::{
     workload::Phase,
 };
 
-use super::{
-    messages::{Event, Messages},
+use crate::loadgen::{
+    logs::messages::{Event, Messages},
     peak::{self, Next, Tried},
     queries::PhaseQueries,
-    results::{PhaseResult, Results},
-    validity::Validity,
+    results::{PhaseResult, Results, validity::Validity},
 };
 
 /// How many reasons of failed samples are told each by itself.
@@ -157,7 +156,7 @@ impl PhaseLog {
     }
 
     /// What failed and what ended it, and messages that were left out, as error lines of the detail log.
-    pub(super) fn own_errors(&self) -> Vec<Event> {
+    pub(in crate::loadgen) fn own_errors(&self) -> Vec<Event> {
         let failed = self.reasons().into_iter().map(|(reason, count)| {
             let samples = if count == 1 { "sample" } else { "samples" };
             format!("{count} {samples} failed: {reason}")
@@ -244,13 +243,13 @@ impl TestLog {
     }
 
     /// The search ended with its first trial, which is an error.
-    pub(super) fn base_fails(&self) -> bool {
+    pub(in crate::loadgen) fn base_fails(&self) -> bool {
         let tried = self.tried();
         !tried.is_empty() && peak::next(&self.settings, &tried) == Next::BaseFails
     }
 
     /// The search came to its end.
-    pub(super) fn found_peak(&self) -> bool {
+    pub(in crate::loadgen) fn found_peak(&self) -> bool {
         matches!(peak::next(&self.settings, &self.tried()), Next::Found(_))
     }
 
