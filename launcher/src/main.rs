@@ -10,6 +10,7 @@ use clap::{Args, Parser, Subcommand};
 #[cfg(target_os = "linux")]
 use launcher::bench;
 use launcher::{
+    data_set,
     input::{self, LocalOptions},
     loadgen::plan::{self, Plan},
     run::{self, RunOptions},
@@ -277,6 +278,10 @@ fn plan_command(args: &PlanArgs) -> anyhow::Result<()> {
     let plan = plan::plan(loadgen, args.queries)?;
     if let Some(message) = plan.past(input.run.run_deadline.0) {
         eprintln!("note: {}: {message}", plan::DEADLINE);
+    }
+    // It may lie where the run will be, and not here.
+    if let Err(error) = data_set::of(&input.workload) {
+        eprintln!("note: {error}");
     }
     match write_plan(&plan, args.json) {
         // Who looks at the first queries with `head` has seen enough.

@@ -95,8 +95,12 @@ impl PlannedPhase {
 pub(super) fn planned_phases(workload: &Workload) -> Result<Vec<Option<Arc<PlannedPhase>>>, QueryError> {
     let Some(loadgen) = &workload.loadgen else { return Ok(vec![None; workload.stages.len()]) };
     // A test's numbers and draws go on from phase to phase.
-    let generator = |it: &workload_profiles::workload::LoadGenTest| QueryGenerator::new(&it.settings, &loadgen.qsl);
-    let mut generators = loadgen.tests.iter().map(generator).collect::<Result<Vec<_>, _>>()?;
+    let generator = |it: &workload_profiles::workload::LoadGenTest| {
+        let mut generator = QueryGenerator::new(&it.settings, &loadgen.qsl)?;
+        it.trials_before.iter().try_for_each(|rate| generator.trial(*rate).map(drop))?;
+        Ok(generator)
+    };
+    let mut generators = loadgen.tests.iter().map(generator).collect::<Result<Vec<_>, QueryError>>()?;
     let planned = workload.stages.iter().map(|stage| {
         let Load::LoadGen { test, phase, scenario } = stage.load else { return Ok(None) };
         let Some((generator, test)) = generators.get_mut(test as usize).zip(loadgen.tests.get(test as usize)) else {

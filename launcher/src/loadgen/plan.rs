@@ -306,7 +306,7 @@ pub fn yardstick(queries: u64) -> LoadGen {
         sut_name: "yardstick".into(),
         qsl: Qsl { name: "yardstick".into(), total_sample_count: SAMPLES, performance_sample_count: SAMPLES },
         max_concurrency: None,
-        tests: vec![LoadGenTest { settings, audited: false }],
+        tests: vec![LoadGenTest { settings, audited: false, trials_before: Vec::new() }],
         auto_qps: None,
         user_conf: String::new(),
     }

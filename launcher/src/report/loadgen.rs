@@ -41,7 +41,8 @@ impl LoadGenReport {
     /// As tests of a profile: those of a search, whose last load need not have had all of them, too.
     fn as_requested(&self) -> Vec<LoadGenTest> {
         let logs = self.tests.iter().map(|(test, _)| &test.log);
-        logs.map(|it| LoadGenTest { settings: it.settings.clone(), audited: it.audited }).collect()
+        logs.map(|it| LoadGenTest { settings: it.settings.clone(), audited: it.audited, trials_before: Vec::new() })
+            .collect()
     }
 
     /// The verdicts, in order.
@@ -255,7 +256,7 @@ mod tests {
 
     fn server(target_qps: f64) -> LoadGenTest {
         let settings = Settings { scenario: Scenario::Server, server_target_qps: target_qps, ..Settings::default() };
-        LoadGenTest { settings, audited: true }
+        LoadGenTest { settings, audited: true, trials_before: Vec::new() }
     }
 
     fn check(last_query: f64, latest: u64) -> Vec<String> {

@@ -16,7 +16,7 @@ use super::Failure;
 use crate::{
     issue::LoadResult,
     loadgen::{
-        logs::test_log::PhaseLog,
+        logs::{accuracy_log::AccuracyEntry, test_log::PhaseLog},
         outcome::{TestOutcome, outcomes},
         peak::{self, Tried},
         results::early_stopping::EarlyStopping,
@@ -102,7 +102,7 @@ fn with_test(workload: &Workload, settings: Settings) -> Workload {
     if let Some(loadgen) = &mut workload.loadgen {
         let scenario = settings.scenario;
         let audited = loadgen.tests.iter().any(|it| it.audited);
-        let test = LoadGenTest { settings, audited };
+        let test = LoadGenTest { settings, audited, trials_before: Vec::new() };
         let phases = test.phases(&loadgen.qsl);
         loadgen.tests = vec![test];
         loadgen.auto_qps = None;
@@ -250,12 +250,16 @@ fn peak_of(workload: &Workload, one: One<'_>) -> Result<Issued, Failure> {
         )));
     }
     let (mut tried, mut phases): (Vec<Tried>, Vec<PhaseLog>) = (Vec::new(), Vec::new());
-    let mut best: Option<Issued> = None;
+    let (mut best, mut answers): (Option<Issued>, Vec<AccuracyEntry>) = (None, Vec::new());
     let (mut started, mut elapsed) = (None, Duration::ZERO);
     while let peak::Next::Run(trial) = peak::next(&settings, &tried) {
         info!(rate = trial.rate(), "a trial of the search for the peak");
         let trial_settings = Settings { server_target_qps: trial.rate(), ..settings.clone() };
-        let mut issued = one(with_test(workload, trial_settings), Foretell::Verdict)?;
+        let mut trial_of = with_test(workload, trial_settings);
+        for test in trial_of.loadgen.iter_mut().flat_map(|it| &mut it.tests) {
+            test.trials_before = tried.iter().map(|it| it.trial.rate()).collect();
+        }
+        let mut issued = one(trial_of, Foretell::Verdict)?;
         let met = met(&issued);
         tried.push(Tried { trial, met });
         let reported = met || best.is_none();
@@ -263,6 +267,7 @@ fn peak_of(workload: &Workload, one: One<'_>) -> Result<Issued, Failure> {
             // Figures are told of one trial alone.
             phases.iter_mut().for_each(|it| it.result = None);
         }
+        answers.extend(issued.tests.iter_mut().flat_map(|it| it.answers.drain(..)));
         for phase in issued.tests.iter_mut().flat_map(|it| it.log.phases.drain(..)) {
             let phase = phase.later(elapsed, tried.last().cloned());
             phases.push(PhaseLog { result: phase.result.filter(|_| reported), ..phase });
@@ -281,7 +286,8 @@ fn peak_of(workload: &Workload, one: One<'_>) -> Result<Issued, Failure> {
     if let (peak::Next::Run(_), Some(last)) = (peak::next(&settings, &tried), phases.last_mut()) {
         last.cut_short.get_or_insert_with(|| NO_PEAK.to_owned());
     }
-    if let Some(TestOutcome { log, .. }) = best.tests.first_mut() {
+    if let Some(TestOutcome { log, answers: logged, .. }) = best.tests.first_mut() {
+        *logged = answers;
         // The log is that of the whole search, which began with the settings' own rate.
         log.effective = Effective::of(&settings, &log.qsl);
         log.started = started.unwrap_or(log.started);

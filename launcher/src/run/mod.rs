@@ -24,7 +24,7 @@ use workload_profiles::Workload;
 
 use crate::{
     analysis::{self, Analysis},
-    clock,
+    clock, data_set,
     input::{self, Input, LocalOptions},
     issue::{self, LoadError, LoadResult, Progress},
     loadgen::plan,
@@ -200,6 +200,8 @@ fn load(
     if let Some(message) = plan.and_then(|it| it.past(input.run.run_deadline.0)) {
         warn!(path = plan::DEADLINE, "{message}");
     }
+    // Before a target is waited for, which may take an hour.
+    data_set::of(&input.workload).map_err(|error| Failure::configuration(error.to_string()))?;
     let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_deref())?;
     let ready = ready::wait(input, &base_url, stop)?;
     info!(target = base_url, model = ready.model, profile = input.run.profile_source, "the target is ready");

@@ -107,12 +107,18 @@ fn a_rate_that_nobody_knows_is_searched_and_confirmed() {
 fn the_search_of_loadgen_itself_logs_each_of_its_trials() {
     let folder = run("scenario: Server\nmode: FindPeakPerformance\ntarget_qps: 50\n\
          settings: {min_duration: 400, min_query_count: 20, performance_sample_count_override: 40, sample_concatenate_permutation: 0, \
-         ttft_latency: 250, server_find_peak_qps_decimals_of_precision: 0, server_find_peak_qps_boundary_step_size: 3}");
+         ttft_latency: 250, accuracy_log_sampling_target: 1000000, server_find_peak_qps_decimals_of_precision: 0, server_find_peak_qps_boundary_step_size: 3}");
     folder.benchwright(&["run", "-f", "run.yaml"]).assert().success();
     assert!(text(&folder, "Performance/mlperf_log_summary.txt").contains("Mode     : FindPeakPerformance"));
     let trials = json(&folder, "summary.json")["trials"].as_array().unwrap().len();
     let detail = text(&folder, "Performance/mlperf_log_detail.txt");
     assert_eq!(values(&detail, "generated_query_count").len(), trials);
+    // Asked for more answers than there are, so that all are logged: the samples of all trials, numbered one after the other.
+    let generated: u64 = values(&detail, "generated_query_count").iter().map(|it| it.as_u64().unwrap()).sum();
+    let answers = json(&folder, "Performance/mlperf_log_accuracy.json");
+    let mut logged: Vec<u64> = answers.as_array().unwrap().iter().map(|it| it["seq_id"].as_u64().unwrap()).collect();
+    logged.sort_unstable();
+    assert_eq!(logged, (0..generated).collect::<Vec<_>>());
     let starts = |key: &str, with: &str| values(&detail, key).iter().any(|it| it.as_str().unwrap().starts_with(with));
     // Which of the two is a matter of the machine.
     let found = starts("generic_message", "FindPeakPerformance: Found peak performance field: ");

@@ -28,7 +28,7 @@ use super::common::*;
 fn test(settings: Settings) -> Workload {
     let qsl = Qsl { name: "QSL".into(), total_sample_count: 20, performance_sample_count: 10 };
     let scenario = settings.scenario;
-    let test = LoadGenTest { settings, audited: false };
+    let test = LoadGenTest { settings, audited: false, trials_before: Vec::new() };
     let stages = test
         .phases(&qsl)
         .into_iter()

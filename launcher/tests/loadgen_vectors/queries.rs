@@ -17,7 +17,7 @@ pub fn check(case: &Value) {
     let expected: Effective = serde_json::from_value(case["expect"]["effective"].clone()).unwrap();
     let mut generator = QueryGenerator::new(&settings, &qsl).unwrap();
     assert_eq!(*generator.effective(), expected, "{name}");
-    let phases = LoadGenTest { settings, audited: false }.phases(&qsl);
+    let phases = LoadGenTest { settings, audited: false, trials_before: Vec::new() }.phases(&qsl);
     let sets = case["expect"]["sets"].as_array().unwrap();
     assert_eq!(phases.len(), sets.len(), "{name}: sets");
     for (phase, set) in phases.into_iter().zip(sets) {

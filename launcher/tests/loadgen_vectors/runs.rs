@@ -126,7 +126,9 @@ fn phases(name: &str, log: &mut TestLog, recorded: &[Line], results: Vec<PhaseRe
             add(log, Phase::Performance, tried.last().cloned(), generator.trial(trial.rate()).unwrap());
         }
     } else {
-        for phase in (LoadGenTest { settings: log.settings.clone(), audited: false }).phases(&log.qsl) {
+        for phase in
+            (LoadGenTest { settings: log.settings.clone(), audited: false, trials_before: Vec::new() }).phases(&log.qsl)
+        {
             add(log, phase, None, generator.phase(phase).unwrap());
         }
     }

@@ -39,6 +39,10 @@ pub struct LoadGenTest {
     /// An audit.config was applied: the logs warn of it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub audited: bool,
+    /// The test is a trial of a search: the rates of the trials before it, in queries per second. Its samples are numbered after
+    /// theirs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trials_before: Vec<f64>,
 }
 
 impl LoadGenTest {

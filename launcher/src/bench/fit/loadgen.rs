@@ -64,7 +64,7 @@ mod tests {
             sut_name: "s".into(),
             qsl: Qsl { name: "q".into(), total_sample_count: 100, performance_sample_count: 100 },
             max_concurrency: Some(9),
-            tests: vec![LoadGenTest { settings, audited: false }],
+            tests: vec![LoadGenTest { settings, audited: false, trials_before: Vec::new() }],
             auto_qps,
             user_conf: String::new(),
         });

@@ -17,7 +17,7 @@ fn tests(change: impl Fn(&mut Settings), scenarios: &[(Scenario, Mode)]) -> Load
             ..base.tests[0].settings.clone()
         };
         change(&mut settings);
-        LoadGenTest { settings, audited: false }
+        LoadGenTest { settings, audited: false, trials_before: Vec::new() }
     };
     LoadGen { tests: scenarios.iter().map(test).collect(), sut_name: "a server\u{1b}[31m".into(), ..base }
 }

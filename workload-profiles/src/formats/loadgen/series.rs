@@ -91,7 +91,7 @@ pub(super) fn read(root: &Section) -> Option<Tests> {
         if settings.mode == Mode::FindPeakPerformance && auto_qps.is_some() {
             root.problem("target_qps", "is searched by mode already, from a first rate on; write that as a number");
         }
-        tests.push(LoadGenTest { settings, audited: audit?.is_some() });
+        tests.push(LoadGenTest { settings, audited: audit?.is_some(), trials_before: Vec::new() });
     }
     Some(Tests { benchmark: benchmark?, round: round?, scenario, tests, auto_qps, user_conf: user_conf.to_owned() })
 }
