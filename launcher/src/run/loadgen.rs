@@ -197,7 +197,9 @@ fn searched(workload: &Workload, settings: &Settings, one: One<'_>) -> Result<Is
                 false => issued.tests.splice(0..0, accuracy.iter().cloned()).for_each(drop),
             }
         }
-        tried.push((trial, held(&issued, trial.full)));
+        let held = held(&issued, trial.full);
+        info!(rate = trial.rate, full = trial.full, held, "a trial of the search is over");
+        tried.push((trial, held));
         let stopped = issued.load.stopped.is_some();
         last = Some(if trial.full { issued } else { no_test(issued) });
         if stopped {
@@ -253,7 +255,6 @@ fn peak_of(workload: &Workload, one: One<'_>) -> Result<Issued, Failure> {
     let (mut best, mut answers): (Option<Issued>, Vec<AccuracyEntry>) = (None, Vec::new());
     let (mut started, mut elapsed) = (None, Duration::ZERO);
     while let peak::Next::Run(trial) = peak::next(&settings, &tried) {
-        info!(rate = trial.rate(), "a trial of the search for the peak");
         let trial_settings = Settings { server_target_qps: trial.rate(), ..settings.clone() };
         let mut trial_of = with_test(workload, trial_settings);
         for test in trial_of.loadgen.iter_mut().flat_map(|it| &mut it.tests) {
@@ -261,6 +262,7 @@ fn peak_of(workload: &Workload, one: One<'_>) -> Result<Issued, Failure> {
         }
         let mut issued = one(trial_of, Foretell::Verdict)?;
         let met = met(&issued);
+        info!(rate = trial.rate(), met, "a trial of the search for the peak is over");
         tried.push(Tried { trial, met });
         let reported = met || best.is_none();
         if reported {
