@@ -348,6 +348,7 @@ fn finished_loadgen_runs_become_a_tree_that_says_what_it_lacks() {
     let expected = [
         "accuracy-sample-count",
         "incomplete",
+        "made-up-samples",
         "min-duration",
         "missing-file",
         "missing-scenario",

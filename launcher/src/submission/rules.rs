@@ -86,6 +86,7 @@ rules! {
         "leave ttft_latency, tpot_latency and target_latency_percentile as mlperf.conf has them";
     IssueOrder "issue-order" Ours "leave performance_issue_unique and performance_issue_same to audits";
     Audited "audited" Ours "run the test without audit.config";
+    MadeUp "made-up-samples" Ours "run the test on the data set of the benchmark";
     // Accuracy.
     AccuracyErrors "accuracy-errors" Checker "see the error in the log, and run the accuracy test again";
     AccuracySampleCount "accuracy-sample-count" Checker "run the accuracy test on the whole data set";

@@ -7,6 +7,9 @@ use super::{
     Case, Check,
 };
 
+/// What our own tests call samples that are made up.
+const SYNTHETIC: &str = "synthetic";
+
 /// The reported metric of a scenario: its key, what it is multiplied with, and its unit then.
 pub(super) fn metric(place: Place) -> (&'static str, f64, &'static str) {
     match place {
@@ -66,6 +69,8 @@ fn settings(log: &DetailLog, case: &Case, round: Round, about: &mut About<'_>) {
     if case.division.bounded() {
         verdict_limits(log, case, about);
     }
+    let key = "qsl_name";
+    about.want(log.text(key) != Some(SYNTHETIC), Rule::MadeUp, key, log.shown(key), "the name of a data set");
     about.want(!log.audited, Rule::Audited, "warning_generic_message", "a test with an audit.config", "one without");
 }
 

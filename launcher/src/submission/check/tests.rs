@@ -190,6 +190,7 @@ fn closed() -> Vec<(Rule, String, Change)> {
     add(Rule::Validity, OFFLINE, PERFORMANCE, Key("result_validity", Some("\"INVALID\"")));
     add(Rule::Validity, OFFLINE, PERFORMANCE, Key("result_validity", None));
     add(Rule::PerformanceErrors, SERVER, PERFORMANCE, Line("error_runtime", "\"lost\"", true));
+    add(Rule::MadeUp, SERVER, PERFORMANCE, Line("qsl_name", "\"synthetic\"", false));
     add(Rule::EqualIssue, SERVER, PERFORMANCE, Key("effective_sample_concatenate_permutation", Some("false")));
     add(Rule::IssueOrder, SERVER, PERFORMANCE, Key("effective_performance_issue_unique", Some("true")));
     add(Rule::IssueOrder, SERVER, PERFORMANCE, Key("effective_performance_issue_same", Some("true")));
