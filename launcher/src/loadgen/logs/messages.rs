@@ -27,23 +27,9 @@ pub enum Event {
         thread: u64,
         duration: Duration,
     },
-    /// A sample of an earlier phase.
-    OldSample {
-        least: u64,
-        actual: u64,
-    },
-    CompletedTwice,
-    /// A first token of a sample that was complete.
-    LateFirstToken,
-    /// A completion without a first token.
-    NoFirstToken,
     NoTokens,
     OneToken,
     NegativeTokens,
-    /// A setting that LoadGen does not take; the text says which.
-    InvalidSettings(String),
-    /// Something wrong with a configuration file.
-    InvalidConfig(String),
     /// Any other error while a phase ran, also those that LoadGen does not know.
     Runtime(String),
     /// Something to look at.
@@ -90,8 +76,6 @@ impl Event {
         match self {
             Event::EndingNaturally | Event::Note(_) => "generic_message",
             Event::Warning(_) => "warning_generic_message",
-            Event::InvalidSettings(_) => "error_invalid_test_settings",
-            Event::InvalidConfig(_) => "error_invalid_config",
             _ => "error_runtime",
         }
     }
@@ -116,20 +100,10 @@ impl Event {
             Event::MaxDuration { thread, duration } => {
                 early(thread) + &format!("Max test duration reached. duration_ns {}", duration.as_nanos())
             }
-            Event::OldSample { least, actual } => {
-                format!("Received completion for an old sample. Min expected id: {least} Actual id: {actual}")
-            }
-            Event::CompletedTwice => "Attempted to complete a sample twice.".into(),
-            Event::LateFirstToken => "Attempted to record token latency after sample was completed".into(),
-            Event::NoFirstToken => "Attempted to record a sample latency before it's first token latency".into(),
             Event::NoTokens => "n_tokens argument missing or attempted to record 0 as number of tokens".into(),
             Event::OneToken => "Number of tokens need to be greater than 1".into(),
             Event::NegativeTokens => "Attempted to record a negative number of tokens".into(),
-            Event::InvalidSettings(text)
-            | Event::InvalidConfig(text)
-            | Event::Runtime(text)
-            | Event::Warning(text)
-            | Event::Note(text) => text.clone(),
+            Event::Runtime(text) | Event::Warning(text) | Event::Note(text) => text.clone(),
         }
     }
 }
@@ -221,8 +195,6 @@ mod tests {
             "IssueQueryThread 0 Ending early: Max test duration reached. duration_ns 150236913",
         );
         check(Event::Warning("w".into()), Level::Warning, "warning_generic_message", "w");
-        check(Event::InvalidConfig("c".into()), Level::Error, "error_invalid_config", "c");
-        check(Event::InvalidSettings("s".into()), Level::Error, "error_invalid_test_settings", "s");
     }
 
     #[test]

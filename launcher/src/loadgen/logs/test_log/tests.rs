@@ -118,7 +118,7 @@ fn reasons_without_number_are_told_as_one() {
 #[test]
 fn errors_of_loadgens_own_do_not_touch_the_verdict() {
     let mut log = valid();
-    log.phases[0].messages.push(Duration::ZERO, Event::CompletedTwice);
+    log.phases[0].messages.push(Duration::ZERO, Event::OneToken);
     assert!(log.judged(|_, validity| validity.valid()).unwrap());
     assert_eq!((log.errors(), value(&log, "num_errors")), (1, 1.into()));
 }
