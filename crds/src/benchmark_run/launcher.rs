@@ -1,0 +1,185 @@
+//! Where the launcher runs and what it keeps: pod, storage, records.
+
+use std::collections::BTreeMap;
+
+#[cfg(feature = "kube")]
+use kube::KubeSchema;
+use serde::{Deserialize, Serialize};
+
+#[cfg(feature = "kube")]
+use super::bounded_text;
+use super::defaults;
+
+/// The pod that issues the load.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Launcher {
+    /// The image. Empty: the operator's own setting.
+    #[serde(default)]
+    #[cfg_attr(feature = "kube", schemars(length(max = 512)))]
+    pub image: String,
+
+    /// CPU and memory. Absent: the operator's own setting. A CPU limit distorts what is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resources: Option<Resources>,
+
+    /// Which nodes it may run on.
+    #[serde(default)]
+    pub scheduling: Scheduling,
+
+    /// Labels of the pod, beside those of Benchwright.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 32, "additionalProperties" = bounded_text(63))))]
+    #[cfg_attr(
+        feature = "kube",
+        x_kube(validation = Rule::new("!self.exists(key, key.startsWith('benchwright.dev/') || key.startsWith('app.kubernetes.io/') || key.startsWith('batch.kubernetes.io/'))")
+            .message("labels under benchwright.dev/, app.kubernetes.io/ and batch.kubernetes.io/ are set by the operator; choose another prefix"))
+    )]
+    pub labels: BTreeMap<String, String>,
+
+    /// Annotations of the pod.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 32, "additionalProperties" = bounded_text(1024))))]
+    pub annotations: BTreeMap<String, String>,
+}
+
+/// CPU and memory, as Kubernetes quantities.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Resources {
+    /// What the scheduler sets aside.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 16, "additionalProperties" = bounded_text(32))))]
+    pub requests: BTreeMap<String, String>,
+    /// What the pod may not exceed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 16, "additionalProperties" = bounded_text(32))))]
+    pub limits: BTreeMap<String, String>,
+}
+
+/// Which nodes the launcher may run on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Scheduling {
+    /// Labels that the node must have.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 32, "additionalProperties" = bounded_text(63))))]
+    pub node_selector: BTreeMap<String, String>,
+    /// Taints that it tolerates.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
+    pub tolerations: Vec<Toleration>,
+    /// Its PriorityClass.
+    #[serde(default)]
+    #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
+    pub priority_class_name: String,
+}
+
+/// A taint that the launcher tolerates; the fields mean what they mean in a pod.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Toleration {
+    /// Key of the taint; absent with operator Exists: every taint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
+    pub key: Option<String>,
+    /// Equal or Exists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(regex(pattern = "^(Equal|Exists)$"), length(max = 8)))]
+    pub operator: Option<String>,
+    /// Value of the taint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 63)))]
+    pub value: Option<String>,
+    /// NoSchedule, PreferNoSchedule or NoExecute; absent: every effect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "kube",
+        schemars(regex(pattern = "^(NoSchedule|PreferNoSchedule|NoExecute)$"), length(max = 16))
+    )]
+    pub effect: Option<String>,
+    /// How long a NoExecute taint is tolerated, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(range(max = 2_147_483_647)))]
+    pub toleration_seconds: Option<i64>,
+}
+
+/// Where the results folder is kept. Neither pvc nor none: pvc with its defaults.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+#[cfg_attr(
+    feature = "kube",
+    x_kube(validation = Rule::new("!(has(self.pvc) && has(self.none))").message("set at most one of pvc and none"))
+)]
+pub struct Storage {
+    /// A PersistentVolumeClaim, created when it is missing and kept when the run is deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pvc: Option<Pvc>,
+    /// Keep no results folder: the headline figures in the status are all that stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub none: Option<NoStorage>,
+    /// False: figures count although the results folder could not be written.
+    #[serde(default = "defaults::yes")]
+    pub required: bool,
+    /// Full: a row for every request in requests.parquet, without prompts and outputs. Off: none.
+    #[serde(default)]
+    pub per_request_records: PerRequestRecords,
+}
+
+impl Default for Storage {
+    fn default() -> Self {
+        Storage { pvc: None, none: None, required: true, per_request_records: PerRequestRecords::default() }
+    }
+}
+
+/// A PersistentVolumeClaim in the namespace of the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Pvc {
+    /// Its name.
+    #[serde(default = "defaults::claim_name")]
+    #[cfg_attr(
+        feature = "kube",
+        schemars(length(min = 1, max = 253), regex(pattern = r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$"))
+    )]
+    pub claim_name: String,
+    /// The size to ask for when it is created, as a Kubernetes quantity.
+    #[serde(default = "defaults::claim_size")]
+    #[cfg_attr(
+        feature = "kube",
+        schemars(length(min = 1, max = 32), regex(pattern = r"^[0-9]+(\.[0-9]+)?(Ki|Mi|Gi|Ti|Pi|k|M|G|T|P)?$"))
+    )]
+    pub size: String,
+    /// The StorageClass when it is created. Empty: the cluster's default.
+    #[serde(default)]
+    #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
+    pub storage_class_name: String,
+}
+
+impl Default for Pvc {
+    fn default() -> Self {
+        Pvc { claim_name: defaults::claim_name(), size: defaults::claim_size(), storage_class_name: String::new() }
+    }
+}
+
+/// Keep no results folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct NoStorage {}
+
+/// Whether every request leaves a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
+pub enum PerRequestRecords {
+    /// No rows.
+    Off,
+    /// A row per request.
+    #[default]
+    Full,
+}

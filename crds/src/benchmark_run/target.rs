@@ -1,0 +1,210 @@
+//! What is measured, and how it is reached: the target of a BenchmarkRun.
+
+#[cfg(feature = "kube")]
+use kube::KubeSchema;
+use serde::{Deserialize, Serialize};
+
+use super::defaults;
+
+/// The serving stack under test.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+#[cfg_attr(
+    feature = "kube",
+    x_kube(validation = Rule::new("[has(self.url), has(self.serviceRef), has(self.simulator)].filter(it, it).size() == 1")
+        .message("set exactly one of url, serviceRef and simulator"))
+)]
+pub struct Target {
+    /// Base URL of the server, http or https, without `/v1`, such as `http://gateway.llm-d:80`. Outside of a cluster also
+    /// `unix:` and the path of a socket, such as `unix:/run/vllm.sock`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "kube",
+        schemars(length(max = 2048), regex(pattern = r"^(https?://[^\s/@]+[^\s@]*|unix:/[^\s]+)$"))
+    )]
+    pub url: Option<String>,
+
+    /// A Service in the namespace of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_ref: Option<ServiceRef>,
+
+    /// The embedded simulated vLLM, inside the launcher: for a first run, for tests, and for measuring the launcher itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulator: Option<Simulator>,
+
+    /// The API to call. Absent: what the profile says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api: Option<Api>,
+
+    /// The version of HTTP.
+    #[serde(default)]
+    pub http_version: HttpVersion,
+
+    /// The model to ask for. Empty: the one that the server serves; more than one served is an error.
+    #[serde(default)]
+    #[cfg_attr(feature = "kube", schemars(length(max = 256)))]
+    pub model: String,
+
+    /// The bearer token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auth: Option<Auth>,
+
+    /// Private certificate authorities.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<Tls>,
+
+    /// How to find out that the server is ready to be measured.
+    #[serde(default)]
+    pub readiness: Readiness,
+}
+
+/// A Service in the namespace of the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct ServiceRef {
+    /// Its name.
+    #[cfg_attr(
+        feature = "kube",
+        schemars(length(min = 1, max = 63), regex(pattern = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"))
+    )]
+    pub name: String,
+    /// Its port.
+    #[serde(default = "defaults::port")]
+    #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 65535)))]
+    pub port: u16,
+    /// http or https.
+    #[serde(default)]
+    pub scheme: Scheme,
+    /// What stands before `/v1` in the path of every request.
+    #[serde(default = "defaults::path")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 1024), regex(pattern = r"^/[^\s?#]*$")))]
+    pub path: String,
+}
+
+/// How a Service is spoken to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
+pub enum Scheme {
+    /// Plain HTTP.
+    #[default]
+    Http,
+    /// HTTP over TLS.
+    Https,
+}
+
+/// The embedded simulated vLLM. Its speed is fixed by a preset.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Simulator {
+    /// Which server it plays.
+    #[serde(default)]
+    pub preset: SimulatorPreset,
+}
+
+/// The speed of the simulated server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
+pub enum SimulatorPreset {
+    /// An 8B model on one data-centre GPU, roughly: tens of milliseconds to the first token, 10 ms between tokens.
+    #[default]
+    Gpu,
+    /// A tiny model on a CPU: a few milliseconds between tokens.
+    Tiny,
+    /// Answers at once: what is measured is the launcher.
+    Instant,
+}
+
+/// Which endpoint of the OpenAI API is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
+pub enum Api {
+    /// `/v1/chat/completions`
+    #[serde(rename = "OpenAIChat")]
+    Chat,
+    /// `/v1/completions`
+    #[serde(rename = "OpenAICompletions")]
+    Completions,
+}
+
+/// The version of HTTP that is spoken with the target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
+pub enum HttpVersion {
+    /// Over TLS HTTP/2 where the server offers it, else HTTP/1.1.
+    #[default]
+    Auto,
+    /// HTTP/1.1, a connection for each request under way.
+    #[serde(rename = "HTTP1")]
+    Http1,
+    /// HTTP/2, up to 100 requests on a connection; without TLS the server must know it beforehand.
+    #[serde(rename = "HTTP2")]
+    Http2,
+}
+
+/// The bearer token, mounted as a file; it never stands in arguments, environment, status or logs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Auth {
+    /// The Secret in the namespace of the run that holds it.
+    pub secret_key_ref: KeyRef,
+}
+
+/// Private certificate authorities, trusted beside the public ones.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Tls {
+    /// The ConfigMap in the namespace of the run that holds them, PEM-encoded.
+    pub ca_config_map_ref: KeyRef,
+}
+
+/// One key of a Secret or ConfigMap in the namespace of the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct KeyRef {
+    /// Name of the object.
+    #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 253)))]
+    pub name: String,
+    /// Key in its data.
+    #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 253), regex(pattern = r"^[-._a-zA-Z0-9]+$")))]
+    pub key: String,
+}
+
+/// How to find out that the server is ready to be measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Readiness {
+    /// Generate: a real generation of one token must succeed, because a server lists its models before it can answer.
+    /// Models: `/v1/models` must answer.
+    #[serde(default)]
+    pub probe: ReadinessProbe,
+    /// How long to wait for it, in seconds.
+    #[serde(default = "defaults::readiness_timeout")]
+    #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 86400)))]
+    pub timeout_seconds: u32,
+}
+
+impl Default for Readiness {
+    fn default() -> Self {
+        Readiness { probe: ReadinessProbe::default(), timeout_seconds: defaults::readiness_timeout() }
+    }
+}
+
+/// What counts as ready.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
+pub enum ReadinessProbe {
+    /// A generation of one token succeeds.
+    #[default]
+    Generate,
+    /// `/v1/models` answers.
+    Models,
+}
