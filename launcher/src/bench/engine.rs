@@ -13,7 +13,7 @@ use crate::{
     client::Target,
     clock,
     gaps::Gaps,
-    issue::{self, LoadResult, Progress},
+    issue::{self, Files, LoadResult, Progress},
     stop::Stop,
 };
 
@@ -31,6 +31,7 @@ pub(super) fn run(spec: &EngineSpec) -> Result<ClientResult, BenchError> {
     let (cpu, begun) = (clock::process_cpu(), clock::monotonic());
     let load = issue::run_load(
         workload,
+        &Files::read(workload)?,
         "bench",
         &target,
         SEED,

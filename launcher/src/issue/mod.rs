@@ -33,7 +33,7 @@ use std::{
 
 use crds::units::Seed;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use workload_profiles::Workload;
+use workload_profiles::{Workload, workload::TraceEntry};
 
 use crate::{
     analysis::Measured,
@@ -42,7 +42,7 @@ use crate::{
     data_set::{self, DataSetError},
     loadgen::queries::QueryError,
     recorder::{Keep, Recorder},
-    requests::RequestsError,
+    requests::{RequestsError, Rows},
     stop::{Stop, StopReason, StopState},
     trace_file::{self, TraceError},
     vitals::{Vitals, Watch, lane::LaneVitals, receive},
@@ -161,6 +161,23 @@ impl LoadResult {
     }
 }
 
+/// What a workload keeps in files: read once, however often the workload is issued.
+#[derive(Debug)]
+pub struct Files {
+    traces: Vec<Vec<TraceEntry>>,
+    rows: Arc<Rows>,
+}
+
+impl Files {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// One that cannot be read, or holds what it must not.
+    pub fn read(workload: &Workload) -> Result<Files, LoadError> {
+        Ok(Files { traces: trace_file::of(workload)?, rows: Arc::new(data_set::of(workload)?) })
+    }
+}
+
 /// Issues a workload and returns when its last request has ended. It blocks, on `threads` threads of its own.
 ///
 /// # Errors
@@ -168,6 +185,7 @@ impl LoadResult {
 #[expect(clippy::too_many_arguments, reason = "each is another subject, and there is one caller")]
 pub fn run_load(
     workload: &Workload,
+    files: &Files,
     model: &str,
     target: &Target,
     seed: Seed,
@@ -177,7 +195,7 @@ pub fn run_load(
     progress: Arc<Progress>,
 ) -> Result<LoadResult, LoadError> {
     raise_file_limit();
-    let plan = plan(workload, model, target, seed)?;
+    let plan = plan(workload, files, model, target, seed)?;
     progress.planned.store(plan.requests(), Ordering::Relaxed);
     let threads = threads.max(1);
     let (clock, started) = (Clock::start(), clock::now());
@@ -206,7 +224,7 @@ pub async fn run_here(
     seed: Seed,
     stop: &Stop,
 ) -> Result<LoadResult, LoadError> {
-    let plan = plan(workload, model, target, seed)?;
+    let plan = plan(workload, &Files::read(workload)?, model, target, seed)?;
     let shared = Arc::new(Shared::new(plan, Clock::of_runtime(), 1, stop.clone(), Arc::default()));
     let started = clock::now();
     let lane = Lane::new(0, Arc::clone(&shared), target.clone(), Keep::Records);
@@ -214,10 +232,10 @@ pub async fn run_here(
     Ok(sum_up(&shared, vec![ended], started, Keep::Records, Vitals::default()))
 }
 
-/// Reads the files of a workload, and decides all that is decided before the first request.
-fn plan(workload: &Workload, model: &str, target: &Target, seed: Seed) -> Result<Plan, LoadError> {
-    let plan = Plan::new(workload, &trace_file::of(workload)?, model, target.api(), seed)?;
-    Ok(plan.with_rows(workload, data_set::of(workload)?)?)
+/// Decides all that is decided before the first request.
+fn plan(workload: &Workload, files: &Files, model: &str, target: &Target, seed: Seed) -> Result<Plan, LoadError> {
+    let plan = Plan::new(workload, &files.traces, model, target.api(), seed)?;
+    Ok(plan.with_rows(workload, Arc::clone(&files.rows))?)
 }
 
 fn spawn(

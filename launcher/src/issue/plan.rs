@@ -207,7 +207,7 @@ impl Plan {
     ///
     /// # Errors
     /// The load may ask for a row that there is not.
-    pub fn with_rows(mut self, workload: &Workload, rows: Rows) -> Result<Plan, RequestsError> {
+    pub fn with_rows(mut self, workload: &Workload, rows: Arc<Rows>) -> Result<Plan, RequestsError> {
         if !matches!(workload.requests, RequestSource::DataSet(_)) {
             return Ok(self);
         }

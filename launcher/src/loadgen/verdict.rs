@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use workload_profiles::loadgen::{Mode, Scenario};
 
 use super::{
-    logs::detail,
+    logs::{detail, messages::Level},
     outcome::TestOutcome,
     results::{honest::Honest, stopping::Stopping},
 };
@@ -121,12 +121,12 @@ impl TestVerdict {
         let without_quirks = log.judged(|results, _| WithoutQuirks::of(&Honest::of(results, lasted)));
         let errors = log.errors();
         if errors > 0 && reasons.is_empty() {
-            let first = entries.iter().find(|it| it.level == super::logs::messages::Level::Error);
+            let first = entries.iter().find(|it| it.level == Level::Error);
             let first = first.map(|it| value(&it.value)).and_then(|it| it.as_str().map(str::to_owned));
             reasons.push(format!("{errors} errors in the detail log, the first: {}", first.unwrap_or_default()));
         }
         let counts = reasons.is_empty();
-        let warned = entries.iter().filter(|it| it.level == super::logs::messages::Level::Warning);
+        let warned = entries.iter().filter(|it| it.level == Level::Warning);
         let mut warned = warned.map(|it| value(&it.value)).filter_map(|it| it.as_str().map(str::to_owned));
         TestVerdict {
             audited: log.audited,

@@ -9,6 +9,8 @@ mod shared_prefix;
 mod text;
 mod token_ids;
 
+use std::sync::Arc;
+
 use crds::units::Seed;
 use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
@@ -101,7 +103,7 @@ enum Source {
     Mock,
     Random { input: Lengths, output: Lengths, text: PromptText, texts: Seed },
     SharedPrefix(SharedPrefix),
-    Rows(DataSet, Rows),
+    Rows(DataSet, Arc<Rows>),
 }
 
 impl Requests {
@@ -136,12 +138,12 @@ impl Requests {
                     seed,
                 )?)
             }
-            RequestSource::DataSet(set) => Source::Rows(set.clone(), Rows::default()),
+            RequestSource::DataSet(set) => Source::Rows(set.clone(), Arc::default()),
         }))
     }
 
     /// The same with the rows of its data set; a source that has no data set is as it was.
-    pub fn with_rows(self, rows: Rows) -> Requests {
+    pub fn with_rows(self, rows: Arc<Rows>) -> Requests {
         match self.0 {
             Source::Rows(set, _) => Requests(Source::Rows(set, rows)),
             _ => self,

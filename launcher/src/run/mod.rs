@@ -24,9 +24,9 @@ use workload_profiles::Workload;
 
 use crate::{
     analysis::{self, Analysis},
-    clock, data_set,
+    clock,
     input::{self, Input, LocalOptions},
-    issue::{self, LoadError, LoadResult, Progress},
+    issue::{self, Files, LoadError, LoadResult, Progress},
     loadgen::plan,
     recorder::Keep,
     report::{LoadGenReport, Stored, terminal},
@@ -201,22 +201,24 @@ fn load(
         warn!(path = plan::DEADLINE, "{message}");
     }
     // Before a target is waited for, which may take an hour.
-    data_set::of(&input.workload).map_err(|error| Failure::configuration(error.to_string()))?;
+    let files = Files::read(&input.workload).map_err(not_issued)?;
     let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_deref())?;
     let ready = ready::wait(input, &base_url, stop)?;
     info!(target = base_url, model = ready.model, profile = input.run.profile_source, "the target is ready");
     measuring.set(true);
     let deadline = signals::Deadline::start(stop, input.run.run_deadline.0, input.run.grace_period.0);
     let last_offline = || last_offline::of(&options.results(), input.run.endpoint.name(), &ready.model);
-    let one = |workload: &Workload, foretell| issue(workload, foretell, input, options, &ready, stop, keep);
+    let one = |workload: &Workload, foretell| issue(workload, &files, foretell, input, options, &ready, stop, keep);
     let issued = loadgen::issue(&input.workload, last_offline, one);
     deadline.end();
     measuring.set(false);
     Ok((ready, issued?))
 }
 
+#[expect(clippy::too_many_arguments, reason = "each is another subject, and there is one caller")]
 fn issue(
     workload: &Workload,
+    files: &Files,
     foretell: Foretell,
     input: &Input,
     options: &RunOptions,
@@ -230,12 +232,16 @@ fn issue(
     let watcher = progress::Watcher::start(Arc::clone(&progress), foretold, plain);
     let seed = input.run.seed;
     let threads = options.threads(&input.run.endpoint);
-    let load = issue::run_load(workload, &ready.model, &ready.target, seed, keep, threads, stop, progress);
+    let load = issue::run_load(workload, files, &ready.model, &ready.target, seed, keep, threads, stop, progress);
     watcher.end();
-    load.map_err(|error| match error {
-        error @ (LoadError::Requests(_) | LoadError::Queries(_) | LoadError::Trace(_) | LoadError::DataSet(_)) => {
+    load.map_err(not_issued)
+}
+
+fn not_issued(error: LoadError) -> Failure {
+    match error {
+        LoadError::Requests(_) | LoadError::Queries(_) | LoadError::Trace(_) | LoadError::DataSet(_) => {
             Failure::configuration(error.to_string())
         }
-        error @ (LoadError::System { .. } | LoadError::Panic { .. }) => Failure::system(&error),
-    })
+        LoadError::System { .. } | LoadError::Panic { .. } => Failure::system(&error),
+    }
 }

@@ -65,7 +65,7 @@ impl Engine {
             outbox: Arc::default(),
             clock,
             samples: if rows.is_empty() { told } else { rows.len() as u64 },
-            requests: Requests::new(&input.workload.requests, input.run.seed)?.with_rows(rows),
+            requests: Requests::new(&input.workload.requests, input.run.seed)?.with_rows(Arc::new(rows)),
             template: BodyTemplate::new(*api, model, *streaming, sampling, input.workload.requests.form()),
             patience: Patience::new(timeouts, *streaming),
             streaming: *streaming,

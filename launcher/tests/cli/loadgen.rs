@@ -1,11 +1,11 @@
 //! LoadGen tests from the command line: a BenchmarkRun in, logs out.
 
-use std::fs;
+use std::{fs, time::Duration};
 
 use predicates::prelude::*;
 use serde_json::Value;
 
-use crate::common::{Folder, simulated};
+use crate::common::{Folder, at, simulated};
 
 /// A test of 40 samples of a few tokens each, with these further lines.
 fn profile(lines: &str) -> String {
@@ -176,4 +176,15 @@ fn a_user_conf_that_loadgen_would_refuse_names_its_line() {
     );
     let refused = folder.benchwright(&["run", "-f", "run.yaml"]).assert().code(10);
     refused.stderr(predicate::str::contains("user.conf").and(predicate::str::contains("line 2")));
+}
+
+#[test]
+fn a_data_set_that_is_not_there_is_told_before_a_target_is_waited_for() {
+    let folder = Folder::new();
+    let profile = "benchmark: llama3.1-8b\nscenario: Offline\nqsl: {total_sample_count: 40}\ndataset: {file: {path: nowhere.json}}\n";
+    // Nobody listens there, and the time to wait is longer than a test may take.
+    let spec = at("http://127.0.0.1:9", 3_000, profile);
+    folder.write("run.yaml", &spec.replace("spec:\n", "spec:\n  harness: loadgen\n"));
+    let refused = folder.benchwright(&["run", "-f", "run.yaml"]).timeout(Duration::from_secs(600)).assert().code(10);
+    refused.stderr(predicate::str::contains("nowhere.json"));
 }

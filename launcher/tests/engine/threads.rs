@@ -9,7 +9,7 @@ use std::{
 use crds::{benchmark_run::Api, units::Seed};
 use launcher::{
     client::Target,
-    issue::{LoadResult, Progress, run_load},
+    issue::{Files, LoadResult, Progress, run_load},
     record::RequestOutcome,
     recorder::Keep,
     sim::{SimOptions, Simulator},
@@ -53,8 +53,19 @@ fn serve<T>(options: SimOptions, with: impl FnOnce(&str) -> T) -> T {
 fn run(workload: &Workload, threads: usize, progress: &Arc<Progress>) -> LoadResult {
     serve(server(millis(2), millis(1)), |url| {
         let target = Target::new(url, Api::Completions, None, None, &Default::default()).unwrap();
-        run_load(workload, "m", &target, Seed(1), Keep::Records, threads, &Stop::default(), Arc::clone(progress))
-            .unwrap()
+        let files = Files::read(workload).unwrap();
+        run_load(
+            workload,
+            &files,
+            "m",
+            &target,
+            Seed(1),
+            Keep::Records,
+            threads,
+            &Stop::default(),
+            Arc::clone(progress),
+        )
+        .unwrap()
     })
 }
 

@@ -2,8 +2,11 @@
 
 use workload_profiles::loadgen::{Scenario, Settings};
 
-use crate::loadgen::{logs::accuracy_log::AccuracyEntry, queries::PhaseQueries, results::completion::TokenFigures};
-use crate::{client::output::Output, recorder::KeptOutput};
+use crate::{
+    client::output::Output,
+    loadgen::{logs::accuracy_log::AccuracyEntry, queries::PhaseQueries, results::completion::TokenFigures},
+    recorder::KeptOutput,
+};
 
 /// What is logged of a phase's answers, in order of completion.
 pub fn answers(settings: &Settings, queries: &PhaseQueries, kept: &[&KeptOutput]) -> Vec<AccuracyEntry> {

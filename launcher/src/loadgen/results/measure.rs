@@ -7,12 +7,14 @@ use std::{collections::BTreeMap, time::Duration};
 
 use workload_profiles::loadgen::{Scenario, Settings};
 
-use crate::loadgen::{
-    logs::messages::Event,
-    queries::PhaseQueries,
-    results::{PhaseResult, completion::TokenFigures},
+use crate::{
+    loadgen::{
+        logs::messages::Event,
+        queries::PhaseQueries,
+        results::{PhaseResult, completion::TokenFigures},
+    },
+    record::{RequestOutcome, RequestRecord},
 };
-use crate::record::{RequestOutcome, RequestRecord};
 
 /// The reason of a sample whose first token nobody saw; LoadGen reads undefined memory then.
 const NO_FIRST_TOKEN: &str = "no_first_token";
