@@ -182,6 +182,14 @@ pub struct Attempt {
     /// The Job that carries it.
     #[cfg_attr(feature = "kube", schemars(length(max = 63)))]
     pub job_name: String,
+    /// The UID of that Job: a name can be taken by another object, a UID cannot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
+    pub job_uid: Option<String>,
+    /// The UID of the launcher's pod, once it was seen. Only this pod's last word counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
+    pub pod_uid: Option<String>,
     /// When the operator decided on it.
     pub start_time: Timestamp,
     /// When the launcher was first seen measuring.

@@ -35,8 +35,12 @@ pub async fn apply(context: &Context, run: &BenchmarkRun, plan: &Plan) -> Result
     if let Some(end) = &plan.end {
         self::end(context, &namespace, end).await?;
     }
+    let mut status = plan.status.clone();
     for child in &plan.create {
-        create(context, run, &namespace, child).await?;
+        let uid = create(context, run, &namespace, child).await?;
+        if let (Child::Job(_), Some(attempt)) = (child, status.attempts.last_mut()) {
+            attempt.job_uid = uid;
+        }
     }
     let runs: Api<BenchmarkRun> = Api::namespaced(context.client.clone(), &namespace);
     if plan.delete_run {
@@ -48,7 +52,7 @@ pub async fn apply(context: &Context, run: &BenchmarkRun, plan: &Plan) -> Result
         info!(run = %full_name(run), "its time after the finish is over: deleted");
         return Ok(None);
     }
-    if plan.status == before {
+    if status == before {
         return Ok(Some(run.clone()));
     }
     let patch = json!({
@@ -56,18 +60,17 @@ pub async fn apply(context: &Context, run: &BenchmarkRun, plan: &Plan) -> Result
         "kind": benchmark_run::KIND,
         // The UID: a status must never land on another run of the same name.
         "metadata": {"name": run.name_any(), "uid": run.uid()},
-        "status": plan.status,
+        "status": status,
     });
     context.metrics.write("patch", "benchmarkruns/status");
     let params = PatchParams::apply(STATUS_MANAGER).force();
     let after = runs.patch_status(&run.name_any(), &params, &Patch::Apply(&patch)).await?;
-    if before.phase != plan.status.phase {
-        info!(run = %full_name(run), from = before.phase.map_or("", Phase::name), to = plan.status.phase.map_or("", Phase::name), reason = plan.status.reason, "phase changed");
-        context.metrics.phase_changed(plan.status.phase);
+    if before.phase != status.phase {
+        info!(run = %full_name(run), from = before.phase.map_or("", Phase::name), to = status.phase.map_or("", Phase::name), reason = status.reason, "phase changed");
+        context.metrics.phase_changed(status.phase);
     }
     let ended = |status: &BenchmarkRunStatus| status.attempts.last().filter(|it| it.end_time.is_some()).cloned();
-    if let Some(last) = ended(&plan.status).filter(|it| ended(&before).is_none_or(|before| before.number != it.number))
-    {
+    if let Some(last) = ended(&status).filter(|it| ended(&before).is_none_or(|before| before.number != it.number)) {
         context.metrics.attempt_ended(&last.reason);
     }
     tell(context, run, plan).await;
@@ -113,7 +116,13 @@ async fn end(context: &Context, namespace: &str, end: &End) -> Result<(), Error>
     }
 }
 
-async fn create(context: &Context, run: &BenchmarkRun, namespace: &str, child: &Child) -> Result<(), Error> {
+/// Creates a child, and returns its UID.
+async fn create(
+    context: &Context,
+    run: &BenchmarkRun,
+    namespace: &str,
+    child: &Child,
+) -> Result<Option<String>, Error> {
     match child {
         Child::ConfigMap(it) => create_one(context, run, namespace, it.as_ref(), true).await,
         Child::Claim(it) => create_one(context, run, namespace, it.as_ref(), false).await,
@@ -128,7 +137,7 @@ async fn create_one<K>(
     namespace: &str,
     object: &K,
     must_be_ours: bool,
-) -> Result<(), Error>
+) -> Result<Option<String>, Error>
 where
     K: Resource<DynamicType = (), Scope = k8s_openapi::NamespaceResourceScope>
         + Clone
@@ -139,10 +148,10 @@ where
     let api: Api<K> = Api::namespaced(context.client.clone(), namespace);
     context.metrics.write("create", &K::plural(&()));
     match api.create(&PostParams::default(), object).await {
-        Ok(_) => Ok(()),
+        Ok(created) => Ok(created.uid()),
         Err(kube::Error::Api(status)) if status.is_already_exists() => {
             match api.get_opt(&object.name_any()).await? {
-                Some(found) if !must_be_ours || meta::is_ours(run, found.meta()) => Ok(()),
+                Some(found) if !must_be_ours || meta::is_ours(run, found.meta()) => Ok(found.uid()),
                 Some(_) => Err(Error::Conflict { kind: K::kind(&()).into_owned(), name: object.name_any() }),
                 // It went in between: the next turn creates it.
                 None => Err(kube::Error::Api(status).into()),

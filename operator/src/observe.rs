@@ -5,7 +5,7 @@ use crds::{
     benchmark_run::KeyRef,
     hex,
     resolve::{FieldError, ProfileSource, RunIdentity, claim, resolve},
-    status::Phase,
+    status::{Attempt, Phase},
 };
 use k8s_openapi::api::{
     batch::v1::Job,
@@ -38,16 +38,20 @@ pub async fn observe(client: &Client, run: &BenchmarkRun, settings: &Settings, s
     if let Some(last) = status.attempts.last() {
         let jobs: Api<Job> = Api::namespaced(client.clone(), &namespace);
         if let Some(found) = jobs.get_opt(&last.job_name).await? {
-            observed.job = job_state(run, &found);
+            observed.job = job_state(run, last, &found);
         }
         let pods: Api<Pod> = Api::namespaced(client.clone(), &namespace);
         let uid = run.uid().unwrap_or_default();
         let of_attempt = format!("{}={uid},{}={}", meta::RUN_UID, meta::ATTEMPT, last.number);
         let found = pods.list(&ListParams::default().labels(&of_attempt)).await?;
-        let of_job = found.into_iter().filter(|it| meta::is_of_job(&it.metadata, &last.job_name));
-        let pod = of_job.max_by_key(|it| it.creation_timestamp().map(|it| it.0));
-        observed.ended = pod.as_ref().and_then(results::ended).or_else(|| seen.get(&uid, last.number));
-        observed.pod = pod.map(|it| pod_state(&it)).unwrap_or_default();
+        match pod_of(last, observed.job.uid.as_deref(), found.items) {
+            Some(pod) => {
+                observed.ended = results::ended(&pod);
+                observed.pod = pod_state(&pod);
+            }
+            // What the watch saw counts only when the pod itself is gone.
+            None => observed.ended = seen.get(&uid, last),
+        }
     }
     if let Some(pvc) = claim(&run.spec) {
         let claims: Api<PersistentVolumeClaim> = Api::namespaced(client.clone(), &namespace);
@@ -74,11 +78,26 @@ fn presence(ours: Option<bool>) -> Presence {
     }
 }
 
-fn job_state(run: &BenchmarkRun, job: &Job) -> JobState {
+/// The pod of an attempt: the one that the status names, else the first that this very Job made. The Job makes one pod, so
+/// that a later one which names it as its owner is somebody else's.
+fn pod_of(attempt: &Attempt, job_uid: Option<&str>, found: Vec<Pod>) -> Option<Pod> {
+    let job_uid = attempt.job_uid.as_deref().or(job_uid)?;
+    let mut of_job = found.into_iter().filter(|it| meta::is_of_job(&it.metadata, &attempt.job_name, job_uid));
+    match &attempt.pod_uid {
+        Some(uid) => of_job.find(|it| it.metadata.uid.as_ref() == Some(uid)),
+        None => of_job.min_by_key(|it| it.creation_timestamp().map(|it| it.0)),
+    }
+}
+
+fn job_state(run: &BenchmarkRun, attempt: &Attempt, job: &Job) -> JobState {
     let conditions = job.status.iter().flat_map(|it| it.conditions.iter().flatten());
     let holds = |kind: &str| conditions.clone().find(|it| it.type_ == kind && it.status == "True");
+    // Another Job of the name, made after ours was deleted, is not ours whatever it says.
+    let same = attempt.job_uid.is_none() || attempt.job_uid == job.metadata.uid;
+    let ours = same && meta::is_ours(run, &job.metadata);
     JobState {
-        presence: presence(Some(meta::is_ours(run, &job.metadata))),
+        presence: presence(Some(ours)),
+        uid: job.metadata.uid.clone().filter(|_| ours),
         failed: holds("Failed").map(|it| it.reason.clone().unwrap_or_default()),
         complete: holds("Complete").is_some(),
         deleting: job.metadata.deletion_timestamp.is_some(),
@@ -95,6 +114,7 @@ fn pod_state(pod: &Pod) -> PodState {
     let state = container.and_then(|it| it.state.as_ref());
     PodState {
         name: pod.metadata.name.clone(),
+        uid: pod.metadata.uid.clone(),
         ready: container.is_some_and(|it| it.ready),
         running: state.is_some_and(|it| it.running.is_some()),
         deleting: pod.metadata.deletion_timestamp.as_ref().map(|it| it.0),

@@ -5,12 +5,12 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use crds::{BenchmarkRun, Envelope, envelope::EnvelopeError};
+use crds::{BenchmarkRun, Envelope, envelope::EnvelopeError, status::Attempt};
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt as _;
 
 use crate::{
-    plan::{Ended, job::CONTAINER, meta},
+    plan::{Ended, job::CONTAINER, phase::current_attempt},
     reason::Reason,
 };
 
@@ -116,22 +116,32 @@ pub fn disruption(pod: &Pod) -> Option<String> {
 /// How attempts ended, as the watch on pods saw it: a pod that is asked to end may be gone before anybody looks again.
 /// An entry goes when its run has finished or is gone, so that there is at most one for each run that is under way.
 #[derive(Debug, Default)]
-pub struct Seen(Mutex<HashMap<String, (String, Ended)>>);
+pub struct Seen(Mutex<HashMap<String, SeenEnd>>);
+
+#[derive(Debug)]
+struct SeenEnd {
+    pod_uid: String,
+    ended: Ended,
+}
 
 impl Seen {
-    /// Remembers how a pod ended, if it did.
-    pub fn note(&self, pod: &Pod) {
-        let (Some(uid), Some(attempt)) = (pod.labels().get(meta::RUN_UID), pod.labels().get(meta::ATTEMPT)) else {
-            return;
-        };
-        if let Some(ended) = ended(pod) {
-            self.lock().insert(uid.clone(), (attempt.clone(), ended));
+    /// Remembers how a pod ended, if it did and is the pod that the status of the run names. That one was found live, with
+    /// the Job of the attempt as its controller; labels and owner references of any other pod may be copied.
+    pub fn note(&self, run: &BenchmarkRun, pod: &Pod) {
+        let attempt = run.status.as_ref().and_then(current_attempt);
+        let (Some(run_uid), Some(attempt), Some(pod_uid)) = (run.uid(), attempt, pod.uid()) else { return };
+        if attempt.pod_uid.as_ref() == Some(&pod_uid)
+            && let Some(ended) = ended(pod)
+        {
+            self.lock().insert(run_uid, SeenEnd { pod_uid, ended });
         }
     }
 
-    /// How an attempt ended.
-    pub fn get(&self, run_uid: &str, attempt: u32) -> Option<Ended> {
-        self.lock().get(run_uid).filter(|(number, _)| *number == attempt.to_string()).map(|(_, ended)| ended.clone())
+    /// How the pod of an attempt ended.
+    pub fn get(&self, run_uid: &str, attempt: &Attempt) -> Option<Ended> {
+        let seen = self.lock();
+        let of_pod = seen.get(run_uid).filter(|it| Some(&it.pod_uid) == attempt.pod_uid.as_ref());
+        of_pod.map(|it| it.ended.clone())
     }
 
     /// Forgets a run.
@@ -144,7 +154,7 @@ impl Seen {
         self.lock().len()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, (String, Ended)>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, SeenEnd>> {
         // The map is whole at every moment, also after a panic elsewhere.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

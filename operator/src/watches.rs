@@ -25,6 +25,7 @@ use tracing::{debug, warn};
 use crate::{
     plan::meta,
     reconcile::{Context, on_error, reconcile},
+    results::Seen,
 };
 
 /// Runs at once: enough for a burst, few enough for any API server.
@@ -53,14 +54,13 @@ impl Runs {
         self.0.state().iter().map(|it| it.0.as_ref().ok().and_then(phase)).collect()
     }
 
-    /// Whether the last word of a run's pod is still awaited. Before the watch is filled that cannot be told, and it may be.
-    fn awaits(&self, reference: &ObjectRef<Guarded>, pod: &Pod) -> bool {
-        match self.0.get(reference) {
-            Some(run) => {
-                let same = run.uid().as_ref() == pod.labels().get(meta::RUN_UID);
-                same && run.0.as_ref().is_ok_and(|it| !it.is_finished())
-            }
-            None => self.filled().now_or_never().is_none(),
+    /// Keeps the last word of a pod whose run is under way. A run that the watch has not told of yet is read live anyway.
+    fn note(&self, reference: &ObjectRef<Guarded>, pod: &Pod, seen: &Seen) {
+        if let Some(run) = self.0.get(reference)
+            && let Ok(run) = &run.0
+            && !run.is_finished()
+        {
+            seen.note(run, pod);
         }
     }
 }
@@ -101,8 +101,8 @@ pub fn controller(
         .watches_stream(pods, move |pod| {
             let run = run_of(&pod);
             // A pod goes a moment after its end; the event of its deletion may be all that is left to read.
-            if run.as_ref().is_some_and(|it| of_pods.awaits(it, &pod)) {
-                seen.note(&pod);
+            if let Some(run) = &run {
+                of_pods.note(run, &pod, &seen);
             }
             run
         })

@@ -22,6 +22,7 @@ use kube::{
 };
 use operator::{
     metrics::Metrics,
+    plan::Ended,
     reconcile::Context,
     results::Seen,
     watches::{self, Runs},
@@ -74,7 +75,10 @@ fn run(name: &str, phase: &str, version: &str) -> Value {
         "apiVersion": "benchwright.dev/v1alpha1", "kind": "BenchmarkRun",
         "metadata": {"name": name, "namespace": "bench", "uid": format!("uid-{name}"), "generation": 1, "resourceVersion": version},
         "spec": {"target": {"simulator": {}}},
-        "status": {"observedGeneration": 1, "phase": phase},
+        "status": {"observedGeneration": 1, "phase": phase, "attempts": [{
+            "number": 1, "jobName": format!("{name}-a1"), "jobUid": format!("uid-{name}-a1"), "podUid": format!("uid-{name}-a1-0"),
+            "startTime": "2026-01-02T03:04:05Z",
+        }]},
     })
 }
 
@@ -82,7 +86,8 @@ fn ended_pod(run: &str) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod",
         "metadata": {
-            "name": format!("{run}-a1-0"), "namespace": "bench", "resourceVersion": "5", "deletionTimestamp": "2026-01-02T03:04:05Z",
+            "name": format!("{run}-a1-0"), "namespace": "bench", "resourceVersion": "5", "uid": format!("uid-{run}-a1-0"),
+            "deletionTimestamp": "2026-01-02T03:04:05Z",
             "labels": {"benchwright.dev/run": run, "benchwright.dev/run-uid": format!("uid-{run}"), "benchwright.dev/attempt": "1"},
         },
         "status": {"containerStatuses": [{
@@ -141,6 +146,13 @@ impl Operator {
             .expect("the watch lives as long as the operator");
     }
 
+    fn seen(&self, name: &str) -> Option<Ended> {
+        let run: crds::BenchmarkRun =
+            serde_json::from_value(run(name, "Running", "1")).expect("the script's run is one");
+        let status = run.status.expect("the script's run has one");
+        self.context.seen.get(&format!("uid-{name}"), &status.attempts[0])
+    }
+
     fn has_failure(&self, run: &str) -> bool {
         let failures = self.context.failures.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         failures.contains_key(&format!("uid-{run}"))
@@ -175,15 +187,30 @@ async fn nothing_of_a_deleted_run_stays_in_memory() {
     operator.settle().await;
     Operator::tell(&operator.pod_events, "DELETED", ended_pod("chat"));
     operator.settle().await;
-    let word = operator.context.seen.get("uid-chat", 1).map(|it| it.message);
+    let word = operator.seen("chat").map(|it| it.message);
     assert_eq!(word.as_deref(), Some("its last word"), "the event of the deletion is all that is left of the pod");
 
     Operator::tell(&operator.run_events, "DELETED", run("chat", "Running", "9"));
     operator.settle().await;
-    assert!(operator.context.seen.get("uid-chat", 1).is_none() && !operator.has_failure("chat"));
+    assert!(operator.seen("chat").is_none() && !operator.has_failure("chat"));
 
     // The garbage collector deletes the pods after their run.
     Operator::tell(&operator.pod_events, "DELETED", ended_pod("chat"));
     operator.settle().await;
-    assert!(operator.context.seen.get("uid-chat", 1).is_none(), "a word for nobody is kept");
+    assert!(operator.seen("chat").is_none(), "a word for nobody is kept");
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_the_pod_that_the_status_names_is_noted() {
+    let operator = Operator::start(vec![run("chat", "Running", "1"), run("done", "Succeeded", "1")]);
+    operator.settle().await;
+    let mut copy = ended_pod("chat");
+    copy["metadata"]["uid"] = json!("another");
+    let mut elsewhere = copy.clone();
+    elsewhere["metadata"]["namespace"] = json!("other");
+    for pod in [copy, elsewhere, ended_pod("done"), ended_pod("nobody")] {
+        Operator::tell(&operator.pod_events, "MODIFIED", pod);
+    }
+    operator.settle().await;
+    assert_eq!(operator.context.seen.count(), 0);
 }

@@ -49,12 +49,25 @@ impl Decision<'_> {
         plan
     }
 
-    /// Ends a pod that no Job looks after any more.
+    /// Ends a pod that no Job looks after any more. A Job that goes may leave its pod behind (`--cascade=orphan`).
     pub(super) fn end_of_orphan(&self) -> Option<End> {
-        let pod = &self.observed.pod;
-        let orphan =
-            self.observed.job.presence == Presence::Absent && pod.deleting.is_none() && self.observed.ended.is_none();
+        let (job, pod) = (&self.observed.job, &self.observed.pod);
+        let alone = job.presence != Presence::Ours || job.deleting;
+        let orphan = alone && pod.deleting.is_none() && self.observed.ended.is_none();
         pod.name.clone().filter(|_| orphan).map(End::Pod)
+    }
+
+    /// A run that has finished is looked at no more, so that whatever still works for it has to be told to end now.
+    fn end_of_rest(&self) -> Option<End> {
+        let (job, pod) = (&self.observed.job, &self.observed.pod);
+        let last = self.before.attempts.last().filter(|_| self.observed.ended.is_none())?;
+        let ours = job.presence == Presence::Ours && !job.deleting;
+        let open = !job.complete && job.failed.is_none();
+        match &pod.name {
+            Some(_) if ours => Some(self.end_now(last)),
+            None if ours && open => Some(End::Job(last.job_name.clone())),
+            _ => self.end_of_orphan(),
+        }
     }
 
     /// The Job has ended, and how its pod ended has not been seen yet.
@@ -216,6 +229,7 @@ impl Decision<'_> {
     pub(super) fn finish(&self, phase: Phase, outcome: Outcome, reason: Reason, message: &str) -> Plan {
         let mut plan = self.stand(Standing { outcome: Some(outcome), ..Standing::new(phase, reason, message) });
         plan.status.completion_time = Some(self.turn.now);
+        plan.end = self.end_of_rest();
         // Nothing else would tell when its time is over.
         plan.again = self.run.spec.ttl_seconds_after_finished.is_some();
         if self.attempt().is_some() {

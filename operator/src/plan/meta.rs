@@ -52,10 +52,16 @@ pub fn owned(run: &BenchmarkRun, attempt: u32, name: String) -> ObjectMeta {
     }
 }
 
-/// Whether a pod is one that the Job of this name made: labels alone can be copied.
-pub fn is_of_job(pod: &ObjectMeta, job_name: &str) -> bool {
-    let owners = pod.owner_references.iter().flatten();
-    owners.into_iter().any(|it| it.controller == Some(true) && it.kind == "Job" && it.name == job_name)
+/// Whether this very Job controls a pod. Labels can be copied, and a name can be taken again.
+pub fn is_of_job(pod: &ObjectMeta, job_name: &str, job_uid: &str) -> bool {
+    let mut owners = pod.owner_references.iter().flatten();
+    owners.any(|it| {
+        it.controller == Some(true)
+            && it.api_version == "batch/v1"
+            && it.kind == "Job"
+            && it.name == job_name
+            && it.uid == job_uid
+    })
 }
 
 /// Whether an object belongs to this very run, not to another one of the same name.

@@ -97,6 +97,8 @@ pub struct ClaimState {
 pub struct JobState {
     /// Whether it is there.
     pub presence: Presence,
+    /// Its UID, when it is ours.
+    pub uid: Option<String>,
     /// The reason of its condition Failed, once it holds.
     pub failed: Option<String>,
     /// Its condition Complete holds.
@@ -114,6 +116,8 @@ pub struct JobState {
 pub struct PodState {
     /// Its name; `None` when there is none.
     pub name: Option<String>,
+    /// Its UID.
+    pub uid: Option<String>,
     /// Its container is ready: the launcher measures.
     pub ready: bool,
     /// Its container runs.

@@ -37,10 +37,11 @@ pub fn plan(run: &BenchmarkRun, observed: &Observed, turn: &Turn<'_>) -> Plan {
 }
 
 fn decide(run: &BenchmarkRun, observed: &Observed, turn: &Turn<'_>) -> Plan {
-    let before = run.status.clone().unwrap_or_default();
+    let mut before = run.status.clone().unwrap_or_default();
     if run.is_finished() {
         return finished(run, before, turn.now);
     }
+    identify(&mut before, observed);
     let decision = Decision { run, observed, turn, before };
     if run.spec.cancel != Cancel::None {
         return decision.cancel();
@@ -51,6 +52,14 @@ fn decide(run: &BenchmarkRun, observed: &Observed, turn: &Turn<'_>) -> Plan {
     match decision.attempt().cloned() {
         None => decision.begin(),
         Some(attempt) => decision.follow(&attempt),
+    }
+}
+
+/// Keeps which Job and which pod carry the attempt, as soon as they are seen: from then on no other one is believed.
+fn identify(status: &mut BenchmarkRunStatus, observed: &Observed) {
+    if let Some(current) = status.attempts.last_mut().filter(|it| it.end_time.is_none()) {
+        current.job_uid = current.job_uid.take().or_else(|| observed.job.uid.clone());
+        current.pod_uid = current.pod_uid.take().or_else(|| observed.pod.uid.clone());
     }
 }
 
@@ -115,6 +124,8 @@ impl Decision<'_> {
             Attempt {
                 number,
                 job_name: meta::attempt_name(self.run, number),
+                job_uid: None,
+                pod_uid: None,
                 start_time: self.turn.now,
                 running_time: None,
                 end_time: None,

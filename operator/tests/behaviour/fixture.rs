@@ -55,6 +55,8 @@ pub fn in_phase(spec: &str, phase: Phase) -> BenchmarkRun {
         attempts: vec![Attempt {
             number: 1,
             job_name: "chat-2db482-a1".into(),
+            job_uid: None,
+            pod_uid: None,
             start_time: zero(),
             running_time,
             end_time: None,

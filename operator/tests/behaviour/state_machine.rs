@@ -264,7 +264,8 @@ fn a_job_that_somebody_deleted_is_not_made_again() {
         check(&run, &nothing(&run), 600, &failed(Reason::JobLost));
         let mut going = measuring();
         going.job.deleting = true;
-        check(&run, &going, 600, &failed(Reason::JobLost));
+        let want = Want { ends: Some(End::Pod("chat-2db482-a1-0-x".into())), ..failed(Reason::JobLost) };
+        check(&run, &going, 600, &want);
     }
     let run = in_phase(SIMULATOR, Phase::Running);
     let mut orphan = measuring();
@@ -368,6 +369,8 @@ fn attempts_that_were_suspended_count_against_no_limit_and_ten_retries_end() {
     let attempt = |number: u32, reason: Reason| Attempt {
         number,
         job_name: format!("chat-a{number}"),
+        job_uid: None,
+        pod_uid: None,
         start_time: zero(),
         running_time: None,
         end_time: Some(at(1)),
@@ -442,9 +445,10 @@ fn a_job_that_ended_is_read_and_not_waited_for_without_end() {
     observed.job.ended_at = Some(at(5_000));
     let want = Want { phase: Some(Phase::Collecting), reason: Some(Reason::ReadingResult), ..Want::default() };
     check(&run, &observed, 5_300, &want);
-    check(&run, &observed, 5_301, &failed(Reason::Disrupted));
+    // The run ends without its pod's word, and the pod must not go on.
+    check(&run, &observed, 5_301, &Want { ends: now_gone(), ..failed(Reason::Disrupted) });
     observed.job.failed = Some("DeadlineExceeded".into());
-    check(&run, &observed, 5_301, &failed(Reason::DeadlineExceeded));
+    check(&run, &observed, 5_301, &Want { ends: now_gone(), ..failed(Reason::DeadlineExceeded) });
     observed.pod = PodState::default();
     check(&run, &observed, 5_001, &failed(Reason::DeadlineExceeded));
     observed.job.failed = None;

@@ -8,7 +8,8 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use crds::{BenchmarkRun, BenchmarkRunStatus, status::Phase};
+use crds::{BenchmarkRun, BenchmarkRunStatus, Outcome, status::Phase};
+use k8s_openapi::api::core::v1::Pod;
 use kube::{
     ResourceExt as _,
     runtime::events::{Recorder, Reporter},
@@ -22,9 +23,9 @@ use serde_json::{Value, json};
 
 use self::{
     server::{Fault, Server, State},
-    world::{Story, step},
+    world::{Story, owner, step},
 };
-use crate::fixture::{SIMULATOR, run, settings};
+use crate::fixture::{SIMULATOR, UID, envelope, run, said, settings};
 
 /// Far more than any story takes; what needs more goes in circles.
 const MAX_ROUNDS: usize = 60;
@@ -79,11 +80,26 @@ impl Play {
             self.context = context(&self.server);
         }
         let wrote = self.server.state().writes.len() > before;
-        for pod in step(&mut self.server.state(), story) {
-            self.context.seen.note(&pod);
-        }
+        let pods = step(&mut self.server.state(), story);
+        self.watch(&pods);
         let terminal = self.status().phase.is_some_and(Phase::is_terminal);
         turn.is_err() || wrote || !terminal
+    }
+
+    /// What the watch on pods does with each event.
+    fn watch(&self, pods: &[Pod]) {
+        let Some(run) = self.cached() else { return };
+        pods.iter().for_each(|it| self.context.seen.note(&run, it));
+    }
+
+    async fn play_until(&mut self, phase: Phase) {
+        for _ in 0..MAX_ROUNDS {
+            if self.status().phase == Some(phase) {
+                return;
+            }
+            self.round(Story::Plain).await;
+        }
+        panic!("never {phase:?}: {:#?}", self.status());
     }
 
     async fn play_out(&mut self, story: Story) -> End {
@@ -282,12 +298,11 @@ async fn a_finished_run_is_deleted_when_its_time_is_over() {
 #[tokio::test]
 async fn nothing_of_a_run_that_is_gone_stays_in_memory() {
     let mut play = Play::new(SIMULATOR);
-    while play.status().phase != Some(Phase::Running) {
-        play.round(Story::Plain).await;
-    }
+    play.play_until(Phase::Running).await;
     // The launcher ends, and nobody has looked yet.
-    for pod in (0..10).flat_map(|_| step(&mut play.server.state(), Story::Plain)) {
-        play.context.seen.note(&pod);
+    for _ in 0..10 {
+        let pods = step(&mut play.server.state(), Story::Plain);
+        play.watch(&pods);
     }
     let run = Arc::new(play.cached().unwrap());
     let error = operator::reconcile::Error::Conflict { kind: "Job".into(), name: "chat-2db482-a1".into() };
@@ -298,4 +313,77 @@ async fn nothing_of_a_run_that_is_gone_stays_in_memory() {
     assert_eq!(sizes(&play), (1, 1));
     play.context.forget(&run.uid().unwrap());
     assert_eq!(sizes(&play), (0, 0));
+}
+
+const JOB: &str = "chat-2db482-a1";
+
+/// A pod with all labels of the true one, whose container says that the run has passed with figures of its own.
+fn forged(owners: Value) -> Value {
+    let mut envelope = envelope(Outcome::Passed, "RunSucceeded");
+    envelope.core.model = "forged".into();
+    let said = said(&envelope);
+    json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {
+            // Its name comes before that of the true one in every list, and its time after.
+            "name": "a-forged-one", "namespace": "bench", "uid": "uid-of-a-forged-pod", "creationTimestamp": "2999-01-01T00:00:00Z",
+            "labels": {
+                "app.kubernetes.io/managed-by": "benchwright-operator",
+                "benchwright.dev/run": "chat", "benchwright.dev/run-uid": UID, "benchwright.dev/attempt": "1",
+            },
+            "ownerReferences": owners,
+        },
+        "spec": {"containers": []},
+        "status": {"phase": "Succeeded", "containerStatuses": [{
+            "name": "launcher", "image": "i", "imageID": "i", "ready": false, "restartCount": 0,
+            "state": {"terminated": {"exitCode": said.exit_code, "reason": said.reason, "message": said.message}},
+        }]},
+    })
+}
+
+#[tokio::test]
+async fn a_pod_that_copies_labels_or_owners_is_not_believed() {
+    let true_owner = owner(JOB, &format!("uid-of-jobs-{JOB}"));
+    let mut no_controller = true_owner.clone();
+    no_controller["controller"] = json!(false);
+    let mut other_kind = true_owner.clone();
+    other_kind["apiVersion"] = json!("example.com/v1");
+    let forgeries =
+        [json!([]), json!([owner(JOB, "another")]), json!([no_controller]), json!([other_kind]), json!([true_owner])];
+    for owners in forgeries {
+        for since in [Phase::Starting, Phase::Running] {
+            for vanishes in [false, true] {
+                let case = format!("{owners} since {since:?}, gone at once: {vanishes}");
+                let mut play = Play::new(SIMULATOR);
+                play.play_until(since).await;
+                let pod = forged(owners.clone());
+                if !vanishes {
+                    play.server.state().put("pods", "a-forged-one", pod.clone());
+                }
+                play.watch(&[serde_json::from_value(pod).unwrap()]);
+                play.round(Story::Plain).await;
+                assert!(!play.status().phase.is_some_and(Phase::is_terminal), "{case}");
+                play.play_out(Story::Plain).await;
+                let status = play.status();
+                assert_eq!(status.reason, "RunSucceeded", "{case}");
+                assert_eq!(status.resolved.unwrap().model, "org/model", "{case}");
+                assert_eq!(status.attempts[0].pod_uid, Some(format!("uid-of-pods-{JOB}-0")), "{case}");
+                assert_eq!(status.attempts[0].job_uid, Some(format!("uid-of-jobs-{JOB}")), "{case}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn another_job_of_the_same_name_is_not_the_attempts() {
+    let mut play = Play::new(SIMULATOR);
+    play.play_until(Phase::Running).await;
+    let mut job = play.server.state().find("jobs", JOB).unwrap().clone();
+    job["metadata"]["uid"] = json!("another");
+    play.server.state().put("jobs", JOB, job);
+    play.play_out(Story::Plain).await;
+    assert_eq!(play.status().reason, "NameConflict");
+    assert_eq!(play.server.state().find("jobs", JOB).unwrap()["metadata"]["uid"], "another", "it is left alone");
+    let state = play.server.state();
+    assert!(state.find("pods", &format!("{JOB}-0")).is_none_or(|it| it["metadata"]["deletionTimestamp"].is_string()));
 }

@@ -137,7 +137,7 @@ impl State {
         let mut object = body;
         object["metadata"]["creationTimestamp"] = json!(now());
         if object["metadata"]["uid"].is_null() {
-            object["metadata"]["uid"] = json!(format!("uid-of-{plural}-{name}-{}", self.versions));
+            object["metadata"]["uid"] = json!(format!("uid-of-{plural}-{name}"));
         }
         self.put(plural, &name, object.clone());
         self.most_live_jobs = self.most_live_jobs.max(self.live_jobs());

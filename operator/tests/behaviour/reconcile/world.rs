@@ -82,7 +82,7 @@ fn befall(state: &mut State, story: Story) {
 /// Pods whose Job is gone or goes are deleted; a Job that goes is gone when its pods are.
 fn collect_garbage(state: &mut State) {
     let pods: Vec<_> =
-        state.all("pods").map(|it| (name(it), it["metadata"]["job"].as_str().unwrap().to_owned())).collect();
+        state.all("pods").filter_map(|it| Some((name(it), it["metadata"]["job"].as_str()?.to_owned()))).collect();
     for (pod, job) in &pods {
         if state.find("jobs", job).is_none_or(is_going) {
             change(state, "pods", pod, |it| {
@@ -118,9 +118,8 @@ fn step_job(state: &mut State, job: &str) {
             metadata["namespace"] = json!("bench");
             metadata["job"] = json!(job);
             metadata["creationTimestamp"] = json!(now());
-            let mut metadata = metadata;
-            metadata["ownerReferences"] =
-                json!([{"apiVersion": "batch/v1", "kind": "Job", "name": job, "uid": job, "controller": true}]);
+            metadata["uid"] = json!(format!("uid-of-pods-{pod_name}"));
+            metadata["ownerReferences"] = json!([owner(job, &format!("uid-of-jobs-{job}"))]);
             state.put(
                 "pods",
                 &pod_name,
@@ -139,6 +138,11 @@ fn step_job(state: &mut State, job: &str) {
     }
 }
 
+/// What the Job controller writes into the pods that it makes.
+pub fn owner(job: &str, uid: &str) -> Value {
+    json!({"apiVersion": "batch/v1", "kind": "Job", "name": job, "uid": uid, "controller": true, "blockOwnerDeletion": true})
+}
+
 fn end_job(state: &mut State, job: &str, kind: &str, reason: &str) {
     change(state, "jobs", job, |it| {
         it["status"]["conditions"] =
@@ -149,6 +153,8 @@ fn end_job(state: &mut State, job: &str, kind: &str, reason: &str) {
 /// Pending, running, ready, ended; one that is asked to go drains, says its last word, and is gone.
 fn step_pod(state: &mut State, pod: &str) -> Option<Pod> {
     let object = state.find("pods", pod)?.clone();
+    // No kubelet of ours runs what is no launcher.
+    object["metadata"]["job"].as_str()?;
     let container = &object["status"]["containerStatuses"][0];
     let steps = object["metadata"]["steps"].as_u64().unwrap_or(0);
     let status = if !container["state"]["terminated"].is_null() {
