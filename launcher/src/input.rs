@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt, fs, io,
+    fmt, io,
     path::{Path, PathBuf},
 };
 
@@ -12,6 +12,8 @@ use crds::{
 };
 use serde::Deserialize;
 use workload_profiles::{Notice, ProfileError, Workload};
+
+use crate::user_file;
 
 /// The largest input file that is read, in bytes: an inline profile, and as much again for the rest.
 const MAX_FILE_BYTES: u64 = 2 * MAX_INLINE_PROFILE_BYTES as u64 + 1024 * 1024;
@@ -59,12 +61,6 @@ pub enum InputError {
         path: PathBuf,
         /// Why.
         cause: io::Error,
-    },
-    /// It is larger than any BenchmarkRun.
-    #[error("{path} has more than {MAX_FILE_BYTES} bytes; that is no BenchmarkRun", path = path.display())]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
     },
     /// It is empty.
     #[error("{path} is empty; write a BenchmarkRun into it, such as examples/benchmarkrun.yaml", path = path.display())]
@@ -289,16 +285,13 @@ fn field(path: &Path, field: &str, message: &str) -> InputError {
 }
 
 fn read(path: &Path) -> Result<String, InputError> {
-    let error = |cause| InputError::Read { path: path.to_owned(), cause };
-    let size = fs::metadata(path).map_err(error)?.len();
-    if size > MAX_FILE_BYTES {
-        return Err(InputError::TooLarge { path: path.to_owned() });
-    }
-    fs::read_to_string(path).map_err(error)
+    user_file::read_text(path, MAX_FILE_BYTES).map_err(|cause| InputError::Read { path: path.to_owned(), cause })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn check(text: &str) -> Result<Input, String> {

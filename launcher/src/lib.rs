@@ -3,11 +3,14 @@
 //! schedule (pure) -> issue (waits and sends) -> client (streams and stamps) -> recorder (counts and histograms) ->
 //! analysis (pure) -> report (a file a format). The launcher knows no Kubernetes: it is the same in a pod and on a laptop.
 
+#![warn(clippy::print_stdout, clippy::print_stderr, reason = "they panic where nobody reads; console.rs prints")]
+
 pub mod analysis;
 #[cfg(target_os = "linux")]
 pub mod bench;
 pub mod client;
 pub mod clock;
+pub mod console;
 pub mod data_set;
 pub mod gaps;
 pub mod histogram;
@@ -27,5 +30,6 @@ pub mod stop;
 pub mod submission;
 pub mod sut;
 pub mod trace_file;
+pub mod user_file;
 pub mod vitals;
 pub mod window;

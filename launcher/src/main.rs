@@ -1,7 +1,9 @@
 //! `benchwright`: arguments -> one of the commands -> exit code.
 
+#![warn(clippy::print_stdout, clippy::print_stderr, reason = "they panic where nobody reads; console.rs prints")]
+
 use std::{
-    io::{self, IsTerminal as _, Write as _},
+    io::{self, IsTerminal as _},
     path::PathBuf,
     process::ExitCode,
 };
@@ -10,13 +12,15 @@ use clap::{Args, Parser, Subcommand};
 #[cfg(target_os = "linux")]
 use launcher::bench;
 use launcher::{
+    console::{self, PrintError},
     data_set,
     input::{self, LocalOptions},
-    loadgen::plan::{self, Plan},
+    loadgen::plan,
     run::{self, RunOptions},
     sim,
     submission::command::{self as submission, SubmissionArgs},
     sut::{self, SutOptions},
+    user_file,
 };
 
 /// Benchmarks LLM serving: issues the load of a workload profile exactly, measures every token, and says when its own
@@ -172,10 +176,13 @@ fn main() -> ExitCode {
         // A slip in the arguments must not look like `--gate`'s 2, an invalid run.
         Err(error) => {
             let status = if error.use_stderr() { run::EXIT_CONFIGURATION } else { 0 };
-            if error.print().is_err() {
-                return ExitCode::FAILURE;
-            }
-            return ExitCode::from(status);
+            return match error.print() {
+                // Whether somebody reads it does not change what was asked.
+                Err(unprinted) if !error.use_stderr() && unprinted.kind() != io::ErrorKind::BrokenPipe => {
+                    failed(&PrintError::from(unprinted).into())
+                }
+                _ => ExitCode::from(status),
+            };
         }
     };
     tracing_subscriber::fmt()
@@ -208,7 +215,7 @@ fn main() -> ExitCode {
 }
 
 fn failed(error: &anyhow::Error) -> ExitCode {
-    eprintln!("benchwright: {error:#}");
+    console::say(format_args!("benchwright: {}", console::with_causes(error.as_ref())));
     ExitCode::from(run::EXIT_CONFIGURATION)
 }
 
@@ -257,16 +264,16 @@ fn sut_command(args: &SutArgs) -> ExitCode {
 fn render(args: &RenderArgs) -> anyhow::Result<()> {
     let input = input::from_file(&args.file, &args.input.options())?;
     for notice in &input.notices {
-        eprintln!("note: {}: {}", notice.path, notice.message);
+        console::say(format_args!("note: {}: {}", notice.path, notice.message));
     }
     let text = if args.workload { serde_json::to_string_pretty(&input.workload)? + "\n" } else { input.profile_text };
-    Ok(io::stdout().write_all(text.as_bytes())?)
+    Ok(console::print(text)?)
 }
 
 fn plan_command(args: &PlanArgs) -> anyhow::Result<()> {
     let input = input::from_file(&args.file, &args.input.options())?;
     for notice in &input.notices {
-        eprintln!("note: {}: {}", notice.path, notice.message);
+        console::say(format_args!("note: {}: {}", notice.path, notice.message));
     }
     let Some(loadgen) = &input.workload.loadgen else {
         anyhow::bail!(
@@ -277,36 +284,26 @@ fn plan_command(args: &PlanArgs) -> anyhow::Result<()> {
     };
     let plan = plan::plan(loadgen, args.queries)?;
     if let Some(message) = plan.past(input.run.run_deadline.0) {
-        eprintln!("note: {}: {message}", plan::DEADLINE);
+        console::say(format_args!("note: {}: {message}", plan::DEADLINE));
     }
     // It may lie where the run will be, and not here.
     if let Err(error) = data_set::of(&input.workload) {
-        eprintln!("note: {error}");
+        console::say(format_args!("note: {error}"));
     }
-    match write_plan(&plan, args.json) {
-        // Who looks at the first queries with `head` has seen enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => Ok(written?),
-    }
-}
-
-fn write_plan(plan: &Plan, json: bool) -> io::Result<()> {
-    let mut out = io::BufWriter::new(io::stdout().lock());
-    if json {
-        serde_json::to_writer(&mut out, plan)?;
-        writeln!(out)?;
-    } else {
-        write!(out, "{plan}")?;
-    }
-    out.flush()
+    Ok(console::print_with(|out| match args.json {
+        true => {
+            serde_json::to_writer(&mut *out, &plan)?;
+            writeln!(out)
+        }
+        false => write!(out, "{plan}"),
+    })?)
 }
 
 fn show(args: &ShowArgs) -> anyhow::Result<()> {
     let path = args.folder.join(&args.file);
-    let mut file = std::fs::File::open(&path).map_err(|error| {
+    let mut file = user_file::open(&path).map_err(|error| {
         let folder = args.folder.display();
         anyhow::anyhow!("cannot read {}: {error}; the files of a finished run lie in {folder}", path.display())
     })?;
-    io::copy(&mut file, &mut io::stdout())?;
-    Ok(())
+    Ok(console::print_with(|mut out| io::copy(&mut file, &mut out).map(drop))?)
 }

@@ -4,7 +4,6 @@
 //! and its author may not be allowed to read every file that the launcher can.
 
 use std::{
-    fs::File,
     io::{self, BufRead, BufReader, Read},
     path::PathBuf,
     time::Duration,
@@ -18,7 +17,10 @@ use workload_profiles::{
     workload::{Load, MAX_REQUESTS, Stage, Trace, TraceEntry, TraceFile, TraceFormat, TraceTime},
 };
 
-use crate::lines::{Line, read_line};
+use crate::{
+    lines::{Line, read_line},
+    user_file,
+};
 
 /// More bytes are not read: ten million lines of a hundred.
 const MAX_BYTES: u64 = 1 << 30;
@@ -101,7 +103,7 @@ fn entries(trace: &Trace) -> Result<Vec<TraceEntry>, TraceError> {
         Trace::Inline(entries) => return Ok(entries.clone()),
         Trace::File(file) => file,
     };
-    let open = File::open(&file.path).map_err(|cause| TraceError::Read { path: file.path.clone(), cause })?;
+    let open = user_file::open(&file.path).map_err(|cause| TraceError::Read { path: file.path.clone(), cause })?;
     read_within(file, open, MAX_BYTES)
 }
 

@@ -38,7 +38,15 @@ use crds::units::Span;
 use serde::Serialize;
 use tracing::info;
 
-use crate::{client::TargetError, clock, input::InputError, issue, issue::LoadError, report::StorageError};
+use crate::{
+    client::TargetError,
+    clock,
+    console::{self, PrintError},
+    input::InputError,
+    issue,
+    issue::LoadError,
+    report::StorageError,
+};
 use busy::Busy;
 use cores::Cores;
 use document::{Document, Made};
@@ -57,7 +65,10 @@ const QUIET: f64 = 0.1;
 pub enum BenchError {
     /// The system refused something.
     #[error("the bench cannot run: {0}; check memory, open files (ulimit -n) and processes")]
-    System(#[from] io::Error),
+    System(io::Error),
+    /// Standard output.
+    #[error(transparent)]
+    Print(#[from] PrintError),
     /// A child did not do its part.
     #[error("{0}")]
     Child(String),
@@ -90,6 +101,12 @@ pub enum BenchError {
     /// The bare client's request is none.
     #[error("the bare client cannot begin: {0}")]
     Request(#[from] http::Error),
+}
+
+impl From<io::Error> for BenchError {
+    fn from(error: io::Error) -> Self {
+        BenchError::System(error)
+    }
 }
 
 /// Measure the engine itself: its CPU time, its errors, its lag, its memory
@@ -152,7 +169,7 @@ pub fn run(args: &BenchArgs) -> Result<bool, BenchError> {
         overrides: args.overrides.clone(),
         pace: Pace { ttft: args.ttft.0, itl: args.itl.0 },
     })?;
-    io::stdout().write_all(told.text.as_bytes())?;
+    console::print(told.text)?;
     Ok(told.fits)
 }
 
@@ -200,7 +217,7 @@ fn measure(args: &BenchArgs) -> Result<(), BenchError> {
     if let Some(path) = &args.markdown {
         write_whole(path, &document.markdown())?;
     }
-    Ok(io::stdout().write_all(table::table(&figures).as_bytes())?)
+    Ok(console::print(table::table(&figures))?)
 }
 
 /// As the command line knows them.
@@ -246,7 +263,7 @@ pub fn run_part(args: &PartArgs) -> Result<(), BenchError> {
 
 fn tell(result: &impl Serialize) -> Result<(), BenchError> {
     let text = serde_json::to_string(result).map_err(|error| BenchError::Child(error.to_string()))?;
-    Ok(io::stdout().write_all(text.as_bytes())?)
+    Ok(console::print(text)?)
 }
 
 /// Writes a file under a temporary name and renames it, so that a reader never sees half of one.

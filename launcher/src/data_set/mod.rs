@@ -9,7 +9,6 @@ mod row;
 use std::{
     cell::Cell,
     fmt,
-    fs::File,
     io::{self, BufRead, BufReader, Read},
     path::PathBuf,
 };
@@ -24,6 +23,7 @@ use workload_profiles::{
 use crate::{
     lines::{Line, read_line},
     requests::Rows,
+    user_file,
 };
 use row::{Prompt, RowSeed};
 
@@ -81,7 +81,7 @@ pub enum DataSetError {
 /// A file that cannot be read, the first row that is no prompt, or too few of them.
 pub fn of(workload: &Workload) -> Result<Rows, DataSetError> {
     let RequestSource::DataSet(set) = &workload.requests else { return Ok(Rows::default()) };
-    let file = File::open(&set.path).map_err(|cause| DataSetError::Read { path: set.path.clone(), cause })?;
+    let file = user_file::open(&set.path).map_err(|cause| DataSetError::Read { path: set.path.clone(), cause })?;
     read_within(set, file, MAX_BYTES, MAX_ROW)
 }
 

@@ -12,7 +12,7 @@ pub(crate) mod target;
 
 use std::{
     fmt::Display,
-    io::{IsTerminal as _, Write as _},
+    io::IsTerminal as _,
     path::{Path, PathBuf},
     sync::Arc,
     thread,
@@ -24,7 +24,7 @@ use workload_profiles::Workload;
 
 use crate::{
     analysis::{self, Analysis},
-    clock,
+    clock, console,
     input::{self, Input, LocalOptions},
     issue::{self, Files, LoadError, LoadResult, Progress},
     loadgen::plan,
@@ -36,6 +36,7 @@ use crate::{
 use loadgen::{Foretell, Issued};
 pub(crate) use outcome::Failure;
 pub use outcome::{EXIT_CANCELLED, EXIT_CONFIGURATION, EXIT_STORAGE, EXIT_TARGET};
+use ready::Secrets;
 
 /// More threads than this have never helped, and each has connections of its own.
 const MAX_DEFAULT_THREADS: usize = 8;
@@ -122,9 +123,9 @@ pub fn run(options: &RunOptions) -> u8 {
     outcome::exit_status(&done, options.gate)
 }
 
-/// Says on stderr what went wrong. Who reads that may have gone; the exit status and the files say it too.
+/// Says on stderr what went wrong.
 fn complain(what: &dyn Display) {
-    let _ = writeln!(std::io::stderr(), "benchwright: {what}");
+    console::say(format_args!("benchwright: {what}"));
 }
 
 fn read_input(options: &RunOptions) -> Result<Input, input::InputError> {
@@ -182,7 +183,7 @@ fn print_table(measurement: &Measurement) {
     if let Some(stored) = &measurement.stored {
         text.push_str(&format!("report: {}\n", stored.path.join("report.md").display()));
     }
-    if let Err(error) = std::io::stdout().write_all(text.as_bytes()) {
+    if let Err(error) = console::print(text) {
         warn!(%error, "the table was not printed");
     }
 }
@@ -201,9 +202,11 @@ fn load(
         warn!(path = plan::DEADLINE, "{message}");
     }
     // Before a target is waited for, which may take an hour.
-    let files = Files::read(&input.workload).map_err(not_issued)?;
+    let (workload, run) = (input.workload.clone(), input.run.clone());
+    let read = move || Ok((Files::read(&workload).map_err(not_issued)?, Secrets::read(&run)?));
+    let (files, secrets) = signals::until_stopped(stop, read)??;
     let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_deref())?;
-    let ready = ready::wait(input, &base_url, stop)?;
+    let ready = ready::wait(input, &secrets, &base_url, stop)?;
     info!(target = base_url, model = ready.model, profile = input.run.profile_source, "the target is ready");
     measuring.set(true);
     let deadline = signals::Deadline::start(stop, input.run.run_deadline.0, input.run.grace_period.0);

@@ -9,7 +9,7 @@ use crds::{
 use tracing::warn;
 
 use super::Measurement;
-use crate::{input::Input, report};
+use crate::{console, input::Input, report};
 
 /// The launcher itself failed.
 const EXIT_SYSTEM: u8 = 1;
@@ -38,13 +38,7 @@ impl Failure {
 
     /// The system refuses the launcher what it needs, or the launcher has a fault of its own: no matter of the input.
     pub(super) fn system(error: &dyn Error) -> Self {
-        let mut message = error.to_string();
-        let mut source = error.source();
-        while let Some(cause) = source {
-            message.push_str(&format!(": {cause}"));
-            source = cause.source();
-        }
-        Failure { exit: EXIT_SYSTEM, reason: "LauncherFailed", message, measured: None }
+        Failure { exit: EXIT_SYSTEM, reason: "LauncherFailed", message: console::with_causes(error), measured: None }
     }
 
     pub(super) fn status_port(port: u16, source: &io::Error) -> Self {

@@ -1,8 +1,8 @@
 //! Waits until the target can be measured, and finds out which model it serves.
 
-use std::{fs, time::Duration};
+use std::{path::Path, time::Duration};
 
-use crds::benchmark_run::ReadinessProbe;
+use crds::{benchmark_run::ReadinessProbe, resolve::ResolvedRun};
 use tracing::{info, warn};
 
 use super::Failure;
@@ -15,10 +15,45 @@ use crate::{
     input::Input,
     issue::LoadError,
     stop::{Stop, StopState},
+    user_file,
 };
 
 /// Between two tries.
 const TRY_EVERY: Duration = Duration::from_secs(1);
+
+/// More than any token has, in bytes.
+const MAX_TOKEN: u64 = 64 << 10;
+/// Twenty times the authorities that a system trusts, in bytes.
+const MAX_AUTHORITIES: u64 = 4 << 20;
+
+/// What the target is called with, from files.
+#[derive(Default)]
+pub(crate) struct Secrets {
+    token: Option<String>,
+    authorities: Option<String>,
+}
+
+impl Secrets {
+    /// Reads them. That may wait: a file may be a pipe.
+    pub(crate) fn read(run: &ResolvedRun) -> Result<Secrets, Failure> {
+        let read = |path: &Path, what: &str, most| {
+            let cannot = |error| Failure::configuration(format!("cannot read the {what} {}: {error}", path.display()));
+            user_file::read_text(path, most).map_err(cannot)
+        };
+        let token = |path: &Path| {
+            let token = read(path, "token file", MAX_TOKEN)?.trim().to_owned();
+            let empty = || {
+                let path = path.display();
+                Failure::configuration(format!("the token file {path} is empty; write the token into it"))
+            };
+            if token.is_empty() { Err(empty()) } else { Ok(token) }
+        };
+        Ok(Secrets {
+            token: run.token_file.as_deref().map(token).transpose()?,
+            authorities: run.ca_file.as_deref().map(|path| read(path, "CA file", MAX_AUTHORITIES)).transpose()?,
+        })
+    }
+}
 
 /// A target that answers.
 pub(crate) struct Ready {
@@ -27,31 +62,20 @@ pub(crate) struct Ready {
 }
 
 /// Tries until the target is ready or its time is over. What no waiting mends fails at once.
-pub(crate) fn wait(input: &Input, base_url: &str, stop: &Stop) -> Result<Ready, Failure> {
+pub(crate) fn wait(input: &Input, secrets: &Secrets, base_url: &str, stop: &Stop) -> Result<Ready, Failure> {
     let cannot = |source| Failure::system(&LoadError::System { what: "the readiness probe", source });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
     runtime.block_on(async {
         let mut stopped = stop.watch();
         tokio::select! {
             _ = stopped.wait_for(|state| *state != StopState::Run) => Err(Failure::cancelled()),
-            ready = until_ready(input, base_url) => ready,
+            ready = until_ready(input, secrets, base_url) => ready,
         }
     })
 }
 
-fn target(input: &Input, base_url: &str) -> Result<Target, Failure> {
-    let read = |path: &std::path::PathBuf, what: &str| {
-        let cannot = |error| Failure::configuration(format!("cannot read the {what} {}: {error}", path.display()));
-        fs::read_to_string(path).map_err(cannot)
-    };
-    let token = |path: &std::path::PathBuf| {
-        let token = read(path, "token file")?.trim().to_owned();
-        let empty =
-            || Failure::configuration(format!("the token file {} is empty; write the token into it", path.display()));
-        if token.is_empty() { Err(empty()) } else { Ok(token) }
-    };
-    let token = input.run.token_file.as_ref().map(token).transpose()?;
-    let authorities = input.run.ca_file.as_ref().map(|path| read(path, "CA file")).transpose()?;
+fn target(input: &Input, secrets: &Secrets, base_url: &str) -> Result<Target, Failure> {
+    let Secrets { token, authorities } = secrets;
     let headers = &input.workload.headers;
     Target::new(base_url, input.workload.api, token.as_deref(), authorities.as_deref(), headers)
         .map(|target| target.speaking(input.run.http_version))
@@ -59,8 +83,8 @@ fn target(input: &Input, base_url: &str) -> Result<Target, Failure> {
 }
 
 /// The same, on the runtime of the caller.
-pub(crate) async fn until_ready(input: &Input, base_url: &str) -> Result<Ready, Failure> {
-    let target = target(input, base_url)?;
+pub(crate) async fn until_ready(input: &Input, secrets: &Secrets, base_url: &str) -> Result<Ready, Failure> {
+    let target = target(input, secrets, base_url)?;
     let limit = input.run.readiness_timeout;
     let clock = Clock::start();
     let sleeper = clock.sleeper();

@@ -1,7 +1,11 @@
 //! What ends the load early: SIGTERM, SIGINT and the run's deadline. First the load drains, then it is aborted; a second
 //! signal aborts at once.
 
-use std::{sync::mpsc, thread, time::Duration};
+use std::{
+    sync::mpsc::{self, RecvTimeoutError},
+    thread,
+    time::Duration,
+};
 
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::warn;
@@ -9,11 +13,14 @@ use tracing::warn;
 use super::Failure;
 use crate::{
     issue::LoadError,
-    stop::{Stop, StopReason},
+    stop::{Stop, StopReason, StopState},
 };
 
 /// Kept back from the grace period for writing the report.
 const TO_WRITE: Duration = Duration::from_secs(10);
+
+/// How soon a stop is seen while files are read.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// How long the load may drain: the grace period less the time to write, or half of a short one.
 fn drain_time(grace: Duration) -> Duration {
@@ -48,6 +55,30 @@ pub(super) fn listen(stop: &Stop, grace: Duration) -> Result<(), Failure> {
     };
     thread::Builder::new().name("signals".into()).spawn(body).map_err(cannot)?;
     Ok(())
+}
+
+/// Does work that may wait for ever, such as reading a pipe, on a thread of its own. After a stop nobody waits for that thread:
+/// it ends with the process.
+pub(super) fn until_stopped<T: Send + 'static>(
+    stop: &Stop,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Failure> {
+    let cannot = |source| Failure::system(&LoadError::System { what: "a thread", source });
+    let (sender, done) = mpsc::sync_channel(1);
+    // The receiver goes when the run is stopped.
+    let body = move || drop(sender.send(work()));
+    let thread = thread::Builder::new().name("reading".into()).spawn(body).map_err(cannot)?;
+    loop {
+        match done.recv_timeout(LOOK_EVERY) {
+            Ok(done) => return Ok(done),
+            Err(RecvTimeoutError::Timeout) if stop.state() == StopState::Run => {}
+            Err(RecvTimeoutError::Timeout) => return Err(Failure::cancelled()),
+            Err(RecvTimeoutError::Disconnected) => match thread.join() {
+                Err(panic) => std::panic::resume_unwind(panic),
+                Ok(()) => return Err(Failure::cancelled()),
+            },
+        }
+    }
 }
 
 /// The run's deadline: drains the load when it comes, and aborts it when draining takes longer than the grace period.

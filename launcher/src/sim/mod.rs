@@ -23,7 +23,7 @@ mod text;
 mod validation;
 
 use std::convert::Infallible;
-use std::io::{self, Write};
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -42,7 +42,7 @@ pub use options::{PresetArg, SimArgs, SimOptions};
 
 use engine::Engine;
 
-use crate::clock;
+use crate::{clock, console};
 
 /// Connections that are served at once; the next ones wait in the listener's backlog. Each holds at most one request,
 /// and so this bounds the engine's queue too.
@@ -204,7 +204,9 @@ pub fn run(args: SimArgs) -> Result<(), SimError> {
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         // A reader that has gone does not matter to the server.
-        let _ = writeln!(io::stdout(), "{} is served at http://{address}", options.model);
+        if let Err(error) = console::print(format!("{} is served at http://{address}\n", options.model)) {
+            warn!(%error, %address, "the address was not printed");
+        }
         let shutdown = async {
             tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
             info!("asked to end: what runs is aborted");

@@ -10,7 +10,6 @@ mod texts;
 
 use std::{
     fmt::{self, Display},
-    fs::{self, File},
     io,
     path::{Path, PathBuf},
 };
@@ -27,6 +26,7 @@ use super::{
 use crate::{
     loadgen::logs::test06::ElementType,
     report::{Folder, StorageError},
+    user_file,
 };
 
 /// What a tree is made of.
@@ -266,7 +266,7 @@ fn write_case(
 }
 
 fn cut(log: &Path) -> Result<super::truncation::Truncated, BuildError> {
-    let cut = File::open(log).and_then(super::truncation::truncate);
+    let cut = user_file::open(log).and_then(super::truncation::truncate);
     cut.map_err(|source| BuildError::Write { path: log.to_owned(), source })
 }
 
@@ -282,11 +282,8 @@ fn logs(folder: &mut Folder, from: &Path, to: &str) -> Result<(), BuildError> {
 
 fn copy(folder: &mut Folder, from: &Path, to: &str) -> Result<(), BuildError> {
     let copied = folder.write(to, |mut file| {
-        // A pipe in the place of a file would make the build wait for ever.
-        if !fs::metadata(from)?.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{} is no file", from.display())));
-        }
-        io::copy(&mut File::open(from)?, &mut file).map(drop)
+        let cannot = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", from.display()));
+        io::copy(&mut user_file::open(from).map_err(cannot)?, &mut file).map(drop)
     });
     Ok(copied?)
 }

@@ -1,10 +1,6 @@
 //! [I/O] `benchwright submission`: arguments in, a tree or a verdict out.
 
-use std::{
-    fs,
-    io::{self, Write as _},
-    path::PathBuf,
-};
+use std::{fs, io, path::PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 use workload_profiles::loadgen::Round;
@@ -17,7 +13,10 @@ use super::{
     table,
     test06::{self, Test06Error},
 };
-use crate::loadgen::logs::test06::ElementType;
+use crate::{
+    console::{self, PrintError},
+    loadgen::logs::test06::ElementType,
+};
 
 /// Builds the tree of a submission to MLPerf Inference from finished LoadGen runs, or checks one.
 #[derive(Args, Debug)]
@@ -154,8 +153,8 @@ pub enum CommandError {
         source: io::Error,
     },
     /// Standard output.
-    #[error("cannot print the result")]
-    Print(#[from] io::Error),
+    #[error(transparent)]
+    Print(#[from] PrintError),
     /// No arguments.
     #[error("there is nothing to do; see `benchwright submission --help`")]
     Nothing,
@@ -199,11 +198,11 @@ fn build_command(args: BuildArgs) -> Result<bool, CommandError> {
         print(report, args.json)?;
     }
     // What is missing is no result: it goes where errors go.
-    built.missing.iter().for_each(|it| eprintln!("missing: {it}"));
+    built.missing.iter().for_each(|it| console::say(format_args!("missing: {it}")));
     match &built.path {
-        Some(path) => eprintln!("the tree is in {}", path.display()),
-        None if order.incomplete => eprintln!("no tree was written: there is no test to write of"),
-        None => eprintln!("no tree was written; --incomplete writes it all the same"),
+        Some(path) => console::say(format_args!("the tree is in {}", path.display())),
+        None if order.incomplete => console::say("no tree was written: there is no test to write of"),
+        None => console::say("no tree was written; --incomplete writes it all the same"),
     }
     Ok(built.missing.is_empty() && built.report.is_some_and(|it| it.clean()))
 }
@@ -215,23 +214,16 @@ fn test06_command(args: &Test06Args) -> Result<bool, CommandError> {
     let temporary = folder.join(".verify_accuracy.txt.tmp");
     let written = fs::write(&temporary, &text).and_then(|()| fs::rename(&temporary, &path));
     written.map_err(|source| CommandError::Write { path, source })?;
-    printed(io::stdout().write_all(text.as_bytes()))?;
+    console::print(text)?;
     Ok(found.passes())
 }
 
-fn print(report: &Report, json: bool) -> Result<(), CommandError> {
-    let text = if json {
-        serde_json::to_string_pretty(report).map_err(io::Error::from)? + "\n"
-    } else {
-        table::render(report)
-    };
-    printed(io::stdout().write_all(text.as_bytes()))
-}
-
-/// Who looks at the first lines with `head` has seen enough.
-fn printed(done: io::Result<()>) -> Result<(), CommandError> {
-    match done {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        done => Ok(done?),
+fn print(report: &Report, json: bool) -> Result<(), PrintError> {
+    if !json {
+        return console::print(table::render(report));
     }
+    console::print_with(|out| {
+        serde_json::to_writer_pretty(&mut *out, report)?;
+        out.write_all(b"\n")
+    })
 }

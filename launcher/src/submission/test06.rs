@@ -1,7 +1,6 @@
 //! [I/O] TEST06 on a finished run: reads its accuracy log, and says what verify_accuracy.txt has to hold.
 
 use std::{
-    fs::File,
     io::{self, BufReader},
     path::{Path, PathBuf},
 };
@@ -12,9 +11,12 @@ use super::{
     build::{Missing, source_tests},
     layout::Place,
 };
-use crate::loadgen::logs::{
-    accuracy_log::ReadError,
-    test06::{ElementType, Test06},
+use crate::{
+    loadgen::logs::{
+        accuracy_log::ReadError,
+        test06::{ElementType, Test06},
+    },
+    user_file,
 };
 
 /// TEST06 cannot be made.
@@ -69,6 +71,6 @@ pub(super) fn verify(
     let end = end_of_sequence.or(test.benchmark.end_of_sequence);
     let end = end.ok_or(Test06Error::NoEnd(test.benchmark.folder))?;
     let path = test.logs.join("mlperf_log_accuracy.json");
-    let log = File::open(&path).map_err(|source| Test06Error::Open { path, source })?;
+    let log = user_file::open(&path).map_err(|source| Test06Error::Open { path, source })?;
     Ok(Test06::of(BufReader::new(log), test.place == Place::Offline, end, elements)?)
 }

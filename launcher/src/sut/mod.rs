@@ -13,11 +13,12 @@ mod serve;
 use std::{io, path::PathBuf, sync::Arc};
 
 use crate::{
+    console,
     data_set::DataSetError,
     input::{self, LocalOptions},
     issue::{EVENT_INTERVAL, LoadError, raise_file_limit},
     requests::RequestsError,
-    run::{EXIT_CONFIGURATION, Failure, ready, target},
+    run::{EXIT_CONFIGURATION, Failure, ready, ready::Secrets, target},
 };
 use engine::{Engine, Tally};
 use frames::{FrameError, VERSION};
@@ -90,11 +91,12 @@ pub fn run(options: &SutOptions) -> u8 {
         }
         Ok(Tally { answered, failed, first_failure }) => {
             let first = first_failure.unwrap_or_default();
-            eprintln!("benchwright: {failed} of {} samples failed, the first because: {first}", answered + failed);
+            let all = answered + failed;
+            console::say(format_args!("benchwright: {failed} of {all} samples failed, the first because: {first}"));
             EXIT_FAILED
         }
         Err((message, exit)) => {
-            eprintln!("benchwright: {message}");
+            console::say(format_args!("benchwright: {message}"));
             exit
         }
     }
@@ -123,11 +125,12 @@ fn try_run(options: &SutOptions) -> Result<Tally, (String, u8)> {
     drop(entered);
     runtime.block_on(incoming.hello()).map_err(own)?;
 
+    let secrets = Secrets::read(&input.run).map_err(of_run)?;
     let rows = Engine::rows(&input.workload).map_err(own)?;
     let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_deref()).map_err(of_run)?;
     let ready = runtime.block_on(async {
         tokio::select! {
-            ready = ready::until_ready(&input, &base_url) => ready.map_err(of_run),
+            ready = ready::until_ready(&input, &secrets, &base_url) => ready.map_err(of_run),
             gone = serve::reader_gone(&outgoing) => Err(own(gone)),
         }
     })?;

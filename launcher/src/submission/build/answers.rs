@@ -1,14 +1,17 @@
 //! [I/O] Whether a whole accuracy log holds an answer to every sample. A tree shows only its ends, so that nobody can tell
 //! later; and LoadGen knows no failed sample: one that failed looks like an empty answer.
 
-use std::{collections::HashSet, fs::File, io::BufReader, path::Path};
+use std::{collections::HashSet, io::BufReader, path::Path};
 
-use crate::loadgen::logs::accuracy_log::{self, ReadError};
+use crate::{
+    loadgen::logs::accuracy_log::{self, ReadError},
+    user_file,
+};
 
 /// What is wrong with the log, where something is: `samples` are to be answered.
 pub(super) fn fault(log: &Path, samples: u64) -> Result<Option<String>, ReadError> {
     let (mut answered, mut empty) = (HashSet::new(), 0_u64);
-    for entry in accuracy_log::read(BufReader::new(File::open(log)?)) {
+    for entry in accuracy_log::read(BufReader::new(user_file::open(log)?)) {
         let entry = entry?;
         if entry.data.is_empty() {
             empty += 1;

@@ -1,8 +1,8 @@
 //! [I/O] Finished tests: the folders of our own runs, and folders of logs that another LoadGen wrote.
 
 use std::{
-    fs::{self, File},
-    io::{self, BufReader, Read as _},
+    fs,
+    io::{self, BufReader},
     path::{Path, PathBuf},
 };
 
@@ -14,6 +14,7 @@ use super::{
     super::{detail_log::DetailLog, layout::Place, limits::Benchmark},
     Missing,
 };
+use crate::user_file;
 
 /// The longest config.json and user.conf that are read, in bytes. The former holds the requests of a workload.
 const MAX_CONFIG: u64 = 64 << 20;
@@ -122,7 +123,7 @@ pub(in super::super) fn tests(run: &Path, benchmark: Option<&str>, round: Round)
     let folder = folder.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
     let mut tests = Vec::new();
     for logs in with_logs {
-        let read = File::open(logs.join("mlperf_log_detail.txt")).map(BufReader::new);
+        let read = user_file::open(&logs.join("mlperf_log_detail.txt")).map(BufReader::new);
         let read = read.map_err(Into::into).and_then(DetailLog::read);
         let log = read.map_err(|error| {
             missing(format!("its mlperf_log_detail.txt is {error}"), "give the log as it was written")
@@ -218,13 +219,5 @@ fn millis(log: &DetailLog, key: &str) -> Option<f64> {
 }
 
 pub(super) fn read(path: &Path) -> io::Result<String> {
-    if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file"));
-    }
-    let mut text = String::new();
-    File::open(path)?.take(MAX_CONFIG + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > MAX_CONFIG {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {MAX_CONFIG} bytes")));
-    }
-    Ok(text)
+    user_file::read_text(path, MAX_CONFIG)
 }

@@ -1,0 +1,114 @@
+//! [I/O] Opens and reads the files that a user names, whatever they are.
+//!
+//! Regular files and pipes are read: a shell gives a pipe for `-f <(cat run.yaml)`. Devices, sockets and folders are refused,
+//! because a device may have no end. Sizes of pipes, and of files in /proc, are not known before they are read; the bound is
+//! therefore on the bytes that are read. Opening a pipe waits for its writer: a caller that handles signals reads on a thread
+//! that it does not wait for.
+
+use std::{
+    fs::{self, File, FileType},
+    io::{self, ErrorKind, Read as _},
+    os::unix::fs::FileTypeExt as _,
+    path::Path,
+};
+
+/// Opens a file or a pipe.
+///
+/// # Errors
+/// It is neither, or it cannot be opened.
+pub fn open(path: &Path) -> io::Result<File> {
+    // Opening a device may have effects of its own.
+    refuse(fs::metadata(path)?.file_type())?;
+    let file = File::open(path)?;
+    // It may have been replaced in the meantime.
+    refuse(file.metadata()?.file_type())?;
+    Ok(file)
+}
+
+/// Reads a whole file of at most `most` bytes.
+///
+/// # Errors
+/// As [`open`]; it is longer, or it cannot be read.
+pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        let what =
+            format!("it has more than {most} bytes, the most that is read here; check that it is the right file");
+        return Err(io::Error::new(ErrorKind::FileTooLarge, what));
+    }
+    Ok(bytes)
+}
+
+/// Reads a whole file of UTF-8 text of at most `most` bytes.
+///
+/// # Errors
+/// As [`read`]; it is no UTF-8.
+pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
+    String::from_utf8(read(path, most)?).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let byte = error.as_bytes().get(at).copied().unwrap_or_default();
+        let what = format!("byte {at}, counted from 0, is {byte:#04x}, which is no UTF-8; save it as UTF-8 text");
+        io::Error::new(ErrorKind::InvalidData, what)
+    })
+}
+
+fn refuse(kind: FileType) -> io::Result<()> {
+    let (what, error) = match kind {
+        kind if kind.is_file() || kind.is_fifo() => return Ok(()),
+        kind if kind.is_dir() => ("a folder", ErrorKind::IsADirectory),
+        kind if kind.is_char_device() => ("a character device", ErrorKind::InvalidInput),
+        kind if kind.is_block_device() => ("a block device", ErrorKind::InvalidInput),
+        _ => ("a socket", ErrorKind::InvalidInput),
+    };
+    Err(io::Error::new(error, format!("it is {what}; give a file or a pipe")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(path: &Path, most: u64, kind: ErrorKind, part: &str) {
+        let error = read_text(path, most).unwrap_err();
+        assert!(error.kind() == kind && error.to_string().contains(part), "{}: {error:?}", path.display());
+    }
+
+    #[test]
+    fn what_has_no_end_or_no_bytes_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        check(folder.path(), 9, ErrorKind::IsADirectory, "it is a folder; give a file");
+        check(Path::new("/dev/zero"), 9, ErrorKind::InvalidInput, "it is a character device");
+        let socket = folder.path().join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        check(&socket, 9, ErrorKind::InvalidInput, "it is a socket");
+        check(&folder.path().join("none"), 9, ErrorKind::NotFound, "No such file");
+    }
+
+    #[test]
+    fn a_file_is_read_up_to_its_bound() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        fs::write(&path, "12345").unwrap();
+        assert_eq!(read_text(&path, 5).unwrap(), "12345");
+        check(&path, 4, ErrorKind::FileTooLarge, "more than 4 bytes");
+        fs::write(&path, b"ab\xff").unwrap();
+        check(&path, 9, ErrorKind::InvalidData, "byte 2, counted from 0, is 0xff");
+    }
+
+    #[test]
+    fn a_pipe_is_read_up_to_the_same_bound() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
+        assert!(made.success());
+        for (most, read) in [(5, true), (4, false)] {
+            let writer = std::thread::spawn({
+                let path = path.clone();
+                // The reader may go before it has read all.
+                move || drop(fs::write(path, "12345"))
+            });
+            assert_eq!(read_text(&path, most).is_ok(), read, "{most}");
+            writer.join().unwrap();
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Files that are no files, have no end, or never begin.
+
+use std::{
+    fs::{self, File},
+    io::Write as _,
+    os::unix::fs::OpenOptionsExt as _,
+    path::Path,
+    process::Command,
+    thread,
+    time::Duration,
+};
+
+use rustix::{
+    io::Errno,
+    process::{Pid, Signal, kill_process},
+};
+
+use crate::{
+    LONGEST,
+    common::{Folder, HEAD, at, profile, simulated},
+    ended,
+};
+
+/// Each use of a file; `@` stands for it.
+const USES: [&[&str]; 11] = [
+    &["render", "-f", "@"],
+    &["run", "-f", "@", "--no-results"],
+    &["plan", "-f", "@"],
+    &["bench", "--for", "@"],
+    &["sut", "-f", "@"],
+    &["render", "-f", "run.yaml", "--profile", "@"],
+    &["run", "-f", "run.yaml", "--no-results", "--token-file", "@"],
+    &["run", "-f", "run.yaml", "--no-results", "--ca-file", "@"],
+    &["show", ".", "--file", "@"],
+    &["submission", "--out", "tree", "--submitter", "Us", "--system", "@", "runs"],
+    &["run", "-f", "trace.yaml", "--no-results"],
+];
+
+fn folder(trace: &str) -> Folder {
+    let folder = Folder::new();
+    folder.write("run.yaml", &simulated(&profile(20, 1)));
+    let load = format!("{{trace: {{trace: {{file: {{path: '{trace}', format: csv}}}}}}}}");
+    let profile = format!("{{stages: [{{name: a, load: {load}}}], requests: {{random: {{input: 8, output: 8}}}}}}");
+    let text = serde_json::to_string(&profile).unwrap();
+    let spec =
+        format!("spec: {{target: {{simulator: {{preset: tiny}}}}, harness: benchwright, profile: {{inline: {text}}}}}");
+    folder.write("trace.yaml", &format!("{HEAD}{spec}\n"));
+    fs::create_dir(folder.path("runs")).unwrap();
+    folder
+}
+
+fn with<'a>(arguments: &[&'a str], file: &'a str) -> Vec<&'a str> {
+    arguments.iter().map(|it| if *it == "@" { file } else { it }).collect()
+}
+
+#[test]
+fn what_is_no_file_is_refused_wherever_it_is_named() {
+    for (file, what) in [
+        ("/dev/zero", "it is a character device"),
+        ("/dev/full", "it is a character device"),
+        ("/dev", "it is a folder"),
+    ] {
+        let folder = folder(file);
+        for arguments in USES {
+            let arguments = with(arguments, file);
+            let ended = ended(folder.shell("ulimit -v 4000000;", &arguments, "").spawn().unwrap());
+            assert!(matches!(ended.code, Some(1 | 10)), "{arguments:?}: {:?} {}", ended.code, ended.stderr);
+            assert!(ended.stderr.contains(what), "{arguments:?}: {}", ended.stderr);
+        }
+    }
+}
+
+#[test]
+fn a_pipe_without_an_end_is_read_to_a_bound() {
+    let folder = folder("unused");
+    // A trace may have a gibibyte, and what `show` prints any length.
+    let bounded = USES.iter().filter(|it| it.contains(&"@") && it[0] != "show");
+    for (arguments, number) in bounded.zip(0..) {
+        let pipe = pipe(&folder, number);
+        let arguments = with(arguments, &pipe);
+        let child = folder.shell("", &arguments, "").spawn().unwrap();
+        let path = folder.path(&pipe);
+        let writer = thread::spawn(move || {
+            let mut pipe = opened(&path);
+            rustix::io::ioctl_fionbio(&pipe, false).unwrap();
+            while pipe.write_all(&[b'a'; 1 << 16]).is_ok() {}
+        });
+        let ended = ended(child);
+        writer.join().unwrap();
+        assert!(matches!(ended.code, Some(1 | 10)), "{arguments:?}: {:?} {}", ended.code, ended.stderr);
+        assert!(ended.stderr.contains("bytes, the most that is read"), "{arguments:?}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn a_shell_may_give_a_pipe() {
+    let folder = folder("unused");
+    let ended = ended(folder.shell("", &["render"], "-f <(cat run.yaml)").spawn().unwrap());
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+}
+
+#[test]
+fn a_file_that_is_too_large_is_not_read() {
+    let folder = folder("unused");
+    File::create(folder.path("large")).unwrap().set_len(1 << 40).unwrap();
+    for arguments in USES.iter().filter(|it| it.contains(&"@") && it[0] != "show") {
+        let arguments = with(arguments, "large");
+        let ended = ended(folder.shell("ulimit -v 4000000;", &arguments, "").spawn().unwrap());
+        assert!(ended.stderr.contains("bytes, the most that is read"), "{arguments:?}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn a_signal_ends_a_run_that_reads_a_pipe() {
+    for (signal, number) in [(Signal::TERM, 0), (Signal::INT, 1)] {
+        let folder = folder("pipe0");
+        folder.write("url.yaml", &at("http://127.0.0.1:9", 60, &profile(20, 1)));
+        let pipe = pipe(&folder, 0);
+        for arguments in [&["run", "-f", "url.yaml", "--token-file", &pipe][..], &["run", "-f", "trace.yaml"]] {
+            let child = folder.shell("", arguments, "").spawn().unwrap();
+            let writer = opened(&folder.path(&pipe));
+            kill_process(Pid::from_raw(child.id().cast_signed()).unwrap(), signal).unwrap();
+            let ended = ended(child);
+            drop(writer);
+            assert_eq!(ended.code, Some(20), "{number} {arguments:?}: {}", ended.stderr);
+            assert_eq!(fs::read_dir(folder.path("results")).unwrap().count(), 0);
+        }
+    }
+}
+
+/// Opens a pipe once it has a reader, which then waits for bytes.
+fn opened(pipe: &Path) -> File {
+    let step = Duration::from_millis(10);
+    for _ in 0..LONGEST.as_millis() / step.as_millis() {
+        let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap();
+        match File::options().write(true).custom_flags(nonblocking).open(pipe) {
+            Err(error) if Errno::from_io_error(&error) == Some(Errno::NXIO) => thread::sleep(step),
+            opened => return opened.unwrap(),
+        }
+    }
+    panic!("nobody reads {} within {LONGEST:?}", pipe.display());
+}
+
+fn pipe(folder: &Folder, number: u32) -> String {
+    let name = format!("pipe{number}");
+    assert!(Command::new("mkfifo").arg(folder.path(&name)).status().unwrap().success());
+    name
+}

@@ -1,0 +1,60 @@
+//! The built binary in a world that is broken: streams that nobody reads, files that are no files, signals, and limits of the
+//! system. Every process has a minute, and is killed then.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[allow(dead_code, reason = "each file of tests uses a part of it")]
+#[path = "../common/mod.rs"]
+mod common;
+mod files;
+mod streams;
+
+use std::{
+    io::Read as _,
+    process::{Child, Command, Stdio},
+    thread,
+    time::Duration,
+};
+
+use common::Folder;
+
+/// More than any of these processes needs on a machine that is busy.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// How a process ended, and what it said on stderr.
+struct Ended {
+    code: Option<i32>,
+    stderr: String,
+}
+
+/// Waits for the end of a process.
+fn ended(mut child: Child) -> Ended {
+    let reader = child.stderr.take().map(|mut it| {
+        thread::spawn(move || {
+            let mut bytes = Vec::new();
+            it.read_to_end(&mut bytes).map(|_| bytes)
+        })
+    });
+    let step = Duration::from_millis(10);
+    for _ in 0..LONGEST.as_millis() / step.as_millis() {
+        if let Some(status) = child.try_wait().unwrap() {
+            let bytes = reader.map(|it| it.join().unwrap().unwrap()).unwrap_or_default();
+            return Ended { code: status.code(), stderr: String::from_utf8_lossy(&bytes).into_owned() };
+        }
+        thread::sleep(step);
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    panic!("the process did not end within {LONGEST:?}");
+}
+
+impl Folder {
+    /// The binary as a shell starts it, with a word before it such as `ulimit -n 12;` and redirections after it.
+    fn shell(&self, before: &str, arguments: &[&str], after: &str) -> Command {
+        let mut command = Command::new("bash");
+        let script = format!("{before} exec \"$0\" \"$@\" {after}");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_benchwright")]).args(arguments);
+        command.current_dir(self.path("")).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command
+    }
+}
