@@ -1,10 +1,11 @@
-//! The operator is killed in mid-run. A binary of its own: other runs would lose their operator too.
+//! The operator is killed in mid-run, or loses the API server. A binary of its own: other runs would lose their operator too,
+//! and its tests one after the other.
 
 use std::time::Duration;
 
 use anyhow::Context;
 use crds::{Outcome, status::Phase};
-use e2e::{Cluster, Namespace, PATIENT};
+use e2e::{Cluster, Namespace, PATIENT, tools};
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{DeleteParams, ListParams};
 
@@ -12,9 +13,13 @@ const SOON: Duration = Duration::from_secs(90);
 /// Sixty requests in twelve seconds.
 const SPEC: &str = "target: {simulator: {}}\nprofile: {variables: {rate: '5', duration: '12'}}\nstorage: {none: {}}\n";
 
+/// One test at a time: each takes something away from the whole cluster.
+static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: make e2e"]
 async fn an_operator_that_is_killed_in_mid_run_goes_on_where_it_was() -> anyhow::Result<()> {
+    let _alone = ALONE.lock().await;
     let cluster = Cluster::with_operator().await?;
     let namespace = Namespace::new(&cluster, "killed").await?;
     namespace.create_run("chat", &format!("{SPEC}{PATIENT}")).await?;
@@ -30,5 +35,50 @@ async fn an_operator_that_is_killed_in_mid_run_goes_on_where_it_was() -> anyhow:
     assert_eq!(status.outcome, Some(Outcome::Passed), "{status:?}");
     assert_eq!(status.attempts.len(), 1, "{status:?}");
     assert_eq!(namespace.jobs().await?.len(), 1, "one attempt is one Job");
+    Ok(())
+}
+
+/// A rule in the node's network that keeps everybody from the API server; it goes when this value does.
+struct Cut(Vec<&'static str>);
+
+impl Cut {
+    fn new(how: &[&'static str]) -> anyhow::Result<Cut> {
+        let rule = [&["INPUT", "-p", "tcp", "--dport", "6443", "-j"], how].concat();
+        tools::cluster(&[&["exec", "iptables", "-I"], rule.as_slice()].concat())?;
+        Ok(Cut(rule))
+    }
+}
+
+impl Drop for Cut {
+    fn drop(&mut self) {
+        if let Err(error) = tools::cluster(&[&["exec", "iptables", "-D"], self.0.as_slice()].concat()) {
+            eprintln!("the API server stays cut off: {error}");
+        }
+    }
+}
+
+/// Longer than the operator waits before it drops a connection; the rest of the cluster survives it.
+const OUTAGE: Duration = Duration::from_secs(60);
+/// The waits for a dead connection and between two tries, and as much again for a busy machine.
+const SEEN_AGAIN: Duration = Duration::from_secs(60);
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: make e2e"]
+async fn a_run_made_after_a_network_cut_is_seen_soon() -> anyhow::Result<()> {
+    let _alone = ALONE.lock().await;
+    let cluster = Cluster::with_operator().await?;
+    for (number, how) in [&["DROP"][..], &["REJECT", "--reject-with", "tcp-reset"][..]].into_iter().enumerate() {
+        let mut namespace = Namespace::new(&cluster, "cut").await?;
+        let cut = Cut::new(how)?;
+        tokio::time::sleep(OUTAGE).await;
+        drop(cut);
+        // This test's own connections died as well.
+        let name = format!("chat-{number}");
+        namespace.client = Cluster::connect().await?.client;
+        namespace.create_run(&name, &format!("{SPEC}{PATIENT}")).await?;
+        let started = std::time::Instant::now();
+        namespace.wait_for(&name, "a phase", SEEN_AGAIN, |it| it.phase.is_some()).await?;
+        println!("{how:?}: the new run was seen after {:?}", started.elapsed());
+    }
     Ok(())
 }

@@ -11,7 +11,7 @@ use kube::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::json;
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use crate::{
     plan::{Child, End, Plan, meta, status::full_name},
@@ -33,6 +33,7 @@ pub async fn apply(context: &Context, run: &BenchmarkRun, plan: &Plan) -> Result
     let namespace = run.namespace().unwrap_or_default();
     let before = run.status.clone().unwrap_or_default();
     if let Some(end) = &plan.end {
+        debug!(run = %full_name(run), what = ?end, "ends");
         self::end(context, &namespace, end).await?;
     }
     let mut status = plan.status.clone();
@@ -148,7 +149,10 @@ where
     let api: Api<K> = Api::namespaced(context.client.clone(), namespace);
     context.metrics.write("create", &K::plural(&()));
     match api.create(&PostParams::default(), object).await {
-        Ok(created) => Ok(created.uid()),
+        Ok(created) => {
+            debug!(run = %full_name(run), kind = %K::kind(&()), name = %created.name_any(), "created");
+            Ok(created.uid())
+        }
         Err(kube::Error::Api(status)) if status.is_already_exists() => {
             match api.get_opt(&object.name_any()).await? {
                 Some(found) if !must_be_ours || meta::is_ours(run, found.meta()) => Ok(found.uid()),

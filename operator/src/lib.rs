@@ -7,6 +7,7 @@
 
 pub mod admin;
 pub mod apply;
+pub mod connection;
 pub mod metrics;
 pub mod observe;
 pub mod plan;

@@ -3,10 +3,7 @@
 use std::{
     collections::{BTreeMap, HashMap},
     net::SocketAddr,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex},
 };
 
 use anyhow::Context as _;
@@ -14,11 +11,12 @@ use clap::{Parser, ValueEnum};
 use crds::{Settings, benchmark_run::Resources};
 use futures::future::join_all;
 use kube::{
-    Client,
+    Client, Config,
     runtime::events::{Recorder, Reporter},
 };
 use operator::{
     admin,
+    connection::{self, Health, Limits},
     metrics::Metrics,
     plan::meta,
     reconcile::Context,
@@ -84,11 +82,12 @@ fn quantity(text: &str) -> Result<(String, String), String> {
 async fn main() -> anyhow::Result<()> {
     let flags = Flags::parse();
     start_logging(&flags)?;
-    let client = Client::try_default().await.context("no cluster: neither in one nor KUBECONFIG")?;
-    let context = Arc::new(context(&flags, client));
+    let config = Config::infer().await.context("no cluster: neither in one nor KUBECONFIG")?;
+    let health = Arc::new(Health::new(Limits::default()));
+    let client = connection::client(&config, &health).context("the cluster's configuration cannot be used")?;
+    let context = Arc::new(context(&flags, client, health));
     let end = end_on_signal()?;
 
-    let ready = Arc::new(AtomicBool::new(false));
     let listener = TcpListener::bind(flags.admin_address).await.context("cannot open --admin-address")?;
     let namespaces: Vec<Option<&str>> = match flags.watch_namespaces.as_slice() {
         [] => vec![None],
@@ -97,20 +96,23 @@ async fn main() -> anyhow::Result<()> {
     info!(version = env!("CARGO_PKG_VERSION"), ?namespaces, "the operator begins");
     let controllers = namespaces.iter().map(|it| watches::controller(*it, &context, ended(end.clone())));
     let (controllers, runs): (Vec<_>, Vec<_>) = controllers.unzip();
-    let admin = admin::serve(listener, Arc::clone(&context), runs.clone(), Arc::clone(&ready), ended(end.clone()));
+    let admin = admin::serve(listener, Arc::clone(&context), runs.clone(), ended(end.clone()));
     let admin = tokio::spawn(admin);
     let filled = async {
         join_all(runs.iter().map(Runs::filled)).await;
-        ready.store(true, Ordering::Relaxed);
         info!("the caches are filled");
     };
+    let reporter = Arc::clone(&context.health);
+    let reporter = tokio::spawn(async move { reporter.report().await });
     tokio::join!(join_all(controllers), filled);
+    reporter.abort();
     info!("the operator has ended");
     admin.await.context("the admin server broke down")?.context("the admin server failed")
 }
 
 fn start_logging(flags: &Flags) -> anyhow::Result<()> {
-    let filter = tracing_subscriber::EnvFilter::try_new(&flags.log_level).context("--log-level is no filter")?;
+    let filter =
+        tracing_subscriber::EnvFilter::try_new(filter(&flags.log_level)).context("--log-level is no filter")?;
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     match flags.log_format {
         LogFormat::Json => builder.json().flatten_event(true).with_current_span(false).with_span_list(false).init(),
@@ -119,7 +121,20 @@ fn start_logging(flags: &Flags) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn context(flags: &Flags, client: Client) -> Context {
+/// A level alone is for the operator's own lines: of its libraries, TLS and HTTP among them, only warnings are of use.
+fn filter(level: &str) -> String {
+    match level.parse::<tracing::Level>() {
+        Ok(level) if level > tracing::Level::WARN => {
+            let level = level.as_str().to_ascii_lowercase();
+            ["operator", "benchwright_operator", "workload_profiles"]
+                .iter()
+                .fold("warn".to_owned(), |all, it| format!("{all},{it}={level}"))
+        }
+        _ => level.to_owned(),
+    }
+}
+
+fn context(flags: &Flags, client: Client, health: Arc<Health>) -> Context {
     let map = |pairs: &[(String, String)]| pairs.iter().cloned().collect::<BTreeMap<_, _>>();
     let instance = std::env::var("HOSTNAME").ok();
     let reporter = Reporter { controller: meta::MANAGER.into(), instance };
@@ -138,6 +153,7 @@ fn context(flags: &Flags, client: Client) -> Context {
         },
         metrics: Metrics::default(),
         seen: Arc::new(Seen::default()),
+        health,
         failures: Mutex::new(HashMap::new()),
     }
 }
@@ -159,4 +175,16 @@ fn end_on_signal() -> anyhow::Result<watch::Receiver<bool>> {
 async fn ended(mut end: watch::Receiver<bool>) {
     // A sender that is gone means the end as well.
     let _ = end.wait_for(|it| *it).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_alone_is_for_the_operators_own_lines() {
+        assert_eq!(filter("debug"), "warn,operator=debug,benchwright_operator=debug,workload_profiles=debug");
+        assert_eq!(filter("warn"), "warn");
+        assert_eq!(filter("kube=trace,operator=info"), "kube=trace,operator=info");
+    }
 }

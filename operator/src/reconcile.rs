@@ -6,16 +6,17 @@ use std::{
     time::Duration,
 };
 
-use crds::{BenchmarkRun, Settings};
+use crds::{BenchmarkRun, Settings, status::Phase};
 use jiff::{Timestamp, Unit};
 use kube::{
     Api, Client, ResourceExt as _,
     runtime::{controller::Action, events::Recorder},
 };
-use tracing::warn;
+use tracing::{debug, warn};
 
 use crate::{
     apply::apply,
+    connection::Health,
     metrics::Metrics,
     observe::observe,
     plan::{Refused, Turn, plan, status::full_name},
@@ -44,6 +45,8 @@ pub struct Context {
     pub metrics: Metrics,
     /// How pods ended.
     pub seen: Arc<Seen>,
+    /// Signs of life of the watches.
+    pub health: Arc<Health>,
     /// Failed turns in a row, by UID of the run; an entry goes with a turn that succeeds.
     pub failures: Mutex<HashMap<String, u32>>,
 }
@@ -159,6 +162,7 @@ async fn turns(cached: &BenchmarkRun, context: &Context) -> Result<Action, Error
             }
             context.seen.forget(&after.uid().unwrap_or_default());
         }
+        debug!(run = %full_name(&after), phase = after.status.as_ref().and_then(|it| it.phase).map_or("", Phase::name), next_look = ?decided.next_look, "looked at");
         run = after;
         if !decided.again {
             return Ok(decided.next_look.map_or_else(Action::await_change, Action::requeue));

@@ -23,6 +23,7 @@ use kube::{
 use tracing::{debug, warn};
 
 use crate::{
+    connection::WatchBackoff,
     plan::meta,
     reconcile::{Context, on_error, reconcile},
     results::Seen,
@@ -47,6 +48,11 @@ impl Runs {
     pub async fn filled(&self) {
         // The writer goes only when the operator ends.
         let _ = self.0.wait_until_ready().await;
+    }
+
+    /// Whether it has.
+    pub fn is_filled(&self) -> bool {
+        self.filled().now_or_never().is_some()
     }
 
     /// The phase of each.
@@ -79,8 +85,11 @@ pub fn controller(
     let (reader, writer) = store();
     let runs = Runs(reader.clone());
     let forget = Arc::clone(context);
-    let changed = watcher(api::<Guarded>(client, namespace), watcher::Config::default())
-        .default_backoff()
+    let watched = watcher::Config::default().timeout(context.health.limits().watch_seconds);
+    let all_runs = api::<Guarded>(client, namespace);
+    context.health.expect(all_runs.resource_url());
+    let changed = watcher(all_runs, watched.clone())
+        .backoff(WatchBackoff::default())
         .modify(slim_run)
         .reflect(writer)
         .inspect_ok(move |event| {
@@ -91,9 +100,12 @@ pub fn controller(
         .applied_objects()
         // Our own writes of the status are no news.
         .predicate_filter(predicates::generation, PredicateConfig::default());
-    let children = watcher::Config::default().labels(meta::MANAGED);
-    let jobs = watcher(api::<Job>(client, namespace), children.clone()).default_backoff().touched_objects();
-    let pods = watcher(api::<Pod>(client, namespace), children).default_backoff().touched_objects();
+    let children = watched.labels(meta::MANAGED);
+    let (all_jobs, all_pods) = (api::<Job>(client, namespace), api::<Pod>(client, namespace));
+    context.health.expect(all_jobs.resource_url());
+    context.health.expect(all_pods.resource_url());
+    let jobs = watcher(all_jobs, children.clone()).backoff(WatchBackoff::default()).touched_objects();
+    let pods = watcher(all_pods, children).backoff(WatchBackoff::default()).touched_objects();
     let (seen, of_pods) = (Arc::clone(&context.seen), runs.clone());
     let turns = Controller::for_stream(changed, reader)
         .with_config(Config::default().concurrency(CONCURRENCY).debounce(DEBOUNCE))

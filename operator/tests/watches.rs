@@ -21,6 +21,7 @@ use kube::{
     runtime::events::{Recorder, Reporter},
 };
 use operator::{
+    connection::{Health, Limits},
     metrics::Metrics,
     plan::Ended,
     reconcile::Context,
@@ -128,6 +129,7 @@ impl Operator {
             settings: Settings::default(),
             metrics: Metrics::default(),
             seen: Arc::new(Seen::default()),
+            health: Arc::new(Health::new(Limits::default())),
             failures: Mutex::default(),
         });
         let (turns, runs) = watches::controller(None, &context, futures::future::pending());

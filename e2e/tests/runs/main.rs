@@ -3,6 +3,7 @@
 mod admission;
 mod cancel;
 mod failures;
+mod forgery;
 mod llm_d;
 mod loadgen;
 mod success;

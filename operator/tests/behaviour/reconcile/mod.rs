@@ -15,6 +15,7 @@ use kube::{
     runtime::events::{Recorder, Reporter},
 };
 use operator::{
+    connection::{Health, Limits},
     metrics::Metrics,
     reconcile::{Context, on_error, reconcile},
     results::Seen,
@@ -132,6 +133,7 @@ fn context(server: &Server) -> Arc<Context> {
         settings: settings(),
         metrics: Metrics::default(),
         seen: Arc::new(Seen::default()),
+        health: Arc::new(Health::new(Limits::default())),
         failures: Mutex::new(HashMap::new()),
     })
 }

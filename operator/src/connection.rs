@@ -1,0 +1,279 @@
+//! [I/O] The connection to the API server. A connection that died without a word must be noticed: who waits on it for
+//! changes sees no new run, while everything looks well.
+//!
+//! A watch is ended by the server and asked for anew every few seconds, so that an answer to it is a sign of life. All reads
+//! have a limit, idle connections are thrown away before they can be stale, and TCP itself probes the peer. There is no
+//! retry in here: the watches and the loop have their own, and one inside a turn would hold its place.
+
+use std::{
+    collections::BTreeMap,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use http::{Method, Request, Response};
+use hyper_timeout::TimeoutConnector;
+use hyper_util::{client::legacy::connect::HttpConnector, rt::TokioExecutor};
+use kube::{
+    Client, Config,
+    client::{Body, ClientBuilder, ConfigExt as _},
+    runtime::utils::Backoff,
+};
+use tokio::time::{Instant, interval};
+use tower::{BoxError, Service, ServiceBuilder};
+use tracing::{info, warn};
+
+/// How long each silence may last. With the defaults a dead connection is noticed within 20 seconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// For a new connection, and for writing.
+    pub connect: Duration,
+    /// For the next bytes of an answer, counted from the request or from the last bytes.
+    pub read: Duration,
+    /// After so many seconds the server ends a watch, and it is asked for anew. kube waits five seconds longer, and then
+    /// takes the connection for dead.
+    pub watch_seconds: u32,
+    /// An idle connection older than this is not used again.
+    pub idle: Duration,
+    /// A watch without an answer for so long is silent: the operator is not ready.
+    pub silent: Duration,
+    /// A watch that was not even asked for in so long is stuck: the operator has to be started anew.
+    pub stuck: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            connect: Duration::from_secs(5),
+            read: Duration::from_secs(25),
+            watch_seconds: 15,
+            idle: Duration::from_secs(10),
+            silent: Duration::from_secs(30),
+            stuck: Duration::from_secs(180),
+        }
+    }
+}
+
+/// TCP asks a peer that says nothing after so long, and as often again until it gives up.
+const KEEP_ALIVE: Duration = Duration::from_secs(10);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(3);
+const KEEP_ALIVE_PROBES: u32 = 3;
+/// What was sent and is not acknowledged for so long ends the connection.
+const UNACKNOWLEDGED: Duration = Duration::from_secs(20);
+/// How often the watches are looked at for the log.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// A client whose watches are observed by `health`.
+///
+/// # Errors
+/// When the configuration's certificates or credentials cannot be used.
+pub fn client(config: &Config, health: &Arc<Health>) -> Result<Client, kube::Error> {
+    let limits = health.limits;
+    let mut tcp = HttpConnector::new();
+    tcp.enforce_http(false);
+    tcp.set_keepalive(Some(KEEP_ALIVE));
+    tcp.set_keepalive_interval(Some(KEEP_ALIVE_INTERVAL));
+    tcp.set_keepalive_retries(Some(KEEP_ALIVE_PROBES));
+    #[cfg(target_os = "linux")]
+    tcp.set_tcp_user_timeout(Some(UNACKNOWLEDGED));
+    let mut connector = TimeoutConnector::new(config.rustls_https_connector_with_connector(tcp)?);
+    connector.set_connect_timeout(Some(limits.connect));
+    connector.set_read_timeout(Some(limits.read));
+    connector.set_write_timeout(Some(limits.connect));
+    // Else the time that a connection was idle would count against the next answer on it.
+    connector.set_reset_reader_on_write(true);
+    let http = hyper_util::client::legacy::Client::builder(TokioExecutor::new())
+        .pool_idle_timeout(limits.idle)
+        .pool_timer(hyper_util::rt::TokioTimer::new())
+        .build::<_, Body>(connector);
+    let service = ServiceBuilder::new()
+        .layer(config.base_uri_layer())
+        .option_layer(config.auth_layer()?)
+        .layer(config.extra_headers_layer()?)
+        .map_err(BoxError::from)
+        .service(http);
+    let service = Observed { inner: service, health: Arc::clone(health) };
+    Ok(ClientBuilder::new(service, config.default_namespace.clone()).build())
+}
+
+/// When each watch was last asked for and last answered.
+#[derive(Debug)]
+pub struct Health {
+    limits: Limits,
+    watches: Mutex<BTreeMap<String, Signs>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Signs {
+    asked: Instant,
+    answered: Instant,
+}
+
+impl Health {
+    /// No watch is known yet.
+    pub fn new(limits: Limits) -> Self {
+        Health { limits, watches: Mutex::default() }
+    }
+
+    /// The limits that are kept.
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// A watch begins: from now on its requests are awaited.
+    pub fn expect(&self, path: &str) {
+        let now = Instant::now();
+        self.lock().insert(path.to_owned(), Signs { asked: now, answered: now });
+    }
+
+    /// The watches without an answer for too long, each with the time since its last one.
+    pub fn silent(&self) -> BTreeMap<String, Duration> {
+        self.older_than(self.limits.silent, |it| it.answered)
+    }
+
+    /// The watches that are not even asked for.
+    pub fn stuck(&self) -> BTreeMap<String, Duration> {
+        self.older_than(self.limits.stuck, |it| it.asked)
+    }
+
+    fn older_than(&self, limit: Duration, sign: impl Fn(&Signs) -> Instant) -> BTreeMap<String, Duration> {
+        let ages = self.lock().iter().map(|(path, signs)| (path.clone(), sign(signs).elapsed())).collect::<Vec<_>>();
+        ages.into_iter().filter(|(_, age)| *age > limit).collect()
+    }
+
+    fn note(&self, path: &str, note: impl Fn(&mut Signs, Instant)) {
+        if let Some(signs) = self.lock().get_mut(path) {
+            note(signs, Instant::now());
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Signs>> {
+        // The map is whole at every moment, also after a panic elsewhere.
+        self.watches.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes to the log when a watch falls silent and when it is heard again. Never ends.
+    pub async fn report(&self) {
+        let mut known = BTreeMap::new();
+        let mut look = interval(LOOK.min(self.limits.silent));
+        loop {
+            look.tick().await;
+            let silent = self.silent();
+            for (path, age) in silent.iter().filter(|(path, _)| !known.contains_key(*path)) {
+                warn!(
+                    watch = path,
+                    seconds = age.as_secs(),
+                    "a watch is silent: changes are not seen until it answers"
+                );
+            }
+            for path in known.keys().filter(|path| !silent.contains_key(*path)) {
+                info!(watch = path, "a watch answers again");
+            }
+            known = silent;
+        }
+    }
+}
+
+/// The waits after failures of a watch: 1, 2, 4 and then 5 seconds. Short, because nothing is seen meanwhile.
+#[derive(Debug, Default)]
+pub struct WatchBackoff(u32);
+
+impl Iterator for WatchBackoff {
+    type Item = Duration;
+
+    fn next(&mut self) -> Option<Duration> {
+        let seconds = 1_u64.checked_shl(self.0).map_or(5, |it| it.clamp(1, 5));
+        self.0 = self.0.saturating_add(1);
+        Some(Duration::from_secs(seconds))
+    }
+}
+
+impl Backoff for WatchBackoff {
+    fn reset(&mut self) {
+        self.0 = 0;
+    }
+}
+
+/// Notes the requests of watches and the answers to them.
+struct Observed<S> {
+    inner: S,
+    health: Arc<Health>,
+}
+
+impl<S, B> Service<Request<Body>> for Observed<S>
+where
+    S: Service<Request<Body>, Response = Response<B>>,
+    S::Future: Send + 'static,
+{
+    type Response = Response<B>;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<B>, S::Error>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let path = request.uri().path().to_owned();
+        if request.method() == Method::GET {
+            self.health.note(&path, |signs, now| signs.asked = now);
+        }
+        let is_watch = request.uri().query().unwrap_or_default().contains("watch=true");
+        let health = Arc::clone(&self.health);
+        let answer = self.inner.call(request);
+        Box::pin(async move {
+            let answer = answer.await?;
+            if is_watch && answer.status().is_success() {
+                health.note(&path, |signs, now| signs.answered = now);
+            }
+            Ok(answer)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What kube's watcher waits longer than it has told the server.
+    const KUBE_MARGIN: Duration = Duration::from_secs(5);
+
+    #[test]
+    fn a_dead_connection_is_replaced_within_thirty_seconds() {
+        let limits = Limits::default();
+        let noticed = Duration::from_secs(limits.watch_seconds.into()) + KUBE_MARGIN;
+        assert!(noticed < limits.read, "a watch that is only quiet must not be taken for a dead one");
+        let longest_wait = WatchBackoff::default().take(10).max().expect("waits never end");
+        assert!(noticed + limits.connect + longest_wait <= Duration::from_secs(30));
+        assert!(noticed < limits.silent && limits.silent < limits.stuck);
+    }
+
+    #[test]
+    fn waits_of_a_watch_stay_short() {
+        let mut backoff = WatchBackoff::default();
+        let waits: Vec<u64> = backoff.by_ref().take(5).map(|it| it.as_secs()).collect();
+        assert_eq!(waits, [1, 2, 4, 5, 5]);
+        backoff.reset();
+        assert_eq!(backoff.next(), Some(Duration::from_secs(1)));
+        assert_eq!(WatchBackoff(200).next(), Some(Duration::from_secs(5)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_watch_is_silent_without_answers_and_stuck_without_requests() {
+        let health = Health::new(Limits::default());
+        health.expect("/pods");
+        tokio::time::advance(Duration::from_secs(31)).await;
+        assert_eq!(health.silent().keys().collect::<Vec<_>>(), ["/pods"]);
+        assert!(health.stuck().is_empty());
+        tokio::time::advance(Duration::from_secs(150)).await;
+        assert_eq!(health.stuck().len(), 1);
+        health.note("/pods", |signs, now| signs.asked = now);
+        assert_eq!((health.silent().len(), health.stuck().len()), (1, 0));
+        health.note("/pods", |signs, now| signs.answered = now);
+        assert!(health.silent().is_empty());
+        health.note("/other", |signs, now| signs.answered = now);
+        assert_eq!(health.lock().len(), 1, "only watches are kept");
+    }
+}

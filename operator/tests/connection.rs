@@ -1,0 +1,183 @@
+//! An operator behind a network that goes dead without a word: a proxy that stops forwarding and closes nothing.
+
+use std::{
+    collections::HashMap,
+    io,
+    net::SocketAddr,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{Query, State},
+    http::Uri,
+    response::Response,
+};
+use bytes::Bytes;
+use crds::{Settings, status::Phase};
+use futures::{StreamExt as _, stream};
+use kube::{
+    Config,
+    runtime::events::{Recorder, Reporter},
+};
+use operator::{
+    admin,
+    connection::{self, Health, Limits},
+    metrics::Metrics,
+    reconcile::Context,
+    results::Seen,
+    watches::{self, Runs},
+};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional},
+    net::{TcpListener, TcpStream},
+    sync::watch,
+    time::{sleep, timeout},
+};
+
+/// Far more than any step takes; nothing is measured against it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The operator's own limits, but short, so that a test need not wait long.
+const LIMITS: Limits = Limits {
+    connect: Duration::from_secs(1),
+    read: Duration::from_secs(2),
+    watch_seconds: 1,
+    idle: Duration::from_millis(500),
+    silent: Duration::from_secs(4),
+    stuck: Duration::from_secs(60),
+};
+
+/// Runs, each with its resource version.
+type Objects = Arc<Mutex<Vec<Value>>>;
+
+fn run(name: &str, version: u64) -> Value {
+    json!({
+        "apiVersion": "benchwright.dev/v1alpha1", "kind": "BenchmarkRun",
+        "metadata": {"name": name, "namespace": "bench", "uid": name, "generation": 1, "resourceVersion": version.to_string()},
+        "spec": {"target": {"simulator": {}}},
+        "status": {"observedGeneration": 1, "phase": "Succeeded"},
+    })
+}
+
+/// An API server that lists runs, and ends each watch after the time that its client names.
+async fn answer(State(objects): State<Objects>, uri: Uri, Query(query): Query<HashMap<String, String>>) -> Response {
+    let objects = objects.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let items = if uri.path().ends_with("/benchmarkruns") { objects } else { Vec::new() };
+    let version = |it: &Value| it["metadata"]["resourceVersion"].as_str().and_then(|it| it.parse::<u64>().ok());
+    if !query.contains_key("watch") {
+        let newest = items.iter().filter_map(version).max().unwrap_or(1).to_string();
+        let list = json!({"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": newest}, "items": items});
+        return Response::new(Body::from(list.to_string()));
+    }
+    let since = query["resourceVersion"].parse::<u64>().ok();
+    let limit = Duration::from_secs(query["timeoutSeconds"].parse().expect("the operator limits its watches"));
+    let news = items.into_iter().filter(|it| version(it) > since);
+    let lines: Vec<_> = news.map(|it| format!("{}\n", json!({"type": "ADDED", "object": it}))).collect();
+    let end = stream::once(async move {
+        sleep(limit).await;
+        Bytes::new()
+    });
+    let body = stream::iter(lines.into_iter().map(Bytes::from)).chain(end).map(Ok::<_, io::Error>);
+    Response::new(Body::from_stream(body))
+}
+
+/// Forwards connections to `server` while `cut` is false. A connection that a cut has met is dead for good, and neither end
+/// is told: that is what a lost entry in a NAT table or a host that vanished looks like.
+async fn proxy(listener: TcpListener, server: SocketAddr, cut: watch::Receiver<bool>) -> io::Result<()> {
+    loop {
+        let (mut client, _) = listener.accept().await?;
+        let mut cut = cut.clone();
+        tokio::spawn(async move {
+            if !*cut.borrow_and_update() {
+                let mut server = TcpStream::connect(server).await?;
+                tokio::select! {
+                    done = copy_bidirectional(&mut client, &mut server) => return done.map(drop),
+                    _ = cut.wait_for(|it| *it) => {}
+                }
+            }
+            // Held open, without a byte.
+            std::future::pending::<io::Result<()>>().await
+        });
+    }
+}
+
+/// The status line of a page of the operator's own server.
+async fn page(admin: SocketAddr, path: &str) -> io::Result<String> {
+    let mut connection = TcpStream::connect(admin).await?;
+    connection.write_all(format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").as_bytes()).await?;
+    let mut text = String::new();
+    connection.read_to_string(&mut text).await?;
+    Ok(text)
+}
+
+async fn until<F: Future<Output = bool>>(what: &str, mut holds: impl FnMut() -> F) {
+    let wait = async {
+        while !holds().await {
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(PATIENCE, wait).await.unwrap_or_else(|_| panic!("never {what}"));
+}
+
+struct Operator {
+    runs: Runs,
+    admin: SocketAddr,
+}
+
+async fn start_operator(api_server: SocketAddr) -> anyhow::Result<Operator> {
+    let health = Arc::new(Health::new(LIMITS));
+    let client = connection::client(&Config::new(format!("http://{api_server}").parse()?), &health)?;
+    let context = Arc::new(Context {
+        recorder: Recorder::new(client.clone(), Reporter { controller: "test".into(), instance: None }),
+        client,
+        settings: Settings::default(),
+        metrics: Metrics::default(),
+        seen: Arc::new(Seen::default()),
+        failures: Mutex::default(),
+        health,
+    });
+    let (turns, runs) = watches::controller(None, &context, std::future::pending());
+    tokio::spawn(turns);
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let admin = listener.local_addr()?;
+    tokio::spawn(admin::serve(listener, context, vec![runs.clone()], std::future::pending()));
+    Ok(Operator { runs, admin })
+}
+
+#[tokio::test]
+async fn a_connection_that_died_without_a_word_is_noticed_told_and_replaced() -> anyhow::Result<()> {
+    let objects = Objects::default();
+    objects.lock().unwrap_or_else(PoisonError::into_inner).push(run("early", 1));
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let server = listener.local_addr()?;
+    let router = Router::new().fallback(answer).with_state(Arc::clone(&objects));
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let behind_proxy = listener.local_addr()?;
+    let (cut, cuts) = watch::channel(false);
+    tokio::spawn(proxy(listener, server, cuts));
+
+    let Operator { runs, admin } = start_operator(behind_proxy).await?;
+    let ready = async || page(admin, "/readyz").await.is_ok_and(|it| it.starts_with("HTTP/1.1 200"));
+    until("ready", ready).await;
+    assert_eq!(runs.phases(), [Some(Phase::Succeeded)]);
+
+    cut.send(true)?;
+    until("not ready", async || !ready().await).await;
+    let text = page(admin, "/readyz").await?;
+    assert!(text.contains("503") && text.contains("/benchmarkruns"), "which watch is silent: {text}");
+    assert!(
+        page(admin, "/healthz").await?.starts_with("HTTP/1.1 200"),
+        "it goes on asking: a new start would not help"
+    );
+    objects.lock().unwrap_or_else(PoisonError::into_inner).push(run("late", 2));
+
+    cut.send(false)?;
+    until("ready again", ready).await;
+    until("aware of the run that was made meanwhile", async || runs.phases().len() == 2).await;
+    Ok(())
+}
