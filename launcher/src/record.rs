@@ -1,6 +1,6 @@
 //! RequestRecord: what is kept of one request, and what became of it.
 
-use std::time::Duration;
+use std::{io, time::Duration};
 
 use serde::Serialize;
 
@@ -79,6 +79,76 @@ impl Limit {
             Limit::FirstToken => "firstToken",
             Limit::TokenGap => "tokenGap",
             Limit::Request => "request",
+        }
+    }
+}
+
+/// Why a request got no connection, or no answer on one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cause {
+    /// Nobody listens there.
+    Refused,
+    /// The server broke the connection.
+    Reset,
+    /// The server ended a new connection without a byte of an answer.
+    Closed,
+    /// It ended a kept one so, more often than keep-alive explains.
+    KeptClosed,
+    /// No way leads to the address.
+    Unreachable,
+    /// The name has no address, or none that may be called.
+    Address,
+    /// The system gave up waiting.
+    TimedOut,
+    /// TLS failed.
+    Tls,
+    /// HTTP/2 failed.
+    Http2,
+    /// The launcher has no file left.
+    Files,
+    /// Its machine has no port left.
+    Ports,
+    /// Another one.
+    Other,
+}
+
+impl Cause {
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cause::Refused => "refused",
+            Cause::Reset => "reset",
+            Cause::Closed => "closed",
+            Cause::KeptClosed => "keptClosed",
+            Cause::Unreachable => "unreachable",
+            Cause::Address => "address",
+            Cause::TimedOut => "timedOut",
+            Cause::Tls => "tls",
+            Cause::Http2 => "http2",
+            Cause::Files => "files",
+            Cause::Ports => "ports",
+            Cause::Other => "other",
+        }
+    }
+
+    /// The outcome that it explains.
+    pub fn outcome(self) -> RequestOutcome {
+        match self {
+            Cause::Files | Cause::Ports => RequestOutcome::ClientError,
+            _ => RequestOutcome::ConnectError,
+        }
+    }
+
+    /// Of an error of the system.
+    pub(crate) fn of_io(error: &io::Error) -> Cause {
+        match error.kind() {
+            io::ErrorKind::ConnectionRefused => Cause::Refused,
+            io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted | io::ErrorKind::BrokenPipe => {
+                Cause::Reset
+            }
+            io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => Cause::Unreachable,
+            io::ErrorKind::TimedOut => Cause::TimedOut,
+            _ => Cause::Other,
         }
     }
 }

@@ -265,6 +265,20 @@ fn every_end_of_a_request_is_counted_and_shown() {
 }
 
 #[test]
+fn a_server_that_ends_every_second_exchange_does_not_pass() {
+    let server = Server::start(&[OkAndCloseLater; 60]);
+    let (report, markdown, table) = run(&server.url, [60, 1, 5], "", "");
+    let found = counts(&report);
+    assert_eq!(found.keys().collect::<Vec<_>>(), ["connect_error", "ok"]);
+    assert!(found["connect_error"] >= 20, "{found:?}");
+    assert_eq!((&report["figures"]["retried"], &report["outcome"]), (&json!(3), &json!("Invalid")));
+    let causes = &report["figures"]["causes"];
+    assert_eq!(causes["keptClosed"]["count"], found["connect_error"]);
+    assert!(markdown.contains("| connect_error: keptClosed |"), "{markdown}");
+    assert!(table.contains("keep-alive timeout") && table.contains("were sent again, and"), "{table}");
+}
+
+#[test]
 fn what_is_under_way_or_unsent_at_the_end_is_cancelled() {
     let server = Server::start(&[Sleep; 10]);
     let more = "  policy: {gracePeriodSeconds: 5, deadlines: {runSeconds: 1}}\n";
@@ -284,6 +298,7 @@ fn what_this_machine_cannot_send_is_its_own_failure() {
     assert_eq!(found.keys().map(String::as_str).collect::<Vec<_>>(), ["client_error", "timeout"]);
     let sample = report["figures"]["errorSamples"]["client_error"].as_str().unwrap();
     assert!(sample.contains("too many open files"), "{sample}");
+    assert_eq!(report["figures"]["causes"]["files"]["count"], found["client_error"]);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use std::{
 use crds::{Envelope, Outcome};
 use fixture::{Analysed, Fixture, PROFILE, ms, normal};
 use launcher::{
-    record::{Limit, RequestOutcome, RequestRecord},
+    record::{Cause, Limit, RequestOutcome, RequestRecord},
     recorder::WireTally,
     report::{self, Folder, Stored, TOOL_VERSION, index, json, markdown, standard, terminal},
     stop::StopReason,
@@ -194,7 +194,7 @@ fn keys(value: &Value, found: &mut BTreeSet<String>) {
         Value::Object(entries) => {
             for (key, value) in entries {
                 found.insert(key.clone());
-                if !["outcomes", "errorSamples", "load"].contains(&key.as_str()) {
+                if !["outcomes", "errorSamples", "causes", "load"].contains(&key.as_str()) {
                     keys(value, found);
                 }
             }
@@ -267,6 +267,30 @@ fn timeouts_are_told_by_their_limit_and_retries_by_their_number() {
     }
     assert!(markdown.contains("| timeout | 5 | late |") && markdown.contains("| retried | 5 |"), "{markdown}");
     assert!(table.lines().any(|it| it.split_whitespace().eq(["retried", "5"])), "{table}");
+}
+
+#[test]
+fn each_cause_of_a_connect_error_has_its_count_and_its_message() {
+    let mut fixture = Fixture::new();
+    let (failed, wire) = fixture.requests.pop().unwrap();
+    for (cause, error) in [(Cause::Reset, "reset by peer"), (Cause::Refused, "refused"), (Cause::Refused, "again")] {
+        let record = RequestRecord { outcome: RequestOutcome::ConnectError, ..failed.clone() };
+        fixture.requests.push((record, WireTally { cause: Some(cause), error: Some(error.into()), ..wire.clone() }));
+    }
+    let analysed = fixture.analyse();
+    let figures = &json_of(&fixture, &analysed)["figures"];
+    let expected = serde_json::json!({
+        "reset": {"count": 1, "sample": "reset by peer"}, "refused": {"count": 2, "sample": "refused"},
+    });
+    assert_eq!((&figures["causes"], &figures["errorSamples"]["connect_error"]), (&expected, &"refused".into()));
+    let markdown = markdown::render(&fixture.report(&analysed));
+    assert!(markdown.contains("| connect_error: reset | 1 | reset by peer |"), "{markdown}");
+    assert!(
+        markdown.contains("(mostly connect_error: 3; the first says: refused); see that the server runs"),
+        "{markdown}"
+    );
+    let table = terminal::table(&analysed.analysis, None);
+    assert!(table.lines().any(|it| it.split_whitespace().eq(["refused", "2"])), "{table}");
 }
 
 #[test]

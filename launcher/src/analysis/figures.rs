@@ -10,8 +10,8 @@ use workload_profiles::{
 use super::distribution::Distribution;
 use crate::{
     histogram::Times,
-    record::{Limit, RequestOutcome},
-    recorder::StageTally,
+    record::{Cause, Limit, RequestOutcome},
+    recorder::{CauseTally, StageTally},
     window::Part,
 };
 
@@ -90,7 +90,9 @@ pub struct Figures {
     pub timeouts: BTreeMap<Limit, u64>,
     /// Requests that were sent again, because the server had closed the connection that they were first sent on.
     pub retried: u64,
-    /// The first message of each kind of failure.
+    /// Requests that got no connection, or no answer on one, by why that was.
+    pub causes: BTreeMap<Cause, CauseTally>,
+    /// The first message of each kind of failure; where causes are told, that of the commonest.
     pub error_samples: BTreeMap<RequestOutcome, String>,
     /// When the first request was due, from the start of the run.
     pub first_due: Option<Duration>,
@@ -307,7 +309,8 @@ impl Figures {
             outcomes: tally.outcomes.clone(),
             timeouts: tally.timeouts.clone(),
             retried: tally.retried,
-            error_samples: tally.error_samples.clone(),
+            causes: tally.causes.clone(),
+            error_samples: error_samples(tally),
             first_due: span.map(|it| it.0),
             last_end: span.map(|it| it.1),
             duration,
@@ -364,11 +367,31 @@ impl Figures {
         share(self.late_reads, self.reads)
     }
 
+    /// Requests that failed because a kept connection ended without an answer, more often than keep-alive explains.
+    pub fn not_resent(&self) -> u64 {
+        self.causes.get(&Cause::KeptClosed).map_or(0, |it| it.count)
+    }
+
+    /// Why most of the requests without a connection, or without an answer on one, failed.
+    pub fn commonest_cause(&self) -> Option<Cause> {
+        let causes = self.causes.iter().filter(|(it, _)| it.outcome() == RequestOutcome::ConnectError);
+        causes.max_by_key(|(_, it)| it.count).map(|(cause, _)| *cause)
+    }
+
     /// The kind of failure that came most often, and how often.
     pub fn commonest_failure(&self) -> Option<(RequestOutcome, u64)> {
         let failures = self.outcomes.iter().filter(|(it, _)| !it.is_success() && it.is_decided());
         failures.max_by_key(|(_, count)| **count).map(|(outcome, count)| (*outcome, *count))
     }
+}
+
+fn error_samples(tally: &StageTally) -> BTreeMap<RequestOutcome, String> {
+    let mut samples = tally.error_samples.clone();
+    let mut causes: Vec<_> = tally.causes.iter().collect();
+    causes.sort_by_key(|(_, it)| it.count);
+    // The commonest one of an outcome comes last, and stays.
+    samples.extend(causes.into_iter().map(|(cause, it)| (cause.outcome(), it.sample.clone())));
+    samples
 }
 
 fn token_count(succeeded: u64, with_usage: u64) -> Option<TokenCount> {

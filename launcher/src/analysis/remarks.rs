@@ -43,7 +43,7 @@ pub(super) fn remarks(evidence: &Evidence<'_>, verdict: &Verdict) -> Vec<String>
     .flatten()
     .chain(stages.iter().flat_map(|stage| {
         let lag = unless("SendLagTooLarge", lag(stage, evidence));
-        [rate(stage), lag, queue(stage, evidence), clock(stage)].into_iter().flatten()
+        [rate(stage), lag, queue(stage, evidence), clock(stage), resends(stage)].into_iter().flatten()
     }))
     .collect()
 }
@@ -167,6 +167,20 @@ fn queue(stage: &StageAnalysis, evidence: &Evidence<'_>) -> Option<String> {
     Some(format!(
         "stage {name}: requests waited for one of its {places} places, 99 % of them up to {found}; latencies from the schedule hold that wait"
     ))
+}
+
+/// Kept connections that the server ended. A few of them are a race of keep-alive.
+fn resends(stage: &StageAnalysis) -> Option<String> {
+    let it = &stage.figures;
+    let (resent, failed) = (it.retried, it.not_resent());
+    let is_noted = (resent + failed) as f64 > NOTED_SHARE * it.requests as f64;
+    is_noted.then(|| {
+        let failed = if failed > 0 { format!(", and {failed} more failed,") } else { String::new() };
+        format!(
+            "stage {}: {resent} of {} requests were sent again{failed} because the server ended the kept connections that they went out on without a byte of an answer; keep-alive explains a few of these: look into the server's log, and at its keep-alive timeout",
+            stage.stage.name, it.requests
+        )
+    })
 }
 
 /// How much coordinated omission would have hidden. Where places are bounded, [`queue`] says it.

@@ -289,7 +289,40 @@ fn too_many_errors_name_the_commonest() {
     assert_eq!(reasons(&analysis), ["TooManyErrors"]);
     assert_eq!(analysis.verdict.outcome, Outcome::Invalid);
     let message = &analysis.verdict.headline().message;
-    assert!(message.contains("3 of 4") && message.contains("(mostly http_503: 3)"), "{message}");
+    assert!(
+        message.contains("3 of 4") && message.contains("(mostly http_503: 3; the first says: a few words)"),
+        "{message}"
+    );
+}
+
+#[test]
+fn the_advice_is_that_of_the_commonest_failure() {
+    let advice = |outcome: RequestOutcome, failures: usize, successes: usize| {
+        let mut case = case(vec![open("r2", 2.0)]);
+        case.run.validity.min_successful_requests = 20;
+        let failed = (0..failures).map(|_| unsuccessful(outcome, 0, 0));
+        let all = failed.chain((0..successes).map(|_| request(0, 0, 0, 2)));
+        check(&case, all).verdict.headline().message.clone()
+    };
+    for (status, words) in [(404, "check target.model and target.url"), (401, "--token-file"), (503, "server's log")] {
+        let message = advice(RequestOutcome::HttpError(status), 10, 0);
+        assert!(message.contains(words) && !message.contains("send more"), "{message}");
+    }
+    assert!(advice(RequestOutcome::Timeout, 3, 10).ends_with("send more requests"));
+    assert!(advice(RequestOutcome::Timeout, 0, 0).ends_with("send more requests"));
+}
+
+#[test]
+fn resends_are_remarked_when_they_are_more_than_one_in_a_hundred() {
+    let with = |resent: usize, all: usize| {
+        let requests = (0..all).map(|number| {
+            let (record, wire) = request(0, 0, 0, 2);
+            (record, WireTally { retried: number < resent, ..wire })
+        });
+        check(&case(vec![open("r2", 2.0)]), requests).judgement.remarks.join("")
+    };
+    assert_eq!(with(2, 200), "");
+    assert!(with(3, 200).contains("stage r2: 3 of 200 requests were sent again because"), "{}", with(3, 200));
 }
 
 #[test]

@@ -11,7 +11,11 @@ use super::{
     figures::{Figures, StageAnalysis},
     judgement::SelfJudgement,
 };
-use crate::{loadgen::verdict::TestVerdict, stop::StopReason};
+use crate::{
+    loadgen::verdict::TestVerdict,
+    record::{Cause, RequestOutcome},
+    stop::StopReason,
+};
 
 /// The reason of a run without fault.
 const PASSED: &str = "RunSucceeded";
@@ -129,9 +133,10 @@ fn too_few_successes(evidence: &Evidence<'_>) -> Option<Reason> {
     let (all, bound) = (evidence.all, evidence.run.validity.min_successful_requests);
     (all.succeeded < bound).then(|| {
         let message = format!(
-            "{} requests succeeded, and validity.minSuccessfulRequests is {bound}{}; send more requests, or look into the failures",
+            "{} requests succeeded, and validity.minSuccessfulRequests is {bound}{}; {}",
             all.succeeded,
-            commonest(all)
+            commonest(all),
+            if all.failed < all.succeeded.max(1) { "send more requests" } else { advice(all) }
         );
         Reason { name: "TooFewSuccesses", message }
     })
@@ -141,15 +146,47 @@ fn too_many_errors(evidence: &Evidence<'_>) -> Option<Reason> {
     let (all, bound) = (evidence.all, evidence.run.validity.max_error_ratio);
     let share = all.failed_share().filter(|share| *share > bound)?;
     let message = format!(
-        "{} of {} requests failed, a share of {share:.4}, and validity.maxErrorRatio is {bound}{}; look into the server's log, or lower the load",
+        "{} of {} requests failed, a share of {share:.4}, and validity.maxErrorRatio is {bound}{}; {}",
         all.failed,
         all.decided(),
-        commonest(all)
+        commonest(all),
+        advice(all)
     );
     Some(Reason { name: "TooManyErrors", message })
 }
 
 fn commonest(all: &Figures) -> String {
     let Some((outcome, count)) = all.commonest_failure() else { return String::new() };
-    format!(" (mostly {}: {count})", outcome.name())
+    // A server's words: whoever reads the reason may be a terminal, which obeys control characters.
+    let plain = |it: &String| it.chars().map(|it| if it.is_control() { ' ' } else { it }).collect::<String>();
+    let said = all.error_samples.get(&outcome).map(|it| format!("; the first says: {}", plain(it)));
+    let said = said.unwrap_or_default();
+    format!(" (mostly {}: {count}{said})", outcome.name())
+}
+
+/// What to do about the commonest failure.
+fn advice(all: &Figures) -> &'static str {
+    const LOG: &str = "look into the server's log, or lower the load";
+    let Some((outcome, _)) = all.commonest_failure() else { return LOG };
+    match outcome {
+        RequestOutcome::HttpError(300..400) => "write the URL that it leads to into target.url",
+        RequestOutcome::HttpError(401 | 403) => "check the token: --token-file on a laptop, target.auth in a cluster",
+        RequestOutcome::HttpError(404) => "check target.model and target.url",
+        RequestOutcome::HttpError(429) => "lower the load, or raise the server's rate limit",
+        RequestOutcome::HttpError(400..500) => {
+            "the server refuses these requests: compare the profile's lengths and sampling with the server's limits"
+        }
+        RequestOutcome::Timeout => "lower the load, or raise the timeouts of the profile",
+        RequestOutcome::ClientError => "raise the limit of open files of the launcher (ulimit -n), or lower the load",
+        RequestOutcome::ConnectError => match all.commonest_cause() {
+            Some(Cause::Refused) => "see that the server runs and listens at target.url",
+            Some(Cause::Address) => "check the host in target.url",
+            Some(Cause::Unreachable | Cause::TimedOut) => "see that target.url can be reached from here",
+            Some(Cause::Tls) => "check the scheme of target.url, and target.tls or --ca-file",
+            Some(Cause::Http2) => "check target.httpVersion",
+            Some(Cause::KeptClosed) => "look into the server's log, and at its keep-alive timeout",
+            _ => LOG,
+        },
+        _ => LOG,
+    }
 }

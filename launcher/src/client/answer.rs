@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     gaps::Gaps,
-    record::{Limit, RequestOutcome},
+    record::{Cause, Limit, RequestOutcome},
 };
 
 /// The longest answer in one piece, in bytes.
@@ -37,12 +37,19 @@ pub struct Failure {
     pub message: String,
     /// Which timeout it was, if it was one.
     pub limit: Option<Limit>,
+    /// Why there was no connection, or no answer on one.
+    pub cause: Option<Cause>,
 }
 
 impl Failure {
     /// A failure of a class.
     pub fn new(outcome: RequestOutcome, message: impl Into<String>) -> Self {
-        Failure { outcome, message: message.into(), limit: None }
+        Failure { outcome, message: message.into(), limit: None, cause: None }
+    }
+
+    /// A failure before the first byte of an answer.
+    pub fn of_connection(cause: Cause, message: &str) -> Self {
+        Failure { cause: Some(cause), ..Failure::new(cause.outcome(), short(message)) }
     }
 
     /// A timeout.

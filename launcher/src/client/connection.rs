@@ -10,6 +10,7 @@ use super::{
     http2::Http2,
     socket::Marks,
 };
+use crate::record::Cause;
 
 /// An open connection, or a part of one.
 pub(super) enum Connection {
@@ -48,8 +49,32 @@ pub(super) enum Broken {
 #[derive(Debug)]
 pub(super) struct SendFailure {
     pub(super) error: Broken,
-    /// Nothing of an answer came: the server may never have looked at the request.
-    pub(super) untouched: bool,
+    pub(super) reach: Reach,
+}
+
+/// How far a request came that got no head of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Not a byte of it left: the connection takes no request any more.
+    Unsent,
+    /// Nothing of an answer came: the server may never have looked at it.
+    Untouched,
+    /// The server may have worked on it.
+    Unknown,
+    /// A part of a head came.
+    Answered,
+}
+
+impl Broken {
+    /// Why a connection brought no answer.
+    pub(super) fn cause(&self) -> Cause {
+        match self {
+            Broken::Closed => Cause::Closed,
+            Broken::Socket(error) => Cause::of_io(error),
+            Broken::Malformed(_) => Cause::Other,
+            Broken::Http2(_) | Broken::NoHttp2(_) => Cause::Http2,
+        }
+    }
 }
 
 impl Connection {

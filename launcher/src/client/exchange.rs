@@ -9,12 +9,16 @@ use super::{
     Client,
     answer::{Answer, Failure},
     api_error::short,
-    connection::{Broken, Connection, Head},
+    connection::{Broken, Connection, Head, Reach, SendFailure},
     output::FirstOutput,
     patience::Pulse,
     socket::Marks,
 };
-use crate::{clock::TimedOut, record::RequestOutcome, vitals::receive};
+use crate::{
+    clock::TimedOut,
+    record::{Cause, RequestOutcome},
+    vitals::receive,
+};
 
 /// How long the end of a body may take once the answer is complete; past it the connection is not used again.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
@@ -88,7 +92,7 @@ struct Begun {
 
 impl Client {
     /// Sends a generation request and reads its answer to the end. A connection that the server had closed while it was
-    /// idle is replaced once.
+    /// idle is replaced once, as often as keep-alive explains.
     ///
     /// # Errors
     /// Why it does not count as an answer.
@@ -133,20 +137,31 @@ impl Client {
     }
 
     async fn begin(&self, request: &Request<Bytes>, exchange: &mut Exchange) -> Result<Begun, Failure> {
-        if let Some(mut connection) = self.take_open().await {
+        self.group.count_request();
+        while let Some(mut connection) = self.take_open().await {
             exchange.take(&connection, self.clock.now());
-            match connection.send(request).await {
+            let failure = match connection.send(request).await {
                 Ok(head) => return Ok(Begun { connection, head }),
+                Err(failure) => failure,
+            };
+            match failure.reach {
+                Reach::Unsent => {}
                 // The server closed it while it was idle, just when the request was on its way. One that took its time
                 // had the request, and may have begun to work on it.
-                Err(failure) if failure.untouched && !self.was_held(exchange) => exchange.retried = true,
-                Err(failure) => return Err(no_head(&failure.error)),
+                Reach::Untouched if !self.was_held(exchange) => {
+                    if !self.group.may_resend() {
+                        return Err(kept_closed(&failure.error));
+                    }
+                    exchange.retried = true;
+                    break;
+                }
+                _ => return Err(no_head(&failure)),
             }
         }
         // Boxed: connecting takes more room than all the rest, and only few requests have to.
         let mut connection = Box::pin(self.connect_for_request()).await?;
         exchange.take(&connection, self.clock.now());
-        let head = connection.send(request).await.map_err(|failure| no_head(&failure.error))?;
+        let head = connection.send(request).await.map_err(|failure| no_head(&failure))?;
         Ok(Begun { connection, head })
     }
 
@@ -202,15 +217,25 @@ impl Client {
     }
 }
 
-/// It broke before the status line, or what came was none.
-fn no_head(error: &Broken) -> Failure {
-    match error {
-        Broken::Malformed(error) => Failure::new(RequestOutcome::BrokenStream, error.to_string()),
-        _ => Failure::new(
-            RequestOutcome::ConnectError,
-            short(&format!("the connection broke before the answer: {error}")),
-        ),
+/// It broke before the end of the head, or what came was none.
+fn no_head(failure: &SendFailure) -> Failure {
+    let error = &failure.error;
+    match (error, failure.reach) {
+        (Broken::Malformed(error), _) => Failure::new(RequestOutcome::BrokenStream, error.to_string()),
+        (_, Reach::Answered) => {
+            let message = format!("the connection broke in the head of the answer: {error}");
+            Failure::new(RequestOutcome::BrokenStream, short(&message))
+        }
+        _ => Failure::of_connection(error.cause(), &format!("the connection broke before the answer: {error}")),
     }
+}
+
+/// It broke before the answer, as it may when a server closes idle connections, but too many did.
+fn kept_closed(error: &Broken) -> Failure {
+    let message = format!(
+        "the kept connection broke before the answer ({error}), more often than keep-alive explains; look into the server's log"
+    );
+    Failure::of_connection(Cause::KeptClosed, &message)
 }
 
 /// It broke in the body.

@@ -21,7 +21,7 @@ use tokio::{
 };
 
 use super::{
-    connection::{Broken, Head, SendFailure},
+    connection::{Broken, Head, Reach, SendFailure},
     socket::{Marked, Marks, Socket},
 };
 use crate::clock::Clock;
@@ -90,7 +90,8 @@ impl Http1 {
         });
         let Start { head, body, keep_alive, .. } = start.await.map_err(|error| {
             self.sound = false;
-            SendFailure { error, untouched: self.marks.last_read().1 == reads }
+            let untouched = self.marks.last_read().1 == reads;
+            SendFailure { error, reach: if untouched { Reach::Untouched } else { Reach::Answered } }
         })?;
         (self.body, self.sound) = (body, self.sound && keep_alive);
         Ok(head)

@@ -21,7 +21,7 @@ use h2::{
 use http::{HeaderValue, Request, Uri, header::CONTENT_TYPE, uri::Scheme};
 
 use super::{
-    connection::{Broken, Head, SendFailure},
+    connection::{Broken, Head, Reach, SendFailure},
     socket::{Marked, Marks, Socket},
 };
 use crate::clock::Clock;
@@ -132,9 +132,11 @@ impl Http2 {
 
     /// Sends a request and waits for the head of its answer.
     pub(super) async fn send(&mut self, request: &Request<Bytes>) -> Result<Head, SendFailure> {
-        poll_fn(|cx| self.sender.poll_ready(cx))
-            .await
-            .map_err(|error| SendFailure { error: error.into(), untouched: true })?;
+        poll_fn(|cx| self.sender.poll_ready(cx)).await.map_err(|error| {
+            // It ends when its streams have ended, and takes no more of them.
+            self.place.0.open.store(false, Ordering::Relaxed);
+            SendFailure { error: error.into(), reach: Reach::Unsent }
+        })?;
         let answer = async {
             self.marks.wrote();
             let (head, mut body) = self.sender.send_request(with_authority(request, &self.scheme), false)?;
@@ -165,7 +167,8 @@ impl SendFailure {
     /// The server has said that it did not look at the request, or it may have: a connection that just ends says nothing.
     fn of_http2(error: h2::Error) -> SendFailure {
         let refused = error.is_remote() && error.reason() == Some(h2::Reason::REFUSED_STREAM);
-        SendFailure { untouched: refused || (error.is_remote() && error.is_go_away()), error: error.into() }
+        let untouched = refused || (error.is_remote() && error.is_go_away());
+        SendFailure { reach: if untouched { Reach::Untouched } else { Reach::Unknown }, error: error.into() }
     }
 }
 

@@ -12,6 +12,7 @@ pub mod body;
 pub mod chunk;
 mod connection;
 mod exchange;
+mod group;
 mod http1;
 mod http2;
 mod mend;
@@ -42,13 +43,14 @@ use workload_profiles::workload::Timeouts;
 use crate::{
     clock,
     clock::Clock,
-    record::{Limit, RequestOutcome},
+    record::{Cause, Limit},
 };
 use answer::Failure;
 pub use answering::Answering;
 use api_error::short;
 use connection::{Broken, Connection};
 pub use exchange::Exchange;
+pub use group::ClientGroup;
 use http1::Http1;
 use http2::{Http2, Http2Connection};
 pub use target::{Target, TargetError};
@@ -77,6 +79,7 @@ pub struct Client {
     spare: AtomicUsize,
     filling: AtomicBool,
     answering: Arc<Answering>,
+    group: Arc<ClientGroup>,
 }
 
 impl Client {
@@ -93,6 +96,7 @@ impl Client {
             spare: AtomicUsize::new(0),
             filling: AtomicBool::new(false),
             answering: Arc::default(),
+            group: Arc::default(),
         }
     }
 
@@ -109,6 +113,11 @@ impl Client {
     /// With somebody who is told when an answer begins.
     pub fn telling(self, answering: Arc<Answering>) -> Client {
         Client { answering, ..self }
+    }
+
+    /// As one of several clients of a load.
+    pub fn in_group(self, group: Arc<ClientGroup>) -> Client {
+        Client { group, ..self }
     }
 
     /// The server that it calls.
@@ -146,7 +155,10 @@ impl Client {
 
     /// Whether there are too few connections to spare, and nobody is making them. Who gets `true` calls [`Client::fill`].
     pub fn is_short(&self) -> bool {
-        self.room() < self.spare.load(Ordering::Relaxed) && !self.filling.swap(true, Ordering::Relaxed)
+        // Spare connections would take the files that requests wait for.
+        !self.group.is_short_of_files()
+            && self.room() < self.spare.load(Ordering::Relaxed)
+            && !self.filling.swap(true, Ordering::Relaxed)
     }
 
     /// Makes the connections to spare, so that a request finds one when it is due.
@@ -187,6 +199,7 @@ impl Client {
     /// is dropped.
     async fn keep(&self, connection: Connection) {
         if let Connection::Http1(mut connection) = connection
+            && !self.group.is_short_of_files()
             && connection.is_open().await
         {
             lock(&self.idle).push(connection);
@@ -213,8 +226,7 @@ impl Client {
         match self.connect().await? {
             NewConnection::Http1(connection) => Ok(Connection::Http1(connection)),
             NewConnection::Http2(connection) => {
-                let none =
-                    || Failure::new(RequestOutcome::ConnectError, "the server allows no request on a new connection");
+                let none = || Failure::of_connection(Cause::Http2, "the server allows no request on a new connection");
                 let place = connection.place().ok_or_else(none)?;
                 lock(&self.shared).push(connection);
                 Ok(Connection::Http2(place))
@@ -223,6 +235,19 @@ impl Client {
     }
 
     async fn connect(&self) -> Result<NewConnection, Failure> {
+        let made = self.connect_in_time().await;
+        if made.as_ref().is_err_and(|it| it.cause == Some(Cause::Files)) {
+            self.group.run_short_of_files();
+            let idle = std::mem::take(&mut *lock(&self.idle));
+            if !idle.is_empty() {
+                drop(idle);
+                return self.connect_in_time().await;
+            }
+        }
+        made
+    }
+
+    async fn connect_in_time(&self) -> Result<NewConnection, Failure> {
         match clock::limit(self.connect_timeout, self.try_connect()).await {
             Ok(connected) => connected,
             Err(clock::TimedOut) => {
@@ -237,20 +262,21 @@ impl Client {
 
     async fn try_connect(&self) -> Result<NewConnection, Failure> {
         let connector = self.target.connector();
+        let url = self.target.base_url();
+        let mut addresses = lock(&self.addresses).clone();
+        if addresses.is_empty() {
+            addresses = connector.resolve().await.map_err(|error| no_address(url, &error))?;
+            lock(&self.addresses).clone_from(&addresses);
+        }
         let failed = |error: io::Error| {
             // The next try asks for the addresses again: the server may have moved.
             lock(&self.addresses).clear();
-            connect_failure(self.target.base_url(), &error)
+            connect_failure(url, &error)
         };
-        let mut addresses = lock(&self.addresses).clone();
-        if addresses.is_empty() {
-            addresses = connector.resolve().await.map_err(failed)?;
-            lock(&self.addresses).clone_from(&addresses);
-        }
         let first = self.next_address.fetch_add(1, Ordering::Relaxed);
         let socket = connector.connect(&addresses, first, self.connect_timeout).await.map_err(failed)?;
         if connector.speaks_http2(&socket) {
-            let refused = |error: Broken| Failure::new(RequestOutcome::ConnectError, short(&error.to_string()));
+            let refused = |error: Broken| Failure::of_connection(error.cause(), &error.to_string());
             let made = Http2Connection::new(socket, self.clock).await.map_err(refused)?;
             return Ok(NewConnection::Http2(made));
         }
@@ -260,20 +286,35 @@ impl Client {
 
 /// The target's fault, or ours.
 fn connect_failure(url: &str, error: &io::Error) -> Failure {
-    match error.raw_os_error().map(Errno::from_raw_os_error) {
-        Some(Errno::MFILE | Errno::NFILE) => Failure::new(
-            RequestOutcome::ClientError,
-            "too many open files; raise the limit of the launcher (ulimit -n)",
-        ),
-        Some(Errno::ADDRNOTAVAIL) => {
-            Failure::new(RequestOutcome::ClientError, "no free port is left on this machine for another connection")
-        }
-        _ => {
+    match own_failure(error) {
+        Some(failure) => failure,
+        None => {
+            let cause = if tls::is_of_tls(error) { Cause::Tls } else { Cause::of_io(error) };
             // What to do comes before the long words of the library, which may be cut.
             let why = tls::remedy(error).map_or_else(String::new, |it| format!("{it}: "));
-            Failure::new(RequestOutcome::ConnectError, short(&format!("cannot connect to {url}: {why}{error}")))
+            Failure::of_connection(cause, &format!("cannot connect to {url}: {why}{error}"))
         }
     }
+}
+
+/// The name of the target leads nowhere.
+fn no_address(url: &str, error: &io::Error) -> Failure {
+    own_failure(error)
+        .unwrap_or_else(|| Failure::of_connection(Cause::Address, &format!("cannot connect to {url}: {error}")))
+}
+
+/// What this machine lacks.
+fn own_failure(error: &io::Error) -> Option<Failure> {
+    Some(match error.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::MFILE | Errno::NFILE) => {
+            Failure::of_connection(Cause::Files, "too many open files; raise the limit of the launcher (ulimit -n)")
+        }
+        Some(Errno::ADDRNOTAVAIL) => Failure::of_connection(
+            Cause::Ports,
+            "no free port is left on this machine for another connection; lower the load, or use several machines",
+        ),
+        _ => return None,
+    })
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -283,7 +324,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use crds::benchmark_run::{Api, SimulatorPreset};
+
     use super::*;
+    use crate::{
+        record::RequestOutcome,
+        sim::{SimOptions, Simulator},
+    };
 
     #[test]
     fn what_this_machine_lacks_is_not_the_targets_fault() {
@@ -296,5 +343,46 @@ mod tests {
             let failure = connect_failure("http://server", &io::Error::from_raw_os_error(errno.raw_os_error()));
             assert_eq!(failure.outcome, outcome, "{failure:?}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn idle_connections_are_closed_once_files_ran_short() {
+        let simulator = Simulator::new(SimOptions::preset(SimulatorPreset::Instant));
+        let target = Target::in_process(Api::Completions, move || {
+            let (client, server) = tokio::io::duplex(64 << 10);
+            let simulator = Arc::clone(&simulator);
+            tokio::spawn(async move { simulator.serve_connection(server).await });
+            client
+        });
+        let client = Client::new(target.clone(), Clock::of_runtime());
+        client.fetch(&target.get("/v1/models"), 1 << 20).await.unwrap();
+        let connection = client.take_open().await.or(client.connect_for_request().await.ok()).unwrap();
+        client.keep(connection).await;
+        assert_eq!(client.room(), 1);
+        client.group.run_short_of_files();
+        let connection = client.take_open().await.unwrap();
+        client.keep(connection).await;
+        assert_eq!(client.room(), 0);
+        client.spare.store(3, Ordering::Relaxed);
+        assert!(!client.is_short());
+    }
+
+    #[test]
+    fn each_kind_of_error_has_its_cause() {
+        for (errno, cause) in [
+            (Errno::CONNREFUSED, Cause::Refused),
+            (Errno::CONNRESET, Cause::Reset),
+            (Errno::HOSTUNREACH, Cause::Unreachable),
+            (Errno::TIMEDOUT, Cause::TimedOut),
+            (Errno::MFILE, Cause::Files),
+            (Errno::ADDRNOTAVAIL, Cause::Ports),
+            (Errno::NOENT, Cause::Other),
+        ] {
+            let error = io::Error::from_raw_os_error(errno.raw_os_error());
+            assert_eq!(connect_failure("http://server", &error).cause, Some(cause), "{error}");
+        }
+        let tls = io::Error::new(io::ErrorKind::InvalidData, rustls::Error::HandshakeNotComplete);
+        assert_eq!(connect_failure("https://server", &tls).cause, Some(Cause::Tls));
+        assert_eq!(no_address("http://server", &io::Error::other("no such name")).cause, Some(Cause::Address));
     }
 }

@@ -50,6 +50,12 @@ impl Tls {
     }
 }
 
+/// Whether it is TLS that failed, and not the connection below it.
+pub(super) fn is_of_tls(error: &io::Error) -> bool {
+    // A server that speaks none may answer with something else, or just end the handshake.
+    error.kind() == io::ErrorKind::UnexpectedEof || error.get_ref().is_some_and(|it| it.is::<rustls::Error>())
+}
+
 /// What to do about a certificate that was refused; `None` for any other error.
 pub(super) fn remedy(error: &io::Error) -> Option<&'static str> {
     let error = error.get_ref()?.downcast_ref::<rustls::Error>()?;

@@ -115,13 +115,14 @@ impl Drop for Flight {
         let sent = exchange.sent();
         let answer = &mut exchange.answer;
         let ended = exchange.ended.unwrap_or_else(|| shared.clock.now());
-        let (outcome, error, timeout) = match self.outcome.take() {
-            Some(Ok(outcome)) => (outcome, None, None),
-            Some(Err(failure)) => (failure.outcome, Some(failure.message), failure.limit),
+        let (outcome, failure) = match self.outcome.take() {
+            Some(Ok(outcome)) => (outcome, None),
+            Some(Err(failure)) => (failure.outcome, Some(failure)),
             // Only an abort and the end of a stage's grace drop a flight.
-            None if matches!(shared.stop.state(), StopState::Abort(_)) => (RequestOutcome::Cancelled, None, None),
-            None => (RequestOutcome::Incomplete, None, None),
+            None if matches!(shared.stop.state(), StopState::Abort(_)) => (RequestOutcome::Cancelled, None),
+            None => (RequestOutcome::Incomplete, None),
         };
+        let (timeout, cause) = failure.as_ref().map_or((None, None), |it| (it.limit, it.cause));
         let record = RequestRecord {
             stage: u32::try_from(self.stage).unwrap_or(u32::MAX),
             number: self.number,
@@ -144,8 +145,9 @@ impl Drop for Flight {
             reads: answer.reads,
             coalesced_reads: answer.coalesced_reads,
             late_reads: exchange.late_reads,
-            error,
+            error: failure.map(|it| it.message),
             timeout,
+            cause,
             retried: exchange.retried,
             has_exact_prompt: self.asked.is_exact,
         };

@@ -64,6 +64,7 @@ impl Lane {
         let client = Client::new(target, shared.clock)
             .with_connect_timeout(shared.plan.connect_timeout)
             .telling(Arc::clone(&shared.circuit.answering))
+            .in_group(Arc::clone(&shared.clients))
             .starting_at(index);
         let recorder = Mutex::new(shared.plan.recorder(keep));
         Lane { index, core: Arc::new(Core { shared, client, recorder }), sleeper, probe_sleeper }
@@ -102,6 +103,7 @@ impl Lane {
             shared.close_phase(index);
             // The pause that follows is no time of failures.
             shared.circuit.reset();
+            shared.clients.begin_stage();
             earliest = shared.clock.now() + stage.pause_after;
         }
         let recorder = std::mem::take(&mut *self.core.recorder());

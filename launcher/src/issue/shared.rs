@@ -21,6 +21,7 @@ use super::{
     room::Room,
 };
 use crate::{
+    client::ClientGroup,
     clock::Clock,
     loadgen::ending::Ending,
     stop::{Stop, StopReason},
@@ -37,6 +38,7 @@ pub(super) struct Shared {
     pub(super) stop: Stop,
     pub(super) progress: Arc<Progress>,
     pub(super) circuit: Circuit,
+    pub(super) clients: Arc<ClientGroup>,
     /// Begins the `x-request-id` of every request, so that two runs can be told apart in a server's log.
     run_id: String,
     stages: Vec<SharedStage>,
@@ -76,6 +78,7 @@ impl Shared {
             stop,
             progress,
             circuit: Circuit::default(),
+            clients: Arc::default(),
             run_id,
             arrivals: watch::Sender::new(0),
         }

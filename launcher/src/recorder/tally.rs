@@ -7,7 +7,7 @@ use workload_profiles::workload::Goodput;
 use crate::{
     gaps::Gaps,
     histogram::{Lengths, Times},
-    record::{Limit, RequestOutcome, RequestRecord},
+    record::{Cause, Limit, RequestOutcome, RequestRecord},
     window::Part,
 };
 
@@ -75,6 +75,8 @@ pub struct StageTally {
     pub retried: u64,
     /// Timeouts by the limit that was passed.
     pub timeouts: BTreeMap<Limit, u64>,
+    /// Requests that got no connection, or no answer on one, by why that was.
+    pub causes: BTreeMap<Cause, CauseTally>,
     /// Where the window cuts through requests: from when to when it was.
     pub cut: Option<(Duration, Duration)>,
     /// It was stopped where nobody knows how many requests it would have sent.
@@ -83,6 +85,24 @@ pub struct StageTally {
     pub aside: BTreeMap<Part, BTreeMap<RequestOutcome, u64>>,
     /// Messages of failures by outcome, the first of each kind: a status and error type, never a body.
     pub error_samples: BTreeMap<RequestOutcome, String>,
+}
+
+/// How often something was why a request failed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CauseTally {
+    /// How often.
+    pub count: u64,
+    /// The first message.
+    pub sample: String,
+}
+
+impl CauseTally {
+    fn add(&mut self, count: u64, sample: &str) {
+        self.count += count;
+        if self.sample.is_empty() {
+            sample.clone_into(&mut self.sample);
+        }
+    }
 }
 
 /// What one request did on the wire beside its record.
@@ -101,6 +121,8 @@ pub struct WireTally {
     pub error: Option<String>,
     /// Which timeout it was, if it was one.
     pub timeout: Option<Limit>,
+    /// Why it got no connection, or no answer on one.
+    pub cause: Option<Cause>,
     /// It was sent again, because the server had closed the connection that it was first sent on.
     pub retried: bool,
     /// The prompt was as many token ids as were asked.
@@ -165,6 +187,9 @@ impl StageTally {
             *self.timeouts.entry(limit).or_default() += 1;
         }
         self.late_reads += wire.late_reads;
+        if let Some(cause) = wire.cause.filter(|it| it.outcome() == outcome) {
+            self.causes.entry(cause).or_default().add(1, wire.error.as_deref().unwrap_or_default());
+        }
         if let Some(error) = wire.error.as_ref().filter(|_| outcome.is_decided()) {
             self.error_samples.entry(outcome).or_insert_with(|| error.clone());
         }
@@ -222,6 +247,9 @@ impl StageTally {
         }
         for (limit, count) in &other.timeouts {
             *self.timeouts.entry(*limit).or_default() += count;
+        }
+        for (cause, CauseTally { count, sample }) in &other.causes {
+            self.causes.entry(*cause).or_default().add(*count, sample);
         }
         for (mine, theirs) in [
             (&mut self.ttft_scheduled, &other.ttft_scheduled),

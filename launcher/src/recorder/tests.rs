@@ -3,7 +3,10 @@ use std::collections::BTreeMap;
 use crds::units::Span;
 
 use super::*;
-use crate::{histogram::Times, record::Limit};
+use crate::{
+    histogram::Times,
+    record::{Cause, Limit},
+};
 
 const fn millis(count: u64) -> Duration {
     Duration::from_millis(count)
@@ -250,34 +253,40 @@ fn recorders_of_two_threads_add_up_to_one() {
         ..request()
     };
     let failed = RequestRecord { outcome: RequestOutcome::Timeout, ..request() };
+    let refused = RequestRecord { outcome: RequestOutcome::ConnectError, ..request() };
     let error = WireTally {
         error: Some("late".into()),
         timeout: Some(Limit::TokenGap),
+        cause: Some(Cause::Refused),
         retried: true,
         coalesced_reads: 2,
         late_reads: 1,
         ..wire()
     };
-    let all = [(request(), wire()), (later, wire()), (failed, error)];
+    let all = [(request(), wire()), (later, wire()), (failed, error.clone()), (refused, error)];
     let whole = tally(&all, &Goodput::default());
     let mut first = Recorder::new(1, Goodput::default(), Keep::Records);
     first.record(all[0].0.clone(), &all[0].1);
     let mut second = Recorder::new(1, Goodput::default(), Keep::Records);
     second.record(all[1].0.clone(), &all[1].1);
     second.record(all[2].0.clone(), &all[2].1);
+    second.record(all[3].0.clone(), &all[3].1);
     first.add(second);
     let sum = &first.stages[0];
     assert_eq!(sum.outcomes, whole.outcomes);
-    assert_eq!((sum.retried, &sum.timeouts), (1, &BTreeMap::from([(Limit::TokenGap, 1)])));
+    assert_eq!((sum.retried, &sum.timeouts), (2, &BTreeMap::from([(Limit::TokenGap, 1)])));
+    // Of the request that it explains, and no other.
+    let late = CauseTally { count: 1, sample: "late".into() };
+    assert_eq!((&sum.causes, &whole.causes), (&BTreeMap::from([(Cause::Refused, late.clone())]), &sum.causes));
     assert_eq!((sum.retried, &sum.timeouts), (whole.retried, &whole.timeouts));
     assert_eq!(sum.latency_sent.histogram(), whole.latency_sent.histogram());
     assert_eq!(sum.itl.histogram(), whole.itl.histogram());
-    assert_eq!((sum.output_tokens_total, sum.coalesced_reads, sum.with_usage, sum.good), (8, 2, 2, 2));
+    assert_eq!((sum.output_tokens_total, sum.coalesced_reads, sum.with_usage, sum.good), (8, 4, 2, 2));
     assert_eq!((sum.first_scheduled, sum.last_scheduled), (Some(millis(50)), Some(millis(100))));
-    assert_eq!(sum.late_reads, 1);
+    assert_eq!(sum.late_reads, 2);
     assert_eq!((sum.first_sent, sum.last_sent), (Some(millis(60)), Some(millis(101))));
     assert_eq!((sum.last_end, &sum.error_samples), (Some(millis(900)), &whole.error_samples));
-    assert_eq!(first.records.unwrap().len(), 3);
+    assert_eq!(first.records.unwrap().len(), 4);
 }
 
 #[test]

@@ -26,6 +26,7 @@ use super::{Report, TOOL_VERSION, judgement_json::JudgementJson, redact::redact}
 use crate::{
     analysis::{Analysis, Distribution, Figures, GoodputFigures, Labels, StageAnalysis, Throughput},
     record::RequestOutcome,
+    recorder::CauseTally,
 };
 
 /// The version of this format: it changes with every change that a reader must know of.
@@ -169,6 +170,8 @@ struct FiguresJson<'a> {
     outcomes: BTreeMap<String, u64>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     timeouts: BTreeMap<&'static str, u64>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    causes: BTreeMap<&'static str, CauseJson<'a>>,
     retried: u64,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     aside: BTreeMap<&'static str, BTreeMap<String, u64>>,
@@ -231,6 +234,7 @@ impl<'a> FiguresJson<'a> {
             incomplete: of.incomplete,
             outcomes: counts(&of.outcomes),
             timeouts: of.timeouts.iter().map(|(limit, count)| (limit.name(), *count)).collect(),
+            causes: of.causes.iter().map(|(cause, it)| (cause.name(), CauseJson::of(it))).collect(),
             retried: of.retried,
             aside: of.aside.iter().map(|(part, outcomes)| (part.name(), counts(outcomes))).collect(),
             error_samples: of.error_samples.iter().map(|(outcome, text)| (outcome.name(), text.as_str())).collect(),
@@ -261,6 +265,18 @@ impl<'a> FiguresJson<'a> {
             coalesced_reads: of.coalesced_reads,
             late_reads: of.late_reads,
         }
+    }
+}
+
+#[derive(Serialize)]
+struct CauseJson<'a> {
+    count: u64,
+    sample: &'a str,
+}
+
+impl<'a> CauseJson<'a> {
+    fn of(of: &'a CauseTally) -> Self {
+        CauseJson { count: of.count, sample: &of.sample }
     }
 }
 

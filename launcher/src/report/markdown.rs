@@ -193,6 +193,10 @@ fn failures(analysis: &Analysis, page: &mut Page) {
                     .map(|(limit, count)| vec![format!("timeout: {}", limit.name()), count.to_string(), String::new()]),
             );
         }
+        let causes = all.causes.iter().filter(|(cause, _)| cause.outcome() == *outcome);
+        rows.extend(causes.map(|(cause, it)| {
+            vec![format!("{}: {}", outcome.name(), cause.name()), it.count.to_string(), cell(&it.sample)]
+        }));
     }
     page.table(&["kind", "count", "first message"], TEXT, rows);
 }

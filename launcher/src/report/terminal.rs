@@ -71,6 +71,9 @@ fn totals(analysis: &Analysis) -> String {
                 add_row(&mut table, format!("    {}", limit.name()), [count.to_string()]);
             }
         }
+        for (cause, it) in all.causes.iter().filter(|(cause, _)| cause.outcome() == *outcome) {
+            add_row(&mut table, format!("    {}", cause.name()), [it.count.to_string()]);
+        }
     }
     if all.retried > 0 {
         add_row(&mut table, "retried".into(), [all.retried.to_string()]);

@@ -3,6 +3,7 @@
 use std::{net::Ipv4Addr, thread};
 
 use crds::resolve::{Endpoint, ResolvedRun};
+use rustix::io::Errno;
 use tokio::{net::TcpListener, sync::oneshot};
 use tracing::info;
 
@@ -20,7 +21,13 @@ pub(crate) fn start(run: &ResolvedRun, model: Option<&str>) -> Result<(String, O
         Endpoint::Url(url) => return Ok((url.clone(), None)),
         Endpoint::Simulator(preset) => *preset,
     };
-    let cannot = |error: std::io::Error| Failure::target(format!("the simulator cannot be started: {error}"));
+    let cannot = |error: std::io::Error| {
+        let remedy = match error.raw_os_error().map(Errno::from_raw_os_error) {
+            Some(Errno::MFILE | Errno::NFILE) => "; raise the limit of open files (ulimit -n)",
+            _ => "",
+        };
+        Failure::target(format!("the simulator cannot be started: {error}{remedy}"))
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
     let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).map_err(cannot)?;
     let address = listener.local_addr().map_err(cannot)?;

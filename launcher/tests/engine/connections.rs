@@ -18,7 +18,7 @@ use launcher::{
         Target,
         probe::{self, ProbeError},
     },
-    record::RequestOutcome,
+    record::{Cause, RequestOutcome},
 };
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 use workload_profiles::workload::Stage;
@@ -54,23 +54,57 @@ async fn connections_are_kept_for_the_next_request() {
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_the_server_closed_is_replaced() {
-    // Each connection answers one request and then, without a word, none: as a server does whose patience with an idle
+    // The first connections answer ten requests and then, without a word, none: as a server does whose patience with an idle
     // connection ends just when the next request is on its way.
-    let requests = Arc::new(AtomicU64::new(0));
-    let count = Arc::clone(&requests);
+    let (requests, connections) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let (count, made) = (Arc::clone(&requests), Arc::clone(&connections));
     let target = in_process(move |server| {
+        let answers = if made.fetch_add(1, Ordering::Relaxed) < 3 { 10 } else { u64::MAX };
         let (answered, count) = (AtomicU64::new(0), Arc::clone(&count));
         tokio::spawn(until(server, move |_| {
             count.fetch_add(1, Ordering::Relaxed);
-            answered.fetch_add(1, Ordering::Relaxed) == 0
+            answered.fetch_add(1, Ordering::Relaxed) < answers
         }));
     });
-    let result = issue(&workload(vec![open(10.0, 5), closed(2, 20)], 1), &target).await;
+    let result = issue(&workload(vec![closed(1, 50)], 1), &target).await;
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 50)]);
-    assert_eq!(outcomes(&result, 1), [("ok".to_owned(), 20)]);
-    let retried: u64 = result.recorder.stages.iter().map(|it| it.retried).sum();
-    assert_eq!(retried, requests.load(Ordering::Relaxed) - 70);
-    assert!(retried > 10, "{retried}");
+    let retried = result.recorder.stages[0].retried;
+    assert_eq!((retried, requests.load(Ordering::Relaxed)), (3, 53));
+}
+
+#[tokio::test(start_paused = true)]
+async fn more_resends_than_keep_alive_explains_are_failures() {
+    // Each connection answers one request, and ends at the second without a byte: half of all exchanges fail.
+    let target = in_process(move |server| {
+        let answered = AtomicU64::new(0);
+        tokio::spawn(until(server, move |_| answered.fetch_add(1, Ordering::Relaxed) == 0));
+    });
+    let result = issue(&workload(vec![closed(1, 1_000), closed(1, 20)], 1), &target).await;
+    // One in a hundred requests may be sent again, or three of a stage.
+    for (stage, requests, resent) in [(0, 1_000, 10), (1, 20, 3)] {
+        let tally = &result.recorder.stages[stage];
+        assert!(tally.retried.abs_diff(resent) <= 1, "{} of {requests} were sent again", tally.retried);
+        let failed = tally.outcomes[&RequestOutcome::ConnectError];
+        assert_eq!((failed + tally.succeeded(), tally.causes[&Cause::KeptClosed].count), (requests, failed));
+        assert!(failed >= requests / 3, "{failed} of {requests}");
+        assert!(tally.causes[&Cause::KeptClosed].sample.contains("keep-alive"), "{:?}", tally.causes);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn half_a_head_is_a_broken_answer() {
+    let target = in_process(|mut server| {
+        tokio::spawn(async move {
+            let mut request = [0; 1_024];
+            if server.read(&mut request).await.is_ok_and(|it| it > 0) {
+                server.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/ev").await.unwrap();
+            }
+        });
+    });
+    let result = issue(&workload(vec![closed(1, 2)], 1), &target).await;
+    assert_eq!(outcomes(&result, 0), [("broken_stream".to_owned(), 2)]);
+    let sample = &result.recorder.stages[0].error_samples[&RequestOutcome::BrokenStream];
+    assert!(sample.contains("in the head of the answer"), "{sample}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -207,6 +241,7 @@ async fn a_closed_port_refuses() {
     let result = issue(&workload(vec![closed(2, 4)], 1), &target).await;
     assert_eq!(outcomes(&result, 0), [("connect_error".to_owned(), 4)]);
     assert!(records(&result).iter().all(|it| it.sent.is_none() && it.send_lag().is_none()));
+    assert_eq!(result.recorder.stages[0].causes[&Cause::Refused].count, 4);
     let error = probe::models(&target).await.unwrap_err();
     assert!(error.to_string().contains("refused") && !error.is_final(), "{error}");
 }
