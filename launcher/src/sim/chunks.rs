@@ -21,6 +21,23 @@ const FINGERPRINT: &str = "vllm-0.32.0-5e1f4a7c";
 /// What is not there.
 const NULL: &str = "null";
 
+/// What came of the prefix cache for one prompt, in tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CacheUse {
+    /// Taken from it.
+    pub cached: u32,
+    /// Computed and given to it.
+    pub created: u32,
+}
+
+impl CacheUse {
+    /// For a prompt of so many tokens of which so many were cached. `block_size` is 0 without a prefix cache.
+    pub fn of(prompt_tokens: u32, cached: u32, block_size: u32) -> Self {
+        let full = prompt_tokens.checked_rem(block_size).map_or(0, |rest| prompt_tokens - rest);
+        CacheUse { cached, created: full.saturating_sub(cached) }
+    }
+}
+
 /// Which answer to which request.
 #[derive(Clone, Debug)]
 pub struct Identity {
@@ -125,14 +142,24 @@ impl Chunks {
     }
 
     /// The chunk with the counts, if it was asked for.
-    pub fn usage(&mut self, completion_tokens: u32) -> Option<Bytes> {
+    /// With `details` it tells of the prefix cache.
+    pub fn usage(&mut self, completion_tokens: u32, details: Option<CacheUse>) -> Option<Bytes> {
         if !self.include_usage {
             return None;
         }
         let prompt_tokens = self.prompt_tokens;
         let total = prompt_tokens + completion_tokens;
+        let details = match (details, self.endpoint) {
+            (None, _) => String::new(),
+            (Some(CacheUse { cached, created }), Endpoint::Chat) => {
+                format!(r#","prompt_tokens_details":{{"cached_tokens":{cached},"created_cache_tokens":{created}}}"#)
+            }
+            (Some(CacheUse { cached, .. }), Endpoint::Completions) => {
+                format!(r#","prompt_tokens_details":{{"cached_tokens":{cached}}}"#)
+            }
+        };
         let usage = format!(
-            r#"[],"usage":{{"prompt_tokens":{prompt_tokens},"total_tokens":{total},"completion_tokens":{completion_tokens}}},"system_fingerprint":"{FINGERPRINT}"}}"#
+            r#"[],"usage":{{"prompt_tokens":{prompt_tokens},"total_tokens":{total},"completion_tokens":{completion_tokens}{details}}},"system_fingerprint":"{FINGERPRINT}"}}"#
         );
         Some(self.put(self.common, &[&usage, "\n\n"]))
     }
@@ -153,13 +180,19 @@ fn list(ids: &[u32]) -> String {
 }
 
 /// The body of an answer in one piece.
-pub fn whole(identity: &Identity, tokens: u32, finish: Finish) -> String {
+pub fn whole(identity: &Identity, tokens: u32, finish: Finish, details: Option<CacheUse>) -> String {
     let Identity { endpoint, id, created, model, words, prompt_tokens, prompt_ids } = identity;
     let text = text::answer(*words, tokens);
     let token_ids = prompt_ids.is_some().then(|| text::ids(&text));
+    let details = details.map(|CacheUse { cached, created }| match endpoint {
+        Endpoint::Chat => json!({"cached_tokens": cached, "created_cache_tokens": created, "multimodal_tokens": null}),
+        Endpoint::Completions => {
+            json!({"cached_tokens": cached, "created_cache_tokens": null, "multimodal_tokens": null})
+        }
+    });
     let usage = json!({
         "prompt_tokens": prompt_tokens, "total_tokens": prompt_tokens + tokens, "completion_tokens": tokens,
-        "prompt_tokens_details": null, "completion_tokens_details": null,
+        "prompt_tokens_details": details, "completion_tokens_details": null,
     });
     let body = match endpoint {
         Endpoint::Chat => json!({

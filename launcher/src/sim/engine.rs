@@ -5,7 +5,7 @@
 //! a paused clock drives the simulation, or real time. Steps follow each other in model time, so that late timers do not
 //! add up.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -16,44 +16,12 @@ use super::latency::Latency;
 use super::metrics::Metrics;
 use super::options::SimOptions;
 use super::scheduler::{Scheduler, Sequence};
+pub use super::work::{Finish, Work};
 use crate::clock::Clock;
 
 /// How far model time may stay behind the clock. Timers are late by a millisecond or so, which the next step makes up
 /// for; a machine that was busy for longer has slowed the engine down, as it would a real one.
 const MAX_CATCH_UP: Duration = Duration::from_millis(2);
-
-/// Why an answer ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Finish {
-    /// The model ended it.
-    Stop,
-    /// It reached its greatest length.
-    Length,
-    /// The server shuts down.
-    Abort,
-}
-
-impl Finish {
-    /// The value of `finish_reason`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Finish::Stop => "stop",
-            Finish::Length => "length",
-            Finish::Abort => "abort",
-        }
-    }
-}
-
-/// A request as the engine sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Work {
-    /// Length of the prompt, at least 1.
-    pub prompt_tokens: u32,
-    /// Length of the answer, at least 1.
-    pub output_tokens: u32,
-    /// How the answer ends once it has that length.
-    pub finish: Finish,
-}
 
 /// How far a request is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +37,8 @@ pub struct Progress {
 struct Slot {
     /// Tokens in the lower half, the finish in the upper one, so that both change at once.
     state: AtomicU64,
+    /// Prompt tokens that came from the prefix cache. Written before the first token is told.
+    cached: AtomicU32,
     waker: AtomicWaker,
     left: AtomicBool,
     finish: Finish,
@@ -119,6 +89,11 @@ impl Generation {
         if news(progress) { Poll::Ready(progress) } else { Poll::Pending }
     }
 
+    /// Prompt tokens that came from the prefix cache, once there is a token.
+    pub fn cached_tokens(&self) -> u32 {
+        self.slot.cached.load(Ordering::Relaxed)
+    }
+
     /// Waits for the end.
     pub async fn finished(&self) -> Progress {
         std::future::poll_fn(|cx| self.poll(cx, u32::MAX)).await
@@ -160,7 +135,7 @@ impl Engine {
     /// An idle engine.
     pub fn new(options: &SimOptions) -> Arc<Self> {
         let core = Core {
-            scheduler: Scheduler::new(options.max_num_seqs, options.max_num_batched_tokens),
+            scheduler: Scheduler::new(options),
             latency: Latency::new(options.costs, options.seed),
             metrics: Metrics::new(options),
             queued: 0,
@@ -179,6 +154,7 @@ impl Engine {
     pub fn submit(self: &Arc<Self>, work: Work) -> Generation {
         let slot = Arc::new(Slot {
             state: AtomicU64::new(0),
+            cached: AtomicU32::new(0),
             waker: AtomicWaker::new(),
             left: AtomicBool::new(false),
             finish: work.finish,
@@ -188,7 +164,7 @@ impl Engine {
         if core.closed {
             slot.set(Progress { tokens: 0, finish: Some(Finish::Abort) });
         } else {
-            core.scheduler.add(Sequence::new(slot.clone(), work.prompt_tokens, work.output_tokens, arrived));
+            core.scheduler.add(Sequence::new(slot.clone(), work, arrived));
             if !std::mem::replace(&mut core.busy, true) {
                 tokio::spawn(self.clone().run());
             }
@@ -237,6 +213,7 @@ impl Engine {
         let load = core.scheduler.begin_step(now);
         core.queued = core.scheduler.waiting();
         core.busy = load.is_some();
+        core.metrics.set_cache(core.scheduler.cache_stats());
         if load.is_none() {
             core.metrics.set_load(0, 0, 0);
         }
@@ -246,16 +223,19 @@ impl Engine {
     fn end_step(&self, now: Duration) {
         let mut core = self.lock();
         let Core { scheduler, metrics, queued, .. } = &mut *core;
-        let held = scheduler.end_step(now, |sequence| {
+        scheduler.end_step(now, |sequence| {
             let slot = &sequence.owner;
             if slot.left.load(Ordering::Acquire) {
                 return;
             }
             let finish = sequence.is_finished().then_some(slot.finish);
             metrics.token(sequence, now, finish);
+            if sequence.generated == 1 {
+                slot.cached.store(sequence.cached, Ordering::Relaxed);
+            }
             slot.set(Progress { tokens: sequence.generated, finish });
         });
-        metrics.set_load(scheduler.running(), *queued, held);
+        metrics.set_load(scheduler.running(), *queued, scheduler.used_blocks());
         metrics.end_step();
     }
 

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::blocks::BlockHashes;
 use super::engine::{Finish, Work};
 use super::error::ApiError;
 use super::options::SimOptions;
@@ -75,14 +76,14 @@ impl Lengths {
     }
 
     /// The length that the answer gets. The model cannot end it before `min_tokens`.
-    pub fn work(&self, words: u64, options: &SimOptions) -> Work {
+    pub fn work(&self, words: u64, blocks: BlockHashes, options: &SimOptions) -> Work {
         let natural = self.min_tokens.saturating_add(natural_length(words, options.mean_output_tokens));
         let (output_tokens, finish) = if self.ignore_eos || natural > self.max_tokens {
             (self.max_tokens, Finish::Length)
         } else {
             (natural, Finish::Stop)
         };
-        Work { prompt_tokens: self.prompt, output_tokens, finish }
+        Work { prompt_tokens: self.prompt, output_tokens, max_tokens: self.max_tokens, finish, words, blocks }
     }
 }
 
@@ -123,7 +124,7 @@ mod tests {
         let options = SimOptions { max_model_len: 100, mean_output_tokens: 20, ..SimOptions::default() };
         let prompt = PromptLength { tokens: prompt, is_text: true };
         let lengths = Lengths::read(endpoint, body.as_object().unwrap(), prompt, &options).map_err(|it| it.message)?;
-        let work = lengths.work(body["seed"].as_u64().unwrap_or(0), &options);
+        let work = lengths.work(body["seed"].as_u64().unwrap_or(0), BlockHashes::default(), &options);
         assert_eq!(work.prompt_tokens, prompt.tokens);
         Ok((work.output_tokens, work.finish))
     }

@@ -1,14 +1,16 @@
 //! The metrics of the simulated engine, with vLLM's names, labels, buckets and identities, as Prometheus text.
 //!
 //! They are computed from the times of the simulation, not from the clock. A request whose client leaves counts in the
-//! tokens, TTFT and ITL that it had, and in nothing that is counted at the end of a request.
+//! tokens, TTFT and ITL that it had, and in nothing that is counted at the end of a request. What the simulator does not
+//! have, such as LoRA or a cache on another server, counts 0. Not told are the metrics that vLLM has only with a flag of
+//! their own, and those of its web layer.
 
 use std::fmt::Write;
 use std::time::Duration;
 
 use super::engine::Finish;
 use super::options::SimOptions;
-use super::scheduler::Sequence;
+use super::scheduler::{CacheStats, Sequence};
 use crate::clock;
 
 #[rustfmt::skip]
@@ -30,6 +32,9 @@ const STEP_BUCKETS: &[f64] = &[
     1.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 2048.0, 4096.0, 8192.0, 16384.0,
 ];
 
+const N_BUCKETS: &[f64] = &[1.0, 2.0, 5.0, 10.0, 20.0];
+const PREEMPTION_BUCKETS: &[f64] = &[1.0, 2.0, 3.0, 4.0, 5.0, 10.0, 20.0];
+
 /// All counters, gauges and histograms.
 #[derive(Clone, Debug)]
 pub struct Metrics {
@@ -39,7 +44,9 @@ pub struct Metrics {
     running: usize,
     waiting: usize,
     kv_cache_usage: f64,
+    cache: CacheStats,
     prompt_tokens: u64,
+    cached_tokens: u64,
     generation_tokens: u64,
     step_tokens: u64,
     stopped: u64,
@@ -55,12 +62,18 @@ pub struct Metrics {
     decode: Histogram,
     request_prompt_tokens: Histogram,
     request_generation_tokens: Histogram,
+    request_max_generation_tokens: Histogram,
+    request_n: Histogram,
+    request_max_tokens: Histogram,
+    request_preemptions: Histogram,
+    request_computed_tokens: Histogram,
 }
 
 #[derive(Clone, Debug)]
 struct CacheOptions {
     block_size: u32,
     num_gpu_blocks: u32,
+    prefix_caching: bool,
 }
 
 impl Metrics {
@@ -68,13 +81,19 @@ impl Metrics {
     pub fn new(options: &SimOptions) -> Self {
         let lengths = length_buckets(options.max_model_len);
         Metrics {
-            options: CacheOptions { block_size: options.block_size, num_gpu_blocks: options.num_gpu_blocks },
+            options: CacheOptions {
+                block_size: options.block_size,
+                num_gpu_blocks: options.num_gpu_blocks,
+                prefix_caching: options.prefix_caching,
+            },
             labels: format!("model_name=\"{}\"", escape(&options.model)),
             created: clock::now().as_duration().as_secs_f64(),
             running: 0,
             waiting: 0,
             kv_cache_usage: 0.0,
+            cache: CacheStats::default(),
             prompt_tokens: 0,
+            cached_tokens: 0,
             generation_tokens: 0,
             step_tokens: 0,
             stopped: 0,
@@ -90,6 +109,11 @@ impl Metrics {
             decode: Histogram::new(LATENCY_BUCKETS),
             request_prompt_tokens: Histogram::new(&lengths),
             request_generation_tokens: Histogram::new(&lengths),
+            request_max_generation_tokens: Histogram::new(&lengths),
+            request_n: Histogram::new(N_BUCKETS),
+            request_max_tokens: Histogram::new(&lengths),
+            request_preemptions: Histogram::new(PREEMPTION_BUCKETS),
+            request_computed_tokens: Histogram::new(&lengths),
         }
     }
 
@@ -98,8 +122,9 @@ impl Metrics {
         self.generation_tokens += 1;
         self.step_tokens += 1;
         if sequence.generated == 1 {
-            self.prompt_tokens += u64::from(sequence.prompt_tokens);
-            self.step_tokens += u64::from(sequence.prompt_tokens);
+            self.prompt_tokens += u64::from(sequence.work.prompt_tokens);
+            self.cached_tokens += u64::from(sequence.cached);
+            self.step_tokens += u64::from(sequence.work.prompt_tokens - sequence.cached);
             self.ttft.observe_time(now.saturating_sub(sequence.arrived));
         } else {
             self.itl.observe_time(now.saturating_sub(sequence.last_token));
@@ -120,17 +145,26 @@ impl Metrics {
         self.inference.observe_time(prefill + decode);
         let gaps = sequence.generated - 1;
         self.tpot.observe(if gaps == 0 { 0.0 } else { decode.as_secs_f64() / f64::from(gaps) });
-        self.request_prompt_tokens.observe(f64::from(sequence.prompt_tokens));
+        self.request_prompt_tokens.observe(f64::from(sequence.work.prompt_tokens));
         self.request_generation_tokens.observe(f64::from(sequence.generated));
+        self.request_max_generation_tokens.observe(f64::from(sequence.generated));
+        self.request_n.observe(1.0);
+        self.request_max_tokens.observe(f64::from(sequence.work.max_tokens));
+        self.request_preemptions.observe(f64::from(sequence.preemptions));
+        self.request_computed_tokens.observe(f64::from(sequence.work.prompt_tokens - sequence.cached));
     }
 
-    /// The gauges: sequences in the batch, sequences in the queue, and tokens in the KV cache.
-    pub fn set_load(&mut self, running: usize, waiting: usize, held_tokens: u64) {
+    /// The gauges: sequences in the batch, sequences in the queue, and blocks of the KV cache in use.
+    pub fn set_load(&mut self, running: usize, waiting: usize, used_blocks: u32) {
         self.running = running;
         self.waiting = waiting;
         // One block is reserved, as in vLLM.
-        let room = u64::from(self.options.block_size) * u64::from(self.options.num_gpu_blocks - 1);
-        self.kv_cache_usage = (held_tokens as f64 / room as f64).min(1.0);
+        self.kv_cache_usage = f64::from(used_blocks) / f64::from(self.options.num_gpu_blocks - 1);
+    }
+
+    /// What the caches did so far.
+    pub fn set_cache(&mut self, stats: CacheStats) {
+        self.cache = stats;
     }
 
     /// Counts the tokens of the step that ends. A step without any, within a long prompt, counts nothing.
@@ -144,37 +178,102 @@ impl Metrics {
     /// Prometheus text, format 0.0.4.
     pub fn render(&self) -> String {
         let mut text = Text { out: String::with_capacity(24 << 10), labels: &self.labels, created: self.created };
+        self.render_gauges(&mut text);
+        self.render_cache(&mut text);
+        self.render_counters(&mut text);
+        self.render_histograms(&mut text);
+        text.lora_info();
+        text.cache_info(&self.options);
+        text.out
+    }
+
+    fn render_gauges(&self, text: &mut Text<'_>) {
         text.gauge("num_requests_running", "Number of requests in model execution batches.", self.running as f64);
         text.gauge("num_requests_waiting", "Number of requests waiting to be processed.", self.waiting as f64);
+        let reasons = [("reason=\"capacity\"", self.waiting as f64), ("reason=\"deferred\"", 0.0)];
+        text.gauges("num_requests_waiting_by_reason", "Number of waiting requests by reason.", &reasons);
+        let states = [
+            ("sleep_state=\"awake\"", 1.0),
+            ("sleep_state=\"weights_offloaded\"", 0.0),
+            ("sleep_state=\"discard_all\"", 0.0),
+        ];
+        text.gauges("engine_sleep_state", "Engine sleep state; awake = 1 means engine is awake.", &states);
         text.gauge("kv_cache_usage_perc", "KV-cache usage. 1 means 100 percent usage.", self.kv_cache_usage);
+    }
+
+    fn render_cache(&self, text: &mut Text<'_>) {
+        let CacheStats { queries, hits, preemptions } = self.cache;
+        for (name, help, value) in [
+            ("prefix_cache_queries", "Prefix cache queries, in terms of number of queried tokens.", queries),
+            ("prefix_cache_hits", "Prefix cache hits, in terms of number of cached tokens.", hits),
+            (
+                "external_prefix_cache_queries",
+                "External prefix cache queries, in terms of number of queried tokens.",
+                0,
+            ),
+            ("external_prefix_cache_hits", "External prefix cache hits, in terms of number of cached tokens.", 0),
+            ("mm_cache_queries", "Multi-modal cache queries, in terms of number of queried items.", 0),
+            ("mm_cache_hits", "Multi-modal cache hits, in terms of number of cached items.", 0),
+            ("num_preemptions", "Cumulative number of preemption from the engine.", preemptions),
+        ] {
+            text.counter(name, help, &[("", value)]);
+        }
+    }
+
+    fn render_counters(&self, text: &mut Text<'_>) {
         text.counter("prompt_tokens", "Number of prefill tokens processed.", &[("", self.prompt_tokens)]);
+        let sources = [
+            ("source=\"local_compute\"", self.prompt_tokens - self.cached_tokens),
+            ("source=\"local_cache_hit\"", self.cached_tokens),
+            ("source=\"external_kv_transfer\"", 0),
+        ];
+        text.counter("prompt_tokens_by_source", "Number of prompt tokens by source.", &sources);
+        let cached = [("", self.cached_tokens)];
+        text.counter("prompt_tokens_cached", "Number of cached prompt tokens (local + external).", &cached);
+        let tiers = [
+            ("source=\"device\"", self.cache.hits),
+            ("source=\"host\"", 0),
+            ("source=\"p2p\"", 0),
+            ("source=\"disk\"", 0),
+            ("source=\"external_unspecified\"", 0),
+        ];
+        let help = "Prefix-cache hit tokens by the cache tier that supplied them. Counted at admission.";
+        text.counter("prompt_tokens_cached_by_source", help, &tiers);
         text.counter("generation_tokens", "Number of generation tokens processed.", &[("", self.generation_tokens)]);
         let finished = [
-            ("finished_reason=\"stop\",", self.stopped),
-            ("finished_reason=\"length\",", self.cut),
-            ("finished_reason=\"abort\",", 0),
-            ("finished_reason=\"error\",", 0),
-            ("finished_reason=\"repetition\",", 0),
+            ("finished_reason=\"stop\"", self.stopped),
+            ("finished_reason=\"length\"", self.cut),
+            ("finished_reason=\"abort\"", 0),
+            ("finished_reason=\"error\"", 0),
+            ("finished_reason=\"repetition\"", 0),
         ];
         text.counter("request_success", "Count of successfully processed requests.", &finished);
+        let help = "Corrupted requests, in terms of total number of requests with NaNs in logits.";
+        text.counter("corrupted_requests", help, &[("", 0)]);
+    }
+
+    #[rustfmt::skip]
+    fn render_histograms(&self, text: &mut Text<'_>) {
         for (name, help, histogram) in [
             ("request_prompt_tokens", "Number of prefill tokens processed.", &self.request_prompt_tokens),
             ("request_generation_tokens", "Number of generation tokens processed.", &self.request_generation_tokens),
             ("iteration_tokens_total", "Histogram of number of tokens per engine_step.", &self.iteration_tokens),
+            ("request_max_num_generation_tokens", "Histogram of maximum number of requested generation tokens.", &self.request_max_generation_tokens),
+            ("request_params_n", "Histogram of the n request parameter.", &self.request_n),
+            ("request_params_max_tokens", "Histogram of the max_tokens request parameter.", &self.request_max_tokens),
             ("time_to_first_token_seconds", "Histogram of time to first token in seconds.", &self.ttft),
             ("inter_token_latency_seconds", "Histogram of inter-token latency in seconds.", &self.itl),
-            ("request_time_per_output_token_seconds", "Histogram of time per output token per request.", &self.tpot),
+            ("request_time_per_output_token_seconds", "Histogram of time_per_output_token_seconds per request.", &self.tpot),
             ("e2e_request_latency_seconds", "Histogram of e2e request latency in seconds.", &self.e2e),
             ("request_queue_time_seconds", "Histogram of time spent in WAITING phase for request.", &self.queue),
-            ("request_inference_time_seconds", "Histogram of time spent in RUNNING phase.", &self.inference),
-            ("request_prefill_time_seconds", "Histogram of time spent in PREFILL phase.", &self.prefill),
-            ("request_decode_time_seconds", "Histogram of time spent in DECODE phase.", &self.decode),
+            ("request_inference_time_seconds", "Histogram of time spent in RUNNING phase for request.", &self.inference),
+            ("request_prefill_time_seconds", "Histogram of time spent in PREFILL phase for request.", &self.prefill),
+            ("request_decode_time_seconds", "Histogram of time spent in DECODE phase for request.", &self.decode),
+            ("request_num_preemptions", "Histogram of the number of times a request was preempted.", &self.request_preemptions),
+            ("request_prefill_kv_computed_tokens", "Histogram of new KV tokens computed during prefill (excluding cached tokens).", &self.request_computed_tokens),
         ] {
             text.histogram(name, help, histogram);
         }
-        text.lora_info();
-        text.cache_info(&self.options);
-        text.out
     }
 }
 
@@ -233,20 +332,38 @@ impl Text<'_> {
     }
 
     fn gauge(&mut self, name: &str, help: &str, value: f64) {
+        self.gauges(name, help, &[("", value)]);
+    }
+
+    /// One series for each label.
+    fn gauges(&mut self, name: &str, help: &str, series: &[(&str, f64)]) {
         self.head(name, "gauge", help);
-        let labels = self.labels;
-        self.line(format_args!("vllm:{name}{{engine=\"0\",{labels}}} {value:?}"));
+        for (label, value) in series {
+            self.series(name, label, format_args!("{value:?}"));
+        }
     }
 
     fn counter(&mut self, name: &str, help: &str, series: &[(&str, u64)]) {
-        let (labels, created) = (self.labels, self.created);
         self.head(&format!("{name}_total"), "counter", help);
         for (label, value) in series {
-            self.line(format_args!("vllm:{name}_total{{engine=\"0\",{label}{labels}}} {value}.0"));
+            self.series(&format!("{name}_total"), label, format_args!("{value}.0"));
         }
         self.head(&format!("{name}_created"), "gauge", help);
+        let created = self.created;
         for (label, _) in series {
-            self.line(format_args!("vllm:{name}_created{{engine=\"0\",{label}{labels}}} {created:?}"));
+            self.series(&format!("{name}_created"), label, format_args!("{created:?}"));
+        }
+    }
+
+    /// A value. Labels stand in the order of their names, as in vLLM.
+    fn series(&mut self, name: &str, label: &str, value: std::fmt::Arguments<'_>) {
+        let labels = self.labels;
+        if label.is_empty() {
+            self.line(format_args!("vllm:{name}{{engine=\"0\",{labels}}} {value}"));
+        } else if label < labels {
+            self.line(format_args!("vllm:{name}{{engine=\"0\",{label},{labels}}} {value}"));
+        } else {
+            self.line(format_args!("vllm:{name}{{engine=\"0\",{labels},{label}}} {value}"));
         }
     }
 
@@ -276,11 +393,12 @@ impl Text<'_> {
     }
 
     fn cache_info(&mut self, options: &CacheOptions) {
-        let CacheOptions { block_size, num_gpu_blocks } = options;
+        let CacheOptions { block_size, num_gpu_blocks, prefix_caching } = options;
+        let caching = if *prefix_caching { "True" } else { "False" };
         let tokens = u64::from(*block_size) * u64::from(*num_gpu_blocks);
         self.head("cache_config_info", "gauge", "Information of the LLMEngine CacheConfig");
         self.line(format_args!(
-            "vllm:cache_config_info{{block_size=\"{block_size}\",cache_dtype=\"auto\",enable_prefix_caching=\"False\",\
+            "vllm:cache_config_info{{block_size=\"{block_size}\",cache_dtype=\"auto\",enable_prefix_caching=\"{caching}\",\
              engine=\"0\",gpu_memory_utilization=\"0.92\",kv_cache_size_tokens=\"{tokens}\",num_cpu_blocks=\"None\",\
              num_gpu_blocks=\"{num_gpu_blocks}\",sliding_window=\"None\"}} 1.0"
         ));
@@ -309,10 +427,10 @@ mod tests {
         let model = "a\"b\\c".to_owned();
         let options = SimOptions { model, block_size: 10, num_gpu_blocks: 11, ..SimOptions::default() };
         let mut metrics = Metrics::new(&options);
-        metrics.set_load(3, 2, 25);
+        metrics.set_load(3, 2, 4);
         let text = metrics.render();
         let labels = r#"{engine="0",model_name="a\"b\\c"}"#;
-        for line in ["kv_cache_usage_perc{} 0.25", "num_requests_running{} 3.0", "num_requests_waiting{} 2.0"] {
+        for line in ["kv_cache_usage_perc{} 0.4", "num_requests_running{} 3.0", "num_requests_waiting{} 2.0"] {
             let line = format!("vllm:{}", line.replace("{}", labels));
             assert!(text.lines().any(|it| it == line), "{line}\n{text}");
         }

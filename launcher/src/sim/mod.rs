@@ -4,12 +4,14 @@
 //! vLLM 0.32: status codes, error bodies, chunk shapes and metrics. It serves to try everything without a GPU, to test
 //! the launcher against times that can be computed by hand, and, with the instant preset, to measure the launcher
 //! itself. Token ids, where they are asked for, are made up from the words: there is no tokenizer. Deliberately absent so
-//! far: a KV cache that fills up, prefix caching, LoRA, tools, log probabilities.
+//! far: LoRA, tools, log probabilities.
 
+mod blocks;
 pub(crate) mod chunks;
 pub(crate) mod engine;
 mod error;
 pub mod faults;
+mod kv_cache;
 pub mod latency;
 mod lengths;
 mod metrics;
@@ -21,6 +23,7 @@ mod server;
 mod stream;
 mod text;
 mod validation;
+mod work;
 
 use std::convert::Infallible;
 use std::io;

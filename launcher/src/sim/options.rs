@@ -26,8 +26,12 @@ pub struct SimOptions {
     pub max_model_len: u32,
     /// Tokens in a block of the KV cache.
     pub block_size: u32,
-    /// Blocks in the KV cache, one of them reserved as in vLLM. It bounds nothing yet: only the usage is computed from it.
+    /// Blocks in the KV cache, one of them reserved as in vLLM.
     pub num_gpu_blocks: u32,
+    /// Whether the blocks of ended requests are kept for prompts that begin alike, as vLLM does by default.
+    pub prefix_caching: bool,
+    /// Whether the usage of an answer tells how much of its prompt came from the prefix cache.
+    pub prompt_tokens_details: bool,
     /// The mean length of an answer that nothing but the model ends, in tokens. Lengths are geometric, as if each token
     /// had the same chance to be the last one.
     pub mean_output_tokens: u32,
@@ -70,6 +74,8 @@ impl SimOptions {
             max_model_len: 32_768,
             block_size: 16,
             num_gpu_blocks: 25_000,
+            prefix_caching: true,
+            prompt_tokens_details: false,
             mean_output_tokens: 256,
             seed: Seed(0),
             fault: None,
@@ -124,7 +130,17 @@ impl SimOptions {
         }
         if self.max_model_len < 2 || self.num_gpu_blocks < 2 {
             let smaller = self.max_model_len.min(self.num_gpu_blocks);
-            return wrong("max-model-len or num-gpu-blocks", smaller.to_string(), "at least 2");
+            return wrong("max-model-len or num-gpu-blocks-override", smaller.to_string(), "at least 2");
+        }
+        let room = u64::from(self.num_gpu_blocks - 1) * u64::from(self.block_size);
+        if room < u64::from(self.max_model_len) {
+            let found =
+                format!("{}, of which one is reserved, with {} tokens each", self.num_gpu_blocks, self.block_size);
+            return wrong(
+                "num-gpu-blocks-override",
+                found,
+                "enough for one request of max-model-len; lower --max-model-len",
+            );
         }
         if !(0.0..1.0).contains(&self.costs.jitter) {
             return wrong("jitter", self.costs.jitter.to_string(), "a number from 0 to less than 1");
@@ -197,6 +213,26 @@ pub struct SimArgs {
     #[arg(long)]
     pub max_model_len: Option<u32>,
 
+    /// Tokens in a block of the KV cache.
+    #[arg(long)]
+    pub block_size: Option<u32>,
+
+    /// Blocks in the KV cache, one of which is reserved.
+    #[arg(long, value_name = "BLOCKS")]
+    pub num_gpu_blocks_override: Option<u32>,
+
+    /// Keep the blocks of ended requests for prompts that begin alike; the default.
+    #[arg(long, overrides_with = "no_enable_prefix_caching")]
+    pub enable_prefix_caching: bool,
+
+    /// Compute every prompt anew.
+    #[arg(long, overrides_with = "enable_prefix_caching")]
+    pub no_enable_prefix_caching: bool,
+
+    /// Tell in the usage of each answer how much of its prompt came from the prefix cache.
+    #[arg(long)]
+    pub enable_prompt_tokens_details: bool,
+
     /// The mean length of answers that nothing else ends, in tokens.
     #[arg(long)]
     pub mean_output_tokens: Option<u32>,
@@ -249,6 +285,8 @@ impl SimArgs {
             (&mut options.max_num_batched_tokens, self.max_num_batched_tokens),
             (&mut options.max_model_len, self.max_model_len),
             (&mut options.mean_output_tokens, self.mean_output_tokens),
+            (&mut options.block_size, self.block_size),
+            (&mut options.num_gpu_blocks, self.num_gpu_blocks_override),
         ];
         for (option, value) in overrides {
             *option = value.unwrap_or(*option);
@@ -256,6 +294,8 @@ impl SimArgs {
         options.costs.jitter = self.jitter.unwrap_or(options.costs.jitter);
         options.model = self.model.clone().unwrap_or(options.model);
         options.seed = Seed(self.seed);
+        options.prefix_caching = !self.no_enable_prefix_caching;
+        options.prompt_tokens_details = self.enable_prompt_tokens_details;
         options.fault = self.fault();
         options.check()?;
         Ok(options)
@@ -320,6 +360,18 @@ mod tests {
     }
 
     #[test]
+    fn the_prefix_cache_has_the_flags_of_vllm() {
+        let caching = |line| parse(line).unwrap().prefix_caching;
+        assert!(caching("") && caching("--enable-prefix-caching"));
+        assert!(!caching("--no-enable-prefix-caching"));
+        assert!(!caching("--enable-prefix-caching --no-enable-prefix-caching"));
+        assert!(caching("--no-enable-prefix-caching --enable-prefix-caching"));
+        let line = "--block-size 32 --num-gpu-blocks-override 2000 --enable-prompt-tokens-details";
+        let options = parse(line).unwrap();
+        assert_eq!((options.block_size, options.num_gpu_blocks, options.prompt_tokens_details), (32, 2_000, true));
+    }
+
+    #[test]
     fn faults_take_a_ratio_and_exclude_each_other() {
         let options = parse("--fail-status 503 --fail-ratio 0.25").unwrap();
         assert_eq!(options.fault, Some(Fault { kind: FaultKind::Status(503), ratio: 0.25 }));
@@ -336,6 +388,11 @@ mod tests {
             ("--max-num-seqs 0", "max-num-seqs is 0"),
             ("--max-num-batched-tokens 100", "max-num-batched-tokens is 100"),
             ("--max-model-len 1", "max-model-len"),
+            (
+                "--num-gpu-blocks-override 20",
+                "num-gpu-blocks-override is 20, of which one is reserved, with 16 tokens each",
+            ),
+            ("--block-size 0", "block-size is 0"),
             ("--jitter 1", "jitter is 1"),
             ("--jitter NaN", "jitter is NaN"),
         ] {

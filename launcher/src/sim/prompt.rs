@@ -3,16 +3,15 @@
 use serde_json::{Map, Value};
 
 use super::error::ApiError;
-use super::request::Endpoint;
 use super::text::{self, Prompt, VOCABULARY};
 use super::validation::python_text;
 
-/// What the chat template adds to each message, and to the whole, in tokens.
-const TOKENS_PER_MESSAGE: u32 = 4;
-const TOKENS_PER_CHAT: u32 = 3;
-
-/// The id of what has no text: the tokens of a template, and the one of an empty prompt. Llama 3's `<|begin_of_text|>`.
+/// Ids of what has no text, as in Llama 3: `<|begin_of_text|>`, for an empty prompt; before and after the role of a
+/// message; and after its text.
 const NO_TEXT: u32 = 128_000;
+const START_HEADER: u32 = 128_006;
+const END_HEADER: u32 = 128_007;
+const END_OF_TURN: u32 = 128_009;
 
 /// A prompt, and whether it was text. vLLM stops counting text one token past the context.
 pub struct Given {
@@ -35,9 +34,17 @@ impl Given {
         }
     }
 
-    /// Its length, at least 1.
+    /// One without any token becomes a single one.
+    fn not_empty(mut self) -> Self {
+        if self.prompt.tokens == 0 {
+            self.prompt.add_token(NO_TEXT);
+        }
+        self
+    }
+
+    /// Its length.
     pub fn length(&self) -> PromptLength {
-        PromptLength { tokens: self.prompt.tokens.max(1), is_text: self.is_text }
+        PromptLength { tokens: self.prompt.tokens, is_text: self.is_text }
     }
 }
 
@@ -50,8 +57,9 @@ pub struct PromptLength {
     pub is_text: bool,
 }
 
-/// The prompt of `/v1/chat/completions`: all messages, with what a chat template adds.
-pub fn chat_prompt(body: &Map<String, Value>) -> Result<Given, ApiError> {
+/// The prompt of `/v1/chat/completions`: all messages, with what a chat template adds: the role and two marks before each
+/// message, a mark after it, and the role of the answer at the end. `prompt` is an empty one.
+pub fn chat_prompt(body: &Map<String, Value>, mut prompt: Prompt) -> Result<Given, ApiError> {
     let messages = match body.get("messages") {
         None => {
             let input = format!("<dict of {} items>", body.len());
@@ -63,8 +71,6 @@ pub fn chat_prompt(body: &Map<String, Value>) -> Result<Given, ApiError> {
             return Err(ApiError::schema("list_type", "body.messages", "Input should be a valid list", &input));
         }
     };
-    let mut prompt = Prompt::default();
-    prompt.add_template(TOKENS_PER_CHAT);
     for (index, message) in messages.iter().enumerate() {
         let wrong = |field: &str, kind, text, value: &Value| {
             ApiError::schema(kind, &format!("body.messages.{index}{field}"), text, &python_text(value))
@@ -72,7 +78,7 @@ pub fn chat_prompt(body: &Map<String, Value>) -> Result<Given, ApiError> {
         let Value::Object(message) = message else {
             return Err(wrong("", "dict_type", "Input should be a valid dictionary", message));
         };
-        prompt.add_template(TOKENS_PER_MESSAGE);
+        add_header(&mut prompt, message.get("role").and_then(Value::as_str).unwrap_or_default());
         match message.get("content") {
             None | Some(Value::Null) => {}
             Some(content @ (Value::String(_) | Value::Array(_))) => {
@@ -80,8 +86,17 @@ pub fn chat_prompt(body: &Map<String, Value>) -> Result<Given, ApiError> {
             }
             Some(other) => return Err(wrong(".content", "string_type", "Input should be a valid string", other)),
         }
+        prompt.add_token(END_OF_TURN);
     }
+    add_header(&mut prompt, "assistant");
     Ok(Given::text(prompt))
+}
+
+/// A role is one token, whatever it is.
+fn add_header(prompt: &mut Prompt, role: &str) {
+    prompt.add_token(START_HEADER);
+    prompt.add_token(text::ids(role).first().copied().unwrap_or(NO_TEXT));
+    prompt.add_token(END_HEADER);
 }
 
 /// The texts of a message. Parts without text, such as images, are not simulated.
@@ -92,41 +107,9 @@ fn texts(content: &Value) -> Vec<&str> {
     }
 }
 
-/// The token ids of the prompt in a body that was accepted, as many as were counted: those that were sent, or made-up ones
-/// of a text's words.
-pub fn prompt_ids(endpoint: Endpoint, body: &Map<String, Value>) -> Vec<u32> {
-    let mut ids = Vec::new();
-    match endpoint {
-        Endpoint::Chat => {
-            ids.extend([NO_TEXT; TOKENS_PER_CHAT as usize]);
-            for message in body.get("messages").and_then(Value::as_array).into_iter().flatten() {
-                ids.extend([NO_TEXT; TOKENS_PER_MESSAGE as usize]);
-                let texts = message.get("content").map(texts).unwrap_or_default();
-                ids.extend(texts.into_iter().flat_map(text::ids));
-            }
-        }
-        Endpoint::Completions => {
-            let prompt = match body.get("prompt") {
-                Some(Value::Array(list)) if !list.first().is_some_and(Value::is_number) => list.first(),
-                prompt => prompt,
-            };
-            match prompt {
-                Some(Value::Array(tokens)) => {
-                    ids.extend(tokens.iter().filter_map(|it| u32::try_from(it.as_u64()?).ok()));
-                }
-                Some(Value::String(text)) => ids = text::ids(text),
-                _ => {}
-            }
-        }
-    }
-    if ids.is_empty() {
-        ids.push(NO_TEXT);
-    }
-    ids
-}
-
-/// The prompt of `/v1/completions`: a text or a list of token ids, or a list of one of them.
-pub fn completion_prompt(body: &Map<String, Value>) -> Result<Given, ApiError> {
+/// The prompt of `/v1/completions`: a text or a list of token ids, or a list of one of them. `prompt` is an
+/// empty one.
+pub fn completion_prompt(body: &Map<String, Value>, prompt: Prompt) -> Result<Given, ApiError> {
     if body.get("suffix").is_some_and(|suffix| !suffix.is_null()) {
         return Err(ApiError::bad(Some("suffix"), "suffix is only supported for models with FIM completion rendering"));
     }
@@ -139,12 +122,12 @@ pub fn completion_prompt(body: &Map<String, Value>) -> Result<Given, ApiError> {
     match body.get("prompt") {
         None | Some(Value::Null) => missing(),
         Some(Value::String(text)) if text.is_empty() => missing(),
-        Some(Value::String(text)) => Ok(text_prompt(text)),
+        Some(Value::String(text)) => Ok(text_prompt(text, prompt)),
         Some(Value::Array(list)) => match list.as_slice() {
             [] => Err(ApiError::bad(None, "You must pass at least one prompt")),
-            [Value::Number(_), ..] => token_prompt(list, "body.prompt"),
-            [Value::String(text)] => Ok(text_prompt(text)),
-            [Value::Array(tokens)] => token_prompt(tokens, "body.prompt.0"),
+            [Value::Number(_), ..] => token_prompt(list, "body.prompt", prompt),
+            [Value::String(text)] => Ok(text_prompt(text, prompt)),
+            [Value::Array(tokens)] => token_prompt(tokens, "body.prompt.0", prompt),
             [Value::String(_) | Value::Array(_), ..] => Err(ApiError::parameter(
                 "prompt",
                 "The simulator takes one prompt in a request; send one request each.",
@@ -155,14 +138,13 @@ pub fn completion_prompt(body: &Map<String, Value>) -> Result<Given, ApiError> {
     }
 }
 
-fn text_prompt(text: &str) -> Given {
-    let mut prompt = Prompt::default();
+fn text_prompt(text: &str, mut prompt: Prompt) -> Given {
     prompt.add_text(text);
-    Given::text(prompt)
+    Given::text(prompt).not_empty()
 }
 
-fn token_prompt(list: &[Value], loc: &str) -> Result<Given, ApiError> {
-    let mut given = Given { prompt: Prompt::default(), is_text: false, bad_token: None };
+fn token_prompt(list: &[Value], loc: &str, prompt: Prompt) -> Result<Given, ApiError> {
+    let mut given = Given { prompt, is_text: false, bad_token: None };
     for (index, token) in list.iter().enumerate() {
         let Some(id) = token.as_u64() else {
             let (loc, text) = (format!("{loc}.{index}"), "Input should be a valid integer");
@@ -173,7 +155,7 @@ fn token_prompt(list: &[Value], loc: &str) -> Result<Given, ApiError> {
             _ => given.bad_token = given.bad_token.or(Some(id)),
         }
     }
-    Ok(given)
+    Ok(given.not_empty())
 }
 
 #[cfg(test)]
@@ -182,12 +164,19 @@ mod tests {
 
     use super::*;
 
-    fn check(body: Value, expected: u32) {
+    fn ids(body: &Value) -> Vec<u32> {
         let fields = body.as_object().unwrap();
-        let given = if fields.contains_key("prompt") { completion_prompt(fields) } else { chat_prompt(fields) };
-        assert_eq!(given.and_then(Given::counted).unwrap().length().tokens, expected, "{body}");
-        let endpoint = if fields.contains_key("prompt") { Endpoint::Completions } else { Endpoint::Chat };
-        assert_eq!(prompt_ids(endpoint, fields).len(), expected as usize, "{body}");
+        let empty = Prompt::new(16, 0, true);
+        let is_completion = fields.contains_key("prompt");
+        let given = if is_completion { completion_prompt(fields, empty) } else { chat_prompt(fields, empty) };
+        let given = given.and_then(Given::counted).unwrap();
+        let ids = given.prompt.ids.clone().unwrap();
+        assert_eq!(ids.len(), given.length().tokens as usize, "{body}");
+        ids
+    }
+
+    fn check(body: Value, expected: usize) {
+        assert_eq!(ids(&body).len(), expected, "{body}");
     }
 
     #[test]
@@ -207,10 +196,20 @@ mod tests {
     #[test]
     fn ids_that_were_sent_are_those_of_the_prompt() {
         for prompt in [json!([5, 0, 128_255]), json!([[5, 0, 128_255]])] {
-            let body = json!({"prompt": prompt});
-            assert_eq!(prompt_ids(Endpoint::Completions, body.as_object().unwrap()), [5, 0, 128_255]);
+            assert_eq!(ids(&json!({"prompt": prompt})), [5, 0, 128_255]);
         }
-        let body = json!({"prompt": ["the sea"]});
-        assert_eq!(prompt_ids(Endpoint::Completions, body.as_object().unwrap()), text::ids("the sea"));
+        assert_eq!(ids(&json!({"prompt": ["the sea"]})), text::ids("the sea"));
+    }
+
+    #[test]
+    fn a_chat_that_goes_on_begins_with_the_chat_before_and_its_answer() {
+        let user = json!({"role": "user", "content": "Tell me"});
+        let before = ids(&json!({"messages": [user]}));
+        let answer = json!({"role": "assistant", "content": "the sea"});
+        let after = ids(&json!({"messages": [user, answer, user]}));
+        assert_eq!(after[..before.len()], before);
+        assert_eq!(after[before.len()..][..2], text::ids("the sea"));
+        // The role counts.
+        assert_ne!(ids(&json!({"messages": [{"role": "system", "content": "Tell me"}]})), before);
     }
 }

@@ -10,8 +10,8 @@ use super::engine::Work;
 use super::error::ApiError;
 use super::lengths::Lengths;
 use super::options::SimOptions;
-use super::prompt::{chat_prompt, completion_prompt, prompt_ids};
-use super::text::mix;
+use super::prompt::{chat_prompt, completion_prompt};
+use super::text::{self, Prompt, mix};
 use super::validation::{bad_json, fields, flag, integer, number, object};
 
 /// Which endpoint was called.
@@ -50,9 +50,10 @@ pub fn read(endpoint: Endpoint, body: &[u8], options: &SimOptions) -> Result<Ask
     let body = fields(&body)?;
     let shape = Shape::read(body)?;
     check_log_probabilities(body)?;
+    let empty = empty_prompt(body, &shape, options)?;
     let prompt = match endpoint {
-        Endpoint::Chat => chat_prompt(body)?,
-        Endpoint::Completions => completion_prompt(body)?,
+        Endpoint::Chat => chat_prompt(body, empty)?,
+        Endpoint::Completions => completion_prompt(body, empty)?,
     };
     if let Some(model) = body.get("model").and_then(Value::as_str)
         && !model.is_empty()
@@ -65,14 +66,28 @@ pub fn read(endpoint: Endpoint, body: &[u8], options: &SimOptions) -> Result<Ask
     let prompt = prompt.counted()?;
     let lengths = Lengths::read(endpoint, body, prompt.length(), options)?;
     let request_seed = integer(body, "seed")?.unwrap_or(0);
-    let words = mix(mix(options.seed.derive("simulator/answers").0, prompt.prompt.digest), request_seed as u64);
+    let prompt = prompt.prompt;
+    let words = mix(mix(options.seed.derive("simulator/answers").0, prompt.digest()), request_seed as u64);
     Ok(Asked {
-        work: lengths.work(words, options),
+        work: lengths.work(words, prompt.blocks, options),
         words,
         stream: shape.stream,
         include_usage: shape.include_usage,
-        prompt_ids: shape.token_ids.then(|| prompt_ids(endpoint, body)),
+        prompt_ids: prompt.ids,
     })
+}
+
+/// A prompt without tokens yet. Requests with another `cache_salt` share no block of the prefix cache, as in vLLM.
+fn empty_prompt(body: &Map<String, Value>, shape: &Shape, options: &SimOptions) -> Result<Prompt, ApiError> {
+    let salt = match body.get("cache_salt") {
+        None | Some(Value::Null) => 0,
+        Some(Value::String(salt)) if !salt.is_empty() => text::digest(salt),
+        Some(_) => {
+            let text = "Value error, Parameter 'cache_salt' must be a non-empty string if provided.";
+            return Err(ApiError::parameter("cache_salt", text));
+        }
+    };
+    Ok(Prompt::new(if options.prefix_caching { options.block_size } else { 0 }, salt, shape.token_ids))
 }
 
 /// How the answer is to be sent.
@@ -232,6 +247,7 @@ mod tests {
             let endpoint = if chat { Chat } else { Completions };
             if let Ok(asked) = check(endpoint, body) {
                 let Work { prompt_tokens, output_tokens, .. } = asked.work;
+                prop_assert_eq!(asked.work.blocks.full().len() as u32, prompt_tokens / options().block_size);
                 prop_assert!(prompt_tokens >= 1 && output_tokens >= 1 && prompt_tokens + output_tokens <= 100);
                 prop_assert!(asked.prompt_ids.is_none_or(|it| it.len() == prompt_tokens as usize));
             }

@@ -15,7 +15,7 @@ use super::engine::Finish;
 use super::error::ApiError;
 use super::faults::FaultKind;
 use super::request::{self, Endpoint};
-use super::stream::{Body, EventStream};
+use super::stream::{Body, Details, EventStream};
 use super::text::mix;
 use crate::clock;
 
@@ -134,9 +134,13 @@ impl Simulator {
             prompt_tokens: asked.work.prompt_tokens,
             prompt_ids: asked.prompt_ids,
         };
+        let details = self.options.prompt_tokens_details.then_some(Details {
+            prompt_tokens: asked.work.prompt_tokens,
+            block_size: if self.options.prefix_caching { self.options.block_size } else { 0 },
+        });
         let generation = self.engine.submit(asked.work);
         if asked.stream {
-            let stream = EventStream::new(generation, Chunks::new(&identity, asked.include_usage), fault);
+            let stream = EventStream::new(generation, Chunks::new(&identity, asked.include_usage), fault, details);
             return Ok(response(StatusCode::OK, EVENTS, Body::Stream(Box::new(stream))));
         }
         let progress = generation.finished().await;
@@ -144,7 +148,8 @@ impl Simulator {
             self.stopped().await;
         }
         let finish = progress.finish.unwrap_or(Finish::Abort);
-        Ok(response(StatusCode::OK, JSON, Body::whole(chunks::whole(&identity, progress.tokens, finish))))
+        let details = details.map(|it| it.of(&generation));
+        Ok(response(StatusCode::OK, JSON, Body::whole(chunks::whole(&identity, progress.tokens, finish, details))))
     }
 
     /// 16 hexadecimal digits, another value for each request.

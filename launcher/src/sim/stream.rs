@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 
-use super::chunks::{Chunks, DONE};
+use super::chunks::{CacheUse, Chunks, DONE};
 use super::engine::{Finish, Generation};
 use super::faults::FaultKind;
 
@@ -60,9 +60,26 @@ pub struct EventStream {
     generation: Generation,
     chunks: Chunks,
     fault: Option<FaultKind>,
+    details: Option<Details>,
     /// Tokens that were sent.
     sent: u32,
     next: Next,
+}
+
+/// What it takes to tell what came of the prefix cache.
+#[derive(Clone, Copy, Debug)]
+pub struct Details {
+    /// Length of the prompt.
+    pub prompt_tokens: u32,
+    /// Tokens in a block; 0 without a prefix cache.
+    pub block_size: u32,
+}
+
+impl Details {
+    /// For a request that has its first token.
+    pub fn of(self, generation: &Generation) -> CacheUse {
+        CacheUse::of(self.prompt_tokens, generation.cached_tokens(), self.block_size)
+    }
 }
 
 /// What is sent next.
@@ -77,9 +94,10 @@ enum Next {
 }
 
 impl EventStream {
-    /// A stream from its first event on. Of the faults it knows those that strike in a stream.
-    pub fn new(generation: Generation, chunks: Chunks, fault: Option<FaultKind>) -> Self {
-        EventStream { generation, chunks, fault, sent: 0, next: Next::Role }
+    /// A stream from its first event on. Of the faults it knows those that strike in a stream. With `details` its usage
+    /// tells of the prefix cache.
+    pub fn new(generation: Generation, chunks: Chunks, fault: Option<FaultKind>, details: Option<Details>) -> Self {
+        EventStream { generation, chunks, fault, details, sent: 0, next: Next::Role }
     }
 
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
@@ -110,7 +128,8 @@ impl EventStream {
                 Next::Cut => return Poll::Ready(Some(Err(io::Error::other("cut by a fault")))),
                 Next::Usage => {
                     self.next = Next::Done;
-                    if let Some(usage) = self.chunks.usage(self.sent) {
+                    let details = self.details.map(|it| it.of(&self.generation));
+                    if let Some(usage) = self.chunks.usage(self.sent, details) {
                         return Poll::Ready(Some(Ok(usage)));
                     }
                 }

@@ -7,79 +7,131 @@
 //! There is no tokenizer and no vocabulary. The id of a token is made up: a digest of its word, the same wherever the word
 //! stands, below the size of Llama 3's vocabulary. It tells words apart and can be compared; nothing turns it back.
 
+use std::sync::LazyLock;
+
+use super::blocks::BlockHashes;
+
 /// Token ids are below; that of Llama 3.
 pub const VOCABULARY: u64 = 128_256;
 
+/// The ids from here on belong to no text, as in Llama 3.
+const TEXT_IDS: u64 = 128_000;
+
 /// A prompt, as much as the simulation needs of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prompt {
     /// Its length in tokens.
     pub tokens: u32,
-    /// A digest of its text.
-    pub digest: u64,
+    /// Digests of its tokens.
+    pub blocks: BlockHashes,
+    /// The ids of its tokens, where they are wanted.
+    pub ids: Option<Vec<u32>>,
+    /// Texts that it was made from.
+    texts: u64,
 }
 
 impl Prompt {
+    /// An empty one, with digests for blocks of so many tokens; it keeps its ids only where they are wanted.
+    pub fn new(block_size: u32, salt: u64, with_ids: bool) -> Self {
+        let blocks = BlockHashes::new(block_size, salt);
+        Prompt { tokens: 0, blocks, ids: with_ids.then(Vec::new), texts: 0 }
+    }
+
     /// Adds a piece of text.
     pub fn add_text(&mut self, text: &str) {
-        let mut in_word = false;
-        let mut tokens = 0_u32;
-        for byte in text.bytes() {
-            let (word, mark) = kind(byte);
-            tokens += u32::from(mark || (word && !in_word));
-            in_word = word;
-        }
-        self.tokens = self.tokens.saturating_add(tokens);
-        let mut words = text.as_bytes().chunks_exact(8);
-        for word in &mut words {
-            let word = word.iter().fold(0_u64, |word, byte| word << 8 | u64::from(*byte));
-            self.digest = mix(self.digest, word);
-        }
-        let rest = words.remainder().iter().fold(1_u64, |word, byte| word << 8 | u64::from(*byte));
-        self.digest = mix(self.digest, rest);
+        self.texts += 1;
+        for_each_token(text, |id| self.add_token(id));
     }
 
     /// Adds a token by its id.
     pub fn add_token(&mut self, id: u32) {
         self.tokens = self.tokens.saturating_add(1);
-        self.digest = mix(self.digest, u64::from(id));
+        self.blocks.push(id);
+        if let Some(ids) = &mut self.ids {
+            ids.push(id);
+        }
     }
 
-    /// Adds the tokens of a chat template, which have no text.
-    pub fn add_template(&mut self, tokens: u32) {
-        self.tokens = self.tokens.saturating_add(tokens);
+    /// A digest of all that was added.
+    pub fn digest(&self) -> u64 {
+        mix(self.blocks.digest(), self.texts)
     }
 }
 
-/// Whether a byte belongs to a word, or is a mark by itself.
-fn kind(byte: u8) -> (bool, bool) {
-    let word = byte.is_ascii_alphanumeric() || !byte.is_ascii();
-    (word, !word && !byte.is_ascii_whitespace() && !byte.is_ascii_control())
+/// What a byte is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Space,
+    Mark,
+    Word,
 }
+
+/// Calls `token` with the id of each token of a text.
+fn for_each_token(text: &str, mut token: impl FnMut(u32)) {
+    const START: u64 = 0xcbf2_9ce4_8422_2325;
+    let mut word = START;
+    let mut in_word = false;
+    for byte in text.bytes() {
+        match KINDS[usize::from(byte)] {
+            Kind::Word => {
+                // FNV-1a: the cheapest digest of single bytes.
+                word = (word ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+                in_word = true;
+                continue;
+            }
+            kind => {
+                if std::mem::take(&mut in_word) {
+                    token(id(std::mem::replace(&mut word, START)));
+                }
+                if kind == Kind::Mark {
+                    token(id(u64::from(byte)));
+                }
+            }
+        }
+    }
+    if in_word {
+        token(id(word));
+    }
+}
+
+fn id(digest: u64) -> u32 {
+    (mix(digest, 0x1d) % TEXT_IDS) as u32
+}
+
+/// A word is made of letters, digits and anything beyond ASCII.
+const KINDS: [Kind; 256] = {
+    let mut kinds = [Kind::Word; 256];
+    let mut byte = 0;
+    while byte < 128_u8 {
+        if byte.is_ascii_whitespace() || byte.is_ascii_control() {
+            kinds[byte as usize] = Kind::Space;
+        } else if !byte.is_ascii_alphanumeric() {
+            kinds[byte as usize] = Kind::Mark;
+        }
+        byte += 1;
+    }
+    kinds
+};
 
 /// The ids of the tokens of a text, as many as are counted.
 pub fn ids(text: &str) -> Vec<u32> {
-    let mut digests = Vec::new();
-    let mut in_word = false;
-    for byte in text.bytes() {
-        let (word, mark) = kind(byte);
-        if mark || (word && !in_word) {
-            digests.push(0);
-        }
-        if let Some(digest) = digests.last_mut().filter(|_| word || mark) {
-            *digest = mix(*digest, u64::from(byte));
-        }
-        in_word = word;
-    }
-    digests.into_iter().map(|it| (it % VOCABULARY) as u32).collect()
+    let mut ids = Vec::new();
+    for_each_token(text, |id| ids.push(id));
+    ids
 }
 
 /// Two numbers into one that looks random: a round of SplitMix64.
+#[inline]
 pub fn mix(left: u64, right: u64) -> u64 {
     let mut mixed = (left.rotate_left(23) ^ right).wrapping_add(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     mixed ^ (mixed >> 31)
+}
+
+/// A digest of a text, all its bytes.
+pub fn digest(text: &str) -> u64 {
+    text.bytes().fold(0, |digest, byte| mix(digest, u64::from(byte)))
 }
 
 /// The length at which the model itself would end, in tokens: geometric with this mean, and at least 1.
@@ -96,8 +148,18 @@ pub fn natural_length(seed: u64, mean: u32) -> u32 {
 
 /// The token at this place of an answer. All but the first begin with a space; none needs escaping in JSON.
 pub fn word(seed: u64, place: u32) -> &'static str {
-    let word = WORDS[(mix(seed, u64::from(place)) % WORDS.len() as u64) as usize];
+    let word = WORDS[choice(seed, place)];
     if place == 0 { &word[1..] } else { word }
+}
+
+/// The id of that token.
+pub fn word_id(seed: u64, place: u32) -> u32 {
+    static IDS: LazyLock<Vec<u32>> = LazyLock::new(|| WORDS.iter().flat_map(|word| ids(word)).collect());
+    IDS[choice(seed, place)]
+}
+
+fn choice(seed: u64, place: u32) -> usize {
+    (mix(seed, u64::from(place)) % WORDS.len() as u64) as usize
 }
 
 /// The whole text of an answer of so many tokens.
@@ -153,6 +215,7 @@ mod tests {
         assert_eq!(all.len(), WORDS.len());
         assert!(all.iter().all(|it| u64::from(*it) < VOCABULARY));
         assert_eq!(ids(&answer(7, 30)), (0..30).flat_map(|place| ids(word(7, place))).collect::<Vec<_>>());
+        assert_eq!(ids(&answer(7, 30)), (0..30).map(|place| word_id(7, place)).collect::<Vec<_>>());
     }
 
     #[test]
@@ -160,7 +223,7 @@ mod tests {
         let digest = |texts: &[&str]| {
             let mut prompt = Prompt::default();
             texts.iter().for_each(|text| prompt.add_text(text));
-            prompt.digest
+            prompt.digest()
         };
         assert_eq!(digest(&["abc", "d"]), digest(&["abc", "d"]));
         assert_ne!(digest(&["abc", "d"]), digest(&["ab", "cd"]));

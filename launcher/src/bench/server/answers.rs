@@ -87,7 +87,7 @@ impl Answers {
             return kept.clone();
         }
         let mut bytes = Vec::new();
-        if let Some(usage) = Chunks::new(&self.identity, true).usage(tokens) {
+        if let Some(usage) = Chunks::new(&self.identity, true).usage(tokens, None) {
             chunk(&mut bytes, &usage);
         }
         chunk(&mut bytes, DONE);
@@ -112,7 +112,7 @@ impl Answers {
             bytes.extend_from_slice(&self.closing(tokens));
             Bytes::from(bytes)
         } else {
-            json(&chunks::whole(&self.identity, tokens, Finish::Length))
+            json(&chunks::whole(&self.identity, tokens, Finish::Length, None))
         };
         if self.whole.len() < MAX_KEPT {
             self.whole.insert((tokens, stream), bytes.clone());
