@@ -9,6 +9,7 @@ mod tests;
 mod texts;
 
 use std::{
+    collections::BTreeSet,
     fmt::{self, Display},
     io,
     path::{Path, PathBuf},
@@ -54,6 +55,8 @@ pub struct Order {
     pub end_of_sequence: Option<i64>,
     /// How token ids are stored, for TEST06.
     pub elements: ElementType,
+    /// The runs are of one system, though their targets differ.
+    pub same_system: bool,
     /// Write the tree though something is missing.
     pub incomplete: bool,
     /// The folders of finished tests.
@@ -104,6 +107,8 @@ pub struct Built {
     pub path: Option<PathBuf>,
     /// What is missing.
     pub missing: Vec<Missing>,
+    /// What to know of the runs beside that.
+    pub notes: Vec<String>,
     /// The check of the tree; absent: there was nothing to check.
     pub report: Option<Report>,
 }
@@ -159,8 +164,9 @@ pub fn build(order: &Order) -> Result<Built, BuildError> {
     let (root, out) = split(&order.out)?;
     let (tests, missing) = inputs::tests(order);
     let (inputs, missing) = Inputs::of(order, &tests, missing);
+    let notes: Vec<_> = inputs.cases.iter().flat_map(Case::notes).collect();
     if inputs.cases.is_empty() || (!missing.is_empty() && !order.incomplete) {
-        return Ok(Built { path: None, missing, report: None });
+        return Ok(Built { path: None, missing, notes, report: None });
     }
     let mut folder = Folder::create(&root, &out)?;
     let written = write(order, &name, &inputs, &mut folder);
@@ -174,12 +180,12 @@ pub fn build(order: &Order) -> Result<Built, BuildError> {
     if !missing.is_empty() || !report.clean() {
         if !order.incomplete {
             folder.discard()?;
-            return Ok(Built { path: None, missing, report: Some(report) });
+            return Ok(Built { path: None, missing, notes, report: Some(report) });
         }
         put(&mut folder, INCOMPLETE, &texts::incomplete(&missing, &report))?;
     }
     let stored = folder.finish()?;
-    Ok(Built { path: Some(stored.path), missing, report: Some(report) })
+    Ok(Built { path: Some(stored.path), missing, notes, report: Some(report) })
 }
 
 fn system_name(path: &Path) -> String {
@@ -211,6 +217,13 @@ fn write(order: &Order, system: &str, inputs: &Inputs<'_>, folder: &mut Folder) 
     if let Some(calibration) = order.calibration.as_ref().filter(|it| it.is_file()) {
         copy(folder, calibration, &format!("{path}/documentation/calibration.md"))?;
     }
+    if !layout.together() {
+        // Checkers before v6.0 look for the code of each benchmark.
+        let benchmarks: BTreeSet<_> = inputs.cases.iter().map(|it| it.benchmark.folder).collect();
+        for benchmark in benchmarks {
+            put(folder, &format!("{path}/{}/{benchmark}/README.md", layout.source()), &texts::source())?;
+        }
+    }
     inputs.cases.iter().try_for_each(|case| write_case(folder, layout, &path, system, case))
 }
 
@@ -226,7 +239,7 @@ fn write_case(
     let facts = layout.measurements(path, &name);
     put(folder, &format!("{facts}/README.md"), &texts::case(case))?;
     if let Some(measurements) = case.measurements {
-        copy(folder, measurements, &format!("{facts}/measurements.json"))?;
+        copy(folder, measurements, &format!("{facts}/{}", layout.facts(system)))?;
     }
     if let Some(test) = case.performance {
         put(folder, &format!("{facts}/user.conf"), &test.user_conf)?;

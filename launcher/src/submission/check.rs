@@ -8,6 +8,7 @@ mod audit;
 mod descriptions;
 mod logs;
 mod performance;
+mod power;
 #[cfg(test)]
 mod tests;
 
@@ -16,6 +17,7 @@ use std::{collections::BTreeSet, io, path::Path};
 use workload_profiles::loadgen::Round;
 
 use super::{
+    detail_log::DetailLog,
     findings::{Findings, Report, Row},
     layout::{Division, INCOMPLETE, Layout, Place},
     limits::Benchmark,
@@ -88,12 +90,24 @@ struct Case {
     division: Division,
     benchmark: &'static Benchmark,
     place: Place,
+    system: String,
+    /// Its results may be inferred from those of another scenario.
+    edge: bool,
     /// Of its logs.
     results: String,
     /// Of its measurements.json and so on.
     measurements: String,
     /// Of its compliance tests.
     compliance: String,
+}
+
+impl Case {
+    /// The scenario that the logs are of: that of the folder, or one that it may be inferred from.
+    fn ran(&self, log: &DetailLog) -> Place {
+        let told = log.text("effective_scenario").and_then(Place::named);
+        let inferred = self.place.inferred_from().filter(|it| self.edge && told == Some(*it));
+        inferred.unwrap_or(self.place)
+    }
 }
 
 impl Check {
@@ -117,16 +131,27 @@ impl Check {
         let source = format!("{path}/{}", self.layout.source());
         match self.tree.entries(&source) {
             Ok(entries) if !entries.is_empty() => {}
-            Ok(_) => self.findings.add(Rule::NoSource, &source, "", "an empty folder", "a folder with something in it"),
+            Ok(_) => {
+                self.findings.add(Rule::SourceEmpty, &source, "", "an empty folder", "a folder with something in it");
+            }
             Err(error) => self.findings.fault(&source, &error, Rule::NoSource),
         }
         if division.bounded() {
             self.calibration(&format!("{path}/documentation"));
         }
-        for system in self.tree.folders(&format!("{path}/results"), &mut self.findings) {
-            let system_type = self.system(division, submitter, &path, &system);
+        let systems = self.tree.folders(&format!("{path}/results"), &mut self.findings);
+        for system in &systems {
+            let system_type = self.system(division, submitter, &path, system);
             for benchmark in self.tree.folders(&format!("{path}/results/{system}"), &mut self.findings) {
-                self.benchmark(division, &path, &system, &benchmark, system_type.as_deref());
+                self.benchmark(division, &path, system, &benchmark, system_type.as_deref());
+            }
+        }
+        for (file, folder) in self.tree.entries(&format!("{path}/systems")).unwrap_or_default() {
+            let described = file.strip_suffix(".json").filter(|_| !folder);
+            if let Some(system) = described.filter(|it| !systems.iter().any(|system| system == it)) {
+                self.notes.insert(format!(
+                    "{path}/systems/{file} describes a system without results; add {path}/results/{system}, or remove it"
+                ));
             }
         }
     }
@@ -157,6 +182,13 @@ impl Check {
                 format!("{}, for {name}", benchmark.category),
             );
         }
+        if !self.layout.together() {
+            // Checkers of those rounds look for the code of each benchmark.
+            let code = format!("{path}/{}/{name}", self.layout.source());
+            if !self.tree.has(&code) {
+                self.findings.add(Rule::NoSource, &code, "", "nothing", "a folder with the code of the benchmark");
+            }
+        }
         let mut places = BTreeSet::new();
         for scenario in self.tree.folders(&folder, &mut self.findings) {
             let Some(place) = Place::named(&scenario).filter(|it| benchmark.takes(*it)) else {
@@ -171,18 +203,20 @@ impl Check {
                 division,
                 benchmark,
                 place,
+                system: system.into(),
+                edge: system_type.is_some_and(|it| it.contains("edge")),
                 results: self.layout.results(path, &case),
                 measurements: self.layout.measurements(path, &case),
                 compliance: self.layout.compliance(path, &case),
             };
             let before = self.findings.count;
-            let value = self.case(&case);
+            let (value, unit) = self.case(&case);
             self.rows.push(Row {
                 system: format!("{path}/{system}"),
                 benchmark: name.into(),
                 scenario,
                 value,
-                unit: performance::metric(place).2,
+                unit,
                 findings: self.findings.count - before,
             });
         }
@@ -205,18 +239,19 @@ impl Check {
         }
     }
 
-    /// Returns the reported metric.
-    fn case(&mut self, case: &Case) -> Option<f64> {
+    /// Returns the reported metric and its unit.
+    fn case(&mut self, case: &Case) -> (Option<f64>, &'static str) {
         self.measurements(case);
         for file in ["README.md", "user.conf"] {
             self.wanted(&format!("{}/{file}", case.measurements), Rule::MissingFile);
         }
-        let value = self.performance(case);
+        let metric = self.performance(case);
+        self.power(case);
         self.accuracy(case);
         if case.division.bounded() {
             self.audits(case);
         }
-        value
+        metric
     }
 
     /// Notes the rule where the file is not there or empty; returns its length.

@@ -16,6 +16,7 @@ use super::{
 use crate::{
     console::{self, PrintError},
     loadgen::logs::test06::ElementType,
+    report::text::plain,
 };
 
 /// Builds the tree of a submission to MLPerf Inference from finished LoadGen runs, or checks one.
@@ -71,6 +72,9 @@ struct BuildArgs {
     /// How token ids are stored, for TEST06
     #[arg(long, value_enum, default_value_t = Elements::Int32)]
     elements: Elements,
+    /// The runs are of one system, though they reached it by different URLs
+    #[arg(long)]
+    same_system: bool,
     /// Write the tree though something is missing or wrong, marked by INCOMPLETE.md
     #[arg(long)]
     incomplete: bool,
@@ -189,6 +193,7 @@ fn build_command(args: BuildArgs) -> Result<bool, CommandError> {
         measurements: args.measurements,
         calibration: args.calibration,
         end_of_sequence: args.eos,
+        same_system: args.same_system,
         incomplete: args.incomplete,
         elements: args.elements.into(),
         runs: args.runs,
@@ -197,7 +202,8 @@ fn build_command(args: BuildArgs) -> Result<bool, CommandError> {
     if let Some(report) = &built.report {
         print(report, args.json)?;
     }
-    // What is missing is no result: it goes where errors go.
+    // Neither notes nor what is missing are a result: they go where errors go.
+    built.notes.iter().for_each(|it| console::say(format_args!("note: {}", plain(it))));
     built.missing.iter().for_each(|it| console::say(format_args!("missing: {it}")));
     match &built.path {
         Some(path) => console::say(format_args!("the tree is in {}", path.display())),

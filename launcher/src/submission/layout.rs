@@ -64,6 +64,11 @@ impl Place {
         Some(if place == Place::Server && interactive { Place::Interactive } else { place })
     }
 
+    /// The scenario from which an edge system may infer its result.
+    pub(super) fn inferred_from(self) -> Option<Place> {
+        (self == Place::Offline).then_some(Place::SingleStream)
+    }
+
     /// What the logs in it say.
     pub(super) fn scenario(self) -> Scenario {
         match self {
@@ -96,10 +101,20 @@ impl Layout {
         format!("{submitter}/results/{case}")
     }
 
-    /// measurements.json, README.md and user.conf.
+    /// Facts about the weights, README.md and user.conf.
     pub(super) fn measurements(self, submitter: &str, case: &str) -> String {
         let folder = if self.together { "results" } else { "measurements" };
         format!("{submitter}/{folder}/{case}")
+    }
+
+    /// The name of the facts about the weights. Older rounds take any `<system>*.json`.
+    pub(super) fn facts(self, system: &str) -> String {
+        if self.together { "measurements.json".into() } else { format!("{system}.json") }
+    }
+
+    /// Whether all files of a scenario lie in one folder, as from v6.0 on.
+    pub(super) fn together(self) -> bool {
+        self.together
     }
 
     /// The compliance tests.
@@ -122,6 +137,7 @@ mod tests {
         assert_eq!(old.measurements("closed/us", case), format!("closed/us/measurements/{case}"));
         assert_eq!(old.compliance("closed/us", case), format!("closed/us/compliance/{case}"));
         assert_eq!((new.source(), old.source()), ("src", "code"));
+        assert_eq!((new.facts("h100"), old.facts("h100")), ("measurements.json".into(), "h100.json".into()));
     }
 
     #[test]

@@ -231,10 +231,11 @@ impl Benchmark {
         Benchmark::all(round).find(|it| it.folder == name || it.other.contains(&name))
     }
 
-    /// The one of a folder or of LoadGen's name, with or without `-interactive`.
+    /// The one of a folder or of LoadGen's name, with or without `-interactive`, whatever its case and its dots.
     pub(super) fn named(name: &str, round: Round) -> Option<&'static Benchmark> {
-        let plain = name.strip_suffix("-interactive").unwrap_or(name);
-        Benchmark::of_folder(plain, round).or_else(|| Benchmark::all(round).find(|it| it.loadgen == plain))
+        let plain = spelling(name).replacen("-interactive", "", 1);
+        let known = |name: fn(&Benchmark) -> &'static str| Benchmark::all(round).find(|it| spelling(name(it)) == plain);
+        known(|it| it.folder).or_else(|| known(|it| it.loadgen))
     }
 
     /// The limits in a folder of a scenario.
@@ -257,6 +258,11 @@ impl Benchmark {
     }
 }
 
+/// A name as it is compared: LoadGen has underscores where folders have dots.
+fn spelling(name: &str) -> String {
+    name.trim().to_lowercase().replace('_', ".")
+}
+
 #[cfg(test)]
 mod tests {
     use workload_profiles::loadgen::{ConfFile, Scenario, Settings, from_config};
@@ -270,6 +276,9 @@ mod tests {
         };
         check("llama3_1-8b-interactive", Round::V6_1, Some("llama3.1-8b"));
         check("llama3.1-8b", Round::V5_1, Some("llama3.1-8b"));
+        check("Llama3.1-8B", Round::V6_1, Some("llama3.1-8b"));
+        check("llama2-70b-interactive-99.9", Round::V6_1, Some("llama2-70b-99.9"));
+        check("llama3_1-8b-edge", Round::V6_1, Some("llama3.1-8b-edge"));
         check("llama2-70b", Round::V6_0, Some("llama2-70b-99.9"));
         check("llama2-70b-99", Round::V6_0, Some("llama2-70b-99"));
         check("llama2-70b-99", Round::V6_1, None);

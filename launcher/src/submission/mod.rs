@@ -3,7 +3,7 @@
 //!
 //! Logs are read as their text has it, so that those of MLCommons' own LoadGen are taken as well as ours. What a run
 //! cannot know (accuracy scores, facts about system and weights) is taken from files and never made up. Deliberately
-//! absent: the endpoints layout, benchmarks that are no language models, power.
+//! absent: the endpoints layout, benchmarks that are no language models, figures of power.
 
 pub mod build;
 pub mod check;
@@ -19,6 +19,7 @@ mod table;
 pub mod test06;
 mod tree;
 mod truncation;
+mod user_conf;
 
 pub use findings::{Finding, Report, Row};
 pub use rules::Rule;

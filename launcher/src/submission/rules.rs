@@ -57,6 +57,7 @@ rules! {
     MissingFile "missing-file" Checker "put the file there, with what it is to tell";
     MissingQuietFile "missing-file-not-noticed" Ours "put the file there as LoadGen wrote it";
     NoSource "no-source" Checker "put the code that ran there, or a README.md that says where it is";
+    SourceEmpty "empty-source" Ours "put the code that ran there, or a README.md that says where it is";
     NoCalibration "no-calibration" Ours "describe there how the weights were quantised, or that they were not";
     UnknownBenchmark "unknown-benchmark" Checker "name the folder as the round's benchmark, or check with another --round";
     UnknownScenario "unknown-scenario" Checker "remove the folder, or name it as the benchmark's scenarios";
@@ -66,8 +67,12 @@ rules! {
     LogLine "log-line" Checker "run the test again; inf and nan in a log come from a test without any result";
     LogKeys "log-keys" Ours "give the log of a whole run, from its first line to its last";
     Scenario "scenario" Checker "put the logs into the folder of their scenario";
+    AccuracyScenario "accuracy-scenario" Ours "put the logs into the folder of their scenario";
     TestMode "test-mode" Ours "give the log of a test of that mode";
-    SutName "sut-name" Ours "set sut_name, and fetch it over the network: the network division asks for these words";
+    SutName "sut-name" Checker
+        "the network division asks for these words: run with sut_name (harness: loadgen) or --network (the bridge)";
+    AccuracySutName "accuracy-sut-name" Ours
+        "the network division asks for these words: run with sut_name (harness: loadgen) or --network (the bridge)";
     // Performance.
     Seeds "seeds" Checker "run the test with the seeds of the round, or check with the --round of the logs";
     MinDuration "min-duration" Checker "run the test with min_duration 600000";
@@ -78,7 +83,11 @@ rules! {
     TokenLimits "token-limits" Checker "lower target_qps until the 99th percentiles are below the limits";
     TargetLatency "target-latency" Checker "leave target_latency as mlperf.conf has it";
     Metric "metric" Checker "run the test again until it has a result";
+    ResultKey "result-key" Checker
+        "give the log of a whole run: MLPerf's checker reads this key before the metric, and fails without it";
+    PowerFiles "power-files" Checker "let the folder hold the files of a power measurement, or remove performance/power";
     Validity "validity" Ours "run the test until its result is VALID";
+    SummaryDiffers "summary-differs" Ours "put the summary there that LoadGen wrote beside this detail log";
     PerformanceErrors "performance-errors" Ours "see the error in the log, and run the test again without it";
     EqualIssue "equal-issue" Ours "run the test with sample_concatenate_permutation 1";
     InteractiveLimits "interactive-limits" Ours "lower target_qps until the 99th percentiles are below its limits";
@@ -93,11 +102,15 @@ rules! {
     ScoreMissing "score-missing" Checker "keep the script's line: a Python dict of bare numbers, no np.float64(..)";
     ScoreBounds "score-bounds" Checker "run with weights, precision and sampling of the reference";
     NoHash "no-hash" Checker "cut the accuracy log by `benchwright submission` or the official tool";
+    HashShape "hash-shape" Ours "cut the accuracy log by `benchwright submission` or the official tool";
     HashDiffers "hash-differs" Ours "cut the accuracy log again from the whole one";
     NotTruncated "not-truncated" Checker "cut the accuracy log by `benchwright submission` or the official tool";
     // Compliance.
     AuditMissing "test06-missing" Checker "run the test with audit TEST06 and give its results folder";
     AuditFailed "test06-failed" Checker "see in the accuracy log of the audit which answers fail";
+    AuditSkipped "test06-skipped" Ours "run the audit with token latencies, so that first tokens are checked";
+    AuditUnfinished "test06-unfinished" Ours "make verify_accuracy.txt anew by `benchwright submission test06`";
+    AuditNoLog "test06-no-log" Ours "put the accuracy log of the audit there";
     AuditLog "test06-log" Ours "make verify_accuracy.txt anew by `benchwright submission test06`";
     // System and measurements.
     SystemJson "system-json" Checker "write the description as JSON, an object with a text for each key";
@@ -107,6 +120,7 @@ rules! {
     SystemType "system-type" Checker "write what the system was run as";
     SystemNames "system-names" Checker "let the description and the folders agree";
     SystemCounts "system-counts" Checker "write a number";
+    SystemNoNodes "system-no-nodes" Ours "write how many machines the system has";
     SystemNetwork "system-network" Checker "the network division needs is_network and its keys, others have none";
     Measurements "measurements" Checker "say it; see docs/submission.md for what belongs there";
 }

@@ -32,6 +32,20 @@ pub(super) struct Case<'a> {
     pub(super) measurements: Option<&'a Path>,
 }
 
+impl Case<'_> {
+    /// What Benchwright itself found wrong with the runs: LoadGen's verdict, which the tree is checked for, has no part in it.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let audit = self.audit.as_ref().map(|(test, _)| *test);
+        let uses = [("performance", self.performance), ("accuracy", self.accuracy), ("TEST06", audit)];
+        let invalid = uses.into_iter().filter_map(|(what, test)| Some((what, test?, test?.invalid.as_ref()?)));
+        let told = invalid.map(|(what, test, why)| {
+            let (benchmark, place) = (self.benchmark.folder, self.place.name());
+            format!("{benchmark}/{place}: benchwright judged the {what} run {} as Invalid: {why}", test.name)
+        });
+        told.collect()
+    }
+}
+
 /// The tests of a case, before they are looked at.
 #[derive(Default)]
 struct Found<'a> {
@@ -78,7 +92,7 @@ impl<'a> Inputs<'a> {
         if order.calibration.as_ref().map_or(order.division.bounded(), |it| !it.is_file()) {
             list.add("no text says how the weights were calibrated", "write one and name it by --calibration");
         }
-        alike(tests, &mut list);
+        alike(order, tests, &mut list);
         let mut found: BTreeMap<(&str, Place), Found<'a>> = BTreeMap::new();
         for test in tests {
             let case = found.entry((test.benchmark.folder, test.place)).or_default();
@@ -107,11 +121,14 @@ impl<'a> Inputs<'a> {
 }
 
 /// A tree is about one system, and a benchmark about one model.
-fn alike(tests: &[Test], list: &mut List) {
+fn alike(order: &Order, tests: &[Test], list: &mut List) {
     let told = |it: BTreeSet<&str>| it.into_iter().collect::<Vec<_>>().join(", ");
     let targets: BTreeSet<_> = tests.iter().filter_map(|it| it.target.as_deref()).collect();
-    if targets.len() > 1 {
-        list.add(format!("the runs are of different targets: {}", told(targets)), "build a tree for each system");
+    if targets.len() > 1 && !order.same_system {
+        list.add(
+            format!("the runs are of different targets: {}", told(targets)),
+            "build a tree for each system, or say by --same-system that these are one",
+        );
     }
     let benchmarks: BTreeSet<_> = tests.iter().map(|it| it.benchmark.folder).collect();
     for name in benchmarks {
@@ -141,6 +158,9 @@ fn case<'a>(order: &'a Order, found: Found<'a>, alone: bool, list: &mut List) ->
     };
     if performance.is_some_and(|it| it.user_conf.trim().is_empty()) {
         list.add(format!("{name}: no user.conf is known"), "put the one that was used into the folder of the logs");
+    }
+    for it in performance.iter().flat_map(|it| &it.conf_differences) {
+        list.add(format!("{name}: user.conf does not fit: {it}"), "give the user.conf that the test was run with");
     }
     for (test, log) in [(performance, "performance"), (accuracy, "accuracy")] {
         let file = "mlperf_log_accuracy.json";
@@ -205,8 +225,12 @@ fn scores(order: &Order, accuracy: Option<&Test>, name: &str, alone: bool, list:
         |test: &Test| [&test.logs, &test.run].map(|it| it.join("accuracy.txt")).into_iter().find(|it| it.is_file());
     let file = given(&order.accuracy, name, alone).map(|it| it.path.clone()).or_else(|| accuracy.and_then(beside));
     let Some(file) = file else {
+        let unused = order.accuracy.iter().find(|it| it.case.is_none());
+        let unused = unused.map(|it| {
+            format!(", and --accuracy {} was not used: it names none of the several scenarios", it.path.display())
+        });
         list.add(
-            format!("{name}: no accuracy scores"),
+            format!("{name}: no accuracy scores{}", unused.unwrap_or_default()),
             format!("evaluate the accuracy log and name what the script printed by --accuracy {name}=FILE"),
         );
         return None;

@@ -11,7 +11,7 @@ use serde_json::Value;
 use workload_profiles::loadgen::{Mode, Round};
 
 use super::{
-    super::{detail_log::DetailLog, layout::Place, limits::Benchmark},
+    super::{detail_log::DetailLog, layout::Place, limits::Benchmark, user_conf},
     Missing,
 };
 use crate::user_file;
@@ -46,8 +46,12 @@ pub(in super::super) struct Test {
     pub(super) model: Option<String>,
     /// Empty: not known.
     pub(super) user_conf: String,
+    /// Where the user.conf that lay beside the logs says something else than they do.
+    pub(super) conf_differences: Vec<String>,
     /// Which LoadGen wrote it.
     pub(super) version: String,
+    /// Why Benchwright judged the run as Invalid, where it did.
+    pub(super) invalid: Option<String>,
 }
 
 impl Test {
@@ -72,6 +76,14 @@ struct ConfigLoadGen {
     benchmark: String,
     #[serde(default)]
     user_conf: String,
+}
+
+/// What summary.json tells; it holds more.
+#[derive(Deserialize)]
+struct Summary {
+    outcome: String,
+    #[serde(default)]
+    reasons: Vec<String>,
 }
 
 /// Whether it names a scenario, such as `Offline` or `llama3.1-8b/Offline`.
@@ -121,6 +133,7 @@ pub(in super::super) fn tests(run: &Path, benchmark: Option<&str>, round: Round)
     };
     let folder = run.canonicalize().unwrap_or_else(|_| run.to_owned());
     let folder = folder.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
+    let invalid = invalid(run);
     let mut tests = Vec::new();
     for logs in with_logs {
         let read = user_file::open(&logs.join("mlperf_log_detail.txt")).map(BufReader::new);
@@ -130,8 +143,13 @@ pub(in super::super) fn tests(run: &Path, benchmark: Option<&str>, round: Round)
         })?;
         let (for_what, place) = kind(&log, benchmark, told)
             .map_err(|what| missing(what, "give performance and accuracy runs, and the run with audit TEST06"))?;
-        let user_conf = user_conf(run, logs, config.as_ref(), &log, place)
+        let user_conf = conf_of(run, logs, config.as_ref(), &log, place)
             .map_err(|error| missing(format!("cannot read its user.conf ({error})"), "let it be a text file"))?;
+        let conf_differences = if config.is_none() && for_what != Use::Accuracy {
+            user_conf::differences(&user_conf, &log, benchmark, place, round)
+        } else {
+            Vec::new()
+        };
         let words =
             |value: &Value| (!value.is_null()).then(|| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
         tests.push(Test {
@@ -144,10 +162,18 @@ pub(in super::super) fn tests(run: &Path, benchmark: Option<&str>, round: Round)
             target: config.as_ref().and_then(|it| words(&it.target)),
             model: config.as_ref().and_then(|it| words(&it.model)),
             user_conf,
+            conf_differences,
             version: log.shown("loadgen_version"),
+            invalid: invalid.clone(),
         });
     }
     Ok(tests)
+}
+
+/// Why a run of ours is Invalid. One that cannot be read tells nothing: its logs are what counts.
+fn invalid(run: &Path) -> Option<String> {
+    let summary: Summary = serde_json::from_str(&read(&run.join("summary.json")).ok()?).ok()?;
+    (summary.outcome == "Invalid").then(|| summary.reasons.join("; "))
 }
 
 /// Whether two names are of benchmarks with the same tests.
@@ -177,14 +203,14 @@ fn kind(log: &DetailLog, benchmark: &Benchmark, name: &str) -> Result<(Use, Plac
     let interactive =
         benchmark.interactive.is_some_and(|it| limits == (Some(it.ttft_ms * 1_000_000), Some(it.tpot_ms * 1_000_000)));
     let scenario = log.shown("effective_scenario");
-    let place = Place::of(&scenario, interactive || name.ends_with("-interactive"));
+    let place = Place::of(&scenario, interactive || name.to_lowercase().contains("-interactive"));
     let place = place.filter(|it| benchmark.takes(*it));
     let place = place.ok_or_else(|| format!("scenario {scenario} is none of {}", benchmark.folder))?;
     Ok((for_what, place))
 }
 
 /// The user.conf of a test. That of a run of ours also has what its profile set without one.
-fn user_conf(run: &Path, logs: &Path, config: Option<&Config>, log: &DetailLog, place: Place) -> io::Result<String> {
+fn conf_of(run: &Path, logs: &Path, config: Option<&Config>, log: &DetailLog, place: Place) -> io::Result<String> {
     let Some(config) = config else {
         let found = [logs, run].map(|it| it.join("user.conf")).into_iter().find(|it| it.is_file());
         return found.map_or_else(|| Ok(String::new()), |it| read(&it));

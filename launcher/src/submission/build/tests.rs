@@ -99,11 +99,24 @@ fn older_rounds_have_their_own_tree() {
     let built = build(&fixture.order).unwrap();
     assert_eq!((built.missing, built.report.unwrap().findings), (vec![], vec![]));
     let all = files(&fixture.order.out).join("\n");
-    for part in
-        ["code/README.md", "measurements/h100x8/llama3.1-8b/Offline/user.conf", "compliance/h100x8/llama3.1-8b/"]
-    {
+    for part in [
+        "code/README.md",
+        "code/llama3.1-8b/README.md",
+        "measurements/h100x8/llama3.1-8b/Offline/user.conf",
+        "measurements/h100x8/llama3.1-8b/Offline/h100x8.json",
+        "compliance/h100x8/llama3.1-8b/",
+    ] {
         assert!(all.contains(part), "{part} is not in {all}");
     }
+    // What the checker of the round looks for: any name that begins with the system's, and code of each benchmark.
+    let facts = fixture.order.out.join("closed/Us/measurements/h100x8/llama3.1-8b/Offline");
+    fs::rename(facts.join("h100x8.json"), facts.join("h100x8_vllm_Offline.json")).unwrap();
+    assert_eq!(check::check(&fixture.order.out, Round::V5_1).unwrap().findings, []);
+    fs::rename(facts.join("h100x8_vllm_Offline.json"), facts.join("measurements.json")).unwrap();
+    fs::remove_dir_all(fixture.order.out.join("closed/Us/code/llama3.1-8b")).unwrap();
+    let report = check::check(&fixture.order.out, Round::V5_1).unwrap();
+    let found: Vec<_> = report.findings.iter().map(|it| (it.rule, it.file.rsplit('/').next().unwrap())).collect();
+    assert_eq!(found, [(Rule::NoSource, "llama3.1-8b"), (Rule::MissingFile, "h100x8.json")]);
     let newer = check::check(&fixture.order.out, Round::V6_1).unwrap();
     assert!(newer.findings.iter().any(|it| it.rule == Rule::Seeds));
     let refused = build(&Order { round: Round::V5_0, ..fixture.order }).unwrap_err().to_string();
@@ -180,6 +193,39 @@ fn logs_of_another_loadgen_are_taken_as_well() {
     assert_eq!((built.missing, built.report.unwrap().findings), (vec![], vec![]));
     let conf = fixture.order.out.join("open/Us/results/h100x8/llama3.1-8b/Interactive/user.conf");
     assert_eq!(fs::read_to_string(conf).unwrap(), "*.Server.target_qps = 5\n");
+    fs::write(official.join("performance/user.conf"), "*.Server.target_qps = 99\n").unwrap();
+    fixture.order.out = fixture.folder.path().join("another");
+    let list = missing(&fixture.order);
+    assert!(
+        list.contains("Interactive: user.conf does not fit: it says server_target_qps 99.0, and the log"),
+        "{list}"
+    );
+}
+
+#[test]
+fn a_run_that_benchwright_calls_invalid_is_noted() {
+    let fixture = Fixture::of(&ONE, Division::Open, Round::V6_1);
+    for (run, outcome) in fixture.order.runs.iter().zip(["Invalid", "Passed", "Passed"]) {
+        let summary = serde_json::json!({"outcome": outcome, "reasons": ["SendLagTooLarge: 131 ms"]});
+        fs::write(run.join("summary.json"), summary.to_string()).unwrap();
+    }
+    let built = build(&fixture.order).unwrap();
+    let note = "llama3.1-8b/Offline: benchwright judged the performance run llama3_1-8b-Offline-PerformanceOnly as Invalid: \
+                SendLagTooLarge: 131 ms";
+    assert_eq!((built.missing, built.notes), (vec![], vec![note.to_owned()]));
+    let readme = fixture.order.out.join("open/Us/results/h100x8/llama3.1-8b/Offline/README.md");
+    assert!(fs::read_to_string(readme).unwrap().contains(note));
+}
+
+#[test]
+fn a_file_of_scores_that_names_no_scenario_is_said_to_be_unused() {
+    let mut fixture = Fixture::new(Division::Closed, Round::V6_1);
+    let scores = fixture.order.accuracy[0].path.clone();
+    fixture.order.accuracy = vec![Given { case: None, path: scores }];
+    let list = missing(&fixture.order);
+    let part = "scores.txt was not used: it names none of the several scenarios; evaluate the accuracy log and name what the \
+                script printed by --accuracy llama3.1-8b/Offline=FILE";
+    assert!(list.contains(part), "{list}");
 }
 
 #[test]
@@ -199,6 +245,8 @@ fn runs_that_do_not_belong_together_are_told() {
     fixture.order.runs.extend([again, fixture.order.runs[0].join(".")]);
     let list = missing(&fixture.order);
     assert!(list.contains("different targets: http://other:80, http://sut:80; build a tree for each"), "{list}");
+    let same = missing(&Order { same_system: true, ..fixture.order.clone() });
+    assert!(!same.contains("different targets") && same.contains("different models"), "{same}");
     assert!(list.contains("different models: org/m, org/n"), "{list}");
     assert!(list.contains("several performance runs"), "{list}");
     assert_eq!(list.matches("PerformanceOnly").count(), 2, "the same folder counts once: {list}");

@@ -40,6 +40,9 @@ pub(super) fn case(case: &Case<'_>) -> String {
         let Some(test) = test else { continue };
         text.push_str(&format!("- {name}: run `{}`, LoadGen {}\n", test.name, test.version));
     }
+    for note in case.notes() {
+        text.push_str(&format!("- {note}\n"));
+    }
     text + "\n" + HONESTY
 }
 

@@ -28,7 +28,7 @@ impl Check {
             Err(error) => self.findings.fault(&file, &error, Rule::AuditMissing),
         }
         let file = format!("{folder}/accuracy/mlperf_log_accuracy.json");
-        if self.wanted(&file, Rule::AuditMissing).is_some() {
+        if self.wanted(&file, Rule::AuditNoLog).is_some() {
             self.audit_log(&file, case);
         }
     }
@@ -42,11 +42,13 @@ impl Check {
         {
             let found = text.lines().find_map(|it| it.trim().strip_prefix(key)?.strip_prefix(':'));
             let found = found.map_or("nothing", str::trim);
-            about.want(wanted.contains(&found), Rule::AuditFailed, key, found, wanted.join(" or "));
+            let rule =
+                if found == "Skipped" && key.starts_with("First") { Rule::AuditSkipped } else { Rule::AuditFailed };
+            about.want(wanted.contains(&found), rule, key, found, wanted.join(" or "));
         }
         let last = "TEST06 verification complete";
         let met = text.lines().any(|it| it.trim() == last);
-        about.want(met, Rule::AuditFailed, "", "no line that says it is complete", last);
+        about.want(met, Rule::AuditUnfinished, "", "no line that says it is complete", last);
     }
 
     /// Makes the test again on its log, where that is whole and the end of an answer known. The tree does not tell how

@@ -92,25 +92,41 @@ impl Check {
             about.want(met || !said(&object, key), rule, key, &found, wanted);
             met.then_some(found)
         };
-        judge(Rule::SystemStatus, "status", &|it| STATUS.contains(&it), &STATUS.join(", "));
+        let status = |it: &str| STATUS.contains(&it.to_lowercase().as_str());
+        judge(Rule::SystemStatus, "status", &status, &STATUS.join(", "));
         let system_type = judge(Rule::SystemType, "system_type", &|it| TYPES.contains(&it), &TYPES.join("; "));
-        for (key, wanted) in [("division", division.name()), ("submitter", submitter)] {
-            judge(Rule::SystemNames, key, &|it| it == wanted, wanted);
-        }
+        // Case counts in the division alone, and there in the checkers before v6.0 alone.
+        let exact = !self.layout.together();
+        let named = |it: &str, wanted: &str, exact: bool| {
+            if exact { it == wanted } else { it.to_lowercase() == wanted.to_lowercase() }
+        };
+        judge(Rule::SystemNames, "division", &|it| named(it, division.name(), exact), division.name());
+        judge(Rule::SystemNames, "submitter", &|it| named(it, submitter, false), submitter);
         for key in ["number_of_nodes", "accelerators_per_node"] {
             judge(Rule::SystemCounts, key, &|it| it.trim().parse::<u32>().is_ok(), "a whole number");
         }
+        judge(Rule::SystemNoNodes, "number_of_nodes", &|it| it.trim().parse() != Ok(0), "1 or more");
         network(division, &object, &mut about);
         system_type
     }
 
     pub(super) fn measurements(&mut self, case: &Case) {
-        let file = format!("{}/measurements.json", case.measurements);
+        let file = self.facts(case);
         let Some(object) = self.object(&file, Rule::Measurements) else { return };
         let mut about = self.findings.about(&file);
         for key in MEASUREMENTS {
             about.want(said(&object, key), Rule::Measurements, key, text(&object, key), "a value");
         }
+    }
+
+    /// The file of facts about the weights. Checkers before v6.0 look for any JSON file whose name begins with the system's.
+    fn facts(&self, case: &Case) -> String {
+        let name = self.layout.facts(&case.system);
+        let fits = |it: &str| it.starts_with(&case.system) && it.ends_with(".json");
+        let entries =
+            if self.layout.together() { Vec::new() } else { self.tree.entries(&case.measurements).unwrap_or_default() };
+        let found = entries.into_iter().map(|(file, _)| file).find(|it| fits(it));
+        format!("{}/{}", case.measurements, found.unwrap_or(name))
     }
 
     fn object(&mut self, file: &str, rule: Rule) -> Option<Map<String, Value>> {

@@ -45,20 +45,39 @@ impl Check {
             about.want(log.has(key), Rule::LogKeys, key, "nothing", "a value");
         }
         let scenario = case.place.scenario().name();
-        let key = "effective_scenario";
-        about.want(log.text(key) == Some(scenario), Rule::Scenario, key, log.shown(key), scenario);
+        let ran = case.ran(&log).scenario().name();
+        let accuracy = mode == Mode::AccuracyOnly;
+        let (key, rule) = ("effective_scenario", if accuracy { Rule::AccuracyScenario } else { Rule::Scenario });
+        about.want(log.text(key) == Some(ran), rule, key, log.shown(key), scenario);
         let (key, modes) = ("effective_test_mode", [mode.name(), Mode::SubmissionRun.name()]);
         let met = log.text(key).is_some_and(|it| modes.contains(&it));
         about.want(met, Rule::TestMode, key, log.shown(key), modes.join(" or "));
         if case.division == Division::Network {
             let met = log.text("sut_name").is_some_and(|it| it.contains("Network SUT"));
-            about.want(met, Rule::SutName, "sut_name", log.shown("sut_name"), "a name with Network SUT in it");
+            let rule = if accuracy { Rule::AccuracySutName } else { Rule::SutName };
+            about.want(met, rule, "sut_name", log.shown("sut_name"), "a name with Network SUT in it");
         }
         if let Some(version) = log.text("loadgen_version").filter(|it| it.contains("compatible")) {
             self.notes.insert(format!(
                 "there are logs of {version}, which is not MLCommons' build of LoadGen: official submissions need that"
             ));
         }
+        if ran != scenario {
+            self.notes.insert(format!("{scenario} of {} is inferred from logs of {ran}", case.benchmark.folder));
+        }
+        self.version(&log);
         Some(log)
+    }
+
+    /// Rounds before v6.0 were measured with LoadGen 5, those since with LoadGen 6. The logs do not tell more of it.
+    fn version(&mut self, log: &DetailLog) {
+        let (Some(version), round) = (log.text("loadgen_version"), self.round.name()) else { return };
+        let wanted = if self.layout.together() { "6" } else { "5" };
+        if version.split('.').next().is_some_and(|it| it != wanted) {
+            self.notes.insert(format!(
+                "there are logs of LoadGen {version}, and {round} is measured with LoadGen {wanted}; run the tests with the \
+                 LoadGen of the round, or check with the --round of the logs"
+            ));
+        }
     }
 }

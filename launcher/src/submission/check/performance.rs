@@ -3,7 +3,10 @@
 use workload_profiles::loadgen::{Mode, Round};
 
 use super::{
-    super::{detail_log::DetailLog, findings::About, layout::Place, limits::MIN_DURATION_MS, rules::Rule},
+    super::{
+        detail_log::DetailLog, findings::About, layout::Place, limits::MIN_DURATION_MS, rules::Rule, tree::MAX_TEXT,
+        user_conf,
+    },
     Case, Check,
 };
 
@@ -11,7 +14,7 @@ use super::{
 const SYNTHETIC: &str = "synthetic";
 
 /// The reported metric of a scenario: its key, what it is multiplied with, and its unit then.
-pub(super) fn metric(place: Place) -> (&'static str, f64, &'static str) {
+fn metric(place: Place) -> (&'static str, f64, &'static str) {
     match place {
         Place::Offline => ("result_tokens_per_second", 1.0, "tokens/s"),
         Place::Server | Place::Interactive => ("result_completed_tokens_per_second", 1.0, "tokens/s"),
@@ -20,24 +23,64 @@ pub(super) fn metric(place: Place) -> (&'static str, f64, &'static str) {
     }
 }
 
-impl Check {
-    /// Checks the performance logs, and returns the reported metric.
-    pub(super) fn performance(&mut self, case: &Case) -> Option<f64> {
-        let folder = format!("{}/performance/run_1", case.results);
-        self.wanted(&format!("{folder}/mlperf_log_accuracy.json"), Rule::MissingQuietFile);
-        let log = self.detail(case, &folder, Mode::PerformanceOnly)?;
-        let file = format!("{folder}/mlperf_log_detail.txt");
-        let mut about = self.findings.about(&file);
-        settings(&log, case, self.round, &mut about);
-        outcome(&log, case, &mut about);
-        let (key, factor, _) = metric(case.place);
-        let value = log.number(key).filter(|it| it.is_finite() && *it > 0.0);
-        about.want(value.is_some(), Rule::Metric, key, log.shown(key), "a number above 0");
-        Some(value? * factor)
+/// What MLPerf's checker reads first, even where the tokens per second then take its place.
+fn first_metric(place: Place) -> &'static str {
+    match place {
+        Place::Offline => "result_samples_per_second",
+        Place::Server | Place::Interactive => "result_completed_samples_per_sec",
+        Place::SingleStream => "early_stopping_latency_ss",
+        Place::MultiStream => "early_stopping_latency_ms",
     }
 }
 
-fn settings(log: &DetailLog, case: &Case, round: Round, about: &mut About<'_>) {
+impl Check {
+    /// Checks the performance logs, and returns the reported metric and its unit.
+    pub(super) fn performance(&mut self, case: &Case) -> (Option<f64>, &'static str) {
+        let folder = format!("{}/performance/run_1", case.results);
+        self.wanted(&format!("{folder}/mlperf_log_accuracy.json"), Rule::MissingQuietFile);
+        let Some(log) = self.detail(case, &folder, Mode::PerformanceOnly) else {
+            return (None, metric(case.place).2);
+        };
+        let file = format!("{folder}/mlperf_log_detail.txt");
+        let ran = case.ran(&log);
+        let mut about = self.findings.about(&file);
+        settings(&log, case, ran, self.round, &mut about);
+        outcome(&log, case, ran, &mut about);
+        let key = first_metric(ran);
+        about.want(log.number(key).is_some(), Rule::ResultKey, key, log.shown(key), "a number");
+        let inferred = ("result_qps_without_loadgen_overhead", 1.0, "samples/s");
+        let (key, factor, unit) = if ran == case.place { metric(ran) } else { inferred };
+        let value = log.number(key).filter(|it| it.is_finite() && *it > 0.0);
+        about.want(value.is_some(), Rule::Metric, key, log.shown(key), "a number above 0");
+        self.summary(&folder, &log);
+        self.user_conf(case, &log, ran);
+        (value.map(|it| it * factor), unit)
+    }
+
+    /// The summary is what people read: it has to have the verdict of the detail log.
+    fn summary(&mut self, folder: &str, log: &DetailLog) {
+        let file = format!("{folder}/mlperf_log_summary.txt");
+        // One that is not there was told before.
+        let Ok(text) = self.tree.text(&file, MAX_TEXT) else { return };
+        let found = text.lines().find_map(|it| it.trim().strip_prefix("Result is")?.trim_start().strip_prefix(':'));
+        let (Some(found), Some(wanted)) = (found.map(str::trim), log.text("result_validity")) else { return };
+        let mut about = self.findings.about(&file);
+        // Where the detail log has another verdict than VALID, that was told before.
+        let met = found == wanted || wanted != "VALID";
+        about.want(met, Rule::SummaryDiffers, "Result is", found, format!("{wanted}, as the detail log has it"));
+    }
+
+    /// A program may set more than its user.conf, so that a difference is no fault by itself.
+    fn user_conf(&mut self, case: &Case, log: &DetailLog, ran: Place) {
+        let file = format!("{}/user.conf", case.measurements);
+        let Ok(text) = self.tree.text(&file, MAX_TEXT) else { return };
+        for it in user_conf::differences(&text, log, case.benchmark, ran, self.round) {
+            self.notes.insert(format!("{file}: {it}; give the user.conf that the test was run with"));
+        }
+    }
+}
+
+fn settings(log: &DetailLog, case: &Case, ran: Place, round: Round, about: &mut About<'_>) {
     let benchmark = case.benchmark;
     for (name, seed) in ["qsl", "sample_index", "schedule"].into_iter().zip(round.seeds()) {
         let key = format!("effective_{name}_rng_seed");
@@ -49,7 +92,7 @@ fn settings(log: &DetailLog, case: &Case, round: Round, about: &mut About<'_>) {
     };
     at_least(Rule::MinDuration, "effective_min_duration_ms", MIN_DURATION_MS);
     at_least(Rule::SampleCount, "effective_performance_sample_count", benchmark.samples);
-    if case.place == Place::Offline && case.division.bounded() {
+    if ran == Place::Offline && case.division.bounded() {
         at_least(Rule::OfflineSamples, "effective_samples_per_query", benchmark.samples);
     }
     let mut flag = |rule, key: &str, wanted: bool| {
@@ -67,7 +110,7 @@ fn settings(log: &DetailLog, case: &Case, round: Round, about: &mut About<'_>) {
         about.want(met, Rule::TargetLatency, key, log.shown(key), format!("{most} at most"));
     }
     if case.division.bounded() {
-        verdict_limits(log, case, about);
+        verdict_limits(log, case, ran, about);
     }
     let key = "qsl_name";
     about.want(log.text(key) != Some(SYNTHETIC), Rule::MadeUp, key, log.shown(key), "the name of a data set");
@@ -75,8 +118,8 @@ fn settings(log: &DetailLog, case: &Case, round: Round, about: &mut About<'_>) {
 }
 
 /// VALID and early stopping are said of the limits that the test had, so that looser ones say nothing.
-fn verdict_limits(log: &DetailLog, case: &Case, about: &mut About<'_>) {
-    let percentile = match case.place {
+fn verdict_limits(log: &DetailLog, case: &Case, ran: Place, about: &mut About<'_>) {
+    let percentile = match ran {
         Place::Offline => return,
         Place::SingleStream => 0.9,
         Place::Server | Place::Interactive | Place::MultiStream => 0.99,
@@ -93,10 +136,10 @@ fn verdict_limits(log: &DetailLog, case: &Case, about: &mut About<'_>) {
     }
 }
 
-fn outcome(log: &DetailLog, case: &Case, about: &mut About<'_>) {
+fn outcome(log: &DetailLog, case: &Case, ran: Place, about: &mut About<'_>) {
     let key = "result_validity";
     about.want(log.text(key) == Some("VALID"), Rule::Validity, key, log.shown(key), "VALID");
-    if case.place != Place::Offline {
+    if ran != Place::Offline {
         let key = "early_stopping_met";
         about.want(log.flag(key) == Some(true), Rule::EarlyStopping, key, log.shown(key), true);
     }

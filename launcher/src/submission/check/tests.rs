@@ -2,7 +2,10 @@ use std::{
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
+    sync::LazyLock,
 };
+
+use tempfile::TempDir;
 
 use super::{
     super::{
@@ -32,12 +35,14 @@ enum Change {
     Content(Vec<u8>),
     /// No such file or folder any more.
     Gone,
+    /// A folder with nothing in it.
+    Emptied,
     /// Another name.
     Renamed(&'static str),
     /// A link to itself under another name.
     Linked,
 }
-use Change::{Content, Gone, Key, Line, Linked, Renamed, Text};
+use Change::{Content, Emptied, Gone, Key, Line, Linked, Renamed, Text};
 
 fn apply(change: &Change, path: &Path) {
     let edit = |edit: &dyn Fn(String) -> String| {
@@ -68,6 +73,12 @@ fn apply(change: &Change, path: &Path) {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, bytes).unwrap();
         }
+        Emptied => {
+            if path.exists() {
+                fs::remove_dir_all(path).unwrap();
+            }
+            fs::create_dir(path).unwrap();
+        }
         Gone if path.is_dir() => fs::remove_dir_all(path).unwrap(),
         Gone => fs::remove_file(path).unwrap(),
         Renamed(name) => fs::rename(path, path.with_file_name(name)).unwrap(),
@@ -92,23 +103,64 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// A tree without a fault.
-fn tree(division: Division) -> Fixture {
+/// A tree in a folder of its own.
+struct TreeCopy {
+    folder: TempDir,
+    out: PathBuf,
+}
+
+/// Paths and contents.
+type Files = Vec<(PathBuf, Vec<u8>)>;
+
+/// All files of a tree without a fault, by division. Built once: the logs that it is made of are large.
+static FILES: [LazyLock<Files>; 3] = [
+    LazyLock::new(|| built(Division::Closed)),
+    LazyLock::new(|| built(Division::Open)),
+    LazyLock::new(|| built(Division::Network)),
+];
+
+fn built(division: Division) -> Files {
     let fixture = Fixture::new(division, Round::V6_1);
     let built = build::build(&fixture.order).unwrap();
     let report = built.report.unwrap();
     assert_eq!((built.missing, report.findings), (vec![], vec![]));
-    fixture
+    let mut files = Vec::new();
+    let mut folders = vec![fixture.order.out.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let bytes = fs::read(&path).unwrap();
+                files.push((path.strip_prefix(&fixture.order.out).unwrap().to_owned(), bytes));
+            }
+        }
+    }
+    files
+}
+
+/// A tree without a fault.
+fn tree(division: Division) -> TreeCopy {
+    let at = Division::ALL.iter().position(|it| *it == division).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("tree");
+    for (path, bytes) in FILES[at].iter() {
+        let path = out.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+    TreeCopy { folder, out }
 }
 
 /// The report on the tree with one change, which is taken back.
-fn changed(fixture: &Fixture, file: &str, change: &Change) -> Report {
-    let path = fixture.order.out.join(file);
+fn changed(fixture: &TreeCopy, file: &str, change: &Change) -> Report {
+    let path = fixture.out.join(file);
     let around = path.ancestors().skip(1).find(|it| it.exists()).unwrap().canonicalize().unwrap();
     let kept = fixture.folder.path().join("kept");
     copy(&around, &kept);
     apply(change, &path);
-    let report = check(&fixture.order.out, Round::V6_1).unwrap();
+    let report = check(&fixture.out, Round::V6_1).unwrap();
     fs::remove_dir_all(&around).unwrap();
     fs::rename(&kept, &around).unwrap();
     report
@@ -129,6 +181,7 @@ fn closed() -> Vec<(Rule, String, Change)> {
     add(Rule::Link, SERVER, PERFORMANCE, Linked);
     add(Rule::Link, SERVER, "README.md", Linked);
     add(Rule::NoSource, "closed/Us/src", "", Gone);
+    add(Rule::SourceEmpty, "closed/Us/src", "", Emptied);
     add(Rule::NoCalibration, "closed/Us/documentation", "", Gone);
     add(Rule::NoCalibration, "closed/Us/documentation/calibration.md", "", Content(Vec::new()));
     add(Rule::UnknownBenchmark, "closed/Us/results/h100x8/llama3.1-8b", "", Renamed("llama3.2-8b"));
@@ -160,7 +213,8 @@ fn closed() -> Vec<(Rule, String, Change)> {
     for key in ["loadgen_version", "loadgen_git_commit_date", "loadgen_file_sha1", "power_begin", "power_end"] {
         add(Rule::LogKeys, SERVER, PERFORMANCE, Key(key, None));
     }
-    add(Rule::Scenario, SERVER, ACCURACY, Key("effective_scenario", Some("\"Offline\"")));
+    add(Rule::AccuracyScenario, SERVER, ACCURACY, Key("effective_scenario", Some("\"Offline\"")));
+    add(Rule::AccuracyScenario, SERVER, ACCURACY, Key("effective_scenario", Some("\"SingleStream\"")));
     add(Rule::Scenario, OFFLINE, PERFORMANCE, Key("effective_scenario", Some("\"Server\"")));
     add(Rule::TestMode, SERVER, ACCURACY, Key("effective_test_mode", Some("\"PerformanceOnly\"")));
     add(Rule::TestMode, SERVER, PERFORMANCE, Key("effective_test_mode", Some("\"FindPeakPerformance\"")));
@@ -189,6 +243,20 @@ fn closed() -> Vec<(Rule, String, Change)> {
     add(Rule::Metric, SINGLE, PERFORMANCE, Key("result_90.00_percentile_latency_ns", Some("0")));
     add(Rule::Validity, OFFLINE, PERFORMANCE, Key("result_validity", Some("\"INVALID\"")));
     add(Rule::Validity, OFFLINE, PERFORMANCE, Key("result_validity", None));
+    let summary = "performance/run_1/mlperf_log_summary.txt";
+    add(Rule::SummaryDiffers, OFFLINE, summary, Text("Result is : VALID", "Result is : INVALID"));
+    for (folder, key) in [
+        (SERVER, "result_completed_samples_per_sec"),
+        (INTERACTIVE, "result_completed_samples_per_sec"),
+        (OFFLINE, "result_samples_per_second"),
+        (SINGLE, "early_stopping_latency_ss"),
+    ] {
+        add(Rule::ResultKey, folder, PERFORMANCE, Key(key, None));
+        add(Rule::ResultKey, folder, PERFORMANCE, Key(key, Some("\"fast\"")));
+    }
+    add(Rule::PowerFiles, SERVER, "performance/power", Emptied);
+    add(Rule::PowerFiles, SERVER, "performance/power/client.json", Content(b"{}".to_vec()));
+    add(Rule::PowerFiles, SERVER, "performance/power", Content(b"watts".to_vec()));
     add(Rule::PerformanceErrors, SERVER, PERFORMANCE, Line("error_runtime", "\"lost\"", true));
     add(Rule::MadeUp, SERVER, PERFORMANCE, Line("qsl_name", "\"synthetic\"", false));
     add(Rule::EqualIssue, SERVER, PERFORMANCE, Key("effective_sample_concatenate_permutation", Some("false")));
@@ -206,6 +274,7 @@ fn closed() -> Vec<(Rule, String, Change)> {
     add(Rule::Audited, SERVER, PERFORMANCE, Line("warning_generic_message", audited, false));
     add(Rule::AccuracyErrors, SERVER, ACCURACY, Line("error_runtime", "\"lost\"", true));
     add(Rule::AccuracySampleCount, SERVER, ACCURACY, Key("effective_accuracy_sample_count", Some("13367")));
+    add(Rule::AccuracySampleCount, SERVER, ACCURACY, Key("effective_accuracy_sample_count", Some("\"all\"")));
     let scores = "accuracy/accuracy.txt";
     for (key, value, low) in [
         ("'rouge1'", "'38.7792'", "'38.39'"),
@@ -221,16 +290,17 @@ fn closed() -> Vec<(Rule, String, Change)> {
     }
     add(Rule::ScoreMissing, SERVER, scores, Text("Results", "{'rouge1': '60'}"));
     add(Rule::NoHash, SERVER, scores, Text("hash=", "sha256="));
+    add(Rule::HashShape, SERVER, scores, Text("hash=", "hash=x"));
     add(Rule::NotTruncated, SERVER, "accuracy/mlperf_log_accuracy.json", Content(vec![b'x'; 10_241]));
     add(Rule::HashDiffers, SERVER, "accuracy/mlperf_log_accuracy.json", Content(b"[\n]\n".to_vec()));
     let verdict = "TEST06/verify_accuracy.txt";
     add(Rule::AuditMissing, SERVER, verdict, Gone);
-    add(Rule::AuditMissing, INTERACTIVE, "TEST06/accuracy/mlperf_log_accuracy.json", Gone);
-    add(Rule::AuditFailed, SERVER, verdict, Text("First token check pass: True", "First token check pass: Skipped"));
+    add(Rule::AuditNoLog, INTERACTIVE, "TEST06/accuracy/mlperf_log_accuracy.json", Gone);
+    add(Rule::AuditSkipped, SERVER, verdict, Text("First token check pass: True", "First token check pass: Skipped"));
     add(Rule::AuditFailed, OFFLINE, verdict, Text("First token check pass: Skipped", "First token check pass: False"));
     add(Rule::AuditFailed, SERVER, verdict, Text("EOS check pass: True", "EOS check pass: False"));
     add(Rule::AuditFailed, SERVER, verdict, Text("Sample length check pass: True", ""));
-    add(Rule::AuditFailed, SERVER, verdict, Text("verification complete", "verification"));
+    add(Rule::AuditUnfinished, SERVER, verdict, Text("verification complete", "verification failed"));
     let answers = "TEST06/accuracy/mlperf_log_accuracy.json";
     add(Rule::AuditLog, SERVER, answers, Text("\"token_count\" : 3", "\"token_count\" : 4"));
     add(Rule::AuditLog, SERVER, answers, Content(b"hello\n".to_vec()));
@@ -249,6 +319,7 @@ fn closed() -> Vec<(Rule, String, Change)> {
     add(Rule::SystemNames, SYSTEM, "", Key("division", Some("open")));
     add(Rule::SystemCounts, SYSTEM, "", Key("number_of_nodes", Some("one")));
     add(Rule::SystemCounts, SYSTEM, "", Key("accelerators_per_node", Some("8 or 4")));
+    add(Rule::SystemNoNodes, SYSTEM, "", Key("number_of_nodes", Some("0")));
     add(Rule::SystemNetwork, SYSTEM, "", Key("is_network", Some("true")));
     let facts = "measurements.json";
     add(Rule::Measurements, SERVER, facts, Content(b"hello".to_vec()));
@@ -272,7 +343,7 @@ fn every_rule_finds_the_one_thing_that_breaks_it_and_nothing_else() {
         assert!(!report.clean());
         broken.insert(rule);
     }
-    assert!(check(&fixture.order.out, Round::V6_1).unwrap().clean(), "the changes are taken back");
+    assert!(check(&fixture.out, Round::V6_1).unwrap().clean(), "the changes are taken back");
     let network = tree(Division::Network);
     for (rule, file, change) in [
         (
@@ -280,7 +351,7 @@ fn every_rule_finds_the_one_thing_that_breaks_it_and_nothing_else() {
             format!("{}/{PERFORMANCE}", SERVER.replace("closed", "network")),
             Key("sut_name", Some("\"SUT\"")),
         ),
-        (Rule::SutName, format!("{}/{ACCURACY}", SERVER.replace("closed", "network")), Key("sut_name", None)),
+        (Rule::AccuracySutName, format!("{}/{ACCURACY}", SERVER.replace("closed", "network")), Key("sut_name", None)),
         (Rule::SystemNetwork, SYSTEM.replace("closed", "network"), Key("is_network", Some("false"))),
         (Rule::SystemNetwork, SYSTEM.replace("closed", "network"), Key("nic_sut", Some(""))),
     ] {
@@ -313,6 +384,115 @@ fn a_finding_tells_file_key_values_and_remedy() {
 }
 
 #[test]
+fn what_mlperfs_checker_overlooks_is_told_of_that_alone() {
+    let network = tree(Division::Network);
+    let check = |fixture: &TreeCopy, file: &str, change: &Change, overlooked: bool| {
+        let report = changed(fixture, file, change);
+        assert!(report.findings.iter().all(|it| it.overlooked == overlooked), "{:#?}", report.findings);
+        assert!(!report.clean(), "{file}");
+    };
+    let server = SERVER.replace("closed", "network");
+    let name = || Key("sut_name", Some("\"PySUT\""));
+    check(&network, &format!("{server}/{PERFORMANCE}"), &name(), false);
+    check(&network, &format!("{server}/{ACCURACY}"), &name(), true);
+    let fixture = tree(Division::Closed);
+    let verdict = "TEST06/verify_accuracy.txt";
+    for (file, change) in [
+        (format!("{SERVER}/accuracy/accuracy.txt"), Text("hash=", "hash=x")),
+        (format!("{SERVER}/{verdict}"), Text("verification complete", "verification failed")),
+        (format!("{SERVER}/TEST06/accuracy/mlperf_log_accuracy.json"), Gone),
+        (format!("{SERVER}/{verdict}"), Text("First token check pass: True", "First token check pass: Skipped")),
+        (format!("{SERVER}/{ACCURACY}"), Key("effective_scenario", Some("\"Offline\""))),
+        ("closed/Us/src".into(), Emptied),
+    ] {
+        check(&fixture, &file, &change, true);
+    }
+}
+
+#[test]
+fn names_and_words_of_a_description_may_have_any_case() {
+    let fixture = tree(Division::Closed);
+    for (key, value) in [("submitter", "US"), ("status", "Available"), ("division", "Closed")] {
+        let report = changed(&fixture, SYSTEM, &Key(key, Some(value)));
+        assert_eq!(report.findings, [], "{key}");
+    }
+}
+
+#[test]
+fn an_edge_system_may_infer_its_offline_result() {
+    let fixture = tree(Division::Closed);
+    let (edge, single) = (SINGLE.replace("SingleStream", "Offline"), fixture.out.join(SINGLE));
+    let offline = fixture.out.join(&edge);
+    for folder in ["performance/run_1", "accuracy"] {
+        copy(&single.join(folder), &offline.join(folder));
+    }
+    let report = check(&fixture.out, Round::V6_1).unwrap();
+    assert_eq!(report.findings, []);
+    let row = report.rows.iter().find(|it| it.benchmark == "llama3.1-8b-edge" && it.scenario == "Offline").unwrap();
+    assert_eq!((row.value, row.unit), (Some(1.75), "samples/s"));
+    assert!(report.notes.iter().any(|it| it.contains("Offline of llama3.1-8b-edge is inferred")), "{:?}", report.notes);
+    // The system of a data center may not.
+    let datacenter = changed(&fixture, SYSTEM, &Key("system_type", Some("datacenter")));
+    assert!(datacenter.findings.iter().any(|it| it.rule == Rule::Scenario), "{:?}", datacenter.findings);
+}
+
+#[test]
+fn files_of_a_power_measurement_are_asked_for_and_its_figures_are_not_checked() {
+    let fixture = tree(Division::Closed);
+    let performance = fixture.out.join(SERVER).join("performance");
+    copy(&performance.join("run_1"), &performance.join("ranging"));
+    for file in ["run_1/spl.txt", "ranging/spl.txt", "power/client.json", "power/client.log", "power/ptd_logs.txt"] {
+        fs::create_dir_all(performance.join(file).parent().unwrap()).unwrap();
+        fs::write(performance.join(file), "x").unwrap();
+    }
+    let report = check(&fixture.out, Round::V6_1).unwrap();
+    let [finding] = report.findings.as_slice() else { panic!("{:?}", report.findings) };
+    assert_eq!(
+        (finding.rule, finding.found.as_str(), finding.overlooked),
+        (Rule::PowerFiles, "no server.json, server.log", false)
+    );
+    for file in ["power/server.json", "power/server.log"] {
+        fs::write(performance.join(file), "x").unwrap();
+    }
+    let report = check(&fixture.out, Round::V6_1).unwrap();
+    assert_eq!(report.findings, []);
+    assert!(report.notes.iter().any(|it| it.contains("of power measurements only the files")), "{:?}", report.notes);
+    let more = changed(&fixture, &format!("{SERVER}/performance/power/notes.txt"), &Content(b"x".to_vec()));
+    assert_eq!(more.findings[0].found, "notes.txt");
+}
+
+#[test]
+fn what_is_odd_and_no_fault_is_noted() {
+    let fixture = tree(Division::Closed);
+    let noted = |file: &str, change: &Change, part: &str| {
+        let report = changed(&fixture, file, change);
+        assert_eq!(report.findings, [], "{file}");
+        assert!(report.notes.iter().any(|it| it.contains(part)), "{part} is not in {:?}", report.notes);
+    };
+    let old = Key("loadgen_version", Some("\"5.0.22 @ 5c282545dc\""));
+    noted(&format!("{SERVER}/{PERFORMANCE}"), &old, "LoadGen 5.0.22 @ 5c282545dc, and v6.1 is measured with LoadGen 6");
+    noted("closed/Us/systems/b200x8.json", &Content(b"{}".to_vec()), "b200x8.json describes a system without results");
+    let conf = Text("*.Server.target_qps = 5", "*.Server.target_qps = 99");
+    noted(&format!("{SERVER}/user.conf"), &conf, "server_target_qps 99.0, and the log of the test 5");
+    assert_eq!(check(&fixture.out, Round::V6_1).unwrap().notes, Vec::<String>::new());
+}
+
+#[test]
+fn logs_of_loadgen_before_2026_are_of_all_samples() {
+    let fixture = tree(Division::Closed);
+    let log = format!("{SERVER}/{ACCURACY}");
+    assert_eq!(changed(&fixture, &log, &Key("effective_accuracy_sample_count", None)).findings, []);
+    let path = fixture.out.join(&log);
+    let text = fs::read_to_string(&path).unwrap().replace("effective_accuracy_sample_count", "gone");
+    fs::write(&path, text).unwrap();
+    let few = changed(&fixture, &log, &Key("qsl_reported_total_count", Some("13367")));
+    let found: Vec<_> = few.findings.iter().map(|it| (it.rule, it.key.as_str())).collect();
+    assert_eq!(found, [(Rule::AccuracySampleCount, "qsl_reported_total_count")]);
+    let neither = changed(&fixture, &log, &Key("qsl_reported_total_count", None));
+    assert_eq!(neither.findings[0].key, "effective_accuracy_sample_count");
+}
+
+#[test]
 fn all_keys_that_a_description_lacks_are_listed() {
     let fixture = tree(Division::Closed);
     let report = changed(&fixture, SYSTEM, &Content(b"{}".to_vec()));
@@ -327,9 +507,9 @@ fn one_server_scenario_is_enough_and_none_is_not() {
     let fixture = tree(Division::Closed);
     assert!(changed(&fixture, SERVER, &Gone).clean());
     for folder in [SERVER, INTERACTIVE] {
-        fs::remove_dir_all(fixture.order.out.join(folder)).unwrap();
+        fs::remove_dir_all(fixture.out.join(folder)).unwrap();
     }
-    let report = check(&fixture.order.out, Round::V6_1).unwrap();
+    let report = check(&fixture.out, Round::V6_1).unwrap();
     let found: Vec<_> = report.findings.iter().map(|it| (it.rule, it.wanted.as_str())).collect();
     assert_eq!(found, [(Rule::MissingScenario, "Server or Interactive")]);
 }

@@ -38,10 +38,10 @@ pub(super) fn find(name: &str) -> Option<&'static Benchmark> {
     BENCHMARKS.iter().find(|it| it.name == name)
 }
 
-/// LoadGen's name of a benchmark that may be written as in MLPerf's tables: `llama3.1-8b`, `llama2-70b-99.9`. Any other name
-/// is as it was.
+/// LoadGen's name of a benchmark that may be written as in MLPerf's tables: `llama3.1-8b`, `llama2-70b-99.9`, in any case. Any
+/// other name is as it was.
 pub(super) fn canonical(name: &str) -> String {
-    let plain = ["-99.9", "-99"].iter().find_map(|it| name.strip_suffix(it)).unwrap_or(name).replace('.', "_");
+    let plain = name.to_lowercase().replacen("-99.9", "", 1).replacen("-99", "", 1).replace('.', "_");
     if find(&plain).is_some() { plain } else { name.to_owned() }
 }
 
@@ -63,6 +63,8 @@ mod tests {
             ("llama3.1-8b-edge", "llama3_1-8b-edge"),
             ("llama2-70b-99.9", "llama2-70b"),
             ("llama2-70b-99", "llama2-70b"),
+            ("llama2-70b-interactive-99.9", "llama2-70b-interactive"),
+            ("Llama3.1-8B", "llama3_1-8b"),
             ("my.model-99", "my.model-99"),
         ] {
             assert_eq!(canonical(written), expected);
