@@ -32,6 +32,8 @@ pub const KIND: &str = "BenchmarkRun";
 pub const MAX_NAME_BYTES: usize = 46;
 /// The largest inline profile, in bytes.
 pub const MAX_INLINE_PROFILE_BYTES: usize = 32 * 1024;
+/// The longest salt of prompts, in bytes: a UID, an attempt, and room for names of one's own.
+pub const MAX_PROMPT_SALT_BYTES: usize = 128;
 
 /// One benchmark of one LLM serving endpoint: what to send to whom, and when the figures count.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -201,6 +203,12 @@ pub struct Profile {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 64, "additionalProperties" = bounded_text(1024))))]
     pub overrides: BTreeMap<String, String>,
+
+    /// Makes the texts of synthetic prompts those of an earlier run: the seeds.promptSalt of its report.json. Absent: every
+    /// run and attempt has texts of its own, so that no server has them in its prefix cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 128)))]
+    pub prompt_salt: Option<String>,
 }
 
 /// A text of at most so many characters; the API server needs bounds to estimate what a rule costs.

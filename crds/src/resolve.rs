@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     benchmark_run::{
         Api, BenchmarkRunSpec, Harness, HttpVersion, KeyRef, MAX_INLINE_PROFILE_BYTES, MAX_NAME_BYTES,
-        PerRequestRecords, Pvc, ReadinessProbe, Resources, Scheme, SimulatorPreset, Validity,
+        MAX_PROMPT_SALT_BYTES, PerRequestRecords, Pvc, ReadinessProbe, Resources, Scheme, SimulatorPreset, Validity,
     },
     units::{Seed, Span},
 };
@@ -92,6 +92,8 @@ pub struct ResolvedRun {
     pub profile_source: String,
     /// Every random draw derives from it.
     pub seed: Seed,
+    /// The texts of synthetic prompts derive from it as well.
+    pub prompt_salt: String,
     /// Whether every request leaves a row.
     pub per_request_records: PerRequestRecords,
     /// Whether a results folder is kept.
@@ -253,6 +255,8 @@ pub fn resolve(
         );
     }
     let seconds = |count: u32| Span(Duration::from_secs(u64::from(count)));
+    let own_salt = || format!("{}-a{}", identity.uid, identity.attempt);
+    let prompt_salt = spec.profile.prompt_salt.clone().unwrap_or_else(own_salt);
     errors.none_or(ResolvedRun {
         run: identity,
         endpoint,
@@ -266,6 +270,7 @@ pub fn resolve(
         harness: spec.harness,
         profile_source: ProfileSource::of(spec).name(),
         seed: Seed(spec.seed),
+        prompt_salt,
         per_request_records: spec.storage.per_request_records,
         store_results: spec.storage.none.is_none(),
         storage_required: spec.storage.required,
@@ -332,6 +337,18 @@ fn check_profile(spec: &BenchmarkRunSpec, errors: &mut Errors) {
         errors.add(
             "spec.profile.inline",
             &format!("has {} bytes, and {MAX_INLINE_PROFILE_BYTES} are allowed; put it into a ConfigMap", text.len()),
+        );
+    }
+    let is_salt =
+        |it: &str| (1..=MAX_PROMPT_SALT_BYTES).contains(&it.len()) && it.bytes().all(|it| it.is_ascii_graphic());
+    if let Some(found) = profile.prompt_salt.as_ref().filter(|it| !is_salt(it)) {
+        let found: String = found.chars().take(80).collect();
+        let remedy = "give the seeds.promptSalt of the report.json whose prompts are to be sent again";
+        errors.add(
+            "spec.profile.promptSalt",
+            &format!(
+                "is {found:?}, not 1 to {MAX_PROMPT_SALT_BYTES} printable ASCII characters without blanks; {remedy}"
+            ),
         );
     }
 }
@@ -445,6 +462,18 @@ mod tests {
         let spec: BenchmarkRunSpec = serde_saphyr::from_str(spec).unwrap();
         let run = RunIdentity { name: "chat".into(), namespace: namespace.into(), uid: "u".into(), attempt: 1 };
         resolve(run, &spec, &Settings::default()).map_err(|errors| errors.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn prompts_are_those_of_the_run_and_attempt_unless_a_salt_is_given() {
+        let salt = |profile: &str| check("", &format!("{{target: {{simulator: {{}}}}, profile: {profile}}}"));
+        assert_eq!(salt("{}").unwrap().prompt_salt, "u-a1");
+        assert_eq!(salt("{promptSalt: 2f9c-a3}").unwrap().prompt_salt, "2f9c-a3");
+        for wrong in [String::new(), "a b".into(), "\\n".into(), "é".into(), "x".repeat(129)] {
+            let errors = salt(&format!("{{promptSalt: \"{wrong}\"}}")).unwrap_err();
+            let told = errors.iter().any(|it| it.starts_with("spec.profile.promptSalt") && it.contains("report.json"));
+            assert!(told, "{wrong:?}: {errors:?}");
+        }
     }
 
     #[test]

@@ -5,6 +5,8 @@
 mod common;
 #[path = "cli/loadgen.rs"]
 mod loadgen;
+#[path = "cli/prompts.rs"]
+mod prompts;
 #[path = "cli/sut.rs"]
 mod sut;
 

@@ -24,7 +24,7 @@ pub use data_set::{DataSet, DataSetFormat, PromptColumn};
 pub use load::{Arrivals, Load, MAX_REQUESTS, Margin, Stage, Trace, TraceEntry, TraceFile, TraceFormat, TraceTime};
 pub use loadgen::{AutoQps, LoadGen, LoadGenTest, Phase};
 pub use measure::{Abandonment, Departure, Probes, Window};
-pub use prompts::{NoTokenIds, PromptForm, PromptText, TokenIds};
+pub use prompts::{NoTokenIds, PromptForm, PromptText, Prompts, TokenIds};
 pub use rate::{RampUpStrategy, Rate, RatePoint, RateShape};
 pub use sampling::{Extra, ExtraError, LengthField, Sampling};
 pub use timeouts::Timeouts;
@@ -45,6 +45,9 @@ pub struct Workload {
     pub headers: BTreeMap<String, String>,
     /// What the requests hold.
     pub requests: RequestSource,
+    /// Whether the texts of synthetic prompts are used again.
+    #[serde(default)]
+    pub prompts: Prompts,
     /// When they are sent; stages run one after the other.
     pub stages: Vec<Stage>,
     /// The MLPerf LoadGen tests whose phases the stages are; absent: it is no such load.
@@ -98,7 +101,8 @@ impl Goodput {
     }
 }
 
-/// What the requests hold. Request i of a stage is the same in every stage and in every run with the same seed.
+/// What the requests hold. The lengths of request i are the same in every stage and in every run with the same seed; its text
+/// is as [`Prompts`] says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RequestSource {
@@ -127,7 +131,7 @@ pub enum RequestSource {
         question_len: LengthDistribution,
         /// Asked output length in tokens.
         output_len: LengthDistribution,
-        /// Seed of the order and the texts; absent: the run's.
+        /// Seed of the order and the texts, which are then the same in every run; absent: the run's.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         seed: Option<Seed>,
     },

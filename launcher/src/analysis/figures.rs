@@ -7,7 +7,7 @@ use workload_profiles::{
     workload::{Goodput, Load, Rate, Stage, Window, Workload},
 };
 
-use super::distribution::Distribution;
+use super::{distribution::Distribution, labels};
 use crate::{
     histogram::Times,
     record::{Cause, Limit, RequestOutcome},
@@ -197,6 +197,8 @@ pub struct StageAnalysis {
     pub figures: Figures,
     /// Which requests these are of: `all`, `margins`, `trimmed` or `cut`.
     pub window: &'static str,
+    /// Which prompts were the same: see [`super::labels::prompts`].
+    pub prompts: &'static str,
     /// The figures of the probes beside it; `None` where the workload has none.
     pub probes: Option<Figures>,
 }
@@ -234,6 +236,7 @@ impl StageAnalysis {
                 Window::Trimmed => "trimmed",
                 Window::Cut => "cut",
             },
+            prompts: labels::prompts(workload),
             probes: probes.map(|it| Figures::of_probes(it, workload)),
         }
     }

@@ -3,8 +3,9 @@
 
 use serde::Serialize;
 use workload_profiles::{
+    Workload,
     loadgen::Scenario,
-    workload::{Arrivals, Load},
+    workload::{Arrivals, Load, Prompts, RequestSource},
 };
 
 use super::figures::{Figures, StageAnalysis};
@@ -30,6 +31,8 @@ pub struct Labels {
     pub percentiles: &'static str,
     /// Which requests count: `all`, `margins` (all but warm-up and cool-down, by the due time), `trimmed` or `cut`.
     pub window: String,
+    /// Which prompts were the same, see [`prompts`].
+    pub prompts: &'static str,
     /// The state of the server's caches at the start is not known.
     pub cache: &'static str,
     /// Requests that failed are in no latency.
@@ -40,16 +43,17 @@ impl Labels {
     /// The labels of one stage.
     pub fn of_stage(stage: &StageAnalysis) -> Labels {
         let words = [arrivals(&stage.stage.load), stage.clock.name(), stage.window];
-        Labels::of(words.map(str::to_owned), &stage.figures)
+        Labels::of(words.map(str::to_owned), stage.prompts, &stage.figures)
     }
 
     pub(super) fn of_run(stages: &[StageAnalysis], figures: &Figures) -> Labels {
         let arrivals = joined(stages.iter().map(|it| arrivals(&it.stage.load)));
         let clocks = joined(stages.iter().map(|it| it.clock.name()));
-        Labels::of([arrivals, clocks, joined(stages.iter().map(|it| it.window))], figures)
+        let prompts = stages.first().map_or("", |it| it.prompts);
+        Labels::of([arrivals, clocks, joined(stages.iter().map(|it| it.window))], prompts, figures)
     }
 
-    fn of([arrivals, clock, window]: [String; 3], figures: &Figures) -> Labels {
+    fn of([arrivals, clock, window]: [String; 3], prompts: &'static str, figures: &Figures) -> Labels {
         Labels {
             arrivals,
             clock,
@@ -59,6 +63,7 @@ impl Labels {
             ntpot: "sent",
             percentiles: "hdr",
             window,
+            prompts,
             cache: "unknown",
             failures: "excluded",
         }
@@ -75,6 +80,7 @@ impl Labels {
             ("ntpot", self.ntpot),
             ("percentiles", self.percentiles),
             ("window", &self.window),
+            ("prompts", self.prompts),
             ("cache", self.cache),
             ("failures", self.failures),
         ]
@@ -82,6 +88,18 @@ impl Labels {
         .filter(|(_, value)| !value.is_empty())
         .map(|(name, value)| format!("{name}={value}"))
         .collect()
+    }
+}
+
+/// Which prompts of a workload are the same: none (`fresh`), those of a group and of each stage (`shared`), those of all
+/// stages and runs with this seed (`repeated`); or they are no synthetic ones (`data-set`, `mock`).
+pub(super) fn prompts(workload: &Workload) -> &'static str {
+    match (&workload.requests, workload.prompts) {
+        (RequestSource::Mock, _) => "mock",
+        (RequestSource::DataSet(_), _) => "data-set",
+        (_, Prompts::Repeated) | (RequestSource::SharedPrefix { seed: Some(_), .. }, _) => "repeated",
+        (RequestSource::SharedPrefix { .. }, Prompts::Fresh) => "shared",
+        (RequestSource::Random { .. }, Prompts::Fresh) => "fresh",
     }
 }
 

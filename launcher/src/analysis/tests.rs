@@ -10,7 +10,9 @@ use crds::{
     summary::Outcome,
     units::{RequestRate, Seed, Span},
 };
-use workload_profiles::workload::{Arrivals, Goodput, Load, Rate, RequestSource, Sampling, Stage, Timeouts, Window};
+use workload_profiles::workload::{
+    Arrivals, Goodput, Load, Prompts, Rate, RequestSource, Sampling, Stage, Timeouts, Window,
+};
 
 use super::*;
 use crate::{
@@ -45,6 +47,7 @@ fn workload(stages: Vec<Stage>) -> Workload {
         model: None,
         headers: Default::default(),
         requests: RequestSource::Mock,
+        prompts: Prompts::Fresh,
         stages,
         window: Window::All,
         loadgen: None,
@@ -70,6 +73,7 @@ fn run() -> ResolvedRun {
         harness: Harness::InferencePerf,
         profile_source: "inline".into(),
         seed: Seed(1),
+        prompt_salt: "salt".into(),
         per_request_records: PerRequestRecords::Off,
         store_results: false,
         storage_required: false,

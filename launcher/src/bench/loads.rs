@@ -9,7 +9,8 @@ use crds::{
 use workload_profiles::{
     Workload,
     workload::{
-        Arrivals, Goodput, LengthDistribution, Load, PromptText, Rate, RequestSource, Sampling, Stage, Timeouts, Window,
+        Arrivals, Goodput, LengthDistribution, Load, PromptText, Prompts, Rate, RequestSource, Sampling, Stage,
+        Timeouts, Window,
     },
 };
 
@@ -28,6 +29,7 @@ fn workload(load: Load, tokens: u32) -> Workload {
             output: LengthDistribution::fixed(tokens),
             text: PromptText::Words,
         },
+        prompts: Prompts::Fresh,
         stages: vec![Stage::new("bench", load)],
         window: Window::All,
         loadgen: None,

@@ -31,7 +31,6 @@ use std::{
     time::Duration,
 };
 
-use crds::units::Seed;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use workload_profiles::{Workload, workload::TraceEntry};
 
@@ -42,7 +41,7 @@ use crate::{
     data_set::{self, DataSetError},
     loadgen::queries::QueryError,
     recorder::{Keep, Recorder},
-    requests::{RequestsError, Rows},
+    requests::{RequestsError, Rows, Seeds},
     stop::{Stop, StopReason, StopState},
     trace_file::{self, TraceError},
     vitals::{Vitals, Watch, lane::LaneVitals, receive},
@@ -183,19 +182,19 @@ impl Files {
 /// # Errors
 /// The load could not be prepared, or the system refused what it needs. A target that fails is no error.
 #[expect(clippy::too_many_arguments, reason = "each is another subject, and there is one caller")]
-pub fn run_load(
+pub fn run_load<'a>(
     workload: &Workload,
     files: &Files,
     model: &str,
     target: &Target,
-    seed: Seed,
+    seeds: impl Into<Seeds<'a>>,
     keep: Keep,
     threads: usize,
     stop: &Stop,
     progress: Arc<Progress>,
 ) -> Result<LoadResult, LoadError> {
     raise_file_limit();
-    let plan = plan(workload, files, model, target, seed)?;
+    let plan = plan(workload, files, model, target, seeds.into())?;
     progress.planned.store(plan.requests(), Ordering::Relaxed);
     let threads = threads.max(1);
     let (clock, started) = (Clock::start(), clock::now());
@@ -217,14 +216,14 @@ pub fn run_load(
 ///
 /// # Errors
 /// As [`run_load`].
-pub async fn run_here(
+pub async fn run_here<'a>(
     workload: &Workload,
     model: &str,
     target: &Target,
-    seed: Seed,
+    seeds: impl Into<Seeds<'a>>,
     stop: &Stop,
 ) -> Result<LoadResult, LoadError> {
-    let plan = plan(workload, &Files::read(workload)?, model, target, seed)?;
+    let plan = plan(workload, &Files::read(workload)?, model, target, seeds.into())?;
     let shared = Arc::new(Shared::new(plan, Clock::of_runtime(), 1, stop.clone(), Arc::default()));
     let started = clock::now();
     let lane = Lane::new(0, Arc::clone(&shared), target.clone(), Keep::Records);
@@ -233,8 +232,8 @@ pub async fn run_here(
 }
 
 /// Decides all that is decided before the first request.
-fn plan(workload: &Workload, files: &Files, model: &str, target: &Target, seed: Seed) -> Result<Plan, LoadError> {
-    let plan = Plan::new(workload, &files.traces, model, target.api(), seed)?;
+fn plan(workload: &Workload, files: &Files, model: &str, target: &Target, seeds: Seeds<'_>) -> Result<Plan, LoadError> {
+    let plan = Plan::new(workload, &files.traces, model, target.api(), seeds)?;
     Ok(plan.with_rows(workload, Arc::clone(&files.rows))?)
 }
 

@@ -197,7 +197,7 @@ mod tests {
             tokio::spawn(async move { simulator.serve_connection(server).await });
             client
         });
-        let plan = Plan::new(&workload, &[], "m", Api::Completions, Seed(1)).unwrap();
+        let plan = Plan::new(&workload, &[], "m", Api::Completions, Seed(1).into()).unwrap();
         let shared = Arc::new(Shared::new(plan, Clock::of_runtime(), 3, Stop::default(), Arc::default()));
         let lanes = (0..3).map(|it| Lane::new(it, Arc::clone(&shared), target.clone(), Keep::Records).run());
         let records = join_all(lanes).await.into_iter().flat_map(|it| it.recorder.records.unwrap());

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crds::{benchmark_run::Api, units::Seed};
+use crds::benchmark_run::Api;
 use workload_profiles::{
     Workload,
     workload::{Goodput, Load, Probes, RequestSource, TraceEntry},
@@ -17,7 +17,7 @@ use super::{
 use crate::{
     client::{body::BodyTemplate, patience::Patience},
     recorder::{Keep, Recorder},
-    requests::{Recorded, Requests, RequestsError, Rows, words_of},
+    requests::{Recorded, Requests, RequestsError, Rows, Seeds, TextSeed, words_of},
     schedule::{Schedule, schedule},
     window::StageWindow,
 };
@@ -85,7 +85,7 @@ pub(super) struct Slots {
 #[derive(Debug)]
 pub(super) struct ProbeRequests {
     probes: Option<Probes>,
-    seed: Seed,
+    texts: TextSeed,
 }
 
 impl ProbeRequests {
@@ -94,10 +94,10 @@ impl ProbeRequests {
         self.probes
     }
 
-    /// Adds the prompt of a probe to `text`.
-    pub(super) fn write(&self, number: u64, text: &mut String) {
+    /// Adds the prompt of a probe beside a stage to `text`.
+    pub(super) fn write(&self, stage: usize, number: u64, text: &mut String) {
         let words = self.probes.map_or(1, |it| it.input);
-        words_of(self.seed, number, words, text);
+        words_of(self.texts, stage, number, words, text);
     }
 }
 
@@ -147,7 +147,7 @@ impl Plan {
         traces: &[Vec<TraceEntry>],
         model: &str,
         api: Api,
-        seed: Seed,
+        seeds: Seeds<'_>,
     ) -> Result<Plan, LoadError> {
         let form = workload.requests.form();
         if !BodyTemplate::can_hold(api, form) {
@@ -156,7 +156,7 @@ impl Plan {
         let phases = planned_phases(workload)?;
         let stages = workload.stages.iter().zip(phases).enumerate().map(|(index, (stage, phase))| {
             let trace = traces.get(index).map_or(&[][..], Vec::as_slice);
-            let seed = |purpose| seed.derive(&format!("stage/{index}/{purpose}"));
+            let seed = |purpose| seeds.run.derive(&format!("stage/{index}/{purpose}"));
             let schedule = match &phase {
                 Some(phase) => phase.schedule(),
                 None => schedule(&stage.load, trace, seed("arrivals")),
@@ -191,8 +191,11 @@ impl Plan {
         });
         Ok(Plan {
             stages: stages.collect(),
-            probes: ProbeRequests { probes: workload.probes, seed: seed.derive("probes/texts") },
-            requests: Requests::new(&workload.requests, seed)?,
+            probes: ProbeRequests {
+                probes: workload.probes,
+                texts: TextSeed::new("probes/texts", seeds, workload.prompts),
+            },
+            requests: Requests::new(&workload.requests, seeds, workload.prompts)?,
             template: BodyTemplate::new(api, model, workload.streaming, &workload.sampling, form),
             choices: workload.sampling.choices(),
             streaming: workload.streaming,

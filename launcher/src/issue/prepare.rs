@@ -82,7 +82,7 @@ impl Maker {
         self.prompt.clear();
         let stage = &shared.plan.stages[self.stage];
         let recorded = stage.recorded(number);
-        let mut asked = shared.plan.requests.write(stage.content(number), recorded, &mut self.prompt);
+        let mut asked = shared.plan.requests.write(self.stage, stage.content(number), recorded, &mut self.prompt);
         let keep_output = stage.outputs.keeps(number);
         let body = shared.plan.template.body(&self.prompt, asked.output, keep_output);
         // The usage of a server is that of all answers together.

@@ -77,7 +77,7 @@ impl Probing {
 fn make(shared: &Shared, probes: Probes, stage: usize, number: u64) -> Prepared {
     let mut prompt = String::new();
     let asked = Asked { input: Some(probes.input), output: Some(probes.output), is_exact: false };
-    shared.plan.probes.write(number, &mut prompt);
+    shared.plan.probes.write(stage, number, &mut prompt);
     Prepared {
         number,
         body: shared.plan.template.body(&prompt, asked.output, false),

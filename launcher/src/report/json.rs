@@ -61,7 +61,7 @@ struct Document<'a> {
     self_judgement: JudgementJson<'a>,
     labels: &'a Labels,
     notices: &'a [Notice],
-    seeds: Seeds,
+    seeds: Seeds<'a>,
     resolved_run: &'a ResolvedRun,
     workload: Value,
 }
@@ -93,7 +93,7 @@ impl<'a> Document<'a> {
             self_judgement: JudgementJson::of(&analysis.judgement),
             labels: &analysis.labels,
             notices: report.notices,
-            seeds: Seeds { run: report.run.seed },
+            seeds: Seeds { run: report.run.seed, prompt_salt: &report.run.prompt_salt },
             resolved_run: report.run,
             workload,
         })
@@ -107,10 +107,13 @@ struct ReasonJson<'a> {
     message: &'a str,
 }
 
-/// Where the random draws start. Each kind of draw has a seed derived from the run's by its purpose.
+/// Where the random draws start. Each kind of draw has a seed derived from the run's by its purpose; those of fresh texts
+/// have the salt in it.
 #[derive(Serialize)]
-struct Seeds {
+#[serde(rename_all = "camelCase")]
+struct Seeds<'a> {
     run: Seed,
+    prompt_salt: &'a str,
 }
 
 #[derive(Serialize)]

@@ -257,6 +257,12 @@ fn repeat(report: &Report<'_>, page: &mut Page) {
         run.harness.name(),
         run.seed.0
     ));
+    if ["fresh", "shared"].contains(&report.analysis.labels.prompts) {
+        page.line(format_args!(
+            "Its prompts are new ones, which no server has in a cache; with profile.promptSalt {} they are those of this run.",
+            cell(&run.prompt_salt)
+        ));
+    }
     page.line("report.json holds the run as resolved and the load as parsed; requests.parquet, where it was asked for, a row for every request.");
 }
 

@@ -1,12 +1,14 @@
 //! What the requests hold: the prompt and the asked lengths of the request with a number. Pure.
 //!
-//! Everything is drawn from the seed and the number alone, or stands in a row of that number, so that any thread can make any request at any time, and request
-//! i is the same in every stage and in every run with that seed.
+//! Everything is drawn from seeds and the number alone, or stands in a row of that number, so that any thread can make any
+//! request at any time. The lengths of request i are the same in every stage and in every run with that seed. Its text is
+//! its own, or the same too, as the workload has it: [`Prompts`].
 
 mod lengths;
 mod rows;
 mod shared_prefix;
 mod text;
+mod text_seed;
 mod token_ids;
 
 use std::sync::Arc;
@@ -14,11 +16,12 @@ use std::sync::Arc;
 use crds::units::Seed;
 use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
-use workload_profiles::workload::{DataSet, PromptForm, PromptText, RequestSource, TraceEntry};
+use workload_profiles::workload::{DataSet, PromptForm, PromptText, Prompts, RequestSource, TraceEntry};
 
 use lengths::{Lengths, Sampler};
 pub use rows::Rows;
 use shared_prefix::SharedPrefix;
+pub(crate) use text_seed::TextSeed;
 
 /// What cannot be prepared.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +60,29 @@ pub enum RequestsError {
         /// Rows of the data set.
         rows: u64,
     },
+}
+
+/// Where the draws of a run start.
+#[derive(Clone, Copy, Debug)]
+pub struct Seeds<'a> {
+    /// Of everything: times, lengths, order, texts.
+    pub run: Seed,
+    /// Of texts that no other run is to send as well.
+    pub prompt_salt: &'a str,
+}
+
+impl Seeds<'_> {
+    /// The seed of texts that no other run has, for one purpose.
+    fn salted(self, purpose: &str) -> Seed {
+        self.run.derive(&format!("{purpose}/{}", self.prompt_salt))
+    }
+}
+
+/// Of a load whose texts need not differ from those of another run: a test, or a trial against a server of its own.
+impl From<Seed> for Seeds<'static> {
+    fn from(run: Seed) -> Self {
+        Seeds { run, prompt_salt: "" }
+    }
 }
 
 /// The lengths that were asked for, in tokens.
@@ -101,7 +127,7 @@ pub struct Requests(Source);
 #[derive(Debug)]
 enum Source {
     Mock,
-    Random { input: Lengths, output: Lengths, text: PromptText, texts: Seed },
+    Random { input: Lengths, output: Lengths, text: PromptText, texts: TextSeed },
     SharedPrefix(SharedPrefix),
     Rows(DataSet, Arc<Rows>),
 }
@@ -111,14 +137,15 @@ impl Requests {
     ///
     /// # Errors
     /// It is too large.
-    pub fn new(source: &RequestSource, seed: Seed) -> Result<Requests, RequestsError> {
+    pub fn new(source: &RequestSource, seeds: Seeds<'_>, prompts: Prompts) -> Result<Requests, RequestsError> {
+        let seed = seeds.run;
         Ok(Requests(match source {
             RequestSource::Mock => Source::Mock,
             RequestSource::Random { input, output, text } => Source::Random {
                 input: Lengths::new(input, Sampler::Shifted, seed.derive("requests/input-lengths")),
                 output: Lengths::new(output, Sampler::Shifted, seed.derive("requests/output-lengths")),
                 text: *text,
-                texts: seed.derive("requests/texts"),
+                texts: TextSeed::new("requests/texts", seeds, prompts),
             },
             RequestSource::SharedPrefix {
                 groups,
@@ -128,14 +155,18 @@ impl Requests {
                 output_len,
                 seed: own,
             } => {
+                // With a seed of its own it is the same in every run, as in inference-perf.
+                let fresh = prompts == Prompts::Fresh && own.is_none();
                 let seed = own.unwrap_or(seed);
+                let texts = |name| if fresh { seeds.salted(name) } else { seed.derive(name) };
                 let lengths = |distribution, name| Lengths::new(distribution, Sampler::Plain, seed.derive(name));
                 Source::SharedPrefix(SharedPrefix::new(
                     (*groups, *prompts_per_group),
                     lengths(system_prompt_len, "requests/prefix-lengths"),
                     lengths(question_len, "requests/question-lengths"),
                     lengths(output_len, "requests/output-lengths"),
-                    seed,
+                    seed.derive("requests/order"),
+                    [texts("requests/prefix-texts"), texts("requests/question-texts")],
                 )?)
             }
             RequestSource::DataSet(set) => Source::Rows(set.clone(), Arc::default()),
@@ -150,14 +181,14 @@ impl Requests {
         }
     }
 
-    /// Adds the prompt of a request to `text`, which is empty, and returns its lengths. Recorded lengths outweigh those of
-    /// the source; only random prompts can have a recorded length. Token ids are a list in JSON.
-    pub fn write(&self, number: u64, recorded: Recorded, text: &mut String) -> Asked {
-        let asked = self.write_prompt(number, recorded, text);
+    /// Adds the prompt of a request of a stage to `text`, which is empty, and returns its lengths. Recorded lengths outweigh
+    /// those of the source; only random prompts can have a recorded length. Token ids are a list in JSON.
+    pub fn write(&self, stage: usize, number: u64, recorded: Recorded, text: &mut String) -> Asked {
+        let asked = self.write_prompt(stage, number, recorded, text);
         Asked { output: recorded.output().or(asked.output), ..asked }
     }
 
-    fn write_prompt(&self, number: u64, recorded: Recorded, text: &mut String) -> Asked {
+    fn write_prompt(&self, stage: usize, number: u64, recorded: Recorded, text: &mut String) -> Asked {
         match &self.0 {
             Source::Mock => {
                 text.push_str("1 2 3 ");
@@ -166,9 +197,10 @@ impl Requests {
             }
             Source::Random { input, output, text: kind, texts } => {
                 let asked = recorded.input().unwrap_or_else(|| input.get(number));
-                let mut rng = draws(*texts, number);
+                let mut rng = texts.draws(stage, number, asked);
                 match kind {
                     PromptText::Words => text::words(asked, &mut rng, text),
+                    PromptText::Prose if texts.is_fresh() => text::fresh_prose(asked, &mut rng, text),
                     PromptText::Prose => text::prose(asked, &mut rng, text),
                     PromptText::TokenIds(ids) => token_ids::write(asked, *ids, &mut rng, text),
                 }
@@ -181,9 +213,9 @@ impl Requests {
     }
 }
 
-/// Adds so many random words, the same for the same number.
-pub(crate) fn words_of(purpose: Seed, number: u64, words: u32, text: &mut String) {
-    text::words(words, &mut draws(purpose, number), text);
+/// Adds so many random words, the same for the same stage and number.
+pub(crate) fn words_of(texts: TextSeed, stage: usize, number: u64, words: u32, text: &mut String) {
+    text::words(words, &mut texts.draws(stage, number, words), text);
 }
 
 /// The random numbers of one item of one purpose, unrelated to those of any other.
@@ -195,14 +227,20 @@ pub(crate) fn draws(purpose: Seed, item: u64) -> ChaCha8Rng {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use workload_profiles::workload::{LengthDistribution, TokenIds};
 
     use super::*;
 
     fn check(source: &RequestSource, seed: u64, number: u64) -> (String, Asked) {
-        let requests = Requests::new(source, Seed(seed)).unwrap();
+        sent(source, Seed(seed).into(), Prompts::Fresh, 0, number)
+    }
+
+    fn sent(source: &RequestSource, seeds: Seeds<'_>, prompts: Prompts, stage: usize, number: u64) -> (String, Asked) {
         let mut text = String::new();
-        let asked = requests.write(number, Recorded::default(), &mut text);
+        let requests = Requests::new(source, seeds, prompts).unwrap();
+        let asked = requests.write(stage, number, Recorded::default(), &mut text);
         (text, asked)
     }
 
@@ -233,6 +271,56 @@ mod tests {
         }
     }
 
+    /// The texts of the first requests of two stages in two runs.
+    fn texts(source: &RequestSource, prompts: Prompts) -> Vec<(String, Asked)> {
+        let runs = ["u-a1", "u-a2"].into_iter().flat_map(|salt| (0..2).map(move |stage| (salt, stage)));
+        let of_run = |(prompt_salt, stage)| {
+            (0..100).map(move |number| sent(source, Seeds { run: Seed(42), prompt_salt }, prompts, stage, number))
+        };
+        runs.flat_map(of_run).collect()
+    }
+
+    /// How many different beginnings they have: the first six words, bytes or ids.
+    fn beginnings(all: &[(String, Asked)]) -> usize {
+        let first = |text: &str| text.split([' ', ',']).take(6).map(str::to_owned).collect::<Vec<_>>();
+        all.iter().map(|(text, _)| first(text)).collect::<BTreeSet<_>>().len()
+    }
+
+    #[test]
+    fn fresh_texts_share_no_beginning_with_another_stage_or_run_and_lengths_repeat() {
+        for text in [PromptText::Words, PromptText::Prose, PromptText::TokenIds(TokenIds::default())] {
+            let fresh = texts(&random(text), Prompts::Fresh);
+            assert_eq!(beginnings(&fresh), 400, "{text:?}");
+            let repeated = texts(&random(text), Prompts::Repeated);
+            let distinct: BTreeSet<&str> = repeated.iter().map(|it| it.0.as_str()).collect();
+            assert_eq!(distinct.len(), 100, "{text:?}");
+            let lengths = |all: &[(String, Asked)]| all.iter().map(|it| it.1).collect::<Vec<_>>();
+            assert_eq!(lengths(&fresh), lengths(&repeated));
+        }
+    }
+
+    #[test]
+    fn shared_prefixes_are_those_of_the_run_unless_they_have_a_seed() {
+        let source = |seed| RequestSource::SharedPrefix {
+            groups: 4,
+            prompts_per_group: 5,
+            system_prompt_len: LengthDistribution::fixed(20),
+            question_len: LengthDistribution::fixed(5),
+            output_len: LengthDistribution::fixed(3),
+            seed,
+        };
+        // 20 prompts for 100 requests, the same in both stages.
+        let check = |seed, prompts, distinct, prefixes| {
+            let all = texts(&source(seed), prompts);
+            assert_eq!(all.iter().map(|it| &it.0).collect::<BTreeSet<_>>().len(), distinct);
+            assert_eq!(beginnings(&all), prefixes);
+            assert_eq!(all[..100], all[100..200]);
+        };
+        check(None, Prompts::Fresh, 40, 8);
+        check(None, Prompts::Repeated, 20, 4);
+        check(Some(Seed(7)), Prompts::Fresh, 20, 4);
+    }
+
     #[test]
     fn a_prompt_of_token_ids_has_exactly_the_asked_length() {
         let source = random(PromptText::TokenIds(TokenIds::new(7, 9).unwrap()));
@@ -248,11 +336,11 @@ mod tests {
     #[test]
     fn recorded_lengths_outweigh_those_of_the_source() {
         let mut text = String::new();
-        let requests = Requests::new(&random(PromptText::Words), Seed(1)).unwrap();
-        let asked = requests.write(5, Recorded { input: 77, output: 3 }, &mut text);
+        let requests = Requests::new(&random(PromptText::Words), Seed(1).into(), Prompts::Fresh).unwrap();
+        let asked = requests.write(0, 5, Recorded { input: 77, output: 3 }, &mut text);
         assert_eq!((asked.input, asked.output, text.split(' ').count()), (Some(77), Some(3), 77));
-        let mock = Requests::new(&RequestSource::Mock, Seed(1)).unwrap();
-        let asked = mock.write(5, Recorded { input: 77, output: 3 }, &mut String::new());
+        let mock = Requests::new(&RequestSource::Mock, Seed(1).into(), Prompts::Fresh).unwrap();
+        let asked = mock.write(0, 5, Recorded { input: 77, output: 3 }, &mut String::new());
         assert_eq!((asked.input, asked.output), (None, Some(3)));
     }
 

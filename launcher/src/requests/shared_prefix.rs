@@ -38,12 +38,13 @@ impl SharedPrefix {
         prefix_len: Lengths,
         question_len: Lengths,
         output_len: Lengths,
-        seed: Seed,
+        order_seed: Seed,
+        [prefix_texts, question_texts]: [Seed; 2],
     ) -> Result<SharedPrefix, RequestsError> {
         let too_many = RequestsError::TooManyPrompts { groups, prompts_per_group };
         let size = groups.checked_mul(prompts_per_group).filter(|it| *it <= MAX_PROMPTS).ok_or(too_many)?;
         let mut order: Vec<u32> = (0..size.max(1)).collect();
-        order.shuffle(&mut draws(seed.derive("requests/order"), 0));
+        order.shuffle(&mut draws(order_seed, 0));
         let mut bytes = 0;
         let kept = (0..groups).take_while(|group| {
             bytes += u64::from(prefix_len.get(u64::from(*group))) * BYTES_PER_TOKEN;
@@ -56,8 +57,8 @@ impl SharedPrefix {
             prefix_len,
             question_len,
             output_len,
-            prefix_texts: seed.derive("requests/prefix-texts"),
-            question_texts: seed.derive("requests/question-texts"),
+            prefix_texts,
+            question_texts,
         })
     }
 
@@ -98,7 +99,7 @@ mod tests {
 
     fn check(groups: u32, prompts_per_group: u32, prefix: u32) -> Result<SharedPrefix, RequestsError> {
         let fixed = |length| Lengths::new(&LengthDistribution::fixed(length), Sampler::Plain, Seed(1));
-        SharedPrefix::new((groups, prompts_per_group), fixed(prefix), fixed(3), fixed(9), Seed(7))
+        SharedPrefix::new((groups, prompts_per_group), fixed(prefix), fixed(3), fixed(9), Seed(7), [Seed(8), Seed(9)])
     }
 
     fn prompts(source: &SharedPrefix, numbers: std::ops::Range<u64>) -> Vec<String> {

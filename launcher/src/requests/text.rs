@@ -16,6 +16,9 @@ const PROSE_FILE: &str = include_str!("prose.txt");
 static WORDS: LazyLock<Vec<&str>> = LazyLock::new(|| WORDS_FILE.split_ascii_whitespace().collect());
 static PROSE: LazyLock<Prose> = LazyLock::new(|| Prose::new(PROSE_FILE));
 
+/// Random words before prose: of the million million beginnings, two in ten million requests are hardly ever the same.
+const BEGINNING: u32 = 4;
+
 /// Adds `tokens` words, drawn at random. Unless `text` is empty, a blank comes first.
 pub(super) fn words(tokens: u32, rng: &mut impl Rng, text: &mut String) {
     let words = &*WORDS;
@@ -42,6 +45,13 @@ pub(super) fn prose(tokens: u32, rng: &mut impl Rng, text: &mut String) {
         left -= end - place;
         place = 0;
     }
+}
+
+/// The same behind a few random words: the passage has a few thousand beginnings, which many requests would share.
+pub(super) fn fresh_prose(tokens: u32, rng: &mut impl Rng, text: &mut String) {
+    let first = tokens.min(BEGINNING);
+    words(first, rng, text);
+    prose(tokens - first, rng, text);
 }
 
 /// A passage on one line.
@@ -119,6 +129,7 @@ mod tests {
             for seed in 0..5 {
                 assert_eq!(count(&check(words, tokens, seed)), tokens as usize, "words");
                 assert_eq!(count(&check(prose, tokens, seed)), tokens as usize, "prose");
+                assert_eq!(count(&check(fresh_prose, tokens, seed)), tokens as usize, "fresh prose");
             }
         }
     }

@@ -30,6 +30,7 @@ use crate::{
     loadgen::plan,
     recorder::Keep,
     report::{LoadGenReport, Stored, terminal},
+    requests::Seeds,
     status_server::{self, Measuring},
     stop::Stop,
 };
@@ -233,9 +234,9 @@ fn issue(
     let plain = options.plain || options.in_pod() || !std::io::stderr().is_terminal();
     let foretold = (foretell == Foretell::Verdict).then(|| workload.clone());
     let watcher = progress::Watcher::start(Arc::clone(&progress), foretold, plain);
-    let seed = input.run.seed;
+    let seeds = Seeds { run: input.run.seed, prompt_salt: &input.run.prompt_salt };
     let threads = options.threads(&input.run.endpoint);
-    let load = issue::run_load(workload, files, &ready.model, &ready.target, seed, keep, threads, stop, progress);
+    let load = issue::run_load(workload, files, &ready.model, &ready.target, seeds, keep, threads, stop, progress);
     watcher.end();
     load.map_err(not_issued)
 }

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use http::HeaderValue;
-use workload_profiles::Workload;
+use workload_profiles::{Workload, workload::Prompts};
 
 use super::{SutError, frames, frames::Sample, outbox::Outbox};
 use crate::{
@@ -65,7 +65,8 @@ impl Engine {
             outbox: Arc::default(),
             clock,
             samples: if rows.is_empty() { told } else { rows.len() as u64 },
-            requests: Requests::new(&input.workload.requests, input.run.seed)?.with_rows(Arc::new(rows)),
+            requests: Requests::new(&input.workload.requests, input.run.seed.into(), Prompts::Repeated)?
+                .with_rows(Arc::new(rows)),
             template: BodyTemplate::new(*api, model, *streaming, sampling, input.workload.requests.form()),
             patience: Patience::new(timeouts, *streaming),
             streaming: *streaming,
@@ -104,7 +105,7 @@ impl Engine {
             return Err(format!("sample {} is asked for, and there are {}", sample.index, self.samples));
         }
         let mut prompt = String::new();
-        let asked = self.requests.write(sample.index, Recorded::default(), &mut prompt);
+        let asked = self.requests.write(0, sample.index, Recorded::default(), &mut prompt);
         let body = self.template.body(&prompt, asked.output, true);
         drop(prompt);
         let told = Arc::new(AtomicBool::new(false));

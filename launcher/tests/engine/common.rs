@@ -24,7 +24,8 @@ use tokio::io::{DuplexStream, duplex};
 use workload_profiles::{
     Workload,
     workload::{
-        Arrivals, Goodput, LengthDistribution, Load, PromptText, Rate, RequestSource, Sampling, Stage, Timeouts, Window,
+        Arrivals, Goodput, LengthDistribution, Load, PromptText, Prompts, Rate, RequestSource, Sampling, Stage,
+        Timeouts, Window,
     },
 };
 
@@ -92,6 +93,7 @@ pub fn workload(stages: Vec<Stage>, output: u32) -> Workload {
             output: LengthDistribution::fixed(output),
             text: PromptText::Words,
         },
+        prompts: Prompts::Fresh,
         stages,
         window: Window::All,
         loadgen: None,

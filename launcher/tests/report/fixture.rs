@@ -26,8 +26,8 @@ use launcher::{
 use workload_profiles::{
     Notice, Workload,
     workload::{
-        Arrivals, Goodput, LengthDistribution, Load, PromptText, Rate, RequestSource, Sampling, Shape, Stage, Timeouts,
-        Window,
+        Arrivals, Goodput, LengthDistribution, Load, PromptText, Prompts, Rate, RequestSource, Sampling, Shape, Stage,
+        Timeouts, Window,
     },
 };
 
@@ -194,6 +194,7 @@ fn run() -> ResolvedRun {
         harness: Harness::InferencePerf,
         profile_source: "inline".into(),
         seed: Seed(42),
+        prompt_salt: "salt".into(),
         per_request_records: PerRequestRecords::Full,
         store_results: true,
         storage_required: true,
@@ -227,6 +228,7 @@ fn workload() -> Workload {
             output: LengthDistribution::fixed(5),
             text: PromptText::Words,
         },
+        prompts: Prompts::Fresh,
         stages: vec![Stage { pause_after: Span(ms(1_000)), ..Stage::new("r10", open) }, Stage::new("c2", closed)],
         window: Window::All,
         loadgen: None,

@@ -21,11 +21,11 @@ use super::{
 use crate::{
     problem::Findings,
     reader::Section,
-    workload::{Abandonment, Departure, Goodput, Margin, Probes, Sampling, Timeouts, Window, Workload},
+    workload::{Abandonment, Departure, Goodput, Margin, Probes, Prompts, Sampling, Timeouts, Window, Workload},
 };
 
 /// The keys of a profile.
-pub(super) const KEYS: [&str; 14] = [
+pub(super) const KEYS: [&str; 15] = [
     "abandonment",
     "api",
     "coolDown",
@@ -33,6 +33,7 @@ pub(super) const KEYS: [&str; 14] = [
     "headers",
     "model",
     "probes",
+    "prompts",
     "requests",
     "sampling",
     "stages",
@@ -58,6 +59,8 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
     let windows = [("all", Window::All), ("trimmed", Window::Trimmed), ("cut", Window::Cut)];
     let window = root.choice("window", &windows).unwrap_or_default();
     let requests = requests::read(&root);
+    let texts = [("fresh", Prompts::Fresh), ("repeated", Prompts::Repeated)];
+    let prompts = root.choice("prompts", &texts).unwrap_or_default();
     let stages = load::read(&root, window, requests.as_ref());
     let headers = root.section("headers").as_ref().map(headers).unwrap_or_default();
     let abandonment = root.section("abandonment").and_then(abandonment);
@@ -73,6 +76,7 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
         model,
         headers,
         requests: requests?,
+        prompts,
         stages: stages?,
         loadgen: None,
         window,

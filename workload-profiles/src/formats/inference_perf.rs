@@ -18,7 +18,7 @@ use super::Target;
 use crate::{
     problem::{Findings, listed},
     reader::{Kind, Section},
-    workload::{Goodput, Sampling, Timeouts, Window, Workload},
+    workload::{Goodput, Prompts, Sampling, Timeouts, Window, Workload},
 };
 
 /// The sections of a profile.
@@ -52,6 +52,7 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
         model,
         headers: call.headers,
         requests: requests?.requests,
+        prompts: Prompts::Fresh,
         stages: load.stages,
         window: Window::All,
         loadgen: None,

@@ -25,7 +25,7 @@ use crate::{
     loadgen::Scenario,
     problem::Findings,
     reader::Section,
-    workload::{Extra, Goodput, Load, LoadGen, LoadGenTest, Sampling, Stage, Timeouts, Window, Workload},
+    workload::{Extra, Goodput, Load, LoadGen, LoadGenTest, Prompts, Sampling, Stage, Timeouts, Window, Workload},
 };
 use series::Tests;
 
@@ -109,6 +109,8 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
         model,
         headers,
         requests: data.requests,
+        // Samples are a data set: the same at every use.
+        prompts: Prompts::Repeated,
         stages: stages(&loadgen, tests.scenario),
         loadgen: Some(loadgen),
         window: Window::All,

@@ -24,6 +24,18 @@ impl PromptText {
     }
 }
 
+/// Whether the texts of synthetic prompts are used again. Lengths and times repeat with the seed in either case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Prompts {
+    /// Each request of each stage has a text of its own, and each run and attempt has others. Shared prefixes and their
+    /// questions are those of the run, the same in every stage.
+    #[default]
+    Fresh,
+    /// Request i has the same text in every stage and in every run with the same seed.
+    Repeated,
+}
+
 /// The form of a prompt in a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -85,6 +85,7 @@ fn every_default_is_filled() {
             output: LengthDistribution::fixed(10),
             text: PromptText::Words,
         },
+        prompts: Prompts::Fresh,
         stages: vec![Stage::new(
             "r1",
             Load::Open {

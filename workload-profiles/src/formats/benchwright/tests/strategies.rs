@@ -187,7 +187,7 @@ pub(super) fn some_workload() -> impl Strategy<Value = Workload> {
     let goodput = (limit(), limit(), limit(), limit(), limit())
         .prop_map(|(ttft, tpot, itl, ntpot, request_latency)| Goodput { ttft, tpot, itl, ntpot, request_latency });
     let head = (
-        any::<(bool, bool)>(),
+        any::<(bool, bool, bool)>(),
         prop::option::of("[a-z]{1,9}"),
         prop::collection::btree_map("x-[a-z]{1,6}", "[ -~]{0,9}", 0..3),
     );
@@ -208,6 +208,7 @@ pub(super) fn some_workload() -> impl Strategy<Value = Workload> {
                 model,
                 headers,
                 requests,
+                prompts: if flags.2 { Prompts::Repeated } else { Prompts::Fresh },
                 stages,
                 loadgen: None,
                 window,

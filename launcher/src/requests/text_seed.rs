@@ -1,0 +1,82 @@
+//! Where the text of a prompt is drawn from. Pure.
+
+use crds::units::Seed;
+use rand::SeedableRng as _;
+use rand_chacha::ChaCha8Rng;
+use workload_profiles::workload::Prompts;
+
+use super::{Seeds, draws};
+
+/// Draws the text of each request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TextSeed {
+    /// By the number alone: the same in every stage.
+    Repeated(Seed),
+    /// By the stage and the length too, from a seed that the salt is in: no two requests of any runs share a beginning,
+    /// which a server could have in its prefix cache.
+    Fresh(Seed),
+}
+
+impl TextSeed {
+    /// For one purpose.
+    pub(crate) fn new(purpose: &str, seeds: Seeds<'_>, prompts: Prompts) -> TextSeed {
+        match prompts {
+            Prompts::Repeated => TextSeed::Repeated(seeds.run.derive(purpose)),
+            Prompts::Fresh => TextSeed::Fresh(seeds.salted(purpose)),
+        }
+    }
+
+    /// Whether a text must differ from every other from its beginning.
+    pub(super) fn is_fresh(self) -> bool {
+        matches!(self, TextSeed::Fresh(_))
+    }
+
+    /// The random numbers of a text of so many tokens.
+    pub(super) fn draws(self, stage: usize, number: u64, tokens: u32) -> ChaCha8Rng {
+        match self {
+            TextSeed::Repeated(seed) => draws(seed, number),
+            TextSeed::Fresh(seed) => {
+                let mut key = [0; 32];
+                let parts = [seed.0, stage as u64, u64::from(tokens)];
+                for (place, part) in key.chunks_exact_mut(8).zip(parts) {
+                    place.copy_from_slice(&part.to_le_bytes());
+                }
+                let mut rng = ChaCha8Rng::from_seed(key);
+                rng.set_stream(number);
+                rng
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use rand::Rng as _;
+
+    use super::*;
+
+    fn check(prompts: Prompts, distinct: usize) {
+        let mut seen = BTreeSet::new();
+        for salt in ["u-a1", "u-a2", "v-a1"] {
+            let seed = TextSeed::new("texts", Seeds { run: Seed(42), prompt_salt: salt }, prompts);
+            for stage in 0..4 {
+                for number in 0..5 {
+                    for tokens in [480, 400] {
+                        let first = seed.draws(stage, number, tokens).next_u64();
+                        assert_eq!(first, seed.draws(stage, number, tokens).next_u64());
+                        seen.insert(first);
+                    }
+                }
+            }
+        }
+        assert_eq!(seen.len(), distinct, "{prompts:?}");
+    }
+
+    #[test]
+    fn a_fresh_text_is_of_its_run_attempt_stage_number_and_length_alone() {
+        check(Prompts::Fresh, 3 * 4 * 5 * 2);
+        check(Prompts::Repeated, 5);
+    }
+}

@@ -1,0 +1,125 @@
+//! Which prompts a server sees, over stages and runs: what its prefix cache would make of them.
+
+use std::{
+    collections::BTreeSet,
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+    sync::{Arc, Mutex},
+    thread,
+};
+
+use super::common::{Folder, at};
+
+const MODELS: &str = r#"{"object":"list","data":[{"id":"m","object":"model"}]}"#;
+const ANSWER: &str =
+    "data: {\"choices\":[{\"index\":0,\"text\":\" a\",\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+/// Two stages of 20 requests.
+const STAGES: &str = "stages: [{load: {open: {arrivals: constant, rate: 40, count: 20}}}, {load: {closed: {concurrency: 2, count: 20}}}]";
+
+/// A server that answers every completion with a word and keeps the prompts.
+struct Recorder {
+    url: String,
+    prompts: Arc<Mutex<Vec<String>>>,
+}
+
+impl Recorder {
+    fn start() -> Recorder {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let prompts = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&prompts);
+        thread::spawn(move || {
+            for socket in listener.incoming() {
+                let kept = Arc::clone(&kept);
+                // A client that goes away ends its connection, and that is all.
+                thread::spawn(move || drop(serve(socket.unwrap(), &kept)));
+            }
+        });
+        Recorder { url, prompts }
+    }
+
+    /// The prompts since the last call, without that of the readiness probe, in order.
+    fn take(&self) -> Vec<String> {
+        let mut prompts = std::mem::take(&mut *self.prompts.lock().unwrap());
+        prompts.retain(|it| it.split(' ').count() > 5);
+        prompts.sort();
+        prompts
+    }
+
+    /// Runs a profile, with further settings of `spec.profile`.
+    fn run(&self, profile: &str, settings: &str) -> (Vec<String>, serde_json::Value) {
+        let folder = Folder::new();
+        let run = at(&self.url, 20, profile).replace("profile: {", &format!("profile: {{{settings}"));
+        folder.write("run.yaml", &run.replace("spec:\n", "spec:\n  harness: benchwright\n"));
+        folder.benchwright(&["run", "-f", "run.yaml"]).assert().success();
+        (self.take(), folder.report())
+    }
+}
+
+/// Answers the requests of a connection, one after the other.
+fn serve(socket: TcpStream, kept: &Mutex<Vec<String>>) -> std::io::Result<()> {
+    let mut reader = BufReader::new(socket.try_clone()?);
+    let mut writer = socket;
+    loop {
+        let (mut path, mut length, mut line) = (String::new(), 0, String::new());
+        while {
+            line.clear();
+            reader.read_line(&mut line)? > 2
+        } {
+            if path.is_empty() {
+                path = line.split(' ').nth(1).unwrap_or_default().to_owned();
+            }
+            if let Some(found) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                length = found.trim().parse().unwrap();
+            }
+        }
+        if path.is_empty() {
+            return Ok(());
+        }
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body)?;
+        let (kind, text) = match path.as_str() {
+            "/v1/completions" => {
+                let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+                kept.lock().unwrap().push(body["prompt"].as_str().unwrap().to_owned());
+                ("text/event-stream", ANSWER)
+            }
+            _ => ("application/json", MODELS),
+        };
+        write!(writer, "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n{text}", text.len())?;
+    }
+}
+
+fn profile(input: u32, keys: &str) -> String {
+    format!("{{requests: {{random: {{input: {input}, output: 4}}}}, {STAGES}{keys}}}")
+}
+
+/// How many different beginnings there are, of six words each.
+fn beginnings<'a>(prompts: impl IntoIterator<Item = &'a String>) -> usize {
+    let words = |text: &str| text.split(' ').take(6).map(str::to_owned).collect::<Vec<_>>();
+    prompts.into_iter().map(|it| words(it)).collect::<BTreeSet<_>>().len()
+}
+
+#[test]
+fn no_two_requests_of_any_stages_and_runs_begin_alike_and_the_salt_repeats_a_run() {
+    let server = Recorder::start();
+    let (first, report) = server.run(&profile(24, ""), "");
+    let (second, _) = server.run(&profile(24, ""), "");
+    let (shorter, _) = server.run(&profile(18, ""), "");
+    assert_eq!([first.len(), second.len(), shorter.len()], [40; 3]);
+    assert_eq!(beginnings(first.iter().chain(&second).chain(&shorter)), 120);
+    assert_eq!(report["labels"]["prompts"], "fresh");
+    let salt = report["seeds"]["promptSalt"].as_str().unwrap();
+    let (again, report) = server.run(&profile(24, ""), &format!("promptSalt: {salt}, "));
+    assert_eq!(again, first);
+    assert_eq!(report["seeds"]["promptSalt"], salt);
+}
+
+#[test]
+fn repeated_prompts_are_those_of_every_stage_and_run() {
+    let server = Recorder::start();
+    let (first, report) = server.run(&profile(24, ", prompts: repeated"), "");
+    let (second, _) = server.run(&profile(24, ", prompts: repeated"), "");
+    assert_eq!((first.len(), &first), (40, &second));
+    assert_eq!((beginnings(&first), &report["labels"]["prompts"]), (20, &"repeated".into()));
+}
