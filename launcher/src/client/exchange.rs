@@ -140,6 +140,7 @@ impl Client {
         self.group.count_request();
         while let Some(mut connection) = self.take_open().await {
             exchange.take(&connection, self.clock.now());
+            self.outage.reached();
             let failure = match connection.send(request).await {
                 Ok(head) => return Ok(Begun { connection, head }),
                 Err(failure) => failure,
@@ -159,8 +160,10 @@ impl Client {
             }
         }
         // Boxed: connecting takes more room than all the rest, and only few requests have to.
-        let mut connection = Box::pin(self.connect_for_request()).await?;
+        let connected = Box::pin(self.connect_for_request()).await;
+        let mut connection = connected.inspect_err(|_| self.outage.missed())?;
         exchange.take(&connection, self.clock.now());
+        self.outage.reached();
         let head = connection.send(request).await.map_err(|failure| no_head(&failure))?;
         Ok(Begun { connection, head })
     }

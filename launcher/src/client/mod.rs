@@ -16,6 +16,7 @@ mod group;
 mod http1;
 mod http2;
 mod mend;
+mod outage;
 pub mod output;
 pub mod patience;
 mod pattern;
@@ -53,6 +54,7 @@ pub use exchange::Exchange;
 pub use group::ClientGroup;
 use http1::Http1;
 use http2::{Http2, Http2Connection};
+pub use outage::Outage;
 pub use target::{Target, TargetError};
 
 /// Connections that are made at once before a stage: fewer than the smallest usual backlog of a server.
@@ -80,6 +82,7 @@ pub struct Client {
     filling: AtomicBool,
     answering: Arc<Answering>,
     group: Arc<ClientGroup>,
+    outage: Outage,
 }
 
 impl Client {
@@ -97,6 +100,7 @@ impl Client {
             filling: AtomicBool::new(false),
             answering: Arc::default(),
             group: Arc::default(),
+            outage: Outage::default(),
         }
     }
 
@@ -118,6 +122,11 @@ impl Client {
     /// As one of several clients of a load.
     pub fn in_group(self, group: Arc<ClientGroup>) -> Client {
         Client { group, ..self }
+    }
+
+    /// Whether the target can be reached.
+    pub fn outage(&self) -> &Outage {
+        &self.outage
     }
 
     /// The server that it calls.

@@ -2,6 +2,7 @@
 
 use std::{
     future::pending,
+    pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -24,8 +25,8 @@ use crate::stop::StopState;
 const MAX_WARM: usize = 4_096;
 /// So many slots send their first request before bytes that arrived are looked at.
 const MAX_AT_ONCE: usize = 16;
-/// After a request that never reached a socket its slot waits so long: else it would do nothing but fail, as fast as it can,
-/// while the answers of other slots lie unread.
+/// After a request that never reached a socket its slot waits so long at least: else it would do nothing but fail, as fast as
+/// it can, while the answers of other slots lie unread.
 const BACK_OFF: Duration = Duration::from_millis(10);
 
 /// What the slots of a lane share.
@@ -36,7 +37,11 @@ struct Shared {
     over: Option<Duration>,
     ahead: Mutex<Ahead>,
     taken: Notify,
+    /// Held by the one slot that tries whether a target that cannot be reached is back.
+    turn: Turn,
 }
+
+type Turn = tokio::sync::Mutex<()>;
 
 impl Shared {
     fn ahead(&self) -> MutexGuard<'_, Ahead> {
@@ -48,12 +53,50 @@ impl Shared {
     }
 
     fn next(&self, free: Duration) -> Option<Prepared> {
-        if self.core.shared.stop.state() != StopState::Run || self.over.is_some_and(|over| free >= over) {
+        if self.is_over(free) {
             return None;
         }
         let next = self.ahead().next(&self.core.shared, || self.claims().claim());
         self.taken.notify_one();
         next
+    }
+
+    fn is_over(&self, now: Duration) -> bool {
+        self.core.shared.stop.state() != StopState::Run || self.over.is_some_and(|over| now >= over)
+    }
+
+    /// Waits after a request that never reached a socket. While no other one reaches any, the slots try one after the other,
+    /// each after a longer wait: an outage must not use up the requests of the stage. What is returned is held while the
+    /// next request of this slot is under way.
+    async fn back_off(&self) -> Option<tokio::sync::MutexGuard<'_, ()>> {
+        let (clock, outage) = (self.core.shared.clock, self.core.client.outage());
+        let mut stop = self.core.shared.stop.watch();
+        let mut over = pin!(outage.over());
+        let work = async {
+            // What never ends is waited for until its time is over.
+            let _ = clock.within(clock.now().checked_add(BACK_OFF), pending::<()>()).await;
+            over.as_mut().enable();
+            if !outage.is_on() {
+                return None;
+            }
+            let turn = tokio::select! {
+                biased;
+                () = over.as_mut() => return None,
+                turn = self.turn.lock() => turn,
+            };
+            let now = clock.now();
+            if !outage.is_on() || self.is_over(now) {
+                return None;
+            }
+            let until = now.saturating_add(outage.next_wait());
+            let _ = clock.within(Some(self.over.map_or(until, |over| until.min(over))), over).await;
+            Some(turn)
+        };
+        tokio::select! {
+            biased;
+            _ = stop.wait_for(|it| *it != StopState::Run) => None,
+            turn = work => turn,
+        }
     }
 
     /// Prepares one more request; `false` when there is no room or none is left.
@@ -84,6 +127,7 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, slots: Slots) ->
         over: None,
         ahead: Mutex::new(Ahead::new(meeting.stage, Some(count))),
         taken: Notify::new(),
+        turn: Turn::default(),
     };
     lane.unless_stopped(core.client.warm(count.min(MAX_WARM), 0)).await;
     // One for each slot, as far as there is room: without a ramp all of these are sent at once.
@@ -125,15 +169,15 @@ async fn run_slots(lane: &Lane, shared: &Arc<Shared>, slots: Slots, start: Durat
         launch(&mut flights, async move {
             // A closed loop has no schedule that it could be late for: a slot is free from when it is opened on.
             let mut free = shared.core.shared.clock.now();
+            let mut turn = None;
             while let Some(prepared) = shared.next(free) {
                 let due = Due { at: free, ..Due::default() };
                 let sent = fly(Arc::clone(&shared.core), Kind::Load, shared.stage, prepared, due).await;
-                let clock = shared.core.shared.clock;
+                drop(turn.take());
                 if !sent {
-                    // What never ends is waited for until its time is over.
-                    let _ = clock.within(clock.now().checked_add(BACK_OFF), pending::<()>()).await;
+                    turn = shared.back_off().await;
                 }
-                free = clock.now();
+                free = shared.core.shared.clock.now();
             }
         });
         if place % MAX_AT_ONCE == 0 {

@@ -6,7 +6,6 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
 };
 
 use tokio::task::{JoinSet, yield_now};
@@ -18,10 +17,6 @@ use super::{
     prepare::Ahead,
     shared::Shared,
 };
-
-/// After a query of which no sample ever reached a socket the next one waits so long: else it would do nothing but fail, as
-/// fast as it can.
-const BACK_OFF: Duration = Duration::from_millis(10);
 
 /// Issues the queries of a stage until one of them ends the phase.
 pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, phase: &PlannedPhase) -> Left {
@@ -62,8 +57,10 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, phase: &PlannedP
             shared.end_phase(stage, ending);
             break;
         }
+        // After a query of which no sample ever reached a socket the next one waits: else it would do nothing but fail, as fast
+        // as it can.
         if !sent.load(Ordering::Relaxed) {
-            lane.wait_until(shared.clock.now() + BACK_OFF).await;
+            lane.wait_until(shared.clock.now() + core.client.outage().next_wait()).await;
         }
     }
     Left::Over(Unsent::default())

@@ -262,10 +262,35 @@ async fn a_probe_finds_the_models_and_generates() {
 
 #[tokio::test(start_paused = true)]
 async fn a_slot_without_a_socket_waits_before_it_tries_again() {
-    // A socket's file that is not there fails at once: in 1 s each of the 2 slots tries every 10 ms, from 0 on.
+    // A socket's file that is not there fails at once: both slots try at 0, and then one of them after 20 ms and after twice as
+    // long each time, the last time at 640 ms.
     let target = Target::new("unix:/nowhere/at.sock", Api::Completions, None, None, &Default::default()).unwrap();
     let result = issue(&workload(vec![closed_for(2, millis(1_000), millis(0))], 1), &target).await;
-    assert_eq!(outcomes(&result, 0), [("connect_error".to_owned(), 200)]);
+    assert_eq!(outcomes(&result, 0), [("connect_error".to_owned(), 8)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outage_does_not_use_up_the_requests_of_a_closed_loop() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("server.sock");
+    let target = Target::new(&format!("unix:{}", path.display()), Api::Completions, None, None, &Default::default());
+    // The server comes after 2 s.
+    tokio::spawn(async move {
+        tokio::time::sleep(millis(2_000)).await;
+        let listener = tokio::net::UnixListener::bind(path).unwrap();
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            let service = service_fn(async |_: Request<Incoming>| Ok::<_, Infallible>(answer()));
+            tokio::spawn(
+                async move { drop(http1::Builder::new().serve_connection(TokioIo::new(stream), service).await) },
+            );
+        }
+    });
+    let result = issue(&workload(vec![closed(4, 100)], 1), &target.unwrap()).await;
+    // All four slots try at 0, then one at a time at 20, 40, 80, 160, 320, 640 and 1,280 ms.
+    assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 89), ("connect_error".to_owned(), 11)]);
+    let waited = records(&result).iter().filter(|it| it.scheduled > millis(1_300)).count();
+    assert_eq!(waited, 89);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,0 +1,70 @@
+//! Whether the target can be reached at all, as far as one client knows, and how long to wait before it is tried again.
+
+use std::{
+    sync::atomic::{AtomicBool, AtomicU32, Ordering},
+    time::Duration,
+};
+
+use tokio::sync::{Notify, futures::Notified};
+
+/// The wait before the second try; it doubles with each further one.
+const FIRST: Duration = Duration::from_millis(10);
+/// The longest wait: a server that is back is found within a second.
+const LONGEST: Duration = Duration::from_secs(1);
+
+/// The time since the last request that went out on a connection, while no other one gets any.
+#[derive(Debug, Default)]
+pub struct Outage {
+    is_on: AtomicBool,
+    /// Waits since it began.
+    waits: AtomicU32,
+    over: Notify,
+}
+
+impl Outage {
+    /// A request goes out on a connection.
+    pub(super) fn reached(&self) {
+        if self.is_on.swap(false, Ordering::Relaxed) {
+            self.waits.store(0, Ordering::Relaxed);
+            self.over.notify_waiters();
+        }
+    }
+
+    /// A request got no connection.
+    pub(super) fn missed(&self) {
+        self.is_on.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether no request has gone out since one got no connection.
+    pub(crate) fn is_on(&self) -> bool {
+        self.is_on.load(Ordering::Relaxed)
+    }
+
+    /// Waits for the next request that goes out.
+    pub(crate) fn over(&self) -> Notified<'_> {
+        self.over.notified()
+    }
+
+    /// How long to wait before the target is tried again: 10 ms, and twice as long each time, up to a second.
+    pub(crate) fn next_wait(&self) -> Duration {
+        let waits = self.waits.fetch_add(1, Ordering::Relaxed);
+        FIRST.saturating_mul(2_u32.saturating_pow(waits)).min(LONGEST)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_grow_to_a_second_and_begin_anew_when_the_target_is_back() {
+        let outage = Outage::default();
+        outage.missed();
+        let waits: Vec<_> = (0..40).map(|_| outage.next_wait().as_millis()).collect();
+        assert_eq!(waits[..9], [10, 20, 40, 80, 160, 320, 640, 1_000, 1_000]);
+        assert_eq!(waits[39], 1_000);
+        outage.reached();
+        assert!(!outage.is_on());
+        assert_eq!(outage.next_wait(), FIRST);
+    }
+}
