@@ -18,7 +18,7 @@ use crate::{
     window::{Part, StageWindow},
 };
 
-pub use tally::{CauseTally, StageTally, WireTally};
+pub use tally::{CauseTally, SetAside, StageTally, WireTally};
 
 /// What is kept of each request beside counts and histograms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

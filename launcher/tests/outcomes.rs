@@ -44,12 +44,21 @@ enum Behaviour {
     Sleep,
     Close,
     Redirect,
+    /// An error that quotes a long prompt.
+    LongError,
+    /// Tells of more tokens than can be.
+    Liar,
+    /// Answers in one piece.
+    Whole,
+    /// Goes on after its end.
+    AfterDone,
+    Html,
 }
 
 use Behaviour::*;
 
 /// The first one is done with whatever connection was open before the load.
-const ALL: [Behaviour; 18] = [
+const ALL: [Behaviour; 23] = [
     Ok,
     Empty,
     Status,
@@ -68,6 +77,11 @@ const ALL: [Behaviour; 18] = [
     Ok,
     Status,
     Ok,
+    LongError,
+    Liar,
+    Whole,
+    AfterDone,
+    Html,
 ];
 
 /// A server in this process, with a thread a connection.
@@ -168,6 +182,27 @@ fn answer(stream: &mut TcpStream, behaviour: Behaviour) -> std::io::Result<()> {
             until_gone(stream)
         }
         Close => Result::Ok(()),
+        LongError => {
+            let prompt = "word ".repeat(60_000);
+            let error = json!({"error": {"message": format!("too long: {prompt}"), "type": "internal_server_error"}});
+            write!(stream, "HTTP/1.1 502 Error\r\n{JSON}{error}")
+        }
+        Liar => {
+            write!(
+                stream,
+                "{EVENTS}{TOKEN}{}{DONE}",
+                USAGE.replace("completion_tokens\":1", "completion_tokens\":99999999")
+            )
+        }
+        Whole => write!(stream, "HTTP/1.1 200 OK\r\n{JSON}{{\"choices\":[{{\"text\":\"a\"}}]}}"),
+        AfterDone => {
+            write!(stream, "{EVENTS}{TOKEN}{USAGE}{DONE}{TOKEN}data: <html>\n\n")?;
+            stream.flush()?;
+            write!(stream, "{TOKEN}")
+        }
+        Html => {
+            write!(stream, "HTTP/1.1 203 Log in\r\ncontent-type: text/html\r\nconnection: close\r\n\r\n<html></html>")
+        }
         Redirect => {
             write!(stream, "HTTP/1.1 307 Away\r\nlocation: http://169.254.169.254/\r\nconnection: close\r\n\r\n")
         }
@@ -220,8 +255,9 @@ fn counts(report: &Value) -> BTreeMap<String, u64> {
     assert_eq!(count("succeeded") + count("failed") + count("cancelled"), count("requests"));
     let succeeded = outcomes.get("ok").copied().unwrap_or(0);
     assert_eq!(count("succeeded"), succeeded);
-    for times in ["latencyMs", "ttftMs", "ntpotMs"] {
-        assert_eq!(figures[times]["count"].as_u64().unwrap_or(0), succeeded, "{times} of those that succeeded alone");
+    let streamed = succeeded - count("inOnePiece");
+    for (times, expected) in [("latencyMs", succeeded), ("ttftMs", streamed), ("ntpotMs", streamed)] {
+        assert_eq!(figures[times]["count"].as_u64().unwrap_or(0), expected, "{times} of those that succeeded alone");
     }
     let timeouts = figures["timeouts"].as_object().map_or(0, |it| it.values().filter_map(Value::as_u64).sum());
     assert_eq!(timeouts, outcomes.get("timeout").copied().unwrap_or(0));
@@ -233,13 +269,14 @@ fn every_end_of_a_request_is_counted_and_shown() {
     let server = Server::start(&ALL);
     let (report, markdown, table) = run(&server.url, [ALL.len(), 1, 1], "", "");
     let expected = [
-        ("ok", 4, ""),
+        ("ok", 7, ""),
         ("empty", 1, ""),
         ("http_307", 1, "307: redirects are not followed"),
         ("http_404", 1, "404: Not Found"),
         ("http_500", 1, "500 in an answer with status 200: Unauthorized"),
+        ("http_502", 1, "502: internal_server_error: too long: word word"),
         ("http_503", 2, "503: Busy: later"),
-        ("broken_stream", 5, "the server gave the answer up"),
+        ("broken_stream", 6, "the server gave the answer up"),
         ("timeout", 2, "it took longer than the request timeout, 1s"),
         ("connect_error", 1, "the connection broke before the answer: "),
     ];
@@ -257,6 +294,8 @@ fn every_end_of_a_request_is_counted_and_shown() {
     }
     assert_eq!(report["figures"]["timeouts"], json!({"request": 2}));
     assert!(markdown.contains("| timeout: request | 2 |") && markdown.contains("| retried | 1 |"), "{markdown}");
+    assert_eq!((&report["figures"]["usageSetAside"], &report["figures"]["inOnePiece"]), (&json!(1), &json!(1)));
+    assert!(table.contains("99999999") && table.contains("came in one piece"), "{table}");
     // The request after OkAndCloseLater was read and thrown away once, and answered on a new connection.
     assert_eq!(report["figures"]["retried"], 1);
     let seen = server.seen.lock().unwrap();

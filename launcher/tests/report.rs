@@ -97,6 +97,10 @@ fn corners() -> Vec<(&'static str, Fixture)> {
         ("shared prefixes", with(|it| it.workload.requests = shared_prefix(LengthDistribution::fixed(10)))),
         ("shared prefixes of drawn length", with(|it| it.workload.requests = shared_prefix(normal(10)))),
         ("no streaming", with(|it| it.workload.streaming = false)),
+        (
+            "several tokens an event",
+            with(|it| it.requests.iter_mut().for_each(|(record, _)| record.output_tokens = Some(20))),
+        ),
         ("the model ends an answer", with(|it| it.workload.sampling.ignore_eos = false)),
         ("no usage", with(|it| it.requests.iter_mut().for_each(|(record, _)| record.output_tokens = None))),
         ("usage now and then", with(|it| it.requests[0].0.output_tokens = None)),
@@ -159,6 +163,7 @@ fn what_was_not_measured_is_not_in_a_standard_report() {
     for (name, absent) in [
         ("no streaming", &["time_to_first_token", "inter_token_latency", "time_per_output_token:"][..]),
         ("usage now and then", &["output_length", "output_token_rate", "total_token_rate", "time_per_output_token"]),
+        ("several tokens an event", &["inter_token_latency"]),
         ("no success", &["latency", "input_length", "output_length"]),
         ("mock prompts of unknown length", &["load:", "input_length", "input_token_rate", "total_token_rate"]),
         ("the model ends an answer", &["output_seq_len"]),

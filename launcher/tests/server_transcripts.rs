@@ -14,7 +14,13 @@ mod reading;
 #[path = "server_transcripts/socket.rs"]
 mod socket;
 
-use std::{env, io::Write as _, path::PathBuf, time::Duration};
+use std::{
+    env,
+    io::Write as _,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::PathBuf,
+    time::Duration,
+};
 
 use cases::Case;
 use launcher::{
@@ -174,17 +180,22 @@ fn every_recorded_answer_means_what_it_says_however_it_arrives() {
     let mut folder = cases::read(&root);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (mut cuts, mut read, mut replayed, mut ids) = (0, 0, 0, 0);
+    let mut failed = Vec::new();
     for case in &folder.cases {
-        cuts += check_cuts(case);
-        if !case.is_generation() {
-            *folder.skipped.entry("only cut: another endpoint").or_default() += 1;
-            continue;
-        }
-        check_meaning(case);
-        ids += check_output(case);
-        read += 1;
-        runtime.block_on(check_socket(case));
-        replayed += 1;
+        // A case that fails must not hide those after it: what it found is printed by its panic.
+        let checked = catch_unwind(AssertUnwindSafe(|| {
+            cuts += check_cuts(case);
+            if !case.is_generation() {
+                *folder.skipped.entry("only cut: another endpoint").or_default() += 1;
+                return;
+            }
+            check_meaning(case);
+            ids += check_output(case);
+            read += 1;
+            runtime.block_on(check_socket(case));
+            replayed += 1;
+        }));
+        failed.extend(checked.is_err().then_some(&case.name));
     }
     let (folders, cases, skipped) = (folder.folders, folder.cases.len(), &folder.skipped);
     // Not by a macro: what those print is seen only when a test fails.
@@ -193,6 +204,7 @@ fn every_recorded_answer_means_what_it_says_however_it_arrives() {
         "{folders} folders, {cases} cases, {cuts} cuts; {read} read another way with {ids} token ids, {replayed} over a socket; skipped: {skipped:?}"
     )
     .unwrap();
+    assert!(failed.is_empty(), "{} of {cases} cases fail: {failed:#?}", failed.len());
     let least = if given.is_some() { [1, 1, 1, 0] } else { [14, 90, 60, 7] };
     let found = [folders, cases, read, ids];
     assert!(found.iter().zip(least).all(|(found, least)| *found >= least), "{found:?} in {}", root.display());

@@ -11,9 +11,12 @@ use super::{distribution::Distribution, labels};
 use crate::{
     histogram::Times,
     record::{Cause, Limit, RequestOutcome},
-    recorder::{CauseTally, StageTally},
+    recorder::{CauseTally, SetAside, StageTally},
     window::Part,
 };
+
+/// Above so many tokens an event the gaps between events are not those between tokens.
+const SEVERAL: f64 = 1.01;
 
 /// Where a latency starts to count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -112,8 +115,15 @@ pub struct Figures {
     pub latency_scheduled: Option<Distribution<Duration>>,
     /// Last token minus sent.
     pub latency_sent: Option<Distribution<Duration>>,
-    /// Gaps between the content events of a request, pooled.
+    /// Times between two tokens of a request, pooled: each gap between two content events, divided by the tokens per event of
+    /// its request where the server told them and these are more.
     pub itl: Option<Distribution<Duration>>,
+    /// Gaps between the content events of a request, pooled.
+    pub event_gap: Option<Distribution<Duration>>,
+    /// Content events of the requests that succeeded, were streamed, and whose tokens the server told.
+    pub content_events: u64,
+    /// The tokens in these events, divided by their number; `None` where there is none.
+    pub tokens_per_event: Option<f64>,
     /// (last token - first token) / (OSL - 1), one per request of two tokens or more.
     pub tpot: Option<Distribution<Duration>>,
     /// Latency from sent / OSL, one per request.
@@ -138,6 +148,12 @@ pub struct Figures {
     pub goodput: Option<GoodputFigures>,
     /// Requests that succeeded whose output the launcher counted itself.
     pub without_usage: u64,
+    /// Of these, requests whose usage tells what cannot be.
+    pub usage_set_aside: u64,
+    /// What the first of these tells.
+    pub set_aside_sample: Option<SetAside>,
+    /// Requests that succeeded whose answer came in one piece although a stream was asked for: they are in no TTFT.
+    pub in_one_piece: u64,
     /// Requests that succeeded whose prompt length is not what was asked: by more than a tenth for words, by more than one
     /// token that was added for token ids.
     pub input_length_misses: u64,
@@ -323,7 +339,10 @@ impl Figures {
             ttft_sent: streamed(&tally.ttft_sent),
             latency_scheduled: Distribution::of_times(&tally.latency_scheduled),
             latency_sent: Distribution::of_times(&tally.latency_sent),
-            itl: streamed(&tally.itl),
+            itl: streamed(&sum(&tally.itl, &tally.itl_of_several)),
+            event_gap: streamed(&sum(&tally.itl, &tally.gaps_of_several)),
+            content_events: tally.events,
+            tokens_per_event: share(tally.event_tokens, tally.events),
             tpot: streamed(&tally.tpot),
             ntpot: Distribution::of_times(&tally.ntpot),
             send_lag: Distribution::of_times(&tally.send_lag),
@@ -336,12 +355,20 @@ impl Figures {
             throughput: throughput(tally, input_tokens, duration),
             goodput: goodput(tally, &workload.goodput, duration),
             without_usage: succeeded.saturating_sub(tally.with_usage),
+            usage_set_aside: tally.set_aside,
+            set_aside_sample: tally.set_aside_sample,
+            in_one_piece: tally.in_one_piece,
             input_length_misses: tally.input_length_misses,
             output_length_misses: tally.output_length_misses,
             reads: tally.reads,
             coalesced_reads: tally.coalesced_reads,
             late_reads: tally.late_reads,
         }
+    }
+
+    /// Whether an event held more than one token, to more than one in a hundred; `None` where nobody tells.
+    pub fn has_several_tokens_an_event(&self) -> Option<bool> {
+        self.tokens_per_event.map(|it| it > SEVERAL)
     }
 
     /// Requests that failed, of those that succeeded or failed; `None` where there are none.
@@ -386,6 +413,12 @@ impl Figures {
         let failures = self.outcomes.iter().filter(|(it, _)| !it.is_success() && it.is_decided());
         failures.max_by_key(|(_, count)| **count).map(|(outcome, count)| (*outcome, *count))
     }
+}
+
+fn sum(one: &Times, other: &Times) -> Times {
+    let mut sum = one.clone();
+    sum.add(other);
+    sum
 }
 
 fn error_samples(tally: &StageTally) -> BTreeMap<RequestOutcome, String> {

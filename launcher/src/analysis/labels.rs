@@ -8,7 +8,7 @@ use workload_profiles::{
     workload::{Arrivals, Load, Prompts, RequestSource},
 };
 
-use super::figures::{Figures, StageAnalysis};
+use super::figures::{Figures, StageAnalysis, TokenCount};
 
 /// The labels of a stage or a run, in the order in which they are printed. Where stages differ, a label of the run holds
 /// each value once, joined by `+`.
@@ -21,8 +21,12 @@ pub struct Labels {
     /// Who counted the output tokens: `server`, `client` or `mixed`; empty where no request succeeded.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub tokens: String,
-    /// Gaps are between events with content, not between tokens.
+    /// ITL is between tokens by the server's count (`token`), or between events with content (`event`), or both
+    /// (`token+event`).
     pub itl: &'static str,
+    /// Tokens in an event with content: `one`, or `several`; empty where nobody tells.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub events: &'static str,
     /// (last token - first token) / (OSL - 1).
     pub tpot: &'static str,
     /// NTPOT counts from sending, whatever the clock.
@@ -58,7 +62,16 @@ impl Labels {
             arrivals,
             clock,
             tokens: figures.token_count.map_or("", |it| it.name()).to_owned(),
-            itl: "event",
+            itl: match figures.token_count {
+                Some(TokenCount::Server) => "token",
+                Some(TokenCount::Mixed) => "token+event",
+                Some(TokenCount::Client) | None => "event",
+            },
+            events: match figures.has_several_tokens_an_event() {
+                None => "",
+                Some(false) => "one",
+                Some(true) => "several",
+            },
             tpot: "after-first",
             ntpot: "sent",
             percentiles: "hdr",
@@ -76,6 +89,7 @@ impl Labels {
             ("clock", &self.clock),
             ("tokens", &self.tokens),
             ("itl", self.itl),
+            ("events", self.events),
             ("tpot", self.tpot),
             ("ntpot", self.ntpot),
             ("percentiles", self.percentiles),

@@ -11,6 +11,7 @@ use super::{
     judgement::SelfJudgement,
     validity::{Evidence, Verdict},
 };
+use crate::recorder::SetAside;
 
 /// Past this share of its threads' time the launcher may be what limits the load.
 pub(crate) const BUSY_SHARE: f64 = 0.8;
@@ -37,6 +38,9 @@ pub(super) fn remarks(evidence: &Evidence<'_>, verdict: &Verdict) -> Vec<String>
         coarse(judgement),
         unless("ReadsCoalesced", coalesced(judgement)),
         usage(all),
+        set_aside(all),
+        several_tokens(all, stages),
+        in_one_piece(all),
         lengths(all),
     ]
     .into_iter()
@@ -113,16 +117,54 @@ fn coalesced(judgement: &SelfJudgement) -> Option<String> {
 }
 
 fn usage(all: &Figures) -> Option<String> {
+    let without = all.without_usage.saturating_sub(all.usage_set_aside);
     match all.token_count? {
         TokenCount::Server => None,
-        TokenCount::Client => {
+        _ if without == 0 => None,
+        TokenCount::Client if without == all.succeeded => {
             Some("the server sent no usage: an event counts as one token, so OSL, TPOT, NTPOT and token rates are too small or too large where an event holds several tokens".into())
         }
-        TokenCount::Mixed => Some(format!(
-            "{} of {} answers had no usage: in their case an event counts as one token",
-            all.without_usage, all.succeeded
+        TokenCount::Client | TokenCount::Mixed => Some(format!(
+            "{without} of {} answers had no usage: in their case an event counts as one token",
+            all.succeeded
         )),
     }
+}
+
+/// Counts that cannot be.
+fn set_aside(all: &Figures) -> Option<String> {
+    let SetAside { told, asked, events } = all.set_aside_sample?;
+    let asked = asked.map(|it| format!(" where {it} were asked,")).unwrap_or_default();
+    Some(format!(
+        "the usage of {} of {} answers tells of output tokens that cannot be, the first of {told}{asked} in {events} events: it is set aside, and in their case an event counts as one token",
+        all.usage_set_aside, all.succeeded
+    ))
+}
+
+/// Gaps between events are then not those between tokens.
+fn several_tokens(all: &Figures, stages: &[StageAnalysis]) -> Option<String> {
+    let of_stages = stages.iter().filter(|it| it.figures.has_several_tokens_an_event() == Some(true));
+    let most = of_stages.max_by(|a, b| {
+        let tokens = |it: &StageAnalysis| it.figures.tokens_per_event.unwrap_or_default();
+        tokens(a).total_cmp(&tokens(b))
+    });
+    let stage = most.filter(|_| stages.len() > 1);
+    let stage = stage.and_then(|it| Some(format!(", {:.2} in stage {}", it.figures.tokens_per_event?, it.stage.name)));
+    let (mean, _) = all.tokens_per_event.zip(most)?;
+    Some(format!(
+        "an event held {mean:.2} tokens on average{}: ITL is each gap between two events divided by the tokens per event of its request, and its percentiles are those of averages; TTFT is that of the first event",
+        stage.unwrap_or_default()
+    ))
+}
+
+/// An answer in one piece has no first token.
+fn in_one_piece(all: &Figures) -> Option<String> {
+    (all.in_one_piece > 0).then(|| {
+        format!(
+            "{} of {} answers came in one piece although a stream was asked for: they are in no TTFT, ITL and TPOT; see whether the server, and every proxy before it, streams",
+            all.in_one_piece, all.succeeded
+        )
+    })
 }
 
 fn lengths(all: &Figures) -> Option<String> {

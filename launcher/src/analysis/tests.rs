@@ -287,6 +287,50 @@ fn tokens_that_nobody_told_are_not_in_a_total() {
 }
 
 #[test]
+fn several_tokens_an_event_are_told_and_labelled() {
+    // 11 tokens in 3 events, 10 ms apart.
+    let merged =
+        |(record, wire): (RequestRecord, WireTally)| (RequestRecord { output_tokens: Some(12), ..record }, wire);
+    let analysis = check(&case(vec![open("r2", 2.0)]), [merged(request(0, 0, 0, 3))]);
+    let it = &analysis.all;
+    assert_eq!((it.tokens_per_event, it.content_events), (Some(4.0), 3));
+    near(it.itl.map(|it| it.max), ms(10) / 4);
+    near(it.event_gap.map(|it| it.max), ms(10));
+    assert_eq!((analysis.labels.itl, analysis.labels.events), ("token", "several"));
+    let remarks = analysis.judgement.remarks.join("");
+    assert!(remarks.contains("an event held 4.00 tokens on average: ITL is"), "{remarks}");
+    let analysis = check(&case(vec![open("r2", 2.0)]), [request(0, 0, 0, 3)]);
+    assert_eq!((analysis.labels.events, analysis.all.itl), ("one", analysis.all.event_gap));
+    assert_eq!(analysis.judgement.remarks, Vec::<String>::new());
+}
+
+#[test]
+fn what_no_usage_can_tell_is_set_aside_with_a_remark() {
+    let (record, wire) = request(0, 0, 0, 4);
+    let record = RequestRecord { output_tokens: None, ..record };
+    let wire = WireTally { set_aside: Some(99_999_999), ..wire };
+    let analysis = check(&case(vec![open("r2", 2.0)]), [(record, wire), request(0, 0, 0, 4)]);
+    assert_eq!((analysis.all.usage_set_aside, analysis.all.output_tokens), (1, 8));
+    let expected = "the usage of 1 of 2 answers tells of output tokens that cannot be, the first of 99999999 where 4 were asked, in 4 events";
+    assert!(analysis.judgement.remarks[0].starts_with(expected), "{:?}", analysis.judgement.remarks);
+    assert_eq!(analysis.judgement.remarks.len(), 1);
+}
+
+#[test]
+fn answers_in_one_piece_to_a_streaming_request_are_told() {
+    let (record, wire) = request(0, 0, 0, 4);
+    let record = RequestRecord { first_token: None, content_events: 0, ..record };
+    let whole = WireTally { gaps: Default::default(), in_one_piece: true, ..wire };
+    let analysis = check(&case(vec![open("r2", 2.0)]), [(record, whole), request(0, 0, 0, 4)]);
+    assert_eq!((analysis.all.in_one_piece, analysis.all.ttft.unwrap().count), (1, 1));
+    assert!(
+        analysis.judgement.remarks[0].contains("1 of 2 answers came in one piece"),
+        "{:?}",
+        analysis.judgement.remarks
+    );
+}
+
+#[test]
 fn too_many_errors_name_the_commonest() {
     let failed = |_| unsuccessful(RequestOutcome::HttpError(503), 0, 0);
     let analysis = check(&case(vec![open("r2", 2.0)]), (0..3).map(failed).chain([request(0, 0, 0, 2)]));

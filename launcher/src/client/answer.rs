@@ -25,8 +25,8 @@ const MAX_EVENTS: u32 = 4_000_000;
 /// Of so many events with output a pattern is made, at most: where those that follow are other ones each time, as with counts
 /// in every event, it would only cost.
 const MAX_PATTERNS: u8 = 4;
-/// How much of an error's body is read, in bytes.
-const MAX_ERROR_BODY: usize = 64 << 10;
+/// How much of an error's body is read, in bytes: some servers quote the request, and a prompt of a million tokens with it.
+const MAX_ERROR_BODY: usize = 8 << 20;
 
 /// Why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +75,17 @@ pub struct Answer {
     pub coalesced_reads: u64,
     /// The server's own counts.
     pub usage: Usage,
+    /// It came in one piece although a stream was asked for.
+    pub in_one_piece: bool,
+    /// Events that may hold a token without text, before the first one with output, and after the last one.
+    silent_outside: (u32, u32),
+    /// Bytes of its body.
+    received: u64,
+    /// An event came, whatever it held.
+    has_event: bool,
+    status: u16,
+    /// Its content-type, where that is no stream's, and its content-encoding.
+    foreign: (Option<String>, Option<String>),
     form: Form,
     first_silent: Option<Duration>,
     last_silent: Option<Duration>,
@@ -131,6 +142,9 @@ impl Answer {
     pub fn head(&mut self, status: u16, content_type: Option<&str>, streaming: bool) {
         let json = content_type.is_some_and(|it| it.contains("json"));
         let events = content_type.is_some_and(|it| it.starts_with("text/event-stream"));
+        self.status = status;
+        self.foreign.0 = content_type.filter(|_| !events && !json).map(short);
+        self.in_one_piece = streaming && !events && json && (200..300).contains(&status);
         self.form = match status {
             200..300 if events || (streaming && !json) => Form::Events(sse::Parser::default()),
             200..300 => Form::Whole(Vec::new()),
@@ -138,11 +152,22 @@ impl Answer {
         };
     }
 
-    /// Bytes of the body that arrived at `at`, with the `read`th read of the socket.
+    /// The body is coded, as the head says beside what [`Answer::head`] takes of it.
+    pub fn coded(&mut self, content_encoding: &str) {
+        self.foreign.1 = Some(short(content_encoding)).filter(|it| !it.eq_ignore_ascii_case("identity"));
+    }
+
+    /// Bytes of the body that arrived at `at`, with the `read`th read of the socket. Nothing that comes after `[DONE]` counts.
     pub fn bytes(&mut self, bytes: &[u8], at: Duration, read: u64) {
+        if self.done {
+            return;
+        }
+        self.received += bytes.len() as u64;
         match std::mem::take(&mut self.form) {
             Form::Events(mut parser) => {
-                if let Err(error) = parser.push(bytes, |data| self.event(data, at, read)) {
+                if let Err(error) = parser.push(bytes, |data| self.event(data, at, read))
+                    && !self.done
+                {
                     self.fail(Failure::new(RequestOutcome::BrokenStream, error.to_string()));
                 }
                 self.form = Form::Events(parser);
@@ -195,6 +220,9 @@ impl Answer {
 
     /// The body has ended as HTTP has it.
     pub fn end(&mut self, at: Duration, read: u64) {
+        if self.done {
+            return;
+        }
         match std::mem::take(&mut self.form) {
             Form::Events(mut parser) => {
                 if let Err(error) = parser.finish(|data| self.event(data, at, read)) {
@@ -219,7 +247,7 @@ impl Answer {
             return Err(Failure::new(RequestOutcome::BrokenStream, "the server gave the answer up"));
         }
         if !self.done && !self.choices.0.are_all_in(self.choices.1) {
-            return Err(Failure::new(RequestOutcome::BrokenStream, "the stream ended before its end"));
+            return Err(Failure::new(RequestOutcome::BrokenStream, self.without_end()));
         }
         if self.has_output {
             return Ok(RequestOutcome::Ok);
@@ -232,8 +260,41 @@ impl Answer {
         Ok(RequestOutcome::Empty)
     }
 
+    /// Output tokens by the server's usage; `None` where it tells none. `asked` is the most that the request allows.
+    ///
+    /// # Errors
+    /// What it tells where that cannot be: none of an answer with output, more than was asked, or, where nothing was asked, more
+    /// than the answer has bytes.
+    pub fn told_tokens(&self, asked: Option<u32>) -> Result<Option<u32>, u32> {
+        let Some(told) = self.usage.completion_tokens else { return Ok(None) };
+        let least = u32::from(self.has_output);
+        let most = asked.unwrap_or(u32::try_from(self.received).unwrap_or(u32::MAX));
+        if (least..=most).contains(&told) { Ok(Some(told)) } else { Err(told) }
+    }
+
+    /// Events that may hold a token without text, before the first event with output and after the last one.
+    pub fn silent_outside(&self) -> u32 {
+        self.silent_outside.0 + self.silent_outside.1
+    }
+
+    /// Why a stream has no end, as far as its head and its body tell.
+    fn without_end(&self) -> String {
+        const CUT: &str = "the stream ended before its end";
+        let (kind, coding) = (&self.foreign.0, &self.foreign.1);
+        match (coding, kind) {
+            _ if self.has_event => CUT.to_owned(),
+            (Some(coding), _) => coded_body(coding),
+            _ if self.status == 204 => "status 204: the answer has no body".to_owned(),
+            (_, Some(kind)) => short(&format!(
+                "the body is {kind} and no event stream; does target.url lead to the API of the server?"
+            )),
+            _ if self.received > 0 => "the body holds no event of a stream; is it in UTF-8?".to_owned(),
+            _ => CUT.to_owned(),
+        }
+    }
+
     fn event(&mut self, data: &[u8], at: Duration, read: u64) {
-        if self.error.is_some() {
+        if self.error.is_some() || self.done {
             return;
         }
         match self.pattern.as_ref().and_then(|it| it.has_text(data)) {
@@ -241,6 +302,7 @@ impl Answer {
             Some(false) => return self.silent_token(at),
             None => {}
         }
+        self.has_event = true;
         if data.trim_ascii() == b"[DONE]" {
             self.done = true;
             return;
@@ -282,10 +344,16 @@ impl Answer {
     fn silent_token(&mut self, at: Duration) {
         self.first_silent.get_or_insert(at);
         self.last_silent = Some(at);
+        self.silent_outside.1 += 1;
     }
 
     fn output(&mut self, at: Duration, read: u64) {
         self.has_output = true;
+        // Those since the last event with output lie between two of them now, but for those before the first.
+        let silent = std::mem::take(&mut self.silent_outside.1);
+        if self.content_events == 0 {
+            self.silent_outside.0 = silent;
+        }
         self.content_events += 1;
         if self.content_events >= MAX_EVENTS {
             self.fail(Failure::new(
@@ -313,7 +381,10 @@ impl Answer {
         }
         let chunk = match Chunk::parse(body) {
             Ok(chunk) => chunk,
-            Err(_) => return self.fail(Failure::new(RequestOutcome::BrokenStream, "the answer is no JSON")),
+            Err(_) => {
+                let message = self.foreign.1.as_deref().map_or_else(|| "the answer is no JSON".to_owned(), coded_body);
+                return self.fail(Failure::new(RequestOutcome::BrokenStream, message));
+            }
         };
         if chunk.is_error() {
             return self.fail(self.api_error(body));
@@ -355,6 +426,12 @@ impl Answer {
     fn fail(&mut self, failure: Failure) {
         self.error.get_or_insert(failure);
     }
+}
+
+fn coded_body(coding: &str) -> String {
+    short(&format!(
+        "the body is coded as {coding}, which was not asked for; turn compression off at the server, or at the proxy before it"
+    ))
 }
 
 fn http_error(status: u16, body: &[u8]) -> Failure {

@@ -23,6 +23,7 @@ pub(super) enum Connection {
 pub(super) struct Head {
     pub(super) status: u16,
     pub(super) content_type: Option<String>,
+    pub(super) content_encoding: Option<String>,
 }
 
 /// Why an answer does not come, or does not come to its end.

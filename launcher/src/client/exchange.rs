@@ -31,7 +31,7 @@ const CLOSING: Duration = Duration::from_millis(100);
 pub struct Exchange {
     /// The answer so far.
     pub answer: Answer,
-    /// When the last byte came, once the answer has ended.
+    /// When the last byte that matters came, once the answer has ended: `[DONE]`, or the end of its body.
     pub ended: Option<Duration>,
     /// It was sent again, because the server had closed the connection that it was first sent on.
     pub retried: bool,
@@ -178,6 +178,9 @@ impl Client {
         let Begun { mut connection, head } = begun;
         self.answering.note(head.status);
         exchange.answer.head(head.status, head.content_type.as_deref(), streaming);
+        if let Some(coding) = &head.content_encoding {
+            exchange.answer.coded(coding);
+        }
         let mut complete = None;
         let ended = loop {
             let is_complete = exchange.answer.is_complete();
@@ -194,6 +197,9 @@ impl Client {
                 }
             };
             exchange.pulse.saw(&exchange.answer);
+            if !is_complete && exchange.answer.is_complete() {
+                exchange.ended = Some(connection.last_read().0);
+            }
             match next {
                 Ok(true) => {}
                 Ok(false) => {
@@ -211,7 +217,7 @@ impl Client {
                 break false;
             }
         };
-        exchange.ended = Some(connection.last_read().0);
+        exchange.ended.get_or_insert(connection.last_read().0);
         exchange.let_go();
         if ended {
             self.keep(connection).await;

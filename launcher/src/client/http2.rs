@@ -18,7 +18,11 @@ use h2::{
     Ping, RecvStream,
     client::{self, SendRequest},
 };
-use http::{HeaderValue, Request, Uri, header::CONTENT_TYPE, uri::Scheme};
+use http::{
+    HeaderValue, Request, Uri,
+    header::{CONTENT_ENCODING, CONTENT_TYPE},
+    uri::Scheme,
+};
 
 use super::{
     connection::{Broken, Head, Reach, SendFailure},
@@ -145,8 +149,9 @@ impl Http2 {
         };
         let (head, body) = answer.await.map_err(SendFailure::of_http2)?.into_parts();
         self.body = Some(body);
-        let content_type = head.headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok()).map(str::to_owned);
-        Ok(Head { status: head.status.as_u16(), content_type })
+        let field = |name| head.headers.get(name).and_then(|it| it.to_str().ok()).map(str::to_owned);
+        let (content_type, content_encoding) = (field(CONTENT_TYPE), field(CONTENT_ENCODING));
+        Ok(Head { status: head.status.as_u16(), content_type, content_encoding })
     }
 
     /// Waits for the next bytes of the body and hands them out; `false` when the body has ended with them.

@@ -123,6 +123,10 @@ impl Drop for Flight {
             None => (RequestOutcome::Incomplete, None),
         };
         let (timeout, cause) = failure.as_ref().map_or((None, None), |it| (it.limit, it.cause));
+        let (output_tokens, set_aside) = match answer.told_tokens(self.asked.output) {
+            Ok(told) => (told, None),
+            Err(told) => (None, Some(told)),
+        };
         let record = RequestRecord {
             stage: u32::try_from(self.stage).unwrap_or(u32::MAX),
             number: self.number,
@@ -136,7 +140,7 @@ impl Drop for Flight {
             asked_input_tokens: self.asked.input,
             asked_output_tokens: self.asked.output,
             input_tokens: answer.usage.prompt_tokens,
-            output_tokens: answer.usage.completion_tokens,
+            output_tokens,
             content_events: answer.content_events,
         };
         let events = u64::from(answer.content_events);
@@ -150,6 +154,9 @@ impl Drop for Flight {
             cause,
             retried: exchange.retried,
             has_exact_prompt: self.asked.is_exact,
+            silent_events: answer.silent_outside(),
+            set_aside,
+            in_one_piece: answer.in_one_piece,
         };
         if self.kind == Kind::Probe {
             self.core.recorder().record_probe(&record, &wire);

@@ -25,8 +25,13 @@ pub struct StageTally {
     pub latency_scheduled: Times,
     /// Time to the last token, from sent.
     pub latency_sent: Times,
-    /// Gaps between content events, pooled over requests.
+    /// Times between two tokens, pooled over requests whose events with content hold one token each, as far as is told: the gaps
+    /// between these events.
     pub itl: Times,
+    /// The same of requests whose events hold several: each gap divided by the tokens per event of its request.
+    pub itl_of_several: Times,
+    /// The gaps themselves of these.
+    pub gaps_of_several: Times,
     /// (last token - first token) / (OSL - 1), one per request of at least two tokens.
     pub tpot: Times,
     /// Latency from sent / OSL, one per request.
@@ -48,6 +53,16 @@ pub struct StageTally {
     pub output_tokens_of_ended: u64,
     /// Requests that succeeded whose output length is the server's own count.
     pub with_usage: u64,
+    /// Of these that were streamed: events with content.
+    pub events: u64,
+    /// And the tokens in these events: those of an event without text before the first, or after the last, are in none.
+    pub event_tokens: u64,
+    /// Requests that succeeded whose usage tells what cannot be.
+    pub set_aside: u64,
+    /// What the first of these tells, and of which answer.
+    pub set_aside_sample: Option<SetAside>,
+    /// Requests that succeeded whose answer came in one piece although a stream was asked for.
+    pub in_one_piece: u64,
     /// Requests whose prompt length is not what was asked: by more than a tenth for words, by more than one token that was
     /// added for token ids.
     pub input_length_misses: u64,
@@ -127,6 +142,37 @@ pub struct WireTally {
     pub retried: bool,
     /// The prompt was as many token ids as were asked.
     pub has_exact_prompt: bool,
+    /// Events that may hold a token without text, before the first event with content and after the last.
+    pub silent_events: u32,
+    /// The output tokens that the server tells, where there cannot be so many or so few.
+    pub set_aside: Option<u32>,
+    /// The answer came in one piece although a stream was asked for.
+    pub in_one_piece: bool,
+}
+
+/// A usage that cannot be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SetAside {
+    /// The output tokens that it tells.
+    pub told: u32,
+    /// Those that were asked.
+    pub asked: Option<u32>,
+    /// Events with content that came.
+    pub events: u32,
+}
+
+/// Tokens in the events with content of an answer, and these events; `None` where nobody tells the tokens, and of an answer
+/// in one piece.
+fn event_tokens(request: &RequestRecord, wire: &WireTally) -> Option<(u32, u32)> {
+    let (told, events) = (request.output_tokens?, request.content_events);
+    // The end of an answer may have an event of its own that holds a token without text, or none.
+    let tokens = told.saturating_sub(wire.silent_events).max(told.min(events));
+    (events > 0).then_some((tokens, events))
+}
+
+/// The same where an event holds more than one token.
+fn several_tokens(request: &RequestRecord, wire: &WireTally) -> Option<(u32, u32)> {
+    event_tokens(request, wire).filter(|(tokens, events)| tokens > events)
 }
 
 impl StageTally {
@@ -138,7 +184,8 @@ impl StageTally {
         if request.outcome.is_success() {
             self.record_success(request, wire, goodput);
             self.output_tokens_total += u64::from(request.osl());
-            wire.gaps.iter().for_each(|gap| self.itl.record(gap));
+            let several = several_tokens(request, wire);
+            wire.gaps.iter().for_each(|gap| self.record_gap(gap, several));
         }
     }
 
@@ -166,16 +213,28 @@ impl StageTally {
         // An answer in one piece comes with its end.
         let Some(mut at) = request.first_token.or(request.last_token) else { return };
         let (mut events, mut inside) = (1, u64::from(within(at)));
+        let several = several_tokens(request, wire);
         for gap in wire.gaps.iter() {
             at += gap;
             events += 1;
             if within(at) {
                 inside += 1;
-                self.itl.record(gap);
+                self.record_gap(gap, several);
             }
         }
         // Tokens are shared out over the events evenly, to the nearest whole one.
         self.output_tokens_total += (u64::from(request.osl()) * inside + events / 2) / events;
+    }
+
+    /// `several`: the tokens and the events of a request whose events hold more than one.
+    fn record_gap(&mut self, gap: Duration, several: Option<(u32, u32)>) {
+        match several {
+            None => self.itl.record(gap),
+            Some((tokens, events)) => {
+                self.itl_of_several.record(gap * events / tokens);
+                self.gaps_of_several.record(gap);
+            }
+        }
     }
 
     fn count(&mut self, outcome: RequestOutcome, wire: &WireTally) {
@@ -224,6 +283,16 @@ impl StageTally {
             self.tpot.record(tpot);
         }
         self.with_usage += u64::from(request.output_tokens.is_some());
+        if let Some((tokens, events)) = event_tokens(request, wire) {
+            self.events += u64::from(events);
+            self.event_tokens += u64::from(tokens);
+        }
+        if let Some(told) = wire.set_aside {
+            self.set_aside += 1;
+            let (asked, events) = (request.asked_output_tokens, request.content_events);
+            self.set_aside_sample.get_or_insert(SetAside { told, asked, events });
+        }
+        self.in_one_piece += u64::from(wire.in_one_piece);
         self.output_tokens.record(osl);
         self.output_tokens_of_ended += u64::from(osl);
         if let Some(found) = request.input_tokens {
@@ -257,6 +326,8 @@ impl StageTally {
             (&mut self.latency_scheduled, &other.latency_scheduled),
             (&mut self.latency_sent, &other.latency_sent),
             (&mut self.itl, &other.itl),
+            (&mut self.itl_of_several, &other.itl_of_several),
+            (&mut self.gaps_of_several, &other.gaps_of_several),
             (&mut self.tpot, &other.tpot),
             (&mut self.ntpot, &other.ntpot),
             (&mut self.send_lag, &other.send_lag),
@@ -271,6 +342,10 @@ impl StageTally {
             (&mut self.output_tokens_total, other.output_tokens_total),
             (&mut self.output_tokens_of_ended, other.output_tokens_of_ended),
             (&mut self.with_usage, other.with_usage),
+            (&mut self.events, other.events),
+            (&mut self.event_tokens, other.event_tokens),
+            (&mut self.set_aside, other.set_aside),
+            (&mut self.in_one_piece, other.in_one_piece),
             (&mut self.input_length_misses, other.input_length_misses),
             (&mut self.output_length_misses, other.output_length_misses),
             (&mut self.good, other.good),
@@ -281,6 +356,7 @@ impl StageTally {
         ] {
             *mine += theirs;
         }
+        self.set_aside_sample = self.set_aside_sample.or(other.set_aside_sample);
         self.first_scheduled = earliest(self.first_scheduled, other.first_scheduled);
         self.last_scheduled = self.last_scheduled.max(other.last_scheduled);
         self.first_sent = earliest(self.first_sent, other.first_sent);
@@ -309,6 +385,8 @@ impl StageTally {
             &self.latency_scheduled,
             &self.latency_sent,
             &self.itl,
+            &self.itl_of_several,
+            &self.gaps_of_several,
             &self.tpot,
             &self.ntpot,
             &self.send_lag,
@@ -356,10 +434,11 @@ fn is_good(request: &RequestRecord, wire: &WireTally, goodput: &Goodput) -> bool
     let sent = request.sent.unwrap_or(request.scheduled);
     let latency = request.last_token.map(|last| last.saturating_sub(sent));
     let ntpot = latency.filter(|_| request.osl() > 0).map(|it| it / request.osl());
+    let (tokens, events) = several_tokens(request, wire).unwrap_or((1, 1));
     [
         (goodput.ttft, request.first_token.map(|first| first.saturating_sub(request.scheduled))),
         (goodput.tpot, request.tpot()),
-        (goodput.itl, wire.gaps.mean()),
+        (goodput.itl, wire.gaps.mean().map(|it| it * events / tokens)),
         (goodput.ntpot, ntpot),
         (goodput.request_latency, request.last_token.map(|last| last.saturating_sub(request.scheduled))),
     ]

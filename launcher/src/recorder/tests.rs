@@ -205,6 +205,34 @@ fn tokens_are_shared_out_over_events_and_an_answer_in_one_piece_is_not() {
 }
 
 #[test]
+fn itl_is_between_tokens_where_events_hold_several() {
+    // Gaps of 20, 20 and 40 ms between 4 events of 4 tokens each.
+    let several = RequestRecord { output_tokens: Some(16), asked_output_tokens: Some(16), ..request() };
+    let figures = tally(&[(several.clone(), wire())], &Goodput::default());
+    check(&figures.itl_of_several, &[5.0, 5.0, 10.0]);
+    check(&figures.gaps_of_several, &[20.0, 20.0, 40.0]);
+    check(&figures.itl, &[]);
+    assert_eq!((figures.event_tokens, figures.events), (16, 4));
+    let cut = cut(100, 180, &[(several.clone(), wire())]);
+    check(&cut.itl_of_several, &[5.0]);
+    // A bound on ITL is one on the time between tokens: 80 / 3 / 4 ms.
+    let bound = |millis| Goodput { itl: Some(Span(Duration::from_micros(millis))), ..Goodput::default() };
+    assert_eq!(tally(&[(several.clone(), wire())], &bound(6_670)).good, 1);
+    assert_eq!(tally(&[(several, wire())], &bound(6_660)).good, 0);
+    // The end of an answer is often a token without text in an event of its own, and sometimes none.
+    for (told, silent_events, tokens) in [(5, 1, 4), (4, 1, 4), (6, 1, 5), (3, 1, 3), (2, 0, 2)] {
+        let request = RequestRecord { output_tokens: Some(told), ..request() };
+        let figures = tally(&[(request, WireTally { silent_events, ..wire() })], &Goodput::default());
+        assert_eq!((figures.event_tokens, figures.events), (tokens, 4), "{told} tokens, {silent_events} events");
+        assert_eq!(figures.itl.histogram().len(), if tokens > 4 { 0 } else { 3 });
+    }
+    let untold = RequestRecord { output_tokens: None, ..request() };
+    let figures = tally(&[(untold, wire())], &Goodput::default());
+    check(&figures.itl, &[20.0, 20.0, 40.0]);
+    assert_eq!((figures.event_tokens, figures.events), (0, 0));
+}
+
+#[test]
 fn what_waited_for_room_was_not_late() {
     let waited = RequestRecord { queued: Some(millis(900)), sent: Some(millis(1_003)), ..request() };
     let tally = tally(&[(waited, wire())], &Goodput::default());
@@ -263,7 +291,9 @@ fn recorders_of_two_threads_add_up_to_one() {
         late_reads: 1,
         ..wire()
     };
-    let all = [(request(), wire()), (later, wire()), (failed, error.clone()), (refused, error)];
+    let impossible = RequestRecord { output_tokens: None, scheduled: millis(100), ..later.clone() };
+    let told = WireTally { set_aside: Some(9), in_one_piece: true, ..wire() };
+    let all = [(request(), wire()), (later, wire()), (failed, error.clone()), (refused, error), (impossible, told)];
     let whole = tally(&all, &Goodput::default());
     let mut first = Recorder::new(1, Goodput::default(), Keep::Records);
     first.record(all[0].0.clone(), &all[0].1);
@@ -271,6 +301,7 @@ fn recorders_of_two_threads_add_up_to_one() {
     second.record(all[1].0.clone(), &all[1].1);
     second.record(all[2].0.clone(), &all[2].1);
     second.record(all[3].0.clone(), &all[3].1);
+    second.record(all[4].0.clone(), &all[4].1);
     first.add(second);
     let sum = &first.stages[0];
     assert_eq!(sum.outcomes, whole.outcomes);
@@ -281,12 +312,14 @@ fn recorders_of_two_threads_add_up_to_one() {
     assert_eq!((sum.retried, &sum.timeouts), (whole.retried, &whole.timeouts));
     assert_eq!(sum.latency_sent.histogram(), whole.latency_sent.histogram());
     assert_eq!(sum.itl.histogram(), whole.itl.histogram());
-    assert_eq!((sum.output_tokens_total, sum.coalesced_reads, sum.with_usage, sum.good), (8, 4, 2, 2));
+    assert_eq!((sum.output_tokens_total, sum.coalesced_reads, sum.with_usage, sum.good), (12, 4, 2, 3));
+    assert_eq!((sum.event_tokens, sum.events, sum.set_aside, sum.in_one_piece), (8, 8, 1, 1));
+    assert_eq!(sum.set_aside_sample, Some(SetAside { told: 9, asked: Some(4), events: 4 }));
     assert_eq!((sum.first_scheduled, sum.last_scheduled), (Some(millis(50)), Some(millis(100))));
     assert_eq!(sum.late_reads, 2);
     assert_eq!((sum.first_sent, sum.last_sent), (Some(millis(60)), Some(millis(101))));
     assert_eq!((sum.last_end, &sum.error_samples), (Some(millis(900)), &whole.error_samples));
-    assert_eq!(first.records.unwrap().len(), 4);
+    assert_eq!(first.records.unwrap().len(), 5);
 }
 
 #[test]

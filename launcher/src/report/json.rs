@@ -200,6 +200,11 @@ struct FiguresJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     itl_ms: Option<Statistics>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    event_gap_ms: Option<Statistics>,
+    content_events: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens_per_event: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     tpot_ms: Option<Statistics>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ntpot_ms: Option<Statistics>,
@@ -219,6 +224,8 @@ struct FiguresJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     goodput: Option<GoodputJson>,
     without_usage: u64,
+    usage_set_aside: u64,
+    in_one_piece: u64,
     input_length_misses: u64,
     output_length_misses: u64,
     reads: u64,
@@ -251,6 +258,9 @@ impl<'a> FiguresJson<'a> {
             latency_scheduled_ms: times(&of.latency_scheduled),
             latency_sent_ms: times(&of.latency_sent),
             itl_ms: times(&of.itl),
+            event_gap_ms: times(&of.event_gap),
+            content_events: of.content_events,
+            tokens_per_event: of.tokens_per_event,
             tpot_ms: times(&of.tpot),
             ntpot_ms: times(&of.ntpot),
             send_lag_ms: times(&of.send_lag),
@@ -262,6 +272,8 @@ impl<'a> FiguresJson<'a> {
             throughput: of.throughput.map(ThroughputJson::of),
             goodput: of.goodput.map(GoodputJson::of),
             without_usage: of.without_usage,
+            usage_set_aside: of.usage_set_aside,
+            in_one_piece: of.in_one_piece,
             input_length_misses: of.input_length_misses,
             output_length_misses: of.output_length_misses,
             reads: of.reads,

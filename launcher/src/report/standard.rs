@@ -226,7 +226,9 @@ fn aggregate(figures: &Figures) -> Value {
     let ntpot = figures.ntpot.filter(|_| counted);
     insert(&mut latency, "normalized_time_per_output_token", time("s/token", ntpot));
     insert(&mut latency, "time_per_output_token", time("s/token", figures.tpot.filter(|_| counted)));
-    insert(&mut latency, "inter_token_latency", time("s/token", figures.itl));
+    // Of events with several tokens only the mean time between two tokens is known, and TPOT has it.
+    let itl = figures.itl.filter(|_| figures.has_several_tokens_an_event() != Some(true));
+    insert(&mut latency, "inter_token_latency", time("s/token", itl));
     insert(&mut latency, "request_latency", time("s", figures.latency));
 
     let mut throughput = Map::new();

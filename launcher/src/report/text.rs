@@ -49,12 +49,14 @@ pub(super) fn latencies(analysis: &Analysis) -> Vec<Row<Duration>> {
     let probes = analysis.probes.as_ref();
     let clock = &analysis.labels.clock;
     let open = clock.contains(Clock::Scheduled.name());
+    let several = all.has_several_tokens_an_event() == Some(true);
     [
         (format!("TTFT from {clock}"), all.ttft),
         ("TTFT from sent".into(), all.ttft_sent.filter(|_| open)),
         (format!("latency from {clock}"), all.latency),
         ("latency from sent".into(), all.latency_sent.filter(|_| open)),
         ("ITL".into(), all.itl),
+        ("gap between events".into(), all.event_gap.filter(|_| several)),
         ("TPOT".into(), all.tpot),
         ("NTPOT".into(), all.ntpot),
         ("send lag".into(), all.send_lag),
@@ -95,6 +97,7 @@ pub(super) fn rates(analysis: &Analysis) -> Vec<(&'static str, String)> {
     let mut rows = vec![("requests/s", number(rates.requests)), ("output tokens/s", number(rates.output_tokens))];
     rows.extend(rates.input_tokens.map(|it| ("input tokens/s", number(it))));
     rows.extend(rates.total_tokens.map(|it| ("total tokens/s", number(it))));
+    rows.extend(analysis.all.tokens_per_event.map(|it| ("tokens per event", number(it))));
     if let Some(goodput) = analysis.all.goodput {
         rows.extend(goodput.per_second.map(|it| ("goodput, requests/s", number(it))));
         rows.extend(goodput.share.map(|it| ("good share, less abandoned and incomplete", percent(it))));
@@ -122,8 +125,8 @@ pub(super) fn trust(judgement: &SelfJudgement) -> Vec<Trust> {
     vec![
         bounded("send lag, p99", it.send_lag_p99.map(time), |it| it.max_send_lag_p99.to_string()),
         bounded("receive delay, p99", delay, |it| it.max_receive_delay_p99.to_string()),
-        told("reads of several tokens", it.coalesced_share.map(percent)),
-        bounded("late reads of several tokens", it.late_share.map(percent), |it| percent(it.max_coalesced_read_share)),
+        told("reads of several events", it.coalesced_share.map(percent)),
+        bounded("late reads of several events", it.late_share.map(percent), |it| percent(it.max_coalesced_read_share)),
         bounded("busiest load thread", busiest, |it| percent(it.max_cpu_share)),
         told("load threads, CPU share", it.cpu_share.map(percent)),
         told("load threads, cores", it.cores.map(number)),

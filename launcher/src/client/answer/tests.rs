@@ -128,6 +128,10 @@ fn a_status_is_an_error_with_or_without_a_body() {
     assert_eq!(check((502, None), &["<html>"]).1, failed(RequestOutcome::HttpError(502), "502"));
     let message = "307: redirects are not followed";
     assert_eq!(check((307, None), &[]).1, failed(RequestOutcome::HttpError(307), message));
+    let words = "w ".repeat(200_000);
+    let long = format!(r#"{{"error":{{"message":"too long: {words}","type":"invalid_request"}}}}"#);
+    let verdict = check((500, JSON), &[&long]).1.unwrap_err();
+    assert!(verdict.message.starts_with("500: invalid_request: too long: w w "), "{}", verdict.message);
     let long = "x".repeat(MAX_ERROR_BODY + 1);
     assert_eq!(check((500, None), &[&long, &long]).1, failed(RequestOutcome::HttpError(500), "500"));
 }
@@ -138,6 +142,78 @@ fn what_is_no_json_breaks_the_answer() {
     assert_eq!(verdict, failed(RequestOutcome::BrokenStream, "an event is no JSON, or of another form than OpenAI's"));
     let (_, verdict) = check((200, JSON), &["hello"]);
     assert_eq!(verdict, failed(RequestOutcome::BrokenStream, "the answer is no JSON"));
+}
+
+#[test]
+fn nothing_after_done_moves_a_time_or_an_outcome() {
+    let usage = "data: {\"choices\":[],\"usage\":{\"completion_tokens\":9}}\n\n";
+    let done = format!("{DONE}data: <html>\n\n");
+    let error = "data: {\"error\":{\"message\":\"late\"}}\n\n";
+    for after in [&[DONE, &token("b"), usage][..], &[&done], &[DONE, error], &[DONE, "<html>"]] {
+        let first = token("a");
+        let pieces: Vec<&str> = [first.as_str()].into_iter().chain(after.iter().copied()).collect();
+        let (answer, verdict) = check((200, EVENTS), &pieces);
+        assert_eq!(verdict, Ok(RequestOutcome::Ok), "{after:?}");
+        assert_eq!((answer.last_token, answer.content_events), (Some(Duration::from_millis(10)), 1), "{after:?}");
+        assert_eq!(answer.usage, Usage::default(), "{after:?}");
+    }
+}
+
+#[test]
+fn a_body_that_is_no_stream_is_told_by_its_type() {
+    let utf16: String = "data: x\n\n".chars().flat_map(|it| [it, '\0']).collect();
+    for (head, coding, body, words) in [
+        ((200, Some("text/html")), None, "<html>log in</html>", "the body is text/html and no event stream"),
+        ((200, EVENTS), Some("gzip"), "\u{1f}...", "coded as gzip"),
+        ((200, JSON), Some("gzip"), "\u{1f}...", "coded as gzip"),
+        ((200, EVENTS), None, utf16.as_str(), "holds no event of a stream; is it in UTF-8?"),
+        ((204, None), None, "", "status 204: the answer has no body"),
+        ((200, EVENTS), Some("identity"), "", "the stream ended before its end"),
+    ] {
+        let mut answer = Answer::default();
+        answer.head(head.0, head.1, true);
+        coding.into_iter().for_each(|it| answer.coded(it));
+        answer.bytes(body.as_bytes(), Duration::ZERO, 1);
+        answer.end(Duration::ZERO, 2);
+        let failure = answer.verdict().unwrap_err();
+        assert_eq!(failure.outcome, RequestOutcome::BrokenStream);
+        assert!(failure.message.contains(words), "{}", failure.message);
+    }
+}
+
+#[test]
+fn a_usage_that_cannot_be_is_not_believed() {
+    let told = |tokens: u64, asked: Option<u32>, text: &str| {
+        let usage = format!("data: {{\"choices\":[],\"usage\":{{\"completion_tokens\":{tokens}}}}}\n\n");
+        check((200, EVENTS), &[&token(text), LAST, &usage, DONE]).0.told_tokens(asked)
+    };
+    assert_eq!(told(4, Some(4), "a"), Ok(Some(4)));
+    assert_eq!(told(5, Some(4), "a"), Err(5));
+    assert_eq!(told(99_999_999, None, "a"), Err(99_999_999));
+    assert_eq!(told(100, None, "a"), Ok(Some(100)));
+    assert_eq!(told(0, None, "a"), Err(0));
+    assert_eq!(check((200, EVENTS), &[&token("a"), DONE]).0.told_tokens(Some(4)), Ok(None));
+}
+
+#[test]
+fn tokens_without_text_at_the_ends_are_told_apart() {
+    let silent = |pieces: &[&str]| check((200, EVENTS), pieces).0.silent_outside();
+    let (empty, text) = (token(""), token("a"));
+    let end = "data: {\"choices\":[{\"text\":\"\",\"finish_reason\":\"stop\"}]}\n\n";
+    assert_eq!(silent(&[&text, &text, DONE]), 0);
+    assert_eq!(silent(&[&empty, &text, &empty, &empty, &text, end, DONE]), 2);
+    assert_eq!(silent(&[&text, &text, &empty, end, DONE]), 2);
+    assert_eq!(silent(&[ROLE, &text, DONE]), 0);
+}
+
+#[test]
+fn an_answer_in_one_piece_to_a_request_for_a_stream_is_told() {
+    let whole = r#"{"choices":[{"text":"a"}]}"#;
+    assert!(check((200, JSON), &[whole]).0.in_one_piece);
+    assert!(!check((200, EVENTS), &[&token("a"), DONE]).0.in_one_piece);
+    let mut answer = Answer::default();
+    answer.head(200, JSON, false);
+    assert!(!answer.in_one_piece);
 }
 
 #[test]

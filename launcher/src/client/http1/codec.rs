@@ -10,7 +10,7 @@ use std::io::Write as _;
 use bytes::Bytes;
 use http::{
     Request,
-    header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING},
+    header::{CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING},
 };
 
 use crate::client::connection::Head;
@@ -85,6 +85,7 @@ pub(super) fn read_head(bytes: &[u8]) -> Result<Option<Start>, Malformed> {
 #[derive(Default)]
 struct Fields {
     content_type: Option<String>,
+    content_encoding: Option<String>,
     length: Option<u64>,
     /// The last transfer coding is `chunked`.
     chunked: Option<bool>,
@@ -112,6 +113,8 @@ impl Fields {
                 }
             } else if is(CONTENT_TYPE) {
                 read.content_type = Some(String::from_utf8_lossy(value).into_owned());
+            } else if is(CONTENT_ENCODING) {
+                read.content_encoding = Some(String::from_utf8_lossy(value).into_owned());
             }
         }
         Ok(read)
@@ -131,7 +134,8 @@ impl Fields {
         let persistent = if version_1_1 { !self.close } else { self.keep_alive && !self.close };
         // Two ways of framing are how requests are smuggled: what follows such an answer is not to be trusted.
         let keep_alive = persistent && body != Body::UntilClose && !(self.chunked.is_some() && self.length.is_some());
-        Ok(Start { head: Head { status, content_type: self.content_type }, body, keep_alive, length })
+        let Fields { content_type, content_encoding, .. } = self;
+        Ok(Start { head: Head { status, content_type, content_encoding }, body, keep_alive, length })
     }
 }
 
