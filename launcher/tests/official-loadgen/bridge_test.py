@@ -76,19 +76,20 @@ class BridgeTest(unittest.TestCase):
         self.file = self.folder / "run.yaml"
         self.file.write_text(RUN.replace("TARGET", "{simulator: {preset: tiny}}"))
 
-    def loadgen(self, scenario, mode, *settings, status=0, tokens=1, program=None):
+    def loadgen(self, scenario, mode, *settings, status=0, tokens=1, program=None, more=(), benchmark="*"):
         """Runs the bridge's command line; returns the folder of LoadGen's logs, and stderr."""
-        output, command = self.command(scenario, mode, settings, tokens)
+        output, command = self.command(scenario, mode, settings, tokens, benchmark)
+        command += more
         environment = {**os.environ, "BENCHWRIGHT": str(program or os.environ["BENCHWRIGHT"])}
         done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=120)
         self.assertEqual(done.returncode, status, done.stderr)
         return output, done.stderr
 
-    def command(self, scenario, mode, settings, tokens=1):
+    def command(self, scenario, mode, settings, tokens=1, benchmark="*"):
         """The bridge's command line, and the folder of LoadGen's logs."""
         output = self.folder / f"{scenario}-{mode}-{tokens}"
         command = [sys.executable, "-B", str(BRIDGE / "benchwright_sut.py"), "-f", str(self.file)]
-        command += ["--benchmark", "any", "--scenario", scenario, "--mode", mode, "--output", str(output)]
+        command += ["--benchmark", benchmark, "--scenario", scenario, "--mode", mode, "--output", str(output)]
         command += ["--samples", str(SAMPLES), "--performance-samples", str(PERFORMANCE_SAMPLES)]
         for setting in (f"use_token_latencies={tokens}", "ttft_latency=60000000000", "tpot_latency=60000000000",
                         "server_target_latency_ns=60000000000", *settings):
@@ -98,6 +99,10 @@ class BridgeTest(unittest.TestCase):
     def detail(self, output):
         lines = (output / "mlperf_log_detail.txt").read_text().splitlines()
         return [json.loads(it[len(":::MLLOG "):]) for it in lines if it.startswith(":::MLLOG ")]
+
+    def value(self, output, key):
+        """What the detail log says first of a key."""
+        return next((it["value"] for it in self.detail(output) if it["key"] == key), None)
 
     def assert_no_errors(self, output):
         errors = [it for it in self.detail(output) if it["metadata"]["is_error"]]
@@ -125,6 +130,104 @@ class BridgeTest(unittest.TestCase):
                                   "min_query_count=300", tokens=tokens)
             self.assert_no_errors(output)
             self.assertIn("Result is : VALID", (output / "mlperf_log_summary.txt").read_text())
+
+    def test_a_benchmark_has_its_rules_in_every_spelling(self):
+        seeds = [2085463073848966840, 2747215439041700203, 16159082839903944936]
+        conf = self.folder / "user.conf"
+        conf.write_text("*.Offline.target_qps = 7\n")
+        for spelling, more, rate in [("llama3_1-8b", [], 1), ("llama3.1-8b", [], 1), ("Llama3.1-8B", ["--user-conf", conf], 7)]:
+            output, told = self.loadgen("Offline", "AccuracyOnly", benchmark=spelling, more=more)
+            self.assert_no_errors(output)
+            self.assertEqual(self.value(output, "requested_performance_sample_count_override"), 13368)
+            self.assertEqual(self.value(output, "requested_sample_concatenate_permutation"), True)
+            self.assertEqual(self.value(output, "requested_offline_expected_qps"), rate)
+            found = [self.value(output, f"requested_{it}_rng_seed") for it in ("qsl", "sample_index", "schedule")]
+            self.assertEqual(found, seeds)
+            self.assertEqual(f"{spelling} is llama3_1-8b to LoadGen" in told, spelling != "llama3_1-8b", told)
+
+    def test_a_benchmark_without_rules_is_refused(self):
+        _, told = self.loadgen("Offline", "AccuracyOnly", status=10, benchmark="llama3.2-8b")
+        self.assertIn("--benchmark is llama3.2-8b, for which neither LoadGen's mlperf.conf nor user.conf has a line", told)
+        conf = self.folder / "user.conf"
+        conf.write_text("# Our own.\nllama3.2-8b.Offline.target_qps = 7\n")
+        more = ["--user-conf", conf]
+        output, _ = self.loadgen("Offline", "AccuracyOnly", benchmark="llama3.2-8b", more=more)
+        self.assertEqual(self.value(output, "requested_offline_expected_qps"), 7)
+        conf.write_text("llama3.1-8b.Offline.target_qps = 7\n")
+        _, told = self.loadgen("Offline", "AccuracyOnly", status=10, benchmark="llama3.1-8b", more=more)
+        self.assertIn("user.conf has lines for llama3.1-8b, whose name is llama3_1-8b to LoadGen; write that one", told)
+
+    def test_an_audit_config_is_applied_when_it_is_asked_for_alone(self):
+        config = self.folder / "audit.config"
+        config.write_text("*.*.mode = 2\n*.*.accuracy_log_rng_seed = 720381539243781796\n"
+                          "*.*.accuracy_log_sampling_target = 10\n*.*.min_query_count = 10\n*.*.min_duration = 0\n")
+        output, told = self.loadgen("Offline", "AccuracyOnly")
+        self.assertIn("audit.config lies in this folder and is not applied", told)
+        self.assertEqual(self.value(output, "effective_test_mode"), "AccuracyOnly")
+        self.assertEqual(self.answers(output)[1], SAMPLES)
+        output, told = self.loadgen("Offline", "AccuracyOnly", more=["--audit", config])
+        self.assertIn("audit.config is applied: this is a compliance test", told)
+        self.assertEqual(self.value(output, "effective_test_mode"), "PerformanceOnly")
+        self.assertIn("Audit Config", self.value(output, "warning_generic_message"))
+        _, told = self.loadgen("Offline", "AccuracyOnly", status=10, more=["--audit", "nowhere.config"])
+        self.assertIn("--audit nowhere.config: there is no such file", told)
+
+    def test_logs_of_the_network_division_name_the_system_behind_the_network(self):
+        for name, expected in [(["eight H100"], "Network SUT eight H100"), ([], "Network SUT sim-tiny")]:
+            output, _ = self.loadgen("Server", "AccuracyOnly", "server_target_qps=200", more=["--network", *name])
+            self.assert_no_errors(output)
+            self.assertEqual(self.value(output, "sut_name"), expected)
+            self.assertGreater(self.value(output, "get_sut_name_duration_ns"), 0)
+        output, _ = self.loadgen("Offline", "AccuracyOnly")
+        self.assertEqual(self.value(output, "sut_name"), "PySUT")
+
+    def test_a_run_tells_how_far_it_is(self):
+        settings = ("server_target_qps=100", "min_duration_ms=1500", "min_query_count=100")
+        _, told = self.loadgen("Server", "PerformanceOnly", *settings, more=["--progress", "0.2"])
+        self.assertRegex(told, r"benchwright: 1 s: \d+ of 150 samples answered, [\d.]+/s, \d+ under way, 0 failed")
+        _, told = self.loadgen("Server", "PerformanceOnly", *settings, more=["--progress", "0"])
+        self.assertNotIn("under way", told)
+
+    def test_an_outlook_tells_what_is_to_come(self):
+        expected = benchwright_sut.Expected
+        for test, counts, outlook in [
+            (expected(1000, 600.0, is_open=True), (500, 490, 300.0, (250, 245)), "; about 312 s left"),
+            (expected(1000, 600.0), (500, 499, 100.0, (0, 0)), "; about 500 s left"),
+            (expected(None, 600.0, is_offline=True), (1000, 100, 60.0, (1000, 50)), "; about 540 s left"),
+            (expected(None, 600.0, is_offline=True), (1000, 100, 50.0, (1000, 50)),
+             "; about 450 s left; INVALID if it goes on like this: all samples take 500 s, and a VALID test takes 600 s at "
+             "least; raise target_qps of Offline"),
+            (expected(1000, 50.0, is_open=True), (500, 300, 25.0, (250, 200)),
+             "; about 58 s left; the server falls behind: 100 answers to the last 250 samples"),
+            (expected(), (500, 300, 25.0, (250, 150)), ""),
+            (expected(1000, 50.0), (5, 0, 25.0, (2, 0)), ""),
+        ]:
+            self.assertEqual(test.outlook(*counts), outlook)
+
+    def test_what_a_test_will_issue_is_known_before_it(self):
+        import mlperf_loadgen as lg
+
+        def check(scenario, samples, seconds, mode="PerformanceOnly", **settings):
+            test = lg.TestSettings()
+            test.scenario, test.mode = getattr(lg.TestScenario, scenario), getattr(lg.TestMode, mode)
+            test.min_duration_ms = 600000
+            for name, value in settings.items():
+                setattr(test, name, value)
+            expected = benchwright_sut.Expected.of(test, 13368, 13368)
+            self.assertEqual((expected.samples, expected.seconds), (samples, seconds))
+            return expected.hint
+
+        check("Server", 12000, 600.0, server_target_qps=20)
+        check("Server", 13368, 600.0, server_target_qps=20, sample_concatenate_permutation=True)
+        check("Server", 26736, 600.0, server_target_qps=23, sample_concatenate_permutation=True)
+        check("Offline", None, 600.0)
+        check("SingleStream", 100, 600.0)
+        check("SingleStream", 5000, 600.0, single_stream_expected_latency_ns=600e6, sample_concatenate_permutation=True,
+              performance_sample_count_override=5000)
+        check("Offline", 13368, 0.0, mode="AccuracyOnly")
+        check("Server", None, 0.0, mode="SubmissionRun")
+        hint = check("Server", 13368, 0.0, mode="AccuracyOnly", server_target_qps=20)
+        self.assertIn("takes 668 s; --set server_target_qps=N changes that", hint)
 
     def test_an_accuracy_run_logs_every_sample_alike_in_every_scenario(self):
         of_scenario = []
