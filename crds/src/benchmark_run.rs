@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use kube::{CustomResource, KubeSchema};
 use serde::{Deserialize, Serialize};
 
+use crate::AnyValue;
 #[cfg(feature = "kube")]
 use crate::status::BenchmarkRunStatus;
 pub use launcher::{Launcher, NoStorage, PerRequestRecords, Pvc, Resources, Scheduling, Storage, Toleration};
@@ -194,15 +195,15 @@ pub struct Profile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_map_ref: Option<KeyRef>,
 
-    /// Values for the variables of the template.
+    /// Values for the variables of the template: texts, numbers, true, false, or lists of them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 64, "additionalProperties" = bounded_text(1024))))]
-    pub variables: BTreeMap<String, String>,
+    #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 64)))]
+    pub variables: BTreeMap<String, AnyValue>,
 
     /// Values to set in the rendered profile, by dotted path, such as `load.stages.0.rate`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 64, "additionalProperties" = bounded_text(1024))))]
-    pub overrides: BTreeMap<String, String>,
+    #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 64)))]
+    pub overrides: BTreeMap<String, AnyValue>,
 
     /// Makes the texts of synthetic prompts those of an earlier run: the seeds.promptSalt of its report.json. Absent: every
     /// run and attempt has texts of its own, so that no server has them in its prefix cache.
@@ -219,7 +220,7 @@ fn bounded_text(max: u32) -> serde_json::Value {
 
 /// What a field is when the user left it out. llm-d-benchmark's own value wherever it has one.
 mod defaults {
-    use super::RetryCause;
+    use super::{AnyValue, RetryCause};
 
     pub(super) fn seed() -> u64 {
         42
@@ -245,8 +246,8 @@ mod defaults {
     pub(super) fn min_successful_requests() -> u64 {
         1
     }
-    pub(super) fn max_error_ratio() -> String {
-        "0.01".into()
+    pub(super) fn max_error_ratio() -> AnyValue {
+        0.01.into()
     }
     pub(super) fn max_send_lag() -> u32 {
         10
@@ -256,22 +257,22 @@ mod defaults {
         10
     }
     /// Past it requests and tokens queue for the thread for several times as long as one of them takes.
-    pub(super) fn max_cpu_share() -> String {
-        "0.9".into()
+    pub(super) fn max_cpu_share() -> AnyValue {
+        0.9.into()
     }
     /// Past a twentieth, p95 is the launcher's and not the server's; the same for reads and stalls.
-    pub(super) fn max_throttled_share() -> String {
-        "0.05".into()
+    pub(super) fn max_throttled_share() -> AnyValue {
+        0.05.into()
     }
     /// Of all CPUs, and so not all of it is the launcher's loss.
-    pub(super) fn max_steal_share() -> String {
-        "0.1".into()
+    pub(super) fn max_steal_share() -> AnyValue {
+        0.1.into()
     }
-    pub(super) fn max_coalesced_read_share() -> String {
-        "0.05".into()
+    pub(super) fn max_coalesced_read_share() -> AnyValue {
+        0.05.into()
     }
-    pub(super) fn max_stalled_share() -> String {
-        "0.05".into()
+    pub(super) fn max_stalled_share() -> AnyValue {
+        0.05.into()
     }
     /// Figures count on a clock that no step moves: only a step as large as a machine makes that was paused tells something.
     pub(super) fn max_clock_step() -> u32 {
@@ -280,7 +281,7 @@ mod defaults {
     pub(super) fn retry_limit() -> u32 {
         1
     }
-    pub(super) fn retry_on() -> Vec<RetryCause> {
+    pub(super) fn retry_reasons() -> Vec<RetryCause> {
         vec![RetryCause::Disrupted, RetryCause::TargetUnavailable, RetryCause::StartTimeout]
     }
     pub(super) fn prepare_seconds() -> u32 {

@@ -5,14 +5,19 @@
 
 #![cfg_attr(feature = "kube", recursion_limit = "256")]
 
+pub mod any_value;
 pub mod benchmark_run;
 pub mod envelope;
 mod hex;
 pub mod resolve;
+pub mod schema;
 pub mod status;
 pub mod summary;
 pub mod units;
+pub mod wording;
+pub mod yaml;
 
+pub use any_value::AnyValue;
 #[cfg(feature = "kube")]
 pub use benchmark_run::BenchmarkRun;
 pub use benchmark_run::BenchmarkRunSpec;

@@ -1,16 +1,21 @@
 //! A spec, the settings of the place where it runs, and the defaults: together a [`ResolvedRun`], which is what the
 //! launcher gets as `run.yaml`. The only place that checks a field of the spec.
 
+mod url;
+
 use std::{borrow::Cow, path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
+use url::url_problem;
 
 use crate::{
+    AnyValue,
     benchmark_run::{
         Api, BenchmarkRunSpec, Harness, HttpVersion, KeyRef, MAX_INLINE_PROFILE_BYTES, MAX_NAME_BYTES,
         MAX_PROMPT_SALT_BYTES, PerRequestRecords, Pvc, ReadinessProbe, Resources, Scheme, SimulatorPreset, Validity,
     },
     units::{Seed, Span},
+    wording::{cut, quoted},
 };
 
 /// The longest path that the address of a socket holds on Linux, in bytes.
@@ -228,6 +233,7 @@ pub fn resolve(
     let mut errors = Errors::default();
     check_name(&identity.name, &mut errors);
     let endpoint = endpoint(spec, &identity.namespace, settings, &mut errors);
+    check_model(&spec.target.model, &mut errors);
     check_profile(spec, &mut errors);
     if spec.storage.pvc.is_some() && spec.storage.none.is_some() {
         errors.add("spec.storage", "has both pvc and none; keep one of them");
@@ -281,10 +287,10 @@ pub fn resolve(
 }
 
 fn validity(spec: &Validity, errors: &mut Errors) -> ValidityBounds {
-    let mut share = |field: &str, text: &str| {
-        let share = text.parse::<f64>().unwrap_or(f64::NAN);
+    let mut share = |field: &str, value: &AnyValue| {
+        let share = value.number().unwrap_or(f64::NAN);
         if !(0.0..=1.0).contains(&share) {
-            let problem = format!("is {text:?}; write a number from 0 to 1, such as \"0.01\"");
+            let problem = format!("is {}; write a number from 0 to 1, such as 0.01", cut(&value.0.to_string()));
             errors.add(&format!("spec.validity.{field}"), &problem);
         }
         share
@@ -321,7 +327,8 @@ fn check_name(name: &str, errors: &mut Errors) {
         errors.add(
             "metadata.name",
             &format!(
-                "is {name:?}; use at most {MAX_NAME_BYTES} letters a-z, digits and dashes, and begin with a letter"
+                "is {}; use at most {MAX_NAME_BYTES} letters a-z, digits and dashes, and begin with a letter",
+                quoted(name)
             ),
         );
     }
@@ -353,6 +360,13 @@ fn check_profile(spec: &BenchmarkRunSpec, errors: &mut Errors) {
     }
 }
 
+fn check_model(model: &str, errors: &mut Errors) {
+    if model.chars().any(char::is_control) || model.trim() != model {
+        let remedy = "write the name as the server lists it, without line breaks and blanks around it";
+        errors.add("spec.target.model", &format!("is {}; {remedy}", quoted(model)));
+    }
+}
+
 fn endpoint(spec: &BenchmarkRunSpec, namespace: &str, settings: &Settings, errors: &mut Errors) -> Endpoint {
     let target = &spec.target;
     match (&target.url, &target.service_ref, &target.simulator) {
@@ -362,7 +376,10 @@ fn endpoint(spec: &BenchmarkRunSpec, namespace: &str, settings: &Settings, error
                 Endpoint::Url(format!("unix:{path}"))
             }
             None => {
-                check_url(url, errors);
+                if let Some(problem) = url_problem(url) {
+                    let found = quoted(&without_credentials(url));
+                    errors.add("spec.target.url", &format!("is {found}; {problem}"));
+                }
                 Endpoint::Url(url.trim_end_matches('/').to_owned())
             }
         },
@@ -373,7 +390,10 @@ fn endpoint(spec: &BenchmarkRunSpec, namespace: &str, settings: &Settings, error
             };
             let path = service.path.trim_end_matches('/');
             if !service.path.starts_with('/') {
-                errors.add("spec.target.serviceRef.path", &format!("is {:?}; begin it with a slash", service.path));
+                errors.add(
+                    "spec.target.serviceRef.path",
+                    &format!("is {}; begin it with a slash", quoted(&service.path)),
+                );
             }
             if namespace.is_empty() {
                 errors.add("spec.target.serviceRef", "needs a cluster; outside one, set url or simulator");
@@ -408,24 +428,7 @@ fn check_socket(url: &str, path: &str, namespace: &str, errors: &mut Errors) {
     } else {
         return;
     };
-    errors.add("spec.target.url", &format!("is {url:?}; {problem}"));
-}
-
-fn check_url(url: &str, errors: &mut Errors) {
-    let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
-    let problem = match rest {
-        None => "write a URL that begins with http:// or https://, or unix: and the path of a socket",
-        Some(rest) if rest.is_empty() || rest.starts_with('/') || rest.starts_with(':') => {
-            "name a host after the scheme"
-        }
-        Some(rest) if rest.contains('@') => "take the user name and password out; use target.auth for a token",
-        Some(rest) if rest.contains(['?', '#']) || rest.contains(char::is_whitespace) => {
-            "take out spaces, the query and the fragment"
-        }
-        Some(rest) if rest.trim_end_matches('/').ends_with("/v1") => "take out /v1; it is added to every request",
-        Some(_) => return,
-    };
-    errors.add("spec.target.url", &format!("is {:?}; {problem}", without_credentials(url)));
+    errors.add("spec.target.url", &format!("is {}; {problem}", quoted(url)));
 }
 
 /// What stands in place of a secret, in messages and in files.
@@ -535,10 +538,39 @@ mod tests {
             ("http://me:pw@host", "target.auth"),
             ("http://host/v1", "/v1"),
             ("http://host/a?b", "query"),
+            ("http://h:99999", "port from 1 to 65535"),
+            ("http://h:0", "port from 1 to 65535"),
+            ("http://h:+80", "port from 1 to 65535"),
+            ("http://h:", "port from 1 to 65535"),
+            ("http://h:8000:9000", "brackets"),
+            ("http://::1:80", "brackets"),
+            ("http://[::1", "brackets"),
+            ("http://[::1]x", "port"),
+            ("http://[1]", "brackets"),
+            ("http://h st", "blanks"),
+            ("http://h\u{7}/a", "control characters"),
+            ("http://hö", "ASCII"),
+            ("http://h/'a", "path"),
+            ("http://h\"x", "host"),
         ] {
-            let errors = check("", &format!("target: {{url: '{url}'}}")).unwrap_err();
-            assert!(errors.len() == 1 && errors[0].contains(remedy), "{errors:?}");
+            let spec = serde_json::json!({"target": {"url": url}}).to_string();
+            let errors = check("", &spec).unwrap_err();
+            assert!(errors.len() == 1 && errors[0].contains(remedy), "{url}: {errors:?}");
         }
+        for url in
+            ["http://h", "https://h:1/", "http://[::1]:8000/llm", "http://a.b-c_d/x/y.z~%20", "http://1.2.3.4:65535"]
+        {
+            assert!(check("", &format!("target: {{url: '{url}'}}")).is_ok(), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_model_is_written_as_the_server_lists_it() {
+        for model in ["a\nb", " a", "a\u{1b}[1m"] {
+            let spec = serde_json::json!({"target": {"simulator": {}, "model": model}}).to_string();
+            assert!(check("", &spec).unwrap_err()[0].starts_with("spec.target.model: is \""), "{model:?}");
+        }
+        assert!(check("", "target: {simulator: {}, model: 'org/it''s \"1\"'}").is_ok());
     }
 
     #[test]

@@ -2,21 +2,28 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt, io,
+    io,
     path::{Path, PathBuf},
 };
 
 use crds::{
-    benchmark_run::{BenchmarkRunSpec, GROUP, KIND, MAX_INLINE_PROFILE_BYTES, VERSION},
-    resolve::{FieldError, ProfileSource, ResolvedRun, RunIdentity, Settings, resolve},
+    AnyValue, any_value,
+    benchmark_run::{BenchmarkRunSpec, GROUP, KIND, MAX_INLINE_PROFILE_BYTES, MAX_NAME_BYTES, VERSION},
+    resolve::{ProfileSource, ResolvedRun, RunIdentity, Settings, resolve},
+    schema,
+    wording::{cut, quoted},
+    yaml::{self, Document, Node, Problem},
 };
-use serde::Deserialize;
+use serde_json::Value;
 use workload_profiles::{Notice, ProfileError, Workload};
 
-use crate::user_file;
+use crate::{overlooked, user_file};
 
 /// The largest input file that is read, in bytes: an inline profile, and as much again for the rest.
 const MAX_FILE_BYTES: u64 = 2 * MAX_INLINE_PROFILE_BYTES as u64 + 1024 * 1024;
+
+/// How many problems one error lists: a file with more has one mistake over and over.
+const MAX_LISTED: usize = 48;
 
 /// All that a run needs.
 #[derive(Clone, Debug)]
@@ -68,7 +75,7 @@ pub enum InputError {
         /// The file.
         path: PathBuf,
     },
-    /// It is no YAML, or a field has the wrong type.
+    /// It is no YAML.
     #[error("{path}: {message}", path = path.display())]
     Syntax {
         /// The file.
@@ -93,7 +100,7 @@ pub enum InputError {
         problems: Vec<String>,
     },
     /// An override of the command line that is none.
-    #[error("--override {found:?} is no path=value; write it as in load.stages.0.rate=5")]
+    #[error("--override {} is no path=value; write it as in load.stages.0.rate=5", quoted(.found))]
     Override {
         /// What stood there.
         found: String,
@@ -112,36 +119,6 @@ fn list(problems: &[String]) -> String {
     problems.iter().map(|it| format!("\n  {it}")).collect()
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Header {
-    #[serde(default)]
-    api_version: String,
-    #[serde(default)]
-    kind: String,
-}
-
-#[derive(Deserialize)]
-struct BenchmarkRunFile {
-    metadata: Metadata,
-    spec: BenchmarkRunSpec,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Metadata {
-    name: Option<String>,
-    generate_name: Option<String>,
-}
-
-impl Metadata {
-    /// The name; what `generateName` begins with, where a cluster would add to it.
-    fn name(&self) -> Option<String> {
-        let generated = || self.generate_name.as_ref().map(|it| it.trim_end_matches('-').to_owned());
-        self.name.clone().or_else(generated)
-    }
-}
-
 /// Reads what the operator wrote into a folder.
 ///
 /// # Errors
@@ -151,8 +128,12 @@ pub fn from_folder(folder: &Path) -> Result<Input, InputError> {
     if !run_path.exists() {
         return Err(InputError::NotGiven { folder: folder.to_owned() });
     }
-    let run: ResolvedRun = serde_saphyr::from_str(&read(&run_path)?)
-        .map_err(|error| InputError::Syntax { path: run_path, message: error.to_string() })?;
+    let run: ResolvedRun = serde_saphyr::from_str(&read(&run_path)?).map_err(|error| {
+        let cause = error.without_snippet().to_string();
+        let message =
+            format!("is no run of this release: {}; let the operator of the same release write it", cut(&cause));
+        InputError::Syntax { path: run_path, message }
+    })?;
     let profile_text = read(&folder.join("profile.yaml"))?;
     let (workload, notices) = workload_profiles::parse(&run, &profile_text)
         .map_err(|cause| InputError::Profile { source_name: run.profile_source.clone(), cause })?;
@@ -165,16 +146,9 @@ pub fn from_folder(folder: &Path) -> Result<Input, InputError> {
 /// Everything that is wrong with the file's fields at once; or everything that is wrong with the profile.
 pub fn from_file(path: &Path, options: &LocalOptions) -> Result<Input, InputError> {
     let text = read(path)?;
-    let file = parse_file(path, &text)?;
-    let no_name = || field(path, "metadata.name", "is missing; name the run");
-    let identity = RunIdentity {
-        name: file.metadata.name().ok_or_else(no_name)?,
-        namespace: String::new(),
-        uid: uuid::Uuid::new_v4().to_string(),
-        attempt: 1,
-    };
-    let mut run = check_fields(path, identity, &file.spec, options)?;
-    let source = ProfileSource::of(&file.spec);
+    let file = RunFile::parse(path, &text)?;
+    let (mut run, spec) = file.resolve(path, options)?;
+    let source = ProfileSource::of(&spec);
     let template = match (&options.profile, &source) {
         (Some(profile), _) => {
             run.profile_source = profile.display().to_string();
@@ -188,88 +162,125 @@ pub fn from_file(path: &Path, options: &LocalOptions) -> Result<Input, InputErro
             return Err(field(path, "spec.profile.configMapRef", "needs a cluster; outside one, give --profile FILE"));
         }
     };
-    let overrides = overrides(&file.spec.profile.overrides, &options.overrides)?;
+    let overrides = overrides(&spec.profile.overrides, &options.overrides)?;
     let profile_error = |cause| InputError::Profile { source_name: run.profile_source.clone(), cause };
-    let variables = workload_profiles::variables(&run, &file.spec.profile.variables).map_err(profile_error)?;
+    let variables = workload_profiles::variables(&run, &spec.profile.variables).map_err(profile_error)?;
     let prepared = workload_profiles::prepare(&run, &template, &variables, &overrides).map_err(profile_error)?;
-    Ok(Input { profile_text: prepared.text, workload: prepared.workload, notices: prepared.notices, run })
+    let notices = overlooked::notices(&spec, options).into_iter().chain(prepared.notices).collect();
+    Ok(Input { profile_text: prepared.text, workload: prepared.workload, notices, run })
 }
 
-fn check_fields(
-    path: &Path,
-    identity: RunIdentity,
-    spec: &BenchmarkRunSpec,
-    options: &LocalOptions,
-) -> Result<ResolvedRun, InputError> {
-    let mut problems = Vec::new();
-    for (given, named, path, flag) in [
-        (&options.token_file, spec.target.auth.is_some(), "spec.target.auth", "--token-file"),
-        (&options.ca_file, spec.target.tls.is_some(), "spec.target.tls", "--ca-file"),
-    ] {
-        if named && given.is_none() {
-            problems.push(format!("{path}: names an object of a cluster; outside one, give {flag} FILE"));
-        }
-    }
-    match resolve(identity, spec, &Settings::default()) {
-        Ok(mut run) if problems.is_empty() => {
-            run.token_file.clone_from(&options.token_file);
-            run.ca_file.clone_from(&options.ca_file);
-            Ok(run)
-        }
-        Ok(_) => Err(InputError::Fields { path: path.to_owned(), problems }),
-        Err(errors) => {
-            problems.extend(errors.iter().map(FieldError::to_string));
-            Err(InputError::Fields { path: path.to_owned(), problems })
-        }
-    }
+/// A BenchmarkRun's file that was read.
+struct RunFile {
+    root: Node,
+    /// What is right of it.
+    value: Value,
+    problems: Vec<Problem>,
 }
 
-fn parse_file(path: &Path, text: &str) -> Result<BenchmarkRunFile, InputError> {
-    if text.trim().is_empty() {
-        return Err(InputError::Empty { path: path.to_owned() });
+impl RunFile {
+    /// Reads the values and holds them against the schema; the problems with them are for [`RunFile::resolve`] to tell.
+    fn parse(path: &Path, text: &str) -> Result<RunFile, InputError> {
+        let syntax = |problem: Problem| InputError::Syntax { path: path.to_owned(), message: problem.to_string() };
+        let document = yaml::read(text).map_err(syntax)?;
+        let Document { root, mut problems, ambiguous_keys } =
+            document.ok_or_else(|| InputError::Empty { path: path.to_owned() })?;
+        let header = |key: &str| root.get(key).map(|it| it.value.described()).unwrap_or_default();
+        if root.get("apiVersion").and_then(|it| it.value.text()) != Some(&format!("{GROUP}/{VERSION}"))
+            || root.get("kind").and_then(|it| it.value.text()) != Some(KIND)
+        {
+            let found = match (header("apiVersion"), header("kind")) {
+                (version, kind) if version.is_empty() && kind.is_empty() => {
+                    "document without apiVersion and kind".to_owned()
+                }
+                (version, kind) => format!("document of apiVersion {version} and kind {kind}"),
+            };
+            return Err(InputError::WrongKind { path: path.to_owned(), found });
+        }
+        let checked = schema::check(&root);
+        // Of two problems with a field the first one is told.
+        problems.extend(checked.problems);
+        problems.extend(ambiguous_keys);
+        Ok(RunFile { root, value: checked.value, problems })
     }
-    let syntax = |error: &dyn fmt::Display| InputError::Syntax { path: path.to_owned(), message: error.to_string() };
-    if text.lines().skip(1).any(|it| it.trim_end() == "---")
-        && text.lines().filter(|it| it.starts_with("kind:")).count() > 1
-    {
-        return Err(syntax(&"holds several documents; give each BenchmarkRun a file of its own"));
-    }
-    let value: serde_json::Value = serde_saphyr::from_str(text).map_err(|error| syntax(&error))?;
-    if value.is_null() {
-        return Err(InputError::Empty { path: path.to_owned() });
-    }
-    let wrong = |found: String| InputError::WrongKind { path: path.to_owned(), found };
-    let header: Header =
-        serde_json::from_value(value.clone()).map_err(|_| wrong("document without apiVersion and kind".into()))?;
-    if header.api_version != format!("{GROUP}/{VERSION}") || header.kind != KIND {
-        let found = match (header.api_version.as_str(), header.kind.as_str()) {
-            ("", "") => "document without apiVersion and kind".to_owned(),
-            (version, kind) => format!("{version} {kind}").trim().to_owned(),
+
+    /// Does what the operator would with the spec.
+    fn resolve(mut self, path: &Path, options: &LocalOptions) -> Result<(ResolvedRun, BenchmarkRunSpec), InputError> {
+        let spec = serde_path_to_error::deserialize::<_, BenchmarkRunSpec>(&self.value["spec"]);
+        let spec = match spec {
+            Ok(spec) => spec,
+            Err(error) if self.problems.is_empty() => {
+                return Err(field(path, &format!("spec.{}", error.path()), &error.inner().to_string()));
+            }
+            Err(_) => return Err(self.into_error(path)),
         };
-        return Err(wrong(found));
+        let identity = RunIdentity {
+            name: self.name().unwrap_or_default(),
+            namespace: String::new(),
+            uid: uuid::Uuid::new_v4().to_string(),
+            attempt: 1,
+        };
+        if identity.name.is_empty() {
+            let message = format!(
+                "is missing; name the run, with at most {MAX_NAME_BYTES} letters a-z, digits and dashes, such as chat"
+            );
+            self.add("metadata.name", message);
+        }
+        for (given, named, path, flag) in [
+            (&options.token_file, spec.target.auth.is_some(), "spec.target.auth", "--token-file"),
+            (&options.ca_file, spec.target.tls.is_some(), "spec.target.tls", "--ca-file"),
+        ] {
+            if named && given.is_none() {
+                self.add(path, format!("names an object of a cluster; outside one, give {flag} FILE"));
+            }
+        }
+        match resolve(identity, &spec, &Settings::default()) {
+            Ok(mut run) if self.problems.is_empty() => {
+                run.token_file.clone_from(&options.token_file);
+                run.ca_file.clone_from(&options.ca_file);
+                return Ok((run, spec));
+            }
+            Ok(_) => {}
+            Err(errors) => errors.into_iter().for_each(|it| self.add(&it.path, it.message)),
+        }
+        Err(self.into_error(path))
     }
-    let mut unknown = BTreeSet::new();
-    let mut track = serde_path_to_error::Track::new();
-    let deserializer = serde_path_to_error::Deserializer::new(&value, &mut track);
-    let file = serde_ignored::deserialize(deserializer, |field| {
-        unknown.insert(field.to_string());
-    });
-    let file: BenchmarkRunFile = file.map_err(|error| field(path, &track.path().to_string(), &error.to_string()))?;
-    let known_elsewhere =
-        |field: &str| ["apiVersion", "kind", "status"].contains(&field) || field.starts_with("metadata.");
-    let problems: Vec<String> = unknown
-        .iter()
-        .filter(|field| !known_elsewhere(field))
-        .map(|field| format!("{field}: no such field in {KIND} {VERSION}; take it out, or see docs/benchmarkrun.md for its right name"))
-        .collect();
-    if problems.is_empty() { Ok(file) } else { Err(InputError::Fields { path: path.to_owned(), problems }) }
+
+    /// The name; what `generateName` begins with, where a cluster would add to it.
+    fn name(&self) -> Option<String> {
+        let metadata = &self.value["metadata"];
+        let generated = || metadata["generateName"].as_str().map(|it| it.trim_end_matches('-').to_owned());
+        metadata["name"].as_str().map(str::to_owned).or_else(generated)
+    }
+
+    /// Adds a problem with a field, unless it follows from one that is known: of the field, or of a part of it.
+    fn add(&mut self, path: &str, message: String) {
+        let follows =
+            |known: &str| known.strip_prefix(path).is_some_and(|it| it.is_empty() || it.starts_with(['.', '[']));
+        if !self.problems.iter().any(|it| follows(&it.path)) {
+            let place = Some(self.root.place_of(path));
+            self.problems.push(Problem { place, path: path.to_owned(), message });
+        }
+    }
+
+    /// The error that lists every problem in the order of the file.
+    fn into_error(mut self, path: &Path) -> InputError {
+        let mut told = BTreeSet::new();
+        self.problems.retain(|it| told.insert(it.path.clone()));
+        self.problems.sort();
+        let mut problems: Vec<String> = self.problems.iter().take(MAX_LISTED).map(Problem::to_string).collect();
+        if self.problems.len() > MAX_LISTED {
+            problems.push(format!("and {} more", self.problems.len() - MAX_LISTED));
+        }
+        InputError::Fields { path: path.to_owned(), problems }
+    }
 }
 
 fn overrides(
-    of_spec: &BTreeMap<String, String>,
+    of_spec: &BTreeMap<String, AnyValue>,
     of_command: &[String],
 ) -> Result<BTreeMap<String, String>, InputError> {
-    let mut all = of_spec.clone();
+    let mut all = any_value::texts(of_spec);
     for each in of_command {
         let (key, value) = each
             .split_once('=')
@@ -324,21 +335,84 @@ mod tests {
     }
 
     #[test]
-    fn every_unknown_field_is_named() {
-        let error = check(&format!("{HEAD}spec: {{target: {{simulator: {{}}, modle: x}}, shard: 3}}")).unwrap_err();
-        assert!(error.contains("spec.shard:") && error.contains("spec.target.modle:"), "{error}");
+    fn everything_that_is_wrong_is_told_in_the_order_of_the_file() {
+        let error = check(&format!(
+            "{HEAD}spec:\n  shard: 3\n  harness: locust\n  seed: many\n  target: {{simulator: {{}}, url: 'ftp://h', modle: x}}\n"
+        ))
+        .unwrap_err();
+        let lines: Vec<&str> = error.lines().skip(1).map(str::trim).collect();
+        assert_eq!(
+            lines,
+            [
+                "spec.shard, line 5 column 3: is no field of spec, and holds 3; take it out; known are cancel, harness, \
+                 launcher, policy, profile, seed, storage, suspend, target, ttlSecondsAfterFinished and validity",
+                "spec.harness, line 6 column 12: is \"locust\"; choose one of benchwright, inference-perf and loadgen",
+                "spec.seed, line 7 column 9: is \"many\"; write a whole number from 0 to 9007199254740991",
+                "spec.target.modle, line 8 column 43: is no field of spec.target, and holds \"x\"; did you mean model?",
+            ]
+        );
+        let error = check(&format!("{HEAD}spec: {{target: {{simulator: {{}}, url: 'http://h:0'}}, suspend: maybe}}"))
+            .unwrap_err();
+        assert!(
+            error.contains("spec.suspend") && error.contains("spec.target, line 4 column 16: names more"),
+            "{error}"
+        );
     }
 
     #[test]
-    fn a_wrong_type_names_its_path() {
-        let error = check(&format!("{HEAD}spec: {{target: {{simulator: {{}}}}, seed: many}}")).unwrap_err();
-        assert!(error.contains("spec.seed"), "{error}");
+    fn natural_values_are_read() {
+        let text = r#"
+spec:
+  target: {simulator: {}}
+  launcher: {resources: {requests: {cpu: 1}}}
+  validity: {maxErrorRatio: 0.05, maxCpuShare: "1"}
+  profile:
+    variables: {isl: 1024, osl: "16"}
+    overrides: {load.stages.0.rate: 5}
+    inline: |
+      load: {type: constant, stages: [{rate: 1, duration: 2}]}
+      data:
+        type: random
+        input_distribution: {mean: {{ isl }}, max: 2048}
+        output_distribution: {mean: {{ osl }}, min: 1}
+"#;
+        let input = check(&format!("{HEAD}{text}")).unwrap();
+        assert!((input.run.validity.max_error_ratio - 0.05).abs() < 1e-12);
+        assert!(input.profile_text.contains("1024"), "{}", input.profile_text);
     }
 
     #[test]
-    fn an_unknown_harness_lists_the_known_ones() {
-        let error = check(&format!("{HEAD}spec: {{target: {{simulator: {{}}}}, harness: locust}}")).unwrap_err();
-        assert!(error.contains("spec.harness") && error.contains("inference-perf"), "{error}");
+    fn fields_without_an_effect_are_noticed() {
+        let text = format!(
+            "{HEAD}spec: {{target: {{simulator: {{}}}}, suspend: true, cancel: Immediate, storage: {{pvc: {{}}}}, \
+             launcher: {{image: a}}, policy: {{retry: {{limit: 3}}, deadlines: {{startSeconds: 5}}}}, ttlSecondsAfterFinished: {{}}}}"
+        );
+        let notices = check(&text).unwrap().notices;
+        let paths: Vec<&str> = notices.iter().map(|it| it.path.as_str()).collect();
+        assert_eq!(
+            paths,
+            [
+                "spec.suspend",
+                "spec.cancel",
+                "spec.storage.pvc",
+                "spec.launcher",
+                "spec.policy.retry",
+                "spec.policy.deadlines",
+                "spec.ttlSecondsAfterFinished"
+            ]
+        );
+        assert_eq!(check(&format!("{HEAD}spec: {{target: {{simulator: {{}}}}}}")).unwrap().notices, []);
+    }
+
+    #[test]
+    fn old_names_and_words_of_yaml_say_what_to_write() {
+        let error = check(&format!(
+            "{HEAD}spec: {{target: {{simulator: {{}}}}, storage: {{perRequestRecords: None}}, policy: {{retry: {{on: [Disrupted]}}}}, seed: 010}}"
+        ))
+        .unwrap_err();
+        for part in ["did you mean None?", "it is called reasons", "kubectl reads as 8"] {
+            assert!(error.contains(part), "{error} lacks {part}");
+        }
     }
 
     #[test]

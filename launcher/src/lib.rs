@@ -18,6 +18,7 @@ pub mod input;
 pub mod issue;
 mod lines;
 pub mod loadgen;
+mod overlooked;
 pub mod record;
 pub mod recorder;
 pub mod report;

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::Context as _;
 use clap::{Parser, ValueEnum};
-use crds::{Settings, benchmark_run::Resources};
+use crds::{AnyValue, Settings, benchmark_run::Resources};
 use futures::future::join_all;
 use kube::{
     Client, Config,
@@ -135,7 +135,9 @@ fn filter(level: &str) -> String {
 }
 
 fn context(flags: &Flags, client: Client, health: Arc<Health>) -> Context {
-    let map = |pairs: &[(String, String)]| pairs.iter().cloned().collect::<BTreeMap<_, _>>();
+    let map = |pairs: &[(String, String)]| {
+        pairs.iter().cloned().map(|(name, amount)| (name, amount.into())).collect::<BTreeMap<_, AnyValue>>()
+    };
     let instance = std::env::var("HOSTNAME").ok();
     let reporter = Reporter { controller: meta::MANAGER.into(), instance };
     Context {

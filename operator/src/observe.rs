@@ -1,7 +1,7 @@
 //! [I/O] Reads all that a decision needs. Live reads, not the cache's: a decision on a stale view would make a second Job.
 
 use crds::{
-    BenchmarkRun, Settings,
+    BenchmarkRun, Settings, any_value,
     benchmark_run::KeyRef,
     hex,
     resolve::{FieldError, ProfileSource, RunIdentity, claim, resolve},
@@ -172,7 +172,8 @@ async fn input(
     // Rendering is bounded, but not short enough for a thread that other runs wait for.
     let prepared = tokio::task::spawn_blocking(move || {
         let variables = workload_profiles::variables(&resolved, &profile.variables)?;
-        let prepared = workload_profiles::prepare(&resolved, &template, &variables, &profile.overrides)?;
+        let prepared =
+            workload_profiles::prepare(&resolved, &template, &variables, &any_value::texts(&profile.overrides))?;
         Ok((resolved, prepared))
     });
     Ok(match prepared.await.map_err(Error::Render)? {

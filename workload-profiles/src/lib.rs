@@ -18,6 +18,7 @@ mod yaml;
 use std::collections::BTreeMap;
 
 use crds::{
+    AnyValue, any_value,
     benchmark_run::{Api, Harness},
     resolve::ResolvedRun,
 };
@@ -26,7 +27,8 @@ use serde_json::Value;
 use crate::{
     formats::Target,
     overrides::Applied,
-    problem::Findings,
+    problem::{Findings, named},
+    reader::described,
     workload::{PromptForm, RequestSource},
 };
 pub use crate::{
@@ -52,8 +54,17 @@ pub struct Prepared {
 ///
 /// # Errors
 /// Every variable of the user whose name is taken or no identifier, or whose value is too long.
-pub fn variables(run: &ResolvedRun, user: &BTreeMap<String, String>) -> Result<Variables, ProfileError> {
-    Variables::new(run, user)
+pub fn variables(run: &ResolvedRun, user: &BTreeMap<String, AnyValue>) -> Result<Variables, ProfileError> {
+    let findings = Findings::default();
+    for (name, value) in user {
+        if value.0.is_null() || value.0.is_object() {
+            let wanted = "write a text, a number, true or false, or a list of them";
+            findings
+                .problem(format!("profile.variables.{}", named(name)), format!("is {}; {wanted}", described(&value.0)));
+        }
+    }
+    findings.into_result()?;
+    Variables::new(run, &any_value::texts(user))
 }
 
 /// Renders a template, applies overrides, and reads the result. What the run says of its target outweighs the profile.
@@ -67,13 +78,14 @@ pub fn prepare(
     overrides: &BTreeMap<String, String>,
 ) -> Result<Prepared, ProfileError> {
     let mut text = render::render(template, variables)?;
-    let mut profile = yaml::read(&text)?;
+    let (mut profile, odd) = yaml::read_all(&text)?;
     let findings = Findings::default();
     let applied = overrides::apply(&mut profile, overrides, formats::root_keys(run.harness), &findings);
     if !applied.is_empty() {
         text = yaml::write(&profile)?;
     }
     let read = read(run.harness, Target::of(run), &profile, &findings).map(|it| with_target(it, run, &findings));
+    findings.add_new(odd.into_iter().filter(|it| !applied.iter().any(|set| set.path == it.path)));
     match (read, findings.into_result()) {
         (Some(workload), Ok(notices)) => Ok(Prepared { text, workload, notices }),
         (_, Ok(_)) => Err(unexplained()),
@@ -101,9 +113,10 @@ fn parse_with(
     text: &str,
     complete: impl FnOnce(Workload, &Findings) -> Workload,
 ) -> Result<(Workload, Vec<Notice>), ProfileError> {
-    let profile = yaml::read(text)?;
+    let (profile, odd) = yaml::read_all(text)?;
     let findings = Findings::default();
     let read = read(harness, target, &profile, &findings).map(|it| complete(it, &findings));
+    findings.add_new(odd);
     let notices = findings.into_result()?;
     read.map(|workload| (workload, notices)).ok_or_else(unexplained)
 }

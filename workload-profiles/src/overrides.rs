@@ -17,6 +17,8 @@ use crate::{
 
 /// The most overrides of one run; the CRD has the same bound.
 const MAX_COUNT: usize = 64;
+/// The longest value of an override, in bytes.
+const MAX_VALUE_BYTES: usize = 8 * 1024;
 
 /// Where an override went, for messages about the value that it set.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,11 +41,23 @@ pub(crate) fn apply(
     if overrides.len() > MAX_COUNT {
         findings.problem(
             "profile.overrides",
-            format!("holds {} overrides; at most {MAX_COUNT} are allowed", overrides.len()),
+            format!(
+                "holds {} overrides; at most {MAX_COUNT} are allowed, write the profile inline instead",
+                overrides.len()
+            ),
         );
         return applied;
     }
     for (key, text) in overrides {
+        if text.len() > MAX_VALUE_BYTES {
+            let message = format!(
+                "is {}, of {} bytes; at most {MAX_VALUE_BYTES} are allowed, shorten it",
+                quoted(text),
+                text.len()
+            );
+            findings.problem(format!("profile.overrides.{}", named(key)), message);
+            continue;
+        }
         // An older notation for a comma, from when a comma parted two overrides.
         let changed = match typed(&text.replace("REPLACE_COMMA", ",")) {
             Ok(value) => set(root, key, value, keys, findings),
@@ -83,7 +97,9 @@ fn segments(key: &str) -> Result<Vec<&str>, String> {
         }
         let mut rest = indices;
         while let Some(after) = rest.strip_prefix('[') {
-            let (index, after) = after.split_once(']').ok_or("opens a bracket that it does not close")?;
+            let (index, after) = after
+                .split_once(']')
+                .ok_or("opens a bracket that it does not close; write a path such as load.stages[0].rate")?;
             segments.push(index);
             rest = after;
         }
@@ -281,7 +297,10 @@ mod tests {
             &["load..rate=5"],
             "profile.overrides.load..rate: has an empty part; write a path such as load.stages[0].rate",
         );
-        check_error(&["load.stages[0=5"], "profile.overrides.load.stages[0: opens a bracket that it does not close");
+        check_error(
+            &["load.stages[0=5"],
+            "profile.overrides.load.stages[0: opens a bracket that it does not close; write a path such as load.stages[0].rate",
+        );
         check_error(
             &["load.stages[0]x=5"],
             "profile.overrides.load.stages[0]x: has \"x\" after a bracket; write a dot before it",

@@ -2,19 +2,13 @@
 
 use std::{cell::RefCell, fmt};
 
+pub(crate) use crds::wording::{listed, named, quoted, suggestion};
 use serde::{Deserialize, Serialize};
 
 /// How many problems one error lists; a broken list of a thousand stages says the same thing over and over.
 const MAX_LISTED: usize = 48;
-/// How much of a value or a name from outside a message repeats, in characters.
-const MAX_QUOTED: usize = 80;
 /// How much of another library's message is repeated, in characters.
 const MAX_REPEATED: usize = 240;
-/// The longest name that is compared with others, in characters: comparing takes the product of two lengths.
-const MAX_COMPARED: usize = 64;
-/// How many known names one message lists.
-const MAX_NAMED: usize = 20;
-
 /// One thing that keeps a profile from being run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{path}: {message}")]
@@ -90,6 +84,15 @@ impl Findings {
         self.problems.borrow_mut().push(Problem::new(path, message));
     }
 
+    /// Adds problems with paths that have none yet.
+    pub fn add_new(&self, problems: impl IntoIterator<Item = Problem>) {
+        for problem in problems {
+            if !self.problems.borrow().iter().any(|it| it.path == problem.path) {
+                self.problems.borrow_mut().push(problem);
+            }
+        }
+    }
+
     /// Adds a notice.
     pub fn notice(&self, path: impl Into<String>, message: impl Into<String>) {
         self.notices.borrow_mut().push(Notice { path: path.into(), message: message.into() });
@@ -102,50 +105,9 @@ impl Findings {
     }
 }
 
-/// A text from outside as a message shows it: in quotes, escaped, and not too long.
-pub(crate) fn quoted(text: &str) -> String {
-    match text.char_indices().nth(MAX_QUOTED) {
-        Some((end, _)) => format!("{:?}...", &text[..end]),
-        None => format!("{text:?}"),
-    }
-}
-
-/// A name from outside as a message shows it: without quotes where it is a plain word.
-pub(crate) fn named(name: &str) -> String {
-    let plain = |it: char| it.is_ascii_alphanumeric() || "_-./[]".contains(it);
-    if !name.is_empty() && name.len() <= MAX_QUOTED && name.chars().all(plain) { name.to_owned() } else { quoted(name) }
-}
-
 /// The first line of another library's message, and not too much of it.
 pub(crate) fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().chars().take(MAX_REPEATED).collect()
-}
-
-/// The part of a message that names what the author may have meant: the nearest of the known names, else all of them.
-pub(crate) fn suggestion<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    let known: Vec<&str> = known.into_iter().collect();
-    // A third of the letters may differ: `std` is no slip of the pen for `seed`, `ratee` is one for `rate`.
-    let allowed = (found.chars().count() / 3).max(1);
-    let comparable = |name: &&&str| name.len() <= MAX_COMPARED && found.len() <= MAX_COMPARED;
-    let distances = known.iter().filter(comparable).map(|name| (strsim::osa_distance(found, name), *name));
-    match distances.filter(|(distance, _)| *distance <= allowed).min() {
-        Some((_, name)) => format!("did you mean {name}?"),
-        None if known.is_empty() => "there is none to choose from".to_owned(),
-        None => format!("known are {}", listed(&known)),
-    }
-}
-
-/// `a, b and c`, but not too many.
-pub(crate) fn listed(names: &[&str]) -> String {
-    let mut shown: Vec<String> = names.iter().take(MAX_NAMED).map(|it| named(it)).collect();
-    if names.len() > MAX_NAMED {
-        shown.push(format!("{} more", names.len() - MAX_NAMED));
-    }
-    match shown.as_slice() {
-        [] => "none".to_owned(),
-        [one] => one.clone(),
-        [head @ .., last] => format!("{} and {last}", head.join(", ")),
-    }
 }
 
 #[cfg(test)]
@@ -153,28 +115,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_of_the_pen_gets_the_word_that_was_meant() {
-        let known = ["rate", "duration", "num_requests"];
-        assert_eq!(suggestion("ratee", known), "did you mean rate?");
-        assert_eq!(suggestion("durration", known), "did you mean duration?");
-        assert_eq!(suggestion("colour", known), "known are rate, duration and num_requests");
-        assert_eq!(suggestion("x", []), "there is none to choose from");
-        assert_eq!(suggestion(&"x".repeat(10_000), ["rate"]), "known are rate");
-        assert!(suggestion("colour", (0..50).map(|_| "rate")).ends_with("rate and 30 more"));
-    }
-
-    #[test]
     fn a_long_list_of_problems_is_cut() {
         let problems = (0..MAX_LISTED + 2).map(|it| Problem::new(format!("stage {it}"), "is wrong")).collect();
         let text = ProfileError { problems }.to_string();
         assert_eq!(text.lines().count(), MAX_LISTED + 1);
         assert!(text.ends_with("and 2 more of the kind"));
-    }
-
-    #[test]
-    fn what_comes_from_outside_is_shown_short_and_escaped() {
-        assert_eq!(quoted("a\nb"), r#""a\nb""#);
-        assert_eq!(quoted(&"ü".repeat(100)).chars().count(), MAX_QUOTED + 5);
-        assert_eq!((named("load.type").as_str(), named("a b").as_str()), ("load.type", "\"a b\""));
     }
 }

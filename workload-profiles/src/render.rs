@@ -17,6 +17,7 @@
 //! Nothing is read from disk or from the environment.
 
 pub(crate) mod bounds;
+mod paste;
 pub(crate) mod replace_env;
 
 use std::{
@@ -27,16 +28,19 @@ use std::{
     },
 };
 
+use paste::Place;
 use tera::{Context, ErrorKind, Kwargs, State, Tera, TeraResult, Value};
 
 use crate::{
-    problem::{Findings, Problem, ProfileError, first_line, suggestion},
+    problem::{Findings, Problem, ProfileError, first_line, quoted, suggestion},
     variables::{Variables, known},
     yaml::{self, MAX_TEXT_BYTES},
 };
 
 /// How many elements all loops and ranges of a template may run through together.
 const MAX_STEPS: usize = 1024;
+/// The most decimals that `round` keeps; a number has no more that mean something.
+const MAX_PRECISION: i32 = 15;
 /// The template's name inside Tera; no suffix that Tera escapes for.
 const NAME: &str = "profile";
 
@@ -57,7 +61,7 @@ pub(crate) fn render(template: &str, variables: &Variables) -> Result<String, Pr
     check_names(&tera, &checked, template, variables)?;
     let mut output = Output::default();
     if let Err(error) = tera.render_to(NAME, &context(variables), &mut output) {
-        return Err(if output.full { too_long() } else { problem(&error) }.into());
+        return Err(if output.full { too_long() } else { located(&error, template, variables) }.into());
     }
     let text = String::from_utf8_lossy(&output.bytes);
     replace_env::replace(&text, variables).map_err(ProfileError::from)
@@ -75,7 +79,10 @@ fn engine(text: &str) -> Result<Tera, Problem> {
     tera.register_filter(bounds::COUNTED, move |list: Value, _: Kwargs, _: &State| -> TeraResult<Value> {
         match list.as_array().map(<[Value]>::len) {
             Some(length) => take_steps(&steps, length).map(|()| list),
-            None => Err(tera::Error::message(format!("a loop runs over a list, and this is a {}", list.name()))),
+            None => Err(tera::Error::message(format!(
+                "a loop runs over a list, and this is a {}; write a list such as [1, 2, 4]",
+                list.name()
+            ))),
         }
     });
     tera.register_function("range", move |arguments: Kwargs, _: &State| -> TeraResult<Vec<i64>> {
@@ -86,8 +93,40 @@ fn engine(text: &str) -> Result<Tera, Problem> {
         take_steps(&budget, numbers.size_hint().0)?;
         Ok(numbers.collect())
     });
-    tera.add_raw_template(NAME, text).map_err(|error| problem(&error))?;
+    for (place, name) in Place::FILTERS {
+        tera.register_filter(name, move |value: Value, _: Kwargs, _: &State| -> TeraResult<String> {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            Ok(place.escape(&text).into_owned())
+        });
+    }
+    tera.register_filter("round", round);
+    tera.add_raw_template(NAME, text).map_err(|error| {
+        let Problem { path, message } = problem(&error);
+        Problem::new(path, format!("{message}; write the tag as docs/profiles.md has it"))
+    })?;
     Ok(tera)
+}
+
+/// Tera's own, for results that are numbers: with a large precision that one makes NaN.
+fn round(value: f64, arguments: Kwargs, _: &State) -> TeraResult<Value> {
+    let precision = arguments.get::<i32>("precision")?.unwrap_or_default();
+    if !(0..=MAX_PRECISION).contains(&precision) {
+        let message = format!("round has the precision {precision}; write one from 0 to {MAX_PRECISION}");
+        return Err(tera::Error::message(message));
+    }
+    let scale = 10_f64.powi(precision);
+    let scaled = value * scale;
+    let rounded = match arguments.get::<&str>("method")? {
+        Some("ceil") => scaled.ceil(),
+        Some("floor") => scaled.floor(),
+        None => scaled.round(),
+        Some(other) => {
+            let message = format!("round has the method {}; write ceil or floor, or leave it out", quoted(other));
+            return Err(tera::Error::message(message));
+        }
+    } / scale;
+    // A number that is too large to be scaled has no decimals.
+    Ok((if rounded.is_finite() { rounded } else { value }).into())
 }
 
 fn take_steps(budget: &AtomicUsize, steps: usize) -> TeraResult<()> {
@@ -159,6 +198,27 @@ fn problem(error: &tera::Error) -> Problem {
         }
         _ => Problem::new("template", first_line(&error.to_string())),
     }
+}
+
+/// What Tera says of values, with the line of the template and the variables in it.
+fn located(error: &tera::Error, template: &str, variables: &Variables) -> Problem {
+    let problem = problem(error);
+    let line = match error.kind() {
+        ErrorKind::SyntaxError(report) | ErrorKind::RenderingError(report) => {
+            report.span().start_line.checked_sub(1).and_then(|it| template.lines().nth(it))
+        }
+        _ => None,
+    };
+    let line = line.unwrap_or_default();
+    let words: Vec<&str> = line.split(|it: char| !(it.is_ascii_alphanumeric() || it == '_')).collect();
+    let user = variables.by_user().filter(|it| words.contains(it));
+    let set: Vec<String> =
+        user.filter_map(|it| Some(format!("profile.variables.{it} is {}", quoted(variables.get(it)?)))).collect();
+    let remedy = match set.as_slice() {
+        [] => "change the line".to_owned(),
+        _ => format!("{}; write a value that the line can use, such as a number", set.join(", ")),
+    };
+    Problem::new(problem.path, format!("{}, in {}; {remedy}", problem.message, quoted(line.trim())))
 }
 
 /// A buffer that takes [`MAX_TEXT_BYTES`] and no more.

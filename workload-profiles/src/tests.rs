@@ -25,6 +25,33 @@ fn sanity() -> &'static str {
     shipped(HARNESS, "sanity_random").unwrap()
 }
 
+#[test]
+fn facts_with_odd_letters_stay_the_values_that_they_are() {
+    for model in ["'a", "a\"b", "a: b", "123", "{x}", "# a"] {
+        let run = ResolvedRun { model: Some(model.into()), ..run("m") };
+        let variables = variables(&run, &BTreeMap::new()).unwrap();
+        let ready = prepare(&run, sanity(), &variables, &BTreeMap::new()).unwrap();
+        assert_eq!(ready.workload.model.as_deref(), Some(model));
+        let old = sanity().replace("'{{ model }}'", "REPLACE_ENV_LLMDBENCH_DEPLOY_CURRENT_MODEL");
+        assert!(prepare(&run, &old, &variables, &BTreeMap::new()).is_ok(), "{model}");
+    }
+}
+
+#[test]
+fn values_of_every_natural_type_are_variables() {
+    let user = |json: serde_json::Value| {
+        let values = json.as_object().unwrap().iter().map(|(name, value)| (name.clone(), AnyValue(value.clone())));
+        variables(&run("m"), &values.collect()).map_err(|it| it.to_string())
+    };
+    let all = user(serde_json::json!({"a": 1024, "b": 0.5, "c": true, "d": [1, 2], "e": "x"})).unwrap();
+    assert_eq!(["a", "b", "c", "d", "e"].map(|it| all.get(it).unwrap()), ["1024", "0.5", "true", "[1,2]", "x"]);
+    assert_eq!(
+        user(serde_json::json!({"a": null, "b": {"c": 1}})).unwrap_err(),
+        "profile.variables.a: is empty; write a text, a number, true or false, or a list of them\n\
+         profile.variables.b: is a mapping of c; write a text, a number, true or false, or a list of them"
+    );
+}
+
 fn notices(prepared: &Prepared) -> Vec<String> {
     prepared.notices.iter().map(ToString::to_string).collect()
 }
@@ -206,7 +233,9 @@ fn the_documented_run_is_one() {
     let block = yaml::read(documented(0)).unwrap();
     let spec: crds::benchmark_run::BenchmarkRunSpec = serde_json::from_value(block["spec"].clone()).unwrap();
     let profile = &block["spec"]["profile"];
-    let variables = variables(&run("m"), &texts(&profile["variables"])).unwrap();
+    let variables =
+        variables(&run("m"), &texts(&profile["variables"]).into_iter().map(|(name, it)| (name, it.into())).collect())
+            .unwrap();
     let template = shipped(HARNESS, profile["name"].as_str().unwrap()).unwrap();
     let ready = prepare(&run("m"), template, &variables, &texts(&profile["overrides"])).unwrap();
     assert_eq!(ready.workload.stages.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["r2", "r4", "r8"]);

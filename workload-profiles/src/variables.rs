@@ -6,7 +6,7 @@ use crds::resolve::ResolvedRun;
 use serde_json::Value;
 
 use crate::{
-    problem::{Findings, ProfileError, listed, named},
+    problem::{Findings, ProfileError, listed, named, quoted},
     yaml,
 };
 
@@ -28,6 +28,9 @@ const ALIASES: [(&str, &str); 6] = [
     ("LLMDBENCH_RUN_DATASET_DIR", "dataset_dir"),
     ("LLMDBENCH_RUN_DATASET_FILE", "dataset_file"),
 ];
+
+/// The facts of the run that are texts and come from outside of the profile.
+pub(crate) const FACTS: [&str; 5] = ["model", "tokenizer", "endpoint", "name", "namespace"];
 
 /// What a template may use: the facts of the run, and what the user set.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +61,10 @@ impl Variables {
         if user.len() > MAX_COUNT {
             findings.problem(
                 "profile.variables",
-                format!("holds {} variables; at most {MAX_COUNT} are allowed", user.len()),
+                format!(
+                    "holds {} variables; at most {MAX_COUNT} are allowed, write values into the profile",
+                    user.len()
+                ),
             );
         }
         for (name, value) in user {
@@ -71,7 +77,14 @@ impl Variables {
                 findings.problem(&path, format!("is no name for a variable; {remedy}"));
             }
             if value.len() > MAX_VALUE_BYTES {
-                findings.problem(&path, format!("has {} bytes; at most {MAX_VALUE_BYTES} are allowed", value.len()));
+                findings.problem(
+                    &path,
+                    format!(
+                        "is {}, of {} bytes; at most {MAX_VALUE_BYTES} are allowed, shorten it",
+                        quoted(value),
+                        value.len()
+                    ),
+                );
             } else if value.trim_start().starts_with('[') {
                 check_list(&path, value, &findings);
             }
@@ -107,15 +120,15 @@ impl Variables {
 /// A list that a loop can run over holds numbers and texts only.
 fn check_list(path: &str, text: &str, findings: &Findings) {
     match yaml::typed(text) {
-        Err(message) => findings.problem(path, format!("begins like a list, but {message}")),
+        Err(message) => {
+            findings.problem(path, format!("begins like a list, but {message}; write a list such as [1, 2, 4]"))
+        }
         Ok(Value::Array(items)) if items.len() > MAX_LIST => {
-            findings.problem(path, format!("holds {} elements; at most {MAX_LIST} are allowed", items.len()));
+            findings
+                .problem(path, format!("holds {} elements; at most {MAX_LIST} are allowed, shorten it", items.len()));
         }
         Ok(Value::Array(items)) if items.iter().any(|it| it.is_array() || it.is_object()) => {
-            findings.problem(
-                path,
-                "holds a list or a mapping in its list; only numbers, texts and booleans may stand there",
-            );
+            findings.problem(path, "holds a list or a mapping in its list; write numbers, texts and booleans alone");
         }
         Ok(_) => {}
     }

@@ -1,7 +1,6 @@
 //! YAML in and out, with bounds: the text of a profile as a tree of values, and single values as a user types them.
 
 use serde_json::{Number, Value};
-use serde_saphyr::{NonFiniteFloatPolicy, Options};
 
 use crate::problem::{Findings, Problem, first_line, quoted};
 
@@ -12,6 +11,12 @@ const MAX_NODES: usize = 50_000;
 
 /// Reads one YAML (or JSON) document. Aliases cannot blow it up: the parser's budget counts what they expand to.
 pub(crate) fn read(text: &str) -> Result<Value, Problem> {
+    let (value, problems) = read_all(text)?;
+    problems.into_iter().next().map_or(Ok(value), Err)
+}
+
+/// Reads one document that may hold values that cannot be used, such as `.nan`; these are told beside it.
+pub(crate) fn read_all(text: &str) -> Result<(Value, Vec<Problem>), Problem> {
     if text.len() > MAX_TEXT_BYTES {
         let found = text.len();
         return Err(Problem::new(
@@ -19,33 +24,38 @@ pub(crate) fn read(text: &str) -> Result<Value, Problem> {
             format!("has {found} bytes; at most {MAX_TEXT_BYTES} are read, shorten it"),
         ));
     }
+    // The first reader tells well what is wrong, the second one takes words as they are, such as yes and off.
+    let document = crds::yaml::read(text).map_err(of_text)?;
+    let problems = document.map(|it| it.problems).unwrap_or_default();
+    let twice = |it: &&crds::yaml::Problem| it.message.starts_with("is given twice");
+    if let Some(problem) = problems.iter().find(twice) {
+        return Err(of_text(problem.clone()));
+    }
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! { max_nodes: MAX_NODES },
-        // A rate of `.nan` is then one more problem with a path, instead of the end of reading.
-        non_finite_float_policy: NonFiniteFloatPolicy::AsString,
+        // It is one of the problems already.
+        non_finite_float_policy: serde_saphyr::NonFiniteFloatPolicy::AsString,
     };
-    read_with(text, options)
+    let value = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+        let place =
+            error.location().map(|it| format!(", line {} column {}", it.line(), it.column())).unwrap_or_default();
+        let message = first_line(&error.without_snippet().to_string());
+        Problem::new(
+            format!("profile{place}"),
+            format!("is no readable YAML: {message}; check the quotes, brackets and indentation here"),
+        )
+    })?;
+    Ok((value, problems.into_iter().map(of_text).collect()))
 }
 
-fn read_with(text: &str, options: Options) -> Result<Value, Problem> {
-    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
-        let Some(place) = error.location() else {
-            let message = first_line(&error.without_snippet().to_string());
-            return Problem::new("profile", format!("is no readable YAML: {message}"));
-        };
-        let (line, column) = (place.line(), place.column());
-        // The error's own text begins with the place as well.
-        let message = error.without_snippet().to_string();
-        let message =
-            message.trim_start_matches("error: ").trim_start_matches(&format!("line {line} column {column}: "));
-        let message = first_line(message);
-        let shown = usize::try_from(line).ok().and_then(|it| text.lines().nth(it.checked_sub(1)?)).unwrap_or_default();
-        // A line with a credential does not go into a status or a log.
-        let secret = ["key", "token"].iter().any(|it| shown.to_ascii_lowercase().contains(it));
-        let shown =
-            if secret || shown.trim().is_empty() { String::new() } else { format!(", in {}", quoted(shown.trim())) };
-        Problem::new(format!("profile, line {line} column {column}"), format!("is no readable YAML: {message}{shown}"))
-    })
+fn of_text(problem: crds::yaml::Problem) -> Problem {
+    let place = problem.place.map(|it| it.to_string());
+    let path = match (problem.path.as_str(), place) {
+        ("", None) => "profile".to_owned(),
+        ("", Some(place)) => format!("profile, {place}"),
+        (path, _) => path.to_owned(),
+    };
+    Problem::new(path, problem.message)
 }
 
 /// Writes a tree of values as YAML that [`read`] reads back to the same tree.
@@ -164,7 +174,7 @@ mod tests {
         ] {
             assert_eq!(typed(text), Ok(expected), "{text}");
         }
-        assert!(typed("[1, 2").unwrap_err().contains("unclosed bracket"));
+        assert!(typed("[1, 2").unwrap_err().contains("close every bracket"));
     }
 
     fn check_error(text: &str, expected: &[&str]) {
@@ -177,8 +187,10 @@ mod tests {
     #[test]
     fn a_syntax_error_has_its_line_and_its_text() {
         check_error("load:\n  type: a: b\n", &["line 2 column", "mapping values are not allowed", "\"type: a: b\""]);
-        check_error("a: 1\na: 2\n", &["line 2 column 1", "duplicate mapping key: a"]);
-        check_error("a: 1\n---\nb: 2\n", &["multiple YAML documents"]);
+        check_error("a: 1\na: 2\n", &["a: is given twice", "keep one"]);
+        check_error("a: 1\n---\nb: 2\n", &["holds several documents"]);
+        check_error("a: .nan", &["a: is .nan", "write a finite number"]);
+        check_error("a: 010", &["a: is 010", "write 8"]);
     }
 
     #[test]
@@ -194,8 +206,8 @@ mod tests {
             let alias = format!("*a{},", level - 1).repeat(10);
             bomb.push_str(&format!("a{level}: &a{level} [{alias}]\n"));
         }
-        check_error(&bomb, &["budget breached"]);
-        check_error(&"[".repeat(100_000), &["recursion limit exceeded"]);
+        check_error(&bomb, &["more than 50000 values", "shorten it"]);
+        check_error(&"[".repeat(100_000), &["at most 64 levels"]);
         check_error(&"a".repeat(MAX_TEXT_BYTES + 1), &["at most 262144 are read"]);
     }
 

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 #[cfg(feature = "kube")]
 use super::bounded_text;
 use super::defaults;
+use crate::AnyValue;
 
 /// The pod that issues the load.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,12 +52,22 @@ pub struct Launcher {
 pub struct Resources {
     /// What the scheduler sets aside.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 16, "additionalProperties" = bounded_text(32))))]
-    pub requests: BTreeMap<String, String>,
+    #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 16, "additionalProperties" = quantity())))]
+    pub requests: BTreeMap<String, AnyValue>,
     /// What the pod may not exceed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 16, "additionalProperties" = bounded_text(32))))]
-    pub limits: BTreeMap<String, String>,
+    #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 16, "additionalProperties" = quantity())))]
+    pub limits: BTreeMap<String, AnyValue>,
+}
+
+/// A Kubernetes quantity, as all objects of Kubernetes take it: `2`, `500m`, `1Gi`. A fraction needs quotes: `"0.5"`.
+#[cfg(feature = "kube")]
+fn quantity() -> serde_json::Value {
+    serde_json::json!({
+        "x-kubernetes-int-or-string": true,
+        "maxLength": 32,
+        "pattern": crate::schema::QUANTITY,
+    })
 }
 
 /// Which nodes the launcher may run on.
@@ -126,7 +137,7 @@ pub struct Storage {
     /// False: figures count although the results folder could not be written.
     #[serde(default = "defaults::yes")]
     pub required: bool,
-    /// Full: a row for every request in requests.parquet, without prompts and outputs. Off: none.
+    /// Full: a row for every request in requests.parquet, without prompts and outputs. None: no rows.
     #[serde(default)]
     pub per_request_records: PerRequestRecords,
 }
@@ -178,7 +189,7 @@ pub struct NoStorage {}
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum PerRequestRecords {
     /// No rows.
-    Off,
+    None,
     /// A row per request.
     #[default]
     Full,

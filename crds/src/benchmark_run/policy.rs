@@ -5,6 +5,7 @@ use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 
 use super::defaults;
+use crate::AnyValue;
 
 /// Bounds past which the figures do not count.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,10 +16,9 @@ pub struct Validity {
     #[serde(default = "defaults::min_successful_requests")]
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 1_000_000_000)))]
     pub min_successful_requests: u64,
-    /// A larger share of failed requests: Invalid. A number from 0 to 1, as text.
+    /// A larger share of failed requests: Invalid. A number from 0 to 1.
     #[serde(default = "defaults::max_error_ratio")]
-    #[cfg_attr(feature = "kube", schemars(length(max = 12), regex(pattern = r"^(0(\.[0-9]{1,9})?|1(\.0{1,9})?)$")))]
-    pub max_error_ratio: String,
+    pub max_error_ratio: AnyValue,
     /// Requests that leave later than this after their scheduled time, at the 99th percentile of the run or of a stage:
     /// Invalid, because the launcher did not offer the load that was asked. Milliseconds.
     #[serde(default = "defaults::max_send_lag")]
@@ -30,27 +30,22 @@ pub struct Validity {
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 60_000)))]
     pub max_receive_delay_p99_milliseconds: u32,
     /// A load thread that used, or waited for, a CPU for a larger share of a stage: Invalid, because the launcher was the
-    /// limit. A number from 0 to 1, as text; 1 allows it.
+    /// limit. A number from 0 to 1; 1 allows it.
     #[serde(default = "defaults::max_cpu_share")]
-    #[cfg_attr(feature = "kube", schemars(length(max = 12), regex(pattern = r"^(0(\.[0-9]{1,9})?|1(\.0{1,9})?)$")))]
-    pub max_cpu_share: String,
-    /// A larger share of periods in which the launcher had used up its CPU limit: Invalid. A number from 0 to 1, as text.
+    pub max_cpu_share: AnyValue,
+    /// A larger share of periods in which the launcher had used up its CPU limit: Invalid. A number from 0 to 1.
     #[serde(default = "defaults::max_throttled_share")]
-    #[cfg_attr(feature = "kube", schemars(length(max = 12), regex(pattern = r"^(0(\.[0-9]{1,9})?|1(\.0{1,9})?)$")))]
-    pub max_throttled_share: String,
-    /// A larger share of the machine's CPU time that its hypervisor gave to others: Invalid. A number from 0 to 1, as text.
+    pub max_throttled_share: AnyValue,
+    /// A larger share of the machine's CPU time that its hypervisor gave to others: Invalid. A number from 0 to 1.
     #[serde(default = "defaults::max_steal_share")]
-    #[cfg_attr(feature = "kube", schemars(length(max = 12), regex(pattern = r"^(0(\.[0-9]{1,9})?|1(\.0{1,9})?)$")))]
-    pub max_steal_share: String,
+    pub max_steal_share: AnyValue,
     /// A larger share of reads that held several tokens and came late: Invalid, because gaps between tokens are lost. A
-    /// number from 0 to 1, as text.
+    /// number from 0 to 1.
     #[serde(default = "defaults::max_coalesced_read_share")]
-    #[cfg_attr(feature = "kube", schemars(length(max = 12), regex(pattern = r"^(0(\.[0-9]{1,9})?|1(\.0{1,9})?)$")))]
-    pub max_coalesced_read_share: String,
-    /// A larger share of time in which the launcher could not run for 5 ms or more: Invalid. A number from 0 to 1, as text.
+    pub max_coalesced_read_share: AnyValue,
+    /// A larger share of time in which the launcher could not run for 5 ms or more: Invalid. A number from 0 to 1.
     #[serde(default = "defaults::max_stalled_share")]
-    #[cfg_attr(feature = "kube", schemars(length(max = 12), regex(pattern = r"^(0(\.[0-9]{1,9})?|1(\.0{1,9})?)$")))]
-    pub max_stalled_share: String,
+    pub max_stalled_share: AnyValue,
     /// A larger step of the clock, or a longer sleep of the machine: Invalid, because time passed that was not counted.
     /// Milliseconds.
     #[serde(default = "defaults::max_clock_step")]
@@ -112,14 +107,14 @@ pub struct Retry {
     #[cfg_attr(feature = "kube", schemars(range(max = 4)))]
     pub limit: u32,
     /// After which failures.
-    #[serde(default = "defaults::retry_on")]
+    #[serde(default = "defaults::retry_reasons")]
     #[cfg_attr(feature = "kube", schemars(length(max = 3)))]
-    pub on: Vec<RetryCause>,
+    pub reasons: Vec<RetryCause>,
 }
 
 impl Default for Retry {
     fn default() -> Self {
-        Retry { limit: defaults::retry_limit(), on: defaults::retry_on() }
+        Retry { limit: defaults::retry_limit(), reasons: defaults::retry_reasons() }
     }
 }
 

@@ -21,7 +21,10 @@ pub struct Target {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "kube",
-        schemars(length(max = 2048), regex(pattern = r"^(https?://[^\s/@]+[^\s@]*|unix:/[^\s]+)$"))
+        schemars(
+            length(max = 2048),
+            regex(pattern = r"^https?://(\[[0-9a-fA-F:.]+\]|[-._a-zA-Z0-9]+)(:[0-9]{1,5})?(/[^\s?#@]*)?$")
+        )
     )]
     pub url: Option<String>,
 

@@ -74,7 +74,7 @@ fn run() -> ResolvedRun {
         profile_source: "inline".into(),
         seed: Seed(1),
         prompt_salt: "salt".into(),
-        per_request_records: PerRequestRecords::Off,
+        per_request_records: PerRequestRecords::None,
         store_results: false,
         storage_required: false,
         validity: ValidityBounds {

@@ -144,7 +144,7 @@ impl Decision<'_> {
     /// Ends the current attempt: another one, if the policy allows it, else the end of the run.
     pub(super) fn end_attempt(&self, reason: Reason, message: &str, envelope: Option<&Envelope>) -> Plan {
         let retry = &self.run.spec.policy.retry;
-        let allowed = reason.retry_cause().is_some_and(|cause: RetryCause| retry.on.contains(&cause));
+        let allowed = reason.retry_cause().is_some_and(|cause: RetryCause| retry.reasons.contains(&cause));
         let suspended = Reason::Suspended.name();
         let tried = self.before.attempts.iter().filter(|it| it.reason != suspended).count();
         // Attempts that the status has forgotten cannot be counted, so there are no more than it remembers.

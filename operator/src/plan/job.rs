@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::Path};
 
 use crds::{
-    BenchmarkRun, Settings,
+    AnyValue, BenchmarkRun, Settings,
     benchmark_run::{KeyRef, Toleration},
     resolve::{claim, mounts},
 };
@@ -209,8 +209,8 @@ fn item(key: &KeyRef, file: &str) -> KeyToPath {
     KeyToPath { key: key.key.clone(), path: name.into(), mode: None }
 }
 
-fn quantities(of: &BTreeMap<String, String>) -> Option<BTreeMap<String, Quantity>> {
-    let all = of.iter().map(|(name, amount)| (name.clone(), Quantity(amount.clone())));
+fn quantities(of: &BTreeMap<String, AnyValue>) -> Option<BTreeMap<String, Quantity>> {
+    let all = of.iter().map(|(name, amount)| (name.clone(), Quantity(amount.text())));
     (!of.is_empty()).then(|| all.collect())
 }
 

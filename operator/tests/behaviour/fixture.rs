@@ -27,7 +27,7 @@ pub fn at(seconds: i64) -> Timestamp {
 }
 
 pub fn settings() -> Settings {
-    let map = |name: &str, amount: &str| [(name.to_owned(), amount.to_owned())].into();
+    let map = |name: &str, amount: &str| [(name.to_owned(), amount.into())].into();
     Settings {
         launcher_image: "benchwright/launcher:test".into(),
         launcher_resources: Resources { requests: map("cpu", "1"), limits: map("memory", "1Gi") },

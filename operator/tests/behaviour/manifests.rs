@@ -24,7 +24,7 @@ launcher:
     priorityClassName: high
   labels: {team: serving}
   annotations: {note: hello}
-storage: {pvc: {claimName: results, size: 5Gi, storageClassName: fast}, required: false, perRequestRecords: Off}
+storage: {pvc: {claimName: results, size: 5Gi, storageClassName: fast}, required: false, perRequestRecords: None}
 validity: {minSuccessfulRequests: 10, maxErrorRatio: '0.05', maxSendLagP99Milliseconds: 5}
 policy: {deadlines: {startSeconds: 100, runSeconds: 200}, gracePeriodSeconds: 30}
 ";

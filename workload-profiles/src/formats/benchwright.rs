@@ -130,7 +130,7 @@ fn departure(kind: &str, within: &Section) -> Option<Departure> {
             section.missing("max", "write the longest time from sending on");
             let (min, max) = (span(&section, "min", true).unwrap_or_default(), span(&section, "max", false)?);
             if min > max {
-                section.problem("min", format!("is {min}, above max, which is {max}"));
+                section.problem("min", format!("is {min}, above max, which is {max}; lower it, or raise max"));
             }
             section.finish(&KEYS);
             Some(Departure::Uniform { min, max })

@@ -20,9 +20,20 @@ const MAX_HEADER_BYTES: usize = 4096;
 pub(crate) fn headers(section: &Section) -> BTreeMap<String, String> {
     let mut headers = BTreeMap::new();
     if section.entries().count() > MAX_HEADERS {
-        section.problem_of_all(format!("holds {} fields; at most {MAX_HEADERS} are sent", section.entries().count()));
+        section.problem_of_all(format!(
+            "holds {} fields; at most {MAX_HEADERS} are sent, take some out",
+            section.entries().count()
+        ));
     }
     for (name, value) in section.entries() {
+        let same = |it: &&String| it.eq_ignore_ascii_case(name);
+        if let Some(other) = headers.keys().find(same) {
+            section.problem(
+                name,
+                format!("is the same field as {other}, because names of fields have no case; keep one of them"),
+            );
+            continue;
+        }
         match header(name, value) {
             Ok(text) => drop(headers.insert(name.to_owned(), text)),
             Err(message) => section.problem(name, message),

@@ -218,7 +218,7 @@ fn storage(section: Section) {
 
 /// The message for something that the original can do and this engine cannot yet.
 fn unsupported(what: &str, supported: &[&str]) -> String {
-    format!("is {what}, which inference-perf has and this engine has not yet; it has {}", listed(supported))
+    format!("is {what}, which inference-perf has and this engine has not yet; choose one of {}", listed(supported))
 }
 
 #[cfg(test)]

@@ -82,7 +82,7 @@ fn distribution(section: Section, normal: Normal, keys: &[&str]) -> Option<Lengt
         max.or(fixed.map(|it| it.max(min.unwrap_or(it)))).unwrap_or(MAX_TOKENS as u32),
     );
     if min > max {
-        section.problem("min", format!("is {min}, above max, which is {max}"));
+        section.problem("min", format!("is {min}, above max, which is {max}; lower it, or raise max"));
     }
     let bounded = shape == Some(Shape::Fixed) || (shape == Some(Shape::Normal) && normal == Normal::Within);
     // A fixed length is rounded to a whole one.

@@ -5,7 +5,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::problem::{Findings, ProfileError, listed, named, suggestion};
+use super::paste::Place;
+use crate::{
+    problem::{Findings, ProfileError, listed, named, suggestion},
+    variables::FACTS,
+};
 
 /// How much code a template may hold: the text inside its tags, in bytes.
 pub(crate) const MAX_CODE_BYTES: usize = 8 * 1024;
@@ -60,21 +64,27 @@ pub(super) fn check(template: &str) -> Result<Checked, ProfileError> {
         let place = format!("template, line {line}");
         checked.text.push_str(&rest[..start]);
         rest = &rest[start..];
+        let before = &template[..template.len() - rest.len()];
         let Some(tag) = Tag::read(rest) else {
-            findings.problem(&place, format!("the tag that begins with {} has no end", &rest[..2]));
+            findings.problem(
+                &place,
+                format!("the tag that begins with {} has no end; close it with }}}}, %}} or #}}", &rest[..2]),
+            );
             break;
         };
         line += line_breaks(&rest[..tag.length]);
         rest = &rest[tag.length..];
         code_bytes += tag.code.len();
-        match tag.checked(&mut checked.optional) {
+        let filter = Place::between(before, rest).filter().filter(|_| tag.is_fact());
+        match tag.checked(&mut checked.optional, filter) {
             Ok(text) => checked.text.push_str(&text),
             Err(messages) => messages.into_iter().for_each(|it| findings.problem(&place, it)),
         }
     }
     checked.text.push_str(rest);
     if code_bytes > MAX_CODE_BYTES {
-        let message = format!("has {code_bytes} bytes of code in its tags; at most {MAX_CODE_BYTES} are run");
+        let message =
+            format!("has {code_bytes} bytes of code in its tags; at most {MAX_CODE_BYTES} are run, shorten it");
         findings.problem("template", message);
     }
     findings.into_result().map(|_| checked)
@@ -112,8 +122,13 @@ impl<'a> Tag<'a> {
         Some(Tag { open: &text[..open], code, close, length })
     }
 
+    /// Whether it writes a fact of the run, as it is.
+    fn is_fact(&self) -> bool {
+        self.open.starts_with("{{") && FACTS.contains(&self.code.trim())
+    }
+
     /// The tag as it goes to Tera, or what is wrong with it.
-    fn checked(&self, optional: &mut BTreeSet<String>) -> Result<String, Vec<String>> {
+    fn checked(&self, optional: &mut BTreeSet<String>, filter: Option<&str>) -> Result<String, Vec<String>> {
         let Tag { open, code, close, .. } = *self;
         if open.starts_with("{#") {
             return Ok(format!("{open}{close}"));
@@ -135,7 +150,10 @@ impl<'a> Tag<'a> {
         }
         let counted = if keyword == Some("for") { count_loop(code, expression) } else { Ok(code.to_owned()) };
         match counted {
-            Ok(code) if messages.is_empty() => Ok(format!("{open}{code}{close}")),
+            Ok(code) if messages.is_empty() => {
+                let filter = filter.map(|it| format!(" | {it} ")).unwrap_or_default();
+                Ok(format!("{open}{code}{filter}{close}"))
+            }
             Ok(_) => Err(messages),
             Err(message) => Err([messages, vec![message]].concat()),
         }

@@ -4,7 +4,12 @@
 //! and without a default stays as it stands, so that a comment may speak of a name that nobody fills in; one that is left
 //! in the profile itself is found in the parsed profile, where no comment is left, and is an error there.
 
-use crate::{problem::Problem, variables::Variables, yaml::MAX_TEXT_BYTES};
+use super::paste::Place;
+use crate::{
+    problem::Problem,
+    variables::{FACTS, Variables},
+    yaml::MAX_TEXT_BYTES,
+};
 
 const TOKEN: &str = "REPLACE_ENV_";
 const DEFAULT: &str = "++++default=";
@@ -17,9 +22,16 @@ pub(super) fn replace(text: &str, variables: &Variables) -> Result<String, Probl
     let mut output = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(found) = next(rest) {
-        let filled = variables.filling(found.name).and_then(|it| variables.get(it));
         output.push_str(&rest[..found.start]);
-        output.push_str(filled.or(found.default).unwrap_or(&rest[found.start..found.end]));
+        let place = Place::between(&output, &rest[found.end..]);
+        let filled = variables.filling(found.name).and_then(|name| Some((name, variables.get(name)?)));
+        match filled {
+            Some((name, value)) if FACTS.contains(&name) => output.push_str(&place.escape(value)),
+            filled => {
+                let value = filled.map(|(_, value)| value).or(found.default);
+                output.push_str(value.unwrap_or(&rest[found.start..found.end]));
+            }
+        }
         rest = &rest[found.end..];
         if output.len() + rest.len() > MAX_TEXT_BYTES {
             return Err(super::too_long());

@@ -40,7 +40,7 @@ fn a_value_that_looks_like_a_number_can_be_reckoned_with() {
     check_error(
         "{{ v * 2 }}",
         &["v=two"],
-        "template, line 1: Math operations can only be done on numbers, found `string`",
+        "template, line 1: Math operations can only be done on numbers, found `string`, in \"",
     );
 }
 

@@ -55,7 +55,7 @@ pub(super) fn read(root: &Section, window: Window, requests: Option<&RequestSour
     }
     let requests: f64 = stages.iter().map(|it| it.load.mean_count()).sum();
     if requests > MAX_REQUESTS as f64 {
-        root.problem("stages", format!("come to {requests:.0} requests; at most {MAX_REQUESTS} are sent in a run"));
+        root.problem("stages", format!("come to {requests:.0} requests; at most {MAX_REQUESTS} are sent in a run, so lower a rate or shorten a stage"));
     }
     (stages.len() == count).then_some(stages)
 }

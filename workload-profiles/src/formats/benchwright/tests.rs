@@ -226,7 +226,10 @@ fn what_belongs_to_a_stage_is_sent_there_from_its_load() {
 #[test]
 fn too_many_headers_are_a_matter_of_all_of_them() {
     let fields: Vec<String> = (0..65).map(|it| format!("x-{it}: a")).collect();
-    check_error(&format!("headers: {{{}}}", fields.join(", ")), "headers: holds 65 fields; at most 64 are sent");
+    check_error(
+        &format!("headers: {{{}}}", fields.join(", ")),
+        "headers: holds 65 fields; at most 64 are sent, take some out",
+    );
 }
 
 #[test]
@@ -354,7 +357,7 @@ fn a_load_that_says_too_little_or_too_much_is_refused() {
     check_error("stages: [{load: open}]", "stages[0].load: is only the word open; write a mapping, load: {open: ...}");
     check_error(
         "stages: [{load: {open: {rate: 1000000, duration: 1000s}}}]",
-        "stages: come to 1000000000 requests; at most 10000000 are sent in a run",
+        "stages: come to 1000000000 requests; at most 10000000 are sent in a run, so lower a rate or shorten a stage",
     );
     check_error(
         "stages: [{name: a, load: {burst: {count: 1}}}, {name: a, load: {burst: {count: 1}}}]",

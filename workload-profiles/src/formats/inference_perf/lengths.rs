@@ -39,7 +39,10 @@ pub(super) fn read(parent: &Section, key: &'static str, sampler: Sampler) -> Opt
     section.number("skew", f64::MIN..=f64::MAX);
     let mut usable = true;
     if min > max {
-        section.problem("min", format!("is {min}, above max, which is {max}{}", default_note(&section, "max")));
+        section.problem(
+            "min",
+            format!("is {min}, above max, which is {max}{}; lower it, or raise max", default_note(&section, "max")),
+        );
         usable = false;
     }
     let bounded = match shape {

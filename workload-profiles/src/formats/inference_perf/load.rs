@@ -87,7 +87,10 @@ fn trace(section: &Section, kind: Option<Type>, lengths: Option<&Recording>) -> 
     section.missing("trace", "write the file to replay, such as {file: /data/trace.csv}");
     let recording = Recording::read(section, "trace")?;
     if lengths.is_some_and(|it| *it != recording) {
-        section.problem("trace", "is another file than data.trace; times and lengths have to be from one file");
+        section.problem(
+            "trace",
+            "is another file than data.trace; write the same file in both, because times and lengths belong together",
+        );
     }
     section.notice(
         "trace",
@@ -142,7 +145,7 @@ fn stages(section: &Section, kind: Option<Type>, trace: &Option<(Recording, bool
     }
     let requests = stages.iter().filter_map(|it| it.load.count()).fold(0, u64::saturating_add);
     if requests > MAX_REQUESTS {
-        section.problem("stages", format!("come to {requests} requests; at most {MAX_REQUESTS} are sent in a run"));
+        section.problem("stages", format!("come to {requests} requests; at most {MAX_REQUESTS} are sent in a run, so lower a rate or shorten a stage"));
     }
     complete.then_some(stages)
 }

@@ -220,12 +220,12 @@ fn what_the_engine_has_not_yet_is_refused_by_name() {
     check_error(
         "load: {type: trace_session_replay, stages: [{concurrent_sessions: 4}]}",
         "load.type: is trace_session_replay, which inference-perf has and this engine has not yet; \
-         it has constant, poisson, concurrent and trace_replay",
+         choose one of constant, poisson, concurrent and trace_replay",
     );
     check_error(
         "data: {type: shareGPT}",
         "data.type: is shareGPT, which inference-perf has and this engine has not yet; \
-         it has random, synthetic, shared_prefix and mock",
+         choose one of random, synthetic, shared_prefix and mock",
     );
     check_error(
         "data: {type: shared_prefix, shared_prefix: {enable_multi_turn_chat: true}}",
@@ -242,7 +242,7 @@ fn what_the_engine_has_not_yet_is_refused_by_name() {
     check_error(
         &input("type: skew_normal"),
         "data.input_distribution.type: is skew_normal, which inference-perf has and this engine has not yet; \
-         it has normal, lognormal, uniform and fixed",
+         choose one of normal, lognormal, uniform and fixed",
     );
 }
 
@@ -271,7 +271,7 @@ fn a_trace_is_replayed_with_its_lengths_where_the_data_want_them() {
     );
     check_error(
         &text("data: {type: random, trace: {file: /d/other.csv}}"),
-        "load.trace: is another file than data.trace; times and lengths have to be from one file",
+        "load.trace: is another file than data.trace; write the same file in both, because times and lengths belong together",
     );
     check_error(
         "data: {type: random, trace: {file: t}}",
@@ -283,7 +283,7 @@ fn a_trace_is_replayed_with_its_lengths_where_the_data_want_them() {
     );
     check_error(
         "load: {type: trace_replay, trace: {file: t, format: Other}, stages: [{rate: 1, duration: 1}]}",
-        "load.trace.format: is Other, which inference-perf has and this engine has not yet; it has AzurePublicDataset",
+        "load.trace.format: is Other, which inference-perf has and this engine has not yet; choose one of AzurePublicDataset",
     );
 }
 
@@ -316,7 +316,10 @@ fn lengths_that_contradict_each_other_are_refused() {
         &input("min: 2000, max: 4000"),
         "data.input_distribution.mean: is 512 (the default), which is not between min and max, 2000 and 4000; change one of them",
     );
-    check_error(&input("min: 2000"), "data.input_distribution.min: is 2000, above max, which is 1024 (the default)");
+    check_error(
+        &input("min: 2000"),
+        "data.input_distribution.min: is 2000, above max, which is 1024 (the default); lower it, or raise max",
+    );
     check_error(
         &input("variance: 16"),
         "data.input_distribution.variance: is 16 beside a std_dev that is not 0 (200 when left out); \
@@ -329,7 +332,7 @@ fn lengths_that_contradict_each_other_are_refused() {
 fn a_run_has_at_most_ten_million_requests() {
     check_error(
         "load: {stages: [{rate: 6000, duration: 1000}, {rate: 6000, duration: 1000}]}",
-        "load.stages: come to 12000000 requests; at most 10000000 are sent in a run",
+        "load.stages: come to 12000000 requests; at most 10000000 are sent in a run, so lower a rate or shorten a stage",
     );
 }
 

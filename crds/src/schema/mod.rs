@@ -1,0 +1,206 @@
+//! Holds a BenchmarkRun's file against the schema of the CustomResourceDefinition, which is what the API server does, and
+//! says of everything that is wrong where it is, what was found and what to write. Rules between fields, and on the text
+//! in them, are in [`crate::resolve`].
+
+mod wanted;
+
+use std::sync::LazyLock;
+
+use serde_json::{Map, Value, json};
+
+use crate::{
+    benchmark_run::KIND,
+    wording::{listed, named, nearest},
+    yaml::{Content, Entry, Node, Problem, child},
+};
+
+/// The definition as the chart ships it; a test holds it against the types.
+const CRD: &str = include_str!("../../../charts/benchwright/files/benchmarkruns.yaml");
+
+/// A Kubernetes quantity that is not below zero.
+pub const QUANTITY: &str = r"^([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]+)?$";
+
+/// The schema of a whole file. The API server has one of its own for `metadata`.
+static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
+    let crd: Value = serde_saphyr::from_str(CRD).expect("the generated definition is YAML");
+    let text = json!({"type": "string"});
+    let texts = json!({"type": "object", "additionalProperties": text});
+    json!({
+        "type": "object",
+        "required": ["metadata", "spec"],
+        "properties": {
+            "apiVersion": text,
+            "kind": text,
+            "metadata": {
+                "type": "object",
+                "x-kubernetes-preserve-unknown-fields": true,
+                "properties": {
+                    "name": text, "generateName": text, "namespace": text, "labels": texts, "annotations": texts,
+                },
+            },
+            "spec": crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"],
+            "status": {"x-kubernetes-preserve-unknown-fields": true},
+        },
+    })
+});
+
+/// Names that a field or a value had before, and what to write now.
+const RENAMED: [(&str, &str); 2] = [
+    ("spec.policy.retry.on", "reasons, because YAML reads the word on as true"),
+    ("spec.policy.retry.true", "reasons, because YAML reads the word on as true"),
+];
+
+/// A file that was held against the schema.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checked {
+    /// What of it is right; a value that is wrong is left out. Empty values are left out too: a field then has its default,
+    /// as in a cluster.
+    pub value: Value,
+    /// All that is wrong.
+    pub problems: Vec<Problem>,
+}
+
+/// Holds a whole file against the schema.
+pub fn check(root: &Node) -> Checked {
+    let mut checker = Checker { problems: Vec::new() };
+    let value = checker.value(&SCHEMA, root, "").unwrap_or_default();
+    Checked { value, problems: checker.problems }
+}
+
+struct Checker {
+    problems: Vec<Problem>,
+}
+
+impl Checker {
+    /// The value as far as it is right; `None` and a problem where it is wrong.
+    fn value(&mut self, schema: &Value, node: &Node, path: &str) -> Option<Value> {
+        let kind = schema["type"].as_str();
+        match (&node.content, kind) {
+            (Content::Mapping(entries), Some("object")) => self.mapping(schema, node, entries, path),
+            (Content::List(items), Some("array")) => self.list(schema, node, items, path),
+            (Content::Scalar(value, _), Some(kind)) if fits(kind, value) => self.scalar(schema, node, value, path),
+            (Content::Scalar(Value::Number(_) | Value::String(_), _), None) if int_or_string(schema) => {
+                self.scalar(schema, node, &node.to_json(), path)
+            }
+            (_, None) if !int_or_string(schema) => Some(node.to_json()),
+            _ => self.wrong(schema, node, path),
+        }
+    }
+
+    fn wrong(&mut self, schema: &Value, node: &Node, path: &str) -> Option<Value> {
+        self.problem(node, path, format!("is {}; {}", node.described(), wanted::of(schema, node)));
+        None
+    }
+
+    fn scalar(&mut self, schema: &Value, node: &Node, value: &Value, path: &str) -> Option<Value> {
+        match wanted::accepts(schema, value) {
+            true => Some(value.clone()),
+            false => self.wrong(schema, node, path),
+        }
+    }
+
+    fn list(&mut self, schema: &Value, node: &Node, items: &[Node], path: &str) -> Option<Value> {
+        let most = schema["maxItems"].as_u64().and_then(|it| usize::try_from(it).ok()).unwrap_or(usize::MAX);
+        if items.len() > most {
+            let found = items.len();
+            self.problem(node, path, format!("is a list of {found}; write at most {most}"));
+            return None;
+        }
+        let before = self.problems.len();
+        let read = items.iter().enumerate();
+        let read = read.filter_map(|(at, it)| self.value(&schema["items"], it, &format!("{path}[{at}]"))).collect();
+        (self.problems.len() == before).then_some(Value::Array(read))
+    }
+
+    fn mapping(&mut self, schema: &Value, node: &Node, entries: &[Entry], path: &str) -> Option<Value> {
+        let most = schema["maxProperties"].as_u64().and_then(|it| usize::try_from(it).ok()).unwrap_or(usize::MAX);
+        if entries.len() > most {
+            self.problem(node, path, format!("is a mapping of {} keys; write at most {most}", entries.len()));
+            return None;
+        }
+        let mut read = Map::new();
+        for entry in entries {
+            let inner = child(path, &entry.key);
+            let known = &schema["properties"][&entry.key];
+            let value = match (known, &schema["additionalProperties"]) {
+                // As the API server does it: what is empty is not there.
+                (Value::Object(_), _) if entry.value.is_null() => None,
+                (Value::Object(_), _) => self.value(known, &entry.value, &inner),
+                (_, any @ Value::Object(_)) => self.value(any, &entry.value, &inner),
+                _ if schema["x-kubernetes-preserve-unknown-fields"] == true => Some(entry.value.to_json()),
+                _ => {
+                    self.unknown(schema, entry, path);
+                    None
+                }
+            };
+            read.extend(value.map(|it| (entry.key.clone(), it)));
+        }
+        let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let mut whole = true;
+        for name in required.filter(|it| !read.contains_key(*it)) {
+            whole = false;
+            let inner = child(path, name);
+            let entry = entries.iter().find(|it| it.key == name);
+            if entry.is_none_or(|it| it.value.is_null()) {
+                let found = if entry.is_some() { "is empty" } else { "is missing" };
+                let at = entry.map_or(node, |it| &it.value);
+                self.problem(at, &inner, format!("{found}; {}", wanted::of(&schema["properties"][name], at)));
+            }
+        }
+        whole.then_some(Value::Object(read))
+    }
+
+    fn unknown(&mut self, schema: &Value, entry: &Entry, path: &str) {
+        let inner = child(path, &entry.key);
+        let known: Vec<&str> =
+            schema["properties"].as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+        let remedy = match (RENAMED.iter().find(|(old, _)| *old == inner), nearest(&entry.key, known.iter().copied())) {
+            (Some((_, new)), _) => format!("it is called {new}"),
+            (None, Some(name)) => format!("did you mean {name}?"),
+            (None, None) => {
+                let mut elsewhere = Vec::new();
+                find(&SCHEMA["properties"]["spec"], "spec", &entry.key, &mut elsewhere);
+                match elsewhere.as_slice() {
+                    [one] => format!("did you mean {one}?"),
+                    _ if known.is_empty() => "take it out, nothing stands there".to_owned(),
+                    _ => format!("take it out; known are {}", listed(&known)),
+                }
+            }
+        };
+        let place = if path.is_empty() { KIND.to_owned() } else { path.to_owned() };
+        let message = format!("is no field of {place}, and holds {}; {remedy}", entry.value.described());
+        self.problems.push(Problem { place: Some(entry.place), path: inner, message });
+    }
+
+    fn problem(&mut self, node: &Node, path: &str, message: String) {
+        // The root has no name.
+        let path = if path.is_empty() { KIND.to_owned() } else { path.to_owned() };
+        self.problems.push(Problem { place: Some(node.place), path, message });
+    }
+}
+
+fn int_or_string(schema: &Value) -> bool {
+    schema["x-kubernetes-int-or-string"] == true
+}
+
+fn fits(kind: &str, value: &Value) -> bool {
+    match (kind, value) {
+        ("string", Value::String(_)) | ("boolean", Value::Bool(_)) | ("number", Value::Number(_)) => true,
+        ("integer", Value::Number(number)) => number.as_f64().is_some_and(|it| it.fract() == 0.0),
+        _ => false,
+    }
+}
+
+/// The paths of all fields of a name.
+fn find(schema: &Value, path: &str, name: &str, found: &mut Vec<String>) {
+    for (key, inner) in schema["properties"].as_object().into_iter().flatten() {
+        let path = format!("{path}.{}", named(key));
+        if key == name {
+            found.push(path.clone());
+        }
+        find(inner, &path, name, found);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+use super::*;
+use crate::yaml;
+
+fn check_lines(text: &str, expected: &[&str]) {
+    let document = yaml::read(text).unwrap().unwrap();
+    let lines: Vec<String> = check(&document.root).problems.iter().map(ToString::to_string).collect();
+    assert_eq!(lines, expected, "{text}");
+}
+
+fn spec(spec: &str, expected: &[&str]) {
+    check_lines(&format!("apiVersion: a\nkind: b\nmetadata: {{name: c}}\nspec:\n  {spec}\n"), expected);
+}
+
+#[test]
+fn everything_that_is_wrong_is_told_at_once() {
+    spec(
+        "{target: {simulator: {}, modle: m}, seed: many, harness: Locust, suspend: 1, launcher: {labels: {a: 5}}}",
+        &[
+            "spec.target.modle, line 5 column 28: is no field of spec.target, and holds \"m\"; did you mean model?",
+            "spec.seed, line 5 column 45: is \"many\"; write a whole number from 0 to 9007199254740991",
+            "spec.harness, line 5 column 60: is \"Locust\"; choose one of benchwright, inference-perf and loadgen",
+            "spec.suspend, line 5 column 77: is 1; write true or false",
+            "spec.launcher.labels.a, line 5 column 103: is 5; write a text of at most 63 characters, here \"5\" in quotes",
+        ],
+    );
+}
+
+#[test]
+fn a_list_is_no_mapping() {
+    spec(
+        "[{simulator: {}}, loadgen]",
+        &[
+            "spec, line 5 column 3: is a list, [{\"simulator\":{}},\"loadgen\"]; write a mapping, a line `key: value` for each of \
+         cancel, harness, launcher, policy, profile, seed, storage, suspend, target, ttlSecondsAfterFinished and validity",
+        ],
+    );
+    spec(
+        "{target: {simulator: {}, readiness: [Models, 5]}}",
+        &[
+            "spec.target.readiness, line 5 column 39: is a list, [\"Models\",5]; write a mapping, a line `key: value` for each of probe and timeoutSeconds",
+        ],
+    );
+}
+
+#[test]
+fn bounds_and_forms_are_those_of_the_definition() {
+    spec(
+        "{target: {url: 'http://h', readiness: {timeoutSeconds: 0}}, policy: {retry: {limit: 9}}}",
+        &[
+            "spec.target.readiness.timeoutSeconds, line 5 column 58: is 0; write a whole number from 1 to 86400",
+            "spec.policy.retry.limit, line 5 column 87: is 9; write a whole number from 0 to 4",
+        ],
+    );
+    spec(
+        "{target: {auth: {secretKeyRef: {name: '', key: 'a b'}}, serviceRef: {name: G}}}",
+        &[
+            "spec.target.auth.secretKeyRef.name, line 5 column 41: is \"\"; write a text of 1 to 253 characters, such as \"example\"",
+            "spec.target.auth.secretKeyRef.key, line 5 column 50: is \"a b\"; write a key of letters, digits, dashes, dots and underscores, such as token",
+            "spec.target.serviceRef.name, line 5 column 78: is \"G\"; write a name of letters a-z, digits and dashes that begins with a letter, such as gateway",
+        ],
+    );
+}
+
+#[test]
+fn what_is_missing_or_empty_is_told_by_its_name() {
+    spec(
+        "{target: {serviceRef: {port: 80}}}",
+        &[
+            "spec.target.serviceRef.name, line 5 column 25: is missing; write a name of letters a-z, digits and dashes that begins with a letter, such as gateway",
+        ],
+    );
+    check_lines(
+        "metadata: {name: a}\nspec:\n",
+        &[
+            "spec, line 2 column 5: is empty; write a mapping, a line `key: value` for each of cancel, harness, launcher, policy, \
+         profile, seed, storage, suspend, target, ttlSecondsAfterFinished and validity",
+        ],
+    );
+    spec("{target: {simulator: {}}, seed: , profile: }", &[]);
+}
+
+#[test]
+fn a_field_in_the_wrong_place_is_told_where_it_belongs() {
+    spec(
+        "{target: {simulator: {}}, nodeSelector: {a: b}}",
+        &[
+            "spec.nodeSelector, line 5 column 29: is no field of spec, and holds a mapping, {\"a\":\"b\"}; did you mean spec.launcher.scheduling.nodeSelector?",
+        ],
+    );
+    spec(
+        "{target: {simulator: {}}, storage: {perRequestRecords: None}}",
+        &[
+            "spec.storage.perRequestRecords, line 5 column 58: is Off, which kubectl reads as false; did you mean None? choose one of None and Full",
+        ],
+    );
+}
+
+#[test]
+fn every_pattern_has_words() {
+    fn visit(path: &str, schema: &Value) {
+        if let Some(pattern) = schema["pattern"].as_str() {
+            assert!(
+                wanted::PATTERNS.iter().any(|(it, _)| *it == pattern),
+                "{path}: {pattern} has no words in wanted.rs"
+            );
+            assert!(regex::Regex::new(pattern).is_ok(), "{path}: {pattern}");
+        }
+        for (name, inner) in schema["properties"].as_object().into_iter().flatten() {
+            visit(&format!("{path}.{name}"), inner);
+        }
+        visit_if_any(path, &schema["items"]);
+        visit_if_any(path, &schema["additionalProperties"]);
+    }
+    fn visit_if_any(path: &str, schema: &Value) {
+        if schema.is_object() {
+            visit(path, schema);
+        }
+    }
+    visit("spec", &SCHEMA["properties"]["spec"]);
+}

@@ -1,0 +1,121 @@
+//! What a field takes, as a schema has it: the check of a single value, and the words that tell a user what to write.
+
+use regex::Regex;
+use serde_json::Value;
+
+use crate::{
+    wording::{MAX_QUOTED, listed, nearest},
+    yaml::{Content, Node},
+};
+
+/// What a text of each pattern is, for people. A test holds the list against the schema.
+pub(super) const PATTERNS: [(&str, &str); 9] = [
+    (r"^[-._a-zA-Z0-9]+$", "write a key of letters, digits, dashes, dots and underscores, such as token"),
+    (
+        r"^[a-z]([-a-z0-9]*[a-z0-9])?$",
+        "write a name of letters a-z, digits and dashes that begins with a letter, such as gateway",
+    ),
+    (r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$", "write a name of letters a-z, digits, dashes and dots, such as workload-pvc"),
+    (r"^[0-9]+(\.[0-9]+)?(Ki|Mi|Gi|Ti|Pi|k|M|G|T|P)?$", "write a size such as 20Gi"),
+    (r"^/[^\s?#]*$", "write a path that begins with a slash and has no blank, query or fragment, such as /llm"),
+    (URL, "write a URL such as http://gateway.llm-d:80"),
+    (r"^(Equal|Exists)$", "choose one of Equal and Exists"),
+    (r"^(NoSchedule|PreferNoSchedule|NoExecute)$", "choose one of NoSchedule, PreferNoSchedule and NoExecute"),
+    (super::QUANTITY, "write a quantity such as 2, 500m or 1Gi"),
+];
+
+/// The URL of a target in a cluster. Outside of one there are sockets too, and [`crate::resolve`] tells more exactly what is
+/// wrong with a URL, without the password in it.
+const URL: &str = r"^https?://(\[[0-9a-fA-F:.]+\]|[-._a-zA-Z0-9]+)(:[0-9]{1,5})?(/[^\s?#@]*)?$";
+
+/// Whether a value of the right type is one that the field takes.
+pub(super) fn accepts(schema: &Value, value: &Value) -> bool {
+    let number = value.as_f64();
+    let least = schema["minimum"].as_f64();
+    let most = schema["maximum"].as_f64();
+    let within = number.is_none_or(|it| least.is_none_or(|least| it >= least) && most.is_none_or(|most| it <= most));
+    let whole = schema["x-kubernetes-int-or-string"] != true || number.is_none_or(|it| it.fract() == 0.0);
+    within && whole && value.as_str().is_none_or(|text| accepts_text(schema, text))
+}
+
+fn accepts_text(schema: &Value, text: &str) -> bool {
+    let length = u64::try_from(text.chars().count()).unwrap_or(u64::MAX);
+    let listed = schema["enum"].as_array().is_none_or(|it| it.iter().any(|it| it == text));
+    let least = schema["minLength"].as_u64().is_none_or(|it| length >= it);
+    let most = schema["maxLength"].as_u64().is_none_or(|it| length <= it);
+    let pattern = schema["pattern"].as_str().filter(|it| *it != URL).and_then(|it| Regex::new(it).ok());
+    listed && least && most && pattern.is_none_or(|it| it.is_match(text))
+}
+
+/// What to write, in a sentence that begins with a verb.
+pub(super) fn of(schema: &Value, node: &Node) -> String {
+    if let Some(choices) = schema["enum"].as_array() {
+        return choice(choices, node);
+    }
+    let pattern = schema["pattern"].as_str();
+    if let Some((_, words)) = PATTERNS.iter().find(|(it, _)| Some(*it) == pattern) {
+        let most = schema["maxLength"].as_u64().map(|it| format!(", of at most {it} characters"));
+        let long = node.text().is_some_and(|it| it.len() > MAX_QUOTED);
+        return format!("{words}{}", most.filter(|_| long).unwrap_or_default());
+    }
+    match schema["type"].as_str() {
+        Some("boolean") => "write true or false".to_owned(),
+        Some("integer") => whole_number(schema),
+        Some("number") => "write a number such as 0.5".to_owned(),
+        Some("array") => {
+            format!("write a list, a line `- value` for each; of each value: {}", of(&schema["items"], node))
+        }
+        Some("object") => mapping(schema),
+        _ => text(schema, node),
+    }
+}
+
+fn choice(choices: &[Value], node: &Node) -> String {
+    let names: Vec<&str> = choices.iter().filter_map(Value::as_str).collect();
+    let all = format!("choose one of {}", listed(&names));
+    let found = match &node.content {
+        Content::Scalar(_, written) => written.as_str(),
+        Content::List(_) | Content::Mapping(_) => "",
+    };
+    // No rows are kept for `Off` of old files, and for what YAML makes of it.
+    let renamed = (found.eq_ignore_ascii_case("off") && names.contains(&"None")).then_some("None");
+    match renamed.or_else(|| nearest(found, names.iter().copied()).filter(|_| !found.is_empty())) {
+        Some(name) => format!("did you mean {name}? {all}"),
+        None => all,
+    }
+}
+
+fn whole_number(schema: &Value) -> String {
+    let bound = |it: &Value| it.as_u64().or_else(|| it.as_f64().filter(|it| *it >= 0.0).map(|it| it as u64));
+    match (bound(&schema["minimum"]).unwrap_or(0), bound(&schema["maximum"])) {
+        (least, Some(most)) => format!("write a whole number from {least} to {most}"),
+        (least, None) => format!("write a whole number of at least {least}"),
+    }
+}
+
+fn mapping(schema: &Value) -> String {
+    let keys: Vec<&str> = schema["properties"].as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+    match keys.as_slice() {
+        [] if schema["additionalProperties"].is_object() => {
+            "write a mapping, a line `name: value` for each value, such as {team: serving}".to_owned()
+        }
+        [] => "write an empty mapping, {}".to_owned(),
+        keys => format!("write a mapping, a line `key: value` for each of {}", listed(keys)),
+    }
+}
+
+fn text(schema: &Value, node: &Node) -> String {
+    let most = schema["maxLength"].as_u64();
+    let least = schema["minLength"].as_u64().filter(|it| *it > 0);
+    let length = match (least, most) {
+        (Some(least), Some(most)) => format!(" of {least} to {most} characters"),
+        (None, Some(most)) => format!(" of at most {most} characters"),
+        _ => String::new(),
+    };
+    match &node.content {
+        Content::Scalar(Value::Number(_) | Value::Bool(_), written) => {
+            format!("write a text{length}, here \"{}\" in quotes", crate::wording::cut(written))
+        }
+        _ => format!("write a text{length}, such as \"example\""),
+    }
+}

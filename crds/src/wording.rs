@@ -1,0 +1,95 @@
+//! How a message shows what came from outside, and what it offers in its place.
+
+/// How much of a value or a name from outside a message repeats, in characters.
+pub const MAX_QUOTED: usize = 80;
+/// The longest name that is compared with others, in characters: comparing takes the product of two lengths.
+const MAX_COMPARED: usize = 64;
+/// How many known names one message lists.
+const MAX_NAMED: usize = 20;
+
+/// A text as a message shows it: in quotes, escaped, and not too long.
+pub fn quoted(text: &str) -> String {
+    match text.char_indices().nth(MAX_QUOTED) {
+        Some((end, _)) => format!("{:?}...", &text[..end]),
+        None => format!("{text:?}"),
+    }
+}
+
+/// A text without quotes, not too long, and on one line: control characters are escaped.
+pub fn cut(text: &str) -> String {
+    let shown: String = text.chars().take(MAX_QUOTED).collect();
+    let shown: String = shown.chars().flat_map(|it| escaped(it).chars().collect::<Vec<_>>()).collect();
+    if text.chars().nth(MAX_QUOTED).is_some() { format!("{shown}...") } else { shown }
+}
+
+fn escaped(letter: char) -> String {
+    if letter.is_control() { letter.escape_default().to_string() } else { letter.to_string() }
+}
+
+/// A name as a message shows it: without quotes where it is a plain word.
+pub fn named(name: &str) -> String {
+    let plain = |it: char| it.is_ascii_alphanumeric() || "_-./[]".contains(it);
+    if !name.is_empty() && name.len() <= MAX_QUOTED && name.chars().all(plain) { name.to_owned() } else { quoted(name) }
+}
+
+/// The part of a message that names what the author may have meant: the nearest of the known names, else all of them.
+pub fn suggestion<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.into_iter().collect();
+    match nearest(found, known.iter().copied()) {
+        Some(name) => format!("did you mean {name}?"),
+        None if known.is_empty() => "there is none to choose from".to_owned(),
+        None => format!("known are {}", listed(&known)),
+    }
+}
+
+/// The known name that a found one is a slip of the pen for.
+pub fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // A third of the letters may differ: `std` is no slip of the pen for `seed`, `ratee` is one for `rate`.
+    let allowed = (found.chars().count() / 3).max(1);
+    let comparable = |name: &&str| name.len() <= MAX_COMPARED && found.len() <= MAX_COMPARED;
+    let distance = |name: &str| match name.eq_ignore_ascii_case(found) {
+        true => 0,
+        false => strsim::osa_distance(found, name),
+    };
+    let distances = known.into_iter().filter(comparable).map(|name| (distance(name), name));
+    distances.filter(|(distance, _)| *distance <= allowed).min().map(|(_, name)| name)
+}
+
+/// `a, b and c`, but not too many.
+pub fn listed(names: &[&str]) -> String {
+    let mut shown: Vec<String> = names.iter().take(MAX_NAMED).map(|it| named(it)).collect();
+    if names.len() > MAX_NAMED {
+        shown.push(format!("{} more", names.len() - MAX_NAMED));
+    }
+    match shown.as_slice() {
+        [] => "none".to_owned(),
+        [one] => one.clone(),
+        [head @ .., last] => format!("{} and {last}", head.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_of_the_pen_gets_the_word_that_was_meant() {
+        let known = ["rate", "duration", "num_requests"];
+        assert_eq!(suggestion("ratee", known), "did you mean rate?");
+        assert_eq!(suggestion("durration", known), "did you mean duration?");
+        assert_eq!(suggestion("RATE", known), "did you mean rate?");
+        assert_eq!(suggestion("colour", known), "known are rate, duration and num_requests");
+        assert_eq!(suggestion("x", []), "there is none to choose from");
+        assert_eq!(suggestion(&"x".repeat(10_000), ["rate"]), "known are rate");
+        assert!(suggestion("colour", (0..50).map(|_| "rate")).ends_with("rate and 30 more"));
+    }
+
+    #[test]
+    fn what_comes_from_outside_is_shown_short_and_escaped() {
+        assert_eq!(quoted("a\nb"), r#""a\nb""#);
+        assert_eq!(quoted(&"ü".repeat(100)).chars().count(), MAX_QUOTED + 5);
+        assert_eq!((named("load.type").as_str(), named("a b").as_str()), ("load.type", "\"a b\""));
+        assert_eq!(cut("a\u{1b}[1m\n"), "a\\u{1b}[1m\\n");
+        assert_eq!(cut(&"ü".repeat(100)).chars().count(), MAX_QUOTED + 3);
+    }
+}

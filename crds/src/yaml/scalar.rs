@@ -1,0 +1,82 @@
+//! What a word without quotes means to kubectl's reader, which follows YAML 1.1.
+
+use serde_json::{Number, Value};
+
+/// A word without quotes.
+pub(super) enum Reading {
+    /// Both versions of YAML agree on it, or it is a boolean of YAML 1.1, which keeps its spelling beside it.
+    Value(Value),
+    /// A number that is written in another way than with decimal digits, or with a zero before them.
+    TwoWays {
+        /// What kubectl makes of it.
+        kubectl: String,
+    },
+    /// No number of JSON.
+    NotFinite,
+}
+
+pub(super) fn read(text: &str) -> Reading {
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => return Reading::Value(Value::Null),
+        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
+            return Reading::Value(Value::Bool(true));
+        }
+        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
+            return Reading::Value(Value::Bool(false));
+        }
+        ".nan" | ".NaN" | ".NAN" | ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" | "-.inf" | "-.Inf"
+        | "-.INF" => return Reading::NotFinite,
+        _ => {}
+    }
+    if let Some(kubectl) = in_two_ways(text) {
+        return Reading::TwoWays { kubectl };
+    }
+    let unsigned = text.strip_prefix('+').unwrap_or(text);
+    let integer =
+        || unsigned.parse::<i64>().map(Number::from).or_else(|_| unsigned.parse::<u64>().map(Number::from)).ok();
+    if !is_decimal(text) {
+        return Reading::Value(Value::String(text.to_owned()));
+    }
+    match integer() {
+        Some(number) => Reading::Value(Value::Number(number)),
+        None => match text.parse::<f64>().ok().and_then(Number::from_f64) {
+            Some(number) => Reading::Value(Value::Number(number)),
+            None => Reading::NotFinite,
+        },
+    }
+}
+
+/// `1`, `-1.5`, `.5`, `1.`, `1e3`.
+fn is_decimal(text: &str) -> bool {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let (number, exponent) = match unsigned.split_once(['e', 'E']) {
+        Some((number, exponent)) => (number, exponent.strip_prefix(['+', '-']).unwrap_or(exponent)),
+        None => (unsigned, "0"),
+    };
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+    let digits = |it: &str| it.bytes().all(|it| it.is_ascii_digit());
+    let some = !whole.is_empty() || (number.contains('.') && !fraction.is_empty());
+    some && digits(whole) && digits(fraction) && !exponent.is_empty() && digits(exponent)
+}
+
+/// What kubectl reads, of a number that is not written as people write numbers: `010`, `0x10`, `1_000`.
+fn in_two_ways(text: &str) -> Option<String> {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let sign = if text.starts_with('-') { "-" } else { "" };
+    if !unsigned.starts_with(|it: char| it.is_ascii_digit()) {
+        return None;
+    }
+    let plain: String = unsigned.chars().filter(|it| *it != '_').collect();
+    let odd = plain.len() != unsigned.len()
+        || (plain.len() > 1 && plain.starts_with('0') && !plain[1..].starts_with(['.', 'e', 'E']));
+    if !odd {
+        return None;
+    }
+    let lower = plain.to_ascii_lowercase();
+    let based = [("0x", 16), ("0o", 8), ("0b", 2), ("0", 8)]
+        .into_iter()
+        .find_map(|(prefix, base)| u64::from_str_radix(lower.strip_prefix(prefix)?, base).ok());
+    let whole = based.or_else(|| plain.parse::<u64>().ok()).map(|it| it.to_string());
+    let fraction = || is_decimal(&plain).then(|| plain.parse::<f64>().ok()).flatten().map(|it| it.to_string());
+    whole.or_else(fraction).map(|it| format!("{sign}{it}"))
+}

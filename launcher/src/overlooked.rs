@@ -1,0 +1,57 @@
+//! Which fields of a BenchmarkRun a run without a cluster does not use, so that nobody waits for what they ask.
+
+use crds::benchmark_run::{BenchmarkRunSpec, Cancel, Launcher, Policy, Retry};
+use workload_profiles::Notice;
+
+use crate::input::LocalOptions;
+
+/// One notice for each field that is set and has no effect.
+pub(crate) fn notices(spec: &BenchmarkRunSpec, options: &LocalOptions) -> Vec<Notice> {
+    let plain = spec.target.url.as_ref().is_none_or(|it| !it.starts_with("https://"));
+    let deadlines = Policy::default().deadlines;
+    let given = &spec.policy.deadlines;
+    let other_deadlines = (given.prepare_seconds, given.start_seconds, given.collect_seconds)
+        != (deadlines.prepare_seconds, deadlines.start_seconds, deadlines.collect_seconds);
+    [
+        ("spec.suspend", spec.suspend, "is true, which holds a run back in a cluster alone; this run starts"),
+        (
+            "spec.cancel",
+            spec.cancel != Cancel::None,
+            "ends a run in a cluster alone; this run starts, and Ctrl-C ends it",
+        ),
+        (
+            "spec.storage.pvc",
+            spec.storage.pvc.is_some(),
+            "is not used outside of a cluster; results go to the folder of --results",
+        ),
+        (
+            "spec.launcher",
+            spec.launcher != Launcher::default(),
+            "is not used outside of a cluster; this process issues the load",
+        ),
+        (
+            "spec.policy.retry",
+            spec.policy.retry != Retry::default(),
+            "is not used outside of a cluster; a run has one attempt",
+        ),
+        (
+            "spec.policy.deadlines",
+            other_deadlines,
+            "is used for runSeconds alone outside of a cluster; the other deadlines are the operator's",
+        ),
+        (
+            "spec.ttlSecondsAfterFinished",
+            spec.ttl_seconds_after_finished.is_some(),
+            "is not used outside of a cluster; results stay until you delete them",
+        ),
+        (
+            "--ca-file",
+            options.ca_file.is_some() && plain,
+            "is not used: the target is not called over TLS; leave it out, or write https:// in spec.target.url",
+        ),
+    ]
+    .into_iter()
+    .filter(|(_, applies, _)| *applies)
+    .map(|(path, _, message)| Notice { path: path.into(), message: message.into() })
+    .collect()
+}
