@@ -80,7 +80,7 @@ pub struct ArtifactRef {
     /// Its name in the results folder.
     #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
     pub name: String,
-    /// Where it is, such as `pvc://workload-pvc/chat-r42/a1/report.json`. The launcher, which does not know the claim,
+    /// Where it is, such as `pvc://workload-pvc/chat-r42-2db482-a1/report.json`. The launcher, which does not know the claim,
     /// leaves it out; the operator fills it in.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 1024)))]
@@ -234,7 +234,7 @@ mod tests {
                 message: "m".repeat(1_000),
                 model: "meta-llama/Llama-3.1-8B-Instruct".into(),
                 started: Some("2026-01-02T03:04:05Z".parse().unwrap()),
-                folder: Some("a-run-with-a-name-of-forty-six-characters-long/a11".into()),
+                folder: Some("a-run-with-a-name-of-forty-six-characters-long-2db482-a11".into()),
                 partial: true,
                 summary: Some(RunSummary {
                     requests: 10_000_000,

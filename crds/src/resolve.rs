@@ -6,6 +6,7 @@ mod url;
 use std::{borrow::Cow, path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 use url::url_problem;
 
 use crate::{
@@ -14,6 +15,7 @@ use crate::{
         Api, BenchmarkRunSpec, Harness, HttpVersion, KeyRef, MAX_INLINE_PROFILE_BYTES, MAX_NAME_BYTES,
         MAX_PROMPT_SALT_BYTES, PerRequestRecords, Pvc, ReadinessProbe, Resources, Scheme, SimulatorPreset, Validity,
     },
+    hex,
     units::{Seed, Span},
     wording::{cut, quoted},
 };
@@ -62,6 +64,16 @@ pub struct RunIdentity {
     pub uid: String,
     /// Counted from 1.
     pub attempt: u32,
+}
+
+impl RunIdentity {
+    /// The name of the attempt: of its Job, its ConfigMap and its results folder in a cluster. It holds a part of the run's UID:
+    /// a run that is deleted and made again must not meet what is left of its namesake, nor write beside it. At most 58 bytes,
+    /// so that `<name>-<index>` is a host name.
+    pub fn attempt_name(&self) -> String {
+        let uid = Sha256::digest(&self.uid);
+        format!("{}-{}-a{}", self.name, hex(&uid[..3]), self.attempt)
+    }
 }
 
 /// All that the launcher needs to know beside the profile. No default is left open in it.
@@ -595,6 +607,19 @@ mod tests {
     fn a_password_in_a_url_is_not_repeated() {
         let errors = check("", "target: {url: 'http://me:hunter2@host'}").unwrap_err();
         assert!(errors[0].contains("<redacted>@host") && !errors[0].contains("hunter2"), "{errors:?}");
+    }
+
+    #[test]
+    fn an_attempts_name_tells_runs_of_one_name_apart() {
+        let identity = |uid: &str, attempt: u32| RunIdentity {
+            name: "chat".into(),
+            namespace: "bench".into(),
+            uid: uid.into(),
+            attempt,
+        };
+        let name = identity("2f9c4e0a-9d1b-4e57-8d8c-0a2f6f3f9b11", 2).attempt_name();
+        assert_eq!(name, "chat-2db482-a2");
+        assert_ne!(identity("another", 2).attempt_name(), name);
     }
 
     #[test]

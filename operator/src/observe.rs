@@ -4,7 +4,7 @@ use crds::{
     BenchmarkRun, Settings, any_value,
     benchmark_run::KeyRef,
     hex,
-    resolve::{FieldError, ProfileSource, RunIdentity, claim, resolve},
+    resolve::{FieldError, ProfileSource, claim, resolve},
     status::{Attempt, Phase},
 };
 use k8s_openapi::api::{
@@ -140,13 +140,7 @@ async fn input(
     attempt: u32,
     settings: &Settings,
 ) -> Result<Result<LauncherInput, Refusal>, Error> {
-    let identity = RunIdentity {
-        name: run.name_any(),
-        namespace: run.namespace().unwrap_or_default(),
-        uid: run.uid().unwrap_or_default(),
-        attempt,
-    };
-    let resolved = match resolve(identity, &run.spec, settings) {
+    let resolved = match resolve(meta::identity(run, attempt), &run.spec, settings) {
         Ok(resolved) => resolved,
         Err(errors) => {
             let message = errors.iter().map(FieldError::to_string).collect::<Vec<_>>().join("\n");

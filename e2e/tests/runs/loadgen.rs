@@ -28,12 +28,14 @@ async fn the_logs_of_a_loadgen_run_are_named_in_its_status_and_lie_on_its_volume
     assert_eq!(tests, [("accuracy", 100, 0), ("performance", queries, 0)]);
     assert!(queries >= 600 && summary.ttft.is_some() && summary.output_tokens_per_second.is_some(), "{summary:?}");
 
+    let job = &status.attempts.last().context("a run that ended has an attempt")?.job_name;
     let mut logs = Vec::new();
     for name in LOGS {
         let artifact = status.artifacts.iter().find(|it| it.name == name);
         let artifact = artifact.with_context(|| format!("{name} is not among {:?}", status.artifacts))?;
-        assert_eq!(artifact.uri, format!("pvc://results/server/a1/{name}"));
-        let log = namespace.print_from_claim("results", &["show", "/results/server/a1", "--file", name]).await?;
+        assert_eq!(artifact.uri, format!("pvc://results/{job}/{name}"));
+        let folder = format!("/results/{job}");
+        let log = namespace.print_from_claim("results", &["show", &folder, "--file", name]).await?;
         assert_eq!(artifact.bytes, log.len() as u64, "{name} is another one than the status tells of");
         logs.push(log);
     }

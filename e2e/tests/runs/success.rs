@@ -19,13 +19,14 @@ async fn an_applied_run_succeeds_and_its_figures_are_those_of_its_report() -> an
 
     let summary = status.summary.context("a run that succeeded has figures")?;
     assert_eq!((summary.requests, summary.errors), (50, 0));
-    let folder = "/results/chat/a1";
-    let report = namespace.print_from_claim("results", &["show", folder, "--file", "report.json"]).await?;
+    let job = &status.attempts.last().context("a run that ended has an attempt")?.job_name;
+    let folder = format!("/results/{job}");
+    let report = namespace.print_from_claim("results", &["show", &folder, "--file", "report.json"]).await?;
     let report: serde_json::Value = serde_json::from_str(&report)?;
     assert_eq!(report["summary"], serde_json::to_value(&summary)?, "status and report differ");
 
     let artifact = status.artifacts.iter().find(|it| it.name == "report.json").context("report.json is listed")?;
-    assert_eq!(artifact.uri, "pvc://results/chat/a1/report.json");
+    assert_eq!(artifact.uri, format!("pvc://results/{job}/report.json"));
 
     let wide = tools::kubectl(&["get", "benchmarkruns", "-o", "wide", "--namespace", &namespace.name])?;
     println!("{wide}");
@@ -61,5 +62,35 @@ async fn a_run_that_is_made_again_at_once_does_not_meet_its_namesake() -> anyhow
     let status = namespace.wait_finished("chat", SOON).await?;
     assert_eq!(status.outcome, Some(Outcome::Passed), "{status:?}");
     assert_eq!(status.summary.map(|it| it.requests), Some(30), "it measured the load of its namesake");
+    Ok(())
+}
+
+/// What the report in a run's results folder says of the run itself.
+async fn stored_run(namespace: &Namespace, name: &str) -> anyhow::Result<(String, serde_json::Value)> {
+    let status = namespace.wait_finished(name, SOON).await?;
+    assert_eq!(status.outcome, Some(Outcome::Passed), "{status:?}");
+    let artifact = status.artifacts.iter().find(|it| it.name == "run.yaml").context("run.yaml is listed")?;
+    let folder = artifact.uri.strip_prefix("pvc://results/").and_then(|it| it.strip_suffix("/run.yaml"));
+    let folder = format!("/results/{}", folder.context("the folder lies on the claim")?);
+    let run = namespace.print_from_claim("results", &["show", &folder, "--file", "run.yaml"]).await?;
+    Ok((folder, serde_saphyr::from_str::<serde_json::Value>(&run)?["run"].clone()))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: make e2e"]
+async fn a_second_run_of_a_name_has_a_folder_of_its_own() -> anyhow::Result<()> {
+    let namespace = Namespace::new(&Cluster::with_operator().await?, "second").await?;
+    let mut found = Vec::new();
+    for _ in 0..2 {
+        namespace.create_run("once", &simulated(10.0, 2, CLAIM)).await?;
+        let uid = namespace.api::<BenchmarkRun>().get("once").await?.metadata.uid;
+        let (folder, run) = stored_run(&namespace, "once").await?;
+        assert_eq!(run["uid"].as_str().map(str::to_owned), uid, "{folder} is another run's");
+        found.push(folder);
+        namespace.api::<BenchmarkRun>().delete("once", &DeleteParams::background()).await?;
+    }
+    assert_ne!(found[0], found[1]);
+    // The first one's is still what it was.
+    namespace.print_from_claim("results", &["show", &found[0], "--file", "report.json"]).await?;
     Ok(())
 }

@@ -25,7 +25,7 @@ pub(super) enum Store {
 }
 
 impl Store {
-    /// Begins the folder: `<run>/a<attempt>` in a pod, `<time>-<run>` elsewhere.
+    /// Begins the folder: in a pod under the name of the attempt's Job, which no other run has; `<time>-<run>` elsewhere.
     pub(super) fn prepare(input: &Input, options: &RunOptions, now: Timestamp) -> Result<Store, Failure> {
         if !input.run.store_results || options.no_results {
             return Ok(Store::Off);
@@ -33,7 +33,7 @@ impl Store {
         let root = options.results();
         let run = &input.run.run;
         let name = if options.in_pod() {
-            format!("{}/a{}", run.name, run.attempt)
+            run.attempt_name()
         } else {
             let time = now.to_zoned(TimeZone::UTC).strftime("%Y%m%dT%H%M%SZ");
             format!("{time}-{}", run.name)

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crds::{BenchmarkRun, hex};
+use crds::{BenchmarkRun, RunIdentity};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Resource as _, ResourceExt as _};
-use sha2::{Digest as _, Sha256};
 
 /// What the operator is in `app.kubernetes.io/managed-by`, and the prefix of its field managers.
 pub const MANAGER: &str = "benchwright-operator";
@@ -18,11 +17,19 @@ pub const ATTEMPT: &str = "benchwright.dev/attempt";
 /// What a watch on children selects.
 pub const MANAGED: &str = "app.kubernetes.io/managed-by=benchwright-operator";
 
-/// The name of the Job and the ConfigMap of an attempt. It holds a part of the run's UID: a run that is deleted and made
-/// again at once must not meet what is left of its namesake. At most 58 bytes, so that `<name>-<index>` is a host name.
+/// Who an attempt of a run is.
+pub fn identity(run: &BenchmarkRun, attempt: u32) -> RunIdentity {
+    RunIdentity {
+        name: run.name_any(),
+        namespace: run.namespace().unwrap_or_default(),
+        uid: run.uid().unwrap_or_default(),
+        attempt,
+    }
+}
+
+/// The name of the Job and the ConfigMap of an attempt.
 pub fn attempt_name(run: &BenchmarkRun, attempt: u32) -> String {
-    let uid = Sha256::digest(run.uid().unwrap_or_default());
-    format!("{}-{}-a{attempt}", run.name_any(), hex(&uid[..3]))
+    identity(run, attempt).attempt_name()
 }
 
 /// The labels of a child.

@@ -111,7 +111,7 @@ pub fn envelope(outcome: Outcome, reason: &str) -> Envelope {
             message: "what the launcher says".into(),
             model: "org/model".into(),
             started: Some(at(60)),
-            folder: Some("chat/a1".into()),
+            folder: Some("chat-2db482-a1".into()),
             partial: outcome == Outcome::Cancelled,
             summary: (outcome != Outcome::Error).then_some(summary),
             artifacts: Vec::new(),

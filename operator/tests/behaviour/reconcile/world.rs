@@ -193,9 +193,9 @@ fn last_word(state: &State, pod: &Value, outcome: Outcome) -> Value {
     let input = state.find("configmaps", job).expect("the ConfigMap is made before the Job");
     let run: ResolvedRun = serde_saphyr::from_str(input["data"]["run.yaml"].as_str().unwrap()).unwrap();
     let mut envelope: Envelope = envelope(outcome, reason);
+    envelope.core.folder = Some(run.run.attempt_name());
     envelope.core.run_uid = run.run.uid;
     envelope.core.attempt = run.run.attempt;
-    envelope.core.folder = Some(format!("{}/a{}", run.run.name, run.run.attempt));
     let ended = said(&envelope);
     let phase = if ended.exit_code == 0 { "Succeeded" } else { "Failed" };
     let terminated = json!({"exitCode": ended.exit_code, "reason": ended.reason, "message": ended.message});
