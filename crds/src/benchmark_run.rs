@@ -3,6 +3,7 @@
 //! Defaults stand here once, as serde defaults, and so are the same in the CRD, in the operator and on a laptop. Rules
 //! that the API server can check are CEL rules here; [`crate::resolve`] checks them again where there is no API server.
 
+pub(crate) mod files;
 mod launcher;
 mod policy;
 mod target;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::AnyValue;
 #[cfg(feature = "kube")]
 use crate::status::BenchmarkRunStatus;
+pub use files::{ClaimRef, ProfileFile, is_object_name};
 pub use launcher::{Launcher, NoStorage, PerRequestRecords, Pvc, Resources, Scheduling, Storage, Toleration};
 pub use policy::{Cancel, Deadlines, Policy, Retry, RetryCause, TtlSecondsAfterFinished, Validity};
 pub use target::{
@@ -210,6 +212,12 @@ pub struct Profile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 128)))]
     pub prompt_salt: Option<String>,
+
+    /// Files that the profile reads, such as a recorded trace, by relative path or under /data. On a laptop they are looked
+    /// for where the profile says, and this list is not used.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 16)))]
+    pub files: Vec<ProfileFile>,
 }
 
 /// A text of at most so many characters; the API server needs bounds to estimate what a rule costs.

@@ -14,6 +14,7 @@ use crate::{
     benchmark_run::{
         Api, BenchmarkRunSpec, Harness, HttpVersion, KeyRef, MAX_INLINE_PROFILE_BYTES, MAX_NAME_BYTES,
         MAX_PROMPT_SALT_BYTES, PerRequestRecords, Pvc, ReadinessProbe, Resources, Scheme, SimulatorPreset, Validity,
+        files,
     },
     hex,
     units::{Seed, Span},
@@ -231,6 +232,8 @@ pub mod mounts {
     pub const INPUT: &str = "/etc/benchwright/run";
     /// The volume that holds the results folders.
     pub const RESULTS: &str = "/results";
+    /// Below it, under its name, each claim of the profile's files.
+    pub const DATA: &str = "/data";
 }
 
 /// Checks a spec and fills in what it leaves out.
@@ -247,6 +250,7 @@ pub fn resolve(
     let endpoint = endpoint(spec, &identity.namespace, settings, &mut errors);
     check_model(&spec.target.model, &mut errors);
     check_profile(spec, &mut errors);
+    errors.0.extend(files::errors(spec));
     if spec.storage.pvc.is_some() && spec.storage.none.is_some() {
         errors.add("spec.storage", "has both pvc and none; keep one of them");
     }
@@ -620,6 +624,15 @@ mod tests {
         let name = identity("2f9c4e0a-9d1b-4e57-8d8c-0a2f6f3f9b11", 2).attempt_name();
         assert_eq!(name, "chat-2db482-a2");
         assert_ne!(identity("another", 2).attempt_name(), name);
+    }
+
+    #[test]
+    fn files_that_cannot_be_mounted_are_told_with_the_rest() {
+        let errors = check(
+            "bench",
+            "{target: {simulator: {}}, seed: 1, profile: {files: [{configMapRef: {name: a, key: ..}}]}}",
+        );
+        assert!(errors.unwrap_err()[0].starts_with("spec.profile.files[0].configMapRef.key"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crds::{
     BenchmarkRun, Settings, any_value,
-    benchmark_run::KeyRef,
+    benchmark_run::{KeyRef, is_object_name},
     hex,
     resolve::{FieldError, ProfileSource, claim, resolve},
     status::{Attempt, Phase},
@@ -157,11 +157,25 @@ async fn input(
             Ok(text) => text.to_owned(),
             Err(error) => return Ok(Err(invalid(&error))),
         },
-        ProfileSource::ConfigMap(key) => match text_of(config_maps, &key).await? {
-            Ok(text) => text,
+        ProfileSource::ConfigMap(key) => match data_of(config_maps, "spec.profile.configMapRef", &key).await? {
+            Ok(Some(text)) => text,
+            Ok(None) => {
+                let message = format!(
+                    "spec.profile.configMapRef.key: {:?} of ConfigMap {:?} is binary; put the profile's text under data",
+                    key.key, key.name
+                );
+                return Ok(Err(Refusal { reason: Reason::ProfileInvalid, message }));
+            }
             Err(message) => return Ok(Err(Refusal { reason: Reason::ProfileNotFound, message })),
         },
     };
+    for (index, file) in run.spec.profile.files.iter().enumerate() {
+        let Some(key) = &file.config_map_ref else { continue };
+        let field = format!("spec.profile.files[{index}].configMapRef");
+        if let Err(message) = data_of(config_maps, &field, key).await? {
+            return Ok(Err(Refusal { reason: Reason::ProfileNotFound, message }));
+        }
+    }
     let profile = run.spec.profile.clone();
     // Rendering is bounded, but not short enough for a thread that other runs wait for.
     let prepared = tokio::task::spawn_blocking(move || {
@@ -179,30 +193,29 @@ async fn input(
     })
 }
 
-fn is_object_name(name: &str) -> bool {
-    let edge = |it: u8| it.is_ascii_lowercase() || it.is_ascii_digit();
-    let ends = [name.bytes().next(), name.bytes().last()];
-    ends.into_iter().all(|it| it.is_some_and(edge)) && name.bytes().all(|it| edge(it) || it == b'-' || it == b'.')
-}
-
-/// The text under a key of a ConfigMap, or why there is none.
-async fn text_of(config_maps: &Api<ConfigMap>, key: &KeyRef) -> Result<Result<String, String>, Error> {
-    if !is_object_name(&key.name) {
+/// What is under a key of a ConfigMap, `None` where that is binary; or why there is nothing.
+async fn data_of(
+    config_maps: &Api<ConfigMap>,
+    field: &str,
+    key: &KeyRef,
+) -> Result<Result<Option<String>, String>, Error> {
+    let name = &key.name;
+    if !is_object_name(name) {
         // It would become part of a URL.
-        let name = &key.name;
-        return Ok(Err(format!(
-            "spec.profile.configMapRef.name: {name:?} is no name of a ConfigMap; use a-z, 0-9, - and ."
-        )));
+        return Ok(Err(format!("{field}.name: {name:?} is no name of a ConfigMap; use a-z, 0-9, - and .")));
     }
-    let Some(found) = config_maps.get_opt(&key.name).await? else {
-        let name = &key.name;
+    let Some(found) = config_maps.get_opt(name).await? else {
         return Ok(Err(format!(
-            "spec.profile.configMapRef.name: there is no ConfigMap {name:?} in this namespace; create it, then the run anew"
+            "{field}.name: there is no ConfigMap {name:?} in this namespace; create it: the run waits for it up to policy.deadlines.prepareSeconds"
         )));
     };
-    let data = found.data.unwrap_or_default();
-    let known = data.keys().cloned().collect::<Vec<_>>().join(", ");
-    Ok(data.get(&key.key).cloned().ok_or_else(|| {
-        format!("spec.profile.configMapRef.key: ConfigMap {:?} has no key {:?}; it has {known}", key.name, key.key)
-    }))
+    let (mut texts, binaries) = (found.data.unwrap_or_default(), found.binary_data.unwrap_or_default());
+    if let Some(text) = texts.remove(&key.key) {
+        return Ok(Ok(Some(text)));
+    }
+    if binaries.contains_key(&key.key) {
+        return Ok(Ok(None));
+    }
+    let known = texts.into_keys().chain(binaries.into_keys()).collect::<Vec<_>>().join(", ");
+    Ok(Err(format!("{field}.key: ConfigMap {name:?} has no key {:?}; it has {known}", key.key)))
 }

@@ -2,8 +2,10 @@
 
 use anyhow::Context;
 use crds::{BenchmarkRun, Outcome, status::Phase};
-use e2e::{Cluster, Namespace, tools};
-use kube::api::DeleteParams;
+use e2e::{Cluster, Namespace, PATIENT, tools};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{DeleteParams, PostParams};
+use serde_json::json;
 
 use crate::{SOON, simulated};
 
@@ -92,5 +94,36 @@ async fn a_second_run_of_a_name_has_a_folder_of_its_own() -> anyhow::Result<()> 
     assert_ne!(found[0], found[1]);
     // The first one's is still what it was.
     namespace.print_from_claim("results", &["show", &found[0], "--file", "report.json"]).await?;
+    Ok(())
+}
+
+/// Twelve requests in three seconds, after a header.
+fn trace() -> String {
+    let rows = (0..12).map(|it| format!("{},40,10\n", it * 250));
+    format!("timestamp,input_length,output_length\n{}", rows.collect::<String>())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: make e2e"]
+async fn a_trace_in_a_config_map_is_replayed() -> anyhow::Result<()> {
+    let namespace = Namespace::new(&Cluster::with_operator().await?, "trace").await?;
+    let profile =
+        "{requests: {random: {input: 40, output: 10}}, stages: [{load: {trace: {trace: {file: {path: prod.csv}}}}}]}";
+    let spec = format!(
+        "target: {{simulator: {{}}}}\nharness: benchwright\nstorage: {{none: {{}}}}\n{PATIENT}\n\
+         profile: {{inline: {}, files: [{{configMapRef: {{name: traces, key: prod.csv}}}}]}}\n",
+        serde_json::to_string(profile)?
+    );
+    namespace.create_run("replay", &spec).await?;
+    let pending = namespace.wait_for("replay", "a reason", SOON, |it| !it.reason.is_empty()).await?;
+    assert_eq!((pending.phase, pending.reason.as_str()), (Some(Phase::Pending), "ProfileNotFound"));
+    let ready = pending.conditions.iter().find(|it| it.kind == "Ready").context("a condition Ready")?;
+    assert!(ready.message.contains("spec.profile.files[0].configMapRef.name") && ready.message.contains("traces"));
+
+    let map = serde_json::from_value(json!({"metadata": {"name": "traces"}, "data": {"prod.csv": trace()}}))?;
+    namespace.api::<ConfigMap>().create(&PostParams::default(), &map).await?;
+    let status = namespace.wait_finished("replay", SOON).await?;
+    assert_eq!(status.outcome, Some(Outcome::Passed), "{status:?}");
+    assert_eq!(status.summary.map(|it| (it.requests, it.errors)), Some((12, 0)));
     Ok(())
 }

@@ -4,17 +4,17 @@ use std::{collections::BTreeMap, path::Path};
 
 use crds::{
     AnyValue, BenchmarkRun, Settings,
-    benchmark_run::{KeyRef, Toleration},
+    benchmark_run::{ClaimRef, KeyRef, Toleration},
     resolve::{claim, mounts},
 };
 use k8s_openapi::{
     api::{
         batch::v1::{Job, JobSpec, PodFailurePolicy, PodFailurePolicyOnPodConditionsPattern, PodFailurePolicyRule},
         core::v1::{
-            self as core, Capabilities, ConfigMapVolumeSource, Container, ContainerPort, EmptyDirVolumeSource,
-            HTTPGetAction, KeyToPath, LocalObjectReference, PersistentVolumeClaimVolumeSource, PodSecurityContext,
-            PodSpec, PodTemplateSpec, Probe, ResourceRequirements, SeccompProfile, SecretVolumeSource, SecurityContext,
-            Volume, VolumeMount,
+            self as core, Capabilities, ConfigMapProjection, ConfigMapVolumeSource, Container, ContainerPort,
+            EmptyDirVolumeSource, HTTPGetAction, KeyToPath, LocalObjectReference, PersistentVolumeClaimVolumeSource,
+            PodSecurityContext, PodSpec, PodTemplateSpec, Probe, ProjectedVolumeSource, ResourceRequirements,
+            SeccompProfile, SecretVolumeSource, SecurityContext, Volume, VolumeMount, VolumeProjection,
         },
     },
     apimachinery::pkg::{api::resource::Quantity, apis::meta::v1::ObjectMeta, util::intstr::IntOrString},
@@ -98,7 +98,7 @@ fn template(run: &BenchmarkRun, attempt: u32, settings: &Settings) -> PodTemplat
     }
 }
 
-fn container(run: &BenchmarkRun, settings: &Settings, mounts: Vec<VolumeMount>) -> Container {
+fn container(run: &BenchmarkRun, settings: &Settings, volume_mounts: Vec<VolumeMount>) -> Container {
     let resources = run.spec.launcher.resources.as_ref().unwrap_or(&settings.launcher_resources);
     Container {
         name: CONTAINER.into(),
@@ -134,7 +134,9 @@ fn container(run: &BenchmarkRun, settings: &Settings, mounts: Vec<VolumeMount>) 
             ..SecurityContext::default()
         }),
         termination_message_policy: Some("FallbackToLogsOnError".into()),
-        volume_mounts: Some(mounts),
+        volume_mounts: Some(volume_mounts),
+        // A relative path in a profile begins where the profile lies.
+        working_dir: Some(mounts::INPUT.into()),
         ..Container::default()
     }
 }
@@ -154,10 +156,7 @@ fn volumes(run: &BenchmarkRun, attempt: u32) -> Vec<(Volume, VolumeMount)> {
     let mut all = vec![(
         Volume {
             name: "input".into(),
-            config_map: Some(ConfigMapVolumeSource {
-                name: meta::attempt_name(run, attempt),
-                ..ConfigMapVolumeSource::default()
-            }),
+            projected: Some(ProjectedVolumeSource { sources: Some(input(run, attempt)), ..Default::default() }),
             ..Volume::default()
         },
         mount("input", mounts::INPUT, true),
@@ -172,6 +171,14 @@ fn volumes(run: &BenchmarkRun, attempt: u32) -> Vec<(Volume, VolumeMount)> {
             Volume { name: "results".into(), persistent_volume_claim: Some(source), ..Volume::default() },
             mount("results", mounts::RESULTS, false),
         ));
+    }
+    let claims = run.spec.profile.files.iter().filter_map(|it| it.claim.as_ref());
+    for (index, ClaimRef { claim_name }) in claims.enumerate() {
+        // Read-only for the volume too: the kubelet would give all its files to the launcher's group otherwise.
+        let source = PersistentVolumeClaimVolumeSource { claim_name: claim_name.clone(), read_only: Some(true) };
+        let name = format!("data-{index}");
+        let mounted = mount(&name, &format!("{}/{claim_name}", mounts::DATA), true);
+        all.push((Volume { name, persistent_volume_claim: Some(source), ..Volume::default() }, mounted));
     }
     if let Some(auth) = &run.spec.target.auth {
         let source = SecretVolumeSource {
@@ -200,12 +207,25 @@ fn volumes(run: &BenchmarkRun, attempt: u32) -> Vec<(Volume, VolumeMount)> {
     all
 }
 
+/// One folder: what the operator wrote for the attempt, and the profile's own files beside it.
+fn input(run: &BenchmarkRun, attempt: u32) -> Vec<VolumeProjection> {
+    let part = |name: String, items: Option<Vec<KeyToPath>>| VolumeProjection {
+        config_map: Some(ConfigMapProjection { name, items, ..ConfigMapProjection::default() }),
+        ..VolumeProjection::default()
+    };
+    let mut parts = vec![part(meta::attempt_name(run, attempt), None)];
+    for key in run.spec.profile.files.iter().filter_map(|it| it.config_map_ref.as_ref()) {
+        parts.push(part(key.name.clone(), Some(vec![item(key, &key.key)])));
+    }
+    parts
+}
+
 fn folder(file: &'static str) -> &'static str {
     Path::new(file).parent().and_then(Path::to_str).expect("the mounted files are constants in folders")
 }
 
 fn item(key: &KeyRef, file: &str) -> KeyToPath {
-    let name = Path::new(file).file_name().and_then(|it| it.to_str()).expect("the mounted files are constants");
+    let name = file.rsplit_once('/').map_or(file, |(_, name)| name);
     KeyToPath { key: key.key.clone(), path: name.into(), mode: None }
 }
 

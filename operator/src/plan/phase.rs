@@ -377,7 +377,11 @@ impl Decision<'_> {
         let secret = target.auth.as_ref().map(|it| format!("Secret {:?}", it.secret_key_ref.name));
         let authorities = target.tls.as_ref().map(|it| format!("ConfigMap {:?}", it.ca_config_map_ref.name));
         let results = claim(&self.run.spec).map(|it| format!("claim {:?}", it.claim_name));
-        let all: Vec<_> = [secret, authorities, results].into_iter().flatten().collect();
+        let files = self.run.spec.profile.files.iter().filter_map(|it| match (&it.config_map_ref, &it.claim) {
+            (Some(key), _) => Some(format!("ConfigMap {:?}", key.name)),
+            (None, claim) => claim.as_ref().map(|it| format!("claim {:?}", it.claim_name)),
+        });
+        let all: Vec<_> = [secret, authorities, results].into_iter().flatten().chain(files).collect();
         if all.is_empty() {
             return String::new();
         }

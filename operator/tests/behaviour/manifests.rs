@@ -13,7 +13,9 @@ target:
   auth: {secretKeyRef: {name: api-key, key: token}}
   tls: {caConfigMapRef: {name: authorities, key: root.pem}}
   readiness: {probe: Models, timeoutSeconds: 60}
-profile: {name: sanity_random}
+profile:
+  name: sanity_random
+  files: [{configMapRef: {name: traces, key: prod.csv}}, {claim: {claimName: datasets}}]
 seed: 7
 launcher:
   image: registry.example/launcher@sha256:0123

@@ -263,6 +263,31 @@ async fn objects_of_others_are_left_alone() {
 }
 
 #[tokio::test]
+async fn a_file_of_the_profile_that_is_missing_is_named_and_waited_for() {
+    let files = "[{claim: {claimName: datasets}}, {configMapRef: {name: traces, key: prod.csv}}]";
+    let mut play = Play::new(&format!("{{target: {{simulator: {{}}}}, profile: {{files: {files}}}}}"));
+    let traces = |data: Value| json!({"metadata": {"name": "traces", "namespace": "bench"}, "binaryData": data});
+    for (found, says) in
+        [(None, "create it: the run waits for it"), (Some(json!({"other.csv": ""})), "it has other.csv")]
+    {
+        if let Some(found) = found {
+            play.server.state().put("configmaps", "traces", traces(found));
+        }
+        play.round(Story::Plain).await;
+        let status = play.status();
+        assert_eq!((status.phase, status.reason.as_str()), (Some(Phase::Pending), "ProfileNotFound"));
+        let ready = status.conditions.iter().find(|it| it.kind == "Ready").unwrap();
+        assert!(
+            ready.message.contains("spec.profile.files[1].configMapRef") && ready.message.contains(says),
+            "{ready:?}"
+        );
+    }
+    play.server.state().put("configmaps", "traces", traces(json!({"prod.csv": "AA=="})));
+    play.play_out(Story::Plain).await;
+    assert_eq!(play.status().phase, Some(Phase::Succeeded));
+}
+
+#[tokio::test]
 async fn a_run_that_is_being_deleted_gets_no_children() {
     let mut play = Play::new(SIMULATOR);
     let mut object = play.server.state().find("benchmarkruns", "chat").unwrap().clone();
