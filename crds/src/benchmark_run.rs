@@ -60,12 +60,12 @@ pub const MAX_PROMPT_SALT_BYTES: usize = 128;
             .message("metadata.name must be at most 46 letters a-z, digits and dashes and begin with a letter: it names the run's Job and pods"),
         printcolumn(name = "Phase", type_ = "string", json_path = ".status.phase"),
         printcolumn(name = "Outcome", type_ = "string", json_path = ".status.outcome"),
+        printcolumn(name = "Reason", type_ = "string", json_path = ".status.reason"),
         printcolumn(name = "Model", type_ = "string", json_path = ".status.resolved.model"),
         printcolumn(name = "TTFT-P99", type_ = "string", json_path = ".status.summary.ttft.p99"),
         printcolumn(name = "ITL-P99", type_ = "string", json_path = ".status.summary.itl.p99"),
         printcolumn(name = "Out-Tok/s", type_ = "string", json_path = ".status.summary.outputTokensPerSecond"),
         printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
-        printcolumn(name = "Reason", type_ = "string", json_path = ".status.reason", priority = 1),
         printcolumn(name = "Attempt", type_ = "integer", json_path = ".status.attempts[-1:].number", priority = 1),
         printcolumn(name = "Duration", type_ = "string", json_path = ".status.summary.duration", priority = 1),
         printcolumn(name = "Target", type_ = "string", json_path = ".status.resolved.endpoint", priority = 1)
@@ -290,7 +290,8 @@ mod defaults {
         1
     }
     pub(super) fn retry_reasons() -> Vec<RetryCause> {
-        vec![RetryCause::Disrupted, RetryCause::TargetUnavailable, RetryCause::StartTimeout]
+        // Not TargetUnavailable: the first attempt has waited for the target for readiness.timeoutSeconds already.
+        vec![RetryCause::Disrupted, RetryCause::StartTimeout]
     }
     pub(super) fn prepare_seconds() -> u32 {
         900

@@ -40,5 +40,20 @@ pub fn crd_yaml() -> Result<String, Box<dyn std::error::Error>> {
     let schema = "/spec/versions/0/schema/openAPIV3Schema/properties/status";
     let status = crd.pointer_mut(schema).and_then(|it| it.as_object_mut()).ok_or("the schema has no status")?;
     status.insert("default".into(), serde_json::json!({"observedGeneration": -1}));
+    forget_unsigned_formats(&mut crd);
     Ok(serde_saphyr::to_string(&crd)?)
+}
+
+/// Takes out `format: uint64` and the like, which Kubernetes does not know and warns of at every install; each such field has
+/// its bounds.
+#[cfg(feature = "kube")]
+fn forget_unsigned_formats(schema: &mut serde_json::Value) {
+    match schema {
+        serde_json::Value::Object(fields) => {
+            fields.retain(|key, value| key != "format" || !value.as_str().is_some_and(|it| it.starts_with("uint")));
+            fields.values_mut().for_each(forget_unsigned_formats);
+        }
+        serde_json::Value::Array(items) => items.iter_mut().for_each(forget_unsigned_formats),
+        _ => {}
+    }
 }

@@ -358,7 +358,13 @@ impl Decision<'_> {
             (None, Some((reason, why)), _) if reason != "ContainerCreating" && reason != "PodInitializing" => {
                 (Reason::PodStarting, format!("the container waits: {reason}: {why}"))
             }
-            _ if pod.running => (Reason::TargetNotReady, "the launcher waits for the target to be ready".into()),
+            _ if pod.running => {
+                let limit = self.run.spec.target.readiness.timeout_seconds;
+                let message = format!(
+                    "the launcher waits for the target to be ready, up to {limit} seconds (target.readiness.timeoutSeconds); its log tells what it meets"
+                );
+                (Reason::TargetNotReady, message)
+            }
             _ => (Reason::PodStarting, self.starting()),
         }
     }
