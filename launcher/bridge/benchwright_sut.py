@@ -457,7 +457,8 @@ class Progress:
     """Tells on stderr how far a test is. A context manager around it."""
 
     def __init__(self, sut, expected, every):
-        self._sut, self._expected, self._every = sut, expected, every
+        # An hour: a thread cannot wait for ever longer times.
+        self._sut, self._expected, self._every = sut, expected, min(every, 3600.0)
         self._over = threading.Event()
         # Issued and answered at each line: two numbers every few seconds.
         self._past = [(0, 0)]

@@ -204,7 +204,7 @@ impl Check {
                 benchmark,
                 place,
                 system: system.into(),
-                edge: system_type.is_some_and(|it| it.contains("edge")),
+                edge: benchmark.takes(Place::SingleStream) && system_type.is_some_and(|it| it.contains("edge")),
                 results: self.layout.results(path, &case),
                 measurements: self.layout.measurements(path, &case),
                 compliance: self.layout.compliance(path, &case),

@@ -431,7 +431,10 @@ fn an_edge_system_may_infer_its_offline_result() {
     let row = report.rows.iter().find(|it| it.benchmark == "llama3.1-8b-edge" && it.scenario == "Offline").unwrap();
     assert_eq!((row.value, row.unit), (Some(1.75), "samples/s"));
     assert!(report.notes.iter().any(|it| it.contains("Offline of llama3.1-8b-edge is inferred")), "{:?}", report.notes);
-    // The system of a data center may not.
+    // A benchmark of data centers has no SingleStream to infer from, and the system of a data center may not.
+    let server =
+        changed(&fixture, &format!("{OFFLINE}/{PERFORMANCE}"), &Key("effective_scenario", Some("\"SingleStream\"")));
+    assert!(server.findings.iter().any(|it| it.rule == Rule::Scenario), "{:?}", server.findings);
     let datacenter = changed(&fixture, SYSTEM, &Key("system_type", Some("datacenter")));
     assert!(datacenter.findings.iter().any(|it| it.rule == Rule::Scenario), "{:?}", datacenter.findings);
 }
