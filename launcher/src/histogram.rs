@@ -8,11 +8,41 @@ use hdrhistogram::Histogram;
 const DIGITS: u8 = 3;
 const RESIZES: &str = "a histogram that resizes itself takes every number below its bound";
 
+/// What is known of values beside their bins: no value is rounded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Totals {
+    /// The smallest.
+    pub min: u64,
+    /// The largest.
+    pub max: u64,
+    /// All of them together. Nanoseconds of an hour each leave room for more values than there can be.
+    pub sum: u128,
+}
+
+impl Totals {
+    fn record(&mut self, value: u64) {
+        self.add(&Totals { min: value, max: value, sum: value.into() });
+    }
+
+    fn add(&mut self, other: &Totals) {
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.sum += other.sum;
+    }
+}
+
+impl Default for Totals {
+    fn default() -> Self {
+        Totals { min: u64::MAX, max: 0, sum: 0 }
+    }
+}
+
 /// A histogram of times in nanoseconds, to three significant digits, up to an hour.
 #[derive(Clone, Debug)]
 pub struct Times {
     histogram: Histogram<u32>,
     beyond: u64,
+    totals: Totals,
 }
 
 impl Times {
@@ -22,18 +52,25 @@ impl Times {
     pub fn record(&mut self, time: Duration) {
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         self.beyond += u64::from(nanos > Self::MAX);
+        self.totals.record(nanos.min(Self::MAX));
         self.histogram.record(nanos.min(Self::MAX)).expect(RESIZES);
     }
 
     /// Adds the counts of another, losslessly.
     pub fn add(&mut self, other: &Times) {
         self.histogram.add(&other.histogram).expect(RESIZES);
+        self.totals.add(&other.totals);
         self.beyond += other.beyond;
     }
 
     /// Values that it could not keep as they were, see [`lost`].
     pub fn lost(&self) -> u64 {
         lost(&self.histogram, self.beyond)
+    }
+
+    /// What is known exactly, in nanoseconds.
+    pub fn totals(&self) -> &Totals {
+        &self.totals
     }
 
     /// The histogram, in nanoseconds.
@@ -44,7 +81,8 @@ impl Times {
 
 impl Default for Times {
     fn default() -> Self {
-        Times { histogram: Histogram::new(DIGITS).expect("three digits are allowed"), beyond: 0 }
+        let histogram = Histogram::new(DIGITS).expect("three digits are allowed");
+        Times { histogram, beyond: 0, totals: Totals::default() }
     }
 }
 
@@ -53,6 +91,7 @@ impl Default for Times {
 pub struct Lengths {
     histogram: Histogram<u32>,
     beyond: u64,
+    totals: Totals,
 }
 
 impl Lengths {
@@ -62,18 +101,25 @@ impl Lengths {
     pub fn record(&mut self, tokens: u32) {
         let tokens = u64::from(tokens);
         self.beyond += u64::from(tokens > Self::MAX);
+        self.totals.record(tokens);
         self.histogram.record(tokens.min(Self::MAX)).expect(RESIZES);
     }
 
     /// Adds the counts of another, losslessly.
     pub fn add(&mut self, other: &Lengths) {
         self.histogram.add(&other.histogram).expect(RESIZES);
+        self.totals.add(&other.totals);
         self.beyond += other.beyond;
     }
 
     /// Values that it could not keep as they were, see [`lost`].
     pub fn lost(&self) -> u64 {
         lost(&self.histogram, self.beyond)
+    }
+
+    /// What is known exactly, in tokens.
+    pub fn totals(&self) -> &Totals {
+        &self.totals
     }
 
     /// The histogram, in tokens.
@@ -84,7 +130,8 @@ impl Lengths {
 
 impl Default for Lengths {
     fn default() -> Self {
-        Lengths { histogram: Histogram::new(DIGITS).expect("three digits are allowed"), beyond: 0 }
+        let histogram = Histogram::new(DIGITS).expect("three digits are allowed");
+        Lengths { histogram, beyond: 0, totals: Totals::default() }
     }
 }
 

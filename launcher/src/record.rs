@@ -197,6 +197,32 @@ impl RequestRecord {
         self.output_tokens.unwrap_or(self.content_events)
     }
 
+    /// First token - scheduled.
+    pub fn ttft_scheduled(&self) -> Option<Duration> {
+        Some(self.first_token?.saturating_sub(self.scheduled))
+    }
+
+    /// First token - sent.
+    pub fn ttft_sent(&self) -> Option<Duration> {
+        Some(self.first_token?.saturating_sub(self.sent.unwrap_or(self.scheduled)))
+    }
+
+    /// Last token - scheduled.
+    pub fn latency_scheduled(&self) -> Option<Duration> {
+        Some(self.last_token?.saturating_sub(self.scheduled))
+    }
+
+    /// Last token - sent.
+    pub fn latency_sent(&self) -> Option<Duration> {
+        Some(self.last_token?.saturating_sub(self.sent.unwrap_or(self.scheduled)))
+    }
+
+    /// Latency from sending / OSL; `None` without a token.
+    pub fn ntpot(&self) -> Option<Duration> {
+        let osl = self.osl();
+        self.latency_sent().filter(|_| osl > 0).map(|it| it / osl)
+    }
+
     /// (last token - first token) / (OSL - 1); `None` below two tokens.
     pub fn tpot(&self) -> Option<Duration> {
         let gaps = self.osl().checked_sub(1).filter(|gaps| *gaps > 0)?;

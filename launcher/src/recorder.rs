@@ -4,6 +4,7 @@
 //! Each issuing thread has a recorder of its own; they are merged at the end, losslessly. Without records, memory does not
 //! grow with the number of requests.
 
+mod records;
 mod tally;
 
 use std::time::Duration;
@@ -18,6 +19,7 @@ use crate::{
     window::{Part, StageWindow},
 };
 
+pub use records::{InFigures, RecordBudget, Records};
 pub use tally::{CauseTally, SetAside, StageTally, WireTally};
 
 /// What is kept of each request beside counts and histograms.
@@ -52,7 +54,7 @@ pub struct Recorder {
     /// One tally per stage of the workload.
     pub stages: Vec<StageTally>,
     /// One record per request that was started, in the order of their ends; `None` where the run does not ask for records.
-    pub records: Option<Vec<RequestRecord>>,
+    pub records: Option<Records>,
     /// Requests of a stage that there is not.
     strays: u64,
     /// The gaps between content events of each record, in the same order; `None` where nobody asks for them.
@@ -80,7 +82,7 @@ impl Recorder {
         let tallies = (0..stages).map(|_| StageTally::default()).collect();
         Recorder {
             stages: tallies,
-            records: (keep != Keep::Summary).then(Vec::new),
+            records: (keep != Keep::Summary).then(Records::default),
             gaps: (keep == Keep::RecordsAndGaps).then(Vec::new),
             strays: 0,
             outputs: Vec::new(),
@@ -95,6 +97,12 @@ impl Recorder {
         for (mine, window) in self.windows.iter_mut().zip(windows) {
             mine.window = window;
         }
+        self
+    }
+
+    /// The same with a bound on records, if it keeps any.
+    pub fn with_record_budget(mut self, budget: RecordBudget) -> Self {
+        self.records = self.records.map(|_| Records::new(budget));
         self
     }
 
@@ -123,18 +131,22 @@ impl Recorder {
     /// Counts one request, where it belongs.
     pub fn record(&mut self, request: RequestRecord, wire: &WireTally) {
         let stage = request.stage as usize;
-        match (self.stages.get_mut(stage), self.windows.get(stage)) {
+        let in_figures = match (self.stages.get_mut(stage), self.windows.get(stage)) {
             (Some(tally), Some(Opened { window, start })) => match (window.part(*start, &request), tally.cut) {
                 (Part::Counted, None) => tally.record(&request, wire, &self.goodput),
                 (Part::Counted, Some(cut)) => tally.record_within(cut, &request, wire, &self.goodput),
-                (part, _) => tally.put_aside(part, request.outcome, 1),
+                (part, _) => {
+                    tally.put_aside(part, request.outcome, 1);
+                    InFigures::default()
+                }
             },
-            _ => self.strays += 1,
-        }
-        if let Some(records) = &mut self.records {
-            records.push(request);
-        }
-        if let Some(gaps) = &mut self.gaps {
+            _ => {
+                self.strays += 1;
+                InFigures::default()
+            }
+        };
+        let kept = self.records.as_mut().is_some_and(|records| records.push(request, in_figures));
+        if let Some(gaps) = self.gaps.as_mut().filter(|_| kept) {
             gaps.push(wire.gaps.clone());
         }
     }
@@ -190,7 +202,7 @@ impl Recorder {
         // Two runs in order, nearly always: the sort merges them.
         self.outputs.sort_by_key(|it| it.ended);
         if let (Some(mine), Some(theirs)) = (&mut self.records, other.records) {
-            mine.extend(theirs);
+            mine.append(theirs);
         }
         if let (Some(mine), Some(theirs)) = (&mut self.gaps, other.gaps) {
             mine.extend(theirs);

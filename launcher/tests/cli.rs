@@ -5,6 +5,8 @@
 mod common;
 #[path = "cli/loadgen.rs"]
 mod loadgen;
+#[path = "cli/percentiles.rs"]
+mod percentiles;
 #[path = "cli/prompts.rs"]
 mod prompts;
 #[path = "cli/sut.rs"]

@@ -16,7 +16,7 @@ use crds::{Envelope, Outcome};
 use fixture::{Analysed, Fixture, PROFILE, ms, normal};
 use launcher::{
     record::{Cause, Limit, RequestOutcome, RequestRecord},
-    recorder::WireTally,
+    recorder::{Records, WireTally},
     report::{self, Folder, Stored, TOOL_VERSION, index, json, markdown, standard, terminal},
     stop::StopReason,
 };
@@ -330,7 +330,9 @@ fn requests_parquet_has_a_row_for_every_request() {
     let fixture = Fixture::new();
     let mut analysed = fixture.analyse();
     // In the order of their ends, as a run leaves them, and not of their numbers.
-    analysed.records.reverse();
+    let mut records: Vec<RequestRecord> = analysed.records.into_iter().collect();
+    records.reverse();
+    analysed.records = records.into_iter().collect();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("requests.parquet");
     let mut file = File::create(&path).unwrap();
@@ -366,7 +368,7 @@ fn many_requests_go_into_several_row_groups() {
     let fixture = Fixture::new();
     let analysed = fixture.analyse();
     let model = &fixture.requests[0].0;
-    let records: Vec<RequestRecord> = (0..100_001).map(|number| RequestRecord { number, ..model.clone() }).collect();
+    let records: Records = (0..100_001).map(|number| RequestRecord { number, ..model.clone() }).collect();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("requests.parquet");
     let mut file = File::create(&path).unwrap();

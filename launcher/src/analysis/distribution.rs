@@ -1,14 +1,15 @@
 //! Distribution: what a report tells of many values: count, mean, spread and percentiles.
 //!
-//! All come from HDR histograms of three significant digits, so that memory does not grow with the number of requests. A
-//! percentile is a nearest rank: the smallest value that at least p percent of the values do not exceed. Times stand for the
-//! middle of their bin, at most 0.05 % away; lengths are exact below 2,048 tokens and rounded down by less than 0.1 % above.
+//! A percentile is a nearest rank: the smallest value that at least p percent of the values do not exceed; numpy calls it
+//! `inverted_cdf`. Of values in memory it is exact. Of HDR histograms of three significant digits, whose memory does not grow with
+//! the number of values, count, mean, smallest and largest are exact; elsewhere times stand for the middle of their bin, at most
+//! 0.05 % away, and lengths are exact below 2,048 tokens and rounded down by less than 0.1 % above.
 
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-use crate::histogram::{Lengths, Times};
+use crate::histogram::{Lengths, Times, Totals};
 
 /// The figures of many values of one kind: [`Duration`] for times, `f64` for lengths in tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,17 +53,31 @@ impl Distribution<Duration> {
     pub fn of_times(times: &Times) -> Option<Self> {
         let histogram = times.histogram();
         let bins = bins(histogram, |value| histogram.median_equivalent(value));
-        // The cast saturates, and an hour in nanoseconds is far below its limit.
-        of_bins(&bins, None).map(|it| it.map(|nanos| Duration::from_nanos(nanos.round() as u64)))
+        of_bins(&bins, times.totals()).map(Distribution::into_times)
     }
 }
 
 impl Distribution<f64> {
-    /// The distribution of some lengths of which the sum is known; `None` where there are none.
-    pub fn of_lengths(lengths: &Lengths, total: u64) -> Option<Self> {
+    /// The distribution of some lengths; `None` where there are none.
+    pub fn of_lengths(lengths: &Lengths) -> Option<Self> {
         let histogram = lengths.histogram();
         let bins = bins(histogram, |value| histogram.lowest_equivalent(value));
-        of_bins(&bins, Some(total as f64))
+        of_bins(&bins, lengths.totals())
+    }
+
+    /// The distribution of values in order; `None` where there are none. Nothing is rounded below 2^53: 104 days in nanoseconds.
+    pub(super) fn of_sorted(values: &[u64]) -> Option<Self> {
+        let totals =
+            Totals { min: *values.first()?, max: *values.last()?, sum: values.iter().map(|it| u128::from(*it)).sum() };
+        let deviations = |mean: f64| values.iter().map(|it| (*it as f64 - mean).powi(2)).sum();
+        let at_rank = |rank: u64| usize::try_from(rank - 1).ok().and_then(|it| values.get(it)).map(|it| *it as f64);
+        Some(of_values(values.len() as u64, &totals, deviations, at_rank))
+    }
+
+    /// The same of values that are nanoseconds.
+    pub(super) fn into_times(self) -> Distribution<Duration> {
+        // The cast saturates, and no run is that long.
+        self.map(|nanos| Duration::from_nanos(nanos.round() as u64))
     }
 }
 
@@ -121,17 +136,26 @@ fn bins(histogram: &Histogram<u32>, stand_in: impl Fn(u64) -> u64) -> Vec<Bin> {
         .collect()
 }
 
-fn of_bins(bins: &[Bin], total: Option<f64>) -> Option<Distribution<f64>> {
-    let (min, max) = (bins.first()?.0, bins.last()?.0);
+fn of_bins(bins: &[Bin], totals: &Totals) -> Option<Distribution<f64>> {
     let count: u64 = bins.iter().map(|(_, count)| count).sum();
-    let of_all = |sum: f64| sum / count as f64;
-    let middle = of_all(bins.iter().map(|(value, count)| value * *count as f64).sum());
-    let variance = of_all(bins.iter().map(|(value, count)| (value - middle).powi(2) * *count as f64).sum());
-    let percentile = |permille: u64| at_rank(bins, rank(count, permille)).unwrap_or(max);
-    Some(Distribution {
+    let deviations = |mean: f64| bins.iter().map(|(value, count)| (value - mean).powi(2) * *count as f64).sum();
+    (count > 0).then(|| of_values(count, totals, deviations, |rank| at_rank(bins, rank)))
+}
+
+/// `deviations` are the squares of the differences from a mean, summed up; `at_rank` is the value of a rank from 1.
+fn of_values(
+    count: u64,
+    totals: &Totals,
+    deviations: impl FnOnce(f64) -> f64,
+    at_rank: impl Fn(u64) -> Option<f64>,
+) -> Distribution<f64> {
+    let (min, max, mean) = (totals.min as f64, totals.max as f64, totals.sum as f64 / count as f64);
+    // The middle of the last bin may be above the largest value.
+    let percentile = |permille: u64| at_rank(rank(count, permille)).map_or(max, |it| it.clamp(min, max));
+    Distribution {
         count,
-        mean: total.map_or(middle, of_all),
-        stddev: variance.sqrt(),
+        mean,
+        stddev: (deviations(mean) / count as f64).sqrt(),
         min,
         p0p1: percentile(1),
         p1: percentile(10),
@@ -145,7 +169,7 @@ fn of_bins(bins: &[Bin], total: Option<f64>) -> Option<Distribution<f64>> {
         p99: percentile(990),
         p99p9: percentile(999),
         max,
-    })
+    }
 }
 
 /// The nearest rank, counted from 1. In whole numbers: 0.07 x 100 in floating point is more than 7.
@@ -181,7 +205,7 @@ mod tests {
         for each in tokens {
             lengths.record(*each);
         }
-        Distribution::of_lengths(&lengths, tokens.iter().map(|it| u64::from(*it)).sum())
+        Distribution::of_lengths(&lengths)
     }
 
     #[test]
@@ -206,14 +230,14 @@ mod tests {
     fn a_mean_length_is_exact_where_the_bins_are_not() {
         let found = lengths(&[100_001, 100_003]).unwrap();
         assert_eq!(found.mean, 100_002.0);
-        assert!((found.min - 100_001.0).abs() / 100_001.0 < 0.001);
+        assert_eq!((found.min, found.max), (100_001.0, 100_003.0));
+        assert!((found.p50 - 100_001.0).abs() / 100_001.0 < 0.001);
         assert_eq!(lengths(&[4_096; 3]).unwrap().p50, 4_096.0);
     }
 
     #[test]
     fn times_above_an_hour_count_as_an_hour() {
-        let max = times(&[u64::MAX]).unwrap().max.as_secs_f64();
-        assert!((max - 3_600.0).abs() < 3_600.0 * 0.000_5, "{max}");
+        assert_eq!(times(&[u64::MAX]).unwrap().max, Duration::from_secs(3_600));
     }
 
     proptest! {
@@ -221,14 +245,20 @@ mod tests {
         fn figures_are_in_order_and_near_the_definition(mut nanos in prop::collection::vec(0_u64..3_600_000_000_000, 1..300)) {
             let found = times(&nanos).unwrap();
             nanos.sort_unstable();
+            let all = Distribution::of_sorted(&nanos).unwrap().into_times();
+            prop_assert_eq!((found.count, found.min, found.mean, found.max), (all.count, all.min, all.mean, all.max));
             let ordered = [
                 found.min, found.p0p1, found.p1, found.p5, found.p10, found.p25, found.p50, found.p75, found.p90, found.p95,
                 found.p99, found.p99p9, found.max,
             ];
             prop_assert!(ordered.is_sorted(), "{:?}", ordered);
             prop_assert!(found.min <= found.mean && found.mean <= found.max);
-            for (permille, figure) in [(500, found.p50), (900, found.p90), (990, found.p99), (999, found.p99p9)] {
-                let exact = nanos[(nanos.len() * permille).div_ceil(1_000) - 1] as f64;
+            for (permille, figure, all) in
+                [(500, found.p50, all.p50), (900, found.p90, all.p90), (990, found.p99, all.p99), (999, found.p99p9, all.p99p9)]
+            {
+                let exact = nanos[(nanos.len() * permille).div_ceil(1_000) - 1];
+                prop_assert_eq!(all, Duration::from_nanos(exact));
+                let exact = exact as f64;
                 let error = (figure.as_nanos() as f64 - exact).abs();
                 prop_assert!(error <= exact * 0.000_5 + 1.0, "p{} is {:?} and not {}", permille, figure, exact);
             }

@@ -7,7 +7,7 @@ use workload_profiles::{
     workload::{Goodput, Load, Rate, Stage, Window, Workload},
 };
 
-use super::{distribution::Distribution, labels};
+use super::{distribution::Distribution, labels, timings::Timings};
 use crate::{
     histogram::Times,
     record::{Cause, Limit, RequestOutcome},
@@ -103,6 +103,8 @@ pub struct Figures {
     pub last_end: Option<Duration>,
     /// From the first to the last of these; zero where there was no request.
     pub duration: Duration,
+    /// Percentiles come from the records of all requests: `ttft` to `queue`, `isl` and `osl` are exact.
+    pub exact: bool,
     /// TTFT by the clock of the stage; for a run, the stages' pooled.
     pub ttft: Option<Distribution<Duration>>,
     /// Latency by the clock of the stage; for a run, the stages' pooled.
@@ -224,12 +226,13 @@ impl StageAnalysis {
     pub(super) fn of(
         stage: &Stage,
         tally: &StageTally,
+        timings: &Timings,
         receive_delay: Option<Distribution<Duration>>,
         probes: Option<&StageTally>,
         workload: &Workload,
     ) -> StageAnalysis {
         let clock = Clock::of(&stage.load);
-        let figures = Figures::of(tally, headline(tally, clock), workload);
+        let figures = Figures::of(tally, timings, workload);
         let asked_rate = match &stage.load {
             Load::Open { rate: Rate::Steady(rate), .. } => Some(rate.per_second()),
             _ => None,
@@ -271,50 +274,28 @@ fn pace(tally: &StageTally) -> Option<f64> {
     (!sent.is_zero()).then(|| due.as_secs_f64() / sent.as_secs_f64())
 }
 
-/// The histograms of TTFT and latency that a headline shows.
-pub(super) struct Headline {
-    ttft: Times,
-    latency: Times,
-}
-
-fn headline(tally: &StageTally, clock: Clock) -> Headline {
-    let (ttft, latency) = match clock {
-        Clock::Scheduled => (&tally.ttft_scheduled, &tally.latency_scheduled),
-        Clock::Sent => (&tally.ttft_sent, &tally.latency_sent),
-    };
-    Headline { ttft: ttft.clone(), latency: latency.clone() }
-}
-
 impl Figures {
     /// The figures of all stages together.
-    pub(super) fn of_run(workload: &Workload, tallies: &[StageTally]) -> Figures {
-        let mut all = StageTally::default();
-        let mut pooled = Headline { ttft: Times::default(), latency: Times::default() };
-        for (stage, tally) in workload.stages.iter().zip(tallies) {
-            all.add(tally);
-            let of_stage = headline(tally, Clock::of(&stage.load));
-            pooled.ttft.add(&of_stage.ttft);
-            pooled.latency.add(&of_stage.latency);
-        }
-        Figures::of(&all, pooled, workload)
+    pub(super) fn of_run(workload: &Workload, tallies: &[StageTally], timings: &Timings) -> Figures {
+        Figures::of(&StageTally::sum(tallies), timings, workload)
     }
 
     /// The figures of probes: an open loop without bounds of goodput.
     pub(super) fn of_probes(tally: &StageTally, workload: &Workload) -> Figures {
-        let figures = Figures::of(tally, headline(tally, Clock::Scheduled), workload);
+        let figures = Figures::of(tally, &Timings::of_tally(tally, Clock::Scheduled), workload);
         Figures { goodput: None, ..figures }
     }
 
-    fn of(tally: &StageTally, headline: Headline, workload: &Workload) -> Figures {
+    fn of(tally: &StageTally, timings: &Timings, workload: &Workload) -> Figures {
         // An answer in one piece has one time: what stands in these histograms then is the latency.
-        let streamed = |times: &Times| if workload.streaming { Distribution::of_times(times) } else { None };
+        let streamed = |times: Option<Distribution<Duration>>| times.filter(|_| workload.streaming);
         let requests = tally.requests();
         let succeeded = tally.succeeded();
         let count = |outcome| tally.outcomes.get(&outcome).copied().unwrap_or(0);
         let cancelled = count(RequestOutcome::Cancelled);
         let span = tally.span();
         let duration = span.map_or(Duration::ZERO, |(first, last)| last.saturating_sub(first));
-        let isl = Distribution::of_lengths(&tally.input_tokens, tally.input_tokens_total);
+        let isl = timings.isl;
         let input_tokens = (isl.map_or(0, |it| it.count) == succeeded).then_some(tally.input_tokens_total);
         Figures {
             requests,
@@ -333,22 +314,23 @@ impl Figures {
             first_due: span.map(|it| it.0),
             last_end: span.map(|it| it.1),
             duration,
-            ttft: streamed(&headline.ttft),
-            latency: Distribution::of_times(&headline.latency),
-            ttft_scheduled: streamed(&tally.ttft_scheduled),
-            ttft_sent: streamed(&tally.ttft_sent),
-            latency_scheduled: Distribution::of_times(&tally.latency_scheduled),
-            latency_sent: Distribution::of_times(&tally.latency_sent),
-            itl: streamed(&sum(&tally.itl, &tally.itl_of_several)),
-            event_gap: streamed(&sum(&tally.itl, &tally.gaps_of_several)),
+            exact: timings.exact,
+            ttft: streamed(timings.ttft),
+            latency: timings.latency,
+            ttft_scheduled: streamed(timings.ttft_scheduled),
+            ttft_sent: streamed(timings.ttft_sent),
+            latency_scheduled: timings.latency_scheduled,
+            latency_sent: timings.latency_sent,
+            itl: streamed(Distribution::of_times(&sum(&tally.itl, &tally.itl_of_several))),
+            event_gap: streamed(Distribution::of_times(&sum(&tally.itl, &tally.gaps_of_several))),
             content_events: tally.events,
             tokens_per_event: share(tally.event_tokens, tally.events),
-            tpot: streamed(&tally.tpot),
-            ntpot: Distribution::of_times(&tally.ntpot),
-            send_lag: Distribution::of_times(&tally.send_lag),
-            queue: Distribution::of_times(&tally.queue),
+            tpot: streamed(timings.tpot),
+            ntpot: timings.ntpot,
+            send_lag: timings.send_lag,
+            queue: timings.queue,
             isl,
-            osl: Distribution::of_lengths(&tally.output_tokens, tally.output_tokens_of_ended),
+            osl: timings.osl,
             input_tokens,
             output_tokens: tally.output_tokens_total,
             token_count: token_count(succeeded, tally.with_usage),

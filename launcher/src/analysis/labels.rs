@@ -31,7 +31,7 @@ pub struct Labels {
     pub tpot: &'static str,
     /// NTPOT counts from sending, whatever the clock.
     pub ntpot: &'static str,
-    /// Nearest ranks from HDR histograms of three digits.
+    /// Nearest ranks: `exact`, or `hdr` from histograms of three digits.
     pub percentiles: &'static str,
     /// Which requests count: `all`, `margins` (all but warm-up and cool-down, by the due time), `trimmed` or `cut`.
     pub window: String,
@@ -74,7 +74,7 @@ impl Labels {
             },
             tpot: "after-first",
             ntpot: "sent",
-            percentiles: "hdr",
+            percentiles: if figures.exact { "exact" } else { "hdr" },
             window,
             prompts,
             cache: "unknown",

@@ -10,6 +10,7 @@ pub(crate) mod remarks;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod timings;
 pub mod validity;
 
 use std::time::Duration;
@@ -26,6 +27,8 @@ pub use figures::{Clock, Figures, GoodputFigures, StageAnalysis, Throughput, Tok
 pub use judgement::{Busiest, SelfJudgement, StallFigures};
 pub use labels::Labels;
 pub use validity::{Reason, Verdict};
+
+use timings::Timings;
 
 use crate::{
     histogram::Times,
@@ -105,16 +108,19 @@ impl Analysis {
 pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, model: &str) -> Analysis {
     let tallies = &measured.recorder.stages;
     let probes = &measured.recorder.probes;
-    let of_stage = |(index, (stage, tally))| {
-        StageAnalysis::of(stage, tally, measured.receive_delay(Some(index)), probes.get(index), workload)
+    let (timings, of_all) = Timings::of_run(measured.recorder, workload);
+    let of_stage = |(index, ((stage, tally), timings))| {
+        StageAnalysis::of(stage, tally, timings, measured.receive_delay(Some(index)), probes.get(index), workload)
     };
-    let stages: Vec<StageAnalysis> = workload.stages.iter().zip(tallies).enumerate().map(of_stage).collect();
-    let all = Figures::of_run(workload, tallies);
+    let stages = workload.stages.iter().zip(tallies).zip(&timings).enumerate();
+    let stages: Vec<StageAnalysis> = stages.map(of_stage).collect();
+    let all = Figures::of_run(workload, tallies, &of_all);
     let mut judgement = SelfJudgement::of(measured, &all, &stages);
     let evidence =
         validity::Evidence { stopped: measured.stopped, run, all: &all, stages: &stages, judgement: &judgement };
     let verdict = validity::judge(&evidence);
     judgement.remarks = remarks::remarks(&evidence, &verdict);
+    judgement.remarks.extend(measured.recorder.records.as_ref().and_then(remarks::records));
     let labels = Labels::of_run(&stages, &all);
     Analysis {
         model: model.to_owned(),

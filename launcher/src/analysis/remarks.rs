@@ -11,7 +11,7 @@ use super::{
     judgement::SelfJudgement,
     validity::{Evidence, Verdict},
 };
-use crate::recorder::SetAside;
+use crate::recorder::{Records, SetAside};
 
 /// Past this share of its threads' time the launcher may be what limits the load.
 pub(crate) const BUSY_SHARE: f64 = 0.8;
@@ -50,6 +50,17 @@ pub(super) fn remarks(evidence: &Evidence<'_>, verdict: &Verdict) -> Vec<String>
         [rate(stage), lag, queue(stage, evidence), clock(stage), resends(stage)].into_iter().flatten()
     }))
     .collect()
+}
+
+/// Records that memory had no room for.
+pub(super) fn records(records: &Records) -> Option<String> {
+    let (kept, left_out) = (records.len() as u64, records.left_out());
+    (left_out > 0).then(|| {
+        format!(
+            "requests.parquet has {kept} of {} requests, and percentiles come from histograms: there was no memory for more records; give the launcher more, or set storage.perRequestRecords: None",
+            kept + left_out
+        )
+    })
 }
 
 fn percent(share: f64) -> String {

@@ -40,7 +40,7 @@ fn closed(name: &str, concurrency: u32) -> Stage {
     Stage::new(name, Load::Closed { concurrency, count: Some(2), duration: None, ramp_up: Span::default() })
 }
 
-fn workload(stages: Vec<Stage>) -> Workload {
+pub(super) fn workload(stages: Vec<Stage>) -> Workload {
     Workload {
         api: Api::Completions,
         streaming: true,

@@ -53,7 +53,7 @@ pub(super) fn run(spec: &ReportSpec) -> Result<ReportResult, BenchError> {
         profile_text: &input.profile_text,
         notices: &input.notices,
         loadgen: None,
-        records: recorder.records.as_deref(),
+        records: recorder.records.as_ref(),
     };
     report::write_report(&mut folder, &report)?;
     folder.finish()?;

@@ -17,6 +17,7 @@ mod plan;
 mod prepare;
 mod probes;
 mod query_loop;
+mod record_room;
 mod room;
 mod shared;
 
@@ -196,6 +197,8 @@ pub fn run_load<'a>(
     raise_file_limit();
     let plan = plan(workload, files, model, target, seeds.into())?;
     progress.planned.store(plan.requests(), Ordering::Relaxed);
+    let budget = record_room::budget(workload, keep, plan.requests());
+    let plan = plan.with_record_budget(budget);
     let threads = threads.max(1);
     let (clock, started) = (Clock::start(), clock::now());
     let shared = Arc::new(Shared::new(plan, clock, threads, stop.clone(), progress));

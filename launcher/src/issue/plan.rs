@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     client::{body::BodyTemplate, patience::Patience},
-    recorder::{Keep, Recorder},
+    recorder::{Keep, RecordBudget, Recorder},
     requests::{Recorded, Requests, RequestsError, Rows, Seeds, TextSeed, words_of},
     schedule::{Schedule, schedule},
     window::StageWindow,
@@ -37,6 +37,8 @@ pub struct Plan {
     pub(super) patience: Patience,
     pub(super) connect_timeout: Duration,
     goodput: Goodput,
+    /// How many records may be kept.
+    records: RecordBudget,
 }
 
 /// A stage as it will be issued.
@@ -203,6 +205,7 @@ impl Plan {
             patience: Patience::new(&workload.timeouts, workload.streaming),
             connect_timeout: workload.timeouts.connect.0,
             goodput: workload.goodput.clone(),
+            records: RecordBudget::default(),
         })
     }
 
@@ -237,6 +240,11 @@ impl Plan {
         Ok(self)
     }
 
+    /// The same with a bound on records.
+    pub fn with_record_budget(self, records: RecordBudget) -> Plan {
+        Plan { records, ..self }
+    }
+
     /// Requests of all stages.
     pub fn requests(&self) -> u64 {
         self.stages.iter().map(|it| it.load.count()).sum()
@@ -244,7 +252,8 @@ impl Plan {
 
     pub(super) fn recorder(&self, keep: Keep) -> Recorder {
         let recorder = Recorder::new(self.stages.len(), self.goodput.clone(), keep)
-            .with_windows(self.stages.iter().map(|it| it.window));
+            .with_windows(self.stages.iter().map(|it| it.window))
+            .with_record_budget(self.records.clone());
         if self.probes.rate().is_some() { recorder.with_probes() } else { recorder }
     }
 }

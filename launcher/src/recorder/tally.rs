@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use workload_profiles::workload::Goodput;
 
+use super::records::InFigures;
 use crate::{
     gaps::Gaps,
     histogram::{Lengths, Times},
@@ -176,8 +177,8 @@ fn several_tokens(request: &RequestRecord, wire: &WireTally) -> Option<(u32, u32
 }
 
 impl StageTally {
-    /// Counts one request. `gaps` of a request that failed are left out, like its other latencies.
-    pub fn record(&mut self, request: &RequestRecord, wire: &WireTally, goodput: &Goodput) {
+    /// Counts one request, and says which figures it is in. `gaps` of a request that failed are left out, like its other latencies.
+    pub fn record(&mut self, request: &RequestRecord, wire: &WireTally, goodput: &Goodput) -> InFigures {
         self.count(request.outcome, wire);
         self.record_send(request);
         self.last_end = self.last_end.max(Some(request.ended));
@@ -187,6 +188,7 @@ impl StageTally {
             let several = several_tokens(request, wire);
             wire.gaps.iter().for_each(|gap| self.record_gap(gap, several));
         }
+        InFigures { send: true, answer: request.outcome.is_success() }
     }
 
     /// Counts what happened of one request from `open` to `close`: its send, if it was due by then; its success or failure,
@@ -197,21 +199,22 @@ impl StageTally {
         request: &RequestRecord,
         wire: &WireTally,
         goodput: &Goodput,
-    ) {
+    ) -> InFigures {
         let over = request.ended <= close;
+        let used = InFigures { send: request.scheduled >= open, answer: over && request.outcome.is_success() };
         self.count(if over { request.outcome } else { RequestOutcome::Incomplete }, wire);
-        if request.scheduled >= open {
+        if used.send {
             self.record_send(request);
         }
-        if over && request.outcome.is_success() {
+        if used.answer {
             self.record_success(request, wire, goodput);
         }
         if over && !request.outcome.is_success() && request.outcome.is_decided() {
-            return;
+            return used;
         }
         let within = |at: Duration| at > open && at <= close;
         // An answer in one piece comes with its end.
-        let Some(mut at) = request.first_token.or(request.last_token) else { return };
+        let Some(mut at) = request.first_token.or(request.last_token) else { return used };
         let (mut events, mut inside) = (1, u64::from(within(at)));
         let several = several_tokens(request, wire);
         for gap in wire.gaps.iter() {
@@ -224,6 +227,7 @@ impl StageTally {
         }
         // Tokens are shared out over the events evenly, to the nearest whole one.
         self.output_tokens_total += (u64::from(request.osl()) * inside + events / 2) / events;
+        used
     }
 
     /// `several`: the tokens and the events of a request whose events hold more than one.
@@ -267,20 +271,15 @@ impl StageTally {
 
     fn record_success(&mut self, request: &RequestRecord, wire: &WireTally, goodput: &Goodput) {
         let osl = request.osl();
-        if let Some(first) = request.first_token {
-            self.ttft_scheduled.record(first.saturating_sub(request.scheduled));
-            self.ttft_sent.record(first.saturating_sub(request.sent.unwrap_or(request.scheduled)));
-        }
-        if let Some(last) = request.last_token {
-            self.latency_scheduled.record(last.saturating_sub(request.scheduled));
-            let latency = last.saturating_sub(request.sent.unwrap_or(request.scheduled));
-            self.latency_sent.record(latency);
-            if osl > 0 {
-                self.ntpot.record(latency / osl);
-            }
-        }
-        if let Some(tpot) = request.tpot() {
-            self.tpot.record(tpot);
+        for (times, time) in [
+            (&mut self.ttft_scheduled, request.ttft_scheduled()),
+            (&mut self.ttft_sent, request.ttft_sent()),
+            (&mut self.latency_scheduled, request.latency_scheduled()),
+            (&mut self.latency_sent, request.latency_sent()),
+            (&mut self.ntpot, request.ntpot()),
+            (&mut self.tpot, request.tpot()),
+        ] {
+            time.into_iter().for_each(|it| times.record(it));
         }
         self.with_usage += u64::from(request.output_tokens.is_some());
         if let Some((tokens, events)) = event_tokens(request, wire) {
@@ -431,16 +430,13 @@ fn earliest(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> 
 
 /// Whether a request met every bound; a figure that it does not have breaks its bound.
 fn is_good(request: &RequestRecord, wire: &WireTally, goodput: &Goodput) -> bool {
-    let sent = request.sent.unwrap_or(request.scheduled);
-    let latency = request.last_token.map(|last| last.saturating_sub(sent));
-    let ntpot = latency.filter(|_| request.osl() > 0).map(|it| it / request.osl());
     let (tokens, events) = several_tokens(request, wire).unwrap_or((1, 1));
     [
-        (goodput.ttft, request.first_token.map(|first| first.saturating_sub(request.scheduled))),
+        (goodput.ttft, request.ttft_scheduled()),
         (goodput.tpot, request.tpot()),
         (goodput.itl, wire.gaps.mean().map(|it| it * events / tokens)),
-        (goodput.ntpot, ntpot),
-        (goodput.request_latency, request.last_token.map(|last| last.saturating_sub(request.scheduled))),
+        (goodput.ntpot, request.ntpot()),
+        (goodput.request_latency, request.latency_scheduled()),
     ]
     .into_iter()
     .all(|(bound, found)| bound.is_none_or(|bound| found.is_some_and(|found| found <= bound.0)))

@@ -162,9 +162,13 @@ fn requests_that_were_never_sent_are_cancelled_and_leave_no_record() {
 /// The tally of one stage of a window from `open` to `close`, in milliseconds from the start of the run.
 fn cut(open: u64, close: u64, requests: &[(RequestRecord, WireTally)]) -> StageTally {
     let mut tally = StageTally { cut: Some((millis(open), millis(close))), ..StageTally::default() };
-    for (request, wire) in requests {
-        tally.record_within((millis(open), millis(close)), request, wire, &Goodput::default());
-    }
+    let one = |(request, wire): &(RequestRecord, WireTally)| {
+        tally.record_within((millis(open), millis(close)), request, wire, &Goodput::default())
+    };
+    let used: Vec<InFigures> = requests.iter().map(one).collect();
+    // What is said of each request is what was counted.
+    let counted = [&tally.send_lag, &tally.latency_sent].map(|it| it.histogram().len() as usize);
+    assert_eq!([used.iter().filter(|it| it.send).count(), used.iter().filter(|it| it.answer).count()], counted);
     tally
 }
 
@@ -253,7 +257,10 @@ fn what_is_outside_the_window_is_counted_aside() {
     recorder.record_probe(&request(), &wire());
     let tally = &recorder.stages[0];
     assert_eq!((tally.requests(), tally.aside[&Part::WarmUp][&RequestOutcome::Ok]), (1, 1));
-    assert_eq!((recorder.probes[0].succeeded(), recorder.records.unwrap().len()), (1, 2));
+    let records = recorder.records.unwrap();
+    let used: Vec<InFigures> = records.with_figures().map(|(_, used)| used).collect();
+    assert_eq!(used, [InFigures::default(), InFigures { send: true, answer: true }]);
+    assert_eq!((recorder.probes[0].succeeded(), records.len()), (1, 2));
 }
 
 #[test]
@@ -332,4 +339,20 @@ fn outputs_of_all_threads_are_in_the_order_of_their_ends() {
         recorder.add(lane);
     }
     assert_eq!(recorder.outputs, [kept(1, 10), kept(2, 20), kept(3, 30), kept(4, 30)]);
+}
+
+#[test]
+fn records_are_kept_up_to_their_budget_and_counted_beyond() {
+    let budget = RecordBudget::of(3 * 4_096 - 1);
+    let recorder = || Recorder::new(1, Goodput::default(), Keep::Records).with_record_budget(budget.clone());
+    let (mut first, mut second) = (recorder(), recorder());
+    for number in 0..4_097 {
+        first.record(RequestRecord { number, ..request() }, &wire());
+    }
+    // Two blocks were there, and the first recorder has begun both.
+    second.record(request(), &wire());
+    first.add(second);
+    let records = first.records.unwrap();
+    assert_eq!((records.len(), records.left_out(), first.stages[0].requests()), (4_097, 1, 4_098));
+    assert!(records.iter().map(|it| it.number).eq(0..4_097));
 }

@@ -21,7 +21,7 @@ use workload_profiles::{Notice, Workload};
 pub use folder::{Folder, StorageError, Stored};
 pub use loadgen::LoadGenReport;
 
-use crate::{analysis::Analysis, record::RequestRecord};
+use crate::{analysis::Analysis, recorder::Records};
 
 /// The release that writes the report.
 pub const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -44,7 +44,7 @@ pub struct Report<'a> {
     /// The LoadGen tests of the run; `None`: it has another load.
     pub loadgen: Option<&'a LoadGenReport>,
     /// Each request; `None` where the run does not ask for them.
-    pub records: Option<&'a [RequestRecord]>,
+    pub records: Option<&'a Records>,
 }
 
 /// Writes `run.yaml` and `profile.yaml`: before the load, so that what a killed launcher leaves tells what it was doing.

@@ -22,7 +22,7 @@ use parquet::{
 };
 
 use super::{Report, TOOL_VERSION};
-use crate::record::RequestRecord;
+use crate::{record::RequestRecord, recorder::Records};
 
 /// A reader holds one group in memory at a time, and so does the writer: about 15 MB.
 const ROWS_PER_GROUP: usize = 100_000;
@@ -62,7 +62,7 @@ const COLUMNS: [(&str, Column); 15] = [
 ///
 /// # Errors
 /// The writer's.
-pub fn write(report: &Report<'_>, records: &[RequestRecord], to: &mut (dyn Write + Send)) -> io::Result<()> {
+pub fn write(report: &Report<'_>, records: &Records, to: &mut (dyn Write + Send)) -> io::Result<()> {
     let stages: Vec<String> = report.workload.stages.iter().map(|it| it.name.clone()).collect();
     let mut ordered: Vec<&RequestRecord> = records.iter().collect();
     ordered.sort_unstable_by_key(|it| (it.stage, it.number));

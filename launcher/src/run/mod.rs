@@ -171,7 +171,7 @@ fn measure(input: &Input, options: &RunOptions) -> Result<Measurement, Failure> 
     let mut analysis = analysis::analyse(&load.measured(), &input.workload, &input.run, &ready.model);
     let loadgen = input.workload.loadgen.is_some().then(|| LoadGenReport::of(tests, trials));
     analysis.verdict.hear(loadgen.iter().flat_map(LoadGenReport::verdicts));
-    let records = load.recorder.records.as_deref().filter(|_| keep != Keep::Summary);
+    let records = load.recorder.records.as_ref().filter(|_| keep != Keep::Summary);
     match store.write(input, &analysis, loadgen.as_ref(), records) {
         Ok(stored) => Ok(Measurement { analysis, loadgen, stored }),
         Err(error) => Err(Failure::storage_of(error.to_string(), Measurement { analysis, loadgen, stored: None })),

@@ -11,8 +11,7 @@ use super::{Failure, RunOptions};
 use crate::{
     analysis::Analysis,
     input::Input,
-    record::RequestRecord,
-    recorder::Keep,
+    recorder::{Keep, Records},
     report::{self, Folder, LoadGenReport, Report, StorageError, Stored, index},
 };
 
@@ -75,7 +74,7 @@ impl Store {
         input: &Input,
         analysis: &Analysis,
         loadgen: Option<&LoadGenReport>,
-        records: Option<&[RequestRecord]>,
+        records: Option<&Records>,
     ) -> Result<Option<Stored>, StorageError> {
         let Store::Open { mut folder, root, local } = self else { return Ok(None) };
         let report = Report {

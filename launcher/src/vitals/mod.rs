@@ -7,6 +7,7 @@
 
 pub mod clocks;
 pub mod lane;
+pub mod memory;
 pub mod receive;
 pub mod stalls;
 pub mod system;

@@ -164,7 +164,7 @@ pub async fn issue_until(workload: &Workload, target: &Target, stop: &Stop) -> L
 
 /// Every record, by stage and number.
 pub fn records(result: &LoadResult) -> Vec<RequestRecord> {
-    let mut records = result.recorder.records.clone().unwrap();
+    let mut records: Vec<RequestRecord> = result.recorder.records.as_ref().unwrap().iter().cloned().collect();
     records.sort_by_key(|it| (it.stage, it.number));
     records
 }

@@ -12,7 +12,7 @@ use launcher::{
     clock::Offsets,
     histogram::Times,
     record::{RequestOutcome, RequestRecord},
-    recorder::{Keep, Recorder, WireTally},
+    recorder::{Keep, Recorder, Records, WireTally},
     report::Report,
     stop::StopReason,
     vitals::{
@@ -51,7 +51,7 @@ pub struct Fixture {
 /// What [`Fixture::report`] borrows from.
 pub struct Analysed {
     pub analysis: Analysis,
-    pub records: Vec<RequestRecord>,
+    pub records: Records,
 }
 
 impl Fixture {

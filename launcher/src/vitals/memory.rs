@@ -1,0 +1,113 @@
+//! [I/O] How much memory the process can still take before it is refused or killed, as far as the system tells.
+
+use std::{fs, path::Path};
+
+use rustix::process::{Resource, getrlimit};
+
+/// Memory that is left below a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryLeft {
+    /// How much, in bytes.
+    pub bytes: u64,
+    /// What limits it.
+    pub limit: MemoryLimit,
+}
+
+/// What limits memory, in bytes where the system tells a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryLimit {
+    /// A limit of the container or of another control group.
+    Cgroup(u64),
+    /// A limit of the process' address space: `ulimit -v`.
+    AddressSpace(u64),
+    /// What the machine has available.
+    Machine,
+}
+
+impl std::fmt::Display for MemoryLimit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            MemoryLimit::Cgroup(bytes) => write!(f, "the memory limit of {}", mebibytes(*bytes)),
+            MemoryLimit::AddressSpace(bytes) => {
+                write!(f, "the limit of address space (ulimit -v) of {}", mebibytes(*bytes))
+            }
+            MemoryLimit::Machine => f.write_str("what this machine has available"),
+        }
+    }
+}
+
+/// Bytes as people read them.
+pub fn mebibytes(bytes: u64) -> String {
+    format!("{} MiB", bytes >> 20)
+}
+
+/// What is left now, by the limit that leaves the least; `None` where the system tells none.
+pub fn left() -> Option<MemoryLeft> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let (resident, space) = (size(&status, "VmRSS:").unwrap_or(0), size(&status, "VmSize:").unwrap_or(0));
+    let below = |limit: u64, used: u64, name: fn(u64) -> MemoryLimit| MemoryLeft {
+        bytes: limit.saturating_sub(used),
+        limit: name(limit),
+    };
+    let machine = || size(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:");
+    [
+        // Other processes of the group are not known; a container of the launcher has none.
+        of_cgroups().map(|limit| below(limit, resident, MemoryLimit::Cgroup)),
+        getrlimit(Resource::As).current.map(|limit| below(limit, space, MemoryLimit::AddressSpace)),
+        machine().map(|bytes| MemoryLeft { bytes, limit: MemoryLimit::Machine }),
+    ]
+    .into_iter()
+    .flatten()
+    .min_by_key(|it| it.bytes)
+}
+
+/// A size of `/proc/self/status` or `/proc/meminfo`, in bytes.
+fn size(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// The smallest limit of the process' control groups.
+fn of_cgroups() -> Option<u64> {
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let (root, path, file) = group(&groups)?;
+    let read = |folder: &Path| fs::read_to_string(Path::new(root).join(folder).join(file)).ok()?.trim().parse().ok();
+    // In a container the path may be that of the host, and its own group stands at the root, which is an ancestor too.
+    Path::new(path.trim_start_matches('/')).ancestors().filter_map(read).min()
+}
+
+/// Where the hierarchy that limits memory is mounted, the process' path in it, and its file: version 1 where it has that
+/// controller, else version 2. A group without a limit has a word there, or a number that no machine reaches.
+fn group(groups: &str) -> Option<(&'static str, &str, &'static str)> {
+    let lines = || groups.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
+    let v1 = lines().find(|(controllers, _)| controllers.split(',').any(|it| it == "memory"));
+    let v1 = v1.map(|(_, path)| ("/sys/fs/cgroup/memory", path, "memory.limit_in_bytes"));
+    v1.or_else(|| {
+        lines().find(|(controllers, _)| controllers.is_empty()).map(|(_, path)| ("/sys/fs/cgroup", path, "memory.max"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_group_that_limits_memory_is_found() {
+        let v2 = "0::/kubepods/pod1/container\n";
+        assert_eq!(group(v2), Some(("/sys/fs/cgroup", "/kubepods/pod1/container", "memory.max")));
+        let v1 = "3:cpu,cpuacct:/a\n2:memory:/b\n0::/\n";
+        assert_eq!(group(v1), Some(("/sys/fs/cgroup/memory", "/b", "memory.limit_in_bytes")));
+        assert_eq!(group("3:cpu:/a\n"), None);
+    }
+
+    #[test]
+    fn a_size_is_read_by_its_name() {
+        assert_eq!(size("VmPeak:\t  9 kB\nVmRSS:\t    1234 kB\n", "VmRSS:"), Some(1_234 * 1_024));
+        assert_eq!(size("MemAvailable:\tmany\n", "MemAvailable:"), None);
+    }
+
+    #[test]
+    fn this_machine_has_memory_left() {
+        assert!(left().is_some_and(|it| it.bytes > 1 << 20), "{:?}", left());
+    }
+}
