@@ -1,13 +1,15 @@
 //! The bytes of answers: stream chunks and whole bodies with exactly the keys of vLLM 0.32, in its order.
 //!
-//! A token's chunk is head, word and tail; the head is made once for a stream. Where token ids are asked for (vLLM's
-//! `return_token_ids`) the tail tells that of the word, and the first chunk those of the prompt.
+//! A token's chunk is head, word and tail. Most requests ask for nothing beside the words: their head and tail are made
+//! once for a stream. Where token ids, log probabilities, a running usage or stops are asked for, the tail is made for
+//! each chunk.
 
 use std::borrow::Cow;
 
 use bytes::{Bytes, BytesMut};
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::answer::{self, Answer, Text};
 use super::engine::Finish;
 use super::request::Endpoint;
 use super::text;
@@ -20,6 +22,9 @@ const FINGERPRINT: &str = "vllm-0.32.0-5e1f4a7c";
 
 /// What is not there.
 const NULL: &str = "null";
+
+/// What a stream reserves at once for its chunks: several of them, and little for many streams.
+const BUFFER: usize = 1_024;
 
 /// What came of the prefix cache for one prompt, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,25 +54,49 @@ pub struct Identity {
     pub created: i64,
     /// The name of the model.
     pub model: String,
-    /// Which words it has.
-    pub words: u64,
-    /// Length of the prompt.
+}
+
+/// Which usage a stream tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UsageTold {
+    /// None.
+    #[default]
+    Never,
+    /// In a chunk of its own at the end.
+    AtTheEnd,
+    /// There, and with each chunk what it was until then.
+    WithEachChunk,
+}
+
+/// One of the choices of an answer.
+#[derive(Clone, Debug, Default)]
+pub struct Choice {
+    /// Its number.
+    pub index: u32,
+    /// Its text.
+    pub answer: Answer,
+    /// Length of its prompt.
     pub prompt_tokens: u32,
     /// The ids of the prompt where the answer tells token ids; `None`: it tells none.
     pub prompt_ids: Option<Vec<u32>>,
 }
 
-/// Makes the chunks of one stream.
+/// Makes the chunks of one choice of a stream.
 #[derive(Debug)]
 pub struct Chunks {
     endpoint: Endpoint,
     words: u64,
     prompt_tokens: u32,
-    include_usage: bool,
+    usage: UsageTold,
+    logprobs: Option<u32>,
     /// Whether chunks tell token ids.
     token_ids: bool,
     /// Those of the prompt, as JSON, until a chunk has told them.
     prompt_ids: Option<String>,
+    index: u32,
+    text: Text,
+    /// Whether a chunk is nothing but head, word and tail.
+    plain: bool,
     /// From `data: ` to the word of a token.
     head: String,
     /// The length of that part of the head which all chunks have, up to the choices.
@@ -77,21 +106,36 @@ pub struct Chunks {
 }
 
 impl Chunks {
-    /// For the answer to one request.
-    pub fn new(identity: &Identity, include_usage: bool) -> Self {
-        let Identity { endpoint, created, words, prompt_tokens, .. } = *identity;
-        let (object, choice) = match endpoint {
-            Endpoint::Chat => ("chat.completion.chunk", r#"[{"index":0,"delta":{"content":""#),
-            Endpoint::Completions => ("text_completion", r#"[{"index":0,"text":""#),
+    /// For one choice of the answer to one request.
+    pub fn new(identity: &Identity, choice: Choice, usage: UsageTold) -> Self {
+        let Identity { endpoint, created, .. } = *identity;
+        let Choice { index, answer, prompt_tokens, prompt_ids } = choice;
+        let (object, text) = match endpoint {
+            Endpoint::Chat => ("chat.completion.chunk", r#""delta":{"content":""#),
+            Endpoint::Completions => ("text_completion", r#""text":""#),
         };
         let (id, model) = (json!(identity.id), json!(identity.model));
         let mut head =
             format!(r#"data: {{"id":{id},"object":"{object}","created":{created},"model":{model},"choices":"#);
         let common = head.len();
-        head.push_str(choice);
-        let (token_ids, prompt_ids) = (identity.prompt_ids.is_some(), identity.prompt_ids.as_deref().map(list));
-        let buffer = BytesMut::new();
-        Chunks { endpoint, words, prompt_tokens, include_usage, token_ids, prompt_ids, head, common, buffer }
+        head.push_str(&format!(r#"[{{"index":{index},{text}"#));
+        let Answer { words, logprobs, .. } = answer;
+        let told = answer.stop.is_some() || answer.echo.is_some() || logprobs.is_some();
+        Chunks {
+            endpoint,
+            words,
+            prompt_tokens,
+            usage,
+            logprobs,
+            token_ids: prompt_ids.is_some(),
+            plain: !told && prompt_ids.is_none() && usage != UsageTold::WithEachChunk,
+            prompt_ids: prompt_ids.as_deref().map(list),
+            index,
+            text: Text::new(answer),
+            head,
+            common,
+            buffer: BytesMut::with_capacity(BUFFER),
+        }
     }
 
     /// The chunk that opens a chat; other streams have none.
@@ -99,55 +143,118 @@ impl Chunks {
         if self.endpoint == Endpoint::Completions {
             return None;
         }
-        let role = concat!(
-            r#"[{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}],"#,
-            r#""prompt_token_ids":"#,
+        let role = format!(
+            r#"[{{"index":{},"delta":{{"role":"assistant","content":""}},"logprobs":null,"finish_reason":null}}]"#,
+            self.index
         );
+        let usage = self.running_usage(0);
         let ids = self.prompt_ids.take();
-        Some(self.put(self.common, &[role, ids.as_deref().unwrap_or(NULL), concat!(r#","prompt_text":null}"#, "\n\n")]))
+        let end = concat!(r#","prompt_text":null}"#, "\n\n");
+        Some(self.put(self.common, &[&role, &usage, r#","prompt_token_ids":"#, ids.as_deref().unwrap_or(NULL), end]))
     }
 
     /// The chunk of the token at this place, which is the last one if it has a finish.
     pub fn token(&mut self, place: u32, finish: Option<Finish>) -> Bytes {
-        self.choice(text::word(self.words, place), finish)
+        if self.plain && finish.is_none() {
+            let tail = match self.endpoint {
+                Endpoint::Chat => concat!(r#""},"logprobs":null,"finish_reason":null,"token_ids":null}]}"#, "\n\n"),
+                Endpoint::Completions => concat!(
+                    r#"","logprobs":null,"finish_reason":null,"stop_reason":null,"#,
+                    r#""prompt_token_ids":null,"token_ids":null}]}"#,
+                    "\n\n"
+                ),
+            };
+            return self.put(self.head.len(), &[text::word(self.words, place), tail]);
+        }
+        let shown = self.text.next(place, finish.is_some());
+        self.choice(&shown, Some(place), place + 1, finish)
     }
 
-    /// The chunk that ends a stream without a token.
-    pub fn ending(&mut self, finish: Finish) -> Bytes {
-        self.choice("", Some(finish))
+    /// The chunk that ends a stream without a token, after so many.
+    pub fn ending(&mut self, tokens: u32, finish: Finish) -> Bytes {
+        self.choice("", None, tokens, Some(finish))
     }
 
-    fn choice(&mut self, word: &str, finish: Option<Finish>) -> Bytes {
+    /// A chunk with a text, for the token at `place` if there is one, after which there are `tokens`.
+    fn choice(&mut self, shown: &str, place: Option<u32>, tokens: u32, finish: Option<Finish>) -> Bytes {
         let whole = self.head.len();
-        let ids = self.token_ids.then(|| list(&text::ids(word)));
+        let shown = json!(shown).to_string();
+        let ids = self
+            .token_ids
+            .then(|| list(&place.map(|place| text::word_id(self.words, place)).into_iter().collect::<Vec<_>>()));
+        let logprobs = match (self.logprobs, place) {
+            (Some(alternatives), Some(place)) => {
+                answer::logprobs(self.endpoint, self.words, place..place + 1, alternatives).to_string()
+            }
+            _ => NULL.into(),
+        };
+        let reason = match finish {
+            Some(Finish::Stop) => self.text.stop_reason().unwrap_or(NULL),
+            _ => NULL,
+        };
         let (close, stop, prompt) = match self.endpoint {
             Endpoint::Chat => {
-                let stop = if finish.is_some() { r#","stop_reason":null"# } else { "" };
-                (r#""},"logprobs":null,"finish_reason":"#, stop, None)
+                let stop = if finish.is_some() { format!(r#","stop_reason":{reason}"#) } else { String::new() };
+                (r#"},"logprobs":"#, stop, None)
             }
             // The first chunk tells the ids of the prompt.
             Endpoint::Completions => {
                 let prompt = self.prompt_ids.take().map_or(Cow::Borrowed(NULL), Cow::Owned);
-                (r#"","logprobs":null,"finish_reason":"#, r#","stop_reason":null,"prompt_token_ids":"#, Some(prompt))
+                (r#","logprobs":"#, format!(r#","stop_reason":{reason},"prompt_token_ids":"#), Some(prompt))
             }
         };
-        let (quote, reason) = finish.map_or(("", NULL), |it| ("\"", it.name()));
+        let (quote, finished) = finish.map_or(("", NULL), |it| ("\"", it.name()));
         let fingerprint = match finish {
-            Some(_) if !self.include_usage => format!(r#","system_fingerprint":"{FINGERPRINT}""#),
+            Some(_) if self.usage == UsageTold::Never => format!(r#","system_fingerprint":"{FINGERPRINT}""#),
             _ => String::new(),
         };
+        let usage = self.running_usage(tokens);
         let (prompt, ids) = (prompt.as_deref().unwrap_or_default(), ids.as_deref().unwrap_or(NULL));
-        let (own, end) = (r#","token_ids":"#, "}\n\n");
-        self.put(whole, &[word, close, quote, reason, quote, stop, prompt, own, ids, "}]", &fingerprint, end])
+        // Without its quotes: the first one belongs to the head.
+        let shown = &shown[1..];
+        self.put(
+            whole,
+            &[
+                shown,
+                close,
+                &logprobs,
+                r#","finish_reason":"#,
+                quote,
+                finished,
+                quote,
+                &stop,
+                prompt,
+                r#","token_ids":"#,
+                ids,
+                "}]",
+                &usage,
+                &fingerprint,
+                "}\n\n",
+            ],
+        )
     }
 
-    /// The chunk with the counts, if it was asked for.
-    /// With `details` it tells of the prefix cache.
-    pub fn usage(&mut self, completion_tokens: u32, details: Option<CacheUse>) -> Option<Bytes> {
-        if !self.include_usage {
-            return None;
+    /// The usage after so many tokens, where each chunk tells it.
+    fn running_usage(&self, tokens: u32) -> String {
+        if self.usage != UsageTold::WithEachChunk {
+            return String::new();
         }
         let prompt_tokens = self.prompt_tokens;
+        let total = prompt_tokens + tokens;
+        let details = match self.endpoint {
+            Endpoint::Chat => r#","completion_tokens_details":null"#,
+            Endpoint::Completions => "",
+        };
+        format!(
+            r#","usage":{{"prompt_tokens":{prompt_tokens},"total_tokens":{total},"completion_tokens":{tokens}{details}}}"#
+        )
+    }
+
+    /// The chunk with the counts of all choices, if it was asked for. With `details` it tells of the prefix cache.
+    pub fn usage(&mut self, prompt_tokens: u32, completion_tokens: u32, details: Option<CacheUse>) -> Option<Bytes> {
+        if self.usage == UsageTold::Never {
+            return None;
+        }
         let total = prompt_tokens + completion_tokens;
         let details = match (details, self.endpoint) {
             (None, _) => String::new(),
@@ -166,7 +273,6 @@ impl Chunks {
 
     fn put(&mut self, head: usize, parts: &[&str]) -> Bytes {
         let length = head + parts.iter().map(|part| part.len()).sum::<usize>();
-        // Room for a few chunks, so that most of them need no memory of their own.
         self.buffer.reserve(length);
         self.buffer.extend_from_slice(&self.head.as_bytes()[..head]);
         parts.iter().for_each(|part| self.buffer.extend_from_slice(part.as_bytes()));
@@ -179,11 +285,16 @@ fn list(ids: &[u32]) -> String {
     json!(ids).to_string()
 }
 
-/// The body of an answer in one piece.
-pub fn whole(identity: &Identity, tokens: u32, finish: Finish, details: Option<CacheUse>) -> String {
-    let Identity { endpoint, id, created, model, words, prompt_tokens, prompt_ids } = identity;
-    let text = text::answer(*words, tokens);
-    let token_ids = prompt_ids.is_some().then(|| text::ids(&text));
+/// The body of an answer in one piece: each choice with its number of tokens and how it ended. `prompt_tokens` counts each
+/// prompt once.
+pub fn whole(
+    identity: &Identity,
+    choices: Vec<(Choice, u32, Finish)>,
+    prompt_tokens: u32,
+    details: Option<CacheUse>,
+) -> String {
+    let Identity { endpoint, id, created, model } = identity;
+    let tokens: u32 = choices.iter().map(|(_, tokens, _)| tokens).sum();
     let details = details.map(|CacheUse { cached, created }| match endpoint {
         Endpoint::Chat => json!({"cached_tokens": cached, "created_cache_tokens": created, "multimodal_tokens": null}),
         Endpoint::Completions => {
@@ -194,33 +305,50 @@ pub fn whole(identity: &Identity, tokens: u32, finish: Finish, details: Option<C
         "prompt_tokens": prompt_tokens, "total_tokens": prompt_tokens + tokens, "completion_tokens": tokens,
         "prompt_tokens_details": details, "completion_tokens_details": null,
     });
+    let prompt_ids = choices.first().and_then(|(choice, ..)| choice.prompt_ids.clone());
+    let choices: Vec<Value> =
+        choices.into_iter().map(|(choice, tokens, finish)| whole_choice(*endpoint, choice, tokens, finish)).collect();
     let body = match endpoint {
         Endpoint::Chat => json!({
-            "id": id, "object": "chat.completion", "created": created, "model": model,
-            "choices": [{
-                "index": 0,
-                "message": {
-                    "role": "assistant", "content": text, "refusal": null, "annotations": null, "audio": null,
-                    "function_call": null, "reasoning": null,
-                },
-                "logprobs": null, "finish_reason": finish.name(), "stop_reason": null, "token_ids": token_ids,
-                "routed_experts": null,
-            }],
+            "id": id, "object": "chat.completion", "created": created, "model": model, "choices": choices,
             "service_tier": null, "system_fingerprint": FINGERPRINT, "usage": usage, "prompt_logprobs": null,
             "prompt_token_ids": prompt_ids, "prompt_text": null, "kv_transfer_params": null, "ec_transfer_params": null,
             "metrics": null,
         }),
         Endpoint::Completions => json!({
-            "id": id, "object": "text_completion", "created": created, "model": model,
-            "choices": [{
-                "index": 0, "text": text, "logprobs": null, "finish_reason": finish.name(), "stop_reason": null,
-                "token_ids": token_ids, "prompt_logprobs": null, "prompt_token_ids": prompt_ids, "routed_experts": null,
-            }],
+            "id": id, "object": "text_completion", "created": created, "model": model, "choices": choices,
             "service_tier": null, "system_fingerprint": FINGERPRINT, "usage": usage, "kv_transfer_params": null,
             "ec_transfer_params": null, "metrics": null,
         }),
     };
     body.to_string()
+}
+
+fn whole_choice(endpoint: Endpoint, choice: Choice, tokens: u32, finish: Finish) -> Value {
+    let Choice { index, answer, prompt_ids, .. } = choice;
+    let words = answer.words;
+    let logprobs = answer.logprobs.map(|alternatives| answer::logprobs(endpoint, words, 0..tokens, alternatives));
+    let token_ids =
+        prompt_ids.is_some().then(|| (0..tokens).map(|place| text::word_id(words, place)).collect::<Vec<_>>());
+    let mut text = Text::new(answer);
+    let shown: String = (0..tokens).map(|place| text.next(place, place + 1 == tokens)).collect();
+    let reason = text.stop_reason().filter(|_| finish == Finish::Stop).and_then(|it| serde_json::from_str(it).ok());
+    let reason: Option<Value> = reason;
+    match endpoint {
+        Endpoint::Chat => json!({
+            "index": index,
+            "message": {
+                "role": "assistant", "content": shown, "refusal": null, "annotations": null, "audio": null,
+                "function_call": null, "reasoning": null,
+            },
+            "logprobs": logprobs, "finish_reason": finish.name(), "stop_reason": reason, "token_ids": token_ids,
+            "routed_experts": null,
+        }),
+        Endpoint::Completions => json!({
+            "index": index, "text": shown, "logprobs": logprobs, "finish_reason": finish.name(), "stop_reason": reason,
+            "token_ids": token_ids, "prompt_logprobs": null, "prompt_token_ids": prompt_ids, "routed_experts": null,
+        }),
+    }
 }
 
 /// The body of `/v1/models`.

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::answer::{Stop, StopRules};
 use super::blocks::BlockHashes;
 use super::engine::{Finish, Work};
 use super::error::ApiError;
@@ -75,15 +76,29 @@ impl Lengths {
         Ok(Lengths { prompt: prompt.tokens, max_tokens, min_tokens, ignore_eos })
     }
 
-    /// The length that the answer gets. The model cannot end it before `min_tokens`.
-    pub fn work(&self, words: u64, blocks: BlockHashes, options: &SimOptions) -> Work {
+    /// The length that the answer gets, and what its stops do to it. Nothing can end it before `min_tokens`.
+    pub fn work(
+        &self,
+        words: u64,
+        blocks: BlockHashes,
+        stops: &StopRules,
+        options: &SimOptions,
+    ) -> (Work, Option<Stop>) {
         let natural = self.min_tokens.saturating_add(natural_length(words, options.mean_output_tokens));
-        let (output_tokens, finish) = if self.ignore_eos || natural > self.max_tokens {
+        let (mut output_tokens, mut finish) = if self.ignore_eos || natural > self.max_tokens {
             (self.max_tokens, Finish::Length)
         } else {
             (natural, Finish::Stop)
         };
-        Work { prompt_tokens: self.prompt, output_tokens, max_tokens: self.max_tokens, finish, words, blocks }
+        let stop = (!stops.is_empty()).then(|| {
+            let (tokens, stop) = stops.apply(words, self.min_tokens, output_tokens);
+            if stop.reason.is_some() {
+                (output_tokens, finish) = (tokens, Finish::Stop);
+            }
+            stop
+        });
+        let (prompt_tokens, max_tokens) = (self.prompt, self.max_tokens);
+        (Work { prompt_tokens, output_tokens, max_tokens, finish, words, blocks, siblings: None }, stop)
     }
 }
 
@@ -124,7 +139,8 @@ mod tests {
         let options = SimOptions { max_model_len: 100, mean_output_tokens: 20, ..SimOptions::default() };
         let prompt = PromptLength { tokens: prompt, is_text: true };
         let lengths = Lengths::read(endpoint, body.as_object().unwrap(), prompt, &options).map_err(|it| it.message)?;
-        let work = lengths.work(body["seed"].as_u64().unwrap_or(0), BlockHashes::default(), &options);
+        let work =
+            lengths.work(body["seed"].as_u64().unwrap_or(0), BlockHashes::default(), &StopRules::default(), &options).0;
         assert_eq!(work.prompt_tokens, prompt.tokens);
         Ok((work.output_tokens, work.finish))
     }

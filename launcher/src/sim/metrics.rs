@@ -147,8 +147,13 @@ impl Metrics {
         self.tpot.observe(if gaps == 0 { 0.0 } else { decode.as_secs_f64() / f64::from(gaps) });
         self.request_prompt_tokens.observe(f64::from(sequence.work.prompt_tokens));
         self.request_generation_tokens.observe(f64::from(sequence.generated));
-        self.request_max_generation_tokens.observe(f64::from(sequence.generated));
-        self.request_n.observe(1.0);
+        // Once for all choices of a prompt.
+        let all =
+            sequence.work.siblings.as_ref().map_or(Some((1, sequence.generated)), |it| it.end(sequence.generated));
+        if let Some((choices, longest)) = all {
+            self.request_n.observe(f64::from(choices));
+            self.request_max_generation_tokens.observe(f64::from(longest));
+        }
         self.request_max_tokens.observe(f64::from(sequence.work.max_tokens));
         self.request_preemptions.observe(f64::from(sequence.preemptions));
         self.request_computed_tokens.observe(f64::from(sequence.work.prompt_tokens - sequence.cached));

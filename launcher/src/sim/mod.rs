@@ -4,8 +4,9 @@
 //! vLLM 0.32: status codes, error bodies, chunk shapes and metrics. It serves to try everything without a GPU, to test
 //! the launcher against times that can be computed by hand, and, with the instant preset, to measure the launcher
 //! itself. Token ids, where they are asked for, are made up from the words: there is no tokenizer. Deliberately absent so
-//! far: LoRA, tools, log probabilities.
+//! far: LoRA, tools, structured outputs, log probabilities of prompts; `refusals` answers to them as vLLM would.
 
+pub(crate) mod answer;
 mod blocks;
 pub(crate) mod chunks;
 pub(crate) mod engine;
@@ -17,11 +18,13 @@ mod lengths;
 mod metrics;
 mod options;
 mod prompt;
+mod refusals;
 pub(crate) mod request;
 mod scheduler;
 mod server;
 mod stream;
 mod text;
+mod tokens;
 mod validation;
 mod work;
 

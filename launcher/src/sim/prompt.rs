@@ -59,7 +59,7 @@ pub struct PromptLength {
 
 /// The prompt of `/v1/chat/completions`: all messages, with what a chat template adds: the role and two marks before each
 /// message, a mark after it, and the role of the answer at the end. `prompt` is an empty one.
-pub fn chat_prompt(body: &Map<String, Value>, mut prompt: Prompt) -> Result<Given, ApiError> {
+pub fn chat_prompt(body: &Map<String, Value>, mut prompt: Prompt, model: &str) -> Result<Given, ApiError> {
     let messages = match body.get("messages") {
         None => {
             let input = format!("<dict of {} items>", body.len());
@@ -82,11 +82,14 @@ pub fn chat_prompt(body: &Map<String, Value>, mut prompt: Prompt) -> Result<Give
         match message.get("content") {
             None | Some(Value::Null) => {}
             Some(content @ (Value::String(_) | Value::Array(_))) => {
-                texts(content).into_iter().for_each(|text| prompt.add_text(text));
+                texts(content, model)?.into_iter().for_each(|text| prompt.add_text(text));
             }
             Some(other) => return Err(wrong(".content", "string_type", "Input should be a valid string", other)),
         }
         prompt.add_token(END_OF_TURN);
+    }
+    if messages.is_empty() {
+        return Err(ApiError::bad(Some("messages"), "messages is an empty list; send at least one message"));
     }
     add_header(&mut prompt, "assistant");
     Ok(Given::text(prompt))
@@ -99,17 +102,26 @@ fn add_header(prompt: &mut Prompt, role: &str) {
     prompt.add_token(END_HEADER);
 }
 
-/// The texts of a message. Parts without text, such as images, are not simulated.
-fn texts(content: &Value) -> Vec<&str> {
-    match content {
-        Value::Array(parts) => parts.iter().filter_map(|part| part.get("text")?.as_str()).collect(),
-        _ => content.as_str().into_iter().collect(),
-    }
+/// The texts of a message. Any other part, such as an image, is refused as by a model that knows none.
+fn texts<'a>(content: &'a Value, model: &str) -> Result<Vec<&'a str>, ApiError> {
+    let Value::Array(parts) = content else { return Ok(content.as_str().into_iter().collect()) };
+    let text = |part: &'a Value| match (part.get("type").and_then(Value::as_str), part.get("text")) {
+        (Some("text" | "input_text" | "output_text"), Some(Value::String(text))) => Ok(text.as_str()),
+        (Some("text" | "input_text" | "output_text"), _) => {
+            Err(ApiError::parameter("text", "Missing 'text' field in a part of type 'text'."))
+        }
+        (Some(_), _) => Err(ApiError::bad(None, format!("{model} is not a multimodal model"))),
+        (None, _) if part.is_string() => Ok(part.as_str().unwrap_or_default()),
+        (None, _) => Err(ApiError::parameter("type", "Missing 'type' field in multimodal part.")),
+    };
+    parts.iter().map(text).collect()
 }
 
-/// The prompt of `/v1/completions`: a text or a list of token ids, or a list of one of them. `prompt` is an
-/// empty one.
-pub fn completion_prompt(body: &Map<String, Value>, prompt: Prompt) -> Result<Given, ApiError> {
+/// The greatest number of prompts in a request, as in vLLM.
+const MAX_PROMPTS: usize = 1_024;
+
+/// The prompts of `/v1/completions`: a text or a list of token ids, or a list of such. `prompt` is an empty one.
+pub fn completion_prompts(body: &Map<String, Value>, prompt: &Prompt) -> Result<Vec<Given>, ApiError> {
     if body.get("suffix").is_some_and(|suffix| !suffix.is_null()) {
         return Err(ApiError::bad(Some("suffix"), "suffix is only supported for models with FIM completion rendering"));
     }
@@ -117,24 +129,47 @@ pub fn completion_prompt(body: &Map<String, Value>, prompt: Prompt) -> Result<Gi
         || Err(ApiError::parameter("prompt", "Either prompt or prompt_embeds must be provided and non-empty."));
     let wrong = |loc: &str, value: &Value| {
         let text = "Input should be a valid string or a list of token ids";
-        Err(ApiError::schema("string_type", loc, text, &python_text(value)))
+        ApiError::schema("string_type", loc, text, &python_text(value))
     };
     match body.get("prompt") {
         None | Some(Value::Null) => missing(),
         Some(Value::String(text)) if text.is_empty() => missing(),
-        Some(Value::String(text)) => Ok(text_prompt(text, prompt)),
+        Some(Value::String(text)) => Ok(vec![text_prompt(text, prompt.clone())]),
         Some(Value::Array(list)) => match list.as_slice() {
             [] => Err(ApiError::bad(None, "You must pass at least one prompt")),
-            [Value::Number(_), ..] => token_prompt(list, "body.prompt", prompt),
-            [Value::String(text)] => Ok(text_prompt(text, prompt)),
-            [Value::Array(tokens)] => token_prompt(tokens, "body.prompt.0", prompt),
-            [Value::String(_) | Value::Array(_), ..] => Err(ApiError::parameter(
+            [Value::Number(_), ..] => Ok(vec![token_prompt(list, "body.prompt", prompt.clone())?]),
+            all if all.len() > MAX_PROMPTS => Err(ApiError::parameter(
                 "prompt",
-                "The simulator takes one prompt in a request; send one request each.",
+                format!("prompt list length {} exceeds the maximum allowed count of {MAX_PROMPTS}.", all.len()),
             )),
-            [other, ..] => wrong("body.prompt.0", other),
+            all => {
+                let one = |(index, one): (usize, &Value)| match one {
+                    Value::String(text) => Ok(text_prompt(text, prompt.clone())),
+                    Value::Array(tokens) if tokens.is_empty() => {
+                        Err(ApiError::bad(None, "The decoder prompt cannot be empty"))
+                    }
+                    Value::Array(tokens) => token_prompt(tokens, &format!("body.prompt.{index}"), prompt.clone()),
+                    other => Err(wrong(&format!("body.prompt.{index}"), other)),
+                };
+                all.iter().enumerate().map(one).collect()
+            }
         },
-        Some(other) => wrong("body.prompt", other),
+        Some(other) => Err(wrong("body.prompt", other)),
+    }
+}
+
+/// The texts of the prompts in a body that was accepted; of token ids, what stands for them.
+pub fn prompt_texts(body: &Map<String, Value>) -> Vec<String> {
+    let one = |prompt: &Value| match prompt {
+        Value::Array(tokens) => {
+            let ids: Vec<u32> = tokens.iter().filter_map(|it| u32::try_from(it.as_u64()?).ok()).collect();
+            text::from_ids(&ids).concat()
+        }
+        text => text.as_str().unwrap_or_default().to_owned(),
+    };
+    match body.get("prompt") {
+        Some(Value::Array(list)) if !list.first().is_some_and(Value::is_number) => list.iter().map(one).collect(),
+        prompt => prompt.iter().map(|it| one(it)).collect(),
     }
 }
 
@@ -167,9 +202,14 @@ mod tests {
     fn ids(body: &Value) -> Vec<u32> {
         let fields = body.as_object().unwrap();
         let empty = Prompt::new(16, 0, true);
-        let is_completion = fields.contains_key("prompt");
-        let given = if is_completion { completion_prompt(fields, empty) } else { chat_prompt(fields, empty) };
-        let given = given.and_then(Given::counted).unwrap();
+        let given = if fields.contains_key("prompt") {
+            let mut all = completion_prompts(fields, &empty).unwrap();
+            assert_eq!(all.len(), 1, "{body}");
+            all.remove(0)
+        } else {
+            chat_prompt(fields, empty, "m").unwrap()
+        };
+        let given = given.counted().unwrap();
         let ids = given.prompt.ids.clone().unwrap();
         assert_eq!(ids.len(), given.length().tokens as usize, "{body}");
         ids
@@ -188,9 +228,46 @@ mod tests {
         check(json!({"prompt": " "}), 1);
         // 3 for the chat, 4 for each message, and the words.
         check(json!({"messages": [{"role": "user", "content": "Tell me"}]}), 9);
-        let parts = json!([{"type": "text", "text": "Tell"}, {"type": "image_url"}, {"type": "text", "text": "me"}]);
+        let parts = json!([{"type": "text", "text": "Tell"}, {"type": "text", "text": "me"}]);
         check(json!({"messages": [{"role": "user", "content": parts}]}), 9);
         check(json!({"messages": [{"role": "system", "content": null}, {"role": "user"}]}), 11);
+    }
+
+    #[test]
+    fn several_prompts_are_counted_each_for_itself() {
+        for (prompt, lengths, texts) in [
+            (json!(["The sea", "is", "wide."]), vec![2, 1, 2], ["The sea", "is", "wide."].as_slice()),
+            (json!([[1, 2], [3]]), vec![2, 1], &[" t1 t2", " t3"]),
+            (json!([7]), vec![1], &[" t7"]),
+            (json!("a b"), vec![2], &["a b"]),
+        ] {
+            let body = json!({"prompt": prompt});
+            let fields = body.as_object().unwrap();
+            let all = completion_prompts(fields, &Prompt::default()).unwrap();
+            assert_eq!(all.iter().map(|it| it.length().tokens).collect::<Vec<_>>(), lengths, "{body}");
+            assert_eq!(prompt_texts(fields), texts, "{body}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_prompt_is_refused() {
+        for (body, expected) in [
+            (json!({"prompt": [[]]}), "The decoder prompt cannot be empty"),
+            (json!({"prompt": [[1], []]}), "The decoder prompt cannot be empty"),
+            (json!({"prompt": vec!["a"; 1_025]}), "prompt list length 1025 exceeds"),
+            (json!({"messages": []}), "messages is an empty list"),
+            (json!({"messages": [{"content": [{"type": "image_url"}]}]}), "m is not a multimodal model"),
+            (json!({"messages": [{"content": [{"text": "a"}]}]}), "Missing 'type' field"),
+            (json!({"messages": [{"content": [{"type": "text"}]}]}), "Missing 'text' field"),
+        ] {
+            let fields = body.as_object().unwrap();
+            let error = if fields.contains_key("prompt") {
+                completion_prompts(fields, &Prompt::default()).err().unwrap()
+            } else {
+                chat_prompt(fields, Prompt::default(), "m").err().unwrap()
+            };
+            assert!(error.status == 400 && error.message.contains(expected), "{body}: {}", error.message);
+        }
     }
 
     #[test]

@@ -1,18 +1,22 @@
 //! The body of a generation request -> what is asked, or the error that vLLM 0.32 would answer. Pure.
 //!
-//! Understood are the model, the prompt, the length of the answer and how it is to be sent. Sampling parameters are
-//! checked and change nothing; `stop`, `logprobs`, `echo` and `tools` are ignored. Two things are refused that vLLM
-//! allows: more than one choice, and more than one prompt.
+//! Understood are the model, the prompts, the number and the length of the answers, what ends them, and how they are to be
+//! sent. Sampling parameters are checked and change nothing. What the simulator does not do is refused.
+
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::engine::Work;
+use super::answer::{Answer, StopRules};
+use super::chunks::{Choice, UsageTold};
+use super::engine::{Siblings, Work};
 use super::error::ApiError;
 use super::lengths::Lengths;
 use super::options::SimOptions;
-use super::prompt::{chat_prompt, completion_prompt};
+use super::prompt::{chat_prompt, completion_prompts, prompt_texts};
+use super::refusals;
 use super::text::{self, Prompt, mix};
-use super::validation::{bad_json, fields, flag, integer, number, object};
+use super::validation::{bad_json, fields, flag, integer, number, object, python_text};
 
 /// Which endpoint was called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,76 +28,105 @@ pub enum Endpoint {
 }
 
 /// A request that is accepted.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Asked {
-    /// For the engine.
-    pub work: Work,
-    /// Which words the answer has.
-    pub words: u64,
+    /// The choices in the order of their numbers, at least one, each with its work for the engine.
+    pub choices: Vec<(Choice, Work)>,
+    /// Tokens of all prompts, each counted once.
+    pub prompt_tokens: u32,
     /// Whether the answer comes token by token.
     pub stream: bool,
-    /// Whether a stream ends with a usage chunk.
-    pub include_usage: bool,
-    /// The ids of the prompt where the answer is to tell token ids; `None`: it is not.
-    pub prompt_ids: Option<Vec<u32>>,
+    /// Which usage a stream tells.
+    pub usage: UsageTold,
 }
 
 /// vLLM's default for `--max-logprobs`.
 const MAX_LOG_PROBABILITIES: i64 = 20;
 
+/// The greatest number of choices of one prompt, as in vLLM, and here of all prompts of a request together: each is a
+/// sequence of the engine.
+const MAX_CHOICES: i64 = 16_384;
+
+/// The greatest number of stop strings, as in vLLM.
+const MAX_STOPS: usize = 4;
+
 /// Reads a request.
 pub fn read(endpoint: Endpoint, body: &[u8], options: &SimOptions) -> Result<Asked, ApiError> {
+    let body = json(body)?;
+    let body = fields(&body)?;
+    let shape = Shape::read(body)?;
+    let logprobs = Logprobs::read(endpoint, body)?;
+    refusals::check(endpoint, body)?;
+    let empty = empty_prompt(body, shape.token_ids, options)?;
+    let prompts = match endpoint {
+        Endpoint::Chat => vec![chat_prompt(body, empty, &options.model)?],
+        Endpoint::Completions => completion_prompts(body, &empty)?,
+    };
+    check_model(body, options)?;
+    check_sampling(body)?;
+    let logprobs = logprobs.checked()?;
+    let stops = read_stops(body)?;
+    let n = choices_of_each(body, prompts.len())?;
+    let echo = endpoint == Endpoint::Completions && flag(body, "body", "echo")?.unwrap_or(false);
+    let mut echo = if echo { prompt_texts(body) } else { Vec::new() }.into_iter();
+    let request_seed = integer(body, "seed")?.unwrap_or(0);
+    let mut asked = Asked { choices: Vec::new(), prompt_tokens: 0, stream: shape.stream, usage: shape.usage };
+    for prompt in prompts {
+        let prompt = prompt.counted()?;
+        let lengths = Lengths::read(endpoint, body, prompt.length(), options)?;
+        let prompt = prompt.prompt;
+        asked.prompt_tokens = asked.prompt_tokens.saturating_add(prompt.tokens);
+        let words = mix(mix(options.seed.derive("simulator/answers").0, prompt.digest()), request_seed as u64);
+        let siblings = (n > 1).then(|| Arc::new(Siblings::new(n)));
+        let echo = echo.next();
+        for choice in 0..n {
+            let words = if choice == 0 { words } else { mix(words, u64::from(choice)) };
+            let (work, stop) = lengths.work(words, prompt.blocks.clone(), &stops, options);
+            let answer = Answer { words, stop, echo: echo.clone(), logprobs };
+            let index = asked.choices.len() as u32;
+            let prompt_ids = prompt.ids.clone();
+            let choice = Choice { index, answer, prompt_tokens: prompt.tokens, prompt_ids };
+            asked.choices.push((choice, Work { siblings: siblings.clone(), ..work }));
+        }
+    }
+    Ok(asked)
+}
+
+/// A body as JSON.
+pub fn json(body: &[u8]) -> Result<Value, ApiError> {
     if body.is_empty() {
         return Err(ApiError::schema("missing", "body", "Field required", "None"));
     }
-    let body: Value = serde_json::from_slice(body).map_err(|error| bad_json(body, &error))?;
-    let body = fields(&body)?;
-    let shape = Shape::read(body)?;
-    check_log_probabilities(body)?;
-    let empty = empty_prompt(body, &shape, options)?;
-    let prompt = match endpoint {
-        Endpoint::Chat => chat_prompt(body, empty)?,
-        Endpoint::Completions => completion_prompt(body, empty)?,
-    };
-    if let Some(model) = body.get("model").and_then(Value::as_str)
-        && !model.is_empty()
-        && model != options.model
-    {
-        return Err(ApiError::unknown_model(model, &options.model));
+    serde_json::from_slice(body).map_err(|error| bad_json(body, &error))
+}
+
+/// Refuses a model that is not served.
+pub fn check_model(body: &Map<String, Value>, options: &SimOptions) -> Result<(), ApiError> {
+    match body.get("model").and_then(Value::as_str) {
+        Some(model) if !model.is_empty() && model != options.model => {
+            Err(ApiError::unknown_model(model, &options.model))
+        }
+        _ => Ok(()),
     }
-    check_sampling(body)?;
-    check_log_probability_count(body)?;
-    let prompt = prompt.counted()?;
-    let lengths = Lengths::read(endpoint, body, prompt.length(), options)?;
-    let request_seed = integer(body, "seed")?.unwrap_or(0);
-    let prompt = prompt.prompt;
-    let words = mix(mix(options.seed.derive("simulator/answers").0, prompt.digest()), request_seed as u64);
-    Ok(Asked {
-        work: lengths.work(words, prompt.blocks, options),
-        words,
-        stream: shape.stream,
-        include_usage: shape.include_usage,
-        prompt_ids: prompt.ids,
-    })
 }
 
 /// A prompt without tokens yet. Requests with another `cache_salt` share no block of the prefix cache, as in vLLM.
-fn empty_prompt(body: &Map<String, Value>, shape: &Shape, options: &SimOptions) -> Result<Prompt, ApiError> {
+fn empty_prompt(body: &Map<String, Value>, with_ids: bool, options: &SimOptions) -> Result<Prompt, ApiError> {
     let salt = match body.get("cache_salt") {
         None | Some(Value::Null) => 0,
         Some(Value::String(salt)) if !salt.is_empty() => text::digest(salt),
         Some(_) => {
-            let text = "Value error, Parameter 'cache_salt' must be a non-empty string if provided.";
+            let text = "Parameter 'cache_salt' must be a non-empty string if provided.";
             return Err(ApiError::parameter("cache_salt", text));
         }
     };
-    Ok(Prompt::new(if options.prefix_caching { options.block_size } else { 0 }, salt, shape.token_ids))
+    Ok(Prompt::new(if options.prefix_caching { options.block_size } else { 0 }, salt, with_ids))
 }
 
 /// How the answer is to be sent.
 struct Shape {
     stream: bool,
-    include_usage: bool,
+    usage: UsageTold,
     token_ids: bool,
 }
 
@@ -107,24 +140,23 @@ impl Shape {
                 "Stream options can only be defined when `stream=True`.",
             ));
         }
-        let include_usage = match options {
-            Some(options) => flag(options, "body.stream_options", "include_usage")?.unwrap_or(false),
-            None => false,
+        let told = |name| match options {
+            Some(options) => Ok(flag(options, "body.stream_options", name)?.unwrap_or(false)),
+            None => Ok(false),
+        };
+        // A running usage alone is no usage, as in vLLM.
+        let usage = match (told("include_usage")?, told("continuous_usage_stats")?) {
+            (false, _) => UsageTold::Never,
+            (true, false) => UsageTold::AtTheEnd,
+            (true, true) => UsageTold::WithEachChunk,
         };
         let token_ids = flag(body, "body", "return_token_ids")?.unwrap_or(false);
-        Ok(Shape { stream, include_usage, token_ids })
+        Ok(Shape { stream, usage, token_ids })
     }
 }
 
 /// The sampling parameters that have bounds.
 fn check_sampling(body: &Map<String, Value>) -> Result<(), ApiError> {
-    match integer(body, "n")? {
-        Some(n) if n < 1 => return Err(ApiError::bad(None, format!("n must be at least 1, got {n}."))),
-        Some(n) if n > 1 => {
-            return Err(ApiError::value("n", n, format!("The simulator gives one choice in an answer, not {n}.")));
-        }
-        _ => {}
-    }
     if let Some(temperature) = number(body, "temperature")?.filter(|it| *it < 0.0) {
         let text = format!("temperature must be non-negative, got {temperature:?}.");
         return Err(ApiError::value("temperature", format!("{temperature:?}"), text));
@@ -136,27 +168,111 @@ fn check_sampling(body: &Map<String, Value>) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// They are never given, but wrong wishes are refused as in vLLM.
-fn check_log_probabilities(body: &Map<String, Value>) -> Result<(), ApiError> {
-    let wanted = body.get("logprobs").is_some_and(|logprobs| *logprobs != Value::Bool(false) && !logprobs.is_null());
-    match integer(body, "top_logprobs")? {
-        Some(_) if !wanted => {
-            let text = "when using `top_logprobs`, `logprobs` must be set to true.";
-            Err(ApiError::parameter("top_logprobs", text))
-        }
-        _ => Ok(()),
+/// The number of choices for each prompt.
+fn choices_of_each(body: &Map<String, Value>, prompts: usize) -> Result<u32, ApiError> {
+    let n = integer(body, "n")?.unwrap_or(1);
+    if n < 1 {
+        return Err(ApiError::bad(None, format!("n must be at least 1, got {n}.")));
     }
+    if n > MAX_CHOICES {
+        return Err(ApiError::bad(None, format!("n must be at most {MAX_CHOICES}, got {n}.")));
+    }
+    if n > 1 && number(body, "temperature")?.is_some_and(|temperature| temperature < 1e-5) {
+        return Err(ApiError::bad(None, format!("n must be 1 when using greedy sampling, got {n}.")));
+    }
+    if n.saturating_mul(prompts as i64) > MAX_CHOICES {
+        let text = format!(
+            "The simulator gives at most {MAX_CHOICES} choices in an answer, not {n} for each of {prompts} prompts."
+        );
+        return Err(ApiError::value("n", n, text));
+    }
+    Ok(u32::try_from(n).unwrap_or(1))
 }
 
-fn check_log_probability_count(body: &Map<String, Value>) -> Result<(), ApiError> {
-    match integer(body, "top_logprobs")? {
-        Some(count) if count > MAX_LOG_PROBABILITIES => {
-            let text = format!(
-                "Requested sample logprobs of {count}, which is greater than max allowed: {MAX_LOG_PROBABILITIES}"
-            );
-            Err(ApiError::value("logprobs", count, text))
+/// What ends an answer besides its length.
+fn read_stops(body: &Map<String, Value>) -> Result<StopRules, ApiError> {
+    let wrong = |loc: &str, kind, text, value: &Value| ApiError::schema(kind, loc, text, &python_text(value));
+    let mut rules = StopRules {
+        include: flag(body, "body", "include_stop_str_in_output")?.unwrap_or(false),
+        ..StopRules::default()
+    };
+    match body.get("stop") {
+        None | Some(Value::Null) => {}
+        Some(Value::String(stop)) => rules.strings.push(stop.clone()),
+        Some(Value::Array(stops)) if stops.len() > MAX_STOPS => {
+            let text = format!("List should have at most {MAX_STOPS} items after validation, not {}", stops.len());
+            return Err(ApiError::schema("too_long", "body.stop", &text, &python_text(&body["stop"])));
         }
-        _ => Ok(()),
+        Some(Value::Array(stops)) => {
+            for (index, stop) in stops.iter().enumerate() {
+                let Some(stop) = stop.as_str() else {
+                    let loc = format!("body.stop.{index}");
+                    return Err(wrong(&loc, "string_type", "Input should be a valid string", stop));
+                };
+                rules.strings.push(stop.to_owned());
+            }
+        }
+        Some(other) => return Err(wrong("body.stop", "string_type", "Input should be a valid string", other)),
+    }
+    if rules.strings.iter().any(String::is_empty) {
+        return Err(ApiError::bad(None, "stop cannot contain an empty string."));
+    }
+    match body.get("stop_token_ids") {
+        None | Some(Value::Null) => {}
+        Some(Value::Array(ids)) => {
+            for (index, id) in ids.iter().enumerate() {
+                let Some(id) = id.as_u64() else {
+                    let loc = format!("body.stop_token_ids.{index}");
+                    return Err(wrong(&loc, "int_type", "Input should be a valid integer", id));
+                };
+                // One that does not exist ends nothing.
+                rules.token_ids.extend(u32::try_from(id));
+            }
+        }
+        Some(other) => return Err(wrong("body.stop_token_ids", "list_type", "Input should be a valid list", other)),
+    }
+    Ok(rules)
+}
+
+/// Which log probabilities are asked for.
+struct Logprobs(Option<i64>);
+
+impl Logprobs {
+    fn read(endpoint: Endpoint, body: &Map<String, Value>) -> Result<Self, ApiError> {
+        let top = integer(body, "top_logprobs")?;
+        let wanted = match endpoint {
+            Endpoint::Chat => flag(body, "body", "logprobs")?.unwrap_or(false).then(|| top.unwrap_or(0)),
+            Endpoint::Completions => integer(body, "logprobs")?,
+        };
+        if let Some(top) = top.filter(|_| endpoint == Endpoint::Chat) {
+            if top < -1 {
+                let text = "`top_logprobs` must be a positive value or -1.";
+                return Err(ApiError::value("top_logprobs", top, text));
+            }
+            if top != 0 && wanted.is_none() {
+                let text = "when using `top_logprobs`, `logprobs` must be set to true.";
+                return Err(ApiError::parameter("top_logprobs", text));
+            }
+        }
+        if let Some(wanted) = wanted.filter(|it| *it < -1) {
+            return Err(ApiError::value("logprobs", wanted, "`logprobs` must be a positive value or -1."));
+        }
+        Ok(Logprobs(wanted))
+    }
+
+    /// As many as there may be.
+    fn checked(self) -> Result<Option<u32>, ApiError> {
+        match self.0 {
+            // All of the vocabulary, which the simulator has not.
+            Some(count) if !(0..=MAX_LOG_PROBABILITIES).contains(&count) => {
+                let asked = if count < 0 { i64::try_from(text::VOCABULARY).unwrap_or(i64::MAX) } else { count };
+                let text = format!(
+                    "Requested sample logprobs of {asked}, which is greater than max allowed: {MAX_LOG_PROBABILITIES}"
+                );
+                Err(ApiError::value("logprobs", asked, text))
+            }
+            count => Ok(count.and_then(|it| u32::try_from(it).ok())),
+        }
     }
 }
 
@@ -178,16 +294,44 @@ mod tests {
     }
 
     #[test]
+    fn each_prompt_has_its_choices() {
+        let asked = check(Completions, json!({"prompt": ["a b", "c"], "n": 2, "max_tokens": 5, "echo": true})).unwrap();
+        let echo = |choice: &Choice| choice.answer.echo.clone().unwrap();
+        let choices: Vec<_> = asked.choices.iter().map(|(it, work)| (it.index, echo(it), work.prompt_tokens)).collect();
+        let expected = [(0, "a b", 2), (1, "a b", 2), (2, "c", 1), (3, "c", 1)];
+        assert_eq!(choices, expected.map(|(index, echo, tokens)| (index, echo.to_owned(), tokens)));
+        assert_eq!(asked.prompt_tokens, 3);
+        let words: std::collections::HashSet<_> = asked.choices.iter().map(|(it, _)| it.answer.words).collect();
+        assert_eq!(words.len(), 4);
+        // The first one is what it is alone.
+        let alone = check(Completions, json!({"prompt": "a b", "max_tokens": 5})).unwrap();
+        assert_eq!(alone.choices[0].0.answer.words, asked.choices[0].0.answer.words);
+    }
+
+    #[test]
     fn wrong_fields_are_named() {
         let messages = json!([{"role": "user", "content": "hi"}]);
         for (endpoint, body, expected) in [
             (Chat, json!({"messages": messages, "stream": "yes"}), "'loc': 'body.stream'"),
             (Chat, json!({"messages": [1]}), "'loc': 'body.messages.0'"),
             (Chat, json!({"messages": [{"content": 5}]}), "'loc': 'body.messages.0.content'"),
-            (Chat, json!({"messages": messages, "n": 2}), "gives one choice"),
+            (
+                Chat,
+                json!({"messages": messages, "n": 2, "temperature": 0}),
+                "n must be 1 when using greedy sampling, got 2.",
+            ),
+            (Chat, json!({"messages": messages, "n": 16_385}), "n must be at most 16384, got 16385."),
+            (Chat, json!({"messages": messages, "top_logprobs": 2}), "`logprobs` must be set to true"),
+            (Chat, json!({"messages": messages, "logprobs": 2}), "'loc': 'body.logprobs'"),
+            (Chat, json!({"messages": messages, "stop": [1]}), "'loc': 'body.stop.0'"),
+            (Chat, json!({"messages": messages, "stop": ["a", "b", "c", "d", "e"]}), "at most 4 items"),
+            (Chat, json!({"messages": messages, "stop": ""}), "stop cannot contain an empty string."),
+            (Completions, json!({"prompt": "a", "logprobs": 21}), "greater than max allowed: 20"),
+            (Completions, json!({"prompt": "a", "logprobs": -2}), "must be a positive value or -1"),
+            (Completions, json!({"prompt": ["a", "b"], "n": 9_000}), "at most 16384 choices"),
             (Chat, json!({"messages": messages, "temperature": -1.0}), "must be non-negative, got -1.0. (parameter"),
             (Chat, json!({"messages": messages, "max_tokens": 1.5}), "'loc': 'body.max_tokens'"),
-            (Completions, json!({"prompt": ["a", "b"]}), "one prompt in a request"),
+            (Completions, json!({"prompt": ["a", 1]}), "'loc': 'body.prompt.1'"),
             (Completions, json!({"prompt": []}), "at least one prompt"),
             (Completions, json!({"prompt": [1, "b"]}), "'loc': 'body.prompt.1'"),
             (Completions, json!({"prompt": {}}), "'loc': 'body.prompt'"),
@@ -231,6 +375,12 @@ mod tests {
             "logprobs",
             "top_logprobs",
             "suffix",
+            "stop",
+            "echo",
+            "tools",
+            "tool_choice",
+            "response_format",
+            "prompt_logprobs",
         ]);
         leaf.prop_recursive(4, 64, 8, move |inner| {
             prop_oneof![
@@ -245,11 +395,14 @@ mod tests {
         #[test]
         fn no_body_makes_it_panic(body in bodies(), chat: bool) {
             let endpoint = if chat { Chat } else { Completions };
-            if let Ok(asked) = check(endpoint, body) {
-                let Work { prompt_tokens, output_tokens, .. } = asked.work;
-                prop_assert_eq!(asked.work.blocks.full().len() as u32, prompt_tokens / options().block_size);
+            let Ok(asked) = check(endpoint, body) else { return Ok(()) };
+            prop_assert!(!asked.choices.is_empty());
+            for (place, (choice, work)) in asked.choices.into_iter().enumerate() {
+                prop_assert_eq!(choice.index as usize, place);
+                let Work { prompt_tokens, output_tokens, .. } = work;
+                prop_assert_eq!(work.blocks.full().len() as u32, prompt_tokens / options().block_size);
                 prop_assert!(prompt_tokens >= 1 && output_tokens >= 1 && prompt_tokens + output_tokens <= 100);
-                prop_assert!(asked.prompt_ids.is_none_or(|it| it.len() == prompt_tokens as usize));
+                prop_assert!(choice.prompt_ids.is_none_or(|it| it.len() == prompt_tokens as usize));
             }
         }
 

@@ -295,7 +295,15 @@ mod tests {
         let prompt_tokens = tokens.len() as u32;
         let mut blocks = BlockHashes::new(4, 0);
         tokens.for_each(|id| blocks.push(id));
-        Work { prompt_tokens, output_tokens, max_tokens: output_tokens, finish: Finish::Length, words: 7, blocks }
+        Work {
+            prompt_tokens,
+            output_tokens,
+            max_tokens: output_tokens,
+            finish: Finish::Length,
+            words: 7,
+            blocks,
+            siblings: None,
+        }
     }
 
     fn scheduler(max_num_seqs: u32, max_num_batched_tokens: u32, sequences: &[(u32, u32)]) -> Scheduler<usize> {

@@ -14,9 +14,10 @@ use super::chunks::{self, Chunks, Identity};
 use super::engine::Finish;
 use super::error::ApiError;
 use super::faults::FaultKind;
-use super::request::{self, Endpoint};
-use super::stream::{Body, Details, EventStream};
+use super::request::{self, Asked, Endpoint};
+use super::stream::{Body, Details, EventStream, Part};
 use super::text::mix;
+use super::tokens;
 use crate::clock;
 
 /// The longest body that is read. A context of a million tokens fits.
@@ -36,8 +37,11 @@ const PROMETHEUS: HeaderValue = HeaderValue::from_static("text/plain; version=0.
 #[derive(Clone, Copy)]
 enum Route {
     Generate(Endpoint),
+    Tokenize,
+    Detokenize,
     Models,
     Health,
+    Load,
     Version,
     Metrics,
 }
@@ -48,7 +52,10 @@ impl Route {
             "/v1/chat/completions" => Route::Generate(Endpoint::Chat),
             "/v1/completions" => Route::Generate(Endpoint::Completions),
             "/v1/models" => Route::Models,
-            "/health" => Route::Health,
+            "/tokenize" => Route::Tokenize,
+            "/detokenize" => Route::Detokenize,
+            "/health" | "/ping" => Route::Health,
+            "/load" => Route::Load,
             "/version" => Route::Version,
             "/metrics" => Route::Metrics,
             _ => return None,
@@ -57,7 +64,7 @@ impl Route {
 
     fn method(self) -> Method {
         match self {
-            Route::Generate(_) => Method::POST,
+            Route::Generate(_) | Route::Tokenize | Route::Detokenize => Method::POST,
             _ => Method::GET,
         }
     }
@@ -75,7 +82,8 @@ impl Simulator {
         let Some(route) = Route::of(request.uri().path()) else {
             return response(StatusCode::NOT_FOUND, JSON, Body::whole(r#"{"detail":"Not Found"}"#));
         };
-        if route.method() != *request.method() {
+        let is_ping = request.uri().path() == "/ping" && request.method() == Method::POST;
+        if route.method() != *request.method() && !is_ping {
             let body = Body::whole(r#"{"detail":"Method Not Allowed"}"#);
             let mut response = response(StatusCode::METHOD_NOT_ALLOWED, JSON, body);
             let allowed = if route.method() == Method::POST { "POST" } else { "GET" };
@@ -87,6 +95,14 @@ impl Simulator {
                 Ok(response) => response,
                 Err(error) => refusal(&error),
             },
+            Route::Tokenize => {
+                answered(read_json(request).await.and_then(|body| tokens::tokenize(&body, &self.options)))
+            }
+            Route::Detokenize => {
+                answered(read_json(request).await.and_then(|body| tokens::detokenize(&body, &self.options)))
+            }
+            // Nobody counts it unless told to, as in vLLM.
+            Route::Load => response(StatusCode::OK, JSON, Body::whole(r#"{"server_load":0}"#)),
             Route::Models => {
                 let permission = format!("modelperm-{}", self.made_up_id(u64::MAX));
                 let started = self.started.as_second();
@@ -110,11 +126,8 @@ impl Simulator {
         number: u64,
         fault: Option<FaultKind>,
     ) -> Result<Response<Body>, ApiError> {
-        let (head, body) = request.into_parts();
-        if !is_json(&head.headers) {
-            return Err(ApiError::validation("Unsupported Media Type: Only 'application/json' is allowed"));
-        }
-        let body = read_body(body).await?;
+        let id = request_id(request.headers()).unwrap_or_else(|| self.made_up_id(number));
+        let body = read_json(request).await?;
         let asked = request::read(endpoint, &body, &self.options)?;
         drop(body);
         if let Some(FaultKind::Status(status)) = fault {
@@ -124,32 +137,40 @@ impl Simulator {
             Endpoint::Chat => "chatcmpl",
             Endpoint::Completions => "cmpl",
         };
-        let id = request_id(&head.headers).unwrap_or_else(|| self.made_up_id(number));
         let identity = Identity {
             endpoint,
             id: format!("{prefix}-{id}"),
             created: clock::now().as_second(),
             model: self.options.model.clone(),
-            words: asked.words,
-            prompt_tokens: asked.work.prompt_tokens,
-            prompt_ids: asked.prompt_ids,
         };
-        let details = self.options.prompt_tokens_details.then_some(Details {
-            prompt_tokens: asked.work.prompt_tokens,
-            block_size: if self.options.prefix_caching { self.options.block_size } else { 0 },
-        });
-        let generation = self.engine.submit(asked.work);
-        if asked.stream {
-            let stream = EventStream::new(generation, Chunks::new(&identity, asked.include_usage), fault, details);
+        let Asked { choices, prompt_tokens, stream, usage } = asked;
+        let first_prompt = choices.first().map_or(0, |(choice, _)| choice.prompt_tokens);
+        let choices = choices.into_iter().map(|(choice, work)| (choice, self.engine.submit(work)));
+        if stream {
+            let details = self.details(first_prompt);
+            let part = |(choice, generation)| Part::new(generation, Chunks::new(&identity, choice, usage));
+            let stream = EventStream::new(choices.map(part).collect(), prompt_tokens, fault, details);
             return Ok(response(StatusCode::OK, EVENTS, Body::Stream(Box::new(stream))));
         }
-        let progress = generation.finished().await;
+        let choices: Vec<_> = choices.collect();
+        let mut ended = Vec::with_capacity(choices.len());
+        let mut details = None;
+        for (choice, generation) in choices {
+            let progress = generation.finished().await;
+            // That of the last prompt, as in vLLM.
+            details = self.details(choice.prompt_tokens).map(|it| it.of(&generation));
+            ended.push((choice, progress.tokens, progress.finish.unwrap_or(Finish::Abort)));
+        }
         if let Some(FaultKind::StallAfter(_)) = fault {
             self.stopped().await;
         }
-        let finish = progress.finish.unwrap_or(Finish::Abort);
-        let details = details.map(|it| it.of(&generation));
-        Ok(response(StatusCode::OK, JSON, Body::whole(chunks::whole(&identity, progress.tokens, finish, details))))
+        Ok(response(StatusCode::OK, JSON, Body::whole(chunks::whole(&identity, ended, prompt_tokens, details))))
+    }
+
+    /// What it takes to tell what came of the prefix cache, where the usage is to tell it.
+    fn details(&self, prompt_tokens: u32) -> Option<Details> {
+        let block_size = if self.options.prefix_caching { self.options.block_size } else { 0 };
+        self.options.prompt_tokens_details.then_some(Details { prompt_tokens, block_size })
     }
 
     /// 16 hexadecimal digits, another value for each request.
@@ -161,6 +182,22 @@ impl Simulator {
 fn is_json(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
+}
+
+/// The body of a request that says it is JSON.
+async fn read_json(request: Request<Incoming>) -> Result<Bytes, ApiError> {
+    if !is_json(request.headers()) {
+        return Err(ApiError::validation("Unsupported Media Type: Only 'application/json' is allowed"));
+    }
+    read_body(request.into_body()).await
+}
+
+/// JSON, or the error.
+fn answered(body: Result<String, ApiError>) -> Response<Body> {
+    match body {
+        Ok(body) => response(StatusCode::OK, JSON, Body::whole(body)),
+        Err(error) => refusal(&error),
+    }
 }
 
 async fn read_body(body: Incoming) -> Result<Bytes, ApiError> {

@@ -54,15 +54,48 @@ impl hyper::body::Body for Body {
     }
 }
 
-/// The events of one answer, each a frame of its own.
+/// One choice of a stream.
 #[derive(Debug)]
-pub struct EventStream {
+pub struct Part {
     generation: Generation,
     chunks: Chunks,
-    fault: Option<FaultKind>,
-    details: Option<Details>,
     /// Tokens that were sent.
     sent: u32,
+    ended: bool,
+}
+
+impl Part {
+    /// Before its first chunk.
+    pub fn new(generation: Generation, chunks: Chunks) -> Self {
+        Part { generation, chunks, sent: 0, ended: false }
+    }
+
+    /// The next token, or the end of one that was aborted.
+    fn poll_token(&mut self, cx: &mut Context<'_>) -> Poll<Bytes> {
+        let progress = ready!(self.generation.poll(cx, self.sent));
+        if self.sent == progress.tokens {
+            self.ended = true;
+            return Poll::Ready(self.chunks.ending(self.sent, progress.finish.unwrap_or(Finish::Abort)));
+        }
+        let place = self.sent;
+        self.sent += 1;
+        let last = progress.finish.filter(|finish| self.sent == progress.tokens && *finish != Finish::Abort);
+        self.ended = last.is_some();
+        Poll::Ready(self.chunks.token(place, last))
+    }
+}
+
+/// The events of one answer, each a frame of its own. Those of several choices come as their tokens do.
+#[derive(Debug)]
+pub struct EventStream {
+    /// At least one.
+    parts: Vec<Part>,
+    /// Tokens of all prompts, each counted once.
+    prompt_tokens: u32,
+    fault: Option<FaultKind>,
+    details: Option<Details>,
+    /// Who is asked first for the next token.
+    turn: usize,
     next: Next,
 }
 
@@ -85,7 +118,8 @@ impl Details {
 /// What is sent next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
-    Role,
+    /// That of the part with this number.
+    Role(usize),
     Token,
     Cut,
     Usage,
@@ -94,33 +128,35 @@ enum Next {
 }
 
 impl EventStream {
-    /// A stream from its first event on. Of the faults it knows those that strike in a stream. With `details` its usage
-    /// tells of the prefix cache.
-    pub fn new(generation: Generation, chunks: Chunks, fault: Option<FaultKind>, details: Option<Details>) -> Self {
-        EventStream { generation, chunks, fault, details, sent: 0, next: Next::Role }
+    /// A stream from its first event on, of at least one part. Of the faults it knows those that strike in a stream. With
+    /// `details`, those of the first prompt, its usage tells of the prefix cache.
+    pub fn new(parts: Vec<Part>, prompt_tokens: u32, fault: Option<FaultKind>, details: Option<Details>) -> Self {
+        EventStream { parts, prompt_tokens, fault, details, turn: 0, next: Next::Role(0) }
     }
 
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
         loop {
             match self.next {
-                Next::Role => {
-                    // It waits for the first token, since vLLM sends both together.
-                    ready!(self.generation.poll(cx, 0));
-                    self.next = Next::Token;
-                    if let Some(role) = self.chunks.role() {
+                Next::Role(part) => {
+                    // All of them wait for the first token, since vLLM sends them together with it.
+                    if part == 0 && !self.parts.iter().any(|it| it.generation.poll(cx, 0).is_ready()) {
+                        return Poll::Pending;
+                    }
+                    self.next = if part + 1 < self.parts.len() { Next::Role(part + 1) } else { Next::Token };
+                    if let Some(role) = self.parts.get_mut(part).and_then(|it| it.chunks.role()) {
                         return Poll::Ready(Some(Ok(role)));
                     }
                 }
                 Next::Token => {
                     match self.fault {
-                        Some(FaultKind::BreakAfter(tokens)) if self.sent >= tokens => {
+                        Some(FaultKind::BreakAfter(tokens)) if self.sent() >= tokens => {
                             self.next = Next::Cut;
                             // One turn later, so that what was sent before is on the wire.
                             cx.waker().wake_by_ref();
                             return Poll::Pending;
                         }
                         // Nothing wakes it; a client that leaves ends it.
-                        Some(FaultKind::StallAfter(tokens)) if self.sent >= tokens => return Poll::Pending,
+                        Some(FaultKind::StallAfter(tokens)) if self.sent() >= tokens => return Poll::Pending,
                         _ => {}
                     }
                     return Poll::Ready(Some(Ok(ready!(self.poll_token(cx)))));
@@ -128,8 +164,10 @@ impl EventStream {
                 Next::Cut => return Poll::Ready(Some(Err(io::Error::other("cut by a fault")))),
                 Next::Usage => {
                     self.next = Next::Done;
-                    let details = self.details.map(|it| it.of(&self.generation));
-                    if let Some(usage) = self.chunks.usage(self.sent, details) {
+                    let (prompt_tokens, sent) = (self.prompt_tokens, self.sent());
+                    let Some(first) = self.parts.first_mut() else { continue };
+                    let details = self.details.map(|it| it.of(&first.generation));
+                    if let Some(usage) = first.chunks.usage(prompt_tokens, sent, details) {
                         return Poll::Ready(Some(Ok(usage)));
                     }
                 }
@@ -142,19 +180,27 @@ impl EventStream {
         }
     }
 
-    /// The next token, or the end of a stream that was aborted.
+    /// The next token of any part.
     fn poll_token(&mut self, cx: &mut Context<'_>) -> Poll<Bytes> {
-        let progress = ready!(self.generation.poll(cx, self.sent));
-        if self.sent == progress.tokens {
-            self.next = Next::Usage;
-            return Poll::Ready(self.chunks.ending(progress.finish.unwrap_or(Finish::Abort)));
+        let count = self.parts.len();
+        for place in (self.turn..count).chain(0..self.turn) {
+            let part = &mut self.parts[place];
+            if part.ended {
+                continue;
+            }
+            if let Poll::Ready(chunk) = part.poll_token(cx) {
+                self.turn = (place + 1) % count;
+                if self.parts.iter().all(|part| part.ended) {
+                    self.next = Next::Usage;
+                }
+                return Poll::Ready(chunk);
+            }
         }
-        let place = self.sent;
-        self.sent += 1;
-        let last = progress.finish.filter(|finish| self.sent == progress.tokens && *finish != Finish::Abort);
-        if last.is_some() {
-            self.next = Next::Usage;
-        }
-        Poll::Ready(self.chunks.token(place, last))
+        Poll::Pending
+    }
+
+    /// Tokens that were sent.
+    fn sent(&self) -> u32 {
+        self.parts.iter().map(|part| part.sent).sum()
     }
 }

@@ -5,7 +5,8 @@
 //! the prompt and the `seed` of the request alone: the same request gets the same answer whenever it comes.
 //!
 //! There is no tokenizer and no vocabulary. The id of a token is made up: a digest of its word, the same wherever the word
-//! stands, below the size of Llama 3's vocabulary. It tells words apart and can be compared; nothing turns it back.
+//! stands, below the size of Llama 3's vocabulary. It tells words apart and can be compared. The way back gives the word
+//! `t5` for the id 5, whose id is 5, but for the words of answers.
 
 use std::sync::LazyLock;
 
@@ -71,17 +72,20 @@ fn for_each_token(text: &str, mut token: impl FnMut(u32)) {
     const START: u64 = 0xcbf2_9ce4_8422_2325;
     let mut word = START;
     let mut in_word = false;
-    for byte in text.bytes() {
+    let mut begin = 0;
+    let word_id = |word: &str, digest: u64| numbered(word).unwrap_or_else(|| id(digest));
+    for (at, byte) in text.bytes().enumerate() {
         match KINDS[usize::from(byte)] {
             Kind::Word => {
                 // FNV-1a: the cheapest digest of single bytes.
                 word = (word ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-                in_word = true;
-                continue;
+                if !std::mem::replace(&mut in_word, true) {
+                    begin = at;
+                }
             }
             kind => {
                 if std::mem::take(&mut in_word) {
-                    token(id(std::mem::replace(&mut word, START)));
+                    token(word_id(&text[begin..at], std::mem::replace(&mut word, START)));
                 }
                 if kind == Kind::Mark {
                     token(id(u64::from(byte)));
@@ -90,8 +94,26 @@ fn for_each_token(text: &str, mut token: impl FnMut(u32)) {
         }
     }
     if in_word {
-        token(id(word));
+        token(word_id(&text[begin..], word));
     }
+}
+
+/// The id that a word of the way back names.
+fn numbered(word: &str) -> Option<u32> {
+    let digits = word.strip_prefix('t').filter(|it| it.len() <= 6 && it.bytes().all(|byte| byte.is_ascii_digit()))?;
+    let canonical = !digits.starts_with('0') || digits == "0";
+    digits.parse().ok().filter(|id| canonical && u64::from(*id) < TEXT_IDS)
+}
+
+/// The tokens of these ids as text: the words of answers, and words made of their ids for all others. What has no text,
+/// such as the marks of a template, has none here.
+pub fn from_ids(ids: &[u32]) -> Vec<String> {
+    let word = |id: &u32| match WORDS.iter().zip(word_ids()).find(|(_, known)| *known == id) {
+        Some((word, _)) => (*word).to_owned(),
+        None if u64::from(*id) < TEXT_IDS => format!(" t{id}"),
+        None => String::new(),
+    };
+    ids.iter().map(word).collect()
 }
 
 fn id(digest: u64) -> u32 {
@@ -154,8 +176,19 @@ pub fn word(seed: u64, place: u32) -> &'static str {
 
 /// The id of that token.
 pub fn word_id(seed: u64, place: u32) -> u32 {
+    word_ids()[choice(seed, place)]
+}
+
+/// The ids of the words of answers.
+fn word_ids() -> &'static [u32] {
     static IDS: LazyLock<Vec<u32>> = LazyLock::new(|| WORDS.iter().flat_map(|word| ids(word)).collect());
-    IDS[choice(seed, place)]
+    &IDS
+}
+
+/// Words that might have stood there.
+pub fn others(seed: u64, place: u32) -> impl Iterator<Item = &'static str> {
+    let chosen = choice(seed, place);
+    (1..WORDS.len()).map(move |step| WORDS[(chosen + step) % WORDS.len()])
 }
 
 fn choice(seed: u64, place: u32) -> usize {
@@ -163,6 +196,7 @@ fn choice(seed: u64, place: u32) -> usize {
 }
 
 /// The whole text of an answer of so many tokens.
+#[cfg(test)]
 pub fn answer(seed: u64, tokens: u32) -> String {
     (0..tokens).map(|place| word(seed, place)).collect()
 }
@@ -216,6 +250,17 @@ mod tests {
         assert!(all.iter().all(|it| u64::from(*it) < VOCABULARY));
         assert_eq!(ids(&answer(7, 30)), (0..30).flat_map(|place| ids(word(7, place))).collect::<Vec<_>>());
         assert_eq!(ids(&answer(7, 30)), (0..30).map(|place| word_id(7, place)).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_text_made_from_ids_has_those_ids() {
+        let known: Vec<u32> = ids("the sea is wide").into_iter().chain([0, 5, 99, 127_999]).collect();
+        let text = from_ids(&known).concat();
+        assert_eq!(text, " the sea is wide t0 t5 t99 t127999");
+        assert_eq!(ids(&text), known);
+        assert_eq!(from_ids(&[128_006]), [""]);
+        // A word that only looks like one is a word.
+        assert!(ids("t05 t128000 t tea").iter().all(|id| u64::from(*id) < TEXT_IDS && *id != 5));
     }
 
     #[test]

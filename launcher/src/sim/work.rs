@@ -1,5 +1,8 @@
 //! What the server asks of the engine, and how an answer ends. Pure.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use super::blocks::BlockHashes;
 
 /// Why an answer ended.
@@ -25,7 +28,7 @@ impl Finish {
 }
 
 /// A request as the engine sees it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Work {
     /// Length of the prompt, at least 1.
     pub prompt_tokens: u32,
@@ -39,4 +42,28 @@ pub struct Work {
     pub words: u64,
     /// The digests of the full blocks of the prompt.
     pub blocks: BlockHashes,
+    /// The other choices of the same prompt, if there are some.
+    pub siblings: Option<Arc<Siblings>>,
+}
+
+/// The choices of one prompt.
+#[derive(Debug)]
+pub struct Siblings {
+    count: u32,
+    ended: AtomicU32,
+    longest: AtomicU32,
+}
+
+impl Siblings {
+    /// So many.
+    pub fn new(count: u32) -> Self {
+        Siblings { count, ended: AtomicU32::new(0), longest: AtomicU32::new(0) }
+    }
+
+    /// One of them ended with so many tokens. With the last one: how many there are, and the length of the longest.
+    pub fn end(&self, tokens: u32) -> Option<(u32, u32)> {
+        let longest = self.longest.fetch_max(tokens, Ordering::Relaxed).max(tokens);
+        let ended = self.ended.fetch_add(1, Ordering::Relaxed) + 1;
+        (ended == self.count).then_some((self.count, longest))
+    }
 }

@@ -5,6 +5,7 @@
 #![allow(clippy::disallowed_methods, reason = "the time of a paused runtime is what these tests look at")]
 
 mod caching;
+mod choices;
 mod client;
 mod recorded;
 

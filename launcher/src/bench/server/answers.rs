@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use bytes::Bytes;
 
 use crate::sim::{
-    chunks::{self, Chunks, DONE, Identity},
+    answer::Answer,
+    chunks::{self, Choice, Chunks, DONE, Identity, UsageTold},
     engine::Finish,
     request::Endpoint,
 };
@@ -47,11 +48,8 @@ impl Answers {
             id: format!("{prefix}-0b1f6c52a34e4d7f9a8d3c2e1f405162"),
             created: 1_760_000_000,
             model: MODEL.into(),
-            words: 7,
-            prompt_tokens: PROMPT_TOKENS,
-            prompt_ids: None,
         };
-        let mut chunks = Chunks::new(&identity, true);
+        let mut chunks = Chunks::new(&identity, choice(), UsageTold::AtTheEnd);
         let mut opening = STREAM_HEAD.as_bytes().to_vec();
         if let Some(role) = chunks.role() {
             chunk(&mut opening, &role);
@@ -87,7 +85,9 @@ impl Answers {
             return kept.clone();
         }
         let mut bytes = Vec::new();
-        if let Some(usage) = Chunks::new(&self.identity, true).usage(tokens, None) {
+        if let Some(usage) =
+            Chunks::new(&self.identity, choice(), UsageTold::AtTheEnd).usage(PROMPT_TOKENS, tokens, None)
+        {
             chunk(&mut bytes, &usage);
         }
         chunk(&mut bytes, DONE);
@@ -112,13 +112,19 @@ impl Answers {
             bytes.extend_from_slice(&self.closing(tokens));
             Bytes::from(bytes)
         } else {
-            json(&chunks::whole(&self.identity, tokens, Finish::Length, None))
+            json(&chunks::whole(&self.identity, vec![(choice(), tokens, Finish::Length)], PROMPT_TOKENS, None))
         };
         if self.whole.len() < MAX_KEPT {
             self.whole.insert((tokens, stream), bytes.clone());
         }
         bytes
     }
+}
+
+/// The one choice of each answer.
+fn choice() -> Choice {
+    let answer = Answer { words: 7, ..Answer::default() };
+    Choice { answer, prompt_tokens: PROMPT_TOKENS, ..Choice::default() }
 }
 
 /// The answer to whoever asks which models there are, or anything else.

@@ -1,0 +1,227 @@
+//! The text of an answer, token by token: where stop strings end it, what is held back for them, and made-up log
+//! probabilities. Pure.
+
+use serde_json::{Map, Value, json};
+
+use super::request::Endpoint;
+use super::text;
+
+/// What an answer consists of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// The seed of its words.
+    pub words: u64,
+    /// Where a stop ends it; `None`: the request has none.
+    pub stop: Option<Stop>,
+    /// The prompt, where the answer is to begin with it.
+    pub echo: Option<String>,
+    /// How many alternatives are told for each token, if log probabilities are.
+    pub logprobs: Option<u32>,
+}
+
+/// What the stops of a request do to the text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stop {
+    /// Bytes that a stream holds back, since they may begin a stop string.
+    pub held: usize,
+    /// Bytes that are shown in the end; `None`: all.
+    pub shown: Option<usize>,
+    /// What ended it, as JSON.
+    pub reason: Option<String>,
+}
+
+/// What ends an answer besides its length.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StopRules {
+    /// Texts.
+    pub strings: Vec<String>,
+    /// Tokens.
+    pub token_ids: Vec<u32>,
+    /// Whether they are shown.
+    pub include: bool,
+}
+
+impl StopRules {
+    /// Whether nothing ends it.
+    pub fn is_empty(&self) -> bool {
+        self.strings.is_empty() && self.token_ids.is_empty()
+    }
+
+    /// Applies them to an answer of `tokens` tokens, not before its first `min_tokens`: its length, and what is shown.
+    pub fn apply(&self, words: u64, min_tokens: u32, tokens: u32) -> (u32, Stop) {
+        let longest = self.strings.iter().map(String::len).max().unwrap_or(0);
+        let held = if self.include { 0 } else { longest.saturating_sub(1) };
+        let mut text = String::new();
+        for place in 0..tokens {
+            let before = text.len();
+            text.push_str(text::word(words, place));
+            if place < min_tokens {
+                continue;
+            }
+            let found = |shown: usize, reason: Value| {
+                let shown = Some(shown);
+                (place + 1, Stop { held, shown, reason: Some(reason.to_string()) })
+            };
+            let id = text::word_id(words, place);
+            if self.token_ids.contains(&id) {
+                return found(if self.include { text.len() } else { before }, json!(id));
+            }
+            // The one that is complete first; of two the one that is named first.
+            for end in before + 1..=text.len() {
+                let complete = |stop: &&String| text.as_bytes()[..end].ends_with(stop.as_bytes());
+                if let Some(stop) = self.strings.iter().find(complete) {
+                    return found(if self.include { end } else { end - stop.len() }, json!(stop));
+                }
+            }
+        }
+        (tokens, Stop { held, shown: None, reason: None })
+    }
+}
+
+/// The text of an answer as it grows.
+#[derive(Debug)]
+pub struct Text {
+    answer: Answer,
+    /// What was not shown yet.
+    pending: String,
+    /// Bytes of the words that were shown.
+    shown: usize,
+}
+
+impl Text {
+    /// Before its first token.
+    pub fn new(answer: Answer) -> Self {
+        Text { answer, pending: String::new(), shown: 0 }
+    }
+
+    /// The text that the token at this place makes visible.
+    pub fn next(&mut self, place: u32, last: bool) -> String {
+        self.pending.push_str(text::word(self.answer.words, place));
+        let visible = match &self.answer.stop {
+            None => self.pending.len(),
+            Some(Stop { shown, .. }) if last => {
+                let visible = shown.map_or(self.pending.len(), |limit| limit.saturating_sub(self.shown));
+                visible.min(self.pending.len())
+            }
+            Some(Stop { held, .. }) => self.pending.len().saturating_sub(*held),
+        };
+        self.shown += visible;
+        let rest = self.pending.split_off(visible);
+        let mut text = std::mem::replace(&mut self.pending, rest);
+        if let Some(echo) = self.answer.echo.take() {
+            text.insert_str(0, &echo);
+        }
+        text
+    }
+
+    /// What ended it, as JSON.
+    pub fn stop_reason(&self) -> Option<&str> {
+        self.answer.stop.as_ref()?.reason.as_deref()
+    }
+}
+
+/// The log probabilities of the tokens from `first` on, in the form of the endpoint. The model has none: they are made up,
+/// the same ones for the same answer, and the token that was chosen is always the likeliest.
+pub fn logprobs(endpoint: Endpoint, words: u64, places: std::ops::Range<u32>, alternatives: u32) -> Value {
+    let tokens = places.clone().map(|place| {
+        let chosen = text::word(words, place);
+        let likeliest = -f64::from(text::mix(words, u64::from(!place)) as u32 % 2_000) / 1_000.0;
+        let others = text::others(words, place).map(str::to_owned);
+        let mut all = vec![(chosen.to_owned(), likeliest)];
+        all.extend(others.take(alternatives as usize).zip(1..).map(|(word, rank)| (word, likeliest - f64::from(rank))));
+        all
+    });
+    let bytes = |token: &str| token.bytes().collect::<Vec<u8>>();
+    match endpoint {
+        Endpoint::Chat => {
+            let one =
+                |(token, logprob): &(String, f64)| json!({"token": token, "logprob": logprob, "bytes": bytes(token)});
+            let content = tokens.map(|all| {
+                let mut entry = one(&all[0]);
+                // As many as were asked for, the chosen one among them.
+                entry["top_logprobs"] = all.iter().take(alternatives as usize).map(one).collect();
+                entry
+            });
+            json!({"content": content.collect::<Vec<_>>()})
+        }
+        Endpoint::Completions => {
+            let tokens: Vec<_> = tokens.collect();
+            let mut offset: usize = (0..places.start).map(|place| text::word(words, place).len()).sum();
+            let mut offsets = Vec::with_capacity(tokens.len());
+            for all in &tokens {
+                offsets.push(offset);
+                offset += all[0].0.len();
+            }
+            // The chosen one and as many as were asked for.
+            let top = |all: &Vec<(String, f64)>| all.iter().map(|(it, logprob)| (it.clone(), json!(logprob))).collect();
+            json!({
+                "text_offset": offsets,
+                "token_logprobs": tokens.iter().map(|all| all[0].1).collect::<Vec<_>>(),
+                "tokens": tokens.iter().map(|all| all[0].0.as_str()).collect::<Vec<_>>(),
+                "top_logprobs": tokens.iter().map(top).collect::<Vec<Map<String, Value>>>(),
+            })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(rules: &StopRules, min_tokens: u32) -> (u32, String, Option<String>) {
+        let (tokens, stop) = rules.apply(7, min_tokens, 40);
+        let mut text = Text::new(Answer { words: 7, stop: Some(stop), ..Answer::default() });
+        let shown: String = (0..tokens).map(|place| text.next(place, place + 1 == tokens)).collect();
+        (tokens, shown, text.stop_reason().map(str::to_owned))
+    }
+
+    fn strings(strings: &[&str]) -> StopRules {
+        StopRules { strings: strings.iter().map(|it| (*it).to_owned()).collect(), ..StopRules::default() }
+    }
+
+    #[test]
+    fn a_stop_string_ends_the_text_before_itself() {
+        let whole = text::answer(7, 40);
+        let (third, fourth) = (text::word(7, 2), text::word(7, 3));
+        let across = format!("{}{}", &third[1..], &fourth[..2]);
+        let at = whole.find(&across).unwrap();
+        let (tokens, shown, reason) = check(&strings(&["never", &across]), 0);
+        assert_eq!((tokens, shown.as_str()), (4, &whole[..at]));
+        assert_eq!(reason, Some(json!(across).to_string()));
+        let (_, shown, _) = check(&StopRules { include: true, ..strings(&[&across]) }, 0);
+        assert_eq!(shown, whole[..at + across.len()]);
+        // Without one all is shown; before the least number of tokens nothing ends it.
+        assert_eq!(check(&strings(&["never"]), 0), (40, whole.clone(), None));
+        assert!(check(&strings(&[&across]), 10).0 > 10);
+    }
+
+    #[test]
+    fn a_stop_token_ends_the_text_and_is_not_shown() {
+        let id = text::word_id(7, 3);
+        let rules = StopRules { token_ids: vec![id], ..StopRules::default() };
+        let (tokens, shown, reason) = check(&rules, 3);
+        assert_eq!((shown, reason), (text::answer(7, tokens - 1), Some(id.to_string())));
+        assert_eq!(text::word_id(7, tokens - 1), id);
+    }
+
+    #[test]
+    fn what_may_begin_a_stop_string_is_held_back() {
+        let mut text =
+            Text::new(Answer { words: 7, stop: Some(Stop { held: 3, ..Stop::default() }), ..Answer::default() });
+        let (first, second) = (text.next(0, false), text.next(1, true));
+        assert_eq!(first.len(), text::word(7, 0).len().saturating_sub(3));
+        assert_eq!(first + &second, text::answer(7, 2));
+    }
+
+    #[test]
+    fn log_probabilities_are_as_many_as_were_asked_for() {
+        let completions = logprobs(Endpoint::Completions, 7, 1..3, 2);
+        assert_eq!(completions["text_offset"][0], text::word(7, 0).len());
+        assert_eq!(completions["tokens"], json!([text::word(7, 1), text::word(7, 2)]));
+        assert_eq!(completions["top_logprobs"][1].as_object().unwrap().len(), 3);
+        let chat = logprobs(Endpoint::Chat, 7, 0..1, 2);
+        assert_eq!(chat["content"][0]["top_logprobs"].as_array().unwrap().len(), 2);
+        assert_eq!(chat["content"][0]["top_logprobs"][0]["token"], chat["content"][0]["token"]);
+        assert!(chat["content"][0]["logprob"].as_f64().unwrap() <= 0.0);
+    }
+}
