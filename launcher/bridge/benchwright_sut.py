@@ -385,7 +385,7 @@ class Expected:
     # How long a VALID test takes at least.
     seconds: float = 0.0
     is_offline: bool = False
-    # Queries have a rate of their own, whatever the server does.
+    # Queries have a rate of their own, which the server has to keep up with.
     is_open: bool = False
     hint: str = ""
 
@@ -402,19 +402,23 @@ class Expected:
         scenario = settings.scenario
         offline, server = scenario == lg.TestScenario.Offline, scenario == lg.TestScenario.Server
         if settings.mode == lg.TestMode.AccuracyOnly:
-            count = settings.accuracy_sample_count_override or total
+            # LoadGen 5 has no such setting.
+            count = getattr(settings, "accuracy_sample_count_override", 0) or total
             seconds, hint = count / settings.server_target_qps if server else 0.0, ""
             if seconds > 60:
                 hint = (f"AccuracyOnly in Server issues {count} samples at server_target_qps, {settings.server_target_qps:g}/s, "
                         f"and takes {seconds:.0f} s; --set server_target_qps=N changes that, and no answer")
-            return Expected(count, is_open=server, hint=hint)
+            return Expected(count, hint=hint)
         if settings.mode != lg.TestMode.PerformanceOnly:
             return Expected()
         seconds = settings.min_duration_ms / 1e3
         if offline:
             return Expected(None, seconds, is_offline=True)
         loaded = settings.performance_sample_count_override or performance
-        whole = settings.sample_concatenate_permutation
+        # LoadGen 5 has it, and does not tell.
+        whole = getattr(settings, "sample_concatenate_permutation", None)
+        if whole is None:
+            return Expected(None, seconds, is_open=server)
         least = settings.min_query_count
         if server:
             least = max(least, math.ceil(settings.server_target_qps * seconds))

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 import time
+import types
 import unittest
 from pathlib import Path
 
@@ -215,6 +216,8 @@ class BridgeTest(unittest.TestCase):
                 setattr(test, name, value)
             expected = benchwright_sut.Expected.of(test, 13368, 13368)
             self.assertEqual((expected.samples, expected.seconds), (samples, seconds))
+            # An accuracy test is not judged by its rate.
+            self.assertEqual(expected.is_open, (scenario, mode) == ("Server", "PerformanceOnly"))
             return expected.hint
 
         check("Server", 12000, 600.0, server_target_qps=20)
@@ -226,6 +229,12 @@ class BridgeTest(unittest.TestCase):
               performance_sample_count_override=5000)
         check("Offline", 13368, 0.0, mode="AccuracyOnly")
         check("Server", None, 0.0, mode="SubmissionRun")
+        # As LoadGen 5 has them.
+        old = types.SimpleNamespace(scenario=lg.TestScenario.Server, mode=lg.TestMode.PerformanceOnly, min_duration_ms=600000,
+                                    server_target_qps=20.0, performance_sample_count_override=0)
+        self.assertEqual(benchwright_sut.Expected.of(old, 40, 40), benchwright_sut.Expected(None, 600.0, is_open=True))
+        old.mode = lg.TestMode.AccuracyOnly
+        self.assertEqual(benchwright_sut.Expected.of(old, 40, 40).samples, 40)
         hint = check("Server", 13368, 0.0, mode="AccuracyOnly", server_target_qps=20)
         self.assertIn("takes 668 s; --set server_target_qps=N changes that", hint)
 
