@@ -75,6 +75,11 @@ impl RunIdentity {
         let uid = Sha256::digest(&self.uid);
         format!("{}-{}-a{}", self.name, hex(&uid[..3]), self.attempt)
     }
+
+    /// The salt of prompts that no other run or attempt sends.
+    pub fn prompt_salt(&self) -> String {
+        format!("{}-a{}", self.uid, self.attempt)
+    }
 }
 
 /// All that the launcher needs to know beside the profile. No default is left open in it.
@@ -277,8 +282,7 @@ pub fn resolve(
         );
     }
     let seconds = |count: u32| Span(Duration::from_secs(u64::from(count)));
-    let own_salt = || format!("{}-a{}", identity.uid, identity.attempt);
-    let prompt_salt = spec.profile.prompt_salt.clone().unwrap_or_else(own_salt);
+    let prompt_salt = spec.profile.prompt_salt.clone().unwrap_or_else(|| identity.prompt_salt());
     errors.none_or(ResolvedRun {
         run: identity,
         endpoint,

@@ -132,6 +132,7 @@ fn record(queries: &PhaseQueries, number: usize) -> RequestRecord {
         asked_input_tokens: None,
         asked_output_tokens: Some(TOKENS),
         input_tokens: None,
+        cached_tokens: None,
         output_tokens: Some(TOKENS),
         content_events: TOKENS,
     }

@@ -180,6 +180,8 @@ pub struct RequestRecord {
     pub asked_output_tokens: Option<u32>,
     /// Prompt length by the server's usage.
     pub input_tokens: Option<u32>,
+    /// Of the prompt, what the server had in its prefix cache by its usage.
+    pub cached_tokens: Option<u32>,
     /// Output length by the server's usage, where that can be.
     pub output_tokens: Option<u32>,
     /// Events that held content. Equal to the output tokens only where the server sends each token in its own event.

@@ -169,6 +169,7 @@ mod tests {
             asked_input_tokens: None,
             asked_output_tokens: None,
             input_tokens: None,
+            cached_tokens: None,
             output_tokens: None,
             content_events: 0,
         }

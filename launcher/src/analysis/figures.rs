@@ -161,12 +161,29 @@ pub struct Figures {
     pub input_length_misses: u64,
     /// Requests that succeeded whose output length is not what was asked.
     pub output_length_misses: u64,
+    /// Prompt lengths by the server / as asked, all together; `None` where nothing was asked or told.
+    pub input_length_ratio: Option<f64>,
+    /// The same of output lengths.
+    pub output_length_ratio: Option<f64>,
+    /// What came from the server's prefix cache; `None` where no answer told of any.
+    pub cached: Option<CachedPrompts>,
     /// Reads of a socket that held content.
     pub reads: u64,
     /// Of these, reads that held more than one content event.
     pub coalesced_reads: u64,
     /// Of these, reads that the launcher may have been late for.
     pub late_reads: u64,
+}
+
+/// Prompt tokens that the server had in its prefix cache, of requests that succeeded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CachedPrompts {
+    /// Requests whose prompt it knew to some length.
+    pub requests: u64,
+    /// Tokens.
+    pub tokens: u64,
+    /// Of the tokens of all prompts whose length the server told.
+    pub share: f64,
 }
 
 /// What succeeded, per second of the duration.
@@ -342,6 +359,9 @@ impl Figures {
             in_one_piece: tally.in_one_piece,
             input_length_misses: tally.input_length_misses,
             output_length_misses: tally.output_length_misses,
+            input_length_ratio: share(tally.input_of_asked.found, tally.input_of_asked.asked),
+            output_length_ratio: share(tally.output_of_asked.found, tally.output_of_asked.asked),
+            cached: cached(tally),
             reads: tally.reads,
             coalesced_reads: tally.coalesced_reads,
             late_reads: tally.late_reads,
@@ -419,6 +439,12 @@ fn token_count(succeeded: u64, with_usage: u64) -> Option<TokenCount> {
         _ if with_usage >= succeeded => Some(TokenCount::Server),
         _ => Some(TokenCount::Mixed),
     }
+}
+
+fn cached(tally: &StageTally) -> Option<CachedPrompts> {
+    let (requests, tokens) = (tally.with_cached, tally.cached_tokens_total);
+    let share = share(tokens, tally.input_tokens_total)?;
+    (requests > 0).then_some(CachedPrompts { requests, tokens, share })
 }
 
 fn throughput(tally: &StageTally, input_tokens: Option<u64>, duration: Duration) -> Option<Throughput> {

@@ -23,7 +23,7 @@ use jiff::Timestamp;
 use workload_profiles::Workload;
 
 pub use distribution::Distribution;
-pub use figures::{Clock, Figures, GoodputFigures, StageAnalysis, Throughput, TokenCount};
+pub use figures::{CachedPrompts, Clock, Figures, GoodputFigures, StageAnalysis, Throughput, TokenCount};
 pub use judgement::{Busiest, SelfJudgement, StallFigures};
 pub use labels::Labels;
 pub use validity::{Reason, Verdict};
@@ -116,8 +116,14 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
     let stages: Vec<StageAnalysis> = stages.map(of_stage).collect();
     let all = Figures::of_run(workload, tallies, &of_all);
     let mut judgement = SelfJudgement::of(measured, &all, &stages);
-    let evidence =
-        validity::Evidence { stopped: measured.stopped, run, all: &all, stages: &stages, judgement: &judgement };
+    let evidence = validity::Evidence {
+        stopped: measured.stopped,
+        run,
+        workload,
+        all: &all,
+        stages: &stages,
+        judgement: &judgement,
+    };
     let verdict = validity::judge(&evidence);
     judgement.remarks = remarks::remarks(&evidence, &verdict);
     judgement.remarks.extend(measured.recorder.records.as_ref().and_then(remarks::records));

@@ -3,12 +3,13 @@
 
 use std::time::Duration;
 
-use crds::units::Span;
+use crds::{benchmark_run::Api, units::Span};
 use workload_profiles::workload::Load;
 
 use super::{
     figures::{Figures, StageAnalysis, TokenCount},
     judgement::SelfJudgement,
+    labels,
     validity::{Evidence, Verdict},
 };
 use crate::recorder::{Records, SetAside};
@@ -23,6 +24,10 @@ const LONG_STALL: Duration = Duration::from_millis(100);
 const RATE_SHARE: f64 = 0.95;
 /// Past this share the clock that a latency counts from makes a difference.
 const CLOCK_SHARE: f64 = 0.05;
+/// Tokens of a prompt that a cache may have of a completion: a block of vLLM's default size.
+const BLOCK_TOKENS: u64 = 16;
+/// The same of a chat: what the templates of well-known models put before the first message.
+const TEMPLATE_TOKENS: u64 = 128;
 /// Less than this is how late every launcher is.
 const CLOCK_FLOOR: Duration = Duration::from_millis(1);
 
@@ -42,6 +47,7 @@ pub(super) fn remarks(evidence: &Evidence<'_>, verdict: &Verdict) -> Vec<String>
         several_tokens(all, stages),
         in_one_piece(all),
         lengths(all),
+        cached(evidence),
     ]
     .into_iter()
     .flatten()
@@ -180,15 +186,43 @@ fn in_one_piece(all: &Figures) -> Option<String> {
 
 fn lengths(all: &Figures) -> Option<String> {
     let misses = [
-        (all.input_length_misses, "a prompt of another length than asked"),
-        (all.output_length_misses, "another output length than asked"),
+        (all.input_length_misses, all.input_length_ratio, "a prompt of another length than asked"),
+        (all.output_length_misses, all.output_length_ratio, "another output length than asked"),
     ];
     let told: Vec<String> = misses
         .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} of {} requests had {what}", all.succeeded))
+        .filter(|(count, ..)| *count > 0)
+        .map(|(count, ratio, what)| {
+            let by = ratio.map(|it| format!(" ({it:.2} times what was asked, over all requests)")).unwrap_or_default();
+            format!("{count} of {} requests had {what}{by}", all.succeeded)
+        })
         .collect();
     (!told.is_empty()).then(|| told.join("; "))
+}
+
+/// Tokens from a prefix cache where no prompt has the beginning of another one.
+fn cached(evidence: &Evidence<'_>) -> Option<String> {
+    let found = evidence.all.cached.filter(|_| labels::prompts(evidence.workload) == "fresh")?;
+    let explained = match evidence.run.api.unwrap_or(evidence.workload.api) {
+        Api::Completions => BLOCK_TOKENS,
+        Api::Chat => TEMPLATE_TOKENS,
+    };
+    let unexplained = found.tokens.saturating_sub(explained * found.requests);
+    let share = found.share * unexplained as f64 / found.tokens as f64;
+    let identity = &evidence.run.run;
+    let is_own = evidence.run.prompt_salt == identity.prompt_salt();
+    let remedy = match is_own {
+        true => {
+            "another load may have sent the same prompts, or something before the server begins each of them with the same text"
+        }
+        false => "profile.promptSalt sends the prompts of an earlier run; leave it out for fresh ones",
+    };
+    (share > NOTED_SHARE).then(|| {
+        format!(
+            "{} of the prompt tokens came from the server's prefix cache, although no two prompts of this load begin alike: TTFT and throughput are those of a warm cache; {remedy}",
+            percent(found.share)
+        )
+    })
 }
 
 /// By the times that were drawn: how many fall into a time varies from draw to draw.

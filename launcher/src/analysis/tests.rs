@@ -11,7 +11,8 @@ use crds::{
     units::{RequestRate, Seed, Span},
 };
 use workload_profiles::workload::{
-    Arrivals, Goodput, Load, Prompts, Rate, RequestSource, Sampling, Stage, Timeouts, Window,
+    Arrivals, Goodput, LengthDistribution, Load, PromptText, Prompts, Rate, RequestSource, Sampling, Stage, Timeouts,
+    Window,
 };
 
 use super::*;
@@ -73,7 +74,7 @@ fn run() -> ResolvedRun {
         harness: Harness::InferencePerf,
         profile_source: "inline".into(),
         seed: Seed(1),
-        prompt_salt: "salt".into(),
+        prompt_salt: "u-a1".into(),
         per_request_records: PerRequestRecords::None,
         store_results: false,
         storage_required: false,
@@ -106,6 +107,7 @@ fn request(stage: u32, due: u64, lag: u64, tokens: u32) -> (RequestRecord, WireT
         asked_input_tokens: Some(10),
         asked_output_tokens: Some(tokens),
         input_tokens: Some(10),
+        cached_tokens: None,
         output_tokens: Some(tokens),
         content_events: tokens,
     };
@@ -456,4 +458,61 @@ fn a_draw_with_a_short_first_gap_is_no_doubt_about_the_rate() {
     let analysis = check(&case(vec![open("r2", 2.0)]), all);
     assert!(analysis.stages[0].achieved_rate.unwrap() < 2.0 * 0.95);
     assert_eq!(analysis.judgement.remarks, [""; 0]);
+}
+
+/// The remarks of two requests of 1,000 prompt tokens of which so many came from the cache.
+fn remarks_of_cache(case: &Case, cached: [Option<u32>; 2]) -> String {
+    let told = |cached_tokens| {
+        let (record, wire) = request(0, 0, 0, 2);
+        (RequestRecord { asked_input_tokens: Some(1_000), input_tokens: Some(1_000), cached_tokens, ..record }, wire)
+    };
+    check(case, cached.map(told)).judgement.remarks.join("\n")
+}
+
+#[test]
+fn a_cache_that_knows_fresh_prompts_is_told() {
+    let mut case = case(vec![open("r2", 2.0)]);
+    case.workload.requests = RequestSource::Random {
+        input: LengthDistribution::fixed(1_000),
+        output: LengthDistribution::fixed(2),
+        text: PromptText::Words,
+    };
+    let warm = remarks_of_cache(&case, [None, Some(800)]);
+    assert!(warm.contains("40.0 % of the prompt tokens") && warm.contains("another load"), "{warm}");
+    // A block, and 1 % of the prompts.
+    assert_eq!(remarks_of_cache(&case, [Some(0), Some(16 + 20)]), "");
+    assert!(remarks_of_cache(&case, [None, Some(16 + 21)]).contains("prefix cache"));
+    case.run.prompt_salt = "of an earlier run".into();
+    assert!(remarks_of_cache(&case, [None, Some(800)]).contains("profile.promptSalt"));
+    case.workload.api = Api::Chat;
+    assert_eq!(remarks_of_cache(&case, [Some(128), Some(128)]), "");
+    case.workload.prompts = Prompts::Repeated;
+    assert_eq!(remarks_of_cache(&case, [Some(1_000), Some(1_000)]), "");
+}
+
+#[test]
+fn the_share_of_the_cache_is_of_all_prompts_once_an_answer_tells_of_it() {
+    let told = |cached_tokens| {
+        let (record, wire) = request(0, 0, 0, 2);
+        (RequestRecord { cached_tokens, ..record }, wire)
+    };
+    let case = case(vec![open("r2", 2.0)]);
+    let cached = |all: [Option<u32>; 2]| check(&case, all.map(told)).all.cached;
+    assert_eq!(cached([None, Some(0)]), None);
+    assert_eq!(cached([None, Some(5)]), Some(CachedPrompts { requests: 1, tokens: 5, share: 0.25 }));
+    // No more than the prompt has.
+    assert_eq!(cached([Some(11), Some(5)]), Some(CachedPrompts { requests: 2, tokens: 15, share: 0.75 }));
+}
+
+#[test]
+fn lengths_that_miss_say_by_how_much() {
+    let case = case(vec![open("r2", 2.0)]);
+    let (record, wire) = request(0, 0, 0, 4);
+    let long = RequestRecord { input_tokens: Some(31), asked_output_tokens: Some(5), ..record };
+    let analysis = check(&case, [(long, wire), request(0, 0, 0, 5)]);
+    assert_eq!((analysis.all.input_length_ratio, analysis.all.output_length_ratio), (Some(2.05), Some(0.9)));
+    let remarks = analysis.judgement.remarks.join("\n");
+    let told =
+        "1 of 2 requests had a prompt of another length than asked (2.05 times what was asked, over all requests)";
+    assert!(remarks.contains(told) && remarks.contains("(0.90 times"), "{remarks}");
 }

@@ -207,6 +207,7 @@ mod tests {
             asked_input_tokens: None,
             asked_output_tokens: None,
             input_tokens: Some(10_001),
+            cached_tokens: None,
             output_tokens: Some(10),
             content_events: 10,
         }

@@ -6,6 +6,7 @@ mod own;
 use std::fmt;
 
 use crds::{resolve::ResolvedRun, summary::Outcome};
+use workload_profiles::Workload;
 
 use super::{
     figures::{Figures, StageAnalysis},
@@ -76,6 +77,7 @@ impl Verdict {
 pub(super) struct Evidence<'a> {
     pub stopped: Option<StopReason>,
     pub run: &'a ResolvedRun,
+    pub workload: &'a Workload,
     pub all: &'a Figures,
     pub stages: &'a [StageAnalysis],
     pub judgement: &'a SelfJudgement,

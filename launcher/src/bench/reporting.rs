@@ -82,6 +82,7 @@ fn request(number: u64) -> (RequestRecord, WireTally) {
         asked_input_tokens: Some(10),
         asked_output_tokens: Some(TOKENS),
         input_tokens: Some(10),
+        cached_tokens: None,
         output_tokens: Some(TOKENS),
         content_events: TOKENS,
     };

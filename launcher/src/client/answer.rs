@@ -403,6 +403,7 @@ impl Answer {
         if let Some(usage) = usage {
             self.usage.prompt_tokens = usage.prompt_tokens.or(self.usage.prompt_tokens);
             self.usage.completion_tokens = usage.completion_tokens.or(self.usage.completion_tokens);
+            self.usage.cached_tokens = usage.cached_tokens.or(self.usage.cached_tokens);
         }
     }
 

@@ -51,6 +51,7 @@ macro_rules! pass_over {
     };
 }
 
+mod cached;
 mod said;
 
 pub(super) use said::Said;
@@ -92,6 +93,9 @@ pub struct Usage {
     /// Of the answer.
     #[serde(deserialize_with = "count")]
     pub completion_tokens: Option<u32>,
+    /// Of the prompt, those that the server had in its prefix cache. vLLM leaves a 0 out, and all of it unless asked.
+    #[serde(rename = "prompt_tokens_details", deserialize_with = "cached::count")]
+    pub cached_tokens: Option<u32>,
 }
 
 /// What the choices of an event say together.

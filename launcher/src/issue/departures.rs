@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use crds::units::Seed;
-use rand::RngExt as _;
+use rand::{RngExt as _, seq::SliceRandom as _};
 use rand_distr::Exp1;
 use workload_profiles::workload::{Abandonment, Departure};
 
 use crate::requests::draws;
+
+/// Of so many requests in a row the share goes, to the nearest one: a short run has its share too.
+const STRATUM: usize = 8;
 
 /// When a client goes away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,11 +34,19 @@ impl Clients {
         Clients { abandonment, seed }
     }
 
+    /// The place of a request among its stratum, in random order.
+    fn rank(&self, number: u64) -> usize {
+        let mut ranks: [usize; STRATUM] = std::array::from_fn(|it| it);
+        ranks.shuffle(&mut draws(self.seed.derive("ranks"), number / STRATUM as u64));
+        ranks[(number % STRATUM as u64) as usize]
+    }
+
     /// When the client of a request goes away; `None`: it waits.
     pub(super) fn leaves(&self, number: u64) -> Option<Leaves> {
         let mut rng = draws(self.seed, number);
         // The share first, so that a client that goes at one share goes at every larger one, and at the same time.
-        if rng.random::<f64>() >= self.abandonment.share {
+        let place = (self.rank(number) as f64 + rng.random::<f64>()) / STRATUM as f64;
+        if place >= self.abandonment.share {
             return None;
         }
         Some(match self.abandonment.after {
@@ -61,8 +72,12 @@ mod tests {
     const NUMBERS: u64 = 20_000;
 
     fn check(share: f64, after: Departure, seed: u64) -> Vec<Option<Leaves>> {
+        first(NUMBERS, share, after, seed)
+    }
+
+    fn first(requests: u64, share: f64, after: Departure, seed: u64) -> Vec<Option<Leaves>> {
         let clients = Clients::new(Abandonment { share, after }, Seed(seed));
-        (0..NUMBERS).map(|number| clients.leaves(number)).collect()
+        (0..requests).map(|number| clients.leaves(number)).collect()
     }
 
     fn span(millis: u64) -> Span {
@@ -90,6 +105,19 @@ mod tests {
         let mean = exponential.iter().sum::<f64>() / exponential.len() as f64;
         assert_eq!(exponential.len() as u64, NUMBERS);
         assert!((mean - 0.5).abs() < 5.0 * 0.5 / (NUMBERS as f64).sqrt(), "{mean}");
+    }
+
+    #[test]
+    fn short_runs_have_their_share_too() {
+        for seed in 0..50 {
+            for (share, requests, least, most) in
+                [(0.5, 24, 12, 12), (0.25, 24, 6, 6), (0.1, 24, 0, 3), (0.5, 50, 24, 26)]
+            {
+                let leaves = first(requests, share, Departure::Tokens(3), seed);
+                let gone = leaves.iter().filter(|it| it.is_some()).count();
+                assert!((least..=most).contains(&gone), "{gone} of {requests} at {share}, seed {seed}");
+            }
+        }
     }
 
     #[test]

@@ -140,6 +140,7 @@ impl Drop for Flight {
             asked_input_tokens: self.asked.input,
             asked_output_tokens: self.asked.output,
             input_tokens: answer.usage.prompt_tokens,
+            cached_tokens: answer.usage.cached_tokens,
             output_tokens,
             content_events: answer.content_events,
         };

@@ -115,6 +115,7 @@ mod tests {
             asked_input_tokens: None,
             asked_output_tokens: None,
             input_tokens: None,
+            cached_tokens: None,
             output_tokens: Some(11),
             content_events: 11,
         }

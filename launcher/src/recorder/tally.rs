@@ -69,6 +69,14 @@ pub struct StageTally {
     pub input_length_misses: u64,
     /// Requests whose output length differs from what was asked.
     pub output_length_misses: u64,
+    /// Prompt lengths by the server and as asked, summed over the requests that have both.
+    pub input_of_asked: LengthSums,
+    /// The same of output lengths.
+    pub output_of_asked: LengthSums,
+    /// Sum of the prompt tokens that the server had in its prefix cache.
+    pub cached_tokens_total: u64,
+    /// Requests for which it had some.
+    pub with_cached: u64,
     /// Requests that met every goodput bound.
     pub good: u64,
     /// Reads of the socket that held content.
@@ -118,6 +126,23 @@ impl CauseTally {
         if self.sample.is_empty() {
             sample.clone_into(&mut self.sample);
         }
+    }
+}
+
+/// Lengths of some requests, summed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LengthSums {
+    /// As they came to be.
+    pub found: u64,
+    /// As they were asked.
+    pub asked: u64,
+}
+
+impl LengthSums {
+    fn add(&mut self, found: u32, asked: Option<u32>) {
+        let Some(asked) = asked else { return };
+        self.found += u64::from(found);
+        self.asked += u64::from(asked);
     }
 }
 
@@ -303,7 +328,13 @@ impl StageTally {
                 false => found.abs_diff(asked) > asked / 10,
             };
             self.input_length_misses += u64::from(request.asked_input_tokens.is_some_and(missed));
+            self.input_of_asked.add(found, request.asked_input_tokens);
+            // No cache holds more of a prompt than there is.
+            let cached = request.cached_tokens.unwrap_or(0).min(found);
+            self.cached_tokens_total += u64::from(cached);
+            self.with_cached += u64::from(cached > 0);
         }
+        self.output_of_asked.add(osl, request.asked_output_tokens);
         self.output_length_misses += u64::from(request.asked_output_tokens.is_some_and(|asked| asked != osl));
         self.good += u64::from(is_good(request, wire, goodput));
     }
@@ -347,6 +378,12 @@ impl StageTally {
             (&mut self.in_one_piece, other.in_one_piece),
             (&mut self.input_length_misses, other.input_length_misses),
             (&mut self.output_length_misses, other.output_length_misses),
+            (&mut self.input_of_asked.found, other.input_of_asked.found),
+            (&mut self.input_of_asked.asked, other.input_of_asked.asked),
+            (&mut self.output_of_asked.found, other.output_of_asked.found),
+            (&mut self.output_of_asked.asked, other.output_of_asked.asked),
+            (&mut self.cached_tokens_total, other.cached_tokens_total),
+            (&mut self.with_cached, other.with_cached),
             (&mut self.good, other.good),
             (&mut self.reads, other.reads),
             (&mut self.coalesced_reads, other.coalesced_reads),

@@ -27,6 +27,7 @@ fn request() -> RequestRecord {
         asked_input_tokens: Some(100),
         asked_output_tokens: Some(4),
         input_tokens: Some(105),
+        cached_tokens: None,
         output_tokens: Some(4),
         content_events: 4,
     }

@@ -228,6 +228,14 @@ struct FiguresJson<'a> {
     in_one_piece: u64,
     input_length_misses: u64,
     output_length_misses: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input_length_ratio: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_length_ratio: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cached_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cached_share: Option<f64>,
     reads: u64,
     coalesced_reads: u64,
     late_reads: u64,
@@ -276,6 +284,10 @@ impl<'a> FiguresJson<'a> {
             in_one_piece: of.in_one_piece,
             input_length_misses: of.input_length_misses,
             output_length_misses: of.output_length_misses,
+            input_length_ratio: of.input_length_ratio,
+            output_length_ratio: of.output_length_ratio,
+            cached_tokens: of.cached.map(|it| it.tokens),
+            cached_share: of.cached.map(|it| it.share),
             reads: of.reads,
             coalesced_reads: of.coalesced_reads,
             late_reads: of.late_reads,

@@ -152,6 +152,7 @@ fn stages(analysis: &Analysis, page: &mut Page) {
         "ITL p99",
         "latency p99",
         "send lag p99",
+        "prompt tokens cached",
     ];
     let rows = analysis.stages.iter().map(|stage| {
         let it = &stage.figures;
@@ -171,9 +172,12 @@ fn stages(analysis: &Analysis, page: &mut Page) {
             optional(it.itl, |it| time(it.p99)),
             optional(it.latency, |it| time(it.p99)),
             optional(it.send_lag, |it| time(it.p99)),
+            optional(it.cached, |it| percent(it.share)),
         ]
     });
-    page.table(&header, NUMBERS, rows);
+    // Where no server told of a cache there is no such column.
+    let columns = header.len() - usize::from(analysis.all.cached.is_none());
+    page.table(&header[..columns], NUMBERS, rows.map(|row| row.into_iter().take(columns).collect()));
 }
 
 fn failures(analysis: &Analysis, page: &mut Page) {

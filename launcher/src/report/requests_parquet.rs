@@ -37,7 +37,7 @@ enum Column {
     Optional(fn(&RequestRecord) -> Option<i64>),
 }
 
-const COLUMNS: [(&str, Column); 15] = [
+const COLUMNS: [(&str, Column); 16] = [
     (
         "stage",
         Column::Text(|it, stages| stages.get(it.stage as usize).cloned().unwrap_or_else(|| it.stage.to_string())),
@@ -56,6 +56,7 @@ const COLUMNS: [(&str, Column); 15] = [
     ("content_events", Column::Number(|it| i64::from(it.content_events))),
     ("queued_ns", Column::Optional(|it| it.queued.map(nanos))),
     ("tpot_ns", Column::Optional(|it| it.tpot().map(nanos))),
+    ("cached_tokens", Column::Optional(|it| it.cached_tokens.map(i64::from))),
 ];
 
 /// Writes the file.

@@ -98,6 +98,7 @@ pub(super) fn rates(analysis: &Analysis) -> Vec<(&'static str, String)> {
     rows.extend(rates.input_tokens.map(|it| ("input tokens/s", number(it))));
     rows.extend(rates.total_tokens.map(|it| ("total tokens/s", number(it))));
     rows.extend(analysis.all.tokens_per_event.map(|it| ("tokens per event", number(it))));
+    rows.extend(analysis.all.cached.map(|it| ("prompt tokens from the prefix cache", percent(it.share))));
     if let Some(goodput) = analysis.all.goodput {
         rows.extend(goodput.per_second.map(|it| ("goodput, requests/s", number(it))));
         rows.extend(goodput.share.map(|it| ("good share, less abandoned and incomplete", percent(it))));

@@ -155,6 +155,7 @@ fn succeeded(stage: u32, number: u64, due: u64, ttft: u64) -> (RequestRecord, Wi
         asked_input_tokens: Some(20),
         asked_output_tokens: Some(5),
         input_tokens: Some(20),
+        cached_tokens: None,
         output_tokens: Some(5),
         content_events: 5,
     };

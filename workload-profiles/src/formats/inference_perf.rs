@@ -11,6 +11,7 @@ mod lengths;
 mod load;
 mod trace;
 
+use crds::benchmark_run::Api;
 use serde_json::Value;
 
 use self::api::Call;
@@ -18,7 +19,7 @@ use super::Target;
 use crate::{
     problem::{Findings, listed},
     reader::{Kind, Section},
-    workload::{Goodput, Prompts, Sampling, Timeouts, Window, Workload},
+    workload::{Goodput, Prompts, RequestSource, Sampling, Timeouts, Window, Workload},
 };
 
 /// The sections of a profile.
@@ -40,6 +41,9 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
         }
     };
     root.missing("load", "write its type and stages, such as load: {type: poisson, stages: [{rate: 1, duration: 30}]}");
+    if call.api == Api::Chat && matches!(requests.as_ref().map(|it| &it.requests), Some(RequestSource::Random { .. })) {
+        root.notice("api.type", "is chat, which inference-perf refuses for data.type random and synthetic; here each prompt is sent as one message of a user");
+    }
     let lengths = requests.as_ref().and_then(|it| it.trace.as_ref());
     let load = root.section("load").and_then(|it| load::read(it, lengths));
     let goodput = report(root.section("report"), &call);

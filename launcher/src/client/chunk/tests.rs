@@ -97,7 +97,8 @@ fn keys_and_types_that_are_not_known_are_passed_over() {
 #[test]
 fn usage_may_be_missing_null_or_odd() {
     let usage = |json: &str| Chunk::parse(json.as_bytes()).unwrap().usage;
-    let counts = |prompt, completion| Some(Usage { prompt_tokens: prompt, completion_tokens: completion });
+    let counts =
+        |prompt, completion| Some(Usage { prompt_tokens: prompt, completion_tokens: completion, cached_tokens: None });
     assert_eq!(usage("{}"), None);
     assert_eq!(usage(r#"{"usage":null}"#), None);
     assert_eq!(

@@ -77,6 +77,15 @@ fn a_constant_load_is_a_poisson_process_with_a_fixed_count() {
 }
 
 #[test]
+fn a_chat_of_random_prompts_has_a_notice() {
+    let told = |api: &str| {
+        let (_, notices) = read(&format!("{}\napi: {{type: {api}, streaming: true}}", input("mean: 512"))).unwrap();
+        notices.iter().any(|it| it.contains("api.type") && it.contains("inference-perf refuses"))
+    };
+    assert!(told("chat") && !told("completion"));
+}
+
+#[test]
 fn a_concurrent_load_is_a_closed_loop() {
     let stages = workload("load: {type: concurrent, stages: [{num_requests: 64, concurrency_level: 8}]}").stages;
     let load = Load::Closed { concurrency: 8, count: Some(64), duration: None, ramp_up: Span::default() };
