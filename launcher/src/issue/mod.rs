@@ -75,7 +75,7 @@ pub enum LoadError {
     #[error(transparent)]
     DataSet(#[from] DataSetError),
     /// The system refuses a thread or a runtime.
-    #[error("the launcher cannot start {what}; give it more memory, threads or open files")]
+    #[error("the launcher cannot start {what}; give it more memory, threads or open files (ulimit -n)")]
     System {
         /// What was refused.
         what: &'static str,

@@ -1,7 +1,7 @@
 //! [I/O] The results folder: built under `<name>.partial`, renamed to `<name>` when it is whole.
 //!
 //! Each file is written under a temporary name, flushed to the disk and renamed, so that a reader never sees half of one. What
-//! a killed launcher leaves is a folder whose name ends in `.partial`, with the files that were whole by then.
+//! a killed launcher leaves is a folder whose name ends in `.partial`, with the files that were whole by then, and one that says so.
 
 use std::{
     fs::{self, File},
@@ -10,11 +10,13 @@ use std::{
 };
 
 use crds::{envelope::ArtifactRef, hex};
+use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
+
+use super::partial::{self, MARKER, SUFFIX};
 
 /// How many folders of one name there may be, as `<name>`, `<name>-2` and so on.
 const MAX_SAME_NAME: u32 = 1_000;
-const PARTIAL: &str = ".partial";
 
 /// The results cannot be kept.
 #[derive(Debug, thiserror::Error)]
@@ -34,9 +36,10 @@ impl StorageError {
 
 fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
             "free space there, or ask for a larger volume in storage.pvc.size"
         }
+        ErrorKind::FileTooLarge => "raise the limit of file sizes (ulimit -f), or choose another folder with --results",
         ErrorKind::ReadOnlyFilesystem => "mount it writable, or choose another folder with --results",
         ErrorKind::PermissionDenied => {
             "let the user of this process write there, or choose another folder with --results"
@@ -55,6 +58,8 @@ pub struct Folder {
     name: String,
     partial: PathBuf,
     artifacts: Vec<ArtifactRef>,
+    /// Locked until the process ends; `None`: it is not marked.
+    marker: Option<File>,
 }
 
 /// A results folder that is whole.
@@ -80,17 +85,34 @@ impl Folder {
         fs::create_dir_all(parent).map_err(|source| StorageError::new(parent, source))?;
         for number in 1..=MAX_SAME_NAME {
             let name = if number == 1 { name.to_owned() } else { format!("{name}-{number}") };
-            let partial = root.join(format!("{name}{PARTIAL}"));
+            let partial = root.join(format!("{name}{SUFFIX}"));
             if root.join(&name).symlink_metadata().is_ok() {
                 continue;
             }
             match fs::create_dir(&partial) {
-                Ok(()) => return Ok(Folder { root: root.to_owned(), name, partial, artifacts: Vec::new() }),
+                Ok(()) => {
+                    return Ok(Folder { root: root.to_owned(), name, partial, artifacts: Vec::new(), marker: None });
+                }
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(source) => return Err(StorageError::new(&partial, source)),
             }
         }
         Err(StorageError::new(&wanted, ErrorKind::AlreadyExists.into()))
+    }
+
+    /// Leaves a file that says what a folder like this is, until it is whole.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn mark(&mut self, begun: Timestamp) -> Result<(), StorageError> {
+        let marked = partial::mark(&self.partial, begun);
+        self.marker = Some(marked.map_err(|source| StorageError::new(&self.partial.join(MARKER), source))?);
+        Ok(())
+    }
+
+    /// Whether all that was written is still there.
+    pub fn is_there(&self) -> bool {
+        self.artifacts.iter().all(|it| self.partial.join(&it.name).is_file())
     }
 
     /// Where the files lie until the folder is whole.
@@ -120,6 +142,8 @@ impl Folder {
                 let _ = fs::remove_file(&temporary);
                 StorageError::new(&path, source)
             })?;
+        // A file that had vanished is written a second time.
+        self.artifacts.retain(|it| it.name != name);
         self.artifacts.push(ArtifactRef { name: name.to_owned(), uri: String::new(), bytes, sha256 });
         Ok(())
     }
@@ -138,6 +162,11 @@ impl Folder {
     /// It cannot be renamed; its files stay in the partial folder.
     pub fn finish(self) -> Result<Stored, StorageError> {
         let path = self.root.join(&self.name);
+        // It may have vanished, with the folder.
+        match fs::remove_file(self.partial.join(MARKER)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(StorageError::new(&self.partial, error)),
+            _ => {}
+        }
         fs::rename(&self.partial, &path)
             .and_then(|()| sync_folder(path.parent().unwrap_or(&self.root)))
             .map_err(|source| StorageError::new(&path, source))?;
@@ -260,6 +289,7 @@ mod tests {
         for (kind, part) in [
             (ErrorKind::StorageFull, "free space"),
             (ErrorKind::QuotaExceeded, "free space"),
+            (ErrorKind::FileTooLarge, "ulimit -f"),
             (ErrorKind::ReadOnlyFilesystem, "writable"),
             (ErrorKind::PermissionDenied, "let the user"),
             (ErrorKind::NotADirectory, "stands in its place"),

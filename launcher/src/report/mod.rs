@@ -7,6 +7,7 @@ pub mod json;
 mod judgement_json;
 pub mod loadgen;
 pub mod markdown;
+pub mod partial;
 mod redact;
 pub mod requests_parquet;
 pub mod standard;

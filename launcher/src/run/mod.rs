@@ -148,11 +148,13 @@ pub(crate) struct Measurement {
 }
 
 fn measure(input: &Input, options: &RunOptions) -> Result<Measurement, Failure> {
+    // The simulator and the status port need open files, too.
+    issue::raise_file_limit();
     let stop = Stop::default();
     signals::listen(&stop, input.run.grace_period.0)?;
     let measuring = Measuring::default();
     if let Some(port) = options.status_port() {
-        status_server::serve(port, measuring.clone()).map_err(|source| Failure::status_port(port, &source))?;
+        status_server::serve(port, measuring.clone()).map_err(|source| Failure::status_port(port, source))?;
     }
     let store = store::Store::prepare(input, options, clock::now())?;
     let keep = store.keep(&input.run);

@@ -6,10 +6,11 @@ use crds::{
     Outcome,
     envelope::{Core, Envelope},
 };
+use rustix::io::Errno;
 use tracing::warn;
 
 use super::Measurement;
-use crate::{console, input::Input, report};
+use crate::{console, input::Input, issue::LoadError, report};
 
 /// The launcher itself failed.
 const EXIT_SYSTEM: u8 = 1;
@@ -41,7 +42,10 @@ impl Failure {
         Failure { exit: EXIT_SYSTEM, reason: "LauncherFailed", message: console::with_causes(error), measured: None }
     }
 
-    pub(super) fn status_port(port: u16, source: &io::Error) -> Self {
+    pub(super) fn status_port(port: u16, source: io::Error) -> Self {
+        if is_shortage(&source) {
+            return Failure::system(&LoadError::System { what: "the status port", source });
+        }
         Failure::configuration(format!("--status-port {port} cannot be opened: {source}; choose a free one"))
     }
 
@@ -70,6 +74,11 @@ impl Failure {
         let message = "ended by a signal before the first request".into();
         Failure { exit: EXIT_CANCELLED, reason: "Cancelled", message, measured: None }
     }
+}
+
+/// Whether the system has no more of what was asked, whatever that was.
+fn is_shortage(error: &io::Error) -> bool {
+    matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN))
 }
 
 /// The exit status of a run; `gate` is the scheme for pipelines: 0 passed, 2 invalid, 3 error, 4 cancelled.
@@ -138,7 +147,6 @@ pub(super) fn leave_diagnosis(path: Option<&Path>, message: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::issue::LoadError;
 
     #[test]
     fn what_the_system_refuses_is_the_launchers_failure_and_names_its_cause() {

@@ -12,7 +12,7 @@ use crate::{
     analysis::Analysis,
     input::Input,
     recorder::{Keep, Records},
-    report::{self, Folder, LoadGenReport, Report, StorageError, Stored, index},
+    report::{self, Folder, LoadGenReport, Report, StorageError, Stored, index, partial},
 };
 
 /// A results folder that waits for its report, or the reason why there is none.
@@ -37,7 +37,11 @@ impl Store {
             let time = now.to_zoned(TimeZone::UTC).strftime("%Y%m%dT%H%M%SZ");
             format!("{time}-{}", run.name)
         };
+        // Attempts of a run in a cluster follow one another, each on a host of its own.
+        let parent = root.join(&name);
+        partial::sweep(parent.parent().unwrap_or(&root), options.in_pod());
         let begun = Folder::create(&root, &name).and_then(|mut folder| {
+            folder.mark(now)?;
             report::write_inputs(&mut folder, &input.run, &input.profile_text)?;
             Ok(folder)
         });
@@ -77,6 +81,11 @@ impl Store {
         records: Option<&Records>,
     ) -> Result<Option<Stored>, StorageError> {
         let Store::Open { mut folder, root, local } = self else { return Ok(None) };
+        let is_there = folder.is_there();
+        if !is_there {
+            let path = folder.path().display();
+            warn!(folder = %path, "files of the results folder were moved or deleted while the run went on: they are written again");
+        }
         let report = Report {
             analysis,
             run: &input.run,
@@ -86,7 +95,8 @@ impl Store {
             loadgen,
             records,
         };
-        let written = report::write_report(&mut folder, &report).and_then(|()| folder.finish());
+        let inputs = if is_there { Ok(()) } else { report::write_inputs(&mut folder, report.run, report.profile_text) };
+        let written = inputs.and_then(|()| report::write_report(&mut folder, &report)).and_then(|()| folder.finish());
         match written {
             Ok(stored) => {
                 if local && let Err(error) = index::add(&root, &report, &stored) {

@@ -50,6 +50,9 @@ use engine::Engine;
 
 use crate::{clock, console};
 
+/// The error of a process that has too many open files.
+const EMFILE: i32 = rustix::io::Errno::MFILE.raw_os_error();
+
 /// Connections that are served at once; the next ones wait in the listener's backlog. Each holds at most one request,
 /// and so this bounds the engine's queue too.
 const MAX_CONNECTIONS: u32 = 32_768;
@@ -88,7 +91,7 @@ pub enum SimError {
         source: io::Error,
     },
     /// The system gives no event loop or no signals.
-    #[error("cannot start an event loop")]
+    #[error("cannot start an event loop; raise the limit of open files (ulimit -n), or give it more memory")]
     Runtime(#[source] io::Error),
 }
 
@@ -206,7 +209,11 @@ pub fn run(args: SimArgs) -> Result<(), SimError> {
         let mut terminate = signal(SignalKind::terminate()).map_err(SimError::Runtime)?;
         let mut interrupt = signal(SignalKind::interrupt()).map_err(SimError::Runtime)?;
         let address = SocketAddr::new(args.host, args.port);
-        let failed = |source| SimError::Listen { address, source };
+        let failed = |source: io::Error| match source.raw_os_error() {
+            // No port is to blame.
+            Some(EMFILE) => SimError::Runtime(source),
+            _ => SimError::Listen { address, source },
+        };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         // A reader that has gone does not matter to the server.

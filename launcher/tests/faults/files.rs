@@ -7,7 +7,6 @@ use std::{
     path::Path,
     process::Command,
     thread,
-    time::Duration,
 };
 
 use rustix::{
@@ -16,9 +15,8 @@ use rustix::{
 };
 
 use crate::{
-    LONGEST,
     common::{Folder, HEAD, at, profile, simulated},
-    ended,
+    ended, until,
 };
 
 /// Each use of a file; `@` stands for it.
@@ -130,15 +128,16 @@ fn a_signal_ends_a_run_that_reads_a_pipe() {
 
 /// Opens a pipe once it has a reader, which then waits for bytes.
 fn opened(pipe: &Path) -> File {
-    let step = Duration::from_millis(10);
-    for _ in 0..LONGEST.as_millis() / step.as_millis() {
-        let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap();
-        match File::options().write(true).custom_flags(nonblocking).open(pipe) {
-            Err(error) if Errno::from_io_error(&error) == Some(Errno::NXIO) => thread::sleep(step),
-            opened => return opened.unwrap(),
-        }
-    }
-    panic!("nobody reads {} within {LONGEST:?}", pipe.display());
+    let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap();
+    let mut file = None;
+    until("a reader of the pipe", || {
+        file = match File::options().write(true).custom_flags(nonblocking).open(pipe) {
+            Err(error) if Errno::from_io_error(&error) == Some(Errno::NXIO) => None,
+            opened => Some(opened.unwrap()),
+        };
+        file.is_some()
+    });
+    file.unwrap()
 }
 
 fn pipe(folder: &Folder, number: u32) -> String {

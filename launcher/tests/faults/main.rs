@@ -7,10 +7,13 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod files;
+mod limits;
+mod signals;
 mod streams;
 
 use std::{
     io::Read as _,
+    panic::{self, AssertUnwindSafe},
     process::{Child, Command, Stdio},
     thread,
     time::Duration,
@@ -35,20 +38,40 @@ fn ended(mut child: Child) -> Ended {
             it.read_to_end(&mut bytes).map(|_| bytes)
         })
     });
+    let mut status = None;
+    let ending = panic::catch_unwind(AssertUnwindSafe(|| {
+        until("the end of a process", || {
+            status = child.try_wait().unwrap();
+            status.is_some()
+        });
+    }));
+    if let Err(late) = ending {
+        child.kill().unwrap();
+        child.wait().unwrap();
+        panic::resume_unwind(late);
+    }
+    let bytes = reader.map(|it| it.join().unwrap().unwrap()).unwrap_or_default();
+    Ended { code: status.unwrap().code(), stderr: String::from_utf8_lossy(&bytes).into_owned() }
+}
+
+/// Waits until something is so.
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let step = Duration::from_millis(10);
     for _ in 0..LONGEST.as_millis() / step.as_millis() {
-        if let Some(status) = child.try_wait().unwrap() {
-            let bytes = reader.map(|it| it.join().unwrap().unwrap()).unwrap_or_default();
-            return Ended { code: status.code(), stderr: String::from_utf8_lossy(&bytes).into_owned() };
+        if is_so() {
+            return;
         }
         thread::sleep(step);
     }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    panic!("the process did not end within {LONGEST:?}");
+    panic!("{what}: not within {LONGEST:?}");
 }
 
 impl Folder {
+    /// The text of a file; empty where there is none yet.
+    fn text(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap_or_default()
+    }
+
     /// The binary as a shell starts it, with a word before it such as `ulimit -n 12;` and redirections after it.
     fn shell(&self, before: &str, arguments: &[&str], after: &str) -> Command {
         let mut command = Command::new("bash");

@@ -1,0 +1,50 @@
+//! Limits of the system.
+
+use crate::{
+    common::{Folder, profile, simulated},
+    ended, until,
+};
+
+fn check(limit: &str, arguments: &[&str], statuses: &[i32], words: &str) {
+    let folder = Folder::new();
+    folder.write("run.yaml", &simulated(&profile(20, 1)));
+    let ended = ended(folder.shell(limit, arguments, "").spawn().unwrap());
+    assert!(
+        ended.code.is_some_and(|it| statuses.contains(&it)),
+        "{limit} {arguments:?}: {:?} {}",
+        ended.code,
+        ended.stderr
+    );
+    assert!(ended.stderr.contains(words), "{limit} {arguments:?}: {}", ended.stderr);
+}
+
+#[test]
+fn too_few_open_files_name_their_remedy() {
+    for files in [8, 10, 12] {
+        check(&format!("ulimit -n {files};"), &["run", "-f", "run.yaml", "--no-results"], &[1, 11], "ulimit -n");
+    }
+    check("ulimit -n 5;", &["sim", "--port", "0"], &[10], "ulimit -n");
+}
+
+#[test]
+fn a_limit_of_file_sizes_is_an_error_of_writing() {
+    check("ulimit -f 4;", &["run", "-f", "run.yaml"], &[12], "ulimit -f");
+}
+
+#[test]
+fn records_that_do_not_fit_into_memory_are_told_before_the_load() {
+    let folder = Folder::new();
+    // A closed loop plans its requests; the signal of the test ends it.
+    let profile = "{load: {type: concurrent, stages: [{num_requests: 9000000, concurrency_level: 1}]}, \
+                   api: {type: completion, streaming: true}, \
+                   data: {type: random, input_distribution: {min: 10, max: 10, mean: 10, std_dev: 0}, \
+                   output_distribution: {min: 5, max: 5, mean: 5, std_dev: 0}}}";
+    folder.write("run.yaml", &simulated(profile));
+    let child = folder.shell("ulimit -v 1500000;", &["run", "-f", "run.yaml"], "2>log").spawn().unwrap();
+    until("the warning", || folder.text("log").contains("records of 9000000 requests need"));
+    let id = rustix::process::Pid::from_raw(child.id().cast_signed()).unwrap();
+    rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+    let (ended, log) = (ended(child), folder.text("log"));
+    assert_eq!(ended.code, Some(20), "{log}");
+    assert!(log.contains("perRequestRecords: None") && log.contains("ulimit -v"), "{log}");
+}
