@@ -11,7 +11,7 @@ use crds::{
     benchmark_run::{BenchmarkRunSpec, GROUP, KIND, MAX_INLINE_PROFILE_BYTES, MAX_NAME_BYTES, VERSION},
     resolve::{ProfileSource, ResolvedRun, RunIdentity, Settings, resolve},
     schema,
-    wording::{cut, quoted},
+    wording::{cut, named, quoted},
     yaml::{self, Document, Node, Problem},
 };
 use serde_json::Value;
@@ -106,7 +106,7 @@ pub enum InputError {
         found: String,
     },
     /// The profile.
-    #[error("profile {source_name}: {cause}")]
+    #[error("profile {}: {cause}", named(.source_name))]
     Profile {
         /// Where it came from.
         source_name: String,
@@ -185,15 +185,15 @@ impl RunFile {
         let document = yaml::read(text).map_err(syntax)?;
         let Document { root, mut problems, ambiguous_keys } =
             document.ok_or_else(|| InputError::Empty { path: path.to_owned() })?;
-        let header = |key: &str| root.get(key).map(|it| it.value.described()).unwrap_or_default();
+        let header = |key: &str| root.get(key).map(|it| it.value.described());
         if root.get("apiVersion").and_then(|it| it.value.text()) != Some(&format!("{GROUP}/{VERSION}"))
             || root.get("kind").and_then(|it| it.value.text()) != Some(KIND)
         {
             let found = match (header("apiVersion"), header("kind")) {
-                (version, kind) if version.is_empty() && kind.is_empty() => {
-                    "document without apiVersion and kind".to_owned()
-                }
-                (version, kind) => format!("document of apiVersion {version} and kind {kind}"),
+                (None, None) => "document without apiVersion and kind".to_owned(),
+                (None, Some(kind)) => format!("document of kind {kind} without apiVersion"),
+                (Some(version), None) => format!("document of apiVersion {version} without kind"),
+                (Some(version), Some(kind)) => format!("document of apiVersion {version} and kind {kind}"),
             };
             return Err(InputError::WrongKind { path: path.to_owned(), found });
         }
@@ -407,7 +407,7 @@ spec:
     #[test]
     fn old_names_and_words_of_yaml_say_what_to_write() {
         let error = check(&format!(
-            "{HEAD}spec: {{target: {{simulator: {{}}}}, storage: {{perRequestRecords: None}}, policy: {{retry: {{on: [Disrupted]}}}}, seed: 010}}"
+            "{HEAD}spec: {{target: {{simulator: {{}}}}, storage: {{perRequestRecords: Off}}, policy: {{retry: {{on: [Disrupted]}}}}, seed: 010}}"
         ))
         .unwrap_err();
         for part in ["did you mean None?", "it is called reasons", "kubectl reads as 8"] {

@@ -27,7 +27,7 @@ use serde_json::Value;
 use crate::{
     formats::Target,
     overrides::Applied,
-    problem::{Findings, named},
+    problem::{Findings, named, quoted},
     reader::described,
     workload::{PromptForm, RequestSource},
 };
@@ -78,7 +78,7 @@ pub fn prepare(
     overrides: &BTreeMap<String, String>,
 ) -> Result<Prepared, ProfileError> {
     let mut text = render::render(template, variables)?;
-    let (mut profile, odd) = yaml::read_all(&text)?;
+    let (mut profile, odd) = yaml::read_all(&text).map_err(|problem| with_variables(problem.into(), variables))?;
     let findings = Findings::default();
     let applied = overrides::apply(&mut profile, overrides, formats::root_keys(run.harness), &findings);
     if !applied.is_empty() {
@@ -89,7 +89,7 @@ pub fn prepare(
     match (read, findings.into_result()) {
         (Some(workload), Ok(notices)) => Ok(Prepared { text, workload, notices }),
         (_, Ok(_)) => Err(unexplained()),
-        (_, Err(error)) => Err(with_overrides(error, &applied)),
+        (_, Err(error)) => Err(with_variables(with_overrides(error, &applied), variables)),
     }
 }
 
@@ -154,7 +154,27 @@ fn unexplained() -> ProfileError {
 fn with_overrides(mut error: ProfileError, applied: &[Applied]) -> ProfileError {
     for problem in &mut error.problems {
         if let Some(by) = applied.iter().find(|it| it.path == problem.path) {
-            problem.message.push_str(&format!(" (set by the override {})", by.key));
+            problem.message.push_str(&format!(" (set by profile.overrides.{})", named(&by.key)));
+        }
+    }
+    error
+}
+
+/// Adds to each problem with a value the variable that filled it in, as far as the value tells.
+fn with_variables(mut error: ProfileError, variables: &Variables) -> ProfileError {
+    let user: Vec<(&str, &str)> = variables.by_user().filter_map(|it| Some((it, variables.get(it)?))).collect();
+    let plain = |it: &str| it.chars().all(|it| it.is_alphanumeric() || "._-/".contains(it));
+    for problem in &mut error.problems {
+        let found = problem.message.split("; ").next().unwrap_or_default();
+        let by = user.iter().find(|(_, value)| match found.strip_prefix("is ") {
+            // A value with signs of YAML in it may have broken the text.
+            Some(words) if words.starts_with("no readable YAML") => !plain(value),
+            Some("empty") => value.is_empty(),
+            Some(shown) => yaml::typed(value).is_ok_and(|it| described(&it) == shown),
+            None => false,
+        });
+        if let Some((name, value)) = by {
+            problem.message.push_str(&format!(" (profile.variables.{name} is {})", quoted(value)));
         }
     }
     error

@@ -149,8 +149,8 @@ fn position(segment: &str, length: usize) -> Result<usize, String> {
     let length = i64::try_from(length).unwrap_or(i64::MAX);
     let position = if index < 0 { index.saturating_add(length) } else { index };
     usize::try_from(position).ok().filter(|_| position < length).ok_or_else(|| match length {
-        0 => format!("is an empty list, and has no element {index}"),
-        _ => format!("has no element {index}; its {length} elements are 0 to {}", length - 1),
+        0 => format!("is an empty list, and has no element {index}; write the whole list, such as [1, 2]"),
+        _ => format!("has no element {index}; write one from 0 to {}", length - 1),
     })
 }
 
@@ -275,11 +275,11 @@ mod tests {
         check_error(&["lod.type=x"], "profile.overrides.lod.type: the profile has no lod; did you mean load?");
         check_error(
             &["load.stages.2.rate=5"],
-            "profile.overrides.load.stages.2.rate: load.stages: has no element 2; its 2 elements are 0 to 1",
+            "profile.overrides.load.stages.2.rate: load.stages: has no element 2; write one from 0 to 1",
         );
         check_error(
             &["load.stages.-3.rate=5"],
-            "profile.overrides.load.stages.-3.rate: load.stages: has no element -3; its 2 elements are 0 to 1",
+            "profile.overrides.load.stages.-3.rate: load.stages: has no element -3; write one from 0 to 1",
         );
         check_error(
             &["load.stages.rate=5"],

@@ -257,8 +257,9 @@ impl<'a> Section<'a> {
                 Kind::List => "a list",
                 Kind::Mapping => "a mapping",
             };
-            // Not the value itself: it may be a credential.
-            self.problem(key, format!("is {}; write {wanted}", type_name(value)));
+            let secret = ["key", "token", "secret", "password"].iter().any(|it| key.contains(it));
+            let found = if secret { type_name(value).to_owned() } else { described(value) };
+            self.problem(key, format!("is {found}; write {wanted}"));
         }
         true
     }
@@ -385,7 +386,8 @@ mod tests {
         check("a: {}", |it| it.kind("a", &["b", "d"]).map(drop), Err("a: is a mapping of ; write one of b and d"));
         check("a: {bb: 1}", |it| it.kind("a", &["b", "d"]).map(drop), Err("a.bb: is no known key; did you mean b?"));
         check("a: c", |it| it.choice("a", &[("b", 1), ("d", 2)]), Err("a: is \"c\"; choose one of b and d"));
-        check("a: 5", |it| it.ignored("a", Kind::Text).then_some(()), Err("a: is a number; write a text"));
+        check("a: 5", |it| it.ignored("a", Kind::Text).then_some(()), Err("a: is 5; write a text"));
+        check("a_key: 5", |it| it.ignored("a_key", Kind::Text).then_some(()), Err("a_key: is a number; write a text"));
         check("a: -3", |it| it.seed("a"), Err("a: is -3; write a whole number from 0 to 18446744073709551615"));
         check(
             "- a",

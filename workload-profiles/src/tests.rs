@@ -178,8 +178,8 @@ fn a_wrong_value_from_an_override_names_the_override() {
         &[],
         &["load.stages[0].rate=fast", "load.interwal=3", "data.x.y=1"],
         "profile.overrides.data.x.y: data has no x; known are type, input_distribution and output_distribution\n\
-         load.stages[0].rate: is \"fast\"; write a number above 0 and at most 1000000 (set by the override load.stages[0].rate)\n\
-         load.interwal: is no known key; did you mean interval? (set by the override load.interwal)",
+         load.stages[0].rate: is \"fast\"; write a number above 0 and at most 1000000 (set by profile.overrides.load.stages[0].rate)\n\
+         load.interwal: is no known key; did you mean interval? (set by profile.overrides.load.interwal)",
     );
 }
 

@@ -128,12 +128,13 @@ fn departure(kind: &str, within: &Section) -> Option<Departure> {
         _ => {
             let section = within.section("uniform")?;
             section.missing("max", "write the longest time from sending on");
-            let (min, max) = (span(&section, "min", true).unwrap_or_default(), span(&section, "max", false)?);
-            if min > max {
+            let (min, max) = (span(&section, "min", true).unwrap_or_default(), span(&section, "max", false));
+            if max.is_some_and(|max| min > max) {
+                let max = max.unwrap_or_default();
                 section.problem("min", format!("is {min}, above max, which is {max}; lower it, or raise max"));
             }
             section.finish(&KEYS);
-            Some(Departure::Uniform { min, max })
+            Some(Departure::Uniform { min, max: max? })
         }
     }
 }
