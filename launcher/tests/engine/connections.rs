@@ -280,7 +280,7 @@ async fn an_outage_does_not_use_up_the_requests_of_a_closed_loop() {
         let listener = tokio::net::UnixListener::bind(path).unwrap();
         loop {
             let (stream, _) = listener.accept().await.unwrap();
-            let service = service_fn(async |_: Request<Incoming>| Ok::<_, Infallible>(answer()));
+            let service = service_fn(|_: Request<Incoming>| async { Ok::<_, Infallible>(answer()) });
             tokio::spawn(
                 async move { drop(http1::Builder::new().serve_connection(TokioIo::new(stream), service).await) },
             );

@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use launcher::record::RequestOutcome;
+use launcher::{histogram::Times, record::RequestOutcome};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use workload_profiles::workload::{LengthDistribution, PromptText, RequestSource, Shape, TokenIds};
 
 use super::common::*;
@@ -169,4 +170,37 @@ async fn a_load_repeats_for_a_seed() {
         records(&result).into_iter().map(|it| (it.scheduled, it.last_token, it.input_tokens)).collect::<Vec<_>>()
     };
     assert_eq!(run().await, run().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_of_several_tokens_are_told_from_tokens() {
+    // Four tokens an event, as vLLM sends them with `--stream-interval 4`, and 20 ms between two events.
+    const EVENT: &str = "data: {\"choices\":[{\"text\":\"a b c d\"}]}\n\n";
+    const END: &str = "data: {\"choices\":[{\"text\":\"\",\"finish_reason\":\"length\"}],\"usage\":{\"completion_tokens\":12}}\n\ndata: [DONE]\n\n";
+    let target = in_process(|mut server| {
+        tokio::spawn(async move {
+            let mut request = [0; 4_096];
+            while server.read(&mut request).await.is_ok_and(|it| it > 0) {
+                let length = 3 * EVENT.len() + END.len();
+                let head =
+                    format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {length}\r\n\r\n");
+                server.write_all(head.as_bytes()).await.unwrap();
+                for event in [EVENT, EVENT, EVENT, END] {
+                    tokio::time::sleep(millis(20)).await;
+                    server.write_all(event.as_bytes()).await.unwrap();
+                }
+            }
+        });
+    });
+    let result = issue(&workload(vec![closed(1, 10)], 12), &target).await;
+    assert!(all(&result, RequestOutcome::Ok));
+    let tally = &result.recorder.stages[0];
+    // The event at the end has no text: one of the twelve tokens may be in it.
+    assert_eq!((tally.events, tally.event_tokens, tally.output_tokens_total), (30, 110, 120));
+    assert_eq!((tally.itl.histogram().len(), tally.itl_of_several.histogram().len()), (0, 20));
+    let mean = |times: &Times| times.histogram().mean() / 1e6;
+    assert!(
+        (mean(&tally.gaps_of_several) - 20.0).abs() < 0.1
+            && (mean(&tally.itl_of_several) - 20.0 * 3.0 / 11.0).abs() < 0.1
+    );
 }
