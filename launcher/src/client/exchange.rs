@@ -22,6 +22,8 @@ use crate::{
 
 /// How long the end of a body may take once the answer is complete; past it the connection is not used again.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long the head of a first answer may take before files are thought to be missing for it, if any are.
+const FILES_TIMEOUT: Duration = Duration::from_secs(1);
 /// A connection that the server closed while it was idle shows it well within this time of the next write.
 const CLOSING: Duration = Duration::from_millis(100);
 
@@ -141,7 +143,11 @@ impl Client {
         while let Some(mut connection) = self.take_open().await {
             exchange.take(&connection, self.clock.now());
             self.outage.reached();
-            let failure = match connection.send(request).await {
+            let sent = match connection.last_read() {
+                (_, 0) => Box::pin(self.send_first(&mut connection, request)).await,
+                _ => connection.send(request).await,
+            };
+            let failure = match sent {
                 Ok(head) => return Ok(Begun { connection, head }),
                 Err(failure) => failure,
             };
@@ -164,8 +170,20 @@ impl Client {
         let mut connection = connected.inspect_err(|_| self.outage.missed())?;
         exchange.take(&connection, self.clock.now());
         self.outage.reached();
-        let head = connection.send(request).await.map_err(|failure| no_head(&failure))?;
+        let head = Box::pin(self.send_first(&mut connection, request)).await.map_err(|failure| no_head(&failure))?;
         Ok(Begun { connection, head })
+    }
+
+    /// Sends the first request of a connection. It may wait in the backlog of a server that lacks files to take it.
+    async fn send_first(&self, connection: &mut Connection, request: &Request<Bytes>) -> Result<Head, SendFailure> {
+        let mut sending = pin!(connection.send(request));
+        loop {
+            match self.clock.within(Some(self.clock.now() + FILES_TIMEOUT), sending.as_mut()).await {
+                Ok(sent) => return sent,
+                Err(TimedOut) if self.group.is_short_of_files() => self.give_files_back(),
+                Err(TimedOut) => return sending.await,
+            }
+        }
     }
 
     /// Whether the request has been with the server for longer than a closing connection takes to show.

@@ -42,7 +42,7 @@ impl ClientGroup {
         self.short_of_files.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it ever ran short: idle connections are closed from then on, so that their files serve those that wait for one.
+    /// Whether it ever ran short: then no connections are opened to spare, and idle ones are closed for requests that wait.
     pub(super) fn is_short_of_files(&self) -> bool {
         self.short_of_files.load(Ordering::Relaxed)
     }

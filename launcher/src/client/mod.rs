@@ -208,7 +208,6 @@ impl Client {
     /// is dropped.
     async fn keep(&self, connection: Connection) {
         if let Connection::Http1(mut connection) = connection
-            && !self.group.is_short_of_files()
             && connection.is_open().await
         {
             lock(&self.idle).push(connection);
@@ -247,13 +246,16 @@ impl Client {
         let made = self.connect_in_time().await;
         if made.as_ref().is_err_and(|it| it.cause == Some(Cause::Files)) {
             self.group.run_short_of_files();
-            let idle = std::mem::take(&mut *lock(&self.idle));
-            if !idle.is_empty() {
-                drop(idle);
-                return self.connect_in_time().await;
-            }
         }
         made
+    }
+
+    /// Closes idle connections where the process ran short of files: they serve those who wait for one, which may be the
+    /// server itself, in this process or on this machine.
+    pub fn give_files_back(&self) {
+        if self.group.is_short_of_files() {
+            drop(std::mem::take(&mut *lock(&self.idle)));
+        }
     }
 
     async fn connect_in_time(&self) -> Result<NewConnection, Failure> {
@@ -333,13 +335,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use crds::benchmark_run::{Api, SimulatorPreset};
+    use crds::benchmark_run::Api;
 
     use super::*;
-    use crate::{
-        record::RequestOutcome,
-        sim::{SimOptions, Simulator},
-    };
+    use crate::record::RequestOutcome;
 
     #[test]
     fn what_this_machine_lacks_is_not_the_targets_fault() {
@@ -355,25 +354,35 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn idle_connections_are_closed_once_files_ran_short() {
-        let simulator = Simulator::new(SimOptions::preset(SimulatorPreset::Instant));
+    async fn idle_connections_give_their_files_back_to_a_request_that_waits() {
+        // Nobody takes the connections.
+        let servers = Mutex::new(Vec::new());
         let target = Target::in_process(Api::Completions, move || {
             let (client, server) = tokio::io::duplex(64 << 10);
-            let simulator = Arc::clone(&simulator);
-            tokio::spawn(async move { simulator.serve_connection(server).await });
+            lock(&servers).push(server);
             client
         });
-        let client = Client::new(target.clone(), Clock::of_runtime());
-        client.fetch(&target.get("/v1/models"), 1 << 20).await.unwrap();
-        let connection = client.take_open().await.or(client.connect_for_request().await.ok()).unwrap();
-        client.keep(connection).await;
-        assert_eq!(client.room(), 1);
-        client.group.run_short_of_files();
-        let connection = client.take_open().await.unwrap();
-        client.keep(connection).await;
-        assert_eq!(client.room(), 0);
-        client.spare.store(3, Ordering::Relaxed);
-        assert!(!client.is_short());
+        for is_short in [false, true] {
+            let client = Client::new(target.clone(), Clock::of_runtime());
+            if is_short {
+                client.group.run_short_of_files();
+            }
+            client.spare.store(3, Ordering::Relaxed);
+            assert_eq!(client.is_short(), !is_short);
+            let idle = async {
+                let connection = client.connect_for_request().await.unwrap();
+                client.keep(connection).await;
+                assert_eq!(client.room(), 1);
+                tokio::time::sleep(Duration::from_millis(1_500)).await;
+                assert_eq!(client.room(), usize::from(!is_short));
+            };
+            let request = target.get("/v1/models");
+            tokio::select! {
+                biased;
+                fetched = client.fetch(&request, 1) => panic!("{fetched:?}"),
+                () = idle => {}
+            }
+        }
     }
 
     #[test]

@@ -98,6 +98,7 @@ impl Lane {
                 shared.end_phase(index, Ending::Stopped(reason));
             }
             unissued += self.count(index, left);
+            self.core.client.give_files_back();
             meetings += 1;
             shared.meet(meetings).await;
             shared.close_phase(index);

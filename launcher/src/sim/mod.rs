@@ -65,6 +65,8 @@ const CONNECTION_BUFFER: usize = 64 << 10;
 
 /// How long to wait after a connection that could not be accepted.
 const NEXT_ACCEPT: Duration = Duration::from_millis(100);
+/// Of so many such failures one is told: one in ten seconds.
+const WARN_EVERY: u64 = 100;
 
 /// How long open connections may take to end at shutdown.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
@@ -119,6 +121,7 @@ impl Simulator {
         self.engine.use_real_time();
         let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS as usize));
         tokio::pin!(shutdown);
+        let mut failures = 0_u64;
         loop {
             let accepted = tokio::select! {
                 () = &mut shutdown => break,
@@ -128,7 +131,10 @@ impl Simulator {
                 Ok(accepted) => accepted,
                 Err(error) => {
                     // Mostly too many open files; it passes when connections end.
-                    warn!(%error, "cannot accept a connection");
+                    if failures.is_multiple_of(WARN_EVERY) {
+                        warn!(%error, "connections wait, for none can be accepted; raise the limit of open files (ulimit -n)");
+                    }
+                    failures += 1;
                     pause(NEXT_ACCEPT).await;
                     continue;
                 }
