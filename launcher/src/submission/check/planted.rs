@@ -1,0 +1,164 @@
+//! [I/O] For tests: trees without a fault, and changes that plant one.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::LazyLock,
+};
+
+use tempfile::TempDir;
+use workload_profiles::loadgen::Round;
+
+use super::{
+    super::{
+        build,
+        findings::Report,
+        fixture::{Fixture, line},
+        layout::Division,
+    },
+    check,
+};
+
+/// A change of one thing in a tree.
+pub(super) enum Change {
+    /// The value of a key in a log or JSON file; none: the key goes.
+    Key(&'static str, Option<&'static str>),
+    /// A further line at the end of a log.
+    Line(&'static str, &'static str, bool),
+    /// Any text.
+    Text(&'static str, &'static str),
+    /// Another content.
+    Content(Vec<u8>),
+    /// No such file or folder any more.
+    Gone,
+    /// A folder with nothing in it.
+    Emptied,
+    /// Another name.
+    Renamed(&'static str),
+    /// A link to itself under another name.
+    Linked,
+}
+fn apply(change: &Change, path: &Path) {
+    use Change::{Content, Emptied, Gone, Key, Line, Linked, Renamed, Text};
+
+    let edit = |edit: &dyn Fn(String) -> String| {
+        let before = fs::read_to_string(path).unwrap();
+        let after = edit(before.clone());
+        assert_ne!(before, after, "the change of {} changes nothing", path.display());
+        fs::write(path, after).unwrap();
+    };
+    match change {
+        Key(key, value) if path.extension().is_some_and(|it| it == "json") => edit(&|text| {
+            let mut object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&text).unwrap();
+            match value {
+                Some(value) => object.insert((*key).into(), (*value).into()),
+                None => object.remove(*key),
+            };
+            serde_json::to_string(&object).unwrap()
+        }),
+        Key(key, value) => edit(&|text| {
+            let kept = text.lines().filter_map(|it| match (it.contains(&format!("\"key\": \"{key}\"")), value) {
+                (true, value) => value.map(|value| line(key, value, false)),
+                (false, _) => Some(format!("{it}\n")),
+            });
+            kept.collect()
+        }),
+        Line(key, value, error) => edit(&|text| text + &line(key, value, *error)),
+        Text(from, to) => edit(&|text| text.replacen(from, to, 1)),
+        Content(bytes) => {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, bytes).unwrap();
+        }
+        Emptied => {
+            if path.exists() {
+                fs::remove_dir_all(path).unwrap();
+            }
+            fs::create_dir(path).unwrap();
+        }
+        Gone if path.is_dir() => fs::remove_dir_all(path).unwrap(),
+        Gone => fs::remove_file(path).unwrap(),
+        Renamed(name) => fs::rename(path, path.with_file_name(name)).unwrap(),
+        Linked => {
+            let moved: PathBuf = path.with_file_name("moved");
+            fs::rename(path, &moved).unwrap();
+            std::os::unix::fs::symlink(moved, path).unwrap();
+        }
+    }
+}
+
+/// Copies a folder with all that is in it.
+pub(super) fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// A tree in a folder of its own.
+pub(super) struct TreeCopy {
+    folder: TempDir,
+    pub(super) out: PathBuf,
+}
+
+/// Paths and contents.
+type Files = Vec<(PathBuf, Vec<u8>)>;
+
+/// All files of a tree without a fault, by division. Built once: the logs that it is made of are large.
+static FILES: [LazyLock<Files>; 3] = [
+    LazyLock::new(|| built(Division::Closed)),
+    LazyLock::new(|| built(Division::Open)),
+    LazyLock::new(|| built(Division::Network)),
+];
+
+fn built(division: Division) -> Files {
+    let fixture = Fixture::new(division, Round::V6_1);
+    let built = build::build(&fixture.order).unwrap();
+    let report = built.report.unwrap();
+    assert_eq!((built.missing, report.findings), (vec![], vec![]));
+    let mut files = Vec::new();
+    let mut folders = vec![fixture.order.out.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let bytes = fs::read(&path).unwrap();
+                files.push((path.strip_prefix(&fixture.order.out).unwrap().to_owned(), bytes));
+            }
+        }
+    }
+    files
+}
+
+/// A tree without a fault.
+pub(super) fn tree(division: Division) -> TreeCopy {
+    let at = Division::ALL.iter().position(|it| *it == division).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("tree");
+    for (path, bytes) in FILES[at].iter() {
+        let path = out.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+    TreeCopy { folder, out }
+}
+
+/// The report on the tree with one change, which is taken back.
+pub(super) fn changed(fixture: &TreeCopy, file: &str, change: &Change) -> Report {
+    let path = fixture.out.join(file);
+    let around = path.ancestors().skip(1).find(|it| it.exists()).unwrap().canonicalize().unwrap();
+    let kept = fixture.folder.path().join("kept");
+    copy(&around, &kept);
+    apply(change, &path);
+    let report = check(&fixture.out, Round::V6_1).unwrap();
+    fs::remove_dir_all(&around).unwrap();
+    fs::rename(&kept, &around).unwrap();
+    report
+}
