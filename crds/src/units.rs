@@ -87,6 +87,8 @@ pub struct Span(pub Duration);
 
 impl Span {
     const WANTED: &'static str = "a duration such as 90s, 1.5s, 250ms or 5m";
+    /// The most decimals that are read: more than a floating-point number prints of a third of a second.
+    const MAX_DECIMALS: usize = 64;
 
     /// The same length to four significant digits: what a person reads in a status or a table.
     pub fn rounded(self) -> Span {
@@ -143,9 +145,11 @@ impl FromStr for Span {
             _ => return Err(wrong()),
         };
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-        if whole.is_empty() || fraction.len() > 9 {
+        if whole.is_empty() || fraction.contains('.') || fraction.len() > Self::MAX_DECIMALS {
             return Err(wrong());
         }
+        // Further decimals are less than a nanosecond of an hour.
+        let fraction = &fraction[..fraction.len().min(18)];
         let whole: u64 = whole.parse().map_err(|_| wrong())?;
         let fraction_nanos = match fraction {
             "" if number.contains('.') => return Err(wrong()),
@@ -208,14 +212,18 @@ mod tests {
         check("7ns", 7);
         check("5m", 300_000_000_000);
         check("0.000000001h", 3_600);
+        check("1.6666666666666667s", 1_666_666_666);
+        check("0.000000000000000000000000001h", 0);
+        check(&format!("1.{}s", "3".repeat(64)), 1_333_333_333);
         check("0s", 0);
     }
 
     #[test]
     fn a_span_refuses_what_is_no_duration() {
-        for text in ["", "90", "s", "-1s", "1.s", ".5s", "1 s", "1d", "1e3s", "99999999999999h"] {
+        for text in ["", "90", "s", "-1s", "1.s", ".5s", "1 s", "1d", "1e3s", "99999999999999h", "1.2.3s"] {
             assert!(text.parse::<Span>().is_err(), "{text}");
         }
+        assert!(format!("1.{}s", "3".repeat(65)).parse::<Span>().is_err());
     }
 
     #[test]

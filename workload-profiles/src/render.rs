@@ -28,6 +28,7 @@ use std::{
     },
 };
 
+use crds::units::Span;
 use paste::Place;
 use tera::{Context, ErrorKind, Kwargs, State, Tera, TeraResult, Value};
 
@@ -100,6 +101,7 @@ fn engine(text: &str) -> Result<Tera, Problem> {
         });
     }
     tera.register_filter("round", round);
+    tera.register_filter("seconds", seconds);
     tera.add_raw_template(NAME, text).map_err(|error| {
         let Problem { path, message } = problem(&error);
         Problem::new(path, format!("{message}; write the tag as docs/profiles.md has it"))
@@ -127,6 +129,17 @@ fn round(value: f64, arguments: Kwargs, _: &State) -> TeraResult<Value> {
     } / scale;
     // A number that is too large to be scaled has no decimals.
     Ok((if rounded.is_finite() { rounded } else { value }).into())
+}
+
+/// A length of time as its number of seconds: a number is one, and a text has a unit.
+fn seconds(value: Value, _: Kwargs, _: &State) -> TeraResult<Value> {
+    let Some(text) = value.as_str() else { return Ok(value) };
+    let span = text.trim().parse::<Span>().map_err(|_| {
+        let wanted = "write a number of seconds, or a number and its unit, such as 90s, 1.5s, 250ms or 2m";
+        tera::Error::message(format!("{} is no length of time; {wanted}", quoted(text)))
+    })?;
+    let whole = span.0.subsec_nanos() == 0;
+    Ok(if whole { span.0.as_secs().into() } else { span.0.as_secs_f64().into() })
 }
 
 fn take_steps(budget: &AtomicUsize, steps: usize) -> TeraResult<()> {

@@ -134,6 +134,56 @@ fn the_warm_up_of_a_shipped_profile_leaves_something_of_a_short_stage() {
     }
 }
 
+/// The variables of a shipped profile that are lengths of time.
+fn durations(name: &str) -> &'static [&'static str] {
+    match name {
+        "burst" | "trace_replay" | "random_concurrent" => &[],
+        "diurnal" => &["period"],
+        "spike" => &["duration", "at", "length"],
+        "poisson_sweep" | "concurrency_ramp" => &["duration", "warm_up"],
+        _ => &["duration"],
+    }
+}
+
+#[test]
+fn every_shipped_profile_takes_any_length_of_time() {
+    for harness in [Harness::Benchwright, Harness::InferencePerf] {
+        let run = ResolvedRun { harness, ..run("m") };
+        for name in shipped_names(harness) {
+            let template = shipped(harness, name).unwrap();
+            let ready = |variables: &[String]| {
+                let variables: Vec<&str> = variables.iter().map(String::as_str).collect();
+                let ready = prepare(&run, template, &with("m", &variables).unwrap(), &BTreeMap::new());
+                ready.unwrap_or_else(|error| panic!("{name} with {variables:?}: {error}")).workload
+            };
+            let Some((first, others)) = durations(name).split_first() else { continue };
+            let seconds = [7, 10, 20, 40, 50, 100].map(|it| ready(&[format!("{first}={it}")]));
+            assert_eq!(ready(&[format!("{first}=10s")]), seconds[1], "{name}");
+            assert_eq!(ready(&[format!("{first}=2m")]), ready(&[format!("{first}=120")]), "{name}");
+            for other in others {
+                let long = format!("{first}=100s");
+                assert_eq!(ready(&[long.clone(), format!("{other}=10s")]), ready(&[long, format!("{other}=10")]));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_length_of_time_that_is_none_names_its_variable() {
+    let run = ResolvedRun { harness: Harness::Benchwright, ..run("m") };
+    let template = shipped(Harness::Benchwright, "concurrency_ramp").unwrap();
+    let error = |variable: &str| {
+        let variables = with("m", &[variable]).unwrap();
+        prepare(&run, template, &variables, &BTreeMap::new()).unwrap_err().to_string()
+    };
+    let found = error("duration=10 s");
+    assert!(
+        found.contains("\"10 s\" is no length of time; write a number of seconds, or a number and its unit"),
+        "{found}"
+    );
+    assert!(found.contains("profile.variables.duration is"), "{found}");
+}
+
 #[test]
 fn every_shipped_profile_renders_before_the_model_is_known() {
     for name in shipped_names(HARNESS) {

@@ -19,8 +19,8 @@ pub(super) const COUNTED: &str = "benchwright_counted";
 /// The tags of the language.
 const TAGS: [&str; 8] = ["if", "elif", "else", "endif", "for", "endfor", "break", "continue"];
 /// Filters whose result is not longer than what goes in, but for a few bytes.
-const FILTERS: [&str; 11] =
-    ["abs", "default", "first", "float", "int", "last", "length", "lower", "round", "trim", "upper"];
+const FILTERS: [&str; 12] =
+    ["abs", "default", "first", "float", "int", "last", "length", "lower", "round", "seconds", "trim", "upper"];
 /// Functions; `range` is our own.
 const FUNCTIONS: [&str; 2] = ["range", "throw"];
 /// What may follow `is`.
