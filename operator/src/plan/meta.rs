@@ -59,11 +59,13 @@ pub fn owned(run: &BenchmarkRun, attempt: u32, name: String) -> ObjectMeta {
     }
 }
 
-/// Whether this very Job controls a pod. Labels can be copied, and a name can be taken again.
+/// Whether this very Job controls a pod. Labels can be copied, and a name can be taken again. The Job controller also asks to
+/// block the owner's deletion, which others may not write where OwnerReferencesPermissionEnforcement is on.
 pub fn is_of_job(pod: &ObjectMeta, job_name: &str, job_uid: &str) -> bool {
     let mut owners = pod.owner_references.iter().flatten();
     owners.any(|it| {
         it.controller == Some(true)
+            && it.block_owner_deletion == Some(true)
             && it.api_version == "batch/v1"
             && it.kind == "Job"
             && it.name == job_name

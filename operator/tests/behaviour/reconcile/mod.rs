@@ -373,10 +373,18 @@ async fn a_pod_that_copies_labels_or_owners_is_not_believed() {
     let true_owner = owner(JOB, &format!("uid-of-jobs-{JOB}"));
     let mut no_controller = true_owner.clone();
     no_controller["controller"] = json!(false);
+    let mut not_blocking = true_owner.clone();
+    not_blocking["blockOwnerDeletion"] = json!(false);
     let mut other_kind = true_owner.clone();
     other_kind["apiVersion"] = json!("example.com/v1");
-    let forgeries =
-        [json!([]), json!([owner(JOB, "another")]), json!([no_controller]), json!([other_kind]), json!([true_owner])];
+    let forgeries = [
+        json!([]),
+        json!([owner(JOB, "another")]),
+        json!([no_controller]),
+        json!([not_blocking]),
+        json!([other_kind]),
+        json!([true_owner]),
+    ];
     for owners in forgeries {
         for since in [Phase::Starting, Phase::Running] {
             for vanishes in [false, true] {
