@@ -196,6 +196,23 @@ impl Backoff for WatchBackoff {
     }
 }
 
+/// No wait between the triggers of the loop after a failure of one of its watches: each watch has its own waits, and one that
+/// grows with the failures of all of them would hold back those that work.
+#[derive(Debug)]
+pub struct NoBackoff;
+
+impl Iterator for NoBackoff {
+    type Item = Duration;
+
+    fn next(&mut self) -> Option<Duration> {
+        Some(Duration::ZERO)
+    }
+}
+
+impl Backoff for NoBackoff {
+    fn reset(&mut self) {}
+}
+
 /// Notes the requests of watches and the answers to them.
 struct Observed<S> {
     inner: S,

@@ -23,7 +23,7 @@ use kube::{
 use tracing::{debug, warn};
 
 use crate::{
-    connection::WatchBackoff,
+    connection::{NoBackoff, WatchBackoff},
     plan::meta,
     reconcile::{Context, on_error, reconcile},
     results::Seen,
@@ -109,6 +109,7 @@ pub fn controller(
     let (seen, of_pods) = (Arc::clone(&context.seen), runs.clone());
     let turns = Controller::for_stream(changed, reader)
         .with_config(Config::default().concurrency(CONCURRENCY).debounce(DEBOUNCE))
+        .trigger_backoff(NoBackoff)
         .watches_stream(jobs, |job| run_of(&job))
         .watches_stream(pods, move |pod| {
             let run = run_of(&pod);

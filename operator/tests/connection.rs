@@ -4,7 +4,10 @@ use std::{
     collections::HashMap,
     io,
     net::SocketAddr,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -44,7 +47,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The operator's own limits, but short, so that a test need not wait long.
 const LIMITS: Limits = Limits {
     connect: Duration::from_secs(1),
-    read: Duration::from_secs(2),
+    read: Duration::from_millis(1_500),
     watch_seconds: 1,
     idle: Duration::from_millis(500),
     silent: Duration::from_secs(4),
@@ -87,9 +90,15 @@ async fn answer(State(objects): State<Objects>, uri: Uri, Query(query): Query<Ha
 
 /// Forwards connections to `server` while `cut` is false. A connection that a cut has met is dead for good, and neither end
 /// is told: that is what a lost entry in a NAT table or a host that vanished looks like.
-async fn proxy(listener: TcpListener, server: SocketAddr, cut: watch::Receiver<bool>) -> io::Result<()> {
+async fn proxy(
+    listener: TcpListener,
+    server: SocketAddr,
+    cut: watch::Receiver<bool>,
+    tries: Arc<AtomicUsize>,
+) -> io::Result<()> {
     loop {
         let (mut client, _) = listener.accept().await?;
+        tries.fetch_add(1, Ordering::Relaxed);
         let mut cut = cut.clone();
         tokio::spawn(async move {
             if !*cut.borrow_and_update() {
@@ -159,7 +168,8 @@ async fn a_connection_that_died_without_a_word_is_noticed_told_and_replaced() ->
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let behind_proxy = listener.local_addr()?;
     let (cut, cuts) = watch::channel(false);
-    tokio::spawn(proxy(listener, server, cuts));
+    let tries = Arc::new(AtomicUsize::new(0));
+    tokio::spawn(proxy(listener, server, cuts, Arc::clone(&tries)));
 
     let Operator { runs, admin } = start_operator(behind_proxy).await?;
     let ready = async || page(admin, "/readyz").await.is_ok_and(|it| it.starts_with("HTTP/1.1 200"));
@@ -175,6 +185,9 @@ async fn a_connection_that_died_without_a_word_is_noticed_told_and_replaced() ->
         "it goes on asking: a new start would not help"
     );
     objects.lock().unwrap_or_else(PoisonError::into_inner).push(run("late", 2));
+    // The waits between tries do not grow while the network is away: three further ones of each of three watches.
+    let before = tries.load(Ordering::Relaxed);
+    until("nine tries on", async || tries.load(Ordering::Relaxed) >= before + 9).await;
 
     cut.send(false)?;
     until("ready again", ready).await;
