@@ -5,14 +5,16 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 TAG ?= dev
+# Where cargo builds. Images and comparisons stay below target/, whatever is set.
+built := $(abspath $(or $(CARGO_TARGET_DIR),target))
 TRIPLE := $(shell uname -m)-unknown-linux-gnu
 ifeq ($(shell uname -s),Linux)
 # One static binary for demo, images and releases. The explicit target keeps the flag away from build scripts.
 release_build := RUSTFLAGS="-Ctarget-feature=+crt-static" cargo build --locked --release --target $(TRIPLE)
-release := target/$(TRIPLE)/release
+release := $(built)/$(TRIPLE)/release
 else
 release_build := cargo build --locked --release
-release := target/release
+release := $(built)/release
 endif
 cluster := e2e/cluster/cluster
 cluster_dir := $(or $(BENCHWRIGHT_CLUSTER_DIR),$(CURDIR)/.cluster)
@@ -38,7 +40,7 @@ demo: prepare ## Build, run examples/benchmarkrun.yaml against the embedded simu
 
 performance: prepare ## Measure the launcher itself and write docs/performance.md; takes ten minutes of a quiet machine
 	@$(release_build) -p launcher
-	@$(release)/benchwright bench --runs 3 --json target/performance.json --markdown docs/performance.md
+	@$(release)/benchwright bench --runs 3 --json $(built)/performance.json --markdown docs/performance.md
 
 loadgen-comparison: prepare ## Run MLCommons' own LoadGen with new settings and hold ours against it; needs Python and its registry
 	@python="$$($(official)/venv)" && rm -rf $(recorded) && "$$python" -B $(official)/record.py $(recorded)
@@ -50,12 +52,12 @@ loadgen-performance: prepare ## Measure LoadGen's arithmetic, MLCommons' and our
 
 loadgen-bridge: prepare ## Test the bridge with MLCommons' own LoadGen, where Python can have it
 	@if python="$$($(official)/venv)"; then \
-	    cargo build --locked -p launcher && cd $(official) && BENCHWRIGHT="$(CURDIR)/target/debug/benchwright" "$$python" -B -m unittest bridge_test; \
+	    cargo build --locked -p launcher && cd $(official) && BENCHWRIGHT="$(built)/debug/benchwright" "$$python" -B -m unittest bridge_test; \
 	else echo "NOT TESTED: the bridge with MLCommons' own LoadGen, for the reason above"; fi
 
 loadgen-bridge-overhead: prepare ## Measure what the bridge adds to a latency
 	@$(release_build) -p launcher
-	@python="$$($(official)/venv)" && cd $(official) && BENCHWRIGHT="$(CURDIR)/$(release)/benchwright" "$$python" -B bridge_overhead.py
+	@python="$$($(official)/venv)" && cd $(official) && BENCHWRIGHT="$(release)/benchwright" "$$python" -B bridge_overhead.py
 
 test: prepare check unit loadgen-bridge e2e ## Every check, the end-to-end tests included
 
