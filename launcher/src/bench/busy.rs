@@ -23,6 +23,11 @@ impl Busy {
         self.machine.all.saturating_sub(self.machine.idle)
     }
 
+    /// Cores of the machine.
+    pub(super) fn cpus(&self) -> f64 {
+        self.machine.cpus as f64
+    }
+
     /// Cores that others used on average since `before`, the hypervisor included; NaN where no time has passed.
     pub(super) fn others_since(&self, before: &Busy) -> f64 {
         let wall = self.machine.all.saturating_sub(before.machine.all) as f64 / self.machine.cpus as f64;

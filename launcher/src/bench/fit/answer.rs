@@ -75,12 +75,24 @@ impl Answer {
         if self.fault == Some(Fault::Cpu) { by_cpu } else { by_cpu.max(it.cores.ceil() + 1.0) }
     }
 
-    /// The first line: yes or no, and by how much.
+    /// Cores that others used, where these and the load filled the machine: lateness is then not the load's own.
+    fn busy_with_others(&self, it: &Measured) -> Option<f64> {
+        let late = matches!(self.fault, Some(Fault::Lag | Fault::Receive | Fault::Busy | Fault::Rate));
+        let (used, machine) = it.others.filter(|_| late)?;
+        (used + self.needed + it.server_cores > machine * BUSY_SHARE).then_some(used)
+    }
+
+    /// The first line: yes, no or not known, and by how much.
     pub(super) fn headline(&self, it: &Measured) -> String {
         let cores = cores(it.cores);
         let used = format!("{:.2} of {cores}", self.needed);
         let bounds = &it.bounds;
-        let no = |what: String| format!("no: {what}; lower the rate, or give it {:.0} cores", self.cores(it));
+        let no = |what: String| match self.busy_with_others(it) {
+            Some(others) => format!(
+                "not known: {what}; but other processes used {others:.2} cores meanwhile: try again while the machine is at rest"
+            ),
+            None => format!("no: {what}; lower the rate, or give it {:.0} cores", self.cores(it)),
+        };
         let margin = || format!("{used}, {:.1} times this load would still fit", (self.times * 10.0).floor() / 10.0);
         match self.fault {
             None if self.alone => format!("yes: {}", margin()),
@@ -196,6 +208,7 @@ mod tests {
             memory_bytes: 25 << 20,
             cores: 2.0,
             server_cores: 0.3,
+            others: Some((0.1, 2.0)),
             lag: Duration::from_micros(80),
             busiest: Some(0.2),
             receive_delay: Some(Duration::from_micros(900)),
@@ -244,6 +257,20 @@ mod tests {
         assert!(lines.contains("not judged: whether memory is enough"), "{lines}");
         assert!(lines.contains("lateness is not judged") && lines.contains("0.30 cores of the server"), "{lines}");
         assert!(!Answer::of(&late).details(&late).join("\n").contains("lateness is not judged"));
+    }
+
+    #[test]
+    fn lateness_on_a_machine_that_others_fill_is_no_matter_of_cores() {
+        let late = Measured { lag: Duration::from_millis(25), others: Some((1.7, 2.0)), ..measured() };
+        let text = "not known: requests left 25ms late (p99), and the run's bound is 10ms, at 0.21 of 2 cores; but other \
+                    processes used 1.70 cores meanwhile: try again while the machine is at rest";
+        check(&late, Some(Fault::Lag), text);
+        assert!(!Answer::of(&late).fits());
+        // A machine of 64 cores has room beside those that others use.
+        let large = Measured { others: Some((1.7, 64.0)), ..late };
+        assert!(Answer::of(&large).headline(&large).starts_with("no: "));
+        let heavy = Measured { cpu: Duration::from_millis(17_000), ..late };
+        assert!(Answer::of(&heavy).headline(&heavy).contains("give it 5 cores"));
     }
 
     #[test]

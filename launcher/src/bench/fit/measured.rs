@@ -26,6 +26,8 @@ pub(super) struct Measured {
     pub(super) cores: f64,
     /// Cores that the server used beside it: in a run there is none.
     pub(super) server_cores: f64,
+    /// Cores that other processes used meanwhile, and those of the machine; absent: not known.
+    pub(super) others: Option<(f64, f64)>,
     /// 99th percentile of sent - scheduled, less the wait for room.
     pub(super) lag: Duration,
     /// The share of the time in which the busiest thread could not have done more; absent: the trial was too short to tell.

@@ -18,7 +18,7 @@ use crds::{
 };
 use workload_profiles::workload::{Load, Trace};
 
-use super::{BenchError, server::Pace, trial};
+use super::{BenchError, busy::Busy, server::Pace, trial};
 use crate::{
     analysis::Distribution,
     histogram::Times,
@@ -77,7 +77,9 @@ pub(super) fn ask(question: &Question) -> Result<Told, BenchError> {
     let (workload, length) = demand::trial(&input.workload, stage, pace);
     // Where the load really goes is nothing that a child's arguments should tell.
     let run = ResolvedRun { endpoint: Endpoint::Url("http://127.0.0.1".into()), ..input.run.clone() };
+    let before = Busy::now();
     let trial = trial::judged(pace, workload, run, threads, length)?;
+    let others = before.zip(Busy::now()).map(|(before, after)| (after.others_since(&before), after.cpus()));
     if trial.client.requests.is_empty() && trial.failed() == 0 {
         return Err(BenchError::Child(format!(
             "the trial of stage {} sent no request: nothing can be said",
@@ -93,6 +95,7 @@ pub(super) fn ask(question: &Question) -> Result<Told, BenchError> {
         memory_bytes: trial.client.peak_rss_bytes,
         cores: cpu_limit().unwrap_or(f64::INFINITY).min(threads as f64),
         server_cores: trial.truth.cpu_ns as f64 / trial.client.wall_ns.max(1) as f64,
+        others: others.filter(|(used, _)| used.is_finite()),
         lag: p99(&trial.matched.lag),
         busiest: trial.client.busiest,
         receive_delay: trial.client.receive_delay_p99_ns.map(Duration::from_nanos),
