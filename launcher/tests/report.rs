@@ -4,6 +4,8 @@
 
 #[path = "report/fixture.rs"]
 mod fixture;
+#[path = "report/layout.rs"]
+mod layout;
 
 use std::{
     collections::BTreeSet,
@@ -432,8 +434,10 @@ fn a_results_folder_is_whole_and_holds_no_credential() {
         assert!(!text.contains("sk-of-the-profile"), "{} holds a credential", artifact.name);
     }
     assert_eq!(fs::read_link(root.path().join("latest")).unwrap(), Path::new("chat/a1"));
-    let line = "| [chat/a1](chat/a1/report.md) | inline | org/model-8b | Invalid | 14 | 1 |";
-    assert!(fs::read_to_string(root.path().join("index.md")).unwrap().contains(line));
+    let line = "| [chat/a1](chat/a1/report.md) | chat (inline) | r10, c2 | http://gateway.llm-d:80 | org/model-8b \
+                | Invalid; 50 % to 75 % of the requests of a stage met the goals | 14 | 1 | 30ms to 49ms | 30ms* to 59ms* | 10ms* | 22.32 to 50 |";
+    let index = fs::read_to_string(root.path().join("index.md")).unwrap();
+    assert!(index.contains(line), "{index}");
 
     let run = serde_saphyr::from_str::<crds::ResolvedRun>(&fs::read_to_string(stored.path.join("run.yaml")).unwrap());
     assert_eq!(run.unwrap(), fixture.run);

@@ -82,7 +82,7 @@ impl Distribution<f64> {
 }
 
 impl<T: Copy> Distribution<T> {
-    /// The same figures in another unit.
+    /// The same figures in another unit, or as words.
     pub fn map<U>(&self, convert: impl Fn(T) -> U) -> Distribution<U> {
         Distribution {
             count: self.count,

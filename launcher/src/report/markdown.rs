@@ -2,14 +2,17 @@
 
 use std::fmt::{Display, Write as _};
 
-use crds::resolve::Endpoint;
+use crds::{Outcome, resolve::Endpoint};
 
 use super::{
     Report, TOOL_VERSION, loadgen,
-    text::{aside, latencies, lengths, number, optional, percent, plain, rates, time, trust},
+    text::{
+        self, aside, goals, has_marks, latencies, lengths, number, optional, percent, percentile, plain, rates, time,
+        trust,
+    },
 };
 use crate::{
-    analysis::{Analysis, Clock, Labels},
+    analysis::{Analysis, Clock, Distribution, Labels},
     record::RequestOutcome,
 };
 
@@ -23,8 +26,12 @@ pub fn render(report: &Report<'_>) -> String {
     let mut page = Page::default();
     head(report, &mut page);
     loadgen_tests(report, &mut page);
-    figures(report.analysis, &mut page);
+    let first_table = page.0.len();
     stages(report.analysis, &mut page);
+    figures(report.analysis, &mut page);
+    if has_marks(&page.0[first_table..]) {
+        page.line(format_args!("\n\\* {}.", text::LARGEST_MEANS));
+    }
     failures(report.analysis, &mut page);
     judgement(report, &mut page);
     repeat(report, &mut page);
@@ -38,11 +45,16 @@ pub(super) fn cell(text: &str) -> String {
 
 fn head(report: &Report<'_>, page: &mut Page) {
     let (analysis, run) = (report.analysis, report.run);
-    page.line(format_args!("# {}: {}", cell(&run.run.name), analysis.verdict.outcome.name()));
+    let goals = goals(analysis);
+    let met = goals.as_ref().map(|it| format!("; {}", it.text)).unwrap_or_default();
+    page.line(format_args!("# {}: {}{met}", cell(&run.run.name), analysis.verdict.outcome.name()));
     page.blank();
     for reason in &analysis.verdict.reasons {
         let colon = if reason.message.is_empty() { "" } else { ": " };
         page.line(format_args!("- **{}**{colon}{}", reason.name, cell(&reason.message)));
+    }
+    if goals.is_some_and(|it| it.are_few) && analysis.verdict.outcome == Outcome::Passed {
+        page.line("- Passed means that the measurement is valid. It does not mean that the goals were met.");
     }
     if analysis.partial {
         page.line("- The run was stopped before all its requests had ended: the figures are of a part of the load.");
@@ -51,7 +63,7 @@ fn head(report: &Report<'_>, page: &mut Page) {
     let rows = [
         ("model", cell(&analysis.model)),
         ("target", cell(run.endpoint.name())),
-        ("harness, profile", format!("{}, {}", run.harness.name(), cell(&run.profile_source))),
+        ("harness, profile", format!("{}, {}", run.harness.name(), cell(&text::profile(run)))),
         ("started", analysis.started.to_string()),
         ("duration", time(analysis.all.duration)),
         ("attempt", run.run.attempt.to_string()),
@@ -90,18 +102,17 @@ fn loadgen_tests(report: &Report<'_>, page: &mut Page) {
 }
 
 fn figures(analysis: &Analysis, page: &mut Page) {
-    page.heading("Figures");
+    if analysis.stages.len() > 1 {
+        page.heading("All stages together");
+        page.line(
+            "Pauses included: the figures of different loads taken together are those of none. Compare the stages.\n",
+        );
+    } else {
+        page.heading("Figures");
+    }
     let header = ["", "mean", "p50", "p90", "p95", "p99", "p99.9", "max", "count"];
-    let times = latencies(analysis).into_iter().map(|row| {
-        let it = row.figures;
-        let cells = [it.mean, it.p50, it.p90, it.p95, it.p99, it.p99p9, it.max].map(time);
-        with_ends(row.name, cells, it.count)
-    });
-    let tokens = lengths(analysis).into_iter().map(|row| {
-        let it = row.figures;
-        let cells = [it.mean, it.p50, it.p90, it.p95, it.p99, it.p99p9, it.max].map(number);
-        with_ends(row.name, cells, it.count)
-    });
+    let times = latencies(analysis).into_iter().map(|row| distribution(row.name, &row.figures.map(time)));
+    let tokens = lengths(analysis).into_iter().map(|row| distribution(row.name, &row.figures.map(number)));
     page.table(&header, NUMBERS, times.chain(tokens));
     page.blank();
     let all = &analysis.all;
@@ -117,18 +128,21 @@ fn figures(analysis: &Analysis, page: &mut Page) {
     let rows =
         counts.into_iter().chain(further).chain(rates(analysis)).map(|(name, value)| vec![name.to_owned(), value]);
     page.table(&["", ""], NUMBERS, rows);
-    if all.succeeded > 0 && all.succeeded < 1_000 {
-        page.blank();
-        let percentile = if all.succeeded < 100 { "p99 and p99.9" } else { "p99.9" };
-        page.line(format_args!(
-            "{} requests are too few for {percentile} of what a request has one of: there it is the largest value.",
-            all.succeeded
-        ));
-    }
 }
 
-fn with_ends(name: String, cells: [String; 7], count: u64) -> Vec<String> {
-    std::iter::once(name).chain(cells).chain([count.to_string()]).collect()
+fn distribution(name: String, it: &Distribution<String>) -> Vec<String> {
+    let marked = |text: &String, permille| percentile(text.clone(), permille, it.count);
+    vec![
+        name,
+        it.mean.clone(),
+        marked(&it.p50, 500),
+        marked(&it.p90, 900),
+        marked(&it.p95, 950),
+        marked(&it.p99, 990),
+        marked(&it.p99p9, 999),
+        it.max.clone(),
+        it.count.to_string(),
+    ]
 }
 
 fn stages(analysis: &Analysis, page: &mut Page) {
@@ -136,27 +150,20 @@ fn stages(analysis: &Analysis, page: &mut Page) {
         return;
     }
     page.heading("Stages");
-    let header = [
-        "stage",
-        "clock",
-        "requests",
-        "failed",
-        "cancelled",
-        "asked/s",
-        "sent/s",
-        "requests/s",
-        "output tokens/s",
-        "TTFT p50",
-        "TTFT p99",
-        "ITL p50",
-        "ITL p99",
-        "latency p99",
-        "send lag p99",
-        "prompt tokens cached",
-    ];
+    // Goals are of all stages or of none.
+    let goals = analysis.stages.iter().any(|it| it.figures.goodput.is_some());
+    let mut header =
+        vec!["stage", "clock", "requests", "failed", "cancelled", "asked/s", "sent/s", "requests/s", "output tokens/s"];
+    header.extend(goals.then_some(["goodput/s", "good share"]).into_iter().flatten());
+    header.extend(["TTFT p50", "TTFT p99", "ITL p50", "ITL p99", "latency p99", "send lag p99"]);
+    // Where no server told of a cache there is no such column.
+    let cached = analysis.all.cached.is_some();
+    header.extend(cached.then_some("prompt tokens cached"));
+    let p50 = |of: Option<Distribution<_>>| optional(of, |it| percentile(time(it.p50), 500, it.count));
+    let p99 = |of: Option<Distribution<_>>| optional(of, |it| percentile(time(it.p99), 990, it.count));
     let rows = analysis.stages.iter().map(|stage| {
         let it = &stage.figures;
-        vec![
+        let mut row = vec![
             cell(&stage.stage.name),
             stage.clock.name().into(),
             it.requests.to_string(),
@@ -166,18 +173,16 @@ fn stages(analysis: &Analysis, page: &mut Page) {
             optional(stage.achieved_rate, number),
             optional(it.throughput, |it| number(it.requests)),
             optional(it.throughput, |it| number(it.output_tokens)),
-            optional(it.ttft, |it| time(it.p50)),
-            optional(it.ttft, |it| time(it.p99)),
-            optional(it.itl, |it| time(it.p50)),
-            optional(it.itl, |it| time(it.p99)),
-            optional(it.latency, |it| time(it.p99)),
-            optional(it.send_lag, |it| time(it.p99)),
-            optional(it.cached, |it| percent(it.share)),
-        ]
+        ];
+        if goals {
+            row.push(optional(it.goodput.and_then(|it| it.per_second), number));
+            row.push(optional(it.goodput.and_then(|it| it.share), percent));
+        }
+        row.extend([p50(it.ttft), p99(it.ttft), p50(it.itl), p99(it.itl), p99(it.latency), p99(it.send_lag)]);
+        row.extend(cached.then(|| optional(it.cached, |it| percent(it.share))));
+        row
     });
-    // Where no server told of a cache there is no such column.
-    let columns = header.len() - usize::from(analysis.all.cached.is_none());
-    page.table(&header[..columns], NUMBERS, rows.map(|row| row.into_iter().take(columns).collect()));
+    page.table(&header, NUMBERS, rows);
 }
 
 fn failures(analysis: &Analysis, page: &mut Page) {

@@ -2,12 +2,23 @@
 
 use std::time::Duration;
 
-use crds::{resolve::ValidityBounds, summary::rate_text, units::Span};
+use crds::{
+    resolve::{ResolvedRun, ValidityBounds},
+    summary::rate_text,
+    units::Span,
+};
 
 use crate::{
     analysis::{Analysis, Clock, Distribution, SelfJudgement},
     window::Part,
 };
+
+/// Behind a percentile that is the largest of too few values.
+const LARGEST: &str = "*";
+/// What the mark means, for the foot of a page.
+pub(super) const LARGEST_MEANS: &str = "the largest of its values: p90 takes 10 of them, p95 20, p99 100, p99.9 1000";
+/// Below this share of requests that met the goals a run that passed says what that does not mean.
+const FEW_GOOD: f64 = 0.5;
 
 /// What stands where nothing was measured.
 pub(super) const NOTHING: &str = "-";
@@ -35,6 +46,43 @@ pub(crate) fn percent(share: f64) -> String {
 /// Text from outside (a model's name, a server's error) on one line: control characters, which a terminal obeys, are blanks.
 pub(crate) fn plain(text: &str) -> String {
     text.chars().map(|it| if it.is_control() { ' ' } else { it }).collect()
+}
+
+/// A percentile, given in permille, of `count` values: with a mark where they are so few that it is the largest.
+pub(super) fn percentile(text: String, permille: u64, count: u64) -> String {
+    let is_largest = (u128::from(count) * u128::from(permille)).div_ceil(1_000) >= u128::from(count);
+    if is_largest { text + LARGEST } else { text }
+}
+
+/// Whether a text has a percentile with a mark.
+pub(super) fn has_marks(text: &str) -> bool {
+    text.contains(LARGEST)
+}
+
+/// How a person finds the profile: a text within the BenchmarkRun by the name of that.
+pub(super) fn profile(run: &ResolvedRun) -> String {
+    if run.profile_source == "inline" { format!("{} (inline)", run.run.name) } else { run.profile_source.clone() }
+}
+
+/// What the verdict does not tell: how many requests met the goals. `None` where the load has none.
+pub(super) struct Goals {
+    /// Of stages, the least and the most.
+    pub text: String,
+    /// They are so few that a run that passed needs a word.
+    pub are_few: bool,
+}
+
+pub(super) fn goals(analysis: &Analysis) -> Option<Goals> {
+    let shares = analysis.stages.iter().filter_map(|it| it.figures.goodput?.share);
+    let (least, most) = shares.fold((f64::INFINITY, 0.0_f64), |(least, most), it| (least.min(it), most.max(it)));
+    if least > 1.0 {
+        return None;
+    }
+    let text = match percent(least) == percent(most) {
+        true => format!("{} of the requests met the goals", percent(least)),
+        false => format!("{} to {} of the requests of a stage met the goals", percent(least), percent(most)),
+    };
+    Some(Goals { text, are_few: least < FEW_GOOD })
 }
 
 /// One row of latencies.
@@ -101,7 +149,9 @@ pub(super) fn rates(analysis: &Analysis) -> Vec<(&'static str, String)> {
     rows.extend(analysis.all.cached.map(|it| ("prompt tokens from the prefix cache", percent(it.share))));
     if let Some(goodput) = analysis.all.goodput {
         rows.extend(goodput.per_second.map(|it| ("goodput, requests/s", number(it))));
-        rows.extend(goodput.share.map(|it| ("good share, less abandoned and incomplete", percent(it))));
+        let all_ended = analysis.all.abandoned + analysis.all.incomplete == 0;
+        let name = if all_ended { "good share" } else { "good share, less abandoned and incomplete" };
+        rows.extend(goodput.share.map(|it| (name, percent(it))));
     }
     rows
 }
@@ -148,6 +198,20 @@ mod tests {
     #[test]
     fn a_terminal_gets_no_control_characters() {
         assert_eq!(plain("a\u{1b}[31m\nb"), "a [31m b");
+    }
+
+    #[test]
+    fn a_percentile_of_too_few_values_is_marked() {
+        let check = |permille, count, marked| {
+            let text = percentile("1s".into(), permille, count);
+            assert_eq!((has_marks(&text), text.trim_end_matches('*')), (marked, "1s"), "{permille} of {count}");
+        };
+        for (permille, enough) in [(900, 10), (950, 20), (990, 100), (999, 1_000)] {
+            check(permille, enough - 1, true);
+            check(permille, enough, false);
+        }
+        check(500, 1, true);
+        check(500, 2, false);
     }
 
     #[test]
