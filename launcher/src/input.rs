@@ -4,6 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     io,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use crds::{
@@ -11,6 +12,7 @@ use crds::{
     benchmark_run::{BenchmarkRunSpec, GROUP, KIND, MAX_INLINE_PROFILE_BYTES, MAX_NAME_BYTES, VERSION},
     resolve::{ProfileSource, ResolvedRun, RunIdentity, Settings, resolve},
     schema,
+    units::Span,
     wording::{cut, named, quoted},
     yaml::{self, Document, Node, Problem},
 };
@@ -21,6 +23,9 @@ use crate::{overlooked, user_file};
 
 /// The largest input file that is read, in bytes: an inline profile, and as much again for the rest.
 const MAX_FILE_BYTES: u64 = 2 * MAX_INLINE_PROFILE_BYTES as u64 + 1024 * 1024;
+
+/// How long a target is waited for outside a cluster, where the file does not say: whoever waits there sits before it.
+const LOCAL_READINESS_TIMEOUT: Span = Span(Duration::from_secs(60));
 
 /// How many problems one error lists: a file with more has one mistake over and over.
 const MAX_LISTED: usize = 48;
@@ -90,6 +95,16 @@ pub enum InputError {
         path: PathBuf,
         /// Its apiVersion and kind.
         found: String,
+    },
+    /// It is the `run.yaml` of a results folder.
+    #[error(
+        "{path} is the run.yaml of a results folder, which tells how a run was resolved; this command takes the {KIND} \
+         that the run was made from, or a new one as the folder's report.md describes under \"To run it again\"",
+        path = path.display()
+    )]
+    ResolvedRun {
+        /// The file.
+        path: PathBuf,
     },
     /// Fields that are unknown or wrong, all of them.
     #[error("{path} cannot be run:{}", list(.problems), path = path.display())]
@@ -189,6 +204,9 @@ impl RunFile {
         if root.get("apiVersion").and_then(|it| it.value.text()) != Some(&format!("{GROUP}/{VERSION}"))
             || root.get("kind").and_then(|it| it.value.text()) != Some(KIND)
         {
+            if ["endpoint", "profileSource", "readinessTimeout"].iter().all(|it| root.get(it).is_some()) {
+                return Err(InputError::ResolvedRun { path: path.to_owned() });
+            }
             let found = match (header("apiVersion"), header("kind")) {
                 (None, None) => "document without apiVersion and kind".to_owned(),
                 (None, Some(kind)) => format!("document of kind {kind} without apiVersion"),
@@ -238,6 +256,9 @@ impl RunFile {
             Ok(mut run) if self.problems.is_empty() => {
                 run.token_file.clone_from(&options.token_file);
                 run.ca_file.clone_from(&options.ca_file);
+                if self.value.pointer("/spec/target/readiness/timeoutSeconds").is_none() {
+                    run.readiness_timeout = LOCAL_READINESS_TIMEOUT;
+                }
                 return Ok((run, spec));
             }
             Ok(_) => {}
@@ -319,6 +340,23 @@ mod tests {
         let input = check(&format!("{HEAD}spec: {{target: {{simulator: {{}}}}}}")).unwrap();
         assert_eq!(input.run.profile_source, "sanity_random");
         assert_eq!(input.workload.stages.len(), 1);
+    }
+
+    #[test]
+    fn a_target_is_waited_for_a_minute_unless_the_file_says_otherwise() {
+        for (readiness, seconds) in
+            [("", 60), (", readiness: {probe: Models}", 60), (", readiness: {timeoutSeconds: 900}", 900)]
+        {
+            let input = check(&format!("{HEAD}spec: {{target: {{url: 'http://h'{readiness}}}}}")).unwrap();
+            assert_eq!(input.run.readiness_timeout, Span(Duration::from_secs(seconds)), "{readiness}");
+        }
+    }
+
+    #[test]
+    fn the_run_of_a_results_folder_is_no_benchmark_run() {
+        let input = check(&format!("{HEAD}spec: {{target: {{simulator: {{}}}}}}")).unwrap();
+        let error = check(&serde_saphyr::to_string(&input.run).unwrap()).unwrap_err();
+        assert!(error.contains("results folder") && error.contains("To run it again"), "{error}");
     }
 
     #[test]

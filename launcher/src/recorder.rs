@@ -119,11 +119,10 @@ impl Recorder {
         tally.cut = opened.window.cut(start).filter(|_| !opened.window.is_empty());
     }
 
-    /// A stage was stopped: its window ends here, if not before. `unknown` says that nobody knows how many requests it would
-    /// have sent.
-    pub fn cut_short(&mut self, stage: usize, now: Duration, unknown: bool) {
+    /// A stage was stopped: its window ends here, if not before. `later`: requests would have been due later.
+    pub fn cut_short(&mut self, stage: usize, now: Duration, later: bool) {
         let Some(tally) = self.stages.get_mut(stage) else { return };
-        tally.cut_short |= unknown;
+        tally.cut_short |= later;
         // A window that had not begun measures nothing.
         tally.cut = tally.cut.filter(|(open, _)| *open < now).map(|(open, close)| (open, close.min(now)));
     }

@@ -5,14 +5,18 @@
 mod common;
 #[path = "cli/loadgen.rs"]
 mod loadgen;
+#[path = "cli/makefile.rs"]
+mod makefile;
 #[path = "cli/percentiles.rs"]
 mod percentiles;
 #[path = "cli/prompts.rs"]
 mod prompts;
+#[path = "cli/readiness.rs"]
+mod readiness;
 #[path = "cli/sut.rs"]
 mod sut;
 
-use std::{fs, io::Read as _, net::TcpListener, process::Stdio, time::Duration};
+use std::{fs, io::Read as _, process::Stdio, time::Duration};
 
 use assert_cmd::cargo::CommandCargoExt as _;
 use common::{Folder, HEAD, profile, simulated};
@@ -165,30 +169,6 @@ fn a_file_that_does_not_exist_is_named() {
 }
 
 #[test]
-fn a_url_that_refuses_is_a_target_that_is_unavailable() {
-    // A port that was free a moment ago: nobody listens there.
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let folder = Folder::new();
-    folder.write("run.yaml", &common::at(&format!("http://127.0.0.1:{port}"), 2, &profile(5, 1)));
-    let log = folder.path("log");
-    folder
-        .benchwright(&["run", "-f", "run.yaml", "--termination-log", log.to_str().unwrap()])
-        .assert()
-        .code(11)
-        .stderr(predicate::str::contains("refused").and(predicate::str::contains("readiness.timeoutSeconds")));
-    let envelope = crds::Envelope::parse(&fs::read_to_string(log).unwrap()).unwrap();
-    assert_eq!((envelope.core.outcome, envelope.core.reason.as_str()), (crds::Outcome::Error, "TargetUnavailable"));
-}
-
-#[test]
-fn a_url_that_hangs_is_a_target_that_is_unavailable() {
-    let server = common::Sim::start(&["--hang"]);
-    let folder = Folder::new();
-    folder.write("run.yaml", &common::at(&server.url, 2, &profile(5, 1)));
-    folder.benchwright(&["run", "-f", "run.yaml"]).assert().code(11).stderr(predicate::str::contains("was not ready"));
-}
-
-#[test]
 fn a_server_that_fails_gives_an_invalid_run_with_its_errors_counted() {
     let server = common::Sim::start(&["--fail-status", "500", "--fail-ratio", "0.5", "--preset", "instant"]);
     let folder = Folder::new();
@@ -239,7 +219,8 @@ fn a_signal_stops_issuing_and_leaves_a_partial_result() {
     assert_eq!((&report["outcome"], &report["partial"]), (&"Cancelled".into(), &true.into()));
     let counts = &report["figures"]["outcomes"];
     assert!(counts["ok"].as_u64().unwrap() > 0, "{counts}");
-    assert_eq!(report["summary"]["requests"], 12_000, "what was due and not sent is counted too: {counts}");
+    let requests = report["summary"]["requests"].as_u64().unwrap();
+    assert!((20..2_000).contains(&requests), "12,000 are planned, and what was due by then is counted: {counts}");
 }
 
 #[test]

@@ -83,7 +83,7 @@ pub struct Figures {
     pub abandoned: u64,
     /// Not over when the window or the stage ended, by the word of the profile.
     pub incomplete: u64,
-    /// It was stopped where nobody knows how many requests it would have sent.
+    /// It was stopped before all its requests were due: those that were not are in no figure.
     pub cut_short: bool,
     /// Requests that are in none of these figures, by why that is and by what became of them.
     pub aside: BTreeMap<Part, BTreeMap<RequestOutcome, u64>>,

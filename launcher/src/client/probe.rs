@@ -53,16 +53,22 @@ pub enum ProbeError {
 }
 
 impl ProbeError {
-    /// Whether waiting cannot mend it: the request or its token is wrong.
+    /// Whether waiting cannot mend it: the request, its token or the URL is wrong.
     pub fn is_final(&self) -> bool {
-        matches!(self, ProbeError::Refused { status: 400 | 401 | 403 | 422, .. })
+        matches!(self, ProbeError::Refused { status: 301 | 308 | 400 | 401 | 403 | 405 | 422 | 501, .. })
+    }
+
+    /// Whether the server does not know what was asked for.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, ProbeError::Refused { status: 404, .. })
     }
 }
 
 fn remedy(status: u16) -> &'static str {
     match status {
-        401 | 403 => "; check target.auth",
+        401 | 403 => "; give a token that the server takes: --token-file FILE, in a cluster target.auth",
         404 => "; check the target's URL and target.model",
+        405 | 501 => "; check the target's URL and target.api",
         300..=399 => "; give the URL that it leads to",
         _ => "",
     }

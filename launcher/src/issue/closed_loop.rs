@@ -144,17 +144,13 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, slots: Slots) ->
         // What is left is for the slots of other lanes, which may have all of them.
         return Left::Over(Unsent::default());
     }
-    let rest = Unsent { ready: shared.ahead().numbers(), rest: Some(shared.claims().take_rest().step_by(1)) };
-    match (slots.count, slots.duration) {
-        // Stopped when all of them had been sent.
-        (Some(_), _) if rest.is_empty() => Left::Over(Unsent::default()),
-        (Some(_), None) => Left::Stopped(Some(rest)),
-        // Stopped after its time: it was complete.
-        (_, Some(_)) if shared.over.is_some_and(|over| core.shared.clock.now() >= over) => {
-            Left::Over(Unsent::default())
-        }
-        _ => Left::Stopped(None),
+    let all_taken = shared.ahead().numbers().is_empty() && shared.claims().take_rest().is_empty();
+    let was_over = shared.over.is_some_and(|over| core.shared.clock.now() >= over);
+    if was_over || (slots.count.is_some() && all_taken) {
+        return Left::Over(Unsent::default());
     }
+    // No slot was free for those that are left: they were not due.
+    Left::Stopped { at: core.shared.clock.now(), unsent: Unsent::default() }
 }
 
 /// Opens this lane's slots, slot i of n at i / n of the ramp, and waits for the end of their last requests.

@@ -172,8 +172,11 @@ impl Drop for Flight {
         if let Some((phase, began)) = shared.plan.stages[self.stage].phase.as_ref().zip(shared.began(self.stage)) {
             phase.ended(&record, began, &shared.progress.phase);
         }
-        self.core.recorder().record(record, &wire);
         let progress = &shared.progress;
+        if let Some(first) = record.first_token.filter(|_| shared.plan.streaming && outcome.is_success()) {
+            progress.ttft.add(first.saturating_sub(record.scheduled));
+        }
+        self.core.recorder().record(record, &wire);
         progress.ended.fetch_add(1, Ordering::Relaxed);
         progress.output_events.fetch_add(events, Ordering::Relaxed);
         if complete {

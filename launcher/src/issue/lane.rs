@@ -9,7 +9,10 @@ use std::{
 
 use tokio::task::JoinSet;
 
-use super::{closed_loop, flight::landed, open_loop, plan::PlannedLoad, probes::Probing, query_loop, shared::Shared};
+use super::{
+    closed_loop, flight::landed, open_loop, plan::PlannedLoad, probes::Probing, query_loop, shared::Shared,
+    timeline::nanos,
+};
 use crate::{
     client::{Client, Target},
     clock::{self, Sleeper},
@@ -81,6 +84,7 @@ impl Lane {
         for (index, stage) in shared.plan.stages.iter().enumerate() {
             // Connections that were made before a long pause would be closed after it.
             self.wait_until(earliest.saturating_sub(WARMING)).await;
+            let never_begun = self.is_stopped();
             let mut meeting =
                 Meeting { lane: &self, meetings: &mut meetings, stage: index, earliest, probing: None, window: None };
             let left = match &stage.load {
@@ -92,12 +96,12 @@ impl Lane {
             if let Some(probing) = meeting.probing {
                 probing.end().await;
             }
-            if let (Left::Stopped(_), StopState::Drain(reason) | StopState::Abort(reason)) =
+            if let (Left::Stopped { .. }, StopState::Drain(reason) | StopState::Abort(reason)) =
                 (&left, shared.stop.state())
             {
                 shared.end_phase(index, Ending::Stopped(reason));
             }
-            unissued += self.count(index, left);
+            unissued += self.count(index, left, never_begun);
             self.core.client.give_files_back();
             meetings += 1;
             shared.meet(meetings).await;
@@ -106,30 +110,41 @@ impl Lane {
             shared.circuit.reset();
             shared.clients.begin_stage();
             earliest = shared.clock.now() + stage.pause_after;
+            if self.index == 0 && !stage.pause_after.is_zero() {
+                shared.progress.pause_until.store(nanos(earliest), Ordering::Relaxed);
+            }
         }
         let recorder = std::mem::take(&mut *self.core.recorder());
         LaneResult { recorder, unissued, cpu: clock::thread_cpu().saturating_sub(cpu), vitals }
     }
 
-    /// Counts what a stage did not send; returns how many of these were due.
-    fn count(&self, stage: usize, left: Left) -> u64 {
-        let now = self.core.shared.clock.now();
-        let mut recorder = self.core.recorder();
-        let (unsent, outcome) = match left {
-            Left::Stopped(unsent) => {
-                recorder.cut_short(stage, now, unsent.is_none());
-                (unsent.unwrap_or_default(), RequestOutcome::Cancelled)
-            }
-            Left::Over(unsent) => (unsent, RequestOutcome::Incomplete),
-        };
-        let due = |number| match &self.core.shared.plan.stages[stage].load {
+    /// Counts what a stage did not send; returns how many of these were due when it was stopped. What would have been due
+    /// later was never asked of anybody: it is in no figure.
+    fn count(&self, stage: usize, left: Left, never_begun: bool) -> u64 {
+        let shared = &self.core.shared;
+        let due = |number| match &shared.plan.stages[stage].load {
             PlannedLoad::Open(schedule) => schedule.get(number),
             PlannedLoad::Closed(_) | PlannedLoad::Stream(_) => None,
         };
-        let mut requests = 0;
-        let unsent = unsent.numbers().inspect(|_| requests += 1).map(|it| (it, due(it)));
-        recorder.count_unissued(stage, unsent, outcome);
-        if outcome == RequestOutcome::Cancelled { requests } else { 0 }
+        let mut recorder = self.core.recorder();
+        let (at, unsent) = match left {
+            Left::Over(unsent) => {
+                recorder.count_unissued(stage, unsent.numbers().map(|it| (it, due(it))), RequestOutcome::Incomplete);
+                return 0;
+            }
+            Left::Stopped { at, unsent } => (at, unsent),
+        };
+        let passed = shared.began(stage).filter(|_| !never_begun).and_then(|it| at.checked_sub(it));
+        let (mut were_due, mut later) = (0, unsent.is_empty());
+        let unsent = unsent.numbers().map(|it| (it, due(it))).filter(|(_, due)| {
+            let was_due = due.zip(passed).is_some_and(|(due, passed)| due <= passed);
+            were_due += u64::from(was_due);
+            later |= !was_due;
+            was_due
+        });
+        recorder.count_unissued(stage, unsent, RequestOutcome::Cancelled);
+        recorder.cut_short(stage, shared.clock.now(), later);
+        were_due
     }
 
     /// The numbers of this lane's requests, or slots, of `count`: dealt in turn.
@@ -159,8 +174,12 @@ impl Lane {
 
 /// Requests of a stage that were never sent.
 pub(super) enum Left {
-    /// The load was stopped; `None` where nobody knows how many it would have sent.
-    Stopped(Option<Unsent>),
+    /// The load was stopped before these were sent; none where answers decide when more are due.
+    Stopped {
+        /// When nothing more was sent.
+        at: Duration,
+        unsent: Unsent,
+    },
     /// The stage was over before these found a place.
     Over(Unsent),
 }
@@ -222,8 +241,13 @@ impl Meeting<'_> {
         let Core { shared, .. } = &*self.lane.core;
         *self.meetings += 1;
         shared.meet(*self.meetings).await;
-        shared.progress.stage.store(self.stage as u64, Ordering::Relaxed);
         let start = shared.start(self.stage, self.earliest);
+        if self.lane.index == 0 {
+            let progress = &shared.progress;
+            progress.stage.store(self.stage as u64, Ordering::Relaxed);
+            progress.began.store(nanos(start), Ordering::Relaxed);
+            progress.ended_before.store(progress.ended.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
         if let (0, Some(phase)) = (self.lane.index, &shared.plan.stages[self.stage].phase) {
             phase.begin(&shared.progress.phase);
         }

@@ -20,12 +20,13 @@ mod query_loop;
 mod record_room;
 mod room;
 mod shared;
+mod timeline;
 
 use std::{
     any::Any,
     io,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
     thread,
@@ -54,6 +55,7 @@ pub use phase_progress::PhaseProgress;
 pub use phases::{IssuedPhase, PlannedPhase};
 pub use plan::Plan;
 use shared::Shared;
+pub use timeline::{PlannedTime, RecentTimes, Timeline};
 
 /// How many ready tasks run before a runtime looks for bytes and timers: fewer keep sends and time stamps near their time,
 /// more save system calls.
@@ -105,6 +107,16 @@ pub struct Progress {
     pub output_events: AtomicU64,
     /// The stage that runs, from 0.
     pub stage: AtomicU64,
+    /// When it began, in nanoseconds on the clock of the timeline.
+    pub began: AtomicU64,
+    /// Requests that had ended when it began.
+    pub ended_before: AtomicU64,
+    /// When the pause after it ends, on the same clock; before it began where there is none yet.
+    pub pause_until: AtomicU64,
+    /// Times to the first token, from scheduled.
+    pub ttft: RecentTimes,
+    /// What is planned; absent before the load begins.
+    pub timeline: OnceLock<Timeline>,
     /// The LoadGen phase that runs.
     pub phase: PhaseProgress,
 }
@@ -130,8 +142,8 @@ pub struct LoadResult {
     pub phases: Vec<Option<IssuedPhase>>,
     /// Why it ended early; `None` when it did not.
     pub stopped: Option<StopReason>,
-    /// Requests that were due and never sent because the load was stopped. They are counted as cancelled too, in
-    /// the figures or aside.
+    /// Requests that were due when the load was stopped, and were never sent. They are counted as cancelled too, in the figures
+    /// or aside. Those that would have been due later are counted nowhere.
     pub unissued: u64,
     /// Requests that were started.
     pub issued: u64,
@@ -201,6 +213,8 @@ pub fn run_load<'a>(
     let plan = plan.with_record_budget(budget);
     let threads = threads.max(1);
     let (clock, started) = (Clock::start(), clock::now());
+    // Set once: each load has a progress of its own.
+    let _ = progress.timeline.set(plan.timeline(clock));
     let shared = Arc::new(Shared::new(plan, clock, threads, stop.clone(), progress));
     let watch = Watch::start(clock);
     let lanes: Vec<_> = (0..threads).map(|index| spawn(index, Arc::clone(&shared), target.clone(), keep)).collect();

@@ -41,6 +41,11 @@ impl Feed<'_> {
         self.ahead.next(self.shared, || self.numbers.next())
     }
 
+    /// What is left when the load is stopped now, before this request.
+    fn stopped_at(&self, number: u64) -> Left {
+        Left::Stopped { at: self.shared.clock.now(), unsent: self.unsent_from(number) }
+    }
+
     /// What is not sent when it ends at this request.
     fn unsent_from(&self, number: u64) -> Unsent {
         let ready = [number].into_iter().chain(self.ahead.numbers()).collect();
@@ -89,7 +94,7 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, schedule: &Sched
         }
         tokio::select! {
             biased;
-            _ = &mut stopped => break Left::Stopped(Some(feed.unsent_from(number))),
+            _ = &mut stopped => break feed.stopped_at(number),
             () = lane.sleeper.until(due) => {}
         }
         let mut due = Due { at: due, ..Due::default() };
@@ -103,7 +108,7 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, schedule: &Sched
                 // wait with it: they would get theirs later anyhow.
                 None => tokio::select! {
                     biased;
-                    _ = &mut stopped => break Left::Stopped(Some(feed.unsent_from(number))),
+                    _ = &mut stopped => break feed.stopped_at(number),
                     place = shared.clock.within(limit, room.enter()) => {
                         let Ok(place) = place else { break Left::Over(feed.unsent_from(number)) };
                         blocked = shared.clock.now();

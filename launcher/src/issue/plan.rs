@@ -13,9 +13,11 @@ use super::{
     departures::Clients,
     outputs::KeepOutputs,
     phases::{PlannedPhase, planned_phases},
+    timeline::{PlannedTime, Timeline},
 };
 use crate::{
     client::{body::BodyTemplate, patience::Patience},
+    clock::Clock,
     recorder::{Keep, RecordBudget, Recorder},
     requests::{Recorded, Requests, RequestsError, Rows, Seeds, TextSeed, words_of},
     schedule::{Schedule, schedule},
@@ -248,6 +250,23 @@ impl Plan {
     /// Requests of all stages.
     pub fn requests(&self) -> u64 {
         self.stages.iter().map(|it| it.load.count()).sum()
+    }
+
+    /// How long it should take.
+    pub(super) fn timeline(&self, clock: Clock) -> Timeline {
+        let of_stage = |stage: &PlannedStage| PlannedTime {
+            length: match &stage.load {
+                // The rules of a test end it, or its schedule.
+                PlannedLoad::Open(_) if stage.phase.as_ref().is_some_and(|it| it.ends_by_queries()) => None,
+                PlannedLoad::Open(schedule) => schedule.len().checked_sub(1).and_then(|it| schedule.get(it)),
+                PlannedLoad::Closed(slots) => slots.duration,
+                PlannedLoad::Stream(_) => None,
+            }
+            .filter(|it| !it.is_zero()),
+            requests: Some(stage.load.count()).filter(|it| *it > 0),
+            pause_after: stage.pause_after,
+        };
+        Timeline { clock, stages: self.stages.iter().map(of_stage).collect() }
     }
 
     pub(super) fn recorder(&self, keep: Keep) -> Recorder {

@@ -36,7 +36,8 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, phase: &PlannedP
     lane.wait_until(start).await;
     for query in 0..queries.len() {
         if lane.is_stopped() {
-            return Left::Stopped(phase.rules.is_none().then(|| unsent(&ahead, numbers)));
+            // The next query is due when the last one is complete.
+            return Left::Stopped { at: shared.clock.now(), unsent: Unsent::default() };
         }
         let issued_at = shared.clock.now();
         let mut flights = JoinSet::new();
@@ -74,8 +75,4 @@ async fn prepare(ahead: &mut Ahead, shared: &Shared, numbers: &mut Range<u64>) {
         ahead.prepare(shared, number);
         yield_now().await;
     }
-}
-
-fn unsent(ahead: &Ahead, rest: Range<u64>) -> Unsent {
-    Unsent { ready: ahead.numbers(), rest: Some(rest.step_by(1)) }
 }

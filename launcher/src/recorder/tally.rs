@@ -103,7 +103,7 @@ pub struct StageTally {
     pub causes: BTreeMap<Cause, CauseTally>,
     /// Where the window cuts through requests: from when to when it was.
     pub cut: Option<(Duration, Duration)>,
-    /// It was stopped where nobody knows how many requests it would have sent.
+    /// It was stopped before all its requests were due: those that were not are in no figure.
     pub cut_short: bool,
     /// Requests that are in no figure, by why that is and by what became of them.
     pub aside: BTreeMap<Part, BTreeMap<RequestOutcome, u64>>,

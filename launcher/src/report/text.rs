@@ -60,7 +60,7 @@ pub(super) fn has_marks(text: &str) -> bool {
 }
 
 /// How a person finds the profile: a text within the BenchmarkRun by the name of that.
-pub(super) fn profile(run: &ResolvedRun) -> String {
+pub(crate) fn profile(run: &ResolvedRun) -> String {
     if run.profile_source == "inline" { format!("{} (inline)", run.run.name) } else { run.profile_source.clone() }
 }
 

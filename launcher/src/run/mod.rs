@@ -5,7 +5,9 @@ mod loadgen;
 mod outcome;
 mod outlook;
 mod progress;
+mod progress_text;
 pub(crate) mod ready;
+mod served;
 mod signals;
 mod store;
 pub(crate) mod target;
@@ -234,8 +236,7 @@ fn issue(
 ) -> Result<LoadResult, Failure> {
     let progress = Arc::new(Progress::default());
     let plain = options.plain || options.in_pod() || !std::io::stderr().is_terminal();
-    let foretold = (foretell == Foretell::Verdict).then(|| workload.clone());
-    let watcher = progress::Watcher::start(Arc::clone(&progress), foretold, plain);
+    let watcher = progress::Watcher::start(Arc::clone(&progress), workload.clone(), foretell, plain);
     let seeds = Seeds { run: input.run.seed, prompt_salt: &input.run.prompt_salt };
     let threads = options.threads(&input.run.endpoint);
     let load = issue::run_load(workload, files, &ready.model, &ready.target, seeds, keep, threads, stop, progress);

@@ -1,25 +1,37 @@
 //! A progress bar on a terminal, a plain line now and then elsewhere.
 
 use std::{
+    collections::VecDeque,
     sync::{
         Arc,
-        atomic::Ordering,
+        atomic::{AtomicU64, Ordering::Relaxed},
         mpsc::{self, RecvTimeoutError},
     },
     thread::{self, JoinHandle},
     time::Duration,
 };
 
+use console::Term;
 use indicatif::{ProgressBar, ProgressStyle};
 use tracing::{info, warn};
-
 use workload_profiles::Workload;
 
-use super::outlook::outlook;
-use crate::issue::Progress;
+use super::{
+    loadgen::Foretell,
+    outlook::outlook,
+    progress_text::{Standing, View},
+};
+use crate::issue::{PlannedTime, Progress};
 
 const BAR_EVERY: Duration = Duration::from_millis(200);
+/// Between two plain lines of the same stage.
 const LINE_EVERY: Duration = Duration::from_secs(10);
+/// How often a plain line looks for a stage that has begun.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// The rate is that of the last seconds.
+const RATE_OVER: Duration = Duration::from_secs(5);
+/// Where a terminal does not tell its width.
+const WIDTH: usize = 80;
 
 /// Tells how far the load is until it is ended.
 pub(super) struct Watcher {
@@ -28,12 +40,11 @@ pub(super) struct Watcher {
 }
 
 impl Watcher {
-    /// `workload`: the one whose verdict is foretold.
-    pub(super) fn start(progress: Arc<Progress>, workload: Option<Workload>, plain: bool) -> Watcher {
+    /// `workload`: the one that is issued.
+    pub(super) fn start(progress: Arc<Progress>, workload: Workload, foretell: Foretell, plain: bool) -> Watcher {
         let (end, ended) = mpsc::channel();
-        let body = move || {
-            if plain { lines(&progress, workload.as_ref(), &ended) } else { bar(&progress, workload.as_ref(), &ended) }
-        };
+        let looker = Looker { progress, workload, foretell, sent: VecDeque::new() };
+        let body = move || if plain { lines(looker, &ended) } else { bar(looker, &ended) };
         let thread = thread::Builder::new().name("progress".into()).spawn(body);
         if let Err(error) = &thread {
             warn!(%error, "progress is not shown");
@@ -50,39 +61,70 @@ impl Watcher {
     }
 }
 
-fn lines(progress: &Progress, workload: Option<&Workload>, ended: &mpsc::Receiver<()>) {
-    while ended.recv_timeout(LINE_EVERY) == Err(RecvTimeoutError::Timeout) {
-        let read = |it: &std::sync::atomic::AtomicU64| it.load(Ordering::Relaxed);
-        info!(
-            stage = read(&progress.stage) + 1,
-            planned = read(&progress.planned),
-            issued = read(&progress.issued),
-            ended = read(&progress.ended),
-            failed = read(&progress.failed),
-            output_events = read(&progress.output_events),
-            outlook = workload.and_then(|it| outlook(it, progress)),
-            "measuring"
-        );
+/// Looks at the counters of a load, now and then.
+struct Looker {
+    progress: Arc<Progress>,
+    workload: Workload,
+    foretell: Foretell,
+    /// How many requests had left at the last looks, the newest last.
+    sent: VecDeque<(Duration, u64)>,
+}
+
+impl Looker {
+    /// `None` before the load begins.
+    fn look(&mut self) -> Option<View> {
+        let timeline = self.progress.timeline.get()?;
+        let (now, times): (_, &[PlannedTime]) = (timeline.clock.now(), &timeline.stages);
+        let read = |it: &AtomicU64| it.load(Relaxed);
+        let progress = &self.progress;
+        let issued = read(&progress.issued);
+        while self.sent.len() > 1 && self.sent.front().is_some_and(|(at, _)| *at + RATE_OVER < now) {
+            self.sent.pop_front();
+        }
+        let rate = self
+            .sent
+            .front()
+            .filter(|(at, _)| *at < now)
+            .map(|(at, before)| issued.saturating_sub(*before) as f64 / (now - *at).as_secs_f64());
+        self.sent.push_back((now, issued));
+        let outlook = (self.foretell == Foretell::Verdict).then(|| outlook(&self.workload, progress)).flatten();
+        let standing = Standing {
+            now,
+            stage: usize::try_from(read(&progress.stage)).unwrap_or(usize::MAX),
+            began: Duration::from_nanos(read(&progress.began)),
+            pause_until: Duration::from_nanos(read(&progress.pause_until)),
+            issued,
+            ended: read(&progress.ended),
+            failed: read(&progress.failed),
+            ended_before: read(&progress.ended_before),
+            rate,
+            ttft: progress.ttft.median(),
+            outlook,
+        };
+        Some(View::of(standing, times, &self.workload.stages))
     }
 }
 
-fn bar(progress: &Progress, workload: Option<&Workload>, ended: &mpsc::Receiver<()>) {
-    let bar = ProgressBar::new(0);
-    let template = "{bar:40} {pos}/{len} requests, {msg}, {elapsed_precise}";
-    bar.set_style(ProgressStyle::with_template(template).expect("the template is a constant that parses"));
+fn lines(mut looker: Looker, ended: &mpsc::Receiver<()>) {
+    let mut told = String::new();
+    let mut silent = Duration::ZERO;
+    while ended.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+        silent += LOOK_EVERY;
+        let Some(view) = looker.look().filter(|it| it.stage != told || silent >= LINE_EVERY) else { continue };
+        info!("{}", View { done: None, ..view.clone() }.line(usize::MAX));
+        told = view.stage;
+        silent = Duration::ZERO;
+    }
+}
+
+fn bar(mut looker: Looker, ended: &mpsc::Receiver<()>) {
+    let bar = ProgressBar::new_spinner();
+    bar.set_style(ProgressStyle::with_template("{msg}").expect("the template is a constant that parses"));
     while ended.recv_timeout(BAR_EVERY) == Err(RecvTimeoutError::Timeout) {
-        let read = |it: &std::sync::atomic::AtomicU64| it.load(Ordering::Relaxed);
-        let (issued, over) = (read(&progress.issued), read(&progress.ended));
-        // Of a stage that ends by time nobody knows how many requests it will have.
-        bar.set_length(read(&progress.planned).max(issued));
-        bar.set_position(over);
-        let outlook = workload.and_then(|it| outlook(it, progress)).map(|it| format!(", {it}")).unwrap_or_default();
-        bar.set_message(format!(
-            "stage {}, {} in flight, {} failed{outlook}",
-            read(&progress.stage) + 1,
-            issued.saturating_sub(over),
-            read(&progress.failed)
-        ));
+        let Some(view) = looker.look() else { continue };
+        let width = Term::stderr().size_checked().map_or(WIDTH, |(_, columns)| usize::from(columns));
+        // A line that fills the last column would move the cursor to the next one.
+        bar.set_message(view.line(width.saturating_sub(1)));
     }
     bar.finish_and_clear();
 }

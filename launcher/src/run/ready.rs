@@ -1,11 +1,11 @@
 //! Waits until the target can be measured, and finds out which model it serves.
 
-use std::{path::Path, time::Duration};
+use std::{path::Path, pin::pin, time::Duration};
 
-use crds::{benchmark_run::ReadinessProbe, resolve::ResolvedRun};
-use tracing::{info, warn};
+use crds::{benchmark_run::ReadinessProbe, resolve::ResolvedRun, units::Span};
+use tracing::info;
 
-use super::Failure;
+use super::{Failure, served};
 use crate::{
     client::{
         Target,
@@ -20,6 +20,8 @@ use crate::{
 
 /// Between two tries.
 const TRY_EVERY: Duration = Duration::from_secs(1);
+/// Between two lines that say that the target is waited for, where the reason stays the same.
+const TELL_EVERY: Duration = Duration::from_secs(10);
 
 /// More than any token has, in bytes.
 const MAX_TOKEN: u64 = 64 << 10;
@@ -89,29 +91,67 @@ pub(crate) async fn until_ready(input: &Input, secrets: &Secrets, base_url: &str
     let clock = Clock::start();
     let sleeper = clock.sleeper();
     let wanted = input.workload.model.as_deref();
-    let mut last = String::new();
+    let mut waiting = Waiting { url: target.base_url().to_owned(), limit, next: TELL_EVERY, why: None };
     loop {
-        let attempt = clock.within(Some(limit.0), attempt(&target, wanted, input.run.readiness_probe)).await;
-        let message = match attempt {
+        let attempted = {
+            let mut attempt = pin!(clock.within(Some(limit.0), attempt(&target, wanted, input.run.readiness_probe)));
+            loop {
+                tokio::select! {
+                    attempted = &mut attempt => break attempted,
+                    () = sleeper.until(waiting.next) => info!("{}", waiting.tell(clock.now())),
+                }
+            }
+        };
+        match attempted {
             Ok(Ok(model)) => return Ok(Ready { target, model }),
             Ok(Err(Attempt::Final(failure))) => return Err(failure),
-            Ok(Err(Attempt::Again(error))) => error.to_string(),
-            Err(_) if last.is_empty() => "it did not answer".to_owned(),
-            Err(_) => last.clone(),
-        };
-        if message != last {
-            info!(error = message, "the target is not ready yet");
-            last = message;
+            Ok(Err(Attempt::Again(error))) => {
+                let why = error.to_string();
+                if waiting.why.as_ref() != Some(&why) {
+                    waiting.why = Some(why);
+                    info!("{}", waiting.tell(clock.now()));
+                }
+            }
+            Err(_) => {}
         }
         if clock.now() + TRY_EVERY >= limit.0 {
-            let url = target.base_url();
-            return Err(Failure::target(format!(
-                "{url} was not ready within {limit}: {last}; check the server, or raise target.readiness.timeoutSeconds"
-            )));
+            return Err(Failure::target(waiting.given_up()));
         }
         sleeper.until(clock.now() + TRY_EVERY).await;
     }
 }
+
+/// What people are told while the target is waited for.
+struct Waiting {
+    url: String,
+    limit: Span,
+    /// When it is told next, from the first try on.
+    next: Duration,
+    /// Why the target is not ready; `None` before the first answer, or the first refusal.
+    why: Option<String>,
+}
+
+impl Waiting {
+    /// The line that is due now; the first one tells the limit, those after it what is left.
+    fn tell(&mut self, now: Duration) -> String {
+        self.next = now + TELL_EVERY;
+        let Waiting { url, limit, .. } = self;
+        let why = self.why.as_deref().unwrap_or(NO_ANSWER);
+        let left = limit.0.saturating_sub(now).as_secs();
+        match now < TRY_EVERY {
+            true => format!("waiting up to {limit} for {url}: {why}"),
+            false => format!("waiting for {url}, {left}s of {limit} left: {why}"),
+        }
+    }
+
+    fn given_up(&self) -> String {
+        let Waiting { url, limit, .. } = self;
+        let why = self.why.as_deref().unwrap_or(NO_ANSWER);
+        format!("{url} was not ready within {limit}: {why}; check the server, or raise target.readiness.timeoutSeconds")
+    }
+}
+
+const NO_ANSWER: &str = "it has not answered yet";
 
 enum Attempt {
     Again(ProbeError),
@@ -120,7 +160,11 @@ enum Attempt {
 
 impl Attempt {
     fn of(error: ProbeError) -> Attempt {
-        if error.is_final() { Attempt::Final(Failure::configuration(error.to_string())) } else { Attempt::Again(error) }
+        if error.is_final() { Attempt::unusable(error.to_string()) } else { Attempt::Again(error) }
+    }
+
+    fn unusable(message: String) -> Attempt {
+        Attempt::Final(Failure::configuration(message))
     }
 }
 
@@ -131,25 +175,72 @@ async fn attempt(target: &Target, wanted: Option<&str>, kind: ReadinessProbe) ->
         _ => choose(wanted, &probe::models(target).await.map_err(Attempt::of)?)?,
     };
     if kind == ReadinessProbe::Generate {
-        probe::generate(target, &model).await.map_err(Attempt::of)?;
+        match probe::generate(target, &model).await {
+            Ok(()) => {}
+            Err(error) if error.is_not_found() => return Err(not_found(target, &model, error).await),
+            Err(error) => return Err(Attempt::of(error)),
+        }
     }
     Ok(model)
 }
 
+/// A model that is not found on a server that lists others: no waiting helps. While it lists none it may be loading.
+async fn not_found(target: &Target, model: &str, error: ProbeError) -> Attempt {
+    match probe::models(target).await {
+        Ok(served) if !served.is_empty() && !served.iter().any(|it| it == model) => {
+            Attempt::unusable(format!("{}; {error}", served::unknown(model, &served)))
+        }
+        _ => Attempt::Again(error),
+    }
+}
+
 fn choose(wanted: Option<&str>, served: &[String]) -> Result<String, Attempt> {
     match (wanted, served) {
+        (_, []) => Err(Attempt::Again(ProbeError::NoModel)),
         (Some(model), served) if served.iter().any(|it| it == model) => Ok(model.to_owned()),
-        (Some(model), served) => {
-            // A router may know models that it does not list; one that is not there fails every request.
-            warn!(wanted = model, ?served, "the target does not list the model; it is asked for all the same");
-            Ok(model.to_owned())
-        }
+        (Some(model), served) => Err(Attempt::unusable(format!(
+            "{}; a router that does not list all its models takes target.readiness.probe Generate",
+            served::unknown(model, served)
+        ))),
         (None, [only]) => Ok(only.clone()),
-        (None, []) => Err(Attempt::Again(ProbeError::NoModel)),
         (None, several) => Err(Attempt::Final(Failure::ambiguous_model(format!(
             "target.model is not set, and the server serves {}: {}; name one of them",
             several.len(),
-            several.join(", ")
+            served::listed(several)
         )))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waiting_says_for_what_how_long_and_why() {
+        let limit = Span(Duration::from_secs(60));
+        let mut waiting = Waiting { url: "http://h:1".into(), limit, next: TELL_EVERY, why: Some("refused".into()) };
+        let mut check = |seconds: u64, text: &str| {
+            let now = Duration::from_secs(seconds);
+            assert_eq!(waiting.tell(now), text);
+            assert_eq!(waiting.next, now + TELL_EVERY);
+        };
+        check(0, "waiting up to 60s for http://h:1: refused");
+        check(10, "waiting for http://h:1, 50s of 60s left: refused");
+        check(61, "waiting for http://h:1, 0s of 60s left: refused");
+        waiting.why = None;
+        assert!(waiting.tell(TELL_EVERY).ends_with(NO_ANSWER));
+        assert!(waiting.given_up().contains("within 60s: it has not answered yet; check the server"));
+    }
+
+    #[test]
+    fn a_model_that_is_not_listed_ends_the_wait_and_an_empty_list_does_not() {
+        let served = ["org/a".to_owned(), "org/b".to_owned()];
+        assert!(matches!(choose(Some("org/a"), &served), Ok(model) if model == "org/a"));
+        assert!(matches!(choose(Some("org/x"), &served), Err(Attempt::Final(it)) if it.message.contains("org/b")));
+        assert!(matches!(choose(None, &served), Err(Attempt::Final(it)) if it.message.contains("org/a")));
+        assert!(matches!(choose(None, &served[..1]), Ok(model) if model == "org/a"));
+        for wanted in [None, Some("org/a")] {
+            assert!(matches!(choose(wanted, &[]), Err(Attempt::Again(ProbeError::NoModel))));
+        }
     }
 }

@@ -22,19 +22,31 @@ fn after(length: Duration, stop: &Stop, end: fn(&Stop)) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn draining_lets_answers_end_and_counts_what_was_not_sent() {
+async fn draining_lets_answers_end_and_counts_what_was_due_until_then() {
     let stop = Stop::default();
     after(millis(1_000), &stop, |it| it.drain(StopReason::Signal));
     let target = simulated(server(millis(500), millis(20)));
     let result = issue_until(&workload(vec![open(20.0, 2), closed(4, 7)], 5), &target, &stop).await;
     assert_eq!(result.stopped, Some(StopReason::Signal));
-    assert_eq!(result.issued + result.unissued, 47);
     assert!((10..30).contains(&result.issued), "{}", result.issued);
     assert!(all(&result, RequestOutcome::Ok));
-    assert_eq!(outcomes(&result, 0), [("ok".to_owned(), result.issued), ("cancelled".to_owned(), result.unissued - 7)]);
-    // The stage that was never reached is counted too.
-    assert_eq!(outcomes(&result, 1), [("cancelled".to_owned(), 7)]);
+    // All that was due was sent; of the other half, and of the stage that was never reached, nothing was due.
+    assert_eq!(outcomes(&result, 0), [("ok".to_owned(), result.issued)]);
+    assert_eq!((outcomes(&result, 1), result.unissued), (vec![], 0));
+    assert!(result.recorder.stages.iter().all(|it| it.cut_short), "the figures are of a part");
     assert!(records(&result).iter().all(|it| it.sent.unwrap() <= millis(1_001)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_due_and_waited_for_a_place_is_cancelled_by_a_stop() {
+    // Due every 100 ms, answered in 5 s, one at a time: the first is under way, and nine wait.
+    let stop = Stop::default();
+    after(millis(950), &stop, |it| it.drain(StopReason::Signal));
+    let target = simulated(server(millis(5_000), millis(0)));
+    let result = issue_until(&workload(vec![bounded(paced(10.0, 50), 1)], 1), &target, &stop).await;
+    assert_eq!((result.issued, result.unissued), (1, 9));
+    assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 1), ("cancelled".to_owned(), 9)]);
+    assert!(result.recorder.stages[0].cut_short);
 }
 
 #[tokio::test(start_paused = true)]
@@ -46,11 +58,9 @@ async fn what_a_stop_in_the_warm_up_leaves_unsent_is_counted_where_it_belongs() 
         let result = issue_until(&workload(vec![stage], 5), &simulated(server(millis(40), millis(1))), &stop).await;
         let aside = &result.recorder.stages[0].aside;
         let warm_up: u64 = aside[&Part::WarmUp].values().sum();
-        let cancelled = |part| aside[&part].get(&RequestOutcome::Cancelled).copied();
-        assert_eq!((warm_up, cancelled(Part::CoolDown)), (20, Some(10)));
-        assert!(cancelled(Part::WarmUp).is_some_and(|it| it > 0 && it < 20), "{aside:?}");
-        assert_eq!(outcomes(&result, 0), [("cancelled".to_owned(), 10)]);
-        assert_eq!(result.issued + result.unissued, 40);
+        assert!(warm_up > 0 && warm_up < 20 && warm_up == result.issued + result.unissued, "{aside:?}");
+        assert!(!aside.contains_key(&Part::CoolDown) && outcomes(&result, 0).is_empty(), "{aside:?}");
+        assert!(result.recorder.stages[0].cut_short);
     }
 }
 
@@ -62,8 +72,8 @@ async fn aborting_ends_what_is_in_flight() {
         let target = simulated(server(millis(700), millis(700)));
         let result = issue_until(&workload(vec![stage], 5), &target, &stop).await;
         assert_eq!(result.stopped, Some(StopReason::Deadline));
-        assert_eq!(result.issued + result.unissued, 40);
-        assert_eq!(outcomes(&result, 0), [("cancelled".to_owned(), 40)]);
+        assert!(result.issued >= 10 && result.issued + result.unissued < 40);
+        assert_eq!(outcomes(&result, 0), [("cancelled".to_owned(), result.issued + result.unissued)]);
         let records = records(&result);
         assert_eq!(records.len() as u64, result.issued);
         // The clock of the run began a moment before that of the test.
@@ -79,7 +89,7 @@ async fn a_second_word_aborts_what_the_first_lets_drain() {
     after(millis(900), &stop, |it| it.abort(StopReason::Deadline));
     let options = SimOptions { fault: fault(FaultKind::Hang), ..server(millis(100), millis(20)) };
     let result = issue_until(&workload(vec![closed(2, 10)], 5), &simulated(options), &stop).await;
-    assert_eq!((result.stopped, result.issued, result.unissued), (Some(StopReason::Signal), 2, 8));
+    assert_eq!((result.stopped, result.issued, result.unissued), (Some(StopReason::Signal), 2, 0));
     assert!(records(&result).iter().all(|it| it.outcome == RequestOutcome::Cancelled && it.ended >= millis(900)));
 }
 
@@ -91,7 +101,7 @@ async fn a_pause_is_not_waited_for() {
         let mut stages = vec![closed(1, 1), next];
         stages[0].pause_after.0 = Duration::from_secs(86_400);
         let result = issue_until(&workload(stages, 2), &simulated(server(millis(20), millis(20))), &stop).await;
-        assert_eq!((result.issued, result.unissued), (1, 2));
+        assert_eq!((result.issued, result.unissued), (1, 0));
         assert!(result.wall < millis(2_010), "{:?}", result.wall);
     }
 }
@@ -104,10 +114,8 @@ async fn a_target_that_fails_every_request_is_lost_after_thirty_seconds() {
     let records = records(&result);
     let (first, last) = (records[0].ended, records[records.len() - 1].ended);
     assert!(last - first >= Duration::from_secs(30) && last - first < Duration::from_secs(35), "{:?}", last - first);
-    assert_eq!(
-        outcomes(&result, 0),
-        [("http_500".to_owned(), result.issued), ("cancelled".to_owned(), 500 - result.issued)]
-    );
+    assert!(result.issued < 250 && result.unissued <= 1, "{} {}", result.issued, result.unissued);
+    assert_eq!(outcomes(&result, 0)[0], ("http_500".to_owned(), result.issued));
 }
 
 #[tokio::test(start_paused = true)]
