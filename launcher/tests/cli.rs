@@ -27,7 +27,8 @@ fn a_run_prints_its_table_and_leaves_its_folder() {
     let folder = Folder::new();
     folder.write("run.yaml", &simulated(&profile(20, 2)));
     let run = folder.benchwright(&["run", "-f", "run.yaml"]).assert().success();
-    run.stdout(predicate::str::contains("TTFT").and(predicate::str::contains("ITL")));
+    let progress = predicate::str::contains("stage 1 of 1 (r20), ").and(predicate::str::contains("\u{1b}").not());
+    run.stdout(predicate::str::contains("TTFT").and(predicate::str::contains("ITL"))).stderr(progress);
     let latest = folder.path("results/latest");
     for file in
         ["run.yaml", "profile.yaml", "report.json", "report.md", "benchmark_report_v0.2.yaml", "requests.parquet"]

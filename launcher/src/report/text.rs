@@ -16,7 +16,7 @@ use crate::{
 /// Behind a percentile that is the largest of too few values.
 const LARGEST: &str = "*";
 /// What the mark means, for the foot of a page.
-pub(super) const LARGEST_MEANS: &str = "the largest of its values: p90 takes 10 of them, p95 20, p99 100, p99.9 1000";
+pub(super) const LARGEST_MEANS: &str = "the largest value: p90 needs 10 values or more, p95 20, p99 100, p99.9 1000";
 /// Below this share of requests that met the goals a run that passed says what that does not mean.
 const FEW_GOOD: f64 = 0.5;
 

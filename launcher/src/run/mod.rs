@@ -31,7 +31,7 @@ use crate::{
     issue::{self, Files, LoadError, LoadResult, Progress},
     loadgen::plan,
     recorder::Keep,
-    report::{LoadGenReport, Stored, terminal},
+    report::{LoadGenReport, Stored, terminal, text::profile},
     requests::Seeds,
     status_server::{self, Measuring},
     stop::Stop,
@@ -212,7 +212,7 @@ fn load(
     let (files, secrets) = signals::until_stopped(stop, read)??;
     let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_deref())?;
     let ready = ready::wait(input, &secrets, &base_url, stop)?;
-    info!(target = base_url, model = ready.model, profile = input.run.profile_source, "the target is ready");
+    info!(target = base_url, model = ready.model, profile = profile(&input.run), "the target is ready");
     measuring.set(true);
     let deadline = signals::Deadline::start(stop, input.run.run_deadline.0, input.run.grace_period.0);
     let last_offline = || last_offline::of(&options.results(), input.run.endpoint.name(), &ready.model);
