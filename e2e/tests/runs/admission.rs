@@ -21,7 +21,7 @@ async fn a_spec_that_cannot_be_run_is_refused_with_a_remedy() -> anyhow::Result<
             "at most one of name, inline and configMapRef",
         ),
         ("chat", &format!("{simulator}\nstorage: {{pvc: {{}}, none: {{}}}}"), "at most one of pvc and none"),
-        ("chat", &format!("{simulator}\nvalidity: {{maxErrorRatio: '2'}}"), "maxErrorRatio"),
+        ("chat", &format!("{simulator}\nprofile: {{files: [{{}}]}}"), "exactly one of configMapRef and claim"),
         ("chat", &format!("{simulator}\nlauncher: {{labels: {{benchwright.dev/run: x}}}}"), "choose another prefix"),
         ("chat.v1", simulator, "46 letters"),
         (&"c".repeat(47), simulator, "46 letters"),

@@ -58,14 +58,31 @@ async fn a_bad_profile_ends_stalled_with_field_and_remedy_and_no_pod() -> anyhow
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: make e2e"]
-async fn a_dead_target_is_tried_again_and_then_said_to_be_dead() -> anyhow::Result<()> {
+async fn a_dead_target_is_said_to_be_dead_and_tried_again_on_request() -> anyhow::Result<()> {
     let namespace = Namespace::new(&Cluster::with_operator().await?, "dead-target").await?;
     let spec = "target: {serviceRef: {name: nobody}, model: m, readiness: {timeoutSeconds: 3}}\nstorage: {none: {}}";
-    namespace.create_run("chat", spec).await?;
+    let again = format!("{spec}\npolicy: {{retry: {{limit: 1, reasons: [TargetUnavailable]}}}}");
+    for (name, spec, attempts) in [("once", spec, 1), ("again", &again, 2)] {
+        namespace.create_run(name, spec).await?;
+        let status = namespace.wait_finished(name, SOON).await?;
+        assert_eq!((status.phase, status.reason.as_str()), (Some(Phase::Failed), "TargetUnavailable"), "{status:?}");
+        assert_eq!(status.attempts.len(), attempts, "{status:?}");
+        assert!(stalled(&status)?.contains("nobody"), "{status:?}");
+    }
+    // A person sees why without asking for more columns.
+    let table = e2e::tools::kubectl(&["get", "benchmarkruns", "--namespace", &namespace.name])?;
+    assert!(table.contains("TargetUnavailable"), "{table}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: make e2e"]
+async fn a_share_that_the_api_server_cannot_judge_is_refused_by_the_operator() -> anyhow::Result<()> {
+    let namespace = Namespace::new(&Cluster::with_operator().await?, "share").await?;
+    namespace.create_run("chat", "target: {simulator: {}}\nvalidity: {maxErrorRatio: '2'}").await?;
     let status = namespace.wait_finished("chat", SOON).await?;
-    assert_eq!((status.phase, status.reason.as_str()), (Some(Phase::Failed), "TargetUnavailable"), "{status:?}");
-    assert_eq!(status.attempts.len(), 2, "{status:?}");
-    assert!(stalled(&status)?.contains("nobody"), "{status:?}");
+    assert_eq!((status.phase, status.reason.as_str()), (Some(Phase::Failed), "InvalidSpec"), "{status:?}");
+    assert!(stalled(&status)?.contains("spec.validity.maxErrorRatio"), "{status:?}");
     Ok(())
 }
 
