@@ -3,8 +3,8 @@
 use anyhow::Context;
 use crds::{BenchmarkRun, Outcome, status::Phase};
 use e2e::{Cluster, Namespace, PATIENT, tools};
-use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{DeleteParams, PostParams};
+use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod};
+use kube::api::{DeleteParams, LogParams, PostParams};
 use serde_json::json;
 
 use crate::{SOON, simulated};
@@ -103,18 +103,67 @@ fn trace() -> String {
     format!("timestamp,input_length,output_length\n{}", rows.collect::<String>())
 }
 
+/// A run that replays the trace in a file.
+fn replay(path: &str, files: &str) -> anyhow::Result<String> {
+    let load = format!("{{trace: {{trace: {{file: {{path: {path}}}}}}}}}");
+    let profile = format!("{{requests: {{random: {{input: 40, output: 10}}}}, stages: [{{load: {load}}}]}}");
+    let profile = serde_json::to_string(&profile)?;
+    Ok(format!(
+        "target: {{simulator: {{}}}}\nharness: benchwright\nstorage: {{none: {{}}}}\n{PATIENT}\n\
+         profile: {{inline: {profile}, files: [{files}]}}\n"
+    ))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: make e2e"]
+async fn a_trace_on_a_claim_is_replayed_and_left_as_it_is() -> anyhow::Result<()> {
+    let namespace = Namespace::new(&Cluster::with_operator().await?, "trace-claim").await?;
+    let claim = json!({
+        "metadata": {"name": "datasets"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+    });
+    namespace.api::<PersistentVolumeClaim>().create(&PostParams::default(), &serde_json::from_value(claim)?).await?;
+    let pods = namespace.api::<Pod>();
+    // What a shell says that has the claim.
+    let on_claim = async |name: &str, script: &str| -> anyhow::Result<String> {
+        let pod = json!({
+            "metadata": {"name": name},
+            "spec": {
+                "restartPolicy": "Never",
+                "containers": [{
+                    "name": "shell", "image": "localhost/busybox:1", "command": ["sh", "-c", script],
+                    "env": [{"name": "TRACE", "value": trace()}],
+                    "volumeMounts": [{"name": "data", "mountPath": "/data"}],
+                }],
+                "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "datasets"}}],
+            },
+        });
+        pods.create(&PostParams::default(), &serde_json::from_value(pod)?).await?;
+        namespace
+            .until("the end of a pod on the claim", SOON, || async {
+                let phase = pods.get(name).await?.status.and_then(|it| it.phase);
+                Ok(phase.filter(|it| it == "Succeeded").map(drop))
+            })
+            .await?;
+        Ok(pods.logs(name, &LogParams::default()).await?)
+    };
+    let look = "stat -c '%u %g %a' /data /data/prod.csv";
+    // They belong to root, as files of others may.
+    let before = on_claim("writer", &format!("printf %s \"$TRACE\" > /data/prod.csv && {look}")).await?;
+    assert!(before.starts_with("0 0 ") && before.lines().count() == 2, "{before}");
+    namespace.create_run("replay", &replay("/data/datasets/prod.csv", "{claim: {claimName: datasets}}")?).await?;
+    let status = namespace.wait_finished("replay", SOON).await?;
+    assert_eq!(status.outcome, Some(Outcome::Passed), "{status:?}");
+    assert_eq!(status.summary.map(|it| (it.requests, it.errors)), Some((12, 0)));
+    assert_eq!(on_claim("reader", look).await?, before, "owner, group or mode has changed");
+    Ok(())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: make e2e"]
 async fn a_trace_in_a_config_map_is_replayed() -> anyhow::Result<()> {
     let namespace = Namespace::new(&Cluster::with_operator().await?, "trace").await?;
-    let profile =
-        "{requests: {random: {input: 40, output: 10}}, stages: [{load: {trace: {trace: {file: {path: prod.csv}}}}}]}";
-    let spec = format!(
-        "target: {{simulator: {{}}}}\nharness: benchwright\nstorage: {{none: {{}}}}\n{PATIENT}\n\
-         profile: {{inline: {}, files: [{{configMapRef: {{name: traces, key: prod.csv}}}}]}}\n",
-        serde_json::to_string(profile)?
-    );
-    namespace.create_run("replay", &spec).await?;
+    namespace.create_run("replay", &replay("prod.csv", "{configMapRef: {name: traces, key: prod.csv}}")?).await?;
     let pending = namespace.wait_for("replay", "a reason", SOON, |it| !it.reason.is_empty()).await?;
     assert_eq!((pending.phase, pending.reason.as_str()), (Some(Phase::Pending), "ProfileNotFound"));
     let ready = pending.conditions.iter().find(|it| it.kind == "Ready").context("a condition Ready")?;
