@@ -1,6 +1,8 @@
 //! The text of an answer, token by token: where stop strings end it, what is held back for them, and made-up log
 //! probabilities. Pure.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use super::request::Endpoint;
@@ -14,7 +16,7 @@ pub struct Answer {
     /// Where a stop ends it; `None`: the request has none.
     pub stop: Option<Stop>,
     /// The prompt, where the answer is to begin with it.
-    pub echo: Option<String>,
+    pub echo: Option<Arc<str>>,
     /// How many alternatives are told for each token, if log probabilities are.
     pub logprobs: Option<u32>,
 }

@@ -5,6 +5,7 @@
 //! each chunk.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use serde_json::{Value, json};
@@ -78,7 +79,7 @@ pub struct Choice {
     /// Length of its prompt.
     pub prompt_tokens: u32,
     /// The ids of the prompt where the answer tells token ids; `None`: it tells none.
-    pub prompt_ids: Option<Vec<u32>>,
+    pub prompt_ids: Option<Arc<[u32]>>,
 }
 
 /// Makes the chunks of one choice of a stream.
@@ -305,7 +306,7 @@ pub fn whole(
         "prompt_tokens": prompt_tokens, "total_tokens": prompt_tokens + tokens, "completion_tokens": tokens,
         "prompt_tokens_details": details, "completion_tokens_details": null,
     });
-    let prompt_ids = choices.first().and_then(|(choice, ..)| choice.prompt_ids.clone());
+    let prompt_ids = choices.first().and_then(|(choice, ..)| choice.prompt_ids.as_deref().map(<[u32]>::to_vec));
     let choices: Vec<Value> =
         choices.into_iter().map(|(choice, tokens, finish)| whole_choice(*endpoint, choice, tokens, finish)).collect();
     let body = match endpoint {
@@ -346,7 +347,7 @@ fn whole_choice(endpoint: Endpoint, choice: Choice, tokens: u32, finish: Finish)
         }),
         Endpoint::Completions => json!({
             "index": index, "text": shown, "logprobs": logprobs, "finish_reason": finish.name(), "stop_reason": reason,
-            "token_ids": token_ids, "prompt_logprobs": null, "prompt_token_ids": prompt_ids, "routed_experts": null,
+            "token_ids": token_ids, "prompt_logprobs": null, "prompt_token_ids": prompt_ids.as_deref(), "routed_experts": null,
         }),
     }
 }

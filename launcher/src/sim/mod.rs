@@ -32,7 +32,8 @@ use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use hyper::server::conn::http1;
@@ -97,7 +98,8 @@ pub enum SimError {
     Runtime(#[source] io::Error),
 }
 
-/// A simulated server, with a running or a paused clock. It belongs to the tokio runtime on which it is first used.
+/// A simulated server, with a running or a paused clock. It belongs to the tokio runtime on which it is first used,
+/// which may have several threads.
 #[derive(Debug)]
 pub struct Simulator {
     options: SimOptions,
@@ -105,6 +107,8 @@ pub struct Simulator {
     started: jiff::Timestamp,
     requests: AtomicU64,
     stopping: watch::Sender<bool>,
+    /// The same, without a lock. Set before.
+    is_stopping: AtomicBool,
 }
 
 impl Simulator {
@@ -112,7 +116,8 @@ impl Simulator {
     pub fn new(options: SimOptions) -> Arc<Self> {
         let engine = Engine::new(&options);
         let stopping = watch::Sender::new(false);
-        Arc::new(Simulator { options, engine, started: clock::now(), requests: AtomicU64::new(0), stopping })
+        let (requests, is_stopping) = (AtomicU64::new(0), AtomicBool::new(false));
+        Arc::new(Simulator { options, engine, started: clock::now(), requests, stopping, is_stopping })
     }
 
     /// Serves connections until `shutdown` is there; then aborts what runs, as vLLM does, and ends the connections.
@@ -166,9 +171,24 @@ impl Simulator {
             .writev(false)
             .serve_connection(TokioIo::new(io), service);
         tokio::pin!(connection);
-        let ended = tokio::select! {
-            ended = &mut connection => ended,
-            () = self.stopped() => {
+        let stopped = self.stopped();
+        tokio::pin!(stopped);
+        let mut known: Option<Waker> = None;
+        let ended = std::future::poll_fn(|cx| {
+            if let Poll::Ready(ended) = connection.as_mut().poll(cx) {
+                return Poll::Ready(Some(ended));
+            }
+            // Asked again only when there is news: this is polled for each token, and asking takes a lock.
+            let is_known = known.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
+            if is_known && !self.is_stopping.load(Ordering::Acquire) {
+                return Poll::Pending;
+            }
+            known = Some(cx.waker().clone());
+            stopped.as_mut().poll(cx).map(|()| None)
+        });
+        let ended = match ended.await {
+            Some(ended) => ended,
+            None => {
                 connection.as_mut().graceful_shutdown();
                 connection.await
             }
@@ -181,6 +201,7 @@ impl Simulator {
     /// Aborts what runs: streams get a chunk with `finish_reason: "abort"`, their usage and `[DONE]`. Connections end.
     pub fn stop(&self) {
         self.engine.close();
+        self.is_stopping.store(true, Ordering::Release);
         self.stopping.send_replace(true);
     }
 
@@ -207,10 +228,20 @@ async fn pause(length: Duration) {
     let _ = clock::limit(length, std::future::pending::<()>()).await;
 }
 
-/// `benchwright sim`: serves until SIGTERM or SIGINT, on this thread alone. The first line on stdout tells the URL.
+/// `benchwright sim`: serves until SIGTERM or SIGINT. The first line on stdout tells the URL.
+///
+/// Several threads share the one engine, and with it batching, caches and metrics; they spread the connections.
 pub fn run(args: SimArgs) -> Result<(), SimError> {
     let options = args.options()?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(SimError::Runtime)?;
+    let mut builder = match args.threads {
+        1 => tokio::runtime::Builder::new_current_thread(),
+        threads => {
+            let mut builder = tokio::runtime::Builder::new_multi_thread();
+            builder.worker_threads(usize::from(threads)).thread_name("simulator");
+            builder
+        }
+    };
+    let runtime = builder.enable_all().build().map_err(SimError::Runtime)?;
     runtime.block_on(async {
         let mut terminate = signal(SignalKind::terminate()).map_err(SimError::Runtime)?;
         let mut interrupt = signal(SignalKind::interrupt()).map_err(SimError::Runtime)?;

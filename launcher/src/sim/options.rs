@@ -112,8 +112,10 @@ impl SimOptions {
     /// The first option that makes no sense.
     pub(super) fn check(&self) -> Result<(), SimError> {
         let wrong = |option, found: String, wanted| Err(SimError::Option { option, found, wanted });
-        if self.model.is_empty() || self.model.len() > 256 {
-            return wrong("model", format!("{:?}", self.model), "a name of 1 to 256 bytes");
+        let shown = self.model.chars().any(|it| !it.is_whitespace()) && !self.model.chars().any(char::is_control);
+        if !shown || self.model.len() > 256 {
+            let found: String = self.model.chars().take(80).collect();
+            return wrong("model", format!("{found:?}"), "a name of 1 to 256 bytes that can be printed");
         }
         for (option, value) in [
             ("max-num-seqs", self.max_num_seqs),
@@ -176,6 +178,10 @@ pub struct SimArgs {
     /// The port to listen on; 0 takes a free one, and the first line on stdout tells which.
     #[arg(long, default_value_t = 8000)]
     pub port: u16,
+
+    /// Threads that serve connections; all share one engine.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub threads: u16,
 
     /// The server to play.
     #[arg(long, value_enum, default_value_t)]
@@ -382,6 +388,15 @@ mod tests {
     }
 
     #[test]
+    fn a_model_has_a_name_that_can_be_printed() {
+        for model in ["", " ", "\n", "a\nb", "a\u{1b}[31m", &"a".repeat(257)] {
+            let error = SimOptions { model: model.into(), ..SimOptions::default() }.check().unwrap_err().to_string();
+            assert!(error.starts_with("model is ") && error.len() < 200 && !error.contains('\n'), "{error}");
+        }
+        SimOptions { model: "org/Größe 8B".into(), ..SimOptions::default() }.check().unwrap();
+    }
+
+    #[test]
     fn a_wrong_option_is_named() {
         for (line, expected) in [
             ("--ttft 5ms --itl 20ms", "ttft is 5ms"),
@@ -393,6 +408,7 @@ mod tests {
                 "num-gpu-blocks-override is 20, of which one is reserved, with 16 tokens each",
             ),
             ("--block-size 0", "block-size is 0"),
+            ("--threads 0", "0 is not in 1..=256"),
             ("--jitter 1", "jitter is 1"),
             ("--jitter NaN", "jitter is NaN"),
         ] {

@@ -43,9 +43,11 @@ pub struct Asked {
 /// vLLM's default for `--max-logprobs`.
 const MAX_LOG_PROBABILITIES: i64 = 20;
 
-/// The greatest number of choices of one prompt, as in vLLM, and here of all prompts of a request together: each is a
-/// sequence of the engine.
-const MAX_CHOICES: i64 = 16_384;
+/// The greatest number of choices of one prompt in vLLM.
+const MAX_N: i64 = 16_384;
+
+/// The greatest number of choices of all prompts of a request: each is a sequence of the engine, with digests of its prompt.
+const MAX_CHOICES: i64 = 1_024;
 
 /// The greatest number of stop strings, as in vLLM.
 const MAX_STOPS: usize = 4;
@@ -74,18 +76,18 @@ pub fn read(endpoint: Endpoint, body: &[u8], options: &SimOptions) -> Result<Ask
     for prompt in prompts {
         let prompt = prompt.counted()?;
         let lengths = Lengths::read(endpoint, body, prompt.length(), options)?;
-        let prompt = prompt.prompt;
+        let mut prompt = prompt.prompt;
+        let prompt_ids: Option<Arc<[u32]>> = prompt.ids.take().map(Into::into);
         asked.prompt_tokens = asked.prompt_tokens.saturating_add(prompt.tokens);
         let words = mix(mix(options.seed.derive("simulator/answers").0, prompt.digest()), request_seed as u64);
         let siblings = (n > 1).then(|| Arc::new(Siblings::new(n)));
-        let echo = echo.next();
+        let echo: Option<Arc<str>> = echo.next().map(Into::into);
         for choice in 0..n {
             let words = if choice == 0 { words } else { mix(words, u64::from(choice)) };
             let (work, stop) = lengths.work(words, prompt.blocks.clone(), &stops, options);
             let answer = Answer { words, stop, echo: echo.clone(), logprobs };
             let index = asked.choices.len() as u32;
-            let prompt_ids = prompt.ids.clone();
-            let choice = Choice { index, answer, prompt_tokens: prompt.tokens, prompt_ids };
+            let choice = Choice { index, answer, prompt_tokens: prompt.tokens, prompt_ids: prompt_ids.clone() };
             asked.choices.push((choice, Work { siblings: siblings.clone(), ..work }));
         }
     }
@@ -174,15 +176,15 @@ fn choices_of_each(body: &Map<String, Value>, prompts: usize) -> Result<u32, Api
     if n < 1 {
         return Err(ApiError::bad(None, format!("n must be at least 1, got {n}.")));
     }
-    if n > MAX_CHOICES {
-        return Err(ApiError::bad(None, format!("n must be at most {MAX_CHOICES}, got {n}.")));
+    if n > MAX_N {
+        return Err(ApiError::bad(None, format!("n must be at most {MAX_N}, got {n}.")));
     }
     if n > 1 && number(body, "temperature")?.is_some_and(|temperature| temperature < 1e-5) {
         return Err(ApiError::bad(None, format!("n must be 1 when using greedy sampling, got {n}.")));
     }
     if n.saturating_mul(prompts as i64) > MAX_CHOICES {
         let text = format!(
-            "The simulator gives at most {MAX_CHOICES} choices in an answer, not {n} for each of {prompts} prompts."
+            "The simulator gives at most {MAX_CHOICES} choices in an answer, not {n} for each prompt of {prompts}."
         );
         return Err(ApiError::value("n", n, text));
     }
@@ -299,7 +301,7 @@ mod tests {
         let echo = |choice: &Choice| choice.answer.echo.clone().unwrap();
         let choices: Vec<_> = asked.choices.iter().map(|(it, work)| (it.index, echo(it), work.prompt_tokens)).collect();
         let expected = [(0, "a b", 2), (1, "a b", 2), (2, "c", 1), (3, "c", 1)];
-        assert_eq!(choices, expected.map(|(index, echo, tokens)| (index, echo.to_owned(), tokens)));
+        assert_eq!(choices, expected.map(|(index, echo, tokens)| (index, Arc::from(echo), tokens)));
         assert_eq!(asked.prompt_tokens, 3);
         let words: std::collections::HashSet<_> = asked.choices.iter().map(|(it, _)| it.answer.words).collect();
         assert_eq!(words.len(), 4);
@@ -328,7 +330,7 @@ mod tests {
             (Chat, json!({"messages": messages, "stop": ""}), "stop cannot contain an empty string."),
             (Completions, json!({"prompt": "a", "logprobs": 21}), "greater than max allowed: 20"),
             (Completions, json!({"prompt": "a", "logprobs": -2}), "must be a positive value or -1"),
-            (Completions, json!({"prompt": ["a", "b"], "n": 9_000}), "at most 16384 choices"),
+            (Completions, json!({"prompt": ["a", "b"], "n": 600}), "at most 1024 choices"),
             (Chat, json!({"messages": messages, "temperature": -1.0}), "must be non-negative, got -1.0. (parameter"),
             (Chat, json!({"messages": messages, "max_tokens": 1.5}), "'loc': 'body.max_tokens'"),
             (Completions, json!({"prompt": ["a", 1]}), "'loc': 'body.prompt.1'"),

@@ -325,3 +325,51 @@ async fn over_a_socket_a_shutdown_aborts_what_runs() {
     server.await.unwrap();
     assert!(TcpStream::connect(address).await.is_err());
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn several_threads_share_one_engine() {
+    const STREAMS: u32 = 24;
+    const TOKENS: u32 = 60;
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let simulator =
+        Simulator::new(SimOptions { mean_output_tokens: u32::MAX, ..SimOptions::preset(SimulatorPreset::Instant) });
+    let server = tokio::spawn(async move {
+        let shutdown = async { stopped.await.unwrap() };
+        simulator.serve(listener, shutdown).await;
+    });
+    let connect = async move || Client::over(TokioIo::new(TcpStream::connect(address).await.unwrap())).await;
+    let tasks: Vec<_> = (0..STREAMS)
+        .map(|_| {
+            tokio::spawn(async move {
+                let mut client = connect().await;
+                let events = client.stream(40, TOKENS).await.all(Instant::now()).await;
+                let texts = events.iter().filter_map(|(_, it)| serde_json::from_str::<Value>(it).ok());
+                texts.filter_map(|it| it["choices"][0]["text"].as_str().map(str::to_owned)).collect::<Vec<_>>()
+            })
+        })
+        .collect();
+    let mut answers = Vec::new();
+    for task in tasks {
+        answers.push(task.await.unwrap());
+    }
+    // The same prompt has the same answer on every thread, each token once and in order.
+    assert!(answers.iter().all(|it| it.len() == TOKENS as usize && *it == answers[0]), "{answers:?}");
+    let mut client = connect().await;
+    let (streams, tokens) = (f64::from(STREAMS), f64::from(STREAMS * TOKENS));
+    for (name, expected) in [
+        ("generation_tokens_total", tokens),
+        ("prompt_tokens_total", 40.0 * streams),
+        ("request_success_total", streams),
+        ("inter_token_latency_seconds_count", tokens - streams),
+        ("prefix_cache_queries_total", 40.0 * streams),
+        // All but the first one find the two full blocks.
+        ("prefix_cache_hits_total", 32.0 * (streams - 1.0)),
+    ] {
+        assert_eq!(client.metric(name).await, expected, "{name}");
+    }
+    drop(client);
+    stop.send(()).unwrap();
+    server.await.unwrap();
+}
