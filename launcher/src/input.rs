@@ -150,8 +150,9 @@ pub fn from_folder(folder: &Path) -> Result<Input, InputError> {
         InputError::Syntax { path: run_path, message }
     })?;
     let profile_text = read(&folder.join("profile.yaml"))?;
-    let (workload, notices) = workload_profiles::parse(&run, &profile_text)
+    let (mut workload, notices) = workload_profiles::parse(&run, &profile_text)
         .map_err(|cause| InputError::Profile { source_name: run.profile_source.clone(), cause })?;
+    resolve_paths(&mut workload, folder);
     Ok(Input { run, profile_text, workload, notices })
 }
 
@@ -182,7 +183,22 @@ pub fn from_file(path: &Path, options: &LocalOptions) -> Result<Input, InputErro
     let variables = workload_profiles::variables(&run, &spec.profile.variables).map_err(profile_error)?;
     let prepared = workload_profiles::prepare(&run, &template, &variables, &overrides).map_err(profile_error)?;
     let notices = overlooked::notices(&spec, options).into_iter().chain(prepared.notices).collect();
-    Ok(Input { profile_text: prepared.text, workload: prepared.workload, notices, run })
+    let mut workload = prepared.workload;
+    // What a pipe brings has no folder of its own.
+    let names = options.profile.as_deref().unwrap_or(path);
+    let folder = names.parent().filter(|_| names.is_file()).unwrap_or(Path::new(""));
+    resolve_paths(&mut workload, folder);
+    Ok(Input { profile_text: prepared.text, workload, notices, run })
+}
+
+/// Makes the relative paths of a workload those from the folder of the file that names them.
+fn resolve_paths(workload: &mut Workload, folder: &Path) {
+    for path in workload.files_mut() {
+        // Without a working folder it stays as it is, and cannot be read.
+        if let Ok(absolute) = std::path::absolute(folder.join(&*path)) {
+            *path = absolute;
+        }
+    }
 }
 
 /// A BenchmarkRun's file that was read.

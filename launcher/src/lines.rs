@@ -1,6 +1,30 @@
 //! Lines of a file, of which no one is longer than a bound.
 
-use std::io::{self, BufRead, Read as _};
+use std::{
+    cell::Cell,
+    io::{self, BufRead, Read},
+};
+
+/// Bytes that end with an error where none are left for the row that is read; who reads sets the number anew for each row.
+pub struct Bounded<'a, R> {
+    /// The bytes.
+    pub bytes: R,
+    /// How many are left.
+    pub left: &'a Cell<usize>,
+}
+
+impl<R: Read> Read for Bounded<'_, R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let left = self.left.get();
+        if left == 0 {
+            return Err(io::Error::other("a row is too long"));
+        }
+        let most = to.len().min(left);
+        let read = self.bytes.read(&mut to[..most])?;
+        self.left.set(left - read);
+        Ok(read)
+    }
+}
 
 /// What came of reading a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

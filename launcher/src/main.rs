@@ -20,8 +20,9 @@ use launcher::{
     sim,
     submission::command::{self as submission, SubmissionArgs},
     sut::{self, SutOptions},
-    user_file,
+    trace_file, user_file,
 };
+use workload_profiles::workload::RequestSource;
 
 /// Benchmarks LLM serving: issues the load of a workload profile exactly, measures every token, and says when its own
 /// figures are not to be trusted.
@@ -262,7 +263,17 @@ fn sut_command(args: &SutArgs) -> ExitCode {
 }
 
 fn render(args: &RenderArgs) -> anyhow::Result<()> {
-    let input = input::from_file(&args.file, &args.input.options())?;
+    let mut input = input::from_file(&args.file, &args.input.options())?;
+    // A file that is not here may lie where the run will be, so that none is an error.
+    match trace_file::of(&input.workload) {
+        Ok(traces) => input.notices.extend(traces.notices),
+        Err(error) => console::say(format_args!("note: {error}")),
+    }
+    if let RequestSource::DataSet(set) = &input.workload.requests
+        && let Err(error) = user_file::open(&set.path)
+    {
+        console::say(format_args!("note: cannot read the data set {}: {error}", set.path.display()));
+    }
     for notice in &input.notices {
         console::say(format_args!("note: {}: {}", notice.path, notice.message));
     }

@@ -3,7 +3,10 @@
 //! A message names the line and what is wrong with it, and never repeats what stands there: the path comes from a profile,
 //! and its author may not be allowed to read every file that the launcher can.
 
+mod told;
+
 use std::{
+    cell::Cell,
     io::{self, BufRead, BufReader, Read},
     path::PathBuf,
     time::Duration,
@@ -13,19 +16,20 @@ use crds::units::Span;
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 use serde_json::{Map, Value};
 use workload_profiles::{
-    Workload,
+    Notice, Workload,
     workload::{Load, MAX_REQUESTS, Stage, Trace, TraceEntry, TraceFile, TraceFormat, TraceTime},
 };
 
 use crate::{
-    lines::{Line, read_line},
+    lines::{Bounded, Line, read_line},
     user_file,
 };
 
 /// More bytes are not read: ten million lines of a hundred.
 const MAX_BYTES: u64 = 1 << 30;
-/// The longest line: block hashes of a prompt of two million tokens fit.
-const MAX_LINE: usize = 2 << 20;
+/// The longest line: hashes of the blocks of 512 tokens of the longest prompt fit.
+const MAX_LINE: usize = 64 << 10;
+const TOO_LONG: &str = "has more than 65536 bytes; leave out columns that are not replayed, and close every quote";
 /// The latest time: a week after the first, as the longest stage.
 const MAX_SECONDS: f64 = 604_800.0;
 /// The longest prompt or answer, in tokens.
@@ -35,7 +39,7 @@ const MAX_TOKENS: u64 = 2_000_000;
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The file cannot be read.
-    #[error("cannot read the trace {path}: {cause}; mount it into the launcher, or write its entries into the profile", path = path.display())]
+    #[error("cannot read the trace {path}: {cause}; a relative path counts from the folder of the file that names it; in a cluster, name the file in spec.profile.files", path = path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -76,18 +80,36 @@ pub enum TraceError {
     },
 }
 
-/// What the stages of a workload replay, one for each: empty for a stage that replays nothing.
+/// What the stages of a workload replay.
+#[derive(Debug, Default)]
+pub struct Traces {
+    /// One for each stage: empty for a stage that replays nothing.
+    pub entries: Vec<Vec<TraceEntry>>,
+    /// What is replayed otherwise than recorded, or may be.
+    pub notices: Vec<Notice>,
+}
+
+/// Reads what the stages of a workload replay.
 ///
 /// # Errors
 /// A file that cannot be read, or the first line that is no request.
-pub fn of(workload: &Workload) -> Result<Vec<Vec<TraceEntry>>, TraceError> {
+pub fn of(workload: &Workload) -> Result<Traces, TraceError> {
+    let mut notices = Vec::new();
     let of_stage = |stage: &Stage| match &stage.load {
-        Load::Trace { trace, .. } => entries(trace),
+        Load::Trace { trace, .. } => {
+            let (entries, told) = entries(trace)?;
+            notices.extend(told);
+            Ok(entries)
+        }
         _ => Ok(Vec::new()),
     };
     let traces = workload.stages.iter().map(of_stage).collect::<Result<Vec<_>, _>>()?;
     let requests = workload.stages.iter().zip(&traces).map(|(stage, trace)| requests(&stage.load, trace)).sum::<f64>();
-    if requests > MAX_REQUESTS as f64 { Err(TraceError::TooMany { requests }) } else { Ok(traces) }
+    if requests > MAX_REQUESTS as f64 {
+        Err(TraceError::TooMany { requests })
+    } else {
+        Ok(Traces { entries: traces, notices })
+    }
 }
 
 /// How many requests a load sends in the mean, now that its trace is known.
@@ -98,9 +120,9 @@ fn requests(load: &Load, trace: &[TraceEntry]) -> f64 {
     }
 }
 
-fn entries(trace: &Trace) -> Result<Vec<TraceEntry>, TraceError> {
+fn entries(trace: &Trace) -> Result<(Vec<TraceEntry>, Vec<Notice>), TraceError> {
     let file = match trace {
-        Trace::Inline(entries) => return Ok(entries.clone()),
+        Trace::Inline(entries) => return Ok((entries.clone(), Vec::new())),
         Trace::File(file) => file,
     };
     let open = user_file::open(&file.path).map_err(|cause| TraceError::Read { path: file.path.clone(), cause })?;
@@ -108,7 +130,7 @@ fn entries(trace: &Trace) -> Result<Vec<TraceEntry>, TraceError> {
 }
 
 /// Reads a file of at most so many bytes.
-fn read_within(file: &TraceFile, bytes: impl Read, most: u64) -> Result<Vec<TraceEntry>, TraceError> {
+fn read_within(file: &TraceFile, bytes: impl Read, most: u64) -> Result<(Vec<TraceEntry>, Vec<Notice>), TraceError> {
     let mut lines = BufReader::new(bytes.take(most.saturating_add(1)));
     let found = read(file, &mut lines);
     // First: a line that was cut may be no request.
@@ -118,8 +140,8 @@ fn read_within(file: &TraceFile, bytes: impl Read, most: u64) -> Result<Vec<Trac
     found
 }
 
-fn read(file: &TraceFile, lines: impl BufRead) -> Result<Vec<TraceEntry>, TraceError> {
-    let mut entries = Entries { file, first: None, found: Vec::new() };
+fn read(file: &TraceFile, lines: impl BufRead) -> Result<(Vec<TraceEntry>, Vec<Notice>), TraceError> {
+    let mut entries = Entries { file, first: None, found: Vec::new(), lengths: Default::default() };
     match file.format {
         TraceFormat::Csv => csv(&mut entries, lines)?,
         TraceFormat::Jsonl => jsonl(&mut entries, lines)?,
@@ -127,7 +149,9 @@ fn read(file: &TraceFile, lines: impl BufRead) -> Result<Vec<TraceEntry>, TraceE
     if entries.found.is_empty() {
         return Err(TraceError::Empty { path: file.path.clone() });
     }
-    Ok(entries.found)
+    let [input, output] = entries.lengths;
+    let notices = told::notices(file, &entries.found, input, output);
+    Ok((entries.found, notices))
 }
 
 /// What was read so far.
@@ -135,6 +159,8 @@ struct Entries<'a> {
     file: &'a TraceFile,
     first: Option<Moment>,
     found: Vec<TraceEntry>,
+    /// Of prompts and of answers.
+    lengths: [told::Lengths; 2],
 }
 
 /// A time as it was recorded.
@@ -157,13 +183,17 @@ impl Entries<'_> {
         if self.found.len() as u64 >= MAX_REQUESTS {
             return Err(self.wrong(line, format!("is one request too many; at most {MAX_REQUESTS} are sent in a run")));
         }
-        let moment = self.moment(at.trim()).ok_or_else(|| {
-            let wanted = match self.file.time {
-                TraceTime::DateTime => "a date and a time of day such as 2023-11-16 18:17:03.97",
-                _ => "a number that is not negative",
-            };
-            self.wrong(line, format!("{} is not {wanted}", self.file.at_column))
-        })?;
+        let moment = self.moment(at.trim()).ok_or_else(|| self.no_moment(line, at.trim()))?;
+        if self.first.is_none()
+            && let Some(unit) = at.trim().parse().ok().and_then(|it| told::other_unit(self.file.time, it))
+        {
+            let (column, taken, unit) = (&self.file.at_column, told::name(self.file.time), told::name(unit));
+            let remedy = format!("set time: {unit}, or let the times begin at 0");
+            return Err(self.wrong(
+                line,
+                format!("{column} is a time of day in {unit} since 1970, and time is {taken}; {remedy}"),
+            ));
+        }
         let seconds = since(*self.first.get_or_insert(moment), moment);
         let last = self.found.last().map_or(Duration::ZERO, |it| it.at.0);
         let at = Duration::try_from_secs_f64(seconds).ok().filter(|at| *at >= last);
@@ -176,10 +206,23 @@ impl Entries<'_> {
                 self.wrong(line, format!("is more than {MAX_SECONDS} seconds after the first line; cut it off"))
             );
         }
-        let input = self.length(line, &self.file.input_column, input)?;
-        let output = self.length(line, &self.file.output_column, output)?;
+        let input = self.length(line, 0, input)?;
+        let output = self.length(line, 1, output)?;
         self.found.push(TraceEntry { at: Span(at), input, output });
         Ok(())
+    }
+
+    fn no_moment(&self, line: u64, text: &str) -> TraceError {
+        let column = &self.file.at_column;
+        self.wrong(line, match self.file.time {
+            TraceTime::DateTime => {
+                format!("{column} is not a date and a time of day such as 2023-11-16 18:17:03.97; set time to seconds, milliseconds or microseconds where it is a number")
+            }
+            taken if date_time(text).is_some() => {
+                format!("{column} is a date and a time of day, and time is {}; set time: dateTime", told::name(taken))
+            }
+            _ => format!("{column} is not a number that is not negative"),
+        })
     }
 
     fn moment(&self, text: &str) -> Option<Moment> {
@@ -191,22 +234,30 @@ impl Entries<'_> {
             TraceTime::Seconds => number(1.0),
             TraceTime::Milliseconds => number(1e3),
             TraceTime::Microseconds => number(1e6),
-            TraceTime::DateTime => {
-                let civil = || text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok().map(|it| it.timestamp());
-                text.parse::<Timestamp>().ok().or_else(civil).map(Moment::Wall)
-            }
+            TraceTime::DateTime => date_time(text).map(Moment::Wall),
         }
     }
 
-    fn length(&self, line: u64, column: &str, text: Option<&str>) -> Result<Option<u32>, TraceError> {
-        let Some(text) = text.map(str::trim).filter(|it| !it.is_empty()) else { return Ok(None) };
+    /// The length of the prompt (0) or the answer (1).
+    fn length(&mut self, line: u64, which: usize, text: Option<&str>) -> Result<Option<u32>, TraceError> {
+        let Some(text) = text.map(str::trim).filter(|it| !it.is_empty()) else {
+            self.lengths[which].missing += 1;
+            return Ok(None);
+        };
+        let length = text.parse::<u64>().ok().filter(|it| *it <= MAX_TOKENS).and_then(|it| u32::try_from(it).ok());
+        let length = length.ok_or_else(|| {
+            let column = [&self.file.input_column, &self.file.output_column][which];
+            self.wrong(line, format!("{column} is no whole number of tokens from 0 to {MAX_TOKENS}"))
+        })?;
+        self.lengths[which].zero += u64::from(length == 0);
         // Zero is a recorded request without output: the least that can be asked for is one token.
-        let length =
-            text.parse::<u64>().ok().filter(|it| *it <= MAX_TOKENS).and_then(|it| u32::try_from(it.max(1)).ok());
-        length
-            .map(Some)
-            .ok_or_else(|| self.wrong(line, format!("{column} is no whole number of tokens from 0 to {MAX_TOKENS}")))
+        Ok(Some(length.max(1)))
     }
+}
+
+fn date_time(text: &str) -> Option<Timestamp> {
+    let civil = || text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok().map(|it| it.timestamp());
+    text.parse::<Timestamp>().ok().or_else(civil)
 }
 
 /// Seconds from one moment to another; both are of one kind.
@@ -219,8 +270,10 @@ fn since(first: Moment, moment: Moment) -> f64 {
 }
 
 fn csv(entries: &mut Entries, lines: impl Read) -> Result<(), TraceError> {
-    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(lines);
-    let header = reader.byte_headers().map_err(|error| broken(entries, error))?;
+    // A row may go over lines within quotes, and without their end it is the rest of the file.
+    let left = Cell::new(MAX_LINE);
+    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(Bounded { bytes: lines, left: &left });
+    let header = reader.byte_headers().map_err(|error| broken(entries, &left, error))?;
     let names: Vec<String> =
         header.iter().map(|it| String::from_utf8_lossy(it).trim_start_matches('\u{feff}').trim().to_owned()).collect();
     let column = |name: &str| names.iter().position(|it| it == name);
@@ -230,7 +283,9 @@ fn csv(entries: &mut Entries, lines: impl Read) -> Result<(), TraceError> {
     };
     let (input, output) = (column(&entries.file.input_column), column(&entries.file.output_column));
     let mut record = csv::StringRecord::new();
-    while reader.read_record(&mut record).map_err(|error| broken(entries, error))? {
+    left.set(MAX_LINE);
+    while reader.read_record(&mut record).map_err(|error| broken(entries, &left, error))? {
+        left.set(MAX_LINE);
         let line = record.position().map_or(0, csv::Position::line);
         let field = |column: Option<usize>| column.and_then(|it| record.get(it));
         entries.add(line, field(Some(at)).unwrap_or_default(), field(input), field(output))?;
@@ -238,8 +293,11 @@ fn csv(entries: &mut Entries, lines: impl Read) -> Result<(), TraceError> {
     Ok(())
 }
 
-fn broken(entries: &Entries, error: csv::Error) -> TraceError {
+fn broken(entries: &Entries, left: &Cell<usize>, error: csv::Error) -> TraceError {
     let line = error.position().map_or(0, csv::Position::line);
+    if left.get() == 0 {
+        return entries.wrong(entries.found.len() as u64 + 2, TOO_LONG);
+    }
     match error.into_kind() {
         csv::ErrorKind::Io(source) => entries.read_error(source),
         _ => entries.wrong(line, "is no text in UTF-8; save the file as such"),
@@ -251,7 +309,7 @@ fn jsonl(entries: &mut Entries, mut lines: impl BufRead) -> Result<(), TraceErro
     for line in 1.. {
         match read_line(&mut lines, MAX_LINE, &mut text).map_err(|source| entries.read_error(source))? {
             Line::End => break,
-            Line::TooLong => return Err(entries.wrong(line, format!("is longer than {MAX_LINE} bytes"))),
+            Line::TooLong => return Err(entries.wrong(line, TOO_LONG)),
             Line::Read => {}
         }
         if text.trim_ascii().is_empty() {
@@ -299,7 +357,7 @@ mod tests {
     /// Each entry as milliseconds and lengths, or the message.
     fn check(file: &TraceFile, text: &str, expected: Result<&[Entry], &str>) {
         let found = read(file, text.as_bytes())
-            .map(|it| it.iter().map(|it| (it.at.0.as_millis() as u64, it.input, it.output)).collect::<Vec<_>>())
+            .map(|it| it.0.iter().map(|it| (it.at.0.as_millis() as u64, it.input, it.output)).collect::<Vec<_>>())
             .map_err(|error| error.to_string());
         assert_eq!(found, expected.map(<[Entry]>::to_vec).map_err(str::to_owned), "{text}");
     }
@@ -357,15 +415,67 @@ mod tests {
         check(
             &azure(),
             "TIMESTAMP\nyesterday\n",
-            "the trace t, line 2: TIMESTAMP is not a date and a time of day such as 2023-11-16 18:17:03.97",
+            "the trace t, line 2: TIMESTAMP is not a date and a time of day such as 2023-11-16 18:17:03.97; set time to seconds, milliseconds or microseconds where it is a number",
         );
+    }
+
+    #[test]
+    fn times_of_another_unit_are_refused_with_theirs() {
+        let seconds = file(TraceFormat::Csv, TraceTime::Seconds, ["t", "in", "out"]);
+        let millis = TraceFile { time: TraceTime::Milliseconds, ..seconds.clone() };
+        let refused = |file: &TraceFile, first: &str, unit: &str, taken: &str| {
+            let remedy = format!("set time: {unit}, or let the times begin at 0");
+            let what = format!("t is a time of day in {unit} since 1970, and time is {taken}; {remedy}");
+            check(file, &format!("t\n{first}\n"), Err(&format!("the trace t, line 2: {what}")));
+        };
+        refused(&millis, "1735689600.5", "seconds", "milliseconds");
+        refused(&seconds, "1735689600500", "milliseconds", "seconds");
+        refused(&millis, "1735689600500000", "microseconds", "milliseconds");
+        check(&seconds, "t\n1735689600.5\n1735689601\n", Ok(&[(0, None, None), (500, None, None)]));
+        let date = "the trace t, line 2: t is a date and a time of day, and time is seconds; set time: dateTime";
+        check(&seconds, "t\n2023-11-16T18:17:03Z\n", Err(date));
+    }
+
+    #[test]
+    fn what_is_replayed_otherwise_than_recorded_is_told() {
+        let millis = file(TraceFormat::Csv, TraceTime::Milliseconds, ["t", "in", "out"]);
+        let told = |text: &str| {
+            let notices = read(&millis, text.as_bytes()).unwrap().1;
+            notices.into_iter().map(|it| it.message).collect::<Vec<_>>()
+        };
+        assert_eq!(told("t,in,out\n0,5,6\n1000,7,8\n"), [""; 0]);
+        assert_eq!(
+            told("t,in,out\n0,0,6\n500,,0\n1000,7,0\n"),
+            [
+                "t has 1 rows of 3 with in 0, which is sent as 1",
+                "t has 1 rows of 3 without in: there the prompt has the length that requests asks for",
+                "t has 2 rows of 3 with out 0, which is sent as 1",
+            ]
+        );
+        let fast = told("t,in,out\n0.00,1,1\n0.02,1,1\n0.10,1,1\n");
+        assert!(fast[0].contains("30000 a second, with its times taken as milliseconds; set time if"), "{fast:?}");
+    }
+
+    #[test]
+    fn a_row_without_an_end_is_not_read_to_the_end_of_the_file() {
+        let file = file(TraceFormat::Csv, TraceTime::Seconds, ["t", "in", "out"]);
+        for text in [format!("t\n{}", "1".repeat(99_999)), format!("t\n\"{}", "1\n".repeat(99_999)), "t".repeat(99_999)]
+        {
+            let error = read(&file, text.as_bytes()).unwrap_err().to_string();
+            assert!(error.contains("has more than 65536 bytes; leave out columns"), "{error}");
+        }
+        let many = format!("t,in,out\n{}", "1,2,3\n".repeat(50_000));
+        assert_eq!(read(&file, many.as_bytes()).unwrap().0.len(), 50_000);
+        let object = format!("{{\"timestamp\": 1, \"x\": \"{}\"}}\n", "a".repeat(99_999));
+        let error = read(&mooncake(), object.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains("line 1: has more than 65536 bytes"), "{error}");
     }
 
     #[test]
     fn a_file_above_the_bound_is_refused_and_not_cut() {
         let file = file(TraceFormat::Csv, TraceTime::Seconds, ["t", "in", "out"]);
         let text = "t\n1\n2\n";
-        let read = |most| read_within(&file, text.as_bytes(), most).map(|it| it.len()).map_err(|it| it.to_string());
+        let read = |most| read_within(&file, text.as_bytes(), most).map(|it| it.0.len()).map_err(|it| it.to_string());
         assert_eq!(read(6), Ok(2));
         let error = "the trace t has more than 5 bytes; cut it, or leave out columns that are not replayed";
         assert_eq!(read(5), Err(error.to_owned()));
@@ -384,7 +494,7 @@ mod tests {
             let stages = [stage(json!({"burst": {"count": MAX_REQUESTS - 1}})), stage(json!({"trace": trace}))];
             let workload = json!({"api": "OpenAIChat", "streaming": true, "requests": "mock", "stages": stages});
             let workload = serde_json::from_value(workload).unwrap();
-            of(&workload).map(|it| it[1].len()).map_err(|it| it.to_string())
+            of(&workload).map(|it| it.entries[1].len()).map_err(|it| it.to_string())
         };
         assert_eq!(run(Some(1)), Ok(2));
         let error =
@@ -395,9 +505,6 @@ mod tests {
     #[test]
     fn a_file_that_is_not_there_says_what_to_do() {
         let error = entries(&Trace::File(TraceFile { path: "/nowhere/t.csv".into(), ..azure() })).unwrap_err();
-        assert!(
-            error.to_string().ends_with("mount it into the launcher, or write its entries into the profile"),
-            "{error}"
-        );
+        assert!(error.to_string().ends_with("in a cluster, name the file in spec.profile.files"), "{error}");
     }
 }

@@ -300,8 +300,27 @@ fn a_trace_is_read_from_its_file_and_a_wrong_line_is_named() {
     let lengths = predicate::str::is_match("ISL, tokens +11.33 ").unwrap();
     folder.benchwright(&run).assert().success().stdout(lengths);
     folder.write("t.csv", "at,in,out\n40,12,3\n0,13,4\n");
-    let error = "the trace t.csv, line 3: at is before that of a line above; sort the lines by time";
+    let error = "t.csv, line 3: at is before that of a line above; sort the lines by time";
     folder.benchwright(&run).assert().code(10).stderr(predicate::str::contains(error));
+}
+
+#[test]
+fn a_relative_path_counts_from_the_file_that_names_it_and_render_tells_of_it() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("sub")).unwrap();
+    let stages = "stages: [{load: {trace: {trace: {file: {path: t.csv}}}}}]";
+    let profile = format!("{{requests: {{random: {{input: 9, output: 2}}}}, {stages}}}");
+    let spec = "target: {simulator: {preset: instant}}, harness: benchwright, storage: {none: {}}";
+    folder.write("sub/run.yaml", &format!("{HEAD}spec: {{{spec}, profile: {{inline: {profile:?}}}}}\n"));
+    let path = folder.path("sub/t.csv");
+    let missing = format!("cannot read the trace {}: No such file", path.display());
+    let missing = || predicate::str::contains(missing.clone()).and(predicate::str::contains("spec.profile.files"));
+    folder.benchwright(&["render", "-f", "sub/run.yaml"]).assert().success().stderr(missing());
+    folder.benchwright(&["run", "-f", "sub/run.yaml"]).assert().code(10).stderr(missing());
+    folder.write("sub/t.csv", "timestamp,input_length,output_length\n0,0,2\n20,5,2\n");
+    let told = predicate::str::contains("1 rows of 2 with input_length 0, which is sent as 1");
+    folder.benchwright(&["render", "-f", "sub/run.yaml"]).assert().success().stderr(told.clone());
+    folder.benchwright(&["run", "-f", "sub/run.yaml"]).assert().success().stderr(told);
 }
 
 #[test]

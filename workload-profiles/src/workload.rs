@@ -12,7 +12,7 @@ mod rate;
 mod sampling;
 mod timeouts;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use crds::{
     benchmark_run::Api,
@@ -71,6 +71,21 @@ pub struct Workload {
     /// Bounds that a request must meet to count as good.
     #[serde(default, skip_serializing_if = "Goodput::is_empty")]
     pub goodput: Goodput,
+}
+
+impl Workload {
+    /// The files that it is read from beside the profile: traces and a data set.
+    pub fn files_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+        let set = match &mut self.requests {
+            RequestSource::DataSet(set) => Some(&mut set.path),
+            _ => None,
+        };
+        let traces = self.stages.iter_mut().filter_map(|stage| match &mut stage.load {
+            Load::Trace { trace: Trace::File(file), .. } => Some(&mut file.path),
+            _ => None,
+        });
+        traces.chain(set)
+    }
 }
 
 /// Bounds that a request must meet to count as good; none set: goodput is not reported.

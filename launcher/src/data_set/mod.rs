@@ -21,7 +21,7 @@ use workload_profiles::{
 };
 
 use crate::{
-    lines::{Line, read_line},
+    lines::{Bounded, Line, read_line},
     requests::Rows,
     user_file,
 };
@@ -38,7 +38,7 @@ const MAX_KEPT: usize = 1 << 30;
 #[derive(Debug, thiserror::Error)]
 pub enum DataSetError {
     /// The file cannot be read.
-    #[error("cannot read the data set {path}: {cause}; mount it into the launcher", path = path.display())]
+    #[error("cannot read the data set {path}: {cause}; a relative path counts from the folder of the file that names it; in a cluster, name the file in spec.profile.files", path = path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -192,25 +192,6 @@ impl Reader<'_> {
 
     fn read_error(&self, cause: io::Error) -> DataSetError {
         DataSetError::Read { path: self.set.path.clone(), cause }
-    }
-}
-
-/// Bytes that end with an error where none are left for a row.
-struct Bounded<'a, R> {
-    bytes: R,
-    left: &'a Cell<usize>,
-}
-
-impl<R: Read> Read for Bounded<'_, R> {
-    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        let left = self.left.get();
-        if left == 0 {
-            return Err(io::Error::other("a row is too long"));
-        }
-        let most = to.len().min(left);
-        let read = self.bytes.read(&mut to[..most])?;
-        self.left.set(left - read);
-        Ok(read)
     }
 }
 

@@ -163,7 +163,7 @@ fn a_file_that_is_not_there_is_told() {
     .unwrap();
     let error = of(&workload).unwrap_err().to_string();
     assert!(
-        error.starts_with("cannot read the data set /nowhere/d.json: ") && error.ends_with("into the launcher"),
+        error.starts_with("cannot read the data set /nowhere/d.json: ") && error.ends_with("spec.profile.files"),
         "{error}"
     );
 }

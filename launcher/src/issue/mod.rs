@@ -34,7 +34,7 @@ use std::{
 };
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use workload_profiles::{Workload, workload::TraceEntry};
+use workload_profiles::{Notice, Workload};
 
 use crate::{
     analysis::Measured,
@@ -176,7 +176,7 @@ impl LoadResult {
 /// What a workload keeps in files: read once, however often the workload is issued.
 #[derive(Debug)]
 pub struct Files {
-    traces: Vec<Vec<TraceEntry>>,
+    traces: trace_file::Traces,
     rows: Arc<Rows>,
 }
 
@@ -187,6 +187,11 @@ impl Files {
     /// One that cannot be read, or holds what it must not.
     pub fn read(workload: &Workload) -> Result<Files, LoadError> {
         Ok(Files { traces: trace_file::of(workload)?, rows: Arc::new(data_set::of(workload)?) })
+    }
+
+    /// What is sent otherwise than they have it.
+    pub fn notices(&self) -> &[Notice] {
+        &self.traces.notices
     }
 }
 
@@ -250,7 +255,7 @@ pub async fn run_here<'a>(
 
 /// Decides all that is decided before the first request.
 fn plan(workload: &Workload, files: &Files, model: &str, target: &Target, seeds: Seeds<'_>) -> Result<Plan, LoadError> {
-    let plan = Plan::new(workload, &files.traces, model, target.api(), seeds)?;
+    let plan = Plan::new(workload, &files.traces.entries, model, target.api(), seeds)?;
     Ok(plan.with_rows(workload, Arc::clone(&files.rows))?)
 }
 

@@ -22,7 +22,7 @@ use std::{
 
 use crds::resolve::{Endpoint, mounts};
 use tracing::{info, warn};
-use workload_profiles::Workload;
+use workload_profiles::{Notice, Workload};
 
 use crate::{
     analysis::{self, Analysis},
@@ -136,10 +136,14 @@ fn read_input(options: &RunOptions) -> Result<Input, input::InputError> {
         Some(file) => input::from_file(file, &options.local)?,
         None => input::from_folder(Path::new(mounts::INPUT))?,
     };
-    for notice in &input.notices {
+    tell(&input.notices);
+    Ok(input)
+}
+
+fn tell(notices: &[Notice]) {
+    for notice in notices {
         warn!(path = notice.path, "{}", notice.message);
     }
-    Ok(input)
 }
 
 /// A measurement: its analysis, and where it was kept.
@@ -162,7 +166,7 @@ fn measure(input: &Input, options: &RunOptions) -> Result<Measurement, Failure> 
     let keep = store.keep(&input.run);
     // LoadGen's figures are of every single sample.
     let needed = if input.workload.loadgen.is_some() { Keep::Records } else { keep };
-    let (ready, issued) = match load(input, options, &stop, &measuring, needed) {
+    let (ready, issued, of_files) = match load(input, options, &stop, &measuring, needed) {
         Ok(loaded) => loaded,
         Err(failure) => {
             store.discard();
@@ -171,7 +175,8 @@ fn measure(input: &Input, options: &RunOptions) -> Result<Measurement, Failure> 
     };
     let Issued { workload, load, tests, trials } = issued;
     // The report is of what was issued.
-    let input = &Input { workload, ..input.clone() };
+    let notices = input.notices.iter().cloned().chain(of_files).collect();
+    let input = &Input { workload, notices, ..input.clone() };
     let mut analysis = analysis::analyse(&load.measured(), &input.workload, &input.run, &ready.model);
     let loadgen = input.workload.loadgen.is_some().then(|| LoadGenReport::of(tests, trials));
     analysis.verdict.hear(loadgen.iter().flat_map(LoadGenReport::verdicts));
@@ -200,7 +205,7 @@ fn load(
     stop: &Stop,
     measuring: &Measuring,
     keep: Keep,
-) -> Result<(ready::Ready, Issued), Failure> {
+) -> Result<(ready::Ready, Issued, Vec<Notice>), Failure> {
     // Before there is a target to wait for. What cannot be planned is told when it is to be issued.
     let plan = input.workload.loadgen.as_ref().and_then(|it| plan::plan(it, 0).ok());
     if let Some(message) = plan.and_then(|it| it.past(input.run.run_deadline.0)) {
@@ -210,6 +215,7 @@ fn load(
     let (workload, run) = (input.workload.clone(), input.run.clone());
     let read = move || Ok((Files::read(&workload).map_err(not_issued)?, Secrets::read(&run)?));
     let (files, secrets) = signals::until_stopped(stop, read)??;
+    tell(files.notices());
     let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_deref())?;
     let ready = ready::wait(input, &secrets, &base_url, stop)?;
     info!(target = base_url, model = ready.model, profile = profile(&input.run), "the target is ready");
@@ -220,7 +226,7 @@ fn load(
     let issued = loadgen::issue(&input.workload, last_offline, one);
     deadline.end();
     measuring.set(false);
-    Ok((ready, issued?))
+    Ok((ready, issued?, files.notices().to_vec()))
 }
 
 #[expect(clippy::too_many_arguments, reason = "each is another subject, and there is one caller")]

@@ -65,7 +65,7 @@ pub(super) fn ask(question: &Question) -> Result<Told, BenchError> {
     };
     let mut input = input::from_file(&question.file, &options)?;
     let recorded = trace_file::of(&input.workload).map_err(LoadError::from)?;
-    for (stage, entries) in input.workload.stages.iter_mut().zip(recorded) {
+    for (stage, entries) in input.workload.stages.iter_mut().zip(recorded.entries) {
         if let Load::Trace { trace, .. } = &mut stage.load {
             *trace = Trace::Inline(entries);
         }

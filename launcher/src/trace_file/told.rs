@@ -1,0 +1,67 @@
+//! What is told of a trace that was read: in which unit its times were taken, and which lengths are not as recorded. Pure.
+
+use std::time::Duration;
+
+use crds::units::Span;
+use workload_profiles::{
+    Notice,
+    workload::{TraceEntry, TraceFile, TraceTime},
+};
+
+/// Seconds since 1970 in the years 2001 to 2286: a time of day as a number.
+const EPOCH_SECONDS: std::ops::Range<f64> = 1e9..1e10;
+/// A faster replay than any server answers: its times are of another unit.
+const MAX_PLAUSIBLE_RATE: f64 = 10_000.0;
+
+/// Lengths that were recorded as 0, or not at all.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Lengths {
+    pub(super) zero: u64,
+    pub(super) missing: u64,
+}
+
+/// How a unit is called in a profile.
+pub(super) fn name(time: TraceTime) -> &'static str {
+    match time {
+        TraceTime::Seconds => "seconds",
+        TraceTime::Milliseconds => "milliseconds",
+        TraceTime::Microseconds => "microseconds",
+        TraceTime::DateTime => "dateTime",
+    }
+}
+
+/// The unit in which a number is a time of day of our age, where that is another one than `time`.
+pub(super) fn other_unit(time: TraceTime, number: f64) -> Option<TraceTime> {
+    let units = [(TraceTime::Seconds, 1.0), (TraceTime::Milliseconds, 1e3), (TraceTime::Microseconds, 1e6)];
+    let (unit, _) = units.into_iter().find(|(_, per_second)| EPOCH_SECONDS.contains(&(number / per_second)))?;
+    (unit != time).then_some(unit)
+}
+
+/// A sentence each.
+pub(super) fn notices(file: &TraceFile, entries: &[TraceEntry], input: Lengths, output: Lengths) -> Vec<Notice> {
+    let (count, path) = (entries.len(), file.path.display());
+    let span = entries.last().map_or(Duration::ZERO, |it| it.at.0);
+    let unit = name(file.time);
+    let mut told = Vec::new();
+    let seconds = span.as_secs_f64();
+    if count > 1 && seconds > 0.0 && count as f64 / seconds > MAX_PLAUSIBLE_RATE {
+        let rate = count as f64 / seconds;
+        told.push(format!(
+            "{path} has {count} requests within {}, {rate:.0} a second, with its times taken as {unit}; set time if they have another unit",
+            Span(span)
+        ));
+    }
+    for (name, lengths, instead) in [
+        (&file.input_column, input, "the prompt has the length that requests asks for"),
+        (&file.output_column, output, "the answer has the length that requests asks for"),
+    ] {
+        if lengths.zero > 0 {
+            told.push(format!("{path} has {} rows of {count} with {name} 0, which is sent as 1", lengths.zero));
+        }
+        // None at all is a file without that column.
+        if lengths.missing > 0 {
+            told.push(format!("{path} has {} rows of {count} without {name}: there {instead}", lengths.missing));
+        }
+    }
+    told.into_iter().map(|message| Notice { path: "trace".into(), message }).collect()
+}
