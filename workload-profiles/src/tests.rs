@@ -275,7 +275,7 @@ fn documented(number: usize) -> &'static str {
 }
 
 fn texts(value: &Value) -> BTreeMap<String, String> {
-    serde_json::from_value(value.clone()).unwrap()
+    any_value::texts(&serde_json::from_value(value.clone()).unwrap())
 }
 
 #[test]
@@ -283,9 +283,7 @@ fn the_documented_run_is_one() {
     let block = yaml::read(documented(0)).unwrap();
     let spec: crds::benchmark_run::BenchmarkRunSpec = serde_json::from_value(block["spec"].clone()).unwrap();
     let profile = &block["spec"]["profile"];
-    let variables =
-        variables(&run("m"), &texts(&profile["variables"]).into_iter().map(|(name, it)| (name, it.into())).collect())
-            .unwrap();
+    let variables = variables(&run("m"), &serde_json::from_value(profile["variables"].clone()).unwrap()).unwrap();
     let template = shipped(HARNESS, profile["name"].as_str().unwrap()).unwrap();
     let ready = prepare(&run("m"), template, &variables, &texts(&profile["overrides"])).unwrap();
     assert_eq!(ready.workload.stages.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["r2", "r4", "r8"]);

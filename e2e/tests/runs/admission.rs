@@ -22,6 +22,13 @@ async fn a_spec_that_cannot_be_run_is_refused_with_a_remedy() -> anyhow::Result<
         ),
         ("chat", &format!("{simulator}\nstorage: {{pvc: {{}}, none: {{}}}}"), "at most one of pvc and none"),
         ("chat", &format!("{simulator}\nprofile: {{files: [{{}}]}}"), "exactly one of configMapRef and claim"),
+        ("chat", "target: {url: 'http://h:800000'}", "spec.target.url"),
+        ("chat", "target: {url: 'unix:/run/vllm.sock'}", "spec.target.url"),
+        (
+            "chat",
+            &format!("{simulator}\nlauncher: {{resources: {{requests: {{cpu: lots}}}}}}"),
+            "spec.launcher.resources.requests.cpu",
+        ),
         ("chat", &format!("{simulator}\nlauncher: {{labels: {{benchwright.dev/run: x}}}}"), "choose another prefix"),
         ("chat.v1", simulator, "46 letters"),
         (&"c".repeat(47), simulator, "46 letters"),
