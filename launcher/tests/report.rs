@@ -345,6 +345,8 @@ fn requests_parquet_has_a_row_for_every_request() {
     assert_eq!(metadata.num_rows(), 14);
     let started = metadata.key_value_metadata().unwrap().iter().find(|it| it.key == "benchwright.started").unwrap();
     assert_eq!(started.value.as_deref(), Some("2026-01-02T03:04:05Z"));
+    let left_out = metadata.key_value_metadata().unwrap().iter().find(|it| it.key == "benchwright.left_out").unwrap();
+    assert_eq!(left_out.value.as_deref(), Some("0"));
     let columns: Vec<&str> = metadata.schema_descr().columns().iter().map(|it| it.name()).collect();
     assert!(columns.iter().all(|it| !it.contains("prompt") && !it.contains("text")));
     let column = |name: &str| columns.iter().position(|it| *it == name).unwrap();

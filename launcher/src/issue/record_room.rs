@@ -8,8 +8,8 @@ use crate::{
     vitals::memory::{self, MemoryLeft, mebibytes},
 };
 
-/// The part of the memory left that records may take; the rest is for connections, answers and the writing of the report.
-const SHARE: (u64, u64) = (3, 4);
+/// A part of the memory left, and no less than this in bytes, is for threads, connections and answers.
+const KEPT_FREE: (u64, u64) = (4, 32 << 20);
 
 /// How many records a load may keep. What will not fit is told now. LoadGen's verdict needs every record: there it is told
 /// alone.
@@ -25,12 +25,14 @@ pub(super) fn budget(workload: &Workload, keep: Keep, planned: u64) -> RecordBud
 
 /// How many records fit.
 fn room(left: MemoryLeft) -> u64 {
-    left.bytes / SHARE.1 * SHARE.0 / RecordBudget::BYTES_PER_RECORD
+    let (part, least) = KEPT_FREE;
+    left.bytes.saturating_sub((left.bytes / part).max(least)) / RecordBudget::BYTES_PER_RECORD
 }
 
 fn too_few(left: MemoryLeft, planned: u64, needs_all: bool) -> Option<String> {
     let room = room(left);
-    let needed = mebibytes(planned.saturating_mul(RecordBudget::BYTES_PER_RECORD) / SHARE.0 * SHARE.1);
+    let ((part, least), records) = (KEPT_FREE, planned.saturating_mul(RecordBudget::BYTES_PER_RECORD));
+    let needed = mebibytes(records.saturating_add((records / (part - 1)).max(least)));
     let found = format!(
         "the records of {planned} requests need {needed} of memory, and {} are left of {}: room for {room}",
         mebibytes(left.bytes),

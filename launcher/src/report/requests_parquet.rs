@@ -1,7 +1,7 @@
 //! `requests.parquet`: a row for every request, without prompts and outputs.
 //!
 //! Times are nanoseconds from the start of the run, which the file's metadata tells as `benchwright.started`; what did not happen
-//! is null. Rows are in the order of stages and of the numbers in them.
+//! is null. `benchwright.left_out` tells how many requests memory had no room for. Rows are in the order of stages and of the numbers in them.
 
 use std::{
     io::{self, Write},
@@ -67,11 +67,12 @@ pub fn write(report: &Report<'_>, records: &Records, to: &mut (dyn Write + Send)
     let stages: Vec<String> = report.workload.stages.iter().map(|it| it.name.clone()).collect();
     let mut ordered: Vec<&RequestRecord> = records.iter().collect();
     ordered.sort_unstable_by_key(|it| (it.stage, it.number));
-    write_groups(report, &stages, &ordered, to).map_err(into_io)
+    write_groups(report, records.left_out(), &stages, &ordered, to).map_err(into_io)
 }
 
 fn write_groups(
     report: &Report<'_>,
+    left_out: u64,
     stages: &[String],
     records: &[&RequestRecord],
     to: &mut (dyn Write + Send),
@@ -79,7 +80,7 @@ fn write_groups(
     let properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
         .set_created_by(format!("benchwright {TOOL_VERSION}"))
-        .set_key_value_metadata(Some(metadata(report)))
+        .set_key_value_metadata(Some(metadata(report, left_out)))
         .build();
     let mut writer = SerializedFileWriter::new(to, schema()?, Arc::new(properties))?;
     for rows in records.chunks(ROWS_PER_GROUP) {
@@ -92,7 +93,7 @@ fn write_groups(
     writer.close().map(drop)
 }
 
-fn metadata(report: &Report<'_>) -> Vec<KeyValue> {
+fn metadata(report: &Report<'_>, left_out: u64) -> Vec<KeyValue> {
     let run = &report.run.run;
     [
         ("benchwright.started", report.analysis.started.to_string()),
@@ -100,6 +101,7 @@ fn metadata(report: &Report<'_>) -> Vec<KeyValue> {
         ("benchwright.uid", run.uid.clone()),
         ("benchwright.attempt", run.attempt.to_string()),
         ("benchwright.model", report.analysis.model.clone()),
+        ("benchwright.left_out", left_out.to_string()),
     ]
     .into_iter()
     .map(|(key, value)| KeyValue::new(key.to_owned(), value))
