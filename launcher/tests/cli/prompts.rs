@@ -126,7 +126,7 @@ fn repeated_prompts_are_those_of_every_stage_and_run() {
 
 /// The shares of prompt tokens that a new simulator's cache has in a run of 54 requests of about 1,000 tokens in two stages, in
 /// the same run again, and with 900 tokens in place of 1,000; and the remarks of these runs.
-fn shares_of_the_cache(prompts: &str) -> ([f64; 3], Vec<String>) {
+fn shares_of_the_cache(prompts: &str, settings: &str) -> ([f64; 3], Vec<String>) {
     let server = Sim::start(&["--preset", "instant", "--enable-prompt-tokens-details"]);
     let mut remarks = Vec::new();
     let shares = [1_000, 1_000, 900].map(|input| {
@@ -135,13 +135,17 @@ fn shares_of_the_cache(prompts: &str) -> ([f64; 3], Vec<String>) {
         let requests = format!("{{random: {{input: {input}, output: 16}}}}");
         let folder = Folder::new();
         let profile = format!("{{requests: {requests}, prompts: {prompts}, stages: {stages}}}");
-        folder.write("run.yaml", &at(&server.url, 20, &profile).replace("spec:\n", "spec:\n  harness: benchwright\n"));
+        let run = at(&server.url, 20, &profile).replace("profile: {", &format!("profile: {{{settings}"));
+        folder.write("run.yaml", &run.replace("spec:\n", "spec:\n  harness: benchwright\n"));
         folder.benchwright(&["run", "-f", "run.yaml"]).assert().success();
         let report = folder.report();
         assert_eq!(report["figures"]["succeeded"], 54);
         let found = report["selfJudgement"]["remarks"].as_array().unwrap();
         remarks.extend(found.iter().map(|it| it.as_str().unwrap().to_owned()).filter(|it| it.contains("prefix cache")));
         let hits = report["figures"]["cachedTokens"].as_u64().unwrap_or(0);
+        let page = std::fs::read_to_string(folder.path("results/latest/report.md")).unwrap();
+        let rows = ["| prompt tokens from the prefix cache |", "| prompt tokens cached |"];
+        assert!(rows.iter().all(|it| page.contains(it) == (hits > 0)), "{hits}\n{page}");
         println!("{prompts}, {input} tokens: {hits} of {} prompt tokens cached", report["figures"]["inputTokens"]);
         report["figures"]["cachedShare"].as_f64().unwrap_or(0.0)
     });
@@ -150,9 +154,21 @@ fn shares_of_the_cache(prompts: &str) -> ([f64; 3], Vec<String>) {
 
 #[test]
 fn a_prefix_cache_has_nothing_of_fresh_prompts_and_nearly_all_of_repeated_ones() {
-    let (fresh, remarks) = shares_of_the_cache("fresh");
+    let (fresh, remarks) = shares_of_the_cache("fresh", "");
     assert_eq!((fresh, remarks.len()), ([0.0; 3], 0), "{remarks:?}");
-    let (repeated, _) = shares_of_the_cache("repeated");
+    let (repeated, remarks) = shares_of_the_cache("repeated", "");
     // 24 of 54 prompts come again in the second stage; then all of them, but for the last block.
     assert!((0.4..0.5).contains(&repeated[0]) && repeated[1] > 0.95 && repeated[2] > 0.95, "{repeated:?}");
+    // That is what was asked for.
+    assert_eq!(remarks, [""; 0]);
+}
+
+#[test]
+fn a_salt_that_is_given_again_is_told_where_the_cache_knows_its_prompts() {
+    let (shares, remarks) = shares_of_the_cache("fresh", "promptSalt: s, ");
+    // A prompt of another length begins otherwise.
+    assert!(shares[0] == 0.0 && shares[1] > 0.95 && shares[2] == 0.0, "{shares:?}");
+    let told =
+        matches!(remarks.as_slice(), [it] if it.contains("profile.promptSalt sends the prompts of an earlier run"));
+    assert!(told, "{remarks:?}");
 }
