@@ -20,6 +20,7 @@ mod options;
 mod prompt;
 mod refusals;
 pub(crate) mod request;
+mod sampling;
 mod scheduler;
 mod server;
 mod stream;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::answer::{Answer, StopRules};
+use super::answer::Answer;
 use super::chunks::{Choice, UsageTold};
 use super::engine::{Siblings, Work};
 use super::error::ApiError;
@@ -15,8 +15,9 @@ use super::lengths::Lengths;
 use super::options::SimOptions;
 use super::prompt::{chat_prompt, completion_prompts, prompt_texts};
 use super::refusals;
+use super::sampling::{self, Logprobs};
 use super::text::{self, Prompt, mix};
-use super::validation::{bad_json, fields, flag, integer, number, object, python_text};
+use super::validation::{bad_json, fields, flag, integer, number, object};
 
 /// Which endpoint was called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,17 +41,11 @@ pub struct Asked {
     pub usage: UsageTold,
 }
 
-/// vLLM's default for `--max-logprobs`.
-const MAX_LOG_PROBABILITIES: i64 = 20;
-
 /// The greatest number of choices of one prompt in vLLM.
 const MAX_N: i64 = 16_384;
 
 /// The greatest number of choices of all prompts of a request: each is a sequence of the engine, with digests of its prompt.
 const MAX_CHOICES: i64 = 1_024;
-
-/// The greatest number of stop strings, as in vLLM.
-const MAX_STOPS: usize = 4;
 
 /// Reads a request.
 pub fn read(endpoint: Endpoint, body: &[u8], options: &SimOptions) -> Result<Asked, ApiError> {
@@ -65,9 +60,9 @@ pub fn read(endpoint: Endpoint, body: &[u8], options: &SimOptions) -> Result<Ask
         Endpoint::Completions => completion_prompts(body, &empty)?,
     };
     check_model(body, options)?;
-    check_sampling(body)?;
+    sampling::check(body)?;
     let logprobs = logprobs.checked()?;
-    let stops = read_stops(body)?;
+    let stops = sampling::stops(body)?;
     let n = choices_of_each(body, prompts.len())?;
     let echo = endpoint == Endpoint::Completions && flag(body, "body", "echo")?.unwrap_or(false);
     let mut echo = if echo { prompt_texts(body) } else { Vec::new() }.into_iter();
@@ -157,19 +152,6 @@ impl Shape {
     }
 }
 
-/// The sampling parameters that have bounds.
-fn check_sampling(body: &Map<String, Value>) -> Result<(), ApiError> {
-    if let Some(temperature) = number(body, "temperature")?.filter(|it| *it < 0.0) {
-        let text = format!("temperature must be non-negative, got {temperature:?}.");
-        return Err(ApiError::value("temperature", format!("{temperature:?}"), text));
-    }
-    if let Some(top_p) = number(body, "top_p")?.filter(|it| !(*it > 0.0 && *it <= 1.0)) {
-        let text = format!("top_p must be in (0, 1], got {top_p:?}.");
-        return Err(ApiError::value("top_p", format!("{top_p:?}"), text));
-    }
-    Ok(())
-}
-
 /// The number of choices for each prompt.
 fn choices_of_each(body: &Map<String, Value>, prompts: usize) -> Result<u32, ApiError> {
     let n = integer(body, "n")?.unwrap_or(1);
@@ -189,93 +171,6 @@ fn choices_of_each(body: &Map<String, Value>, prompts: usize) -> Result<u32, Api
         return Err(ApiError::value("n", n, text));
     }
     Ok(u32::try_from(n).unwrap_or(1))
-}
-
-/// What ends an answer besides its length.
-fn read_stops(body: &Map<String, Value>) -> Result<StopRules, ApiError> {
-    let wrong = |loc: &str, kind, text, value: &Value| ApiError::schema(kind, loc, text, &python_text(value));
-    let mut rules = StopRules {
-        include: flag(body, "body", "include_stop_str_in_output")?.unwrap_or(false),
-        ..StopRules::default()
-    };
-    match body.get("stop") {
-        None | Some(Value::Null) => {}
-        Some(Value::String(stop)) => rules.strings.push(stop.clone()),
-        Some(Value::Array(stops)) if stops.len() > MAX_STOPS => {
-            let text = format!("List should have at most {MAX_STOPS} items after validation, not {}", stops.len());
-            return Err(ApiError::schema("too_long", "body.stop", &text, &python_text(&body["stop"])));
-        }
-        Some(Value::Array(stops)) => {
-            for (index, stop) in stops.iter().enumerate() {
-                let Some(stop) = stop.as_str() else {
-                    let loc = format!("body.stop.{index}");
-                    return Err(wrong(&loc, "string_type", "Input should be a valid string", stop));
-                };
-                rules.strings.push(stop.to_owned());
-            }
-        }
-        Some(other) => return Err(wrong("body.stop", "string_type", "Input should be a valid string", other)),
-    }
-    if rules.strings.iter().any(String::is_empty) {
-        return Err(ApiError::bad(None, "stop cannot contain an empty string."));
-    }
-    match body.get("stop_token_ids") {
-        None | Some(Value::Null) => {}
-        Some(Value::Array(ids)) => {
-            for (index, id) in ids.iter().enumerate() {
-                let Some(id) = id.as_u64() else {
-                    let loc = format!("body.stop_token_ids.{index}");
-                    return Err(wrong(&loc, "int_type", "Input should be a valid integer", id));
-                };
-                // One that does not exist ends nothing.
-                rules.token_ids.extend(u32::try_from(id));
-            }
-        }
-        Some(other) => return Err(wrong("body.stop_token_ids", "list_type", "Input should be a valid list", other)),
-    }
-    Ok(rules)
-}
-
-/// Which log probabilities are asked for.
-struct Logprobs(Option<i64>);
-
-impl Logprobs {
-    fn read(endpoint: Endpoint, body: &Map<String, Value>) -> Result<Self, ApiError> {
-        let top = integer(body, "top_logprobs")?;
-        let wanted = match endpoint {
-            Endpoint::Chat => flag(body, "body", "logprobs")?.unwrap_or(false).then(|| top.unwrap_or(0)),
-            Endpoint::Completions => integer(body, "logprobs")?,
-        };
-        if let Some(top) = top.filter(|_| endpoint == Endpoint::Chat) {
-            if top < -1 {
-                let text = "`top_logprobs` must be a positive value or -1.";
-                return Err(ApiError::value("top_logprobs", top, text));
-            }
-            if top != 0 && wanted.is_none() {
-                let text = "when using `top_logprobs`, `logprobs` must be set to true.";
-                return Err(ApiError::parameter("top_logprobs", text));
-            }
-        }
-        if let Some(wanted) = wanted.filter(|it| *it < -1) {
-            return Err(ApiError::value("logprobs", wanted, "`logprobs` must be a positive value or -1."));
-        }
-        Ok(Logprobs(wanted))
-    }
-
-    /// As many as there may be.
-    fn checked(self) -> Result<Option<u32>, ApiError> {
-        match self.0 {
-            // All of the vocabulary, which the simulator has not.
-            Some(count) if !(0..=MAX_LOG_PROBABILITIES).contains(&count) => {
-                let asked = if count < 0 { i64::try_from(text::VOCABULARY).unwrap_or(i64::MAX) } else { count };
-                let text = format!(
-                    "Requested sample logprobs of {asked}, which is greater than max allowed: {MAX_LOG_PROBABILITIES}"
-                );
-                Err(ApiError::value("logprobs", asked, text))
-            }
-            count => Ok(count.and_then(|it| u32::try_from(it).ok())),
-        }
-    }
 }
 
 #[cfg(test)]
