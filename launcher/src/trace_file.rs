@@ -15,6 +15,7 @@ use std::{
 use crds::units::Span;
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 use serde_json::{Map, Value};
+use tracing::info;
 use workload_profiles::{
     Notice, Workload,
     workload::{Load, MAX_REQUESTS, Stage, Trace, TraceEntry, TraceFile, TraceFormat, TraceTime},
@@ -149,6 +150,9 @@ fn read(file: &TraceFile, lines: impl BufRead) -> Result<(Vec<TraceEntry>, Vec<N
     if entries.found.is_empty() {
         return Err(TraceError::Empty { path: file.path.clone() });
     }
+    let length = entries.found.last().map_or(Duration::ZERO, |it| it.at.0);
+    let (requests, times) = (entries.found.len(), told::name(file.time));
+    info!(trace = %file.path.display(), requests, length = %Span(length), times, "the trace was read");
     let [input, output] = entries.lengths;
     let notices = told::notices(file, &entries.found, input, output);
     Ok((entries.found, notices))
