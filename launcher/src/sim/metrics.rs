@@ -5,10 +5,10 @@
 //! have, such as LoRA or a cache on another server, counts 0. Not told are the metrics that vLLM has only with a flag of
 //! their own, and those of its web layer.
 
-use std::fmt::Write;
 use std::time::Duration;
 
 use super::engine::Finish;
+use super::exposition::{CacheOptions, Histogram, Text, escape};
 use super::options::SimOptions;
 use super::scheduler::{CacheStats, Sequence};
 use crate::clock;
@@ -67,13 +67,6 @@ pub struct Metrics {
     request_max_tokens: Histogram,
     request_preemptions: Histogram,
     request_computed_tokens: Histogram,
-}
-
-#[derive(Clone, Debug)]
-struct CacheOptions {
-    block_size: u32,
-    num_gpu_blocks: u32,
-    prefix_caching: bool,
 }
 
 impl Metrics {
@@ -289,137 +282,9 @@ fn length_buckets(max_model_len: u32) -> Vec<f64> {
     bounds.take_while(|bound| *bound <= u64::from(max_model_len)).map(|bound| bound as f64).collect()
 }
 
-/// A label's value with what must be escaped in it.
-fn escape(value: &str) -> String {
-    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
-}
-
-#[derive(Clone, Debug)]
-struct Histogram {
-    bounds: Vec<f64>,
-    /// One more than bounds: the last is for all above.
-    counts: Vec<u64>,
-    sum: f64,
-}
-
-impl Histogram {
-    fn new(bounds: &[f64]) -> Self {
-        Histogram { bounds: bounds.to_vec(), counts: vec![0; bounds.len() + 1], sum: 0.0 }
-    }
-
-    fn observe(&mut self, value: f64) {
-        let bucket = self.bounds.partition_point(|bound| *bound < value);
-        self.counts[bucket] += 1;
-        self.sum += value;
-    }
-
-    fn observe_time(&mut self, time: Duration) {
-        self.observe(time.as_secs_f64());
-    }
-}
-
-/// The text as it grows.
-struct Text<'a> {
-    out: String,
-    labels: &'a str,
-    created: f64,
-}
-
-impl Text<'_> {
-    fn head(&mut self, name: &str, kind: &str, help: &str) {
-        self.line(format_args!("# HELP vllm:{name} {help}"));
-        self.line(format_args!("# TYPE vllm:{name} {kind}"));
-    }
-
-    fn line(&mut self, line: std::fmt::Arguments<'_>) {
-        // Writing to a String cannot fail.
-        let _ = writeln!(self.out, "{line}");
-    }
-
-    fn gauge(&mut self, name: &str, help: &str, value: f64) {
-        self.gauges(name, help, &[("", value)]);
-    }
-
-    /// One series for each label.
-    fn gauges(&mut self, name: &str, help: &str, series: &[(&str, f64)]) {
-        self.head(name, "gauge", help);
-        for (label, value) in series {
-            self.series(name, label, format_args!("{value:?}"));
-        }
-    }
-
-    fn counter(&mut self, name: &str, help: &str, series: &[(&str, u64)]) {
-        self.head(&format!("{name}_total"), "counter", help);
-        for (label, value) in series {
-            self.series(&format!("{name}_total"), label, format_args!("{value}.0"));
-        }
-        self.head(&format!("{name}_created"), "gauge", help);
-        let created = self.created;
-        for (label, _) in series {
-            self.series(&format!("{name}_created"), label, format_args!("{created:?}"));
-        }
-    }
-
-    /// A value. Labels stand in the order of their names, as in vLLM.
-    fn series(&mut self, name: &str, label: &str, value: std::fmt::Arguments<'_>) {
-        let labels = self.labels;
-        if label.is_empty() {
-            self.line(format_args!("vllm:{name}{{engine=\"0\",{labels}}} {value}"));
-        } else if label < labels {
-            self.line(format_args!("vllm:{name}{{engine=\"0\",{label},{labels}}} {value}"));
-        } else {
-            self.line(format_args!("vllm:{name}{{engine=\"0\",{labels},{label}}} {value}"));
-        }
-    }
-
-    fn histogram(&mut self, name: &str, help: &str, histogram: &Histogram) {
-        let (labels, created) = (self.labels, self.created);
-        self.head(name, "histogram", help);
-        let mut count = 0;
-        for (bound, in_bucket) in histogram.bounds.iter().zip(&histogram.counts) {
-            count += in_bucket;
-            self.line(format_args!("vllm:{name}_bucket{{engine=\"0\",le=\"{bound:?}\",{labels}}} {count}.0"));
-        }
-        count += histogram.counts.last().copied().unwrap_or(0);
-        self.line(format_args!("vllm:{name}_bucket{{engine=\"0\",le=\"+Inf\",{labels}}} {count}.0"));
-        self.line(format_args!("vllm:{name}_count{{engine=\"0\",{labels}}} {count}.0"));
-        let sum = histogram.sum;
-        self.line(format_args!("vllm:{name}_sum{{engine=\"0\",{labels}}} {sum:?}"));
-        self.head(&format!("{name}_created"), "gauge", help);
-        self.line(format_args!("vllm:{name}_created{{engine=\"0\",{labels}}} {created:?}"));
-    }
-
-    /// No adapters; llm-d's endpoint picker wants the series nevertheless.
-    fn lora_info(&mut self) {
-        let created = self.created;
-        self.head("lora_requests_info", "gauge", "Running stats on lora requests.");
-        let labels = "max_lora=\"0\",running_lora_adapters=\"\",waiting_lora_adapters=\"\"";
-        self.line(format_args!("vllm:lora_requests_info{{{labels}}} {created:?}"));
-    }
-
-    fn cache_info(&mut self, options: &CacheOptions) {
-        let CacheOptions { block_size, num_gpu_blocks, prefix_caching } = options;
-        let caching = if *prefix_caching { "True" } else { "False" };
-        let tokens = u64::from(*block_size) * u64::from(*num_gpu_blocks);
-        self.head("cache_config_info", "gauge", "Information of the LLMEngine CacheConfig");
-        self.line(format_args!(
-            "vllm:cache_config_info{{block_size=\"{block_size}\",cache_dtype=\"auto\",enable_prefix_caching=\"{caching}\",\
-             engine=\"0\",gpu_memory_utilization=\"0.92\",kv_cache_size_tokens=\"{tokens}\",num_cpu_blocks=\"None\",\
-             num_gpu_blocks=\"{num_gpu_blocks}\",sliding_window=\"None\"}} 1.0"
-        ));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_histogram_counts_what_is_at_most_its_bound() {
-        let mut histogram = Histogram::new(&[1.0, 2.0]);
-        [0.5, 1.0, 1.5, 9.0].into_iter().for_each(|value| histogram.observe(value));
-        assert_eq!((histogram.counts.as_slice(), histogram.sum), ([2, 1, 1].as_slice(), 12.0));
-    }
 
     #[test]
     fn length_buckets_end_at_the_context() {

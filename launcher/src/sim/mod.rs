@@ -11,6 +11,7 @@ mod blocks;
 pub(crate) mod chunks;
 pub(crate) mod engine;
 mod error;
+mod exposition;
 pub mod faults;
 mod kv_cache;
 pub mod latency;

@@ -1,0 +1,159 @@
+//! Histograms, and metrics as Prometheus text, format 0.0.4, in the way of vLLM's client library. Pure.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+/// The size of the KV cache.
+#[derive(Clone, Debug)]
+pub struct CacheOptions {
+    /// Tokens in a block.
+    pub block_size: u32,
+    /// Blocks, one of them reserved.
+    pub num_gpu_blocks: u32,
+    /// Whether prefixes are kept.
+    pub prefix_caching: bool,
+}
+
+/// A label's value with what must be escaped in it.
+pub fn escape(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+/// Counts of values up to each of some bounds.
+#[derive(Clone, Debug)]
+pub struct Histogram {
+    bounds: Vec<f64>,
+    /// One more than bounds: the last is for all above.
+    counts: Vec<u64>,
+    sum: f64,
+}
+
+impl Histogram {
+    /// All at zero.
+    pub fn new(bounds: &[f64]) -> Self {
+        Histogram { bounds: bounds.to_vec(), counts: vec![0; bounds.len() + 1], sum: 0.0 }
+    }
+
+    /// Counts a value.
+    pub fn observe(&mut self, value: f64) {
+        let bucket = self.bounds.partition_point(|bound| *bound < value);
+        self.counts[bucket] += 1;
+        self.sum += value;
+    }
+
+    /// Counts a time, in seconds.
+    pub fn observe_time(&mut self, time: Duration) {
+        self.observe(time.as_secs_f64());
+    }
+}
+
+/// The text as it grows.
+pub struct Text<'a> {
+    /// The lines so far.
+    pub out: String,
+    /// The labels of every series.
+    pub labels: &'a str,
+    /// When counting began, in seconds since 1970.
+    pub created: f64,
+}
+
+impl Text<'_> {
+    fn head(&mut self, name: &str, kind: &str, help: &str) {
+        self.line(format_args!("# HELP vllm:{name} {help}"));
+        self.line(format_args!("# TYPE vllm:{name} {kind}"));
+    }
+
+    fn line(&mut self, line: std::fmt::Arguments<'_>) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(self.out, "{line}");
+    }
+
+    /// One series.
+    pub fn gauge(&mut self, name: &str, help: &str, value: f64) {
+        self.gauges(name, help, &[("", value)]);
+    }
+
+    /// One series for each label.
+    pub fn gauges(&mut self, name: &str, help: &str, series: &[(&str, f64)]) {
+        self.head(name, "gauge", help);
+        for (label, value) in series {
+            self.series(name, label, format_args!("{value:?}"));
+        }
+    }
+
+    /// One series for each label.
+    pub fn counter(&mut self, name: &str, help: &str, series: &[(&str, u64)]) {
+        self.head(&format!("{name}_total"), "counter", help);
+        for (label, value) in series {
+            self.series(&format!("{name}_total"), label, format_args!("{value}.0"));
+        }
+        self.head(&format!("{name}_created"), "gauge", help);
+        let created = self.created;
+        for (label, _) in series {
+            self.series(&format!("{name}_created"), label, format_args!("{created:?}"));
+        }
+    }
+
+    /// A value. Labels stand in the order of their names, as in vLLM.
+    fn series(&mut self, name: &str, label: &str, value: std::fmt::Arguments<'_>) {
+        let labels = self.labels;
+        if label.is_empty() {
+            self.line(format_args!("vllm:{name}{{engine=\"0\",{labels}}} {value}"));
+        } else if label < labels {
+            self.line(format_args!("vllm:{name}{{engine=\"0\",{label},{labels}}} {value}"));
+        } else {
+            self.line(format_args!("vllm:{name}{{engine=\"0\",{labels},{label}}} {value}"));
+        }
+    }
+
+    /// All its buckets.
+    pub fn histogram(&mut self, name: &str, help: &str, histogram: &Histogram) {
+        let (labels, created) = (self.labels, self.created);
+        self.head(name, "histogram", help);
+        let mut count = 0;
+        for (bound, in_bucket) in histogram.bounds.iter().zip(&histogram.counts) {
+            count += in_bucket;
+            self.line(format_args!("vllm:{name}_bucket{{engine=\"0\",le=\"{bound:?}\",{labels}}} {count}.0"));
+        }
+        count += histogram.counts.last().copied().unwrap_or(0);
+        self.line(format_args!("vllm:{name}_bucket{{engine=\"0\",le=\"+Inf\",{labels}}} {count}.0"));
+        self.line(format_args!("vllm:{name}_count{{engine=\"0\",{labels}}} {count}.0"));
+        let sum = histogram.sum;
+        self.line(format_args!("vllm:{name}_sum{{engine=\"0\",{labels}}} {sum:?}"));
+        self.head(&format!("{name}_created"), "gauge", help);
+        self.line(format_args!("vllm:{name}_created{{engine=\"0\",{labels}}} {created:?}"));
+    }
+
+    /// No adapters; llm-d's endpoint picker wants the series nevertheless.
+    pub fn lora_info(&mut self) {
+        let created = self.created;
+        self.head("lora_requests_info", "gauge", "Running stats on lora requests.");
+        let labels = "max_lora=\"0\",running_lora_adapters=\"\",waiting_lora_adapters=\"\"";
+        self.line(format_args!("vllm:lora_requests_info{{{labels}}} {created:?}"));
+    }
+
+    /// The settings of the KV cache, as labels.
+    pub fn cache_info(&mut self, options: &CacheOptions) {
+        let CacheOptions { block_size, num_gpu_blocks, prefix_caching } = options;
+        let caching = if *prefix_caching { "True" } else { "False" };
+        let tokens = u64::from(*block_size) * u64::from(*num_gpu_blocks);
+        self.head("cache_config_info", "gauge", "Information of the LLMEngine CacheConfig");
+        self.line(format_args!(
+            "vllm:cache_config_info{{block_size=\"{block_size}\",cache_dtype=\"auto\",enable_prefix_caching=\"{caching}\",\
+             engine=\"0\",gpu_memory_utilization=\"0.92\",kv_cache_size_tokens=\"{tokens}\",num_cpu_blocks=\"None\",\
+             num_gpu_blocks=\"{num_gpu_blocks}\",sliding_window=\"None\"}} 1.0"
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_histogram_counts_what_is_at_most_its_bound() {
+        let mut histogram = Histogram::new(&[1.0, 2.0]);
+        [0.5, 1.0, 1.5, 9.0].into_iter().for_each(|value| histogram.observe(value));
+        assert_eq!((histogram.counts.as_slice(), histogram.sum), ([2, 1, 1].as_slice(), 12.0));
+    }
+}
