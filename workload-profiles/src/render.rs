@@ -229,6 +229,8 @@ fn located(error: &tera::Error, template: &str, variables: &Variables) -> Proble
         user.filter_map(|it| Some(format!("profile.variables.{it} is {}", quoted(variables.get(it)?)))).collect();
     let remedy = match set.as_slice() {
         [] => "change the line".to_owned(),
+        // A filter of ours has said what to write.
+        _ if problem.message.contains("; write") => set.join(", "),
         _ => format!("{}; write a value that the line can use, such as a number", set.join(", ")),
     };
     Problem::new(problem.path, format!("{}, in {}; {remedy}", problem.message, quoted(line.trim())))
