@@ -1,8 +1,10 @@
 //! [I/O] Results folders that are not finished: a marker in each says what it is, and the next run deletes what a killed launcher
 //! left without results.
 //!
-//! The launcher holds a lock on the marker as long as it lives. Whoever gets that lock knows that its launcher is gone. On a
-//! file system without locks nobody gets it, and the folder stays.
+//! The launcher holds a lock on the marker as long as it lives. On its own host, whoever gets that lock knows that the launcher is
+//! gone. Another host may not see the lock: NFS with `local_lock`, CIFS with `nobrl` and Lustre with `localflock` grant it twice.
+//! So a folder of another host is deleted only where its name says that nobody needs it any more. On a file system without locks
+//! nobody gets the lock, and the folder stays.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -51,8 +53,9 @@ fn text(begun: Timestamp) -> String {
 While that process runs, leave this folder alone: it gets its own name when it is whole.
 
 If the process was killed, this is what it left. `run.yaml` and `profile.yaml` say what was to be measured. Other files are those
-of a report that were whole by then; without them nothing of the measurement was kept. The folder can be deleted. The next run
-that keeps its results beside it deletes it, if it holds no file of a report and its process is certain to be gone.
+of a report that were whole by then; without them nothing of the measurement was kept. The folder can be deleted. If it holds no
+file of a report and its process is certain to be gone, the next run on this host that keeps its results beside it deletes it; in
+a cluster the next attempt of the same run does.
 "
     )
 }
@@ -62,19 +65,50 @@ fn host() -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
-/// Deletes the unfinished folders in `parent` that hold no results and whose launcher is gone. `any_host`: those of launchers
-/// on other hosts too, whose locks not every network file system shows.
-pub fn sweep(parent: &Path, any_host: bool) {
+/// Which unfinished folders may be deleted.
+#[derive(Clone, Copy, Debug)]
+pub enum Leftovers<'a> {
+    /// Those of launchers on this host, whose locks it sees.
+    OfThisHost,
+    /// Those of these names, whatever the host; also with the `-2` and so on that a name gets where it was taken.
+    Named(&'a [String]),
+}
+
+impl Leftovers<'_> {
+    fn has_name(self, folder: &str) -> bool {
+        let is_number = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit());
+        let is_of = |name: &String| match folder.strip_prefix(name.as_str()) {
+            Some(rest) => rest.is_empty() || rest.strip_prefix('-').is_some_and(is_number),
+            None => false,
+        };
+        match self {
+            Leftovers::OfThisHost => true,
+            Leftovers::Named(names) => names.iter().any(is_of),
+        }
+    }
+
+    fn has_host(self, begun_on: Option<&str>) -> bool {
+        match self {
+            Leftovers::OfThisHost => begun_on.is_some() && begun_on == host().as_deref(),
+            Leftovers::Named(_) => true,
+        }
+    }
+}
+
+/// Deletes the unfinished folders in `parent` that are among `leftovers`, hold no results, and whose launcher is gone.
+pub fn sweep(parent: &Path, leftovers: Leftovers<'_>) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     for entry in entries.take(MAX_ENTRIES).flatten() {
         let path = entry.path();
         // A link may lead anywhere.
         let is_folder = entry.file_type().is_ok_and(|it| it.is_dir());
-        if !is_folder || !path.to_string_lossy().ends_with(SUFFIX) {
+        let file_name = entry.file_name();
+        let Some(name) = file_name.to_str().and_then(|it| it.strip_suffix(SUFFIX)) else { continue };
+        if !is_folder || !leftovers.has_name(name) {
             continue;
         }
         // Held until the folder is gone.
-        let Some(_locked) = abandoned(&path, any_host) else { continue };
+        let Some(_locked) = abandoned(&path, leftovers) else { continue };
         if !has_inputs_alone(&path) {
             info!(folder = %path.display(), "a launcher was killed while it wrote this report; the folder stays");
             continue;
@@ -89,7 +123,7 @@ pub fn sweep(parent: &Path, any_host: bool) {
 }
 
 /// The marker of a folder whose launcher is certain to be gone, locked.
-fn abandoned(folder: &Path, any_host: bool) -> Option<File> {
+fn abandoned(folder: &Path, leftovers: Leftovers<'_>) -> Option<File> {
     let marker = folder.join(MARKER);
     // A pipe in its place would wait for ever.
     fs::symlink_metadata(&marker).ok().filter(fs::Metadata::is_file)?;
@@ -101,7 +135,7 @@ fn abandoned(folder: &Path, any_host: bool) -> Option<File> {
     let mut text = String::new();
     (&file).take(MAX_MARKER).read_to_string(&mut text).ok()?;
     let begun_on = text.lines().find_map(|line| line.strip_prefix(HOST));
-    (any_host || (begun_on.is_some() && begun_on == host().as_deref())).then_some(file)
+    leftovers.has_host(begun_on).then_some(file)
 }
 
 fn has_inputs_alone(folder: &Path) -> bool {
@@ -140,24 +174,51 @@ mod tests {
         let _alive = begin(root.path(), "alive.partial", &["run.yaml"]);
         fs::create_dir(root.path().join("unmarked.partial")).unwrap();
         std::os::unix::fs::symlink("whole", root.path().join("link.partial")).unwrap();
-        sweep(root.path(), false);
+        sweep(root.path(), Leftovers::OfThisHost);
         assert_eq!(
             left(root.path()),
             ["alive.partial", "link.partial", "reported.partial", "unmarked.partial", "whole"]
         );
     }
 
-    #[test]
-    fn a_folder_of_another_host_stays_unless_its_locks_are_ours_to_see() {
-        let root = tempfile::tempdir().unwrap();
-        drop(begin(root.path(), "far.partial", &[]));
-        let marker = root.path().join("far.partial").join(MARKER);
+    /// A folder of a launcher on another host, whose lock this one does not see.
+    fn begin_elsewhere(root: &Path, name: &str) {
+        drop(begin(root, name, &["run.yaml"]));
+        let marker = root.join(name).join(MARKER);
         let text = fs::read_to_string(&marker).unwrap();
         assert!(text.contains("2026-01-02T03:04:05Z") && text.contains(&process::id().to_string()), "{text}");
         fs::write(&marker, text.replace(&host().unwrap(), "elsewhere")).unwrap();
-        sweep(root.path(), false);
-        assert_eq!(left(root.path()), ["far.partial"]);
-        sweep(root.path(), true);
-        assert!(left(root.path()).is_empty());
+    }
+
+    #[test]
+    fn a_folder_of_another_host_stays_unless_it_is_named() {
+        let root = tempfile::tempdir().unwrap();
+        // A second pod of the attempt, when the name was taken.
+        let earlier = ["chat-2db482-a1.partial", "chat-2db482-a1-2.partial"];
+        // Of the attempt that sweeps, and of runs whose launchers may live: on one claim lie the folders of all of them.
+        let others = [
+            "chat-2db482-a10.partial",
+            "chat-2db482-a2.partial",
+            "chat-2db482-a1-6b86b2-a1.partial",
+            "chat-77aa01-a1.partial",
+        ];
+        earlier.iter().chain(&others).for_each(|it| begin_elsewhere(root.path(), it));
+        let mut all: Vec<&str> = earlier.into_iter().chain(others).collect();
+        all.sort_unstable();
+        sweep(root.path(), Leftovers::OfThisHost);
+        assert_eq!(left(root.path()), all);
+        sweep(root.path(), Leftovers::Named(&[]));
+        assert_eq!(left(root.path()), all);
+        sweep(root.path(), Leftovers::Named(&["chat-2db482-a1".into()]));
+        all.retain(|it| !earlier.contains(it));
+        assert_eq!(left(root.path()), all);
+    }
+
+    #[test]
+    fn a_named_folder_whose_launcher_lives_stays_where_locks_work() {
+        let root = tempfile::tempdir().unwrap();
+        let _alive = begin(root.path(), "chat-2db482-a1.partial", &["run.yaml"]);
+        sweep(root.path(), Leftovers::Named(&["chat-2db482-a1".into()]));
+        assert_eq!(left(root.path()), ["chat-2db482-a1.partial"]);
     }
 }

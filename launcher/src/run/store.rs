@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use crds::{ResolvedRun, benchmark_run::PerRequestRecords};
+use crds::{ResolvedRun, benchmark_run::PerRequestRecords, resolve::RunIdentity};
 use jiff::{Timestamp, tz::TimeZone};
 use tracing::warn;
 
@@ -12,8 +12,15 @@ use crate::{
     analysis::Analysis,
     input::Input,
     recorder::{Keep, Records},
-    report::{self, Folder, LoadGenReport, Report, StorageError, Stored, index, partial},
+    report::{
+        self, Folder, LoadGenReport, Report, StorageError, Stored, index,
+        partial::{self, Leftovers},
+    },
 };
+
+/// Earlier attempts whose folders are looked for: more than a policy of retries has, so that no number read from a file makes a long
+/// list.
+const MAX_EARLIER: usize = 100;
 
 /// A results folder that waits for its report, or the reason why there is none.
 pub(super) enum Store {
@@ -37,9 +44,12 @@ impl Store {
             let time = now.to_zoned(TimeZone::UTC).strftime("%Y%m%dT%H%M%SZ");
             format!("{time}-{}", run.name)
         };
-        // Attempts of a run in a cluster follow one another, each on a host of its own.
-        let parent = root.join(&name);
-        partial::sweep(parent.parent().unwrap_or(&root), options.in_pod());
+        if options.in_pod() {
+            // On the claim lie the folders of other runs too, whose launchers may live on other nodes.
+            partial::sweep(&root, Leftovers::Named(&earlier_attempts(run)));
+        } else {
+            partial::sweep(&root, Leftovers::OfThisHost);
+        }
         let begun = Folder::create(&root, &name).and_then(|mut folder| {
             folder.mark(now)?;
             report::write_inputs(&mut folder, &input.run, &input.profile_text)?;
@@ -110,5 +120,24 @@ impl Store {
                 Ok(None)
             }
         }
+    }
+}
+
+/// The names of the attempts before this one. They follow one another: none has a use for its folder any more.
+fn earlier_attempts(run: &RunIdentity) -> Vec<String> {
+    let names = (1..run.attempt).rev().take(MAX_EARLIER);
+    names.map(|attempt| RunIdentity { attempt, ..run.clone() }.attempt_name()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_earlier_attempts_are_those_of_the_run_alone() {
+        let run = |attempt| RunIdentity { name: "chat".into(), namespace: "bench".into(), uid: "u".into(), attempt };
+        assert_eq!(earlier_attempts(&run(1)), [""; 0]);
+        assert_eq!(earlier_attempts(&run(3)), [run(2).attempt_name(), run(1).attempt_name()]);
+        assert_eq!(earlier_attempts(&run(u32::MAX)).len(), MAX_EARLIER);
     }
 }
