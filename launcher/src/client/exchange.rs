@@ -26,6 +26,8 @@ const END_TIMEOUT: Duration = Duration::from_secs(1);
 const FILES_TIMEOUT: Duration = Duration::from_secs(1);
 /// A connection that the server closed while it was idle shows it well within this time of the next write.
 const CLOSING: Duration = Duration::from_millis(100);
+/// By these a gateway or a proxy says that it has no server behind it, or none that answers.
+const NO_SERVER: [u16; 3] = [502, 503, 504];
 
 /// What is known of a request under way. It outlives the future that carries the request out, so that a request that was
 /// timed out or cancelled tells how far it came.
@@ -35,6 +37,8 @@ pub struct Exchange {
     pub answer: Answer,
     /// When the last byte that matters came, once the answer has ended: `[DONE]`, or the end of its body.
     pub ended: Option<Duration>,
+    /// The target gave no answer of its own: no connection, no head of an answer, or the status of a gateway without a server.
+    pub unanswered: bool,
     /// It was sent again, because the server had closed the connection that it was first sent on.
     pub retried: bool,
     /// For who waits for it.
@@ -111,7 +115,13 @@ impl Client {
                 exchange.answer.tell_first(first);
             }
         }
-        let begun = self.begin(&self.target.generate(body, id), exchange).await?;
+        let begun = self.begin(&self.target.generate(body, id), exchange).await;
+        let is_answered = begun.as_ref().is_ok_and(|it| !NO_SERVER.contains(&it.head.status));
+        exchange.unanswered = !is_answered;
+        if is_answered {
+            self.outage.reached();
+        }
+        let begun = begun?;
         let ended = self.read(begun, streaming, exchange).await?;
         if !ended && exchange.is_enough() {
             return Ok(RequestOutcome::Abandoned);
@@ -142,7 +152,6 @@ impl Client {
         self.group.count_request();
         while let Some(mut connection) = self.take_open().await {
             exchange.take(&connection, self.clock.now());
-            self.outage.reached();
             let sent = match connection.last_read() {
                 (_, 0) => Box::pin(self.send_first(&mut connection, request)).await,
                 _ => connection.send(request).await,
@@ -166,10 +175,8 @@ impl Client {
             }
         }
         // Boxed: connecting takes more room than all the rest, and only few requests have to.
-        let connected = Box::pin(self.connect_for_request()).await;
-        let mut connection = connected.inspect_err(|_| self.outage.missed())?;
+        let mut connection = Box::pin(self.connect_for_request()).await?;
         exchange.take(&connection, self.clock.now());
-        self.outage.reached();
         let head = Box::pin(self.send_first(&mut connection, request)).await.map_err(|failure| no_head(&failure))?;
         Ok(Begun { connection, head })
     }

@@ -1,4 +1,4 @@
-//! Whether the target can be reached at all, as far as one client knows, and how long to wait before it is tried again.
+//! Whether the target answers at all, as far as one client knows, and how long to wait before it is tried again.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicU32, Ordering},
@@ -12,7 +12,7 @@ const FIRST: Duration = Duration::from_millis(10);
 /// The longest wait: a server that is back is found within a second.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// The time since the last request that went out on a connection, while no other one gets any.
+/// The time since a request that the target gave no answer to, until another one is answered.
 #[derive(Debug, Default)]
 pub struct Outage {
     is_on: AtomicBool,
@@ -22,31 +22,34 @@ pub struct Outage {
 }
 
 impl Outage {
-    /// A request goes out on a connection.
+    /// An answer of the target begins.
     pub(super) fn reached(&self) {
+        self.waits.store(0, Ordering::Relaxed);
         if self.is_on.swap(false, Ordering::Relaxed) {
-            self.waits.store(0, Ordering::Relaxed);
             self.over.notify_waiters();
         }
     }
 
-    /// A request got no connection.
-    pub(super) fn missed(&self) {
+    /// A request ended without an answer of the target.
+    pub(crate) fn missed(&self) {
         self.is_on.store(true, Ordering::Relaxed);
     }
 
-    /// Whether no request has gone out since one got no connection.
+    /// Whether no answer has begun since a request ended without one.
     pub(crate) fn is_on(&self) -> bool {
         self.is_on.load(Ordering::Relaxed)
     }
 
-    /// Waits for the next request that goes out.
+    /// Waits for the next answer that begins while it is on.
     pub(crate) fn over(&self) -> Notified<'_> {
         self.over.notified()
     }
 
-    /// How long to wait before the target is tried again: 10 ms, and twice as long each time, up to a second.
+    /// How long to wait before the target is tried again: 10 ms, and during an outage twice as long each time, up to a second.
     pub(crate) fn next_wait(&self) -> Duration {
+        if !self.is_on() {
+            return FIRST;
+        }
         let waits = self.waits.fetch_add(1, Ordering::Relaxed);
         FIRST.saturating_mul(2_u32.saturating_pow(waits)).min(LONGEST)
     }
@@ -66,5 +69,13 @@ mod tests {
         outage.reached();
         assert!(!outage.is_on());
         assert_eq!(outage.next_wait(), FIRST);
+    }
+
+    #[test]
+    fn waits_outside_of_an_outage_do_not_count() {
+        let outage = Outage::default();
+        assert!((0..40).all(|_| outage.next_wait() == FIRST));
+        outage.missed();
+        assert_eq!([(); 2].map(|()| outage.next_wait()), [FIRST, 2 * FIRST]);
     }
 }

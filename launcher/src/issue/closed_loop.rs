@@ -25,8 +25,8 @@ use crate::stop::StopState;
 const MAX_WARM: usize = 4_096;
 /// So many slots send their first request before bytes that arrived are looked at.
 const MAX_AT_ONCE: usize = 16;
-/// After a request that never reached a socket its slot waits so long at least: else it would do nothing but fail, as fast as
-/// it can, while the answers of other slots lie unread.
+/// After a request that the target did not answer its slot waits so long at least: else it would do nothing but fail, as fast
+/// as it can, while the answers of other slots lie unread.
 const BACK_OFF: Duration = Duration::from_millis(10);
 
 /// What the slots of a lane share.
@@ -37,11 +37,9 @@ struct Shared {
     over: Option<Duration>,
     ahead: Mutex<Ahead>,
     taken: Notify,
-    /// Held by the one slot that tries whether a target that cannot be reached is back.
-    turn: Turn,
+    /// Held by the one slot that waits to try a target that does not answer; not while it tries, which may take long.
+    turn: tokio::sync::Mutex<()>,
 }
-
-type Turn = tokio::sync::Mutex<()>;
 
 impl Shared {
     fn ahead(&self) -> MutexGuard<'_, Ahead> {
@@ -65,37 +63,37 @@ impl Shared {
         self.core.shared.stop.state() != StopState::Run || self.over.is_some_and(|over| now >= over)
     }
 
-    /// Waits after a request that never reached a socket. While no other one reaches any, the slots try one after the other,
-    /// each after a longer wait: an outage must not use up the requests of the stage. What is returned is held while the
-    /// next request of this slot is under way.
-    async fn back_off(&self) -> Option<tokio::sync::MutexGuard<'_, ()>> {
+    /// Waits after a request that the target did not answer, until the stage is over at most. While no other request is
+    /// answered, the slots wait one after the other, each longer than the one before, and then try: an outage must not use up
+    /// the requests of the stage.
+    async fn back_off(&self) {
         let (clock, outage) = (self.core.shared.clock, self.core.client.outage());
         let mut stop = self.core.shared.stop.watch();
         let mut over = pin!(outage.over());
+        let pause = async |length: Duration| {
+            // Only the deadline ends it.
+            let _ = clock.within(clock.now().checked_add(length), pending::<()>()).await;
+        };
         let work = async {
-            // What never ends is waited for until its time is over.
-            let _ = clock.within(clock.now().checked_add(BACK_OFF), pending::<()>()).await;
+            pause(BACK_OFF).await;
             over.as_mut().enable();
             if !outage.is_on() {
-                return None;
+                return;
             }
-            let turn = tokio::select! {
-                biased;
-                () = over.as_mut() => return None,
-                turn = self.turn.lock() => turn,
+            let turn = async {
+                let _turn = self.turn.lock().await;
+                pause(outage.next_wait()).await;
             };
-            let now = clock.now();
-            if !outage.is_on() || self.is_over(now) {
-                return None;
+            tokio::select! {
+                biased;
+                () = over => {}
+                () = turn => {}
             }
-            let until = now.saturating_add(outage.next_wait());
-            let _ = clock.within(Some(self.over.map_or(until, |over| until.min(over))), over).await;
-            Some(turn)
         };
         tokio::select! {
             biased;
-            _ = stop.wait_for(|it| *it != StopState::Run) => None,
-            turn = work => turn,
+            _ = stop.wait_for(|it| *it != StopState::Run) => {}
+            _ = clock.within(self.over, work) => {}
         }
     }
 
@@ -127,7 +125,7 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, slots: Slots) ->
         over: None,
         ahead: Mutex::new(Ahead::new(meeting.stage, Some(count))),
         taken: Notify::new(),
-        turn: Turn::default(),
+        turn: tokio::sync::Mutex::default(),
     };
     lane.unless_stopped(core.client.warm(count.min(MAX_WARM), 0)).await;
     // One for each slot, as far as there is room: without a ramp all of these are sent at once.
@@ -165,13 +163,11 @@ async fn run_slots(lane: &Lane, shared: &Arc<Shared>, slots: Slots, start: Durat
         launch(&mut flights, async move {
             // A closed loop has no schedule that it could be late for: a slot is free from when it is opened on.
             let mut free = shared.core.shared.clock.now();
-            let mut turn = None;
             while let Some(prepared) = shared.next(free) {
                 let due = Due { at: free, ..Due::default() };
-                let sent = fly(Arc::clone(&shared.core), Kind::Load, shared.stage, prepared, due).await;
-                drop(turn.take());
-                if !sent {
-                    turn = shared.back_off().await;
+                if !fly(Arc::clone(&shared.core), Kind::Load, shared.stage, prepared, due).await {
+                    // Boxed, so that a slot keeps no room for it.
+                    Box::pin(shared.back_off()).await;
                 }
                 free = shared.core.shared.clock.now();
             }

@@ -54,7 +54,7 @@ struct Flight {
 }
 
 /// Sends a request, reads its answer, records what became of it. A client that goes away drops its connection. Returns
-/// whether the request ever reached a socket.
+/// `false` where the request never reached a socket, or the target gave no answer of its own.
 pub(super) async fn fly(core: Arc<Core>, kind: Kind, stage: usize, prepared: Prepared, due: Due) -> bool {
     let shared = Arc::clone(&core.shared);
     if kind == Kind::Load {
@@ -85,7 +85,12 @@ pub(super) async fn fly(core: Arc<Core>, kind: Kind, stage: usize, prepared: Pre
             },
         }
     });
-    flight.exchange.sent().is_some()
+    // One that waits on its socket until a timeout ends it says nothing: the target may be slow.
+    let missed = flight.exchange.unanswered || flight.exchange.sent().is_none();
+    if missed {
+        flight.core.client.outage().missed();
+    }
+    !missed
 }
 
 /// Starts a request now: its first bytes leave before this returns, where a connection is open. What waits then goes on as

@@ -41,14 +41,14 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, phase: &PlannedP
         }
         let issued_at = shared.clock.now();
         let mut flights = JoinSet::new();
-        let sent = Arc::new(AtomicBool::new(false));
+        let answered = Arc::new(AtomicBool::new(false));
         for _ in queries.samples(query) {
             let Some(prepared) = ahead.next(shared, || numbers.next()) else { break };
             let due = Due { at: issued_at, ..Due::default() };
-            let (core, sent) = (Arc::clone(core), Arc::clone(&sent));
+            let (core, answered) = (Arc::clone(core), Arc::clone(&answered));
             launch(&mut flights, async move {
-                let reached_a_socket = fly(core, Kind::Load, stage, prepared, due).await;
-                sent.fetch_or(reached_a_socket, Ordering::Relaxed);
+                let was_answered = fly(core, Kind::Load, stage, prepared, due).await;
+                answered.fetch_or(was_answered, Ordering::Relaxed);
             });
         }
         let ending = phase.after(shared.count_query(stage), issued_at.saturating_sub(start), || 0);
@@ -58,9 +58,8 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, phase: &PlannedP
             shared.end_phase(stage, ending);
             break;
         }
-        // After a query of which no sample ever reached a socket the next one waits: else it would do nothing but fail, as fast
-        // as it can.
-        if !sent.load(Ordering::Relaxed) {
+        // After a query of which the target answered no sample the next one waits: an outage must not use up the queries.
+        if !answered.load(Ordering::Relaxed) {
             lane.wait_until(shared.clock.now() + core.client.outage().next_wait()).await;
         }
     }

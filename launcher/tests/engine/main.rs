@@ -8,6 +8,7 @@ mod connections;
 mod data_set;
 mod http2;
 mod loadgen;
+mod outages;
 mod outputs;
 mod scenarios;
 mod shapes;
