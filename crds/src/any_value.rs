@@ -1,4 +1,4 @@
-//! A value that users write as it comes to them: `1024`, `0.05`, `true`, `"1024"` or `[1, 2]`.
+//! A value that users write as it comes to them: `1024`, `0.05`, `true` or `"1024"`.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,12 @@ impl From<f64> for AnyValue {
     }
 }
 
-/// What the API server admits: everything. It knows no type that is a number or a text.
+/// The longest text, in characters.
+pub const MAX_TEXT_CHARS: u32 = 1024;
+
+/// What the API server admits: a text, a number or a boolean. It knows no type that is one of these; but the bounds of a list
+/// and of a mapping apply without a type as well, and keep both out. A value that is nested more deeply than the JSON reader of
+/// the operator goes would make the list of all runs unreadable.
 #[cfg(feature = "kube")]
 impl schemars::JsonSchema for AnyValue {
     fn schema_name() -> std::borrow::Cow<'static, str> {
@@ -61,6 +66,25 @@ impl schemars::JsonSchema for AnyValue {
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({"x-kubernetes-preserve-unknown-fields": true})
+        schemars::json_schema!({
+            "x-kubernetes-preserve-unknown-fields": true,
+            "maxItems": 0,
+            "maxProperties": 0,
+            "maxLength": MAX_TEXT_CHARS,
+        })
     }
+}
+
+/// A share: a number from 0 to 1, or a text that is one.
+#[cfg(feature = "kube")]
+pub(crate) fn share(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({
+        "x-kubernetes-preserve-unknown-fields": true,
+        "maxItems": 0,
+        "maxProperties": 0,
+        "minimum": 0,
+        "maximum": 1,
+        "maxLength": 12,
+        "pattern": crate::schema::SHARE,
+    })
 }

@@ -197,12 +197,13 @@ pub struct Profile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_map_ref: Option<KeyRef>,
 
-    /// Values for the variables of the template: texts, numbers, true, false, or lists of them.
+    /// Values for the variables of the template: texts, numbers, true or false. A list is a text, such as "[1, 2, 4]".
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 64)))]
     pub variables: BTreeMap<String, AnyValue>,
 
-    /// Values to set in the rendered profile, by dotted path, such as `load.stages.0.rate`.
+    /// Values to set in the rendered profile, by dotted path, such as `load.stages.0.rate`. A list or a mapping is a text,
+    /// such as "[1, 2, 4]".
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 64)))]
     pub overrides: BTreeMap<String, AnyValue>,

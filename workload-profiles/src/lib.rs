@@ -57,8 +57,8 @@ pub struct Prepared {
 pub fn variables(run: &ResolvedRun, user: &BTreeMap<String, AnyValue>) -> Result<Variables, ProfileError> {
     let findings = Findings::default();
     for (name, value) in user {
-        if value.0.is_null() || value.0.is_object() {
-            let wanted = "write a text, a number, true or false, or a list of them";
+        if value.0.is_null() || value.0.is_object() || value.0.is_array() {
+            let wanted = "write a text, a number, true or false; a list as a text, such as \"[1, 2, 4]\"";
             findings
                 .problem(format!("profile.variables.{}", named(name)), format!("is {}; {wanted}", described(&value.0)));
         }

@@ -43,12 +43,12 @@ fn values_of_every_natural_type_are_variables() {
         let values = json.as_object().unwrap().iter().map(|(name, value)| (name.clone(), AnyValue(value.clone())));
         variables(&run("m"), &values.collect()).map_err(|it| it.to_string())
     };
-    let all = user(serde_json::json!({"a": 1024, "b": 0.5, "c": true, "d": [1, 2], "e": "x"})).unwrap();
-    assert_eq!(["a", "b", "c", "d", "e"].map(|it| all.get(it).unwrap()), ["1024", "0.5", "true", "[1,2]", "x"]);
+    let all = user(serde_json::json!({"a": 1024, "b": 0.5, "c": true, "d": "[1, 2]", "e": "x"})).unwrap();
+    assert_eq!(["a", "b", "c", "d", "e"].map(|it| all.get(it).unwrap()), ["1024", "0.5", "true", "[1, 2]", "x"]);
     assert_eq!(
         user(serde_json::json!({"a": null, "b": {"c": 1}})).unwrap_err(),
-        "profile.variables.a: is empty; write a text, a number, true or false, or a list of them\n\
-         profile.variables.b: is a mapping of c; write a text, a number, true or false, or a list of them"
+        "profile.variables.a: is empty; write a text, a number, true or false; a list as a text, such as \"[1, 2, 4]\"\n\
+         profile.variables.b: is a mapping of c; write a text, a number, true or false; a list as a text, such as \"[1, 2, 4]\""
     );
 }
 

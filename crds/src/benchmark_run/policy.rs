@@ -18,6 +18,7 @@ pub struct Validity {
     pub min_successful_requests: u64,
     /// A larger share of failed requests: Invalid. A number from 0 to 1.
     #[serde(default = "defaults::max_error_ratio")]
+    #[cfg_attr(feature = "kube", schemars(schema_with = "crate::any_value::share"))]
     pub max_error_ratio: AnyValue,
     /// Requests that leave later than this after their scheduled time, at the 99th percentile of the run or of a stage:
     /// Invalid, because the launcher did not offer the load that was asked. Milliseconds.
@@ -32,19 +33,24 @@ pub struct Validity {
     /// A load thread that used, or waited for, a CPU for a larger share of a stage: Invalid, because the launcher was the
     /// limit. A number from 0 to 1; 1 allows it.
     #[serde(default = "defaults::max_cpu_share")]
+    #[cfg_attr(feature = "kube", schemars(schema_with = "crate::any_value::share"))]
     pub max_cpu_share: AnyValue,
     /// A larger share of periods in which the launcher had used up its CPU limit: Invalid. A number from 0 to 1.
     #[serde(default = "defaults::max_throttled_share")]
+    #[cfg_attr(feature = "kube", schemars(schema_with = "crate::any_value::share"))]
     pub max_throttled_share: AnyValue,
     /// A larger share of the machine's CPU time that its hypervisor gave to others: Invalid. A number from 0 to 1.
     #[serde(default = "defaults::max_steal_share")]
+    #[cfg_attr(feature = "kube", schemars(schema_with = "crate::any_value::share"))]
     pub max_steal_share: AnyValue,
     /// A larger share of reads that held several tokens and came late: Invalid, because gaps between tokens are lost. A
     /// number from 0 to 1.
     #[serde(default = "defaults::max_coalesced_read_share")]
+    #[cfg_attr(feature = "kube", schemars(schema_with = "crate::any_value::share"))]
     pub max_coalesced_read_share: AnyValue,
     /// A larger share of time in which the launcher could not run for 5 ms or more: Invalid. A number from 0 to 1.
     #[serde(default = "defaults::max_stalled_share")]
+    #[cfg_attr(feature = "kube", schemars(schema_with = "crate::any_value::share"))]
     pub max_stalled_share: AnyValue,
     /// A larger step of the clock, or a longer sleep of the machine: Invalid, because time passed that was not counted.
     /// Milliseconds.

@@ -20,6 +20,9 @@ const CRD: &str = include_str!("../../../charts/benchwright/files/benchmarkruns.
 /// A Kubernetes quantity that is not below zero.
 pub const QUANTITY: &str = r"^([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]+)?$";
 
+/// A share as text.
+pub const SHARE: &str = r"^(0(\.[0-9]{1,9})?|1(\.0{1,9})?)$";
+
 /// The schema of a whole file. The API server has one of its own for `metadata`.
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     let crd: Value = serde_saphyr::from_str(CRD).expect("the generated definition is YAML");
@@ -82,7 +85,8 @@ impl Checker {
             (Content::Scalar(Value::Number(_) | Value::String(_), _), None) if int_or_string(schema) => {
                 self.scalar(schema, node, &node.to_json(), path)
             }
-            (_, None) if !int_or_string(schema) => Some(node.to_json()),
+            (Content::Scalar(value, _), None) if !int_or_string(schema) => self.scalar(schema, node, value, path),
+            (_, None) if schema["maxItems"] != 0 && !int_or_string(schema) => Some(node.to_json()),
             _ => self.wrong(schema, node, path),
         }
     }

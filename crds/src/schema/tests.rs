@@ -62,6 +62,52 @@ fn bounds_and_forms_are_those_of_the_definition() {
 }
 
 #[test]
+fn variables_overrides_and_shares_are_single_values() {
+    spec(
+        "{target: {simulator: {}}, profile: {variables: {rates: [1, 2], a: 1, b: true, c: x}, overrides: {d.e: {f: 1}}}}",
+        &[
+            "spec.profile.variables.rates, line 5 column 58: is a list, [1,2]; write a text, a number, true or false; a list is \
+         written as a text, here '[1,2]' in quotes",
+            "spec.profile.overrides.d.e, line 5 column 105: is a mapping, {\"f\":1}; write a text, a number, true or false; \
+         a mapping is written as a text, here '{\"f\":1}' in quotes",
+        ],
+    );
+    spec(
+        "{target: {simulator: {}}, validity: {maxErrorRatio: '2', maxCpuShare: 1.5, maxStealShare: {a: 1}, maxStalledShare: '0.5'}}",
+        &[
+            "spec.validity.maxErrorRatio, line 5 column 55: is \"2\"; write a number from 0 to 1, such as 0.01",
+            "spec.validity.maxCpuShare, line 5 column 73: is 1.5; write a number from 0 to 1, such as 0.01",
+            "spec.validity.maxStealShare, line 5 column 93: is a mapping, {\"a\":1}; write a number from 0 to 1, such as 0.01",
+        ],
+    );
+    let long = "x".repeat(1025);
+    let document = format!("spec: {{target: {{simulator: {{}}}}, profile: {{overrides: {{a: {long}}}}}}}");
+    let checked = check(&yaml::read(&document).unwrap().unwrap().root);
+    assert!(checked.problems.iter().any(|it| it.message.contains("at most 1024 characters")), "{checked:?}");
+}
+
+#[test]
+fn a_value_of_any_type_has_no_depth() {
+    fn visit(path: &str, schema: &Value) {
+        if schema["x-kubernetes-preserve-unknown-fields"] == true {
+            let bounds = ["maxItems", "maxProperties"].map(|it| schema[it].as_u64());
+            assert_eq!(bounds, [Some(0), Some(0)], "{path} could be nested too deeply for the operator to read");
+            assert!(schema["maxLength"].as_u64().is_some_and(|it| it <= 1024), "{path} has no bound");
+        }
+        schema["properties"]
+            .as_object()
+            .into_iter()
+            .flatten()
+            .for_each(|(it, inner)| visit(&format!("{path}.{it}"), inner));
+        [&schema["items"], &schema["additionalProperties"]]
+            .into_iter()
+            .filter(|it| it.is_object())
+            .for_each(|it| visit(path, it));
+    }
+    visit("spec", &SCHEMA["properties"]["spec"]);
+}
+
+#[test]
 fn what_is_missing_or_empty_is_told_by_its_name() {
     spec(
         "{target: {serviceRef: {port: 80}}}",

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// What a text of each pattern is, for people. A test holds the list against the schema.
-pub(super) const PATTERNS: [(&str, &str); 9] = [
+pub(super) const PATTERNS: [(&str, &str); 10] = [
     (r"^[-._a-zA-Z0-9]+$", "write a key of letters, digits, dashes, dots and underscores, such as token"),
     (
         r"^[a-z]([-a-z0-9]*[a-z0-9])?$",
@@ -21,6 +21,7 @@ pub(super) const PATTERNS: [(&str, &str); 9] = [
     (URL, "write a URL such as http://gateway.llm-d:80"),
     (r"^(Equal|Exists)$", "choose one of Equal and Exists"),
     (r"^(NoSchedule|PreferNoSchedule|NoExecute)$", "choose one of NoSchedule, PreferNoSchedule and NoExecute"),
+    (super::SHARE, "write a number from 0 to 1, such as 0.01"),
     (super::QUANTITY, "write a quantity such as 2, 500m or 1Gi"),
 ];
 
@@ -66,8 +67,20 @@ pub(super) fn of(schema: &Value, node: &Node) -> String {
             format!("write a list, a line `- value` for each; of each value: {}", of(&schema["items"], node))
         }
         Some("object") => mapping(schema),
+        _ if schema["maxItems"] == 0 => single(schema, node),
         _ => text(schema, node),
     }
+}
+
+/// A text, a number or a boolean.
+fn single(schema: &Value, node: &Node) -> String {
+    let what = match &node.content {
+        Content::Scalar(..) => return text(schema, node),
+        Content::List(_) => "list",
+        Content::Mapping(_) => "mapping",
+    };
+    let written = crate::wording::cut(&node.to_json().to_string());
+    format!("write a text, a number, true or false; a {what} is written as a text, here '{written}' in quotes")
 }
 
 fn choice(choices: &[Value], node: &Node) -> String {
