@@ -34,7 +34,7 @@ impl Timings {
     /// Of each stage, and of all together.
     pub(super) fn of_run(recorder: &Recorder, workload: &Workload) -> (Vec<Timings>, Timings) {
         let clocks: Vec<Clock> = workload.stages.iter().map(|it| Clock::of(&it.load)).collect();
-        match recorder.records.as_ref().filter(|it| it.left_out() == 0) {
+        match recorder.every_record() {
             Some(records) => of_records(records, &clocks),
             None => of_tallies(&recorder.stages, &clocks),
         }

@@ -214,9 +214,9 @@ pub fn run_load<'a>(
     raise_file_limit();
     let plan = plan(workload, files, model, target, seeds.into())?;
     progress.planned.store(plan.requests(), Ordering::Relaxed);
-    let budget = record_room::budget(workload, keep, plan.requests());
-    let plan = plan.with_record_budget(budget);
     let threads = threads.max(1);
+    let budget = record_room::budget(workload, keep, plan.requests(), threads);
+    let plan = plan.with_record_budget(budget);
     let (clock, started) = (Clock::start(), clock::now());
     // Set once: each load has a progress of its own.
     let _ = progress.timeline.set(plan.timeline(clock));

@@ -11,12 +11,12 @@ use crate::{
 /// A part of the memory left, and no less than this in bytes, is for threads, connections and answers.
 const KEPT_FREE: (u64, u64) = (4, 32 << 20);
 
-/// How many records a load may keep. What will not fit is told now. LoadGen's verdict needs every record: there it is told
-/// alone.
-pub(super) fn budget(workload: &Workload, keep: Keep, planned: u64) -> RecordBudget {
+/// How many records a load of so many threads may keep. What will not fit is told now. LoadGen's verdict needs every record: there
+/// it is told alone.
+pub(super) fn budget(workload: &Workload, keep: Keep, planned: u64, threads: usize) -> RecordBudget {
     let Some(left) = memory::left().filter(|_| keep != Keep::Summary) else { return RecordBudget::default() };
     let needs_all = workload.loadgen.is_some();
-    if let Some(message) = too_few(left, planned, needs_all) {
+    if let Some(message) = too_few(left, planned, threads as u64, needs_all) {
         warn!("{message}");
     }
     // Gaps are as many as tokens, which nobody can foresee; the bench alone keeps them.
@@ -29,40 +29,94 @@ fn room(left: MemoryLeft) -> u64 {
     left.bytes.saturating_sub((left.bytes / part).max(least)) / RecordBudget::BYTES_PER_RECORD
 }
 
-fn too_few(left: MemoryLeft, planned: u64, needs_all: bool) -> Option<String> {
+fn too_few(left: MemoryLeft, planned: u64, threads: u64, needs_all: bool) -> Option<String> {
     let room = room(left);
-    let ((part, least), records) = (KEPT_FREE, planned.saturating_mul(RecordBudget::BYTES_PER_RECORD));
-    let needed = mebibytes(records.saturating_add((records / (part - 1)).max(least)));
+    // Each thread has a block of its own, which may not be full.
+    let needed = RecordBudget::needed(planned, threads);
+    let ((part, least), bytes) = (KEPT_FREE, needed.saturating_mul(RecordBudget::BYTES_PER_RECORD));
+    let memory = mebibytes(bytes.saturating_add((bytes / (part - 1)).max(least)));
+    let certain = room.saturating_sub(needed - planned.min(needed));
     let found = format!(
-        "the records of {planned} requests need {needed} of memory, and {} are left of {}: room for {room}",
+        "the records of {planned} requests need {memory} of memory, and {} are left of {}: room for about {certain}",
         mebibytes(left.bytes),
         left.limit
     );
     let what = match needs_all {
         true => "LoadGen's verdict needs all of them: give the launcher more memory, or plan fewer queries",
         false => {
-            "requests.parquet will lack those beyond, and percentiles will come from histograms; give the launcher more \
+            "requests.parquet will lack the requests that end last, and percentiles will come from histograms; give the launcher more \
              memory, or set storage.perRequestRecords: None"
         }
     };
-    (planned > room).then(|| format!("{found}; {what}"))
+    (needed > room).then(|| format!("{found}; {what}"))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
-    use crate::vitals::memory::MemoryLimit;
+    use crate::{
+        record::{RequestOutcome, RequestRecord},
+        recorder::{InFigures, Records},
+        vitals::memory::MemoryLimit,
+    };
 
     #[test]
     fn ten_million_records_do_not_fit_into_the_default_pod() {
         let pod = MemoryLeft { bytes: 1_000 << 20, limit: MemoryLimit::Cgroup(1 << 30) };
-        assert_eq!(too_few(pod, 1_000_000, false), None);
-        let message = too_few(pod, 10_000_000, false).unwrap();
+        assert_eq!(too_few(pod, 1_000_000, 2, false), None);
+        let message = too_few(pod, 10_000_000, 2, false).unwrap();
         let words = ["10000000 requests", "1000 MiB are left", "limit of 1024 MiB", "perRequestRecords: None"];
         assert!(words.iter().all(|it| message.contains(it)), "{message}");
-        assert!(too_few(pod, 10_000_000, true).unwrap().contains("LoadGen's verdict"));
+        assert!(too_few(pod, 10_000_000, 2, true).unwrap().contains("LoadGen's verdict"));
         // With as much as the message asks for, all fit.
         let asked: u64 = message.split_once("need ").unwrap().1.split_once(" MiB").unwrap().0.parse().unwrap();
-        assert_eq!(too_few(MemoryLeft { bytes: (asked + 1) << 20, ..pod }, 10_000_000, false), None);
+        assert_eq!(too_few(MemoryLeft { bytes: (asked + 1) << 20, ..pod }, 10_000_000, 2, false), None);
+    }
+
+    fn record() -> RequestRecord {
+        RequestRecord {
+            stage: 0,
+            number: 0,
+            scheduled: Duration::ZERO,
+            sent: None,
+            queued: None,
+            first_token: None,
+            last_token: None,
+            ended: Duration::ZERO,
+            outcome: RequestOutcome::Ok,
+            asked_input_tokens: None,
+            asked_output_tokens: None,
+            input_tokens: None,
+            cached_tokens: None,
+            output_tokens: None,
+            content_events: 0,
+        }
+    }
+
+    /// How many of so many requests of eight threads are left out; all but one for each other thread fall to the first.
+    fn left_out(left: MemoryLeft, planned: u64) -> u64 {
+        let budget = RecordBudget::of(room(left));
+        let of_thread = |thread| if thread == 0 { planned - 7 } else { 1 };
+        let lost = |thread| {
+            let mut records = Records::new(budget.clone());
+            for _ in 0..of_thread(thread) {
+                records.push(record(), InFigures::default());
+            }
+            records.left_out()
+        };
+        (0..8).map(lost).sum()
+    }
+
+    #[test]
+    fn no_warning_means_that_all_records_fit_whatever_thread_they_fall_to() {
+        let left = MemoryLeft { bytes: 48 << 20, limit: MemoryLimit::Cgroup(1 << 30) };
+        let room = room(left);
+        let fitting = (7..room).rev().find(|it| too_few(left, *it, 8, false).is_none()).unwrap();
+        assert!(fitting > room / 2 && left_out(left, fitting) == 0, "{fitting} of {room}");
+        // The memory of all records, and not of the blocks that they are in.
+        assert!(left_out(left, room) > 0 && too_few(left, room, 8, false).is_some());
+        assert_eq!(too_few(left, 0, 8, false), None);
     }
 }

@@ -6,7 +6,7 @@ use std::{
     slice,
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     vec,
 };
@@ -16,9 +16,17 @@ use crate::record::RequestRecord;
 /// Records of a block: less than a megabyte.
 const BLOCK: usize = 4_096;
 
-/// How many blocks of records may still be begun, counted by all recorders of a load together.
+/// How many blocks of records may still be begun, by all recorders of a load together.
 #[derive(Clone, Debug, Default)]
-pub struct RecordBudget(Option<Arc<AtomicU64>>);
+pub struct RecordBudget(Arc<Blocks>);
+
+#[derive(Debug, Default)]
+struct Blocks {
+    /// Those left; `None`: as many as there is memory for.
+    left: Option<AtomicU64>,
+    /// A recorder had no room for a record: none keeps another one.
+    is_spent: AtomicBool,
+}
 
 impl RecordBudget {
     /// What a record takes: itself, and its share of what the report sorts.
@@ -27,14 +35,31 @@ impl RecordBudget {
 
     /// Room for so many records, to whole blocks.
     pub fn of(records: u64) -> RecordBudget {
-        RecordBudget(Some(Arc::new(AtomicU64::new(records / BLOCK as u64))))
+        let left = Some(AtomicU64::new(records / BLOCK as u64));
+        RecordBudget(Arc::new(Blocks { left, is_spent: AtomicBool::new(false) }))
+    }
+
+    /// The records that there must be room for so that so many are all kept, however they fall to the recorders: the last block
+    /// of each may have a single one.
+    pub fn needed(records: u64, recorders: u64) -> u64 {
+        let block = BLOCK as u64;
+        let blocks = records.saturating_add(records.min(recorders).saturating_mul(block - 1)) / block;
+        blocks.saturating_mul(block)
     }
 
     /// Whether there is room for another block, which is then taken.
     fn take(&self) -> bool {
-        let Some(left) = &self.0 else { return true };
+        let Some(left) = &self.0.left else { return true };
         // Relaxed: nothing else is read by it.
         left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |it| it.checked_sub(1)).is_ok()
+    }
+
+    fn is_spent(&self) -> bool {
+        self.0.is_spent.load(Ordering::Relaxed)
+    }
+
+    fn spend(&self) {
+        self.0.is_spent.store(true, Ordering::Relaxed);
     }
 }
 
@@ -65,12 +90,13 @@ impl Records {
 
     /// Keeps one; `false`: there is no room for it.
     pub fn push(&mut self, record: RequestRecord, in_figures: InFigures) -> bool {
-        // One that was left out is followed by none: what is kept is the beginning.
-        let kept = self.left_out == 0 && (self.has_place() || self.begin_block());
+        // One that was left out is followed by none, of any thread: what is kept are the requests that ended first.
+        let kept = !self.budget.is_spent() && (self.has_place() || self.begin_block());
         if let (true, Some(block), Some(flags)) = (kept, self.blocks.last_mut(), self.in_figures.last_mut()) {
             block.push(record);
             flags.push(in_figures);
         } else {
+            self.budget.spend();
             self.left_out += 1;
         }
         kept

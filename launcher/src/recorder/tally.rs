@@ -413,16 +413,18 @@ impl StageTally {
         }
     }
 
-    /// Values that its histograms could not keep.
-    pub(super) fn lost(&self) -> u64 {
+    /// Gaps that its histograms could not keep. No record holds gaps.
+    pub(super) fn lost_gaps(&self) -> u64 {
+        [&self.itl, &self.itl_of_several, &self.gaps_of_several].into_iter().map(Times::lost).sum()
+    }
+
+    /// Times and lengths of requests that its histograms could not keep.
+    pub(super) fn lost_of_requests(&self) -> u64 {
         let times = [
             &self.ttft_scheduled,
             &self.ttft_sent,
             &self.latency_scheduled,
             &self.latency_sent,
-            &self.itl,
-            &self.itl_of_several,
-            &self.gaps_of_several,
             &self.tpot,
             &self.ntpot,
             &self.send_lag,

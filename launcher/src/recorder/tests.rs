@@ -280,6 +280,22 @@ fn what_could_not_be_kept_is_counted() {
 }
 
 #[test]
+fn where_every_request_has_a_record_only_gaps_can_be_lost() {
+    let hour = Duration::from_secs(3_600);
+    let slow = RequestRecord { sent: Some(millis(101) + hour), ..request() };
+    let long_gap = WireTally { gaps: [hour + millis(1)].into_iter().collect(), ..wire() };
+    let dropped = |budget: RecordBudget, record: &RequestRecord, wire: &WireTally| {
+        let mut recorder = Recorder::new(1, Goodput::default(), Keep::Records).with_record_budget(budget);
+        recorder.record(record.clone(), wire);
+        recorder.dropped()
+    };
+    // Its time is in the record, to the nanosecond.
+    assert_eq!(dropped(RecordBudget::default(), &slow, &wire()), 0);
+    assert_eq!(dropped(RecordBudget::of(0), &slow, &wire()), 1);
+    assert_eq!(dropped(RecordBudget::default(), &request(), &long_gap), 1);
+}
+
+#[test]
 fn recorders_of_two_threads_add_up_to_one() {
     let later = RequestRecord {
         scheduled: millis(50),
@@ -356,4 +372,19 @@ fn records_are_kept_up_to_their_budget_and_counted_beyond() {
     let records = first.records.unwrap();
     assert_eq!((records.len(), records.left_out(), first.stages[0].requests()), (4_097, 1, 4_098));
     assert!(records.iter().map(|it| it.number).eq(0..4_097));
+}
+
+#[test]
+fn once_a_thread_has_no_room_no_other_keeps_a_record() {
+    let budget = RecordBudget::of(4_096);
+    let recorder = || Recorder::new(1, Goodput::default(), Keep::Records).with_record_budget(budget.clone());
+    let (mut first, mut second) = (recorder(), recorder());
+    first.record(RequestRecord { number: 0, ..request() }, &wire());
+    second.record(RequestRecord { number: 1, ..request() }, &wire());
+    // It ended after one that is left out, although its thread has room in its block.
+    first.record(RequestRecord { number: 2, ..request() }, &wire());
+    first.add(second);
+    let records = first.records.unwrap();
+    assert!(records.iter().map(|it| it.number).eq([0]));
+    assert_eq!(records.left_out(), 2);
 }
