@@ -232,8 +232,8 @@ pub struct StageAnalysis {
     pub figures: Figures,
     /// Which requests these are of: `all`, `margins`, `trimmed` or `cut`.
     pub window: &'static str,
-    /// Which prompts were the same: see [`super::labels::prompts`].
-    pub prompts: &'static str,
+    /// Labels that it has from the run.
+    pub of_run: labels::OfRun,
     /// The figures of the probes beside it; `None` where the workload has none.
     pub probes: Option<Figures>,
 }
@@ -247,6 +247,7 @@ impl StageAnalysis {
         receive_delay: Option<Distribution<Duration>>,
         probes: Option<&StageTally>,
         workload: &Workload,
+        of_run: labels::OfRun,
     ) -> StageAnalysis {
         let clock = Clock::of(&stage.load);
         let figures = Figures::of(tally, timings, workload);
@@ -272,7 +273,7 @@ impl StageAnalysis {
                 Window::Trimmed => "trimmed",
                 Window::Cut => "cut",
             },
-            prompts: labels::prompts(workload),
+            of_run,
             probes: probes.map(|it| Figures::of_probes(it, workload)),
         }
     }

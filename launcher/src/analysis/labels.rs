@@ -1,6 +1,7 @@
 //! Comparability labels: how the figures came about. Results whose labels differ are not to be drawn in one chart without a
 //! notice.
 
+use crds::ResolvedRun;
 use serde::Serialize;
 use workload_profiles::{
     Workload,
@@ -8,7 +9,7 @@ use workload_profiles::{
     workload::{Arrivals, Load, Prompts, RequestSource},
 };
 
-use super::figures::{Figures, StageAnalysis, TokenCount};
+use super::figures::{CachedPrompts, Figures, StageAnalysis, TokenCount};
 
 /// The labels of a stage or a run, in the order in which they are printed. Where stages differ, a label of the run holds
 /// each value once, joined by `+`.
@@ -37,27 +38,41 @@ pub struct Labels {
     pub window: String,
     /// Which prompts were the same, see [`prompts`].
     pub prompts: &'static str,
-    /// The state of the server's caches at the start is not known.
+    /// What is known of the server's prefix cache: how many prompt tokens came from it (`told`), or nothing (`unknown`).
     pub cache: &'static str,
     /// Requests that failed are in no latency.
     pub failures: &'static str,
+}
+
+/// Labels that every stage has from the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OfRun {
+    prompts: &'static str,
+    cache: &'static str,
+}
+
+impl OfRun {
+    pub(super) fn new(workload: &Workload, run: &ResolvedRun, cached: Option<CachedPrompts>) -> OfRun {
+        // By the whole run: a server may tell of its cache only where it found something there.
+        OfRun { prompts: prompts(workload, run), cache: if cached.is_some() { "told" } else { "unknown" } }
+    }
 }
 
 impl Labels {
     /// The labels of one stage.
     pub fn of_stage(stage: &StageAnalysis) -> Labels {
         let words = [arrivals(&stage.stage.load), stage.clock.name(), stage.window];
-        Labels::of(words.map(str::to_owned), stage.prompts, &stage.figures)
+        Labels::of(words.map(str::to_owned), stage.of_run, &stage.figures)
     }
 
-    pub(super) fn of_run(stages: &[StageAnalysis], figures: &Figures) -> Labels {
+    pub(super) fn of_run(stages: &[StageAnalysis], of_run: OfRun, figures: &Figures) -> Labels {
         let arrivals = joined(stages.iter().map(|it| arrivals(&it.stage.load)));
         let clocks = joined(stages.iter().map(|it| it.clock.name()));
-        let prompts = stages.first().map_or("", |it| it.prompts);
-        Labels::of([arrivals, clocks, joined(stages.iter().map(|it| it.window))], prompts, figures)
+        Labels::of([arrivals, clocks, joined(stages.iter().map(|it| it.window))], of_run, figures)
     }
 
-    fn of([arrivals, clock, window]: [String; 3], prompts: &'static str, figures: &Figures) -> Labels {
+    fn of([arrivals, clock, window]: [String; 3], of_run: OfRun, figures: &Figures) -> Labels {
+        let OfRun { prompts, cache } = of_run;
         Labels {
             arrivals,
             clock,
@@ -77,7 +92,7 @@ impl Labels {
             percentiles: if figures.exact { "exact" } else { "hdr" },
             window,
             prompts,
-            cache: "unknown",
+            cache,
             failures: "excluded",
         }
     }
@@ -106,15 +121,22 @@ impl Labels {
 }
 
 /// Which prompts of a workload are the same: none (`fresh`), those of a group and of each stage (`shared`), those of all
-/// stages and runs with this seed (`repeated`); or they are no synthetic ones (`data-set`, `mock`).
-pub(super) fn prompts(workload: &Workload) -> &'static str {
+/// stages and runs with this seed (`repeated`), those of all runs with this seed and this `profile.promptSalt` (`replayed`); or
+/// they are no synthetic ones (`data-set`, `mock`).
+fn prompts(workload: &Workload, run: &ResolvedRun) -> &'static str {
     match (&workload.requests, workload.prompts) {
         (RequestSource::Mock, _) => "mock",
         (RequestSource::DataSet(_), _) => "data-set",
         (_, Prompts::Repeated) | (RequestSource::SharedPrefix { seed: Some(_), .. }, _) => "repeated",
+        _ if has_given_salt(run) => "replayed",
         (RequestSource::SharedPrefix { .. }, Prompts::Fresh) => "shared",
         (RequestSource::Random { .. }, Prompts::Fresh) => "fresh",
     }
+}
+
+/// Whether the salt of its prompts was given, and so may be that of other runs.
+pub(super) fn has_given_salt(run: &ResolvedRun) -> bool {
+    run.prompt_salt != run.run.prompt_salt()
 }
 
 fn arrivals(load: &Load) -> &'static str {

@@ -109,12 +109,14 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
     let tallies = &measured.recorder.stages;
     let probes = &measured.recorder.probes;
     let (timings, of_all) = Timings::of_run(measured.recorder, workload);
+    let all = Figures::of_run(workload, tallies, &of_all);
+    let of_run = labels::OfRun::new(workload, run, all.cached);
     let of_stage = |(index, ((stage, tally), timings))| {
-        StageAnalysis::of(stage, tally, timings, measured.receive_delay(Some(index)), probes.get(index), workload)
+        let delay = measured.receive_delay(Some(index));
+        StageAnalysis::of(stage, tally, timings, delay, probes.get(index), workload, of_run)
     };
     let stages = workload.stages.iter().zip(tallies).zip(&timings).enumerate();
     let stages: Vec<StageAnalysis> = stages.map(of_stage).collect();
-    let all = Figures::of_run(workload, tallies, &of_all);
     let mut judgement = SelfJudgement::of(measured, &all, &stages);
     let evidence = validity::Evidence {
         stopped: measured.stopped,
@@ -127,7 +129,7 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
     let verdict = validity::judge(&evidence);
     judgement.remarks = remarks::remarks(&evidence, &verdict);
     judgement.remarks.extend(measured.recorder.records.as_ref().and_then(remarks::records));
-    let labels = Labels::of_run(&stages, &all);
+    let labels = Labels::of_run(&stages, of_run, &all);
     Analysis {
         model: model.to_owned(),
         started: measured.started,

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crds::{benchmark_run::Api, units::Span};
-use workload_profiles::workload::Load;
+use workload_profiles::workload::{Load, PromptText, Prompts, RequestSource};
 
 use super::{
     figures::{Figures, StageAnalysis, TokenCount},
@@ -63,7 +63,7 @@ pub(super) fn records(records: &Records) -> Option<String> {
     let (kept, left_out) = (records.len() as u64, records.left_out());
     (left_out > 0).then(|| {
         format!(
-            "requests.parquet has {kept} of {} requests, and percentiles come from histograms: there was no memory for more records; give the launcher more, or set storage.perRequestRecords: None",
+            "requests.parquet has the {kept} of {} requests that ended first, and percentiles come from histograms: there was no memory for more records; give the launcher more, or set storage.perRequestRecords: None",
             kept + left_out
         )
     })
@@ -127,7 +127,7 @@ fn coalesced(judgement: &SelfJudgement) -> Option<String> {
     let share = judgement.coalesced_share.filter(|share| *share > NOTED_SHARE)?;
     let late = judgement.late_share.unwrap_or(0.0);
     Some(format!(
-        "{} of the reads held more than one token event, which then share one time: low percentiles of ITL are too small, high ones too large; it was busy when {} came, and the others came together, or before it was woken",
+        "{} of the reads held more than one token event, which then share one time: low percentiles of ITL are too small, high ones too large; {} of the reads were late because the launcher was busy; in the others the events arrived together, or before the system woke the launcher",
         percent(share),
         percent(late)
     ))
@@ -200,29 +200,41 @@ fn lengths(all: &Figures) -> Option<String> {
     (!told.is_empty()).then(|| told.join("; "))
 }
 
-/// Tokens from a prefix cache where no prompt has the beginning of another one.
+/// Tokens from a prefix cache where every prompt is drawn by itself.
 fn cached(evidence: &Evidence<'_>) -> Option<String> {
-    let found = evidence.all.cached.filter(|_| labels::prompts(evidence.workload) == "fresh")?;
-    let explained = match evidence.run.api.unwrap_or(evidence.workload.api) {
+    let workload = evidence.workload;
+    let (RequestSource::Random { text, .. }, Prompts::Fresh) = (&workload.requests, workload.prompts) else {
+        return None;
+    };
+    let found = evidence.all.cached?;
+    let explained = match evidence.run.api.unwrap_or(workload.api) {
         Api::Completions => BLOCK_TOKENS,
         Api::Chat => TEMPLATE_TOKENS,
     };
-    let unexplained = found.tokens.saturating_sub(explained * found.requests);
+    let explained = explained.saturating_add(alike_by_chance(text, evidence.all.requests));
+    let unexplained = found.tokens.saturating_sub(explained.saturating_mul(found.requests));
     let share = found.share * unexplained as f64 / found.tokens as f64;
-    let identity = &evidence.run.run;
-    let is_own = evidence.run.prompt_salt == identity.prompt_salt();
-    let remedy = match is_own {
-        true => {
+    let remedy = match labels::has_given_salt(evidence.run) {
+        false => {
             "another load may have sent the same prompts, or something before the server begins each of them with the same text"
         }
-        false => "profile.promptSalt sends the prompts of an earlier run; leave it out for fresh ones",
+        true => "profile.promptSalt sends the prompts of an earlier run; leave it out for fresh ones",
     };
     (share > NOTED_SHARE).then(|| {
         format!(
-            "{} of the prompt tokens came from the server's prefix cache, although no two prompts of this load begin alike: TTFT and throughput are those of a warm cache; {remedy}",
+            "{} of the prompt tokens came from the server's prefix cache, although the prompts of this load are drawn at random: TTFT and throughput are those of a warm cache; {remedy}",
             percent(found.share)
         )
     })
+}
+
+/// Tokens at its beginning that a prompt of so many has in common with another one: log(requests) / log(ids), rounded up. Of words
+/// these are less than a block.
+fn alike_by_chance(text: &PromptText, requests: u64) -> u64 {
+    let PromptText::TokenIds(ids) = text else { return 0 };
+    let ids = f64::from(ids.max()) - f64::from(ids.min()) + 1.0;
+    // With a single id all prompts are alike: a division by zero, which makes the greatest number.
+    ((requests.max(2) as f64).ln() / ids.ln()).ceil() as u64
 }
 
 /// By the times that were drawn: how many fall into a time varies from draw to draw.

@@ -12,7 +12,7 @@ use crds::{
 };
 use workload_profiles::workload::{
     Arrivals, Goodput, LengthDistribution, Load, PromptText, Prompts, Rate, RequestSource, Sampling, Stage, Timeouts,
-    Window,
+    TokenIds, Window,
 };
 
 use super::*;
@@ -486,8 +486,51 @@ fn a_cache_that_knows_fresh_prompts_is_told() {
     assert!(remarks_of_cache(&case, [None, Some(800)]).contains("profile.promptSalt"));
     case.workload.api = Api::Chat;
     assert_eq!(remarks_of_cache(&case, [Some(128), Some(128)]), "");
+    case.workload.api = Api::Completions;
+    // Of prompts of few ids many begin alike, and of one id all do.
+    let ids = |min, max| RequestSource::Random {
+        input: LengthDistribution::fixed(1_000),
+        output: LengthDistribution::fixed(2),
+        text: PromptText::TokenIds(TokenIds::new(min, max).unwrap()),
+    };
+    case.workload.requests = ids(5, 5);
+    assert_eq!(remarks_of_cache(&case, [Some(1_000), Some(1_000)]), "");
+    case.workload.requests = ids(5, 6);
+    assert_eq!(remarks_of_cache(&case, [Some(0), Some(16 + 1 + 20)]), "");
+    assert!(remarks_of_cache(&case, [Some(0), Some(16 + 1 + 21)]).contains("drawn at random"));
     case.workload.prompts = Prompts::Repeated;
     assert_eq!(remarks_of_cache(&case, [Some(1_000), Some(1_000)]), "");
+}
+
+#[test]
+fn prompts_of_a_salt_that_was_given_are_labelled_so() {
+    let prompts = |requests: RequestSource, salt: &str| {
+        let mut case = case(vec![open("r2", 2.0)]);
+        (case.workload.requests, case.run.prompt_salt) = (requests, salt.into());
+        let analysis = check(&case, [request(0, 0, 0, 1)]);
+        assert_eq!(Labels::of_stage(&analysis.stages[0]).prompts, analysis.labels.prompts);
+        analysis.labels.prompts
+    };
+    let length = || LengthDistribution::fixed(10);
+    let random = || RequestSource::Random { input: length(), output: length(), text: PromptText::Words };
+    assert_eq!([prompts(random(), "u-a1"), prompts(random(), "u-a2")], ["fresh", "replayed"]);
+    assert_eq!(prompts(RequestSource::Mock, "u-a2"), "mock");
+}
+
+#[test]
+fn the_label_of_the_cache_is_that_of_the_whole_run() {
+    let labels = |cached: [Option<u32>; 2]| {
+        let requests = [0, 1].map(|stage| {
+            let (record, wire) = request(stage as u32, 0, 0, 2);
+            (RequestRecord { cached_tokens: cached[stage], ..record }, wire)
+        });
+        let analysis = check(&case(vec![open("r2", 2.0), open("r3", 3.0)]), requests);
+        let stages = analysis.stages.iter().map(|it| Labels::of_stage(it).cache);
+        stages.chain([analysis.labels.cache]).collect::<Vec<_>>()
+    };
+    assert_eq!(labels([None, Some(0)]), ["unknown"; 3]);
+    // A server leaves a 0 out.
+    assert_eq!(labels([None, Some(5)]), ["told"; 3]);
 }
 
 #[test]

@@ -266,11 +266,15 @@ fn repeat(report: &Report<'_>, page: &mut Page) {
         run.harness.name(),
         run.seed.0
     ));
-    if ["fresh", "shared"].contains(&report.analysis.labels.prompts) {
-        page.line(format_args!(
-            "Its prompts are new ones, which no server has in a cache; with profile.promptSalt {} they are those of this run.",
-            cell(&run.prompt_salt)
-        ));
+    let salt = cell(&run.prompt_salt);
+    match report.analysis.labels.prompts {
+        "fresh" | "shared" => page.line(format_args!(
+            "Its prompts will be new ones; with profile.promptSalt {salt} they are those of this run."
+        )),
+        "replayed" => page.line(format_args!(
+            "This run had profile.promptSalt {salt}, and sent the prompts of every run with that salt and seed, which a server may have in its cache. The same salt sends them again; without it the prompts are new ones."
+        )),
+        _ => {}
     }
     page.line("report.json holds the run as resolved and the load as parsed; requests.parquet, where it was asked for, a row for every request.");
 }

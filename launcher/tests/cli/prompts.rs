@@ -113,6 +113,7 @@ fn no_two_requests_of_any_stages_and_runs_begin_alike_and_the_salt_repeats_a_run
     let (again, report) = server.run(&profile(24, ""), &format!("promptSalt: {salt}, "));
     assert_eq!(again, first);
     assert_eq!(report["seeds"]["promptSalt"], salt);
+    assert_eq!(report["labels"]["prompts"], "replayed");
 }
 
 #[test]

@@ -48,6 +48,16 @@ fn page(fixture: &Fixture) -> String {
     markdown::render(&fixture.report(&analysed))
 }
 
+#[test]
+fn prompts_of_a_salt_that_was_given_are_not_called_new() {
+    let mut fixture = Fixture::new();
+    assert!(page(&fixture).contains("Its prompts will be new ones; with profile.promptSalt 2f9c4e0a"));
+    fixture.run.prompt_salt = "of-an-earlier-run".into();
+    let text = page(&fixture);
+    assert!(text.contains("prompts=replayed") && !text.contains("will be new ones"), "{text}");
+    assert!(text.contains("This run had profile.promptSalt of-an-earlier-run"), "{text}");
+}
+
 /// Where texts begin, in the order in which they are expected.
 fn check_order(text: &str, parts: &[&str]) {
     let places: Vec<Option<usize>> = parts.iter().map(|it| text.find(it)).collect();

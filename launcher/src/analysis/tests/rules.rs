@@ -83,7 +83,8 @@ fn only_reads_that_came_late_are_held_against_the_launcher() {
         let (reasons, remarks) = with(90, late);
         assert!(reasons.is_empty(), "{late}");
         assert!(
-            remarks.contains("90.0 % of the reads") && remarks.contains(&format!("busy when {late}.0 % came")),
+            remarks.contains("90.0 % of the reads")
+                && remarks.contains(&format!("{late}.0 % of the reads were late because")),
             "{remarks}"
         );
     }
