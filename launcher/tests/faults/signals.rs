@@ -34,7 +34,8 @@ fn names(folder: &Folder) -> Vec<String> {
 fn each_signal_to_end_leaves_a_report() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT] {
         let folder = Folder::new();
-        let child = started(&folder, "", 600);
+        // Tests that run under `nohup`, or in the background of a shell, hand on signals that are ignored.
+        let child = started(&folder, "exec env --default-signal=HUP,INT,QUIT \"$0\" \"$@\" 2>log0;", 600);
         send(&child, signal);
         assert_eq!(ended(child).code, Some(20), "{signal:?}");
         assert_eq!(folder.report()["outcome"], "Cancelled", "{signal:?}");
