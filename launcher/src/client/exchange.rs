@@ -39,6 +39,8 @@ pub struct Exchange {
     pub ended: Option<Duration>,
     /// The target gave no answer of its own: no connection, no head of an answer, or the status of a gateway without a server.
     pub unanswered: bool,
+    /// It is a probe beside the load.
+    pub is_probe: bool,
     /// It was sent again, because the server had closed the connection that it was first sent on.
     pub retried: bool,
     /// For who waits for it.
@@ -149,7 +151,7 @@ impl Client {
     }
 
     async fn begin(&self, request: &Request<Bytes>, exchange: &mut Exchange) -> Result<Begun, Failure> {
-        self.group.count_request();
+        self.group.count_request(exchange.is_probe);
         while let Some(mut connection) = self.take_open().await {
             exchange.take(&connection, self.clock.now());
             let sent = match connection.last_read() {
@@ -165,7 +167,7 @@ impl Client {
                 // The server closed it while it was idle, just when the request was on its way. One that took its time
                 // had the request, and may have begun to work on it.
                 Reach::Untouched if !self.was_held(exchange) => {
-                    if !self.group.may_resend() {
+                    if !self.group.may_resend(exchange.is_probe) {
                         return Err(kept_closed(&failure.error));
                     }
                     exchange.retried = true;

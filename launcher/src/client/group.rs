@@ -2,39 +2,63 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Requests of a stage that may be sent again, however few it has: so many a race of keep-alive explains.
-const FEW: u64 = 3;
-/// Beyond these, one of so many requests.
-const ONE_IN: u64 = 100;
+/// Of so many requests of a stage these may be sent again: three, or one in a hundred where that is more. A race of keep-alive
+/// explains no more.
+pub fn explained_resends(requests: u64) -> u64 {
+    (requests / 100).max(3)
+}
+
+/// The resends of one kind of requests of a stage.
+#[derive(Debug, Default)]
+struct Resends {
+    /// Requests that were begun.
+    requests: AtomicU64,
+    /// Of these, those that were sent again.
+    resent: AtomicU64,
+}
+
+impl Resends {
+    fn reset(&self) {
+        self.requests.store(0, Ordering::Relaxed);
+        self.resent.store(0, Ordering::Relaxed);
+    }
+
+    fn take(&self) -> bool {
+        let bound = explained_resends(self.requests.load(Ordering::Relaxed));
+        let more = |resent| (resent < bound).then_some(resent + 1);
+        self.resent.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
+    }
+}
 
 /// Shared by all clients of a load.
 #[derive(Debug, Default)]
 pub struct ClientGroup {
-    /// Requests of the stage that were begun.
-    requests: AtomicU64,
-    /// Of these, those that were sent again.
-    resent: AtomicU64,
+    load: Resends,
+    /// Probes have a bound of their own: theirs must not fail requests of the load.
+    probes: Resends,
     short_of_files: AtomicBool,
 }
 
 impl ClientGroup {
     /// A stage begins: its resends are bounded by its own requests.
     pub fn begin_stage(&self) {
-        self.requests.store(0, Ordering::Relaxed);
-        self.resent.store(0, Ordering::Relaxed);
+        self.load.reset();
+        self.probes.reset();
+    }
+
+    fn resends(&self, is_probe: bool) -> &Resends {
+        if is_probe { &self.probes } else { &self.load }
     }
 
     /// A request begins.
-    pub(super) fn count_request(&self) {
-        self.requests.fetch_add(1, Ordering::Relaxed);
+    pub(super) fn count_request(&self, is_probe: bool) {
+        self.resends(is_probe).requests.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Takes leave to send a request again, because the kept connection that it went out on ended without an answer; `false`
     /// where keep-alive no longer explains so many. Then it is the server that fails.
-    pub(super) fn may_resend(&self) -> bool {
-        let bound = FEW.max(self.requests.load(Ordering::Relaxed) / ONE_IN);
-        let more = |resent| (resent < bound).then_some(resent + 1);
-        self.resent.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
+    pub(super) fn may_resend(&self, is_probe: bool) -> bool {
+        self.resends(is_probe).take()
     }
 
     /// The process has no file left for another connection.
@@ -56,8 +80,8 @@ mod tests {
     fn check(requests: u64) -> usize {
         let group = ClientGroup::default();
         let asks = |_| {
-            group.count_request();
-            group.may_resend()
+            group.count_request(false);
+            group.may_resend(false)
         };
         (0..requests).map(asks).filter(|it| *it).count()
     }
@@ -70,8 +94,10 @@ mod tests {
     #[test]
     fn a_stage_begins_anew() {
         let group = ClientGroup::default();
-        assert_eq!((0..5).filter(|_| group.may_resend()).count(), 3);
+        assert_eq!((0..5).filter(|_| group.may_resend(false)).count(), 3);
+        // Probes have their own.
+        assert_eq!((0..5).filter(|_| group.may_resend(true)).count(), 3);
         group.begin_stage();
-        assert!(group.may_resend());
+        assert!(group.may_resend(false) && group.may_resend(true));
     }
 }

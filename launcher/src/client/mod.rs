@@ -51,7 +51,7 @@ pub use answering::Answering;
 use api_error::short;
 use connection::{Broken, Connection};
 pub use exchange::Exchange;
-pub use group::ClientGroup;
+pub use group::{ClientGroup, explained_resends};
 use http1::Http1;
 use http2::{Http2, Http2Connection};
 pub use outage::Outage;

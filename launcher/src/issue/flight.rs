@@ -63,6 +63,7 @@ pub(super) async fn fly(core: Arc<Core>, kind: Kind, stage: usize, prepared: Pre
     let Prepared { number, body, id, asked, leaves, keep_output } = prepared;
     let mut flight = Flight { core, kind, stage, number, due, asked, exchange: Exchange::default(), outcome: None };
     flight.exchange.keep_output = keep_output;
+    flight.exchange.is_probe = kind == Kind::Probe;
     let pulse = Arc::clone(&flight.exchange.pulse);
     let gone = match leaves {
         None => None,

@@ -21,7 +21,7 @@ use launcher::{
     record::{Cause, RequestOutcome},
 };
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
-use workload_profiles::workload::Stage;
+use workload_profiles::workload::{Probes, Stage};
 
 use super::common::*;
 
@@ -89,6 +89,25 @@ async fn more_resends_than_keep_alive_explains_are_failures() {
         assert!(failed >= requests / 3, "{failed} of {requests}");
         assert!(tally.causes[&Cause::KeptClosed].sample.contains("keep-alive"), "{:?}", tally.causes);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn resends_of_probes_do_not_use_up_those_of_the_load() {
+    // A kept connection ends at each probe, and at three requests of the load.
+    let load = Arc::new(AtomicU64::new(0));
+    let target = in_process(move |server| {
+        let (answered, load) = (AtomicU64::new(0), Arc::clone(&load));
+        tokio::spawn(until(server, move |request| {
+            let is_new = answered.fetch_add(1, Ordering::Relaxed) == 0;
+            let is_probe = request.headers()["x-request-id"].to_str().unwrap().contains("-probe-");
+            is_new || !(is_probe || matches!(load.fetch_add(1, Ordering::Relaxed), 10 | 20 | 30))
+        }));
+    });
+    let mut workload = workload(vec![paced(10.0, 100)], 1);
+    workload.probes = Some(Probes { rate: 8.0.try_into().unwrap(), input: 4, output: 1 });
+    let result = issue(&workload, &target).await;
+    assert_eq!((outcomes(&result, 0), result.recorder.stages[0].retried), (vec![("ok".to_owned(), 100)], 3));
+    assert!(result.recorder.probes[0].outcomes[&RequestOutcome::ConnectError] > 0);
 }
 
 #[tokio::test(start_paused = true)]
