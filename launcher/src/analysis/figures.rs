@@ -405,9 +405,9 @@ impl Figures {
         self.causes.get(&Cause::KeptClosed).map_or(0, |it| it.count)
     }
 
-    /// Why most of the requests without a connection, or without an answer on one, failed.
-    pub fn commonest_cause(&self) -> Option<Cause> {
-        let causes = self.causes.iter().filter(|(it, _)| it.outcome() == RequestOutcome::ConnectError);
+    /// Why most of the requests of this outcome failed, where it is one that has causes.
+    pub fn commonest_cause(&self, outcome: RequestOutcome) -> Option<Cause> {
+        let causes = self.causes.iter().filter(|(it, _)| it.outcome() == outcome);
         causes.max_by_key(|(_, it)| it.count).map(|(cause, _)| *cause)
     }
 

@@ -12,7 +12,10 @@ use super::{
     labels,
     validity::{Evidence, Verdict},
 };
-use crate::recorder::{Records, SetAside};
+use crate::{
+    client::explained_resends,
+    recorder::{Records, SetAside},
+};
 
 /// Past this share of its threads' time the launcher may be what limits the load.
 pub(crate) const BUSY_SHARE: f64 = 0.8;
@@ -272,8 +275,7 @@ fn queue(stage: &StageAnalysis, evidence: &Evidence<'_>) -> Option<String> {
 fn resends(stage: &StageAnalysis) -> Option<String> {
     let it = &stage.figures;
     let (resent, failed) = (it.retried, it.not_resent());
-    let is_noted = (resent + failed) as f64 > NOTED_SHARE * it.requests as f64;
-    is_noted.then(|| {
+    (resent + failed > explained_resends(it.requests)).then(|| {
         let failed = if failed > 0 { format!(", and {failed} more failed,") } else { String::new() };
         format!(
             "stage {}: {resent} of {} requests were sent again{failed} because the server ended the kept connections that they went out on without a byte of an answer; keep-alive explains a few of these: look into the server's log, and at its keep-alive timeout",

@@ -17,7 +17,7 @@ use workload_profiles::workload::{
 
 use super::*;
 use crate::{
-    record::{RequestOutcome, RequestRecord},
+    record::{Cause, RequestOutcome, RequestRecord},
     recorder::{Keep, WireTally},
 };
 
@@ -358,12 +358,29 @@ fn the_advice_is_that_of_the_commonest_failure() {
         let message = advice(RequestOutcome::HttpError(status), 10, 0);
         assert!(message.contains(words) && !message.contains("send more"), "{message}");
     }
+    for (cause, words, other) in [
+        (Cause::Ports, "use several machines", "ulimit"),
+        (Cause::Files, "ulimit -n", "several machines"),
+        (Cause::Refused, "listens at target.url", "ulimit"),
+    ] {
+        // Another outcome's cause, however common, is not this one's.
+        let other_cause = if cause == Cause::Refused { Cause::Files } else { Cause::Refused };
+        let failed = |cause: Cause| {
+            let (record, wire) = unsuccessful(cause.outcome(), 0, 0);
+            (record, WireTally { cause: Some(cause), ..wire })
+        };
+        let all = [failed(cause), failed(cause), failed(cause), failed(other_cause)];
+        let analysis = check(&case(vec![open("r2", 2.0)]), all);
+        let message = &analysis.verdict.headline().message;
+        let advice = message.rsplit("; ").next().unwrap();
+        assert!(advice.contains(words) && !advice.contains(other), "{message}");
+    }
     assert!(advice(RequestOutcome::Timeout, 3, 10).ends_with("send more requests"));
     assert!(advice(RequestOutcome::Timeout, 0, 0).ends_with("send more requests"));
 }
 
 #[test]
-fn resends_are_remarked_when_they_are_more_than_one_in_a_hundred() {
+fn resends_are_remarked_when_keep_alive_does_not_explain_them() {
     let with = |resent: usize, all: usize| {
         let requests = (0..all).map(|number| {
             let (record, wire) = request(0, 0, 0, 2);
@@ -371,8 +388,11 @@ fn resends_are_remarked_when_they_are_more_than_one_in_a_hundred() {
         });
         check(&case(vec![open("r2", 2.0)]), requests).judgement.remarks.join("")
     };
-    assert_eq!(with(2, 200), "");
-    assert!(with(3, 200).contains("stage r2: 3 of 200 requests were sent again because"), "{}", with(3, 200));
+    for (resent, all) in [(1, 60), (3, 60), (3, 200), (4, 400)] {
+        assert_eq!(with(resent, all), "");
+    }
+    assert!(with(4, 200).contains("stage r2: 4 of 200 requests were sent again because"), "{}", with(4, 200));
+    assert!(with(5, 400).contains("5 of 400"), "{}", with(5, 400));
 }
 
 #[test]

@@ -179,8 +179,9 @@ fn advice(all: &Figures) -> &'static str {
             "the server refuses these requests: compare the profile's lengths and sampling with the server's limits"
         }
         RequestOutcome::Timeout => "lower the load, or raise the timeouts of the profile",
-        RequestOutcome::ClientError => "raise the limit of open files of the launcher (ulimit -n), or lower the load",
-        RequestOutcome::ConnectError => match all.commonest_cause() {
+        RequestOutcome::ClientError | RequestOutcome::ConnectError => match all.commonest_cause(outcome) {
+            Some(Cause::Files) => "raise the limit of open files of the launcher (ulimit -n), or lower the load",
+            Some(Cause::Ports) => "lower the load, or use several machines: each has ports of its own",
             Some(Cause::Refused) => "see that the server runs and listens at target.url",
             Some(Cause::Address) => "check the host in target.url",
             Some(Cause::Unreachable | Cause::TimedOut) => "see that target.url can be reached from here",
