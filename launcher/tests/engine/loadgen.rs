@@ -1,8 +1,9 @@
 //! LoadGen's scenarios over a simulated server: which samples leave when, and what ends a phase.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use launcher::{
+    clock::Clock,
     issue::{IssuedPhase, LoadResult, run_here},
     loadgen::{
         ending::Ending,
@@ -11,7 +12,7 @@ use launcher::{
     },
     record::{RequestOutcome, RequestRecord},
     sim::{
-        SimOptions,
+        SimOptions, Simulator,
         faults::{Fault, FaultKind},
     },
     stop::{Stop, StopReason},
@@ -118,6 +119,24 @@ async fn a_single_stream_of_a_server_that_is_faster_than_expected_runs_out_of_qu
     let result = issue(&test(expected), &simulated(quick())).await;
     assert_eq!(due(&result), [0, 100, 200, 300]);
     assert_eq!(phase(&result).ending, Some(Ending::RanOut));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_single_stream_waits_for_longer_and_longer_while_a_proxy_has_no_server() {
+    let clock = Clock::of_runtime();
+    let simulator = Simulator::new(quick());
+    // Connections are closed at once for 2 s.
+    let target = in_process(move |stream| {
+        if clock.now() >= millis(2_000) {
+            let simulator = Arc::clone(&simulator);
+            tokio::spawn(async move { simulator.serve_connection(stream).await });
+        }
+    });
+    let result = issue(&test(Settings { min_query_count: 12, ..settings(Scenario::SingleStream) }), &target).await;
+    assert_eq!(due(&result)[..11], [0, 10, 30, 70, 150, 310, 630, 1_270, 2_270, 2_370, 2_470]);
+    let failed = |it: &RequestRecord| it.outcome == RequestOutcome::ConnectError;
+    assert_eq!(records(&result).iter().take_while(|it| failed(it)).count(), 8);
+    assert!(all_ok(&records(&result)[8..]));
 }
 
 #[tokio::test(start_paused = true)]
