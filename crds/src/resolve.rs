@@ -115,7 +115,8 @@ pub struct ResolvedRun {
     pub profile_source: String,
     /// Every random draw derives from it.
     pub seed: Seed,
-    /// The texts of synthetic prompts derive from it as well.
+    /// The texts of synthetic prompts derive from it as well. Empty in a file of a release before there were salts.
+    #[serde(default)]
     pub prompt_salt: String,
     /// Whether every request leaves a row.
     pub per_request_records: PerRequestRecords,
@@ -381,8 +382,12 @@ fn check_profile(spec: &BenchmarkRunSpec, errors: &mut Errors) {
 }
 
 fn check_model(model: &str, errors: &mut Errors) {
-    if model.chars().any(char::is_control) || model.trim() != model {
-        let remedy = "write the name as the server lists it, without line breaks and blanks around it";
+    let plain = |it: char| it.is_alphanumeric() || " ._/:@+-".contains(it);
+    let begins = model.starts_with(|it: char| it.is_alphanumeric() || "._/".contains(it));
+    let reads = begins && model.chars().all(plain) && !model.contains(": ") && !model.ends_with([' ', ':']);
+    if !model.is_empty() && !reads {
+        let remedy = "use letters, digits, inner blanks and ._/:@+-, and begin with a letter or digit, because templates put it \
+                      into a profile's text; let the server list such a name, in vLLM with --served-model-name";
         errors.add("spec.target.model", &format!("is {}; {remedy}", quoted(model)));
     }
 }
@@ -419,7 +424,11 @@ fn endpoint(spec: &BenchmarkRunSpec, namespace: &str, settings: &Settings, error
                 errors.add("spec.target.serviceRef", "needs a cluster; outside one, set url or simulator");
             }
             let host = format!("{}.{namespace}.{}", service.name, settings.service_domain);
-            Endpoint::Url(format!("{scheme}://{host}:{}{path}", service.port))
+            let url = format!("{scheme}://{host}:{}{path}", service.port);
+            if let Some(problem) = url_problem(&format!("http://service:80{path}")).filter(|_| path.starts_with('/')) {
+                errors.add("spec.target.serviceRef.path", &format!("is {}; {problem}", quoted(&service.path)));
+            }
+            Endpoint::Url(url)
         }
         (None, None, Some(simulator)) => Endpoint::Simulator(simulator.preset),
         (None, None, None) => {
@@ -586,11 +595,33 @@ mod tests {
 
     #[test]
     fn a_model_is_written_as_the_server_lists_it() {
-        for model in ["a\nb", " a", "a\u{1b}[1m"] {
+        let in_a_template = [
+            "a\", evil: \"b",
+            "it's",
+            "a: b",
+            "a:",
+            "a # b",
+            "{a}",
+            "[a]",
+            "a,b",
+            "a\\b",
+            "- a",
+            "@a",
+            "*a",
+            "&a",
+            "%a",
+        ];
+        for model in ["a\nb", " a", "a ", "a\u{1b}[1m"].into_iter().chain(in_a_template) {
             let spec = serde_json::json!({"target": {"simulator": {}, "model": model}}).to_string();
             assert!(check("", &spec).unwrap_err()[0].starts_with("spec.target.model: is \""), "{model:?}");
         }
-        assert!(check("", "target: {simulator: {}, model: 'org/it''s \"1\"'}").is_ok());
+        for model in
+            ["meta-llama/Llama-3.1-8B-Instruct", "/models/a_b+c", "org/Größe 8B", "a:latest@sha256:0", "./m", "123"]
+        {
+            assert!(check("", &format!("target: {{simulator: {{}}, model: '{model}'}}")).is_ok(), "{model}");
+        }
+        let path = serde_json::json!({"target": {"serviceRef": {"name": "a", "path": "/a\",evil:\"b"}}}).to_string();
+        assert!(check("ns", &path).unwrap_err()[0].starts_with("spec.target.serviceRef.path: is \"/a"));
     }
 
     #[test]

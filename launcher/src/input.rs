@@ -143,12 +143,15 @@ pub fn from_folder(folder: &Path) -> Result<Input, InputError> {
     if !run_path.exists() {
         return Err(InputError::NotGiven { folder: folder.to_owned() });
     }
-    let run: ResolvedRun = serde_saphyr::from_str(&read(&run_path)?).map_err(|error| {
+    let mut run: ResolvedRun = serde_saphyr::from_str(&read(&run_path)?).map_err(|error| {
         let cause = error.without_snippet().to_string();
         let message =
             format!("is no run of this release: {}; let the operator of the same release write it", cut(&cause));
         InputError::Syntax { path: run_path, message }
     })?;
+    if run.prompt_salt.is_empty() {
+        run.prompt_salt = run.run.prompt_salt();
+    }
     let profile_text = read(&folder.join("profile.yaml"))?;
     let (mut workload, notices) = workload_profiles::parse(&run, &profile_text)
         .map_err(|cause| InputError::Profile { source_name: run.profile_source.clone(), cause })?;
@@ -163,6 +166,8 @@ pub fn from_folder(folder: &Path) -> Result<Input, InputError> {
 pub fn from_file(path: &Path, options: &LocalOptions) -> Result<Input, InputError> {
     let text = read(path)?;
     let file = RunFile::parse(path, &text)?;
+    let dropped: Vec<Notice> =
+        file.dropped.iter().map(|it| Notice { path: it.path.clone(), message: it.message.clone() }).collect();
     let (mut run, spec) = file.resolve(path, options)?;
     let source = ProfileSource::of(&spec);
     let template = match (&options.profile, &source) {
@@ -182,7 +187,8 @@ pub fn from_file(path: &Path, options: &LocalOptions) -> Result<Input, InputErro
     let profile_error = |cause| InputError::Profile { source_name: run.profile_source.clone(), cause };
     let variables = workload_profiles::variables(&run, &spec.profile.variables).map_err(profile_error)?;
     let prepared = workload_profiles::prepare(&run, &template, &variables, &overrides).map_err(profile_error)?;
-    let notices = overlooked::notices(&spec, options).into_iter().chain(prepared.notices).collect();
+    let of_spec = dropped.into_iter().chain(overlooked::notices(&spec, options));
+    let notices = of_spec.chain(prepared.notices).collect();
     let mut workload = prepared.workload;
     // What a pipe brings has no folder of its own.
     let names = options.profile.as_deref().unwrap_or(path);
@@ -207,6 +213,8 @@ struct RunFile {
     /// What is right of it.
     value: Value,
     problems: Vec<Problem>,
+    /// Empty entries.
+    dropped: Vec<Problem>,
 }
 
 impl RunFile {
@@ -235,7 +243,7 @@ impl RunFile {
         // Of two problems with a field the first one is told.
         problems.extend(checked.problems);
         problems.extend(ambiguous_keys);
-        Ok(RunFile { root, value: checked.value, problems })
+        Ok(RunFile { root, value: checked.value, problems, dropped: checked.dropped })
     }
 
     /// Does what the operator would with the spec.
@@ -268,7 +276,9 @@ impl RunFile {
                 self.add(path, format!("names an object of a cluster; outside one, give {flag} FILE"));
             }
         }
-        match resolve(identity, &spec, &Settings::default()) {
+        let mut used = spec.clone();
+        used.profile.files.clear();
+        match resolve(identity, &used, &Settings::default()) {
             Ok(mut run) if self.problems.is_empty() => {
                 run.token_file.clone_from(&options.token_file);
                 run.ca_file.clone_from(&options.ca_file);
@@ -438,7 +448,8 @@ spec:
     #[test]
     fn fields_without_an_effect_are_noticed() {
         let text = format!(
-            "{HEAD}spec: {{target: {{simulator: {{}}}}, suspend: true, cancel: Immediate, storage: {{pvc: {{}}}}, \
+            "{HEAD}spec: {{target: {{simulator: {{}}}}, profile: {{files: [{{configMapRef: {{name: a, key: run.yaml}}}}]}}, \
+             suspend: true, cancel: Immediate, storage: {{pvc: {{}}}}, \
              launcher: {{image: a}}, policy: {{retry: {{limit: 3}}, deadlines: {{startSeconds: 5}}}}, ttlSecondsAfterFinished: {{}}}}"
         );
         let notices = check(&text).unwrap().notices;
@@ -449,6 +460,7 @@ spec:
                 "spec.suspend",
                 "spec.cancel",
                 "spec.storage.pvc",
+                "spec.profile.files",
                 "spec.launcher",
                 "spec.policy.retry",
                 "spec.policy.deadlines",
@@ -456,6 +468,37 @@ spec:
             ]
         );
         assert_eq!(check(&format!("{HEAD}spec: {{target: {{simulator: {{}}}}}}")).unwrap().notices, []);
+    }
+
+    #[test]
+    fn what_is_empty_is_left_out_as_in_a_cluster() {
+        let profile = "{variables: {isl: }, overrides: {load.stages: null}}";
+        let notices =
+            check(&format!("{HEAD}spec: {{target: {{simulator: {{}}}}, profile: {profile}}}")).unwrap().notices;
+        let paths: Vec<&str> = notices.iter().map(|it| it.path.as_str()).collect();
+        assert_eq!(paths, ["spec.profile.variables.isl", "spec.profile.overrides.load.stages"]);
+        assert!(notices[0].message.contains("left out"), "{notices:?}");
+    }
+
+    #[test]
+    fn whole_numbers_are_integers_as_in_a_cluster() {
+        let spec = "{target: {simulator: {}, readiness: {timeoutSeconds: 60.0}}, seed: 1e5, profile: {variables: {isl: 1e3}, inline: \
+                    'load: {type: constant, stages: [{rate: 1, duration: 2}]}\n\n\
+                    data: {type: random, input_distribution: {mean: {{ isl }}, max: 2048}, output_distribution: {mean: 50}}'}}";
+        let input = check(&format!("{HEAD}spec: {spec}")).unwrap();
+        assert_eq!((input.run.seed.0, input.run.readiness_timeout), (100_000, Span(Duration::from_secs(60))));
+        assert!(input.profile_text.contains("mean: 1000,"), "{}", input.profile_text);
+    }
+
+    #[test]
+    fn a_run_without_a_salt_has_that_of_its_attempt() {
+        let input = check(&format!("{HEAD}spec: {{target: {{simulator: {{}}}}}}")).unwrap();
+        let mut run = serde_json::to_value(&input.run).unwrap();
+        run.as_object_mut().unwrap().remove("promptSalt");
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("run.yaml"), run.to_string()).unwrap();
+        fs::write(folder.path().join("profile.yaml"), &input.profile_text).unwrap();
+        assert_eq!(from_folder(folder.path()).unwrap().run.prompt_salt, input.run.run.prompt_salt());
     }
 
     #[test]

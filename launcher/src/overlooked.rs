@@ -25,6 +25,11 @@ pub(crate) fn notices(spec: &BenchmarkRunSpec, options: &LocalOptions) -> Vec<No
             "is not used outside of a cluster; results go to the folder of --results",
         ),
         (
+            "spec.profile.files",
+            !spec.profile.files.is_empty(),
+            "is not used outside of a cluster; the profile finds its files beside itself, or by their whole paths",
+        ),
+        (
             "spec.launcher",
             spec.launcher != Launcher::default(),
             "is not used outside of a cluster; this process issues the load",

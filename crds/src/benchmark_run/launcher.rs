@@ -188,7 +188,8 @@ pub struct NoStorage {}
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum PerRequestRecords {
-    /// No rows.
+    /// No rows. Runs that were stored by older releases call it Off.
+    #[serde(alias = "Off")]
     None,
     /// A row per request.
     #[default]

@@ -20,7 +20,7 @@ pub(super) fn url_problem(url: &str) -> Option<&'static str> {
         return Some("write it in ASCII: a host as xn--..., other letters of the path as %C3%B6");
     }
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let path_letter = |it: char| it.is_ascii_alphanumeric() || "/-._~%!$&()*+,;=:".contains(it);
+    let path_letter = |it: char| it.is_ascii_alphanumeric() || "/-._~%!$&()*+;=:".contains(it);
     authority_problem(authority)
         .or_else(|| path.trim_end_matches('/').ends_with("/v1").then_some("take out /v1; it is added to every request"))
         .or_else(|| {

@@ -61,17 +61,20 @@ pub struct Checked {
     pub value: Value,
     /// All that is wrong.
     pub problems: Vec<Problem>,
+    /// Entries of mappings, such as variables, that are empty. The API server drops them without a word.
+    pub dropped: Vec<Problem>,
 }
 
 /// Holds a whole file against the schema.
 pub fn check(root: &Node) -> Checked {
-    let mut checker = Checker { problems: Vec::new() };
+    let mut checker = Checker { problems: Vec::new(), dropped: Vec::new() };
     let value = checker.value(&SCHEMA, root, "").unwrap_or_default();
-    Checked { value, problems: checker.problems }
+    Checked { value, problems: checker.problems, dropped: checker.dropped }
 }
 
 struct Checker {
     problems: Vec<Problem>,
+    dropped: Vec<Problem>,
 }
 
 impl Checker {
@@ -130,6 +133,11 @@ impl Checker {
                 // As the API server does it: what is empty is not there.
                 (Value::Object(_), _) if entry.value.is_null() => None,
                 (Value::Object(_), _) => self.value(known, &entry.value, &inner),
+                (_, Value::Object(_)) if entry.value.is_null() => {
+                    let message = "is empty and is left out, as in a cluster; write a value, or take it out".to_owned();
+                    self.dropped.push(Problem { place: Some(entry.place), path: inner, message });
+                    None
+                }
                 (_, any @ Value::Object(_)) => self.value(any, &entry.value, &inner),
                 _ if schema["x-kubernetes-preserve-unknown-fields"] == true => Some(entry.value.to_json()),
                 _ => {

@@ -39,10 +39,20 @@ pub(super) fn read(text: &str) -> Reading {
     }
     match integer() {
         Some(number) => Reading::Value(Value::Number(number)),
-        None => match text.parse::<f64>().ok().and_then(Number::from_f64) {
+        None => match text.parse().ok().and_then(number) {
             Some(number) => Reading::Value(Value::Number(number)),
             None => Reading::NotFinite,
         },
+    }
+}
+
+/// kubectl sends a whole number such as 1e3 or 60.0 as 1000 or 60, and the API server keeps it as an integer of 64 bits.
+fn number(value: f64) -> Option<Number> {
+    // 2^63, the first number beyond.
+    const BEYOND: f64 = 9_223_372_036_854_775_808.0;
+    match value.fract() == 0.0 && (-BEYOND..BEYOND).contains(&value) {
+        true => Some(Number::from(value as i64)),
+        false => Number::from_f64(value),
     }
 }
 

@@ -10,6 +10,7 @@ use crate::simulated;
 async fn a_spec_that_cannot_be_run_is_refused_with_a_remedy() -> anyhow::Result<()> {
     let namespace = Namespace::new(&Cluster::with_operator().await?, "admission").await?;
     let simulator = "target: {simulator: {}}";
+    let profile = |of: &str| format!("{simulator}\nprofile: {{{of}}}");
     for (name, spec, remedy) in [
         ("chat", "target: {}", "exactly one of url, serviceRef and simulator"),
         ("chat", "target: {simulator: {}, url: 'http://h'}", "exactly one of url, serviceRef and simulator"),
@@ -30,6 +31,17 @@ async fn a_spec_that_cannot_be_run_is_refused_with_a_remedy() -> anyhow::Result<
             "spec.launcher.resources.requests.cpu",
         ),
         ("chat", &format!("{simulator}\nlauncher: {{labels: {{benchwright.dev/run: x}}}}"), "choose another prefix"),
+        ("chat", &profile("variables: {rates: [1, 2]}"), "spec.profile.variables.rates"),
+        ("chat", &profile("overrides: {load: {type: x}}"), "spec.profile.overrides.load"),
+        (
+            "chat",
+            &profile(&format!("variables: {{a: {}{}}}", "[".repeat(140), "]".repeat(140))),
+            "spec.profile.variables.a",
+        ),
+        ("chat", &profile(&format!("overrides: {{a: {}}}", "x".repeat(1025))), "spec.profile.overrides.a"),
+        ("chat", &format!("{simulator}\nvalidity: {{maxErrorRatio: '2'}}"), "spec.validity.maxErrorRatio"),
+        ("chat", &format!("{simulator}\nvalidity: {{maxErrorRatio: 2}}"), "spec.validity.maxErrorRatio"),
+        ("chat", &profile("files: [{configMapRef: null}]"), "exactly one of configMapRef and claim"),
         ("chat.v1", simulator, "46 letters"),
         (&"c".repeat(47), simulator, "46 letters"),
     ] {
@@ -42,10 +54,34 @@ async fn a_spec_that_cannot_be_run_is_refused_with_a_remedy() -> anyhow::Result<
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: make e2e"]
+async fn what_is_empty_is_as_if_it_were_left_out() -> anyhow::Result<()> {
+    let namespace = Namespace::new(&Cluster::with_operator().await?, "empty").await?;
+    let profile =
+        "{variables: {isl: null}, overrides: {a.b: null}, files: [{configMapRef: null, claim: {claimName: a}}]}";
+    let spec =
+        format!("target: {{simulator: {{}}}}\nsuspend: true\nvalidity: {{maxErrorRatio: null}}\nprofile: {profile}");
+    namespace.create_run("chat", &spec).await?;
+    let phase = Some(crds::status::Phase::Suspended);
+    namespace.wait_for("chat", "phase Suspended", crate::SOON, |it| it.phase == phase).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: make e2e"]
 async fn a_run_is_immutable_but_for_suspend_and_cancel() -> anyhow::Result<()> {
     let namespace = Namespace::new(&Cluster::with_operator().await?, "immutable").await?;
     namespace.create_run("chat", &simulated(1.0, 1, "suspend: true\nstorage: {none: {}}")).await?;
-    for change in ["seed: 7", "target: {model: other}", "validity: {maxErrorRatio: '0.5'}"] {
+    for change in [
+        "target: {model: other}",
+        "harness: loadgen",
+        "profile: {variables: {isl: 7}}",
+        "profile: {files: [{claim: {claimName: a}}]}",
+        "seed: 7",
+        "launcher: {labels: {team: a}}",
+        "storage: {required: false}",
+        "validity: {maxErrorRatio: '0.5'}",
+        "policy: {retry: {limit: 3}}",
+    ] {
         let refused = namespace.patch_run("chat", change).await.err();
         let message = refused.with_context(|| format!("{change} was accepted"))?.to_string();
         assert!(message.contains("immutable"), "{change}: {message}");
