@@ -12,8 +12,8 @@ use super::{Seeds, draws};
 pub(crate) enum TextSeed {
     /// By the number alone: the same in every stage.
     Repeated(Seed),
-    /// By the stage and the length too, from a seed that the salt is in: no two requests of any runs share a beginning,
-    /// which a server could have in its prefix cache.
+    /// By the stage and the length too, from a seed that the salt is in: requests share no draws, and so begin alike by chance
+    /// alone. A server hardly ever has the beginning of one in its prefix cache.
     Fresh(Seed),
 }
 
@@ -26,7 +26,7 @@ impl TextSeed {
         }
     }
 
-    /// Whether a text must differ from every other from its beginning.
+    /// Whether a text should differ from every other from its beginning.
     pub(super) fn is_fresh(self) -> bool {
         matches!(self, TextSeed::Fresh(_))
     }
