@@ -117,7 +117,7 @@ pub struct Figures {
     pub latency_scheduled: Option<Distribution<Duration>>,
     /// Last token minus sent.
     pub latency_sent: Option<Distribution<Duration>>,
-    /// Times between two tokens of a request, pooled: each gap between two content events, divided by the tokens per event of
+    /// Times between two tokens of a request, pooled: each gap between two content events, divided by the tokens per gap of
     /// its request where the server told them and these are more.
     pub itl: Option<Distribution<Duration>>,
     /// Gaps between the content events of a request, pooled.

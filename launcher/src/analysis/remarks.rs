@@ -172,7 +172,7 @@ fn several_tokens(all: &Figures, stages: &[StageAnalysis]) -> Option<String> {
     let stage = stage.and_then(|it| Some(format!(", {:.2} in stage {}", it.figures.tokens_per_event?, it.stage.name)));
     let (mean, _) = all.tokens_per_event.zip(most)?;
     Some(format!(
-        "an event held {mean:.2} tokens on average{}: ITL is each gap between two events divided by the tokens per event of its request, and its percentiles are those of averages; TTFT is that of the first event",
+        "an event held {mean:.2} tokens on average{}: ITL is each gap between two events divided by the tokens per gap of its request, and its percentiles are those of averages; TTFT is that of the first event",
         stage.unwrap_or_default()
     ))
 }

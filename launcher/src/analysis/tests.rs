@@ -290,13 +290,13 @@ fn tokens_that_nobody_told_are_not_in_a_total() {
 
 #[test]
 fn several_tokens_an_event_are_told_and_labelled() {
-    // 11 tokens in 3 events, 10 ms apart.
+    // 12 tokens in 3 events, 10 ms apart: 11 of them after the first event.
     let merged =
         |(record, wire): (RequestRecord, WireTally)| (RequestRecord { output_tokens: Some(12), ..record }, wire);
     let analysis = check(&case(vec![open("r2", 2.0)]), [merged(request(0, 0, 0, 3))]);
     let it = &analysis.all;
     assert_eq!((it.tokens_per_event, it.content_events), (Some(4.0), 3));
-    near(it.itl.map(|it| it.max), ms(10) / 4);
+    near(it.itl.map(|it| it.max), ms(20) / 11);
     near(it.event_gap.map(|it| it.max), ms(10));
     assert_eq!((analysis.labels.itl, analysis.labels.events), ("token", "several"));
     let remarks = analysis.judgement.remarks.join("");

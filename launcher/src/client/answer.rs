@@ -58,6 +58,15 @@ impl Failure {
     }
 }
 
+/// Events that may hold a token without text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SilentEvents {
+    /// All of them.
+    pub all: u32,
+    /// Of these, events that end an answer because of its length. Most servers put no token into such an event.
+    pub length_ends: u32,
+}
+
 /// An answer as far as it is known. Times are on the clock of the run.
 #[derive(Debug, Default)]
 pub struct Answer {
@@ -78,7 +87,9 @@ pub struct Answer {
     /// It came in one piece although a stream was asked for.
     pub in_one_piece: bool,
     /// Events that may hold a token without text, before the first one with output, and after the last one.
-    silent_outside: (u32, u32),
+    silent_outside: (SilentEvents, SilentEvents),
+    /// Output tokens by the usage of the first event with output, those of the events before it included.
+    first_usage: Option<u32>,
     /// Bytes of its body.
     received: u64,
     /// An event came, whatever it held.
@@ -273,8 +284,15 @@ impl Answer {
     }
 
     /// Events that may hold a token without text, before the first event with output and after the last one.
-    pub fn silent_outside(&self) -> u32 {
-        self.silent_outside.0 + self.silent_outside.1
+    pub fn silent_outside(&self) -> SilentEvents {
+        let (before, after) = self.silent_outside;
+        SilentEvents { all: before.all + after.all, length_ends: before.length_ends + after.length_ends }
+    }
+
+    /// Tokens in the first event with output, where the server tells them: by a usage in that event, or by token ids.
+    pub fn first_event_tokens(&self) -> Option<u32> {
+        let come = self.first_usage.or_else(|| self.kept.as_ref()?.first_ids())?;
+        Some(come.saturating_sub(self.silent_outside.0.all).max(1))
     }
 
     /// Why a stream has no end, as far as its head and its body tell.
@@ -323,6 +341,9 @@ impl Answer {
         self.finish = Finish::worse(self.finish, chunk.choices.finish);
         self.choices = (self.choices.0.and(chunk.choices.seen), self.choices.1.and(chunk.choices.finished));
         if chunk.choices.output {
+            if self.content_events == 0 {
+                self.first_usage = chunk.usage.and_then(|it| it.completion_tokens);
+            }
             self.output(at, read);
             if self.patterns_tried < MAX_PATTERNS {
                 self.patterns_tried += 1;
@@ -330,6 +351,7 @@ impl Answer {
             }
         } else if chunk.choices.silent_token {
             self.silent_token(at);
+            self.silent_outside.1.length_ends += u32::from(chunk.choices.finish == Some(Finish::Length));
         }
         self.keep(data, chunk.choices.output);
     }
@@ -344,7 +366,7 @@ impl Answer {
     fn silent_token(&mut self, at: Duration) {
         self.first_silent.get_or_insert(at);
         self.last_silent = Some(at);
-        self.silent_outside.1 += 1;
+        self.silent_outside.1.all += 1;
     }
 
     fn output(&mut self, at: Duration, read: u64) {

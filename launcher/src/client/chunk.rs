@@ -136,8 +136,10 @@ impl Indices {
 /// How an answer finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finish {
-    /// As asked: stop, length, tool calls and whatever else.
+    /// At a stop, with tool calls, or for a reason that is not known here.
     Complete,
+    /// It has as many tokens as the request allows.
+    Length,
     /// The server ended it: `abort` or `error`.
     Failed,
 }
@@ -242,6 +244,7 @@ impl<'de> Deserialize<'de> for Reason {
                 Ok(Reason(match reason {
                     "" => None,
                     "abort" | "error" => Some(Finish::Failed),
+                    "length" => Some(Finish::Length),
                     _ => Some(Finish::Complete),
                 }))
             }

@@ -82,6 +82,12 @@ impl Kept {
         Ok(())
     }
 
+    /// Token ids that had come with the first event with output; `None` where the server told none by then.
+    pub(super) fn first_ids(&self) -> Option<u32> {
+        let first = u32::try_from(self.output.first).ok()?;
+        Some(first).filter(|it| *it > 0 && self.has_begun)
+    }
+
     pub(super) fn into_output(self) -> Output {
         self.output
     }

@@ -151,6 +151,7 @@ impl Drop for Flight {
             content_events: answer.content_events,
         };
         let events = u64::from(answer.content_events);
+        let silent = answer.silent_outside();
         let wire = WireTally {
             gaps: mem::take(&mut answer.gaps),
             reads: answer.reads,
@@ -161,7 +162,9 @@ impl Drop for Flight {
             cause,
             retried: exchange.retried,
             has_exact_prompt: self.asked.is_exact,
-            silent_events: answer.silent_outside(),
+            silent_events: silent.all,
+            silent_length_ends: silent.length_ends,
+            first_event_tokens: answer.first_event_tokens(),
             set_aside,
             in_one_piece: answer.in_one_piece,
         };

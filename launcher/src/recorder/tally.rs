@@ -29,7 +29,7 @@ pub struct StageTally {
     /// Times between two tokens, pooled over requests whose events with content hold one token each, as far as is told: the gaps
     /// between these events.
     pub itl: Times,
-    /// The same of requests whose events hold several: each gap divided by the tokens per event of its request.
+    /// The same of requests whose events hold several: each gap divided by the tokens per gap of its request.
     pub itl_of_several: Times,
     /// The gaps themselves of these.
     pub gaps_of_several: Times,
@@ -170,6 +170,10 @@ pub struct WireTally {
     pub has_exact_prompt: bool,
     /// Events that may hold a token without text, before the first event with content and after the last.
     pub silent_events: u32,
+    /// Of these, events that end an answer because of its length.
+    pub silent_length_ends: u32,
+    /// Tokens in the first event with content, where the server tells them.
+    pub first_event_tokens: Option<u32>,
     /// The output tokens that the server tells, where there cannot be so many or so few.
     pub set_aside: Option<u32>,
     /// The answer came in one piece although a stream was asked for.
@@ -191,14 +195,25 @@ pub struct SetAside {
 /// in one piece.
 fn event_tokens(request: &RequestRecord, wire: &WireTally) -> Option<(u32, u32)> {
     let (told, events) = (request.output_tokens?, request.content_events);
-    // The end of an answer may have an event of its own that holds a token without text, or none.
-    let tokens = told.saturating_sub(wire.silent_events).max(told.min(events));
+    let tokens = if told <= events.saturating_add(wire.silent_events) {
+        // One token an event. Those beyond the events with content are tokens without text.
+        told.min(events)
+    } else {
+        // An event without text holds one token, but for an end by length: that token came with the text before it.
+        told - wire.silent_events.saturating_sub(wire.silent_length_ends)
+    };
     (events > 0).then_some((tokens, events))
 }
 
-/// The same where an event holds more than one token.
+/// Tokens that came after the first event with content, and the gaps that they came in, where a gap holds more than one token.
+///
+/// A server sends the first token as soon as it has it, even where later events hold several. So the first event holds one
+/// token unless the server tells more, and the mean of the divided gaps is the TPOT.
 fn several_tokens(request: &RequestRecord, wire: &WireTally) -> Option<(u32, u32)> {
-    event_tokens(request, wire).filter(|(tokens, events)| tokens > events)
+    let (tokens, events) = event_tokens(request, wire)?;
+    let first = wire.first_event_tokens.unwrap_or(1).max(1);
+    let (later, gaps) = (tokens.saturating_sub(first), events - 1);
+    (later > gaps).then_some((later, gaps))
 }
 
 impl StageTally {
@@ -255,12 +270,12 @@ impl StageTally {
         used
     }
 
-    /// `several`: the tokens and the events of a request whose events hold more than one.
+    /// `several`: the tokens and the gaps of a request whose gaps hold more than one token.
     fn record_gap(&mut self, gap: Duration, several: Option<(u32, u32)>) {
         match several {
             None => self.itl.record(gap),
-            Some((tokens, events)) => {
-                self.itl_of_several.record(gap * events / tokens);
+            Some((tokens, gaps)) => {
+                self.itl_of_several.record(gap * gaps / tokens);
                 self.gaps_of_several.record(gap);
             }
         }
@@ -469,11 +484,11 @@ fn earliest(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> 
 
 /// Whether a request met every bound; a figure that it does not have breaks its bound.
 fn is_good(request: &RequestRecord, wire: &WireTally, goodput: &Goodput) -> bool {
-    let (tokens, events) = several_tokens(request, wire).unwrap_or((1, 1));
+    let (tokens, gaps) = several_tokens(request, wire).unwrap_or((1, 1));
     [
         (goodput.ttft, request.ttft_scheduled()),
         (goodput.tpot, request.tpot()),
-        (goodput.itl, wire.gaps.mean().map(|it| it * events / tokens)),
+        (goodput.itl, wire.gaps.mean().map(|it| it * gaps / tokens)),
         (goodput.ntpot, request.ntpot()),
         (goodput.request_latency, request.latency_scheduled()),
     ]

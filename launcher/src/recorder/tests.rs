@@ -209,25 +209,65 @@ fn tokens_are_shared_out_over_events_and_an_answer_in_one_piece_is_not() {
     assert_eq!(cut(200, 300, &[(whole, wire)]).output_tokens_total, 4);
 }
 
+/// A stream of a token each 3 ms whose events hold `sizes` tokens: its mean ITL and its TPOT, in milliseconds.
+fn itl_and_tpot(sizes: &[u32], told: u32, silent: (u32, u32)) -> (f64, f64) {
+    let gaps: Gaps = sizes[1..].iter().map(|it| millis(3) * *it).collect();
+    let last_token = Some(millis(151) + gaps.iter().sum::<Duration>());
+    let content_events = u32::try_from(sizes.len()).unwrap();
+    let request = RequestRecord { output_tokens: Some(told), content_events, last_token, ..request() };
+    let (silent_events, silent_length_ends) = silent;
+    let wire = WireTally { gaps, silent_events, silent_length_ends, ..wire() };
+    let figures = tally(&[(request, wire)], &Goodput::default());
+    assert!(figures.itl.histogram().is_empty());
+    let mean = |times: &Times| times.totals().sum as f64 / times.histogram().len() as f64 / 1e6;
+    (mean(&figures.itl_of_several), mean(&figures.tpot))
+}
+
+#[test]
+fn the_mean_itl_of_a_stream_interval_is_its_tpot() {
+    // What vLLM sends with `--stream-interval` 4 and 20: the first token alone.
+    let four = [vec![1], vec![4; 15], vec![3]].concat();
+    for (sizes, tokens) in [(four.as_slice(), 64), (&[1, 20, 20, 9], 50), (&[1, 20], 21)] {
+        // Without an end of its own, and with one that holds no token.
+        for silent in [(0, 0), (1, 1)] {
+            let (itl, tpot) = itl_and_tpot(sizes, tokens, silent);
+            assert!((itl - 3.0).abs() < 1e-5 && (tpot - 3.0).abs() < 1e-5, "{sizes:?} {silent:?}: {itl} {tpot}");
+        }
+        // With a stop token at the end, which the usage counts: TPOT is short of it, ITL is not.
+        let (itl, tpot) = itl_and_tpot(sizes, tokens + 1, (1, 0));
+        let of_tokens = f64::from(tokens - 1) * 3.0 / f64::from(tokens);
+        assert!((itl - 3.0).abs() < 1e-5 && (tpot - of_tokens).abs() < 1e-5, "{sizes:?}: {itl} {tpot}");
+    }
+}
+
 #[test]
 fn itl_is_between_tokens_where_events_hold_several() {
-    // Gaps of 20, 20 and 40 ms between 4 events of 4 tokens each.
+    // Gaps of 20, 20 and 40 ms between 4 events: 1 token and 15 more, 5 a gap.
     let several = RequestRecord { output_tokens: Some(16), asked_output_tokens: Some(16), ..request() };
     let figures = tally(&[(several.clone(), wire())], &Goodput::default());
-    check(&figures.itl_of_several, &[5.0, 5.0, 10.0]);
+    check(&figures.itl_of_several, &[4.0, 4.0, 8.0]);
     check(&figures.gaps_of_several, &[20.0, 20.0, 40.0]);
     check(&figures.itl, &[]);
     assert_eq!((figures.event_tokens, figures.events), (16, 4));
     let cut = cut(100, 180, &[(several.clone(), wire())]);
-    check(&cut.itl_of_several, &[5.0]);
-    // A bound on ITL is one on the time between tokens: 80 / 3 / 4 ms.
+    check(&cut.itl_of_several, &[4.0]);
+    // The server tells that the first event holds 4 as well: 12 more, 4 a gap.
+    let told = WireTally { first_event_tokens: Some(4), ..wire() };
+    check(&tally(&[(several.clone(), told)], &Goodput::default()).itl_of_several, &[5.0, 5.0, 10.0]);
+    // All but three of the tokens came with the first event.
+    let told = WireTally { first_event_tokens: Some(13), ..wire() };
+    check(&tally(&[(several.clone(), told)], &Goodput::default()).itl, &[20.0, 20.0, 40.0]);
+    // A bound on ITL is one on the time between tokens: 80 / 15 ms.
     let bound = |millis| Goodput { itl: Some(Span(Duration::from_micros(millis))), ..Goodput::default() };
-    assert_eq!(tally(&[(several.clone(), wire())], &bound(6_670)).good, 1);
-    assert_eq!(tally(&[(several, wire())], &bound(6_660)).good, 0);
+    assert_eq!(tally(&[(several.clone(), wire())], &bound(5_334)).good, 1);
+    assert_eq!(tally(&[(several, wire())], &bound(5_333)).good, 0);
     // The end of an answer is often a token without text in an event of its own, and sometimes none.
-    for (told, silent_events, tokens) in [(5, 1, 4), (4, 1, 4), (6, 1, 5), (3, 1, 3), (2, 0, 2)] {
+    for (told, silent_events, silent_length_ends, tokens) in
+        [(5, 1, 0, 4), (5, 1, 1, 4), (4, 1, 1, 4), (6, 1, 0, 5), (6, 1, 1, 6), (3, 1, 0, 3), (2, 0, 0, 2)]
+    {
         let request = RequestRecord { output_tokens: Some(told), ..request() };
-        let figures = tally(&[(request, WireTally { silent_events, ..wire() })], &Goodput::default());
+        let wire = WireTally { silent_events, silent_length_ends, ..wire() };
+        let figures = tally(&[(request, wire)], &Goodput::default());
         assert_eq!((figures.event_tokens, figures.events), (tokens, 4), "{told} tokens, {silent_events} events");
         assert_eq!(figures.itl.histogram().len(), if tokens > 4 { 0 } else { 3 });
     }

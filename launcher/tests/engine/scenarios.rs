@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use launcher::{histogram::Times, record::RequestOutcome};
+use launcher::{client::Target, histogram::Times, record::RequestOutcome};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use workload_profiles::workload::{LengthDistribution, PromptText, RequestSource, Shape, TokenIds};
 
@@ -172,35 +172,60 @@ async fn a_load_repeats_for_a_seed() {
     assert_eq!(run().await, run().await);
 }
 
-#[tokio::test(start_paused = true)]
-async fn events_of_several_tokens_are_told_from_tokens() {
-    // Four tokens an event, as vLLM sends them with `--stream-interval 4`, and 20 ms between two events.
-    const EVENT: &str = "data: {\"choices\":[{\"text\":\"a b c d\"}]}\n\n";
-    const END: &str = "data: {\"choices\":[{\"text\":\"\",\"finish_reason\":\"length\"}],\"usage\":{\"completion_tokens\":12}}\n\ndata: [DONE]\n\n";
-    let target = in_process(|mut server| {
+/// A server that sends these events, 20 ms between two, and `[DONE]` with the last.
+fn sending(events: &'static [&'static str]) -> Target {
+    in_process(move |mut server| {
         tokio::spawn(async move {
             let mut request = [0; 4_096];
             while server.read(&mut request).await.is_ok_and(|it| it > 0) {
-                let length = 3 * EVENT.len() + END.len();
+                let mut events: Vec<String> = events.iter().map(|it| format!("data: {it}\n\n")).collect();
+                events.last_mut().unwrap().push_str("data: [DONE]\n\n");
+                let length: usize = events.iter().map(String::len).sum();
                 let head =
                     format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {length}\r\n\r\n");
                 server.write_all(head.as_bytes()).await.unwrap();
-                for event in [EVENT, EVENT, EVENT, END] {
+                for event in events {
                     tokio::time::sleep(millis(20)).await;
                     server.write_all(event.as_bytes()).await.unwrap();
                 }
             }
         });
-    });
-    let result = issue(&workload(vec![closed(1, 10)], 12), &target).await;
-    assert!(all(&result, RequestOutcome::Ok));
-    let tally = &result.recorder.stages[0];
-    // The event at the end has no text: one of the twelve tokens may be in it.
-    assert_eq!((tally.events, tally.event_tokens, tally.output_tokens_total), (30, 110, 120));
-    assert_eq!((tally.itl.histogram().len(), tally.itl_of_several.histogram().len()), (0, 20));
-    let mean = |times: &Times| times.histogram().mean() / 1e6;
-    assert!(
-        (mean(&tally.gaps_of_several) - 20.0).abs() < 0.1
-            && (mean(&tally.itl_of_several) - 20.0 * 3.0 / 11.0).abs() < 0.1
-    );
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_of_several_tokens_are_told_from_tokens() {
+    const ONE: &str = r#"{"choices":[{"text":"a"}]}"#;
+    const THREE: &str = r#"{"choices":[{"text":"a b c"}]}"#;
+    const FOUR: &str = r#"{"choices":[{"text":"a b c d"}]}"#;
+    const FOUR_TOLD: &str = r#"{"choices":[{"text":"a b c d"}],"usage":{"completion_tokens":4}}"#;
+    const LAST: &str = r#"{"choices":[{"text":"a b c","finish_reason":"length"}],"usage":{"completion_tokens":12}}"#;
+    const END: &str = r#"{"choices":[{"text":"","finish_reason":"length"}],"usage":{"completion_tokens":12}}"#;
+    const STOP: &str = r#"{"choices":[{"text":"","finish_reason":"stop"}],"usage":{"completion_tokens":13}}"#;
+    for (events, gaps, tokens) in [
+        // As vLLM sends them with `--stream-interval 4`: the first token alone, with and without an end of its own.
+        (&[ONE, FOUR, FOUR, LAST][..], 3, 11),
+        (&[ONE, FOUR, FOUR, THREE, STOP], 3, 11),
+        // The event at the end holds no token.
+        (&[ONE, FOUR, FOUR, END], 2, 11),
+        // Four tokens in the first event, too. Where the server does not tell, they count as later ones, as in TPOT.
+        (&[FOUR, FOUR, FOUR, END], 2, 11),
+        (&[FOUR_TOLD, FOUR, FOUR, END], 2, 8),
+    ] {
+        let stop = events.contains(&STOP);
+        let told = if stop { 13 } else { 12 };
+        let result = issue(&workload(vec![closed(1, 10)], told), &sending(events)).await;
+        assert!(all(&result, RequestOutcome::Ok));
+        let tally = &result.recorder.stages[0];
+        assert_eq!((tally.events, tally.event_tokens), (10 * (gaps + 1), 120), "{events:?}");
+        assert_eq!((tally.itl.histogram().len(), tally.itl_of_several.histogram().len()), (0, 10 * gaps), "{events:?}");
+        let mean = |times: &Times| times.totals().sum as f64 / times.histogram().len() as f64 / 1e6;
+        let expected = 20.0 * gaps as f64 / f64::from(tokens);
+        let (gap, itl) = (mean(&tally.gaps_of_several), mean(&tally.itl_of_several));
+        assert!((gap - 20.0).abs() < 0.001 && (itl - expected).abs() < 0.001, "{events:?}: {gap} {itl}");
+        // ITL is the TPOT, but for a stop token without text, and for what a server tells of its first event.
+        if tokens == 11 && !stop {
+            assert!((itl - mean(&tally.tpot)).abs() < 0.001, "{events:?}");
+        }
+    }
 }

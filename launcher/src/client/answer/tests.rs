@@ -197,13 +197,38 @@ fn a_usage_that_cannot_be_is_not_believed() {
 
 #[test]
 fn tokens_without_text_at_the_ends_are_told_apart() {
-    let silent = |pieces: &[&str]| check((200, EVENTS), pieces).0.silent_outside();
+    let silent = |pieces: &[&str]| check((200, EVENTS), pieces).0.silent_outside().all;
     let (empty, text) = (token(""), token("a"));
     let end = "data: {\"choices\":[{\"text\":\"\",\"finish_reason\":\"stop\"}]}\n\n";
     assert_eq!(silent(&[&text, &text, DONE]), 0);
     assert_eq!(silent(&[&empty, &text, &empty, &empty, &text, end, DONE]), 2);
     assert_eq!(silent(&[&text, &text, &empty, end, DONE]), 2);
     assert_eq!(silent(&[ROLE, &text, DONE]), 0);
+    // An end by length is told apart. One that another choice follows lies between two events with output.
+    let end = "data: {\"choices\":[{\"text\":\"\",\"finish_reason\":\"length\"}]}\n\n";
+    let both = |pieces: &[&str]| check((200, EVENTS), pieces).0.silent_outside();
+    assert_eq!(both(&[&text, &empty, end, DONE]), SilentEvents { all: 2, length_ends: 1 });
+    assert_eq!(both(&[&text, end, &text, DONE]), SilentEvents::default());
+}
+
+#[test]
+fn the_tokens_of_the_first_event_are_those_that_the_server_tells() {
+    let of = |pieces: &[&str]| check((200, EVENTS), pieces).0.first_event_tokens();
+    let told = |text: &str, tokens: u32| {
+        format!("data: {{\"choices\":[{{\"text\":\"{text}\"}}],\"usage\":{{\"completion_tokens\":{tokens}}}}}\n\n")
+    };
+    assert_eq!(of(&[&told("a b c", 3), &told("d", 4), DONE]), Some(3));
+    // The first of these had no text.
+    assert_eq!(of(&[&told("", 1), &told("b c", 3), DONE]), Some(2));
+    assert_eq!(of(&[&told("a", 0), DONE]), Some(1));
+    assert_eq!(of(&[&token("a"), &told("b", 2), DONE]), None);
+    let mut answer = Answer::default();
+    answer.keep_output();
+    answer.head(200, EVENTS, true);
+    assert_eq!(answer.first_event_tokens(), None);
+    let ids = "data: {\"choices\":[{\"text\":\"a b\",\"token_ids\":[7,8]}]}\n\n";
+    answer.bytes(ids.repeat(2).as_bytes(), Duration::ZERO, 1);
+    assert_eq!(answer.first_event_tokens(), Some(2));
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn role_usage_and_finish_chunks_hold_no_output() {
 #[test]
 fn an_empty_text_without_a_role_may_be_a_token() {
     check(r#"{"choices":[{"delta":{"content":""}}]}"#, false, true, None);
-    check(r#"{"choices":[{"text":"","finish_reason":"length"}]}"#, false, true, Some(Finish::Complete));
+    check(r#"{"choices":[{"text":"","finish_reason":"length"}]}"#, false, true, Some(Finish::Length));
 }
 
 #[test]
