@@ -1,9 +1,11 @@
 //! Every BenchmarkRun of README, docs and examples means the same to kubectl and to this project's reader, and is one that the
-//! definition takes. Where Go and the module of kubectl's reader are on the machine, that reader itself is asked.
+//! definition takes. The recorded answers of kubectl's reader are held against ours; where Go and the module of that reader are
+//! on the machine, it is asked itself.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{
+    collections::BTreeMap,
     fs,
     io::Write as _,
     path::{Path, PathBuf},
@@ -82,29 +84,31 @@ fn every_documented_run_is_one_and_is_read_in_one_way() {
     }
 }
 
-/// What kubectl's reader makes of each text; `None` where it cannot be asked.
-fn ask_kubectl(texts: &[String]) -> Option<Vec<Value>> {
+/// What kubectl's reader makes of each text; `Err` says why it cannot be asked.
+fn ask_kubectl(texts: &[String]) -> Result<Vec<Value>, String> {
     let folder = std::env::temp_dir().join(format!("benchwright-yaml-{}", std::process::id()));
-    fs::create_dir_all(&folder).ok()?;
+    fs::create_dir_all(&folder).unwrap();
     for file in ["main.go", "go.mod"] {
-        fs::copy(root().join("crds/tests/reader").join(file), folder.join(file)).ok()?;
+        fs::copy(root().join("crds/tests/reader").join(file), folder.join(file)).unwrap();
     }
     let mut command = Command::new("go");
     command.args(["run", "."]).current_dir(&folder);
     // Only what is on the machine already: a test downloads nothing.
     command.envs([("GOFLAGS", "-mod=mod"), ("GOPROXY", "off"), ("GOSUMDB", "off")]);
-    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
-    let output = child.ok().and_then(|mut child| {
-        // It may have ended for want of its module.
-        let _ = child.stdin.take()?.write_all(serde_json::to_string(texts).ok()?.as_bytes());
-        child.wait_with_output().ok()
-    });
-    fs::remove_dir_all(&folder).ok()?;
-    serde_json::from_slice(&output?.stdout).ok()
+    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut child = child.map_err(|error| format!("go: {error}"))?;
+    // It may have ended for want of its module; its words tell.
+    let _ = child.stdin.take().unwrap().write_all(serde_json::to_string(texts).unwrap().as_bytes());
+    let output = child.wait_with_output().unwrap();
+    fs::remove_dir_all(&folder).unwrap();
+    serde_json::from_slice(&output.stdout).map_err(|_| String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-#[test]
-fn kubectls_reader_and_ours_agree() {
+/// The answers that kubectl's reader has given to fixed texts.
+const RECORDED: &str = "crds/tests/reader/answers.json";
+
+/// Values whose reading is told apart by readers of YAML.
+fn fixed_texts() -> Vec<String> {
     let words = [
         "1",
         "-1",
@@ -135,40 +139,53 @@ fn kubectls_reader_and_ours_agree() {
         "a b",
         "\"010\"",
         "18446744073709551615",
+        "1e5",
+        "60.0",
+        "-2.0",
+        "1e18",
+        "1e19",
+        "1e22",
     ];
-    let mut texts: Vec<String> = documents().into_iter().map(|(_, text)| text).collect();
-    texts.extend(words.iter().map(|it| format!("a: {it}\n")));
+    let mut texts: Vec<String> = words.iter().chain(&ODD).map(|it| format!("a: {it}\n")).collect();
     texts.push("a: &x {b: 1, c: 2}\nd: *x\ne: {<<: *x, c: 3}\n".into());
     texts.push("\u{feff}a: 1\r\nb:\r\n- 2\r\n".into());
-    let odd = ["010", "0x10", "1_000", "08", "0o17", "0b11"];
-    let of_odd: Vec<String> = odd.iter().map(|it| format!("a: {it}\n")).collect();
-    let Some(answers) = ask_kubectl(&[texts.clone(), of_odd.clone()].concat()) else {
-        println!("not checked: kubectl's reader needs Go and the module sigs.k8s.io/yaml v1.6.0 on this machine");
-        return;
-    };
-    for (text, answer) in texts.iter().zip(&answers) {
-        let ours = yaml::read(text).ok().flatten().filter(|it| it.problems.is_empty()).map(|it| it.root.to_json());
-        let same = match (&ours, &answer["json"]) {
-            // Numbers of one value in two spellings, 1 and 1.0, are the same.
-            (Some(ours), json) => same(ours, json),
-            (None, json) => json.is_null(),
-        };
-        assert!(same, "{text:?}: ours is {ours:?}, kubectl's is {answer}");
-    }
-    // What is refused here names kubectl's value.
-    for (text, answer) in of_odd.iter().zip(&answers[texts.len()..]) {
-        let message = &yaml::read(text).unwrap().unwrap().problems[0].message;
-        assert!(message.contains(&format!("kubectl reads as {} ", answer["json"]["a"])), "{message}: {answer}");
-    }
+    texts
 }
 
-fn same(a: &Value, b: &Value) -> bool {
-    match (a, b) {
-        (Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),
-        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
-        (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len() && a.iter().all(|(key, value)| b.get(key).is_some_and(|it| same(value, it)))
+/// Numbers that are refused here, with kubectl's value in the message.
+const ODD: [&str; 6] = ["010", "0x10", "1_000", "08", "0o17", "0b11"];
+
+fn check_answer(text: &str, answer: &Value) {
+    if ODD.iter().any(|it| text == format!("a: {it}\n")) {
+        let message = &yaml::read(text).unwrap().unwrap().problems[0].message;
+        return assert!(message.contains(&format!("kubectl reads as {} ", answer["json"]["a"])), "{message}: {answer}");
+    }
+    let ours = yaml::read(text).ok().flatten().filter(|it| it.problems.is_empty()).map(|it| it.root.to_json());
+    assert_eq!(ours.unwrap_or_default(), answer["json"], "{text:?}: kubectl's reader says {answer}");
+}
+
+#[test]
+fn kubectls_reader_and_ours_agree() {
+    let path = root().join(RECORDED);
+    let recorded: BTreeMap<String, Value> =
+        serde_json::from_str(&fs::read_to_string(&path).unwrap_or_else(|_| "{}".into())).unwrap();
+    let fixed = fixed_texts();
+    let documents: Vec<String> = documents().into_iter().map(|(_, text)| text).collect();
+    match ask_kubectl(&[fixed.clone(), documents.clone()].concat()) {
+        Ok(answers) => {
+            assert_eq!(answers.len(), fixed.len() + documents.len());
+            documents.iter().zip(&answers[fixed.len()..]).for_each(|(text, answer)| check_answer(text, answer));
+            let asked: BTreeMap<String, Value> = fixed.iter().cloned().zip(answers).collect();
+            if asked != recorded {
+                fs::write(&path, format!("{:#}\n", serde_json::to_value(&asked).unwrap())).unwrap();
+                panic!("kubectl's reader gave other answers than {RECORDED}, which now has them: read and commit them");
+            }
         }
-        (a, b) => a == b,
+        Err(why) => println!("kubectl's reader was not asked about the documents, and {RECORDED} holds for it: {why}"),
+    }
+    for text in &fixed {
+        let answer =
+            recorded.get(text).unwrap_or_else(|| panic!("{RECORDED} has no {text:?}; run this test where Go is"));
+        check_answer(text, answer);
     }
 }

@@ -46,13 +46,15 @@ pub(super) fn read(text: &str) -> Reading {
     }
 }
 
-/// kubectl sends a whole number such as 1e3 or 60.0 as 1000 or 60, and the API server keeps it as an integer of 64 bits.
+/// kubectl writes a whole number such as 1e3 or 60.0 as 1000 or 60, which every reader of JSON takes for an integer.
 fn number(value: f64) -> Option<Number> {
-    // 2^63, the first number beyond.
-    const BEYOND: f64 = 9_223_372_036_854_775_808.0;
-    match value.fract() == 0.0 && (-BEYOND..BEYOND).contains(&value) {
-        true => Some(Number::from(value as i64)),
-        false => Number::from_f64(value),
+    // 2^63, the first number beyond an i64, and 2^64.
+    const BEYOND_SIGNED: f64 = 9_223_372_036_854_775_808.0;
+    const BEYOND_UNSIGNED: f64 = 18_446_744_073_709_551_616.0;
+    match value.fract() == 0.0 {
+        true if (-BEYOND_SIGNED..BEYOND_SIGNED).contains(&value) => Some(Number::from(value as i64)),
+        true if (BEYOND_SIGNED..BEYOND_UNSIGNED).contains(&value) => Some(Number::from(value as u64)),
+        _ => Number::from_f64(value),
     }
 }
 
