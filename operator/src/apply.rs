@@ -22,6 +22,8 @@ use crate::{
 const REFUSALS: [u16; 3] = [400, 403, 422];
 /// Not 0: then the object would go before its process has, and the next attempt would share its volume with it.
 const AT_ONCE_SECONDS: u32 = 1;
+/// The most pods beside the launcher's that one turn ends: a Job makes one pod, and a turn has a limit.
+const MAX_END_PODS: usize = 64;
 /// Owner of every field of the status.
 const STATUS_MANAGER: &str = "benchwright-operator/status";
 
@@ -35,6 +37,10 @@ pub async fn apply(context: &Context, run: &BenchmarkRun, plan: &Plan) -> Result
     if let Some(end) = &plan.end {
         debug!(run = %full_name(run), what = ?end, "ends");
         self::end(context, &namespace, end).await?;
+    }
+    for pod in plan.end_pods.iter().take(MAX_END_PODS) {
+        debug!(run = %full_name(run), pod, "ends another pod of the Job");
+        self::end(context, &namespace, &End::Pod(pod.clone())).await?;
     }
     let mut status = plan.status.clone();
     for child in &plan.create {

@@ -44,7 +44,9 @@ pub async fn observe(client: &Client, run: &BenchmarkRun, settings: &Settings, s
         let uid = run.uid().unwrap_or_default();
         let of_attempt = format!("{}={uid},{}={}", meta::RUN_UID, meta::ATTEMPT, last.number);
         let found = pods.list(&ListParams::default().labels(&of_attempt)).await?;
-        match pod_of(last, observed.job.uid.as_deref(), found.items) {
+        let pods = pods_of(last, observed.job.uid.as_deref(), found.items);
+        (observed.other_pods, observed.ambiguous) = (pods.others, pods.ambiguous);
+        match pods.own {
             Some(pod) => {
                 observed.ended = results::ended(&pod);
                 observed.pod = pod_state(&pod);
@@ -78,15 +80,46 @@ fn presence(ours: Option<bool>) -> Presence {
     }
 }
 
-/// The pod of an attempt: the one that the status names, else the first that this very Job made. The Job makes one pod, so
-/// that a later one which names it as its owner is somebody else's.
-fn pod_of(attempt: &Attempt, job_uid: Option<&str>, found: Vec<Pod>) -> Option<Pod> {
-    let job_uid = attempt.job_uid.as_deref().or(job_uid)?;
-    let mut of_job = found.into_iter().filter(|it| meta::is_of_job(&it.metadata, &attempt.job_name, job_uid));
-    match &attempt.pod_uid {
-        Some(uid) => of_job.find(|it| it.metadata.uid.as_ref() == Some(uid)),
-        None => of_job.min_by_key(|it| it.creation_timestamp().map(|it| it.0)),
+/// The pods with the labels of an attempt.
+#[derive(Default)]
+struct Pods {
+    /// The launcher's.
+    own: Option<Pod>,
+    /// Those that the Job has beside it, or left behind, and that have not ended.
+    others: Vec<String>,
+    /// It cannot be told which one is the launcher's.
+    ambiguous: bool,
+}
+
+/// Finds the pod of an attempt. The one that the status names is known by its UID alone, because a Job that is deleted with
+/// `--cascade=orphan` takes its owner references with it. Else it is the first that this very Job made: the Job makes one
+/// pod, and a later one is somebody else's. Times are whole seconds, so that two pods can be first; then neither is taken.
+fn pods_of(attempt: &Attempt, job_uid: Option<&str>, found: Vec<Pod>) -> Pods {
+    let job_uid = attempt.job_uid.as_deref().or(job_uid).unwrap_or_default();
+    let created = |pod: &Pod| pod.creation_timestamp().map(|it| it.0);
+    let mut pods = Pods::default();
+    let own_uid = if attempt.pod_uid.is_some() {
+        attempt.pod_uid.clone()
+    } else {
+        let of_job: Vec<_> =
+            found.iter().filter(|it| meta::is_of_job(&it.metadata, &attempt.job_name, job_uid)).collect();
+        let earliest = of_job.iter().map(|it| created(it)).min();
+        let first: Vec<_> = of_job.into_iter().filter(|it| Some(created(it)) == earliest).collect();
+        pods.ambiguous = first.len() > 1;
+        first.first().filter(|_| !pods.ambiguous).and_then(|it| it.uid())
+    };
+    for pod in found {
+        if own_uid.is_some() && pod.metadata.uid == own_uid {
+            pods.own = Some(pod);
+        } else if (meta::is_of_job(&pod.metadata, &attempt.job_name, job_uid)
+            || meta::is_left_by(&pod.metadata, job_uid))
+            && pod.metadata.deletion_timestamp.is_none()
+            && results::ended(&pod).is_none()
+        {
+            pods.others.push(pod.name_any());
+        }
     }
+    pods
 }
 
 fn job_state(run: &BenchmarkRun, attempt: &Attempt, job: &Job) -> JobState {

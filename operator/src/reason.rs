@@ -43,6 +43,8 @@ pub enum Reason {
     ConfigInvalid,
     /// The server serves several models, and the spec names none.
     AmbiguousModel,
+    /// Two pods could be the launcher's.
+    AmbiguousPod,
     /// The target did not become ready.
     TargetUnavailable,
     /// The results could not be stored.
@@ -67,7 +69,7 @@ pub enum Reason {
 
 impl Reason {
     /// All of them, for the documentation's test.
-    pub const ALL: [Reason; 29] = [
+    pub const ALL: [Reason; 30] = [
         Reason::Preparing,
         Reason::Suspended,
         Reason::Unschedulable,
@@ -87,6 +89,7 @@ impl Reason {
         Reason::NameConflict,
         Reason::ConfigInvalid,
         Reason::AmbiguousModel,
+        Reason::AmbiguousPod,
         Reason::TargetUnavailable,
         Reason::StorageFailed,
         Reason::Disrupted,

@@ -221,6 +221,7 @@ impl Decision<'_> {
                 Presence::Ours => Some(End::Job(attempt.job_name.clone())),
                 Presence::Absent | Presence::Foreign => self.end_of_orphan(),
             };
+            plan.end_pods.clone_from(&self.observed.other_pods);
             end_last(&mut plan.status, Reason::Suspended, self.turn.now);
         }
         plan
@@ -230,6 +231,8 @@ impl Decision<'_> {
         let mut plan = self.stand(Standing { outcome: Some(outcome), ..Standing::new(phase, reason, message) });
         plan.status.completion_time = Some(self.turn.now);
         plan.end = self.end_of_rest();
+        // Whatever became of the pod whose word counts.
+        plan.end_pods.clone_from(&self.observed.other_pods);
         // Nothing else would tell when its time is over.
         plan.again = self.run.spec.ttl_seconds_after_finished.is_some();
         if self.attempt().is_some() {

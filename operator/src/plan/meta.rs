@@ -14,6 +14,8 @@ pub const RUN_UID: &str = "benchwright.dev/run-uid";
 pub const RUN: &str = "benchwright.dev/run";
 /// The label that holds the attempt's number.
 pub const ATTEMPT: &str = "benchwright.dev/attempt";
+/// The label in which Kubernetes keeps the UID of a pod's Job.
+const JOB_UID: &str = "batch.kubernetes.io/controller-uid";
 /// What a watch on children selects.
 pub const MANAGED: &str = "app.kubernetes.io/managed-by=benchwright-operator";
 
@@ -71,6 +73,14 @@ pub fn is_of_job(pod: &ObjectMeta, job_name: &str, job_uid: &str) -> bool {
             && it.name == job_name
             && it.uid == job_uid
     })
+}
+
+/// Whether a pod has no owner and the label of this Job, which the Job controller writes: so is a pod that is left when its Job
+/// is deleted with `--cascade=orphan`. A label can be copied: it is reason enough to end a pod, not to believe it.
+pub fn is_left_by(pod: &ObjectMeta, job_uid: &str) -> bool {
+    let alone = pod.owner_references.as_ref().is_none_or(Vec::is_empty);
+    let label = pod.labels.as_ref().and_then(|it| it.get(JOB_UID));
+    alone && !job_uid.is_empty() && label.is_some_and(|it| it == job_uid)
 }
 
 /// Whether an object belongs to this very run, not to another one of the same name.

@@ -34,6 +34,10 @@ pub struct Observed {
     pub job: JobState,
     /// Its pod.
     pub pod: PodState,
+    /// The names of other pods that the Job has or left behind, and that have not ended.
+    pub other_pods: Vec<String>,
+    /// Two pods could be the attempt's, so that `pod` is neither.
+    pub ambiguous: bool,
     /// How its container ended, when that has been seen, though the pod may be gone.
     pub ended: Option<Ended>,
     /// What the API server said when it refused to create a child in this very turn.
@@ -150,6 +154,8 @@ pub struct Plan {
     pub create: Vec<Child>,
     /// How to end what runs.
     pub end: Option<End>,
+    /// Pods to ask to end beside that.
+    pub end_pods: Vec<String>,
     /// The wanted status.
     pub status: BenchmarkRunStatus,
     /// What to tell people about, after the status is written.

@@ -266,6 +266,14 @@ impl Decision<'_> {
     /// Looks how far an attempt is whose Job exists.
     fn watch(&self, attempt: &Attempt) -> Plan {
         let (observed, deadlines) = (self.observed, &self.run.spec.policy.deadlines);
+        if observed.ambiguous {
+            let message = format!(
+                "two pods of Job {} were created in the same second, and the figures of only one may count; see who else creates pods in this namespace: {}",
+                attempt.job_name,
+                observed.other_pods.join(", ")
+            );
+            return self.give_up(Reason::AmbiguousPod, &message);
+        }
         if observed.ended.is_some() {
             return self.conclude();
         }

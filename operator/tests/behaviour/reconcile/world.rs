@@ -23,8 +23,12 @@ pub enum Story {
     CancelledAtOnce,
     /// The user suspends while it measures, and resumes.
     Suspended,
-    /// Somebody deletes the Job while it measures.
+    /// Somebody deletes the Job while it measures, and its pod with it.
     JobDeleted,
+    /// Somebody deletes the Job while it measures, and leaves its pod behind (`--cascade=orphan`).
+    JobOrphaned,
+    /// The same before the operator has seen the pod.
+    JobOrphanedEarly,
 }
 
 /// Lets everything that is not the operator move one step, and returns the pods that changed.
@@ -69,6 +73,8 @@ fn befall(state: &mut State, story: Story) {
             spec(state, "suspend", json!(false))
         }
         Story::JobDeleted if running => state.remove("jobs", "chat-2db482-a1"),
+        Story::JobOrphaned if running => orphan(state),
+        Story::JobOrphanedEarly if state.all("pods").next().is_some() => orphan(state),
         Story::Evicted if running => change(state, "pods", "chat-2db482-a1-0", |it| {
             it["metadata"]["deletionTimestamp"] = json!(now());
             it["status"]["conditions"] = json!([
@@ -79,10 +85,19 @@ fn befall(state: &mut State, story: Story) {
     }
 }
 
+/// What the garbage collector does before it lets a Job go whose pods are to stay.
+fn orphan(state: &mut State) {
+    let pods: Vec<_> = state.all("pods").map(name).collect();
+    for pod in pods {
+        change(state, "pods", &pod, |it| it["metadata"]["ownerReferences"] = json!([]));
+    }
+    state.remove("jobs", "chat-2db482-a1");
+}
+
 /// Pods whose Job is gone or goes are deleted; a Job that goes is gone when its pods are.
 fn collect_garbage(state: &mut State) {
-    let pods: Vec<_> =
-        state.all("pods").filter_map(|it| Some((name(it), it["metadata"]["job"].as_str()?.to_owned()))).collect();
+    let owner = |pod: &Value| Some(pod["metadata"]["ownerReferences"][0]["name"].as_str()?.to_owned());
+    let pods: Vec<_> = state.all("pods").filter_map(|it| Some((name(it), owner(it)?))).collect();
     for (pod, job) in &pods {
         if state.find("jobs", job).is_none_or(is_going) {
             change(state, "pods", pod, |it| {
@@ -117,6 +132,7 @@ fn step_job(state: &mut State, job: &str) {
             metadata["name"] = json!(pod_name);
             metadata["namespace"] = json!("bench");
             metadata["job"] = json!(job);
+            metadata["labels"]["batch.kubernetes.io/controller-uid"] = object["metadata"]["uid"].clone();
             metadata["creationTimestamp"] = json!(now());
             metadata["uid"] = json!(format!("uid-of-pods-{pod_name}"));
             metadata["ownerReferences"] = json!([owner(job, &format!("uid-of-jobs-{job}"))]);
@@ -154,7 +170,12 @@ fn end_job(state: &mut State, job: &str, kind: &str, reason: &str) {
 fn step_pod(state: &mut State, pod: &str) -> Option<Pod> {
     let object = state.find("pods", pod)?.clone();
     // No kubelet of ours runs what is no launcher.
-    object["metadata"]["job"].as_str()?;
+    if object["metadata"]["job"].is_null() {
+        if is_going(&object) {
+            state.remove("pods", pod);
+        }
+        return None;
+    }
     let container = &object["status"]["containerStatuses"][0];
     let steps = object["metadata"]["steps"].as_u64().unwrap_or(0);
     let status = if !container["state"]["terminated"].is_null() {
