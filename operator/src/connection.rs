@@ -234,10 +234,13 @@ where
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let path = request.uri().path().to_owned();
-        if request.method() == Method::GET {
+        let query = request.uri().query().unwrap_or_default();
+        let has = |part: &str| query.split('&').any(|it| it.starts_with(part));
+        let is_watch = has("watch=true");
+        // A watch begins with a list in pages. The reads of a turn have the same path, but no pages, and are no sign of it.
+        if request.method() == Method::GET && (is_watch || has("limit=")) {
             self.health.note(&path, |signs, now| signs.asked = now);
         }
-        let is_watch = request.uri().query().unwrap_or_default().contains("watch=true");
         let health = Arc::clone(&self.health);
         let answer = self.inner.call(request);
         Box::pin(async move {
@@ -265,6 +268,23 @@ mod tests {
         let longest_wait = WatchBackoff::default().take(10).max().expect("waits never end");
         assert!(noticed + limits.connect + longest_wait <= Duration::from_secs(30));
         assert!(noticed < limits.silent && limits.silent < limits.stuck);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_the_requests_of_a_watch_are_its_signs_of_life() -> anyhow::Result<()> {
+        let path = "/api/v1/namespaces/bench/pods";
+        let health = Arc::new(Health::new(Limits::default()));
+        health.expect(path);
+        let inner = tower::service_fn(async |_: Request<Body>| Ok::<_, BoxError>(Response::new(Body::empty())));
+        let mut service = Observed { inner, health: Arc::clone(&health) };
+        for (query, is_sign) in [("labelSelector=a", false), ("limit=500&labelSelector=a", true), ("watch=true", true)]
+        {
+            tokio::time::advance(Duration::from_secs(181)).await;
+            let request = Request::get(format!("{path}?&{query}")).body(Body::empty())?;
+            service.call(request).await.map_err(|it| anyhow::anyhow!(it))?;
+            assert_eq!(health.stuck().is_empty(), is_sign, "{query}");
+        }
+        Ok(())
     }
 
     #[test]
