@@ -21,7 +21,7 @@ use operator::{
     plan::meta,
     reconcile::Context,
     results::Seen,
-    watches::{self, Runs},
+    watches,
 };
 use tokio::{
     net::TcpListener,
@@ -96,15 +96,11 @@ async fn main() -> anyhow::Result<()> {
     info!(version = env!("CARGO_PKG_VERSION"), ?namespaces, "the operator begins");
     let controllers = namespaces.iter().map(|it| watches::controller(*it, &context, ended(end.clone())));
     let (controllers, runs): (Vec<_>, Vec<_>) = controllers.unzip();
-    let admin = admin::serve(listener, Arc::clone(&context), runs.clone(), ended(end.clone()));
+    let admin = admin::serve(listener, Arc::clone(&context), runs, ended(end.clone()));
     let admin = tokio::spawn(admin);
-    let filled = async {
-        join_all(runs.iter().map(Runs::filled)).await;
-        info!("the caches are filled");
-    };
     let reporter = Arc::clone(&context.health);
     let reporter = tokio::spawn(async move { reporter.report().await });
-    tokio::join!(join_all(controllers), filled);
+    join_all(controllers).await;
     reporter.abort();
     info!("the operator has ended");
     admin.await.context("the admin server broke down")?.context("the admin server failed")

@@ -202,12 +202,14 @@ async fn input(
             Err(message) => return Ok(Err(Refusal { reason: Reason::ProfileNotFound, message })),
         },
     };
+    let mut missing = Vec::new();
     for (index, file) in run.spec.profile.files.iter().enumerate() {
         let Some(key) = &file.config_map_ref else { continue };
         let field = format!("spec.profile.files[{index}].configMapRef");
-        if let Err(message) = data_of(config_maps, &field, key).await? {
-            return Ok(Err(Refusal { reason: Reason::ProfileNotFound, message }));
-        }
+        missing.extend(data_of(config_maps, &field, key).await?.err());
+    }
+    if !missing.is_empty() {
+        return Ok(Err(Refusal { reason: Reason::ProfileNotFound, message: missing.join("\n") }));
     }
     let profile = run.spec.profile.clone();
     // Rendering is bounded, but not short enough for a thread that other runs wait for.
@@ -238,9 +240,7 @@ async fn data_of(
         return Ok(Err(format!("{field}.name: {name:?} is no name of a ConfigMap; use a-z, 0-9, - and .")));
     }
     let Some(found) = config_maps.get_opt(name).await? else {
-        return Ok(Err(format!(
-            "{field}.name: there is no ConfigMap {name:?} in this namespace; create it: the run waits for it up to policy.deadlines.prepareSeconds"
-        )));
+        return Ok(Err(format!("{field}.name: there is no ConfigMap {name:?} in this namespace; create it")));
     };
     let (mut texts, binaries) = (found.data.unwrap_or_default(), found.binary_data.unwrap_or_default());
     if let Some(text) = texts.remove(&key.key) {

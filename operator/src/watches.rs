@@ -1,7 +1,13 @@
 //! [I/O] The watches on one namespace or on all, and the loop that they drive. What they keep in memory is small: runs
 //! without what is read live anyway, and no Jobs and pods at all, which only tell that there is something to look at.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use crds::{BenchmarkRun, status::Phase};
 use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _, future::BoxFuture};
@@ -20,7 +26,7 @@ use kube::{
         watcher::{self, Event, watcher},
     },
 };
-use tracing::{debug, warn};
+use tracing::{debug, info, warn};
 
 use crate::{
     connection::{NoBackoff, WatchBackoff},
@@ -41,28 +47,26 @@ type Guarded = DeserializeGuard<BenchmarkRun>;
 
 /// The runs that a watch knows.
 #[derive(Clone)]
-pub struct Runs(Store<Guarded>);
+pub struct Runs {
+    store: Store<Guarded>,
+    /// Not asked of the store: it wakes one waiter alone, and that is the controller.
+    filled: Arc<AtomicBool>,
+}
 
 impl Runs {
-    /// Waits until the watch has seen all that was there when it began.
-    pub async fn filled(&self) {
-        // The writer goes only when the operator ends.
-        let _ = self.0.wait_until_ready().await;
-    }
-
-    /// Whether it has.
+    /// Whether the watch has seen all that was there when it began.
     pub fn is_filled(&self) -> bool {
-        self.filled().now_or_never().is_some()
+        self.filled.load(Ordering::Acquire)
     }
 
     /// The phase of each.
     pub fn phases(&self) -> Vec<Option<Phase>> {
-        self.0.state().iter().map(|it| it.0.as_ref().ok().and_then(phase)).collect()
+        self.store.state().iter().map(|it| it.0.as_ref().ok().and_then(phase)).collect()
     }
 
     /// Keeps the last word of a pod whose run is under way. A run that the watch has not told of yet is read live anyway.
     fn note(&self, reference: &ObjectRef<Guarded>, pod: &Pod, seen: &Seen) {
-        if let Some(run) = self.0.get(reference)
+        if let Some(run) = self.store.get(reference)
             && let Ok(run) = &run.0
             && !run.is_finished()
         {
@@ -83,8 +87,9 @@ pub fn controller(
 ) -> (BoxFuture<'static, ()>, Runs) {
     let client = &context.client;
     let (reader, writer) = store();
-    let runs = Runs(reader.clone());
-    let forget = Arc::clone(context);
+    let runs = Runs { store: reader.clone(), filled: Arc::default() };
+    let (forget, filled) = (Arc::clone(context), Arc::clone(&runs.filled));
+    let place = namespace.unwrap_or("all").to_owned();
     let watched = watcher::Config::default().timeout(context.health.limits().watch_seconds);
     let all_runs = api::<Guarded>(client, namespace);
     context.health.expect(all_runs.resource_url());
@@ -92,10 +97,12 @@ pub fn controller(
         .backoff(WatchBackoff::default())
         .modify(slim_run)
         .reflect(writer)
-        .inspect_ok(move |event| {
-            if let Event::Delete(run) = event {
-                forget.forget(&run.uid().unwrap_or_default());
+        .inspect_ok(move |event| match event {
+            Event::Delete(run) => forget.forget(&run.uid().unwrap_or_default()),
+            Event::InitDone if !filled.swap(true, Ordering::AcqRel) => {
+                info!(namespace = place, "the cache of runs is filled")
             }
+            _ => {}
         })
         .applied_objects()
         // Our own writes of the status are no news.

@@ -20,6 +20,8 @@ use crate::reason::Reason;
 pub(super) const SOON: Duration = Duration::from_secs(2);
 /// While an attempt starts or runs: a deadline may pass.
 const OFTEN: Duration = Duration::from_secs(10);
+/// While a ConfigMap has been missing for long.
+const SELDOM: Duration = Duration::from_secs(60);
 /// How long past the run's own deadline and grace the operator waits before it ends an attempt.
 pub(super) const LEEWAY_SECONDS: u32 = 60;
 /// What a young pod waits for passes by itself, as a rule: a claim that its first pod binds, a target that is asked for the
@@ -171,16 +173,22 @@ impl Decision<'_> {
     fn refuse(&self, refusal: &Refusal) -> Plan {
         let created = self.run.metadata.creation_timestamp.as_ref().map_or(self.turn.now, |it| it.0);
         let limit = self.run.spec.policy.deadlines.prepare_seconds;
-        if refusal.reason == Reason::ProfileNotFound
-            && self.attempt().is_none()
-            && seconds_since(created, self.turn.now) < limit
-        {
+        let age = seconds_since(created, self.turn.now);
+        if refusal.reason != Reason::ProfileNotFound {
+            return self.finish(Phase::Failed, Outcome::Error, refusal.reason, &refusal.message);
+        }
+        if self.attempt().is_none() && age < limit {
             // `kubectl apply -f folder/` may bring the ConfigMap a moment after the run.
-            let mut plan = self.stand(Standing::new(Phase::Pending, Reason::ProfileNotFound, &*refusal.message));
-            plan.next_look = Some(SOON);
+            let message =
+                format!("{}\nthe run waits for it {limit} seconds (policy.deadlines.prepareSeconds)", refusal.message);
+            let mut plan = self.stand(Standing::new(Phase::Pending, Reason::ProfileNotFound, message));
+            // Each look reads whole ConfigMaps: a run that has waited for long looks less often.
+            let seldom = Duration::from_secs(u64::from(age / 10)).clamp(SOON, SELDOM);
+            plan.next_look = Some(seldom.min(Duration::from_secs(u64::from(limit - age) + 1)));
             return plan;
         }
-        self.finish(Phase::Failed, Outcome::Error, refusal.reason, &refusal.message)
+        let message = format!("{}\nthis run has ended: then create the run anew", refusal.message);
+        self.finish(Phase::Failed, Outcome::Error, refusal.reason, &message)
     }
 
     /// Goes on with an attempt whose intent is in the status.

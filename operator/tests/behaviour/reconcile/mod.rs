@@ -285,7 +285,7 @@ async fn a_file_of_the_profile_that_is_missing_is_named_and_waited_for() {
     let mut play = Play::new(&format!("{{target: {{simulator: {{}}}}, profile: {{files: {files}}}}}"));
     let traces = |data: Value| json!({"metadata": {"name": "traces", "namespace": "bench"}, "binaryData": data});
     for (found, says) in
-        [(None, "create it: the run waits for it"), (Some(json!({"other.csv": ""})), "it has other.csv")]
+        [(None, "the run waits for it 900 seconds"), (Some(json!({"other.csv": ""})), "it has other.csv")]
     {
         if let Some(found) = found {
             play.server.state().put("configmaps", "traces", traces(found));
