@@ -90,7 +90,8 @@ pub enum Cause {
     Refused,
     /// The server broke the connection.
     Reset,
-    /// The server ended a new connection without a byte of an answer.
+    /// The server ended a connection without a byte of an answer: a new one, or a kept one that had had the request for
+    /// longer than a race of keep-alive takes.
     Closed,
     /// It ended a kept one so, more often than keep-alive explains.
     KeptClosed,

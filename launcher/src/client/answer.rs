@@ -25,8 +25,8 @@ const MAX_EVENTS: u32 = 4_000_000;
 /// Of so many events with output a pattern is made, at most: where those that follow are other ones each time, as with counts
 /// in every event, it would only cost.
 const MAX_PATTERNS: u8 = 4;
-/// How much of an error's body is read, in bytes: some servers quote the request, and a prompt of a million tokens with it.
-const MAX_ERROR_BODY: usize = 8 << 20;
+/// How much of an error's body is read, in bytes. Some servers quote the prompt; and all requests under way may fail at once.
+const MAX_ERROR_BODY: usize = 512 << 10;
 
 /// Why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -275,11 +275,13 @@ impl Answer {
     ///
     /// # Errors
     /// What it tells where that cannot be: none of an answer with output, more than was asked, or, where nothing was asked, more
-    /// than the answer has bytes.
+    /// than the answer has bytes. A server may count the end token, or overshoot a little with speculative decoding: an
+    /// eighth and one token above what was asked are believed, as far as the answer has bytes for them.
     pub fn told_tokens(&self, asked: Option<u32>) -> Result<Option<u32>, u32> {
         let Some(told) = self.usage.completion_tokens else { return Ok(None) };
         let least = u32::from(self.has_output);
-        let most = asked.unwrap_or(u32::try_from(self.received).unwrap_or(u32::MAX));
+        let received = u32::try_from(self.received).unwrap_or(u32::MAX);
+        let most = asked.map_or(received, |asked| asked.max(received.min(asked.saturating_add(asked / 8 + 1))));
         if (least..=most).contains(&told) { Ok(Some(told)) } else { Err(told) }
     }
 

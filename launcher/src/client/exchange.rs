@@ -190,7 +190,7 @@ impl Client {
             match self.clock.within(Some(self.clock.now() + FILES_TIMEOUT), sending.as_mut()).await {
                 Ok(sent) => return sent,
                 Err(TimedOut) if self.group.is_short_of_files() => self.give_files_back(),
-                Err(TimedOut) => return sending.await,
+                Err(TimedOut) => {}
             }
         }
     }

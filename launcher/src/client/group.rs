@@ -44,6 +44,7 @@ impl ClientGroup {
     pub fn begin_stage(&self) {
         self.load.reset();
         self.probes.reset();
+        self.short_of_files.store(false, Ordering::Relaxed);
     }
 
     fn resends(&self, is_probe: bool) -> &Resends {
