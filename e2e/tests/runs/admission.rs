@@ -35,7 +35,7 @@ async fn a_spec_that_cannot_be_run_is_refused_with_a_remedy() -> anyhow::Result<
         ("chat", &profile("overrides: {load: {type: x}}"), "spec.profile.overrides.load"),
         (
             "chat",
-            &profile(&format!("variables: {{a: {}{}}}", "[".repeat(140), "]".repeat(140))),
+            &profile(&format!("variables: {{a: {}{}}}", "[".repeat(40), "]".repeat(40))),
             "spec.profile.variables.a",
         ),
         ("chat", &profile(&format!("overrides: {{a: {}}}", "x".repeat(1025))), "spec.profile.overrides.a"),
