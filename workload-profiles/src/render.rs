@@ -80,10 +80,11 @@ fn engine(text: &str) -> Result<Tera, Problem> {
     tera.register_filter(bounds::COUNTED, move |list: Value, _: Kwargs, _: &State| -> TeraResult<Value> {
         match list.as_array().map(<[Value]>::len) {
             Some(length) => take_steps(&steps, length).map(|()| list),
-            None => Err(tera::Error::message(format!(
-                "a loop runs over a list, and this is a {}; write a list such as [1, 2, 4]",
-                list.name()
-            ))),
+            None => {
+                let kind = if list.name() == "string" { "string" } else { "single value" };
+                let remedy = "write a list, as the value of a variable in quotes: \"[1, 2, 4]\"";
+                Err(tera::Error::message(format!("a loop runs over a list, and this is a {kind}; {remedy}")))
+            }
         }
     });
     tera.register_function("range", move |arguments: Kwargs, _: &State| -> TeraResult<Vec<i64>> {

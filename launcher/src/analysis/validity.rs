@@ -107,7 +107,10 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
 fn cancelled(evidence: &Evidence<'_>) -> Reason {
     let all = evidence.all;
     let ended = all.requests.saturating_sub(all.cancelled);
-    let message = format!("stopped on request after {ended} of {} requests; the figures are of these", all.requests);
+    let message = format!(
+        "stopped on request: {} requests were due until then, and {ended} of them had ended; the figures are of these",
+        all.requests
+    );
     Reason { name: "Cancelled", message }
 }
 

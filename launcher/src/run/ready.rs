@@ -20,6 +20,8 @@ use crate::{
 
 /// Between two tries.
 const TRY_EVERY: Duration = Duration::from_secs(1);
+/// How long before the end the last try begins.
+const LAST_TRY: Duration = Duration::from_millis(250);
 /// Between two lines that say that the target is waited for, where the reason stays the same.
 const TELL_EVERY: Duration = Duration::from_secs(10);
 
@@ -114,10 +116,11 @@ pub(crate) async fn until_ready(input: &Input, secrets: &Secrets, base_url: &str
             }
             Err(_) => {}
         }
-        if clock.now() + TRY_EVERY >= limit.0 {
+        let last = limit.0.saturating_sub(LAST_TRY);
+        if clock.now() >= last {
             return Err(Failure::target(waiting.given_up()));
         }
-        sleeper.until(clock.now() + TRY_EVERY).await;
+        sleeper.until(last.min(clock.now() + TRY_EVERY)).await;
     }
 }
 
