@@ -69,7 +69,7 @@ pub struct RunIdentity {
 
 impl RunIdentity {
     /// The name of the attempt: of its Job, its ConfigMap and its results folder in a cluster. It holds a part of the run's UID:
-    /// a run that is deleted and made again must not meet what is left of its namesake, nor write beside it. At most 58 bytes,
+    /// a second run of the same name must not use the objects or the folder of the first one. At most 58 bytes,
     /// so that `<name>-<index>` is a host name.
     pub fn attempt_name(&self) -> String {
         let uid = Sha256::digest(&self.uid);

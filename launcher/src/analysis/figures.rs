@@ -165,7 +165,7 @@ pub struct Figures {
     pub input_length_ratio: Option<f64>,
     /// The same of output lengths.
     pub output_length_ratio: Option<f64>,
-    /// What came from the server's prefix cache; `None` where no answer told of any.
+    /// Prompt tokens from the server's prefix cache; `None` where no usage has a count of them.
     pub cached: Option<CachedPrompts>,
     /// Reads of a socket that held content.
     pub reads: u64,

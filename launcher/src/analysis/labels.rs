@@ -53,7 +53,7 @@ pub struct OfRun {
 
 impl OfRun {
     pub(super) fn new(workload: &Workload, run: &ResolvedRun, cached: Option<CachedPrompts>) -> OfRun {
-        // By the whole run: a server may tell of its cache only where it found something there.
+        // Of the whole run: a server may leave out a count of zero, so that a stage alone does not show whether it counts.
         OfRun { prompts: prompts(workload, run), cache: if cached.is_some() { "told" } else { "unknown" } }
     }
 }

@@ -15,7 +15,7 @@ const RECENT: usize = 100;
 pub struct Timeline {
     /// The clock of the load.
     pub clock: Clock,
-    /// Its stages.
+    /// The stages, in the order in which they run.
     pub stages: Vec<PlannedTime>,
 }
 

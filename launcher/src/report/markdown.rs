@@ -156,7 +156,7 @@ fn stages(analysis: &Analysis, page: &mut Page) {
         vec!["stage", "clock", "requests", "failed", "cancelled", "asked/s", "sent/s", "requests/s", "output tokens/s"];
     header.extend(goals.then_some(["goodput/s", "good share"]).into_iter().flatten());
     header.extend(["TTFT p50", "TTFT p99", "ITL p50", "ITL p99", "latency p99", "send lag p99"]);
-    // Where no server told of a cache there is no such column.
+    // The column is left out where no usage has a count of cached tokens.
     let cached = analysis.all.cached.is_some();
     header.extend(cached.then_some("prompt tokens cached"));
     let p50 = |of: Option<Distribution<_>>| optional(of, |it| percentile(time(it.p50), 500, it.count));

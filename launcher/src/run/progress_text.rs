@@ -1,4 +1,4 @@
-//! What is told of a load while it runs, in the width that there is. Pure.
+//! The progress line of a load, cut to the width of the terminal. Pure.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ pub(super) struct Standing {
 /// The same in words.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct View {
-    /// What is done of the load, or of the stage where that is all that is known; `None`: nobody knows.
+    /// The share of the load that is done, or of the stage where the load has no known length; `None` where neither is known.
     pub(super) done: Option<f64>,
     pub(super) stage: String,
     /// The time or the requests that are left.
@@ -125,7 +125,7 @@ fn in_warm_up(stage: &Stage, it: &Standing) -> bool {
     }
 }
 
-/// How much is done, and what is left: by time where that is known of all stages, else by the requests of the stage.
+/// The share that is done and the rest: by time where all stages have a known length, else by the requests of the stage.
 fn progress(it: &Standing, pausing: bool, times: &[PlannedTime]) -> (Option<f64>, Option<String>) {
     let Some(stage) = times.get(it.stage) else { return (None, None) };
     let lengths: Option<Vec<Duration>> = times.iter().map(|it| it.length).collect();

@@ -135,7 +135,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// The line that is due now; the first one tells the limit, those after it what is left.
+    /// The next line of the log. The first line names the limit; each later line names the time left.
     fn tell(&mut self, now: Duration) -> String {
         self.next = now + TELL_EVERY;
         let Waiting { url, limit, .. } = self;

@@ -72,9 +72,9 @@ pub enum UsageTold {
 /// One of the choices of an answer.
 #[derive(Clone, Debug, Default)]
 pub struct Choice {
-    /// Its number.
+    /// The index of the choice.
     pub index: u32,
-    /// Its text.
+    /// The text of the answer.
     pub answer: Answer,
     /// Length of its prompt.
     pub prompt_tokens: u32,
@@ -235,7 +235,7 @@ impl Chunks {
         )
     }
 
-    /// The usage after so many tokens, where each chunk tells it.
+    /// The usage up to this chunk, where the request asks for `continuous_usage_stats`.
     fn running_usage(&self, tokens: u32) -> String {
         if self.usage != UsageTold::WithEachChunk {
             return String::new();
