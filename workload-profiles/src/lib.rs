@@ -5,7 +5,6 @@
 //! and whatever is wrong becomes a [`ProfileError`] with a line for each problem.
 
 mod formats;
-pub mod loadgen;
 mod overrides;
 mod problem;
 mod reader;
@@ -32,6 +31,7 @@ use crate::{
     workload::{PromptForm, RequestSource},
 };
 pub use crate::{
+    formats::loadgen,
     problem::{Notice, Problem, ProfileError},
     shipped::{shipped, shipped_names},
     variables::Variables,

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use crds::units::Span;
 use serde::{Deserialize, Serialize};
 
-use super::{loadgen::Phase, rate::Rate};
-use crate::loadgen::Scenario;
+use super::rate::Rate;
+use crate::loadgen::{Phase, Scenario};
 
 /// The most requests of a run: each may leave a record.
 pub const MAX_REQUESTS: u64 = 10_000_000;

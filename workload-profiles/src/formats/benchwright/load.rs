@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{KEYS, margin, margins, named, pause, rate, trace};
 use crate::{
-    formats::{
+    formats::common::{
         bounds::{MAX_STAGE_SECONDS, MAX_STAGES},
         fields::places,
         names::Names,

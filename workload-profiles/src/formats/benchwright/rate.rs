@@ -6,7 +6,7 @@ use crds::units::{RequestRate, Span};
 
 use super::KEYS;
 use crate::{
-    formats::bounds::MAX_STAGE_SECONDS,
+    formats::common::bounds::MAX_STAGE_SECONDS,
     reader::Section,
     workload::{RampUpStrategy, Rate, RatePoint, RateShape},
 };

@@ -4,7 +4,7 @@ use crds::units::Seed;
 
 use super::{KEYS, named};
 use crate::{
-    formats::{
+    formats::common::{
         bounds::MAX_PROMPTS,
         prompts::{Normal, needed, text},
     },

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{KEYS, load::requests, named, rate::time};
 use crate::{
-    formats::{bounds::MAX_TOKENS, fields::places},
+    formats::common::{bounds::MAX_TOKENS, fields::places},
     reader::Section,
     workload::{Load, RequestSource, Trace, TraceEntry, TraceFile, TraceFormat, TraceTime},
 };

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{MAX_CONSTRAINT_SECONDS, SECTIONS, load::span, unsupported};
 use crate::{
-    formats::headers::headers,
+    formats::common::headers::headers,
     problem::quoted,
     reader::{Kind, Section},
     workload::{Extra, Goodput},

@@ -9,7 +9,7 @@ use super::{
     unsupported,
 };
 use crate::{
-    formats::bounds::MAX_PROMPTS,
+    formats::common::bounds::MAX_PROMPTS,
     reader::{Kind, Section},
     workload::{LengthDistribution, PromptText, RequestSource},
 };

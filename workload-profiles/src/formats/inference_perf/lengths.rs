@@ -2,7 +2,7 @@
 
 use crate::{
     formats::{
-        bounds::{MAX_DRAWN, MAX_TOKENS},
+        common::bounds::{MAX_DRAWN, MAX_TOKENS},
         inference_perf::{SECTIONS, unsupported},
     },
     reader::Section,

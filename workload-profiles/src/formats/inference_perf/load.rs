@@ -6,7 +6,7 @@ use crds::units::{RequestRate, Span};
 
 use super::{SECTIONS, trace::Recording, unsupported};
 use crate::{
-    formats::{
+    formats::common::{
         bounds::{self, MAX_CONCURRENCY, MAX_STAGES},
         names::Names,
     },

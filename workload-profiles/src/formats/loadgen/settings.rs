@@ -1,103 +1,179 @@
-//! `settings` and `seeds`: settings by the names of configuration files.
+//! Settings: what LoadGen's TestSettings holds, under the same names and with the same defaults.
 
-use std::fmt::Write as _;
+use serde::{Deserialize, Serialize};
 
-use super::KEYS;
-use crate::{
-    loadgen::{KEYS as CONF_KEYS, Kind, Scenario, Settings},
-    reader::{Section, described},
-};
-
-/// The largest real number: nothing that is set is larger in earnest.
-const MAX_REAL: f64 = 1e12;
-/// The most threads that issue queries.
-const MAX_THREADS: u64 = 1_024;
-/// The most decimals of a rate that is searched.
-const MAX_DECIMALS: u64 = 9;
-
-/// Reads `settings` into the text of a configuration file, and sets what no such file can.
-pub(super) fn read(root: &Section, scenario: Scenario, settings: &mut Settings) -> String {
-    let mut text = String::new();
-    let Some(section) = root.section("settings") else { return text };
-    for key in &CONF_KEYS {
-        let name = key.name;
-        if section.value(name).is_none() {
-            continue;
-        }
-        if name == "mode" {
-            section.problem(name, "is a key of the profile itself, mode; write it there");
-        } else if key.built_in_only {
-            let remedy = if name.starts_with("test05") || name == "accuracy_log_probability" {
-                "take it out"
-            } else {
-                "write it under seeds"
-            };
-            section.problem(name, format!("comes from the mlperf.conf of the round alone; {remedy}"));
-        } else if let Some(value) = value(&section, name, kind(name, key.kind, scenario)) {
-            if !key.under.contains(&scenario) {
-                section.notice(name, format!("has no effect in {}", scenario.name()));
-            }
-            // Of what each scenario has for itself, that of this one alone.
-            let at = if key.under.contains(&scenario) { scenario } else { key.under[0] };
-            // Writing to a String cannot fail.
-            let _ = writeln!(text, "*.{}.{name} = {value}", at.name());
-        }
-    }
-    if let Some(decimals) = section.count("server_find_peak_qps_decimals_of_precision", 0..=MAX_DECIMALS) {
-        settings.server_find_peak_qps_decimals_of_precision = i32::try_from(decimals).unwrap_or(i32::MAX);
-    }
-    if let Some(step) = section.positive("server_find_peak_qps_boundary_step_size", MAX_REAL) {
-        settings.server_find_peak_qps_boundary_step_size = step;
-    }
-    if let Some(threads) = section.count("server_num_issue_query_threads", 0..=MAX_THREADS) {
-        settings.server_num_issue_query_threads = threads;
-        section.notice("server_num_issue_query_threads", "is written to the logs; the launcher has its own threads");
-    }
-    section.finish(&KEYS);
-    text
+/// How queries are issued.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Scenario {
+    /// One sample at a time: the next query when the last one is complete.
+    #[default]
+    SingleStream,
+    /// Some samples at a time: the next query when all samples of the last one are complete.
+    MultiStream,
+    /// One sample a query, at the times of a Poisson process.
+    Server,
+    /// All samples in one query.
+    Offline,
 }
 
-/// LoadGen reads the latency limit of a server in whole milliseconds.
-fn kind(name: &str, kind: Kind, scenario: Scenario) -> Kind {
-    if name == "target_latency" && scenario == Scenario::Server { Kind::Integer } else { kind }
-}
+impl Scenario {
+    /// All of them.
+    pub const ALL: [Scenario; 4] = [Scenario::SingleStream, Scenario::MultiStream, Scenario::Server, Scenario::Offline];
 
-/// A value as a configuration file has it.
-fn value(section: &Section, name: &'static str, kind: Kind) -> Option<String> {
-    match kind {
-        Kind::Integer => section.seed(name).map(|it| it.to_string()),
-        Kind::Real => section.number(name, 0.0..=MAX_REAL).map(|it| it.to_string()),
-        Kind::Flag => {
-            let value = section.value(name)?;
-            let flag = match value.as_u64() {
-                Some(number @ 0..=1) => Some(number == 1),
-                Some(_) => None,
-                None => return section.bool(name).map(|it| u8::from(it).to_string()),
-            };
-            if flag.is_none() {
-                section.problem(name, format!("is {}; write true or false", described(value)));
-            }
-            flag.map(|it| u8::from(it).to_string())
+    /// Its name in configuration files and logs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scenario::SingleStream => "SingleStream",
+            Scenario::MultiStream => "MultiStream",
+            Scenario::Server => "Server",
+            Scenario::Offline => "Offline",
         }
     }
 }
 
-/// Reads `seeds` into the settings.
-pub(super) fn seeds(root: &Section, settings: &mut Settings) {
-    let Some(section) = root.section("seeds") else { return };
-    let round = [settings.qsl_rng_seed, settings.sample_index_rng_seed, settings.schedule_rng_seed];
-    for (key, to) in [
-        ("qsl", &mut settings.qsl_rng_seed),
-        ("sample_index", &mut settings.sample_index_rng_seed),
-        ("schedule", &mut settings.schedule_rng_seed),
-        ("accuracy_log", &mut settings.accuracy_log_rng_seed),
-    ] {
-        if let Some(seed) = section.seed(key) {
-            *to = seed;
+/// Which phases a test has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Mode {
+    /// All samples once, then the performance phase, in the same logs.
+    SubmissionRun,
+    /// All samples once.
+    AccuracyOnly,
+    /// The performance phase.
+    #[default]
+    PerformanceOnly,
+    /// Performance phases of the Server scenario until the highest rate that meets its limits is found.
+    FindPeakPerformance,
+}
+
+impl Mode {
+    /// Its name in logs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::SubmissionRun => "SubmissionRun",
+            Mode::AccuracyOnly => "AccuracyOnly",
+            Mode::PerformanceOnly => "PerformanceOnly",
+            Mode::FindPeakPerformance => "FindPeakPerformance",
         }
     }
-    if round != [settings.qsl_rng_seed, settings.sample_index_rng_seed, settings.schedule_rng_seed] {
-        root.notice("seeds", "are not those of the round, so that no checker of submissions takes the results");
+}
+
+/// What the sample library (QSL) of a test reports.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Qsl {
+    /// Its name in logs.
+    #[serde(default)]
+    pub name: String,
+    /// Samples of the data set.
+    pub total_sample_count: u64,
+    /// Samples that are in memory at once: the most of a performance phase.
+    pub performance_sample_count: u64,
+}
+
+/// The settings of a test as requested: LoadGen's names, units and defaults.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[expect(missing_docs, reason = "the names are LoadGen's, and say all that there is to say")]
+pub struct Settings {
+    pub scenario: Scenario,
+    pub mode: Mode,
+    pub single_stream_expected_latency_ns: f64,
+    /// A share: 0.9 for the 90th percentile, as all percentiles here.
+    pub single_stream_target_latency_percentile: f64,
+    pub multi_stream_expected_latency_ns: f64,
+    pub multi_stream_target_latency_percentile: f64,
+    pub multi_stream_samples_per_query: u64,
+    pub server_target_qps: f64,
+    pub server_target_latency_ns: u64,
+    pub server_target_latency_percentile: f64,
+    pub server_coalesce_queries: bool,
+    pub server_find_peak_qps_decimals_of_precision: i32,
+    pub server_find_peak_qps_boundary_step_size: f64,
+    /// The most queries under way; 0: no limit.
+    pub server_max_async_queries: u64,
+    /// 0: the thread that runs the test.
+    pub server_num_issue_query_threads: u64,
+    pub offline_expected_qps: f64,
+    /// Equal issue: whole passes over the sample set, each in an order of its own.
+    pub sample_concatenate_permutation: bool,
+    pub min_duration_ms: u64,
+    /// 0: none.
+    pub max_duration_ms: u64,
+    pub min_query_count: u64,
+    /// 0: none.
+    pub max_query_count: u64,
+    /// Of a seed only the lower 32 bits count.
+    pub qsl_rng_seed: u64,
+    pub sample_index_rng_seed: u64,
+    pub schedule_rng_seed: u64,
+    pub accuracy_log_rng_seed: u64,
+    pub accuracy_log_probability: f64,
+    pub accuracy_log_sampling_target: u64,
+    pub test05: bool,
+    pub test05_qsl_rng_seed: u64,
+    pub test05_sample_index_rng_seed: u64,
+    pub test05_schedule_rng_seed: u64,
+    pub print_timestamps: bool,
+    pub performance_issue_unique: bool,
+    pub performance_issue_same: bool,
+    pub performance_issue_same_index: u64,
+    /// 0: what the sample library reports.
+    pub performance_sample_count_override: u64,
+    /// 0: what the sample library reports.
+    pub accuracy_sample_count_override: u64,
+    pub use_token_latencies: bool,
+    /// The limit of TTFT, in nanoseconds.
+    pub server_ttft_latency: u64,
+    /// The limit of TPOT, in nanoseconds.
+    pub server_tpot_latency: u64,
+    pub infer_token_latencies: bool,
+    pub token_latency_scaling_factor: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            scenario: Scenario::default(),
+            mode: Mode::default(),
+            single_stream_expected_latency_ns: 1_000_000.0,
+            single_stream_target_latency_percentile: 0.90,
+            multi_stream_expected_latency_ns: 8_000_000.0,
+            multi_stream_target_latency_percentile: 0.99,
+            multi_stream_samples_per_query: 8,
+            server_target_qps: 1.0,
+            server_target_latency_ns: 100_000_000,
+            server_target_latency_percentile: 0.99,
+            server_coalesce_queries: false,
+            server_find_peak_qps_decimals_of_precision: 1,
+            server_find_peak_qps_boundary_step_size: 1.0,
+            server_max_async_queries: 0,
+            server_num_issue_query_threads: 0,
+            offline_expected_qps: 1.0,
+            sample_concatenate_permutation: false,
+            min_duration_ms: 10_000,
+            max_duration_ms: 0,
+            min_query_count: 100,
+            max_query_count: 0,
+            qsl_rng_seed: 0,
+            sample_index_rng_seed: 0,
+            schedule_rng_seed: 0,
+            accuracy_log_rng_seed: 0,
+            accuracy_log_probability: 0.0,
+            accuracy_log_sampling_target: 0,
+            test05: false,
+            test05_qsl_rng_seed: 0,
+            test05_sample_index_rng_seed: 0,
+            test05_schedule_rng_seed: 0,
+            print_timestamps: false,
+            performance_issue_unique: false,
+            performance_issue_same: false,
+            performance_issue_same_index: 0,
+            performance_sample_count_override: 0,
+            accuracy_sample_count_override: 0,
+            use_token_latencies: false,
+            server_ttft_latency: 100_000_000,
+            server_tpot_latency: 100_000_000,
+            infer_token_latencies: false,
+            token_latency_scaling_factor: 0,
+        }
     }
-    section.finish(&KEYS);
 }

@@ -1,13 +1,10 @@
-//! The harnesses' profile formats, one file each: a parsed profile in, a [`Workload`] out.
+//! The harnesses' profile formats, a folder each: a parsed profile in, a [`Workload`] out. `common` holds what several of them
+//! need.
 
 mod benchwright;
-mod bounds;
-mod fields;
-mod headers;
-pub(crate) mod inference_perf;
-mod loadgen;
-mod names;
-mod prompts;
+mod common;
+mod inference_perf;
+pub mod loadgen;
 
 use crds::{
     benchmark_run::Harness,
@@ -41,7 +38,7 @@ impl<'a> Target<'a> {
 pub(crate) fn root_keys(harness: Harness) -> &'static [&'static str] {
     match harness {
         Harness::Benchwright => &benchwright::KEYS,
-        Harness::Loadgen => &loadgen::KEYS,
+        Harness::Loadgen => &loadgen::profile::KEYS,
         Harness::InferencePerf => &[],
     }
 }
@@ -51,6 +48,6 @@ pub(crate) fn parse(harness: Harness, profile: &Value, target: Target, findings:
     match harness {
         Harness::Benchwright => benchwright::parse(profile, target, findings),
         Harness::InferencePerf => inference_perf::parse(profile, target, findings),
-        Harness::Loadgen => loadgen::parse(profile, target, findings),
+        Harness::Loadgen => loadgen::profile::parse(profile, target, findings),
     }
 }

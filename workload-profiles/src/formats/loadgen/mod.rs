@@ -6,8 +6,10 @@
 mod audit;
 mod conf;
 mod effective;
+pub(super) mod profile;
 mod rounds;
 mod settings;
+mod workload;
 
 pub use audit::{audit_config, audit_tests};
 pub use conf::{ConfError, ConfFile, LineError, Remark, from_config};
@@ -15,3 +17,4 @@ pub(crate) use conf::{KEYS, Kind};
 pub use effective::Effective;
 pub use rounds::Round;
 pub use settings::{Mode, Qsl, Scenario, Settings};
+pub use workload::{AutoQps, LoadGen, LoadGenTest, Phase};

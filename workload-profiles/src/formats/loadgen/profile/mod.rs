@@ -6,7 +6,7 @@
 mod benchmark;
 mod bounds;
 mod data;
-mod series;
+mod mlperf_tests;
 mod settings;
 
 use std::{collections::BTreeMap, time::Duration};
@@ -14,26 +14,28 @@ use std::{collections::BTreeMap, time::Duration};
 use crds::units::Span;
 use serde_json::Value;
 
-use super::{
-    Target,
-    bounds::MAX_PAUSE_SECONDS,
-    fields::{api, model, places, sampling, timeouts},
-    headers::headers,
-    names::Names,
-};
+use super::Scenario;
 use crate::{
-    loadgen::Scenario,
+    formats::{
+        Target,
+        common::{
+            bounds::MAX_PAUSE_SECONDS,
+            fields::{api, model, places, sampling, timeouts},
+            headers::headers,
+            names::Names,
+        },
+    },
     problem::Findings,
     reader::Section,
     workload::{Extra, Goodput, Load, LoadGen, LoadGenTest, Prompts, Sampling, Stage, Timeouts, Window, Workload},
 };
-use series::Tests;
+use mlperf_tests::Tests;
 
 /// Requests under way at once in Offline: enough for the largest batch of a server, and few enough for its queue of new
 /// connections.
 const OFFLINE_CONCURRENCY: u32 = 1_024;
 /// The keys of a profile.
-pub(super) const KEYS: [&str; 21] = [
+pub(in crate::formats) const KEYS: [&str; 21] = [
     "api",
     "audit",
     "audit_config",
@@ -63,13 +65,13 @@ const SUT_NAME: &str = "Network SUT";
 const REQUEST_SECONDS: u64 = 3_600;
 
 /// Reads a profile. `None` goes with at least one problem in the findings.
-pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
+pub(in crate::formats) fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     let root = Section::root(profile, findings)?;
     let api = api(&root);
     let model = model(&root, target);
     let headers = root.section("headers").as_ref().map(headers).unwrap_or_default();
     let sut_name = root.text("sut_name").unwrap_or(SUT_NAME).to_owned();
-    let tests = series::read(&root);
+    let tests = mlperf_tests::read(&root);
     let benchmark = tests.as_ref().map(|it| it.benchmark.as_str());
     let tokens = data::tokens(&root, benchmark);
     let data = data::read(&root, benchmark, tokens, api);

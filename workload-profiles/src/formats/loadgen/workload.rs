@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::loadgen::{Effective, Mode, Qsl, Settings};
+use super::{Effective, Mode, Qsl, Settings};
 
 /// MLPerf LoadGen tests on one data set, one after the other. Sample i of the data set is request i of the workload's source.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 /// What all rounds share.
-const MODELS: &str = include_str!("rounds/mlperf.conf");
+const MODELS: &str = include_str!("mlperf.conf");
 
 /// A round of MLPerf Inference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use crate::workload::{Load, Phase, Rate};
 
 /// Gives each stage a name of its own.
 #[derive(Default)]
-pub(crate) struct Names(BTreeMap<String, u32>);
+pub(in crate::formats) struct Names(BTreeMap<String, u32>);
 
 impl Names {
     /// `r10` for 10 requests per second, `c8` for 8 at once, with `-2` where it comes again.

@@ -17,7 +17,7 @@ const MAX_HEADERS: usize = 64;
 const MAX_HEADER_BYTES: usize = 4096;
 
 /// The fields of the section `headers`.
-pub(crate) fn headers(section: &Section) -> BTreeMap<String, String> {
+pub(in crate::formats) fn headers(section: &Section) -> BTreeMap<String, String> {
     let mut headers = BTreeMap::new();
     if section.entries().count() > MAX_HEADERS {
         section.problem_of_all(format!(

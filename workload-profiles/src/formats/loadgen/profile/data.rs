@@ -6,7 +6,7 @@ use crds::benchmark_run::Api;
 
 use super::{KEYS, benchmark};
 use crate::{
-    formats::{
+    formats::common::{
         bounds::MAX_TOKENS,
         fields::named,
         prompts::{Normal, needed, text},

@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// The key `text`.
-pub(super) fn text(section: &Section, keys: &[&str]) -> Option<PromptText> {
+pub(in crate::formats) fn text(section: &Section, keys: &[&str]) -> Option<PromptText> {
     let (kind, within) = section.kind("text", &["words", "prose", "tokenIds"])?;
     let ids = within.and_then(|it| it.section(kind));
     Some(match (kind, ids) {
@@ -38,7 +38,7 @@ pub(super) fn text(section: &Section, keys: &[&str]) -> Option<PromptText> {
 /// Where the mean of a normal distribution may lie. inference-perf has both rules, and what a report says of its workloads is
 /// a profile.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Normal {
+pub(in crate::formats) enum Normal {
     /// Between min and max.
     Within,
     /// Anywhere: what is drawn is clipped.
@@ -46,7 +46,12 @@ pub(super) enum Normal {
 }
 
 /// A length that has to be there: a number, or a distribution.
-pub(super) fn needed(parent: &Section, key: &'static str, normal: Normal, keys: &[&str]) -> Option<LengthDistribution> {
+pub(in crate::formats) fn needed(
+    parent: &Section,
+    key: &'static str,
+    normal: Normal,
+    keys: &[&str],
+) -> Option<LengthDistribution> {
     parent.missing(key, "write a number of tokens, or {mean: 512, stdDev: 100, min: 1, max: 1024}");
     match parent.value(key)? {
         value if value.is_object() => distribution(parent.section(key)?, normal, keys),

@@ -5,17 +5,15 @@ use std::collections::BTreeMap;
 use crds::benchmark_run::Api;
 use serde_json::Value;
 
-use super::{
-    Target,
-    bounds::{MAX_CONCURRENCY, MAX_PAUSE_SECONDS, MAX_TOKENS},
-};
+use super::bounds::{MAX_CONCURRENCY, MAX_PAUSE_SECONDS, MAX_TOKENS};
 use crate::{
+    formats::Target,
     reader::Section,
     workload::{Extra, LengthField, Sampling, Timeouts},
 };
 
 /// The key `api`, else completions.
-pub(super) fn api(root: &Section) -> Option<Api> {
+pub(in crate::formats) fn api(root: &Section) -> Option<Api> {
     root.value("api").map_or(Some(Api::Completions), |_| root.choice("api", &apis()))
 }
 
@@ -30,7 +28,7 @@ fn apis() -> [(&'static str, Api); 4] {
 }
 
 /// The key `model`, with a notice where the run asks for another.
-pub(super) fn model(root: &Section, target: Target) -> Option<String> {
+pub(in crate::formats) fn model(root: &Section, target: Target) -> Option<String> {
     let model = root.text("model").map(str::trim).filter(|it| !it.is_empty());
     if let (Some(model), Some(asked)) = (model, target.model)
         && model != asked
@@ -41,7 +39,7 @@ pub(super) fn model(root: &Section, target: Target) -> Option<String> {
 }
 
 /// The section `sampling`; `defaults` has what it leaves out.
-pub(super) fn sampling(root: &Section, defaults: Sampling, keys: &[&str]) -> Sampling {
+pub(in crate::formats) fn sampling(root: &Section, defaults: Sampling, keys: &[&str]) -> Sampling {
     let Some(section) = root.section("sampling") else { return defaults };
     let fields = [("maxTokens", LengthField::MaxTokens), ("maxCompletionTokens", LengthField::MaxCompletionTokens)];
     let mut sampling = defaults;
@@ -61,14 +59,14 @@ pub(super) fn sampling(root: &Section, defaults: Sampling, keys: &[&str]) -> Sam
 }
 
 /// Bounds of what only a stream has.
-pub(super) fn needs_streaming(section: &Section, streaming: bool, keys: &[&'static str]) {
+pub(in crate::formats) fn needs_streaming(section: &Section, streaming: bool, keys: &[&'static str]) {
     for key in keys.iter().filter(|key| !streaming && section.value(key).is_some()) {
         section.problem(key, "is measured in streams only, and streaming is off; take it out, or stream");
     }
 }
 
 /// The section `timeouts`; `defaults` has what it leaves out.
-pub(super) fn timeouts(root: &Section, defaults: Timeouts, streaming: bool, keys: &[&str]) -> Timeouts {
+pub(in crate::formats) fn timeouts(root: &Section, defaults: Timeouts, streaming: bool, keys: &[&str]) -> Timeouts {
     let Some(section) = root.section("timeouts") else { return defaults };
     needs_streaming(&section, streaming, &["firstToken", "tokenGap"]);
     let limit = |key| section.span(key, false, MAX_PAUSE_SECONDS);
@@ -83,7 +81,12 @@ pub(super) fn timeouts(root: &Section, defaults: Timeouts, streaming: bool, keys
 }
 
 /// The mapping of a kind that needs one.
-pub(super) fn named<'a>(section: &Section, key: &str, kind: &str, within: Option<Section<'a>>) -> Option<Section<'a>> {
+pub(in crate::formats) fn named<'a>(
+    section: &Section,
+    key: &str,
+    kind: &str,
+    within: Option<Section<'a>>,
+) -> Option<Section<'a>> {
     if within.is_none() {
         section.problem(key, format!("is only the word {kind}; write a mapping, {key}: {{{kind}: ...}}"));
     }
@@ -91,6 +94,6 @@ pub(super) fn named<'a>(section: &Section, key: &str, kind: &str, within: Option
 }
 
 /// A number of requests under way at once.
-pub(super) fn places(section: &Section, key: &'static str) -> Option<u32> {
+pub(in crate::formats) fn places(section: &Section, key: &'static str) -> Option<u32> {
     section.count(key, 1..=MAX_CONCURRENCY).and_then(|it| u32::try_from(it).ok())
 }

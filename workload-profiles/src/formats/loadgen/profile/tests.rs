@@ -360,7 +360,7 @@ fn an_answer_is_asked_no_longer_than_the_benchmark_allows() {
 
 #[test]
 fn the_documented_profile_is_one_and_holds_the_defaults() {
-    let page = include_str!("../../../../docs/loadgen.md");
+    let page = include_str!("../../../../../docs/loadgen.md");
     let block = page.split("```yaml\n").nth(2).unwrap().split("```").next().unwrap();
     let (documented, notices) = parse_text(Harness::Loadgen, Target::default(), block).unwrap();
     assert_eq!((documented, notices), (workload("dataset: {synthetic: {input: 512}}"), Vec::new()));

@@ -1,8 +1,8 @@
 //! What no test may exceed, whichever file set it.
 
-use super::series::{MAX_RATE, Tests};
+use super::mlperf_tests::{MAX_RATE, Tests};
 use crate::{
-    formats::bounds::{MAX_STAGE_SECONDS, MAX_STAGES},
+    formats::common::bounds::{MAX_STAGE_SECONDS, MAX_STAGES},
     loadgen::{Effective, Mode, Qsl, Scenario, Settings},
     reader::Section,
     workload::MAX_REQUESTS,

@@ -105,10 +105,7 @@ fn every_default_is_filled() {
         goodput: Goodput::default(),
     };
     assert_eq!(workload, expected);
-    assert_eq!(
-        super::super::super::workload::Probes { ..self::workload("probes: {rate: 2}").probes.unwrap() }.input,
-        8
-    );
+    assert_eq!(crate::workload::Probes { ..self::workload("probes: {rate: 2}").probes.unwrap() }.input, 8);
 }
 
 #[test]
@@ -387,7 +384,7 @@ fn a_count_that_no_stage_comes_to_is_refused() {
 
 #[test]
 fn every_mistake_of_a_profile_is_reported_at_once() {
-    let text = include_str!("../../../tests/fixtures/benchwright_all_wrong.yaml");
+    let text = include_str!("../../../../tests/fixtures/benchwright_all_wrong.yaml");
     let error = parse_text(Harness::Benchwright, Target::default(), text).unwrap_err();
     insta::assert_snapshot!(error);
 }
@@ -426,7 +423,7 @@ fn what_a_report_says_of_any_shipped_profile_is_a_profile() {
 
 /// The page about profiles, from the heading about this format on.
 fn page() -> &'static str {
-    include_str!("../../../../docs/profiles.md").split_once("## Our own format").unwrap().1
+    include_str!("../../../../../docs/profiles.md").split_once("## Our own format").unwrap().1
 }
 
 #[test]

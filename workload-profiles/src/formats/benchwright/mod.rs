@@ -14,9 +14,11 @@ use serde_json::Value;
 
 use super::{
     Target,
-    bounds::{MAX_PAUSE_SECONDS, MAX_TOKENS},
-    fields::{api, model, named, needs_streaming, sampling, timeouts},
-    headers::headers,
+    common::{
+        bounds::{MAX_PAUSE_SECONDS, MAX_TOKENS},
+        fields::{api, model, named, needs_streaming, sampling, timeouts},
+        headers::headers,
+    },
 };
 use crate::{
     problem::Findings,

@@ -3,14 +3,15 @@
 //! Nothing in it means "not said": a format's parser fills every default. It is part of `report.json`, so that a report
 //! alone is enough to repeat its run.
 
+mod abandonment;
 mod data_set;
 mod load;
-mod loadgen;
-mod measure;
+mod probes;
 mod prompts;
 mod rate;
 mod sampling;
 mod timeouts;
+mod window;
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -20,14 +21,17 @@ use crds::{
 };
 use serde::{Deserialize, Serialize};
 
+pub use abandonment::{Abandonment, Departure};
 pub use data_set::{DataSet, DataSetFormat, PromptColumn};
 pub use load::{Arrivals, Load, MAX_REQUESTS, Margin, Stage, Trace, TraceEntry, TraceFile, TraceFormat, TraceTime};
-pub use loadgen::{AutoQps, LoadGen, LoadGenTest, Phase};
-pub use measure::{Abandonment, Departure, Probes, Window};
+pub use probes::Probes;
 pub use prompts::{NoTokenIds, PromptForm, PromptText, Prompts, TokenIds};
 pub use rate::{RampUpStrategy, Rate, RatePoint, RateShape};
 pub use sampling::{Extra, ExtraError, LengthField, Sampling};
 pub use timeouts::Timeouts;
+pub use window::Window;
+
+pub use crate::loadgen::{AutoQps, LoadGen, LoadGenTest, Phase};
 
 /// The load of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,0 +1,103 @@
+//! `settings` and `seeds`: settings by the names of configuration files.
+
+use std::fmt::Write as _;
+
+use super::KEYS;
+use crate::{
+    loadgen::{KEYS as CONF_KEYS, Kind, Scenario, Settings},
+    reader::{Section, described},
+};
+
+/// The largest real number: nothing that is set is larger in earnest.
+const MAX_REAL: f64 = 1e12;
+/// The most threads that issue queries.
+const MAX_THREADS: u64 = 1_024;
+/// The most decimals of a rate that is searched.
+const MAX_DECIMALS: u64 = 9;
+
+/// Reads `settings` into the text of a configuration file, and sets what no such file can.
+pub(super) fn read(root: &Section, scenario: Scenario, settings: &mut Settings) -> String {
+    let mut text = String::new();
+    let Some(section) = root.section("settings") else { return text };
+    for key in &CONF_KEYS {
+        let name = key.name;
+        if section.value(name).is_none() {
+            continue;
+        }
+        if name == "mode" {
+            section.problem(name, "is a key of the profile itself, mode; write it there");
+        } else if key.built_in_only {
+            let remedy = if name.starts_with("test05") || name == "accuracy_log_probability" {
+                "take it out"
+            } else {
+                "write it under seeds"
+            };
+            section.problem(name, format!("comes from the mlperf.conf of the round alone; {remedy}"));
+        } else if let Some(value) = value(&section, name, kind(name, key.kind, scenario)) {
+            if !key.under.contains(&scenario) {
+                section.notice(name, format!("has no effect in {}", scenario.name()));
+            }
+            // Of what each scenario has for itself, that of this one alone.
+            let at = if key.under.contains(&scenario) { scenario } else { key.under[0] };
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "*.{}.{name} = {value}", at.name());
+        }
+    }
+    if let Some(decimals) = section.count("server_find_peak_qps_decimals_of_precision", 0..=MAX_DECIMALS) {
+        settings.server_find_peak_qps_decimals_of_precision = i32::try_from(decimals).unwrap_or(i32::MAX);
+    }
+    if let Some(step) = section.positive("server_find_peak_qps_boundary_step_size", MAX_REAL) {
+        settings.server_find_peak_qps_boundary_step_size = step;
+    }
+    if let Some(threads) = section.count("server_num_issue_query_threads", 0..=MAX_THREADS) {
+        settings.server_num_issue_query_threads = threads;
+        section.notice("server_num_issue_query_threads", "is written to the logs; the launcher has its own threads");
+    }
+    section.finish(&KEYS);
+    text
+}
+
+/// LoadGen reads the latency limit of a server in whole milliseconds.
+fn kind(name: &str, kind: Kind, scenario: Scenario) -> Kind {
+    if name == "target_latency" && scenario == Scenario::Server { Kind::Integer } else { kind }
+}
+
+/// A value as a configuration file has it.
+fn value(section: &Section, name: &'static str, kind: Kind) -> Option<String> {
+    match kind {
+        Kind::Integer => section.seed(name).map(|it| it.to_string()),
+        Kind::Real => section.number(name, 0.0..=MAX_REAL).map(|it| it.to_string()),
+        Kind::Flag => {
+            let value = section.value(name)?;
+            let flag = match value.as_u64() {
+                Some(number @ 0..=1) => Some(number == 1),
+                Some(_) => None,
+                None => return section.bool(name).map(|it| u8::from(it).to_string()),
+            };
+            if flag.is_none() {
+                section.problem(name, format!("is {}; write true or false", described(value)));
+            }
+            flag.map(|it| u8::from(it).to_string())
+        }
+    }
+}
+
+/// Reads `seeds` into the settings.
+pub(super) fn seeds(root: &Section, settings: &mut Settings) {
+    let Some(section) = root.section("seeds") else { return };
+    let round = [settings.qsl_rng_seed, settings.sample_index_rng_seed, settings.schedule_rng_seed];
+    for (key, to) in [
+        ("qsl", &mut settings.qsl_rng_seed),
+        ("sample_index", &mut settings.sample_index_rng_seed),
+        ("schedule", &mut settings.schedule_rng_seed),
+        ("accuracy_log", &mut settings.accuracy_log_rng_seed),
+    ] {
+        if let Some(seed) = section.seed(key) {
+            *to = seed;
+        }
+    }
+    if round != [settings.qsl_rng_seed, settings.sample_index_rng_seed, settings.schedule_rng_seed] {
+        root.notice("seeds", "are not those of the round, so that no checker of submissions takes the results");
+    }
+    section.finish(&KEYS);
+}

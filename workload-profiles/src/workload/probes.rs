@@ -1,0 +1,16 @@
+//! Tiny requests beside the load.
+
+use crds::units::RequestRate;
+use serde::{Deserialize, Serialize};
+
+/// Tiny requests beside the load, evenly spaced, in figures of their own: how the server feels to somebody else.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Probes {
+    /// Requests per second, while a stage runs.
+    pub rate: RequestRate,
+    /// Length of the prompt in words, which are about as many tokens.
+    pub input: u32,
+    /// Asked length of the answer in tokens.
+    pub output: u32,
+}
