@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use axum::{Router, extract::State, http::StatusCode, routing::get};
 use tokio::net::TcpListener;
 
-use crate::{reconcile::Context, watches::Runs};
+use crate::{context::Context, watches::Runs};
 
 #[derive(Clone)]
 struct Admin {

@@ -14,8 +14,9 @@ use serde_json::json;
 use tracing::{debug, info, warn};
 
 use crate::{
+    context::Context,
+    error::Error,
     plan::{Child, End, Plan, meta, status::full_name},
-    reconcile::{Context, Error},
 };
 
 /// The API server's answers to an object that it does not want: malformed, forbidden (also by a quota), invalid.

@@ -8,10 +8,12 @@
 pub mod admin;
 pub mod apply;
 pub mod connection;
+pub mod context;
+pub mod ended_pods;
+pub mod error;
 pub mod metrics;
 pub mod observe;
 pub mod plan;
 pub mod reason;
 pub mod reconcile;
-pub mod results;
 pub mod watches;

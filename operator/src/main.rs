@@ -1,26 +1,17 @@
 //! `benchwright-operator`: flags, logging, watches, shutdown.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    net::SocketAddr,
-    sync::{Arc, Mutex},
-};
+use std::{collections::BTreeMap, net::SocketAddr, sync::Arc};
 
 use anyhow::Context as _;
 use clap::{Parser, ValueEnum};
 use crds::{AnyValue, Settings, benchmark_run::Resources};
 use futures::future::join_all;
-use kube::{
-    Client, Config,
-    runtime::events::{Recorder, Reporter},
-};
+use kube::{Client, Config, runtime::events::Reporter};
 use operator::{
     admin,
     connection::{self, Health, Limits},
-    metrics::Metrics,
+    context::Context,
     plan::meta,
-    reconcile::Context,
-    results::Seen,
     watches,
 };
 use tokio::{
@@ -136,24 +127,14 @@ fn context(flags: &Flags, client: Client, health: Arc<Health>) -> Context {
     };
     let instance = std::env::var("HOSTNAME").ok();
     let reporter = Reporter { controller: meta::MANAGER.into(), instance };
-    Context {
-        recorder: Recorder::new(client.clone(), reporter),
-        client,
-        settings: Settings {
-            launcher_image: flags.launcher_image.clone(),
-            launcher_resources: Resources {
-                requests: map(&flags.launcher_requests),
-                limits: map(&flags.launcher_limits),
-            },
-            launcher_pull_policy: flags.launcher_pull_policy.clone(),
-            launcher_pull_secrets: flags.launcher_pull_secrets.clone(),
-            service_domain: flags.service_domain.clone(),
-        },
-        metrics: Metrics::default(),
-        seen: Arc::new(Seen::default()),
-        health,
-        failures: Mutex::new(HashMap::new()),
-    }
+    let settings = Settings {
+        launcher_image: flags.launcher_image.clone(),
+        launcher_resources: Resources { requests: map(&flags.launcher_requests), limits: map(&flags.launcher_limits) },
+        launcher_pull_policy: flags.launcher_pull_policy.clone(),
+        launcher_pull_secrets: flags.launcher_pull_secrets.clone(),
+        service_domain: flags.service_domain.clone(),
+    };
+    Context::new(client, settings, reporter, health)
 }
 
 /// Turns true at SIGTERM or SIGINT.

@@ -15,20 +15,25 @@ use kube::{Api, Client, ResourceExt as _, api::ListParams};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
+    ended_pods::{self, EndedPods},
+    error::Error,
     plan::{
-        ClaimState, JobState, LauncherInput, Observed, PodState, Presence, Refusal, job::CONTAINER, meta,
-        phase::current_attempt,
+        ClaimState, JobState, LauncherInput, Observed, PodState, Presence, Refusal, current_attempt, job::CONTAINER,
+        meta,
     },
     reason::Reason,
-    reconcile::Error,
-    results::{self, Seen},
 };
 
 /// Reads what belongs to a run.
 ///
 /// # Errors
 /// What the API server says.
-pub async fn observe(client: &Client, run: &BenchmarkRun, settings: &Settings, seen: &Seen) -> Result<Observed, Error> {
+pub async fn observe(
+    client: &Client,
+    run: &BenchmarkRun,
+    settings: &Settings,
+    ended_pods: &EndedPods,
+) -> Result<Observed, Error> {
     let status = run.status.clone().unwrap_or_default();
     let mut observed = Observed::default();
     if run.is_finished() {
@@ -48,11 +53,11 @@ pub async fn observe(client: &Client, run: &BenchmarkRun, settings: &Settings, s
         (observed.other_pods, observed.ambiguous) = (pods.others, pods.ambiguous);
         match pods.own {
             Some(pod) => {
-                observed.ended = results::ended(&pod);
+                observed.ended = ended_pods::ended(&pod);
                 observed.pod = pod_state(&pod);
             }
             // What the watch saw counts only when the pod itself is gone.
-            None => observed.ended = seen.get(&uid, last),
+            None => observed.ended = ended_pods.get(&uid, last),
         }
     }
     if let Some(pvc) = claim(&run.spec) {
@@ -114,7 +119,7 @@ fn pods_of(attempt: &Attempt, job_uid: Option<&str>, found: Vec<Pod>) -> Pods {
         } else if (meta::is_of_job(&pod.metadata, &attempt.job_name, job_uid)
             || meta::is_left_by(&pod.metadata, job_uid))
             && pod.metadata.deletion_timestamp.is_none()
-            && results::ended(&pod).is_none()
+            && ended_pods::ended(&pod).is_none()
         {
             pods.others.push(pod.name_any());
         }

@@ -1,26 +1,18 @@
 //! The loop, one line per step, and the error policy.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
-use crds::{BenchmarkRun, Settings, status::Phase};
+use crds::{BenchmarkRun, status::Phase};
 use jiff::{Timestamp, Unit};
-use kube::{
-    Api, Client, ResourceExt as _,
-    runtime::{controller::Action, events::Recorder},
-};
+use kube::{Api, ResourceExt as _, runtime::controller::Action};
 use tracing::{debug, warn};
 
 use crate::{
     apply::apply,
-    connection::Health,
-    metrics::Metrics,
+    context::Context,
+    error::Error,
     observe::observe,
     plan::{Refused, Turn, plan, status::full_name},
-    results::Seen,
 };
 
 /// The first wait after an error, doubled with each further one of the same run.
@@ -33,89 +25,16 @@ const TURN: Duration = Duration::from_secs(60);
 /// Plans that follow each other in one turn: an intent, then what it intends. More would be a plan that goes in circles.
 const MAX_STEPS: usize = 4;
 
-/// What every turn shares.
-pub struct Context {
-    /// The API server.
-    pub client: Client,
-    /// What this place decides.
-    pub settings: Settings,
-    /// Writes events.
-    pub recorder: Recorder,
-    /// The operator's own metrics.
-    pub metrics: Metrics,
-    /// How pods ended.
-    pub seen: Arc<Seen>,
-    /// Signs of life of the watches.
-    pub health: Arc<Health>,
-    /// Failed turns in a row, by UID of the run; an entry goes with a turn that succeeds.
-    pub failures: Mutex<HashMap<String, u32>>,
-}
-
-impl Context {
-    /// A run is gone: nothing of it may stay in memory. A run that was deleted has no turn in which that could happen.
-    pub fn forget(&self, run_uid: &str) {
-        self.seen.forget(run_uid);
-        failures(self).remove(run_uid);
-    }
-}
-
-/// Why a turn failed; the run itself is not at fault.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The API server refused, or was not there.
-    #[error("the API server: {0}")]
-    Api(#[from] kube::Error),
-    /// A profile's rendering broke down.
-    #[error("rendering ended badly: {0}")]
-    Render(tokio::task::JoinError),
-    /// It did not end in time.
-    #[error("it took longer than {TURN:?}")]
-    Timeout,
-    /// The API server does not want an object.
-    #[error("the API server refuses {kind} {name:?} with {code}: {message}")]
-    Refused {
-        /// Its kind.
-        kind: String,
-        /// Its name.
-        name: String,
-        /// The HTTP status.
-        code: u16,
-        /// Why, in the API server's words.
-        message: String,
-    },
-    /// Somebody else made an object of this name just now.
-    #[error("{kind} {name} belongs to somebody else")]
-    Conflict {
-        /// Its kind.
-        kind: String,
-        /// Its name.
-        name: String,
-    },
-}
-
-impl Error {
-    /// In one word, for a metric.
-    pub fn category(&self) -> &'static str {
-        match self {
-            Error::Api(_) => "api",
-            Error::Render(_) => "render",
-            Error::Timeout => "timeout",
-            Error::Conflict { .. } => "conflict",
-            Error::Refused { .. } => "refused",
-        }
-    }
-}
-
 /// One turn of the loop: read the world, decide, write the decision down.
 ///
 /// # Errors
 /// The API server's; the next turn goes on from what was written.
 pub async fn reconcile(cached: Arc<BenchmarkRun>, context: Arc<Context>) -> Result<Action, Error> {
     let timer = context.metrics.turn();
-    let done = tokio::time::timeout(TURN, turns(&cached, &context)).await.unwrap_or(Err(Error::Timeout));
+    let done = tokio::time::timeout(TURN, turns(&cached, &context)).await.unwrap_or(Err(Error::Timeout(TURN)));
     timer.end(done.as_ref().err());
     if done.is_ok() {
-        failures(&context).remove(&cached.uid().unwrap_or_default());
+        context.failures.clear(&cached.uid().unwrap_or_default());
     }
     done
 }
@@ -137,7 +56,7 @@ async fn turns(cached: &BenchmarkRun, context: &Context) -> Result<Action, Error
             return Ok(forget(&run, context));
         }
         let turn = Turn { settings: &context.settings, now };
-        let mut observed = observe(&context.client, &run, &context.settings, &context.seen).await?;
+        let mut observed = observe(&context.client, &run, &context.settings, &context.ended_pods).await?;
         let mut decided = plan(&run, &observed, &turn);
         let mut applied = apply(context, &run, &decided).await;
         let mut refusal = None;
@@ -160,7 +79,7 @@ async fn turns(cached: &BenchmarkRun, context: &Context) -> Result<Action, Error
             if let Some(ended) = observed.ended.filter(|_| !run.is_finished()) {
                 context.metrics.last_word(ended.message.len());
             }
-            context.seen.forget(&after.uid().unwrap_or_default());
+            context.ended_pods.forget(&after.uid().unwrap_or_default());
         }
         debug!(run = %full_name(&after), phase = after.status.as_ref().and_then(|it| it.phase).map_or("", Phase::name), next_look = ?decided.next_look, "looked at");
         run = after;
@@ -178,21 +97,13 @@ fn forget(run: &BenchmarkRun, context: &Context) -> Action {
 
 /// Waits longer after each failure of the same run, from 1 to 300 seconds.
 pub fn on_error(run: Arc<BenchmarkRun>, error: &Error, context: Arc<Context>) -> Action {
-    let mut failures = failures(&context);
-    let count = failures.entry(run.uid().unwrap_or_default()).or_default();
-    *count = count.saturating_add(1);
-    let wait = backoff(*count);
+    let wait = backoff(context.failures.add(&run.uid().unwrap_or_default()));
     warn!(run = %full_name(&run), %error, ?wait, "a turn failed");
     Action::requeue(wait)
 }
 
 fn backoff(failures: u32) -> Duration {
     FIRST_BACKOFF.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1))).min(MAX_BACKOFF)
-}
-
-fn failures(context: &Context) -> std::sync::MutexGuard<'_, HashMap<String, u32>> {
-    // The map is whole at every moment, also after a panic elsewhere.
-    context.failures.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

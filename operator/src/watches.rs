@@ -30,9 +30,11 @@ use tracing::{debug, info, warn};
 
 use crate::{
     connection::{NoBackoff, WatchBackoff},
+    context::Context,
+    ended_pods::EndedPods,
+    error::Error,
     plan::meta,
-    reconcile::{Context, on_error, reconcile},
-    results::Seen,
+    reconcile::{on_error, reconcile},
 };
 
 /// Runs at once: enough for a burst, few enough for any API server.
@@ -65,12 +67,12 @@ impl Runs {
     }
 
     /// Keeps the last word of a pod whose run is under way. A run that the watch has not told of yet is read live anyway.
-    fn note(&self, reference: &ObjectRef<Guarded>, pod: &Pod, seen: &Seen) {
+    fn note(&self, reference: &ObjectRef<Guarded>, pod: &Pod, ended_pods: &EndedPods) {
         if let Some(run) = self.store.get(reference)
             && let Ok(run) = &run.0
             && !run.is_finished()
         {
-            seen.note(run, pod);
+            ended_pods.note(run, pod);
         }
     }
 }
@@ -113,7 +115,7 @@ pub fn controller(
     context.health.expect(all_pods.resource_url());
     let jobs = watcher(all_jobs, children.clone()).backoff(WatchBackoff::default()).touched_objects();
     let pods = watcher(all_pods, children).backoff(WatchBackoff::default()).touched_objects();
-    let (seen, of_pods) = (Arc::clone(&context.seen), runs.clone());
+    let (ended_pods, of_pods) = (Arc::clone(&context.ended_pods), runs.clone());
     let turns = Controller::for_stream(changed, reader)
         .with_config(Config::default().concurrency(CONCURRENCY).debounce(DEBOUNCE))
         .trigger_backoff(NoBackoff)
@@ -122,7 +124,7 @@ pub fn controller(
             let run = run_of(&pod);
             // A pod goes a moment after its end; the event of its deletion may be all that is left to read.
             if let Some(run) = &run {
-                of_pods.note(run, &pod, &seen);
+                of_pods.note(run, &pod, &ended_pods);
             }
             run
         })
@@ -139,7 +141,7 @@ pub fn controller(
     (turns.boxed(), runs)
 }
 
-async fn turn(run: Arc<Guarded>, context: Arc<Context>) -> Result<Action, crate::reconcile::Error> {
+async fn turn(run: Arc<Guarded>, context: Arc<Context>) -> Result<Action, Error> {
     match &run.0 {
         Ok(run) => reconcile(Arc::new(run.clone()), context).await,
         Err(invalid) => {
@@ -151,7 +153,7 @@ async fn turn(run: Arc<Guarded>, context: Arc<Context>) -> Result<Action, crate:
     }
 }
 
-fn after_error(run: Arc<Guarded>, error: &crate::reconcile::Error, context: Arc<Context>) -> Action {
+fn after_error(run: Arc<Guarded>, error: &Error, context: Arc<Context>) -> Action {
     match &run.0 {
         Ok(run) => on_error(Arc::new(run.clone()), error, context),
         Err(_) => Action::await_change(),

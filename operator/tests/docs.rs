@@ -1,6 +1,6 @@
 //! docs/operator.md names every reason and every metric, and the chart grants what it lists.
 
-use operator::{metrics::Metrics, reason::Reason, reconcile::Error};
+use operator::{error::Error, metrics::Metrics, reason::Reason};
 
 const DOC: &str = include_str!("../../docs/operator.md");
 

@@ -11,8 +11,9 @@ use super::{
     End, Plan, Presence,
     phase::{Decision, LEEWAY_SECONDS, SOON, seconds_since},
     status::{self, Standing},
+    termination_message,
 };
-use crate::{reason::Reason, results};
+use crate::reason::Reason;
 
 impl Decision<'_> {
     /// Decides that an attempt came to nothing in time. The reason is in the status before anything is deleted: who looks
@@ -102,7 +103,7 @@ impl Decision<'_> {
         let Some(ended) = &self.observed.ended else {
             return Plan { again: true, status: self.before.clone(), ..Plan::default() };
         };
-        match results::read(self.run, self.attempt().map_or(0, |it| it.number), ended) {
+        match termination_message::read(self.run, self.attempt().map_or(0, |it| it.number), ended) {
             Ok(envelope) => self.conclude_with(&envelope),
             Err(failure) => self.end_attempt(failure.reason, &failure.message, None),
         }
@@ -137,7 +138,9 @@ impl Decision<'_> {
                 let why = disrupted.unwrap_or("its pod was asked to end by somebody else");
                 self.end_attempt(Reason::Disrupted, &format!("the run was interrupted: {why}"), Some(envelope))
             }
-            Outcome::Error => self.end_attempt(results::reason_of(&core.reason), &core.message, Some(envelope)),
+            Outcome::Error => {
+                self.end_attempt(termination_message::reason_of(&core.reason), &core.message, Some(envelope))
+            }
         }
     }
 
@@ -165,7 +168,7 @@ impl Decision<'_> {
     pub(super) fn cancel(&self) -> Plan {
         let Some(attempt) = self.attempt() else { return self.cancelled(None) };
         if let Some(ended) = &self.observed.ended {
-            return match results::read(self.run, attempt.number, ended) {
+            return match termination_message::read(self.run, attempt.number, ended) {
                 // It was quicker than the cancel: what it measured is whole.
                 Ok(envelope) if envelope.core.outcome == Outcome::Passed => self.conclude_with(&envelope),
                 Ok(envelope) => self.cancelled(Some(&envelope)),
@@ -209,7 +212,7 @@ impl Decision<'_> {
     /// A benchmark cannot pause: what runs loses its attempt.
     pub(super) fn suspend(&self) -> Plan {
         if let (Some(attempt), Some(ended)) = (self.attempt(), &self.observed.ended)
-            && let Ok(envelope) = results::read(self.run, attempt.number, ended)
+            && let Ok(envelope) = termination_message::read(self.run, attempt.number, ended)
             && envelope.core.outcome == Outcome::Passed
         {
             // It was quicker: what it measured is whole.

@@ -4,9 +4,10 @@ pub mod config_map;
 mod ending;
 pub mod job;
 pub mod meta;
-pub mod phase;
+mod phase;
 pub mod pvc;
 pub mod status;
+mod termination_message;
 
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ use k8s_openapi::api::{
 
 use crate::reason::Reason;
 
-pub use phase::plan;
+pub use phase::{current_attempt, plan};
 
 /// All that a decision needs beside the run itself.
 #[derive(Clone, Debug, Default)]

@@ -3,22 +3,16 @@
 mod server;
 mod world;
 
-use std::{
-    collections::{BTreeSet, HashMap},
-    sync::{Arc, Mutex},
-};
+use std::{collections::BTreeSet, sync::Arc};
 
 use crds::{BenchmarkRun, BenchmarkRunStatus, Outcome, status::Phase};
 use k8s_openapi::api::core::v1::Pod;
-use kube::{
-    ResourceExt as _,
-    runtime::events::{Recorder, Reporter},
-};
+use kube::{ResourceExt as _, runtime::events::Reporter};
 use operator::{
     connection::{Health, Limits},
-    metrics::Metrics,
-    reconcile::{Context, on_error, reconcile},
-    results::Seen,
+    context::Context,
+    error::Error,
+    reconcile::{on_error, reconcile},
 };
 use serde_json::{Value, json};
 
@@ -90,7 +84,7 @@ impl Play {
     /// What the watch on pods does with each event.
     fn watch(&self, pods: &[Pod]) {
         let Some(run) = self.cached() else { return };
-        pods.iter().for_each(|it| self.context.seen.note(&run, it));
+        pods.iter().for_each(|it| self.context.ended_pods.note(&run, it));
     }
 
     async fn play_until(&mut self, phase: Phase) {
@@ -135,17 +129,8 @@ impl Play {
 }
 
 fn context(server: &Server) -> Arc<Context> {
-    let client = server.client();
     let reporter = Reporter { controller: "benchwright-operator".into(), instance: Some("test".into()) };
-    Arc::new(Context {
-        recorder: Recorder::new(client.clone(), reporter),
-        client,
-        settings: settings(),
-        metrics: Metrics::default(),
-        seen: Arc::new(Seen::default()),
-        health: Arc::new(Health::new(Limits::default())),
-        failures: Mutex::new(HashMap::new()),
-    })
+    Arc::new(Context::new(server.client(), settings(), reporter, Arc::new(Health::new(Limits::default()))))
 }
 
 fn children(state: &State) -> BTreeSet<String> {
@@ -185,7 +170,7 @@ async fn every_story_ends_as_it_should() {
         let attempts = if matches!(story, Story::Evicted | Story::Suspended) { 2 } else { 1 };
         assert_eq!(status.attempts.len(), attempts, "{story:?}");
         assert!(status.attempts.iter().all(|it| it.end_time.is_some()), "{story:?}");
-        assert_eq!(play.context.seen.count(), 0, "{story:?}: how it ended is in the status now");
+        assert_eq!(play.context.ended_pods.count(), 0, "{story:?}: how it ended is in the status now");
         assert_eq!(play.loading(), Vec::<String>::new(), "{story:?}: pods that nobody ends");
     }
 }
@@ -349,13 +334,14 @@ async fn nothing_of_a_run_that_is_gone_stays_in_memory() {
         play.watch(&pods);
     }
     let run = Arc::new(play.cached().unwrap());
-    let error = operator::reconcile::Error::Conflict { kind: "Job".into(), name: "chat-2db482-a1".into() };
+    let error = Error::Conflict { kind: "Job".into(), name: "chat-2db482-a1".into() };
     on_error(Arc::clone(&run), &error, Arc::clone(&play.context));
-    let sizes = |play: &Play| (play.context.seen.count(), play.context.failures.lock().unwrap().len());
+    let uid = run.uid().unwrap();
+    let sizes = |play: &Play| (play.context.ended_pods.count(), play.context.failures.count(&uid));
     assert_eq!(sizes(&play), (1, 1));
     play.context.forget("another");
     assert_eq!(sizes(&play), (1, 1));
-    play.context.forget(&run.uid().unwrap());
+    play.context.forget(&uid);
     assert_eq!(sizes(&play), (0, 0));
 }
 

@@ -19,18 +19,12 @@ use axum::{
     response::Response,
 };
 use bytes::Bytes;
-use crds::{Settings, status::Phase};
+use crds::status::Phase;
 use futures::{StreamExt as _, stream};
-use kube::{
-    Config,
-    runtime::events::{Recorder, Reporter},
-};
+use kube::Config;
 use operator::{
     admin,
     connection::{self, Health, Limits},
-    metrics::Metrics,
-    reconcile::Context,
-    results::Seen,
     watches::{self, Runs},
 };
 use serde_json::{Value, json};
@@ -40,6 +34,8 @@ use tokio::{
     sync::watch,
     time::{sleep, timeout},
 };
+
+use crate::fixture::{context, list, run};
 
 /// Far more than any step takes; nothing is measured against it.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -57,24 +53,14 @@ const LIMITS: Limits = Limits {
 /// Runs, each with its resource version.
 type Objects = Arc<Mutex<Vec<Value>>>;
 
-fn run(name: &str, version: u64) -> Value {
-    json!({
-        "apiVersion": "benchwright.dev/v1alpha1", "kind": "BenchmarkRun",
-        "metadata": {"name": name, "namespace": "bench", "uid": name, "generation": 1, "resourceVersion": version.to_string()},
-        "spec": {"target": {"simulator": {}}},
-        "status": {"observedGeneration": 1, "phase": "Succeeded"},
-    })
-}
-
 /// An API server that lists runs, and ends each watch after the time that its client names.
 async fn answer(State(objects): State<Objects>, uri: Uri, Query(query): Query<HashMap<String, String>>) -> Response {
     let objects = objects.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let items = if uri.path().ends_with("/benchmarkruns") { objects } else { Vec::new() };
     let version = |it: &Value| it["metadata"]["resourceVersion"].as_str().and_then(|it| it.parse::<u64>().ok());
     if !query.contains_key("watch") {
-        let newest = items.iter().filter_map(version).max().unwrap_or(1).to_string();
-        let list = json!({"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": newest}, "items": items});
-        return Response::new(Body::from(list.to_string()));
+        let newest = items.iter().filter_map(version).max().unwrap_or(1);
+        return Response::new(Body::from(list(&items, newest).to_string()));
     }
     let since = query["resourceVersion"].parse::<u64>().ok();
     let limit = Duration::from_secs(query["timeoutSeconds"].parse().expect("the operator limits its watches"));
@@ -140,15 +126,7 @@ struct Operator {
 async fn start_operator(api_server: SocketAddr) -> anyhow::Result<Operator> {
     let health = Arc::new(Health::new(LIMITS));
     let client = connection::client(&Config::new(format!("http://{api_server}").parse()?), &health)?;
-    let context = Arc::new(Context {
-        recorder: Recorder::new(client.clone(), Reporter { controller: "test".into(), instance: None }),
-        client,
-        settings: Settings::default(),
-        metrics: Metrics::default(),
-        seen: Arc::new(Seen::default()),
-        failures: Mutex::default(),
-        health,
-    });
+    let context = context(client, health);
     let (turns, runs) = watches::controller(None, &context, std::future::pending());
     tokio::spawn(turns);
     let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -160,7 +138,7 @@ async fn start_operator(api_server: SocketAddr) -> anyhow::Result<Operator> {
 #[tokio::test]
 async fn a_connection_that_died_without_a_word_is_noticed_told_and_replaced() -> anyhow::Result<()> {
     let objects = Objects::default();
-    objects.lock().unwrap_or_else(PoisonError::into_inner).push(run("early", 1));
+    objects.lock().unwrap_or_else(PoisonError::into_inner).push(run("early", "Succeeded", 1));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let server = listener.local_addr()?;
     let router = Router::new().fallback(answer).with_state(Arc::clone(&objects));
@@ -184,7 +162,7 @@ async fn a_connection_that_died_without_a_word_is_noticed_told_and_replaced() ->
         page(admin, "/healthz").await?.starts_with("HTTP/1.1 200"),
         "it goes on asking: a new start would not help"
     );
-    objects.lock().unwrap_or_else(PoisonError::into_inner).push(run("late", 2));
+    objects.lock().unwrap_or_else(PoisonError::into_inner).push(run("late", "Succeeded", 2));
     // The waits between tries do not grow while the network is away: three further ones of each of three watches.
     let before = tries.load(Ordering::Relaxed);
     until("nine tries on", async || tries.load(Ordering::Relaxed) >= before + 9).await;

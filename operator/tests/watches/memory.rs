@@ -11,24 +11,20 @@ use std::{
 };
 
 use bytes::Bytes;
-use crds::{Settings, status::Phase};
+use crds::status::Phase;
 use futures::{StreamExt as _, channel::mpsc};
 use http::{Request, Response};
 use http_body_util::{BodyExt as _, Full, StreamBody, combinators::UnsyncBoxBody};
-use kube::{
-    Client,
-    client::Body,
-    runtime::events::{Recorder, Reporter},
-};
+use kube::{Client, client::Body};
 use operator::{
     connection::{Health, Limits},
-    metrics::Metrics,
+    context::Context,
     plan::Ended,
-    reconcile::Context,
-    results::Seen,
     watches::{self, Runs},
 };
 use serde_json::{Value, json};
+
+use crate::fixture::{context, list, run};
 
 type Answer = UnsyncBoxBody<Bytes, Infallible>;
 
@@ -50,9 +46,7 @@ impl Script {
             return response(500, full(&failure));
         };
         if !request.uri().query().unwrap_or_default().contains("watch=true") {
-            let list =
-                json!({"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": items});
-            return response(200, full(&list));
+            return response(200, full(&list(items, 1)));
         }
         let watch = self.watches.lock().unwrap_or_else(std::sync::PoisonError::into_inner).remove(kind);
         let events = watch.map_or_else(|| futures::stream::pending().boxed(), futures::StreamExt::boxed);
@@ -69,18 +63,6 @@ fn response(status: u16, body: Answer) -> Response<Answer> {
     let mut response = Response::new(body);
     *response.status_mut() = http::StatusCode::from_u16(status).expect("the script's codes are codes");
     response
-}
-
-fn run(name: &str, phase: &str, version: &str) -> Value {
-    json!({
-        "apiVersion": "benchwright.dev/v1alpha1", "kind": "BenchmarkRun",
-        "metadata": {"name": name, "namespace": "bench", "uid": format!("uid-{name}"), "generation": 1, "resourceVersion": version},
-        "spec": {"target": {"simulator": {}}},
-        "status": {"observedGeneration": 1, "phase": phase, "attempts": [{
-            "number": 1, "jobName": format!("{name}-a1"), "jobUid": format!("uid-{name}-a1"), "podUid": format!("uid-{name}-a1-0"),
-            "startTime": "2026-01-02T03:04:05Z",
-        }]},
-    })
 }
 
 fn ended_pod(run: &str) -> Value {
@@ -123,15 +105,7 @@ impl Operator {
             }),
             "bench",
         );
-        let context = Arc::new(Context {
-            recorder: Recorder::new(client.clone(), Reporter { controller: "test".into(), instance: None }),
-            client,
-            settings: Settings::default(),
-            metrics: Metrics::default(),
-            seen: Arc::new(Seen::default()),
-            health: Arc::new(Health::new(Limits::default())),
-            failures: Mutex::default(),
-        });
+        let context = context(client, Arc::new(Health::new(Limits::default())));
         let (turns, runs) = watches::controller(None, &context, futures::future::pending());
         tokio::spawn(turns);
         Operator { context, script, runs, run_events, pod_events }
@@ -149,23 +123,21 @@ impl Operator {
     }
 
     fn seen(&self, name: &str) -> Option<Ended> {
-        let run: crds::BenchmarkRun =
-            serde_json::from_value(run(name, "Running", "1")).expect("the script's run is one");
+        let run: crds::BenchmarkRun = serde_json::from_value(run(name, "Running", 1)).expect("the script's run is one");
         let status = run.status.expect("the script's run has one");
-        self.context.seen.get(&format!("uid-{name}"), &status.attempts[0])
+        self.context.ended_pods.get(&format!("uid-{name}"), &status.attempts[0])
     }
 
     fn has_failure(&self, run: &str) -> bool {
-        let failures = self.context.failures.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        failures.contains_key(&format!("uid-{run}"))
+        self.context.failures.count(&format!("uid-{run}")) > 0
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_run_that_cannot_be_read_does_not_stop_the_others() {
-    let mut malformed = run("odd", "Running", "1");
+    let mut malformed = run("odd", "Running", 1);
     malformed["spec"] = json!({"target": 7});
-    let operator = Operator::start(vec![malformed, run("fine", "Running", "1")]);
+    let operator = Operator::start(vec![malformed, run("fine", "Running", 1)]);
     operator.settle().await;
     assert_eq!(operator.runs.phases().iter().flatten().collect::<Vec<_>>(), [&Phase::Running]);
     assert!(
@@ -176,23 +148,23 @@ async fn a_run_that_cannot_be_read_does_not_stop_the_others() {
 
 #[tokio::test(start_paused = true)]
 async fn a_finished_run_and_our_own_status_writes_cause_no_requests() {
-    let operator = Operator::start(vec![run("done", "Succeeded", "1")]);
+    let operator = Operator::start(vec![run("done", "Succeeded", 1)]);
     operator.settle().await;
-    Operator::tell(&operator.run_events, "MODIFIED", run("done", "Succeeded", "2"));
+    Operator::tell(&operator.run_events, "MODIFIED", run("done", "Succeeded", 2));
     operator.settle().await;
     assert_eq!(operator.script.live_reads.load(Ordering::Relaxed), 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn nothing_of_a_deleted_run_stays_in_memory() {
-    let operator = Operator::start(vec![run("chat", "Running", "1")]);
+    let operator = Operator::start(vec![run("chat", "Running", 1)]);
     operator.settle().await;
     Operator::tell(&operator.pod_events, "DELETED", ended_pod("chat"));
     operator.settle().await;
     let word = operator.seen("chat").map(|it| it.message);
     assert_eq!(word.as_deref(), Some("its last word"), "the event of the deletion is all that is left of the pod");
 
-    Operator::tell(&operator.run_events, "DELETED", run("chat", "Running", "9"));
+    Operator::tell(&operator.run_events, "DELETED", run("chat", "Running", 9));
     operator.settle().await;
     assert!(operator.seen("chat").is_none() && !operator.has_failure("chat"));
 
@@ -204,7 +176,7 @@ async fn nothing_of_a_deleted_run_stays_in_memory() {
 
 #[tokio::test(start_paused = true)]
 async fn only_the_pod_that_the_status_names_is_noted() {
-    let operator = Operator::start(vec![run("chat", "Running", "1"), run("done", "Succeeded", "1")]);
+    let operator = Operator::start(vec![run("chat", "Running", 1), run("done", "Succeeded", 1)]);
     operator.settle().await;
     let mut copy = ended_pod("chat");
     copy["metadata"]["uid"] = json!("another");
@@ -214,5 +186,5 @@ async fn only_the_pod_that_the_status_names_is_noted() {
         Operator::tell(&operator.pod_events, "MODIFIED", pod);
     }
     operator.settle().await;
-    assert_eq!(operator.context.seen.count(), 0);
+    assert_eq!(operator.context.ended_pods.count(), 0);
 }

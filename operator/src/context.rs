@@ -1,0 +1,82 @@
+//! What all turns of the loop share.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use crds::Settings;
+use kube::{
+    Client,
+    runtime::events::{Recorder, Reporter},
+};
+
+use crate::{connection::Health, ended_pods::EndedPods, metrics::Metrics};
+
+/// What all turns of the loop share.
+pub struct Context {
+    /// Client of the API server.
+    pub client: Client,
+    /// Defaults that this installation sets.
+    pub settings: Settings,
+    /// Writes events.
+    pub recorder: Recorder,
+    /// The operator's own metrics.
+    pub metrics: Metrics,
+    /// How pods ended, as the watch saw it.
+    pub ended_pods: Arc<EndedPods>,
+    /// When each watch last asked and was last answered.
+    pub health: Arc<Health>,
+    /// Failed turns.
+    pub failures: Failures,
+}
+
+impl Context {
+    /// A context whose memory is empty.
+    pub fn new(client: Client, settings: Settings, reporter: Reporter, health: Arc<Health>) -> Self {
+        Context {
+            recorder: Recorder::new(client.clone(), reporter),
+            client,
+            settings,
+            metrics: Metrics::default(),
+            ended_pods: Arc::default(),
+            health,
+            failures: Failures::default(),
+        }
+    }
+
+    /// Removes a run that is gone from memory. A deleted run has no further turn that could do this.
+    pub fn forget(&self, run_uid: &str) {
+        self.ended_pods.forget(run_uid);
+        self.failures.clear(run_uid);
+    }
+}
+
+/// Number of failed turns in a row, by UID of the run. A turn that succeeds removes the entry of its run.
+#[derive(Debug, Default)]
+pub struct Failures(Mutex<HashMap<String, u32>>);
+
+impl Failures {
+    /// Counts a failed turn and returns the new number.
+    pub fn add(&self, run_uid: &str) -> u32 {
+        let mut counts = self.lock();
+        let count = counts.entry(run_uid.to_owned()).or_default();
+        *count = count.saturating_add(1);
+        *count
+    }
+
+    /// The number of failed turns in a row.
+    pub fn count(&self, run_uid: &str) -> u32 {
+        self.lock().get(run_uid).copied().unwrap_or(0)
+    }
+
+    /// Removes the entry of a run.
+    pub fn clear(&self, run_uid: &str) {
+        self.lock().remove(run_uid);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, u32>> {
+        // Each operation leaves the map valid, so that a panic elsewhere does not invalidate it.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,5 @@
+//! The watches of an operator: on a network that loses connections, and what they keep in memory.
+
+mod dead_connection;
+mod fixture;
+mod memory;
