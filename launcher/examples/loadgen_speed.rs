@@ -96,7 +96,7 @@ fn results(settings: &Settings, qsl: &Qsl, queries: &PhaseQueries, folder: &Path
         get_sut_name: Duration::ZERO,
         qsl: qsl.clone(),
         settings: settings.clone(),
-        effective: Effective::of(settings, qsl),
+        effective: Effective::new(settings, qsl),
         audited: false,
         messages: Messages::default(),
         phases: vec![phase],

@@ -6,7 +6,7 @@ use serde::Serialize;
 use workload_profiles::{
     Workload,
     loadgen::Scenario,
-    workload::{Arrivals, Load, Prompts, RequestSource},
+    workload::{Arrivals, Load, PromptReuse, RequestSource},
 };
 
 use super::figures::{CachedPrompts, Figures, StageAnalysis, TokenCount};
@@ -127,10 +127,10 @@ fn prompts(workload: &Workload, run: &ResolvedRun) -> &'static str {
     match (&workload.requests, workload.prompts) {
         (RequestSource::Mock, _) => "mock",
         (RequestSource::DataSet(_), _) => "data-set",
-        (_, Prompts::Repeated) | (RequestSource::SharedPrefix { seed: Some(_), .. }, _) => "repeated",
+        (_, PromptReuse::Repeated) | (RequestSource::SharedPrefix { seed: Some(_), .. }, _) => "repeated",
         _ if has_given_salt(run) => "replayed",
-        (RequestSource::SharedPrefix { .. }, Prompts::Fresh) => "shared",
-        (RequestSource::Random { .. }, Prompts::Fresh) => "fresh",
+        (RequestSource::SharedPrefix { .. }, PromptReuse::Fresh) => "shared",
+        (RequestSource::Random { .. }, PromptReuse::Fresh) => "fresh",
     }
 }
 

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crds::{benchmark_run::Api, units::Span};
-use workload_profiles::workload::{Load, PromptText, Prompts, RequestSource};
+use workload_profiles::workload::{Load, PromptReuse, PromptText, RequestSource};
 
 use super::{
     figures::{Figures, StageAnalysis, TokenCount},
@@ -206,7 +206,7 @@ fn lengths(all: &Figures) -> Option<String> {
 /// Tokens from a prefix cache where every prompt is drawn by itself.
 fn cached(evidence: &Evidence<'_>) -> Option<String> {
     let workload = evidence.workload;
-    let (RequestSource::Random { text, .. }, Prompts::Fresh) = (&workload.requests, workload.prompts) else {
+    let (RequestSource::Random { text, .. }, PromptReuse::Fresh) = (&workload.requests, workload.prompts) else {
         return None;
     };
     let found = evidence.all.cached?;

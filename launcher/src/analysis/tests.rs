@@ -11,8 +11,8 @@ use crds::{
     units::{RequestRate, Seed, Span},
 };
 use workload_profiles::workload::{
-    Arrivals, Goodput, LengthDistribution, Load, PromptText, Prompts, Rate, RequestSource, Sampling, Stage, Timeouts,
-    TokenIds, Window,
+    Arrivals, Goodput, LengthDistribution, Load, PromptReuse, PromptText, Rate, RequestSource, Sampling, Stage,
+    Timeouts, TokenIdRange, Window,
 };
 
 use super::*;
@@ -48,7 +48,7 @@ pub(super) fn workload(stages: Vec<Stage>) -> Workload {
         model: None,
         headers: Default::default(),
         requests: RequestSource::Mock,
-        prompts: Prompts::Fresh,
+        prompts: PromptReuse::Fresh,
         stages,
         window: Window::All,
         loadgen: None,
@@ -511,14 +511,14 @@ fn a_cache_that_knows_fresh_prompts_is_told() {
     let ids = |min, max| RequestSource::Random {
         input: LengthDistribution::fixed(1_000),
         output: LengthDistribution::fixed(2),
-        text: PromptText::TokenIds(TokenIds::new(min, max).unwrap()),
+        text: PromptText::TokenIds(TokenIdRange::new(min, max).unwrap()),
     };
     case.workload.requests = ids(5, 5);
     assert_eq!(remarks_of_cache(&case, [Some(1_000), Some(1_000)]), "");
     case.workload.requests = ids(5, 6);
     assert_eq!(remarks_of_cache(&case, [Some(0), Some(16 + 1 + 20)]), "");
     assert!(remarks_of_cache(&case, [Some(0), Some(16 + 1 + 21)]).contains("drawn at random"));
-    case.workload.prompts = Prompts::Repeated;
+    case.workload.prompts = PromptReuse::Repeated;
     assert_eq!(remarks_of_cache(&case, [Some(1_000), Some(1_000)]), "");
 }
 

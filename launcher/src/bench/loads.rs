@@ -9,7 +9,7 @@ use crds::{
 use workload_profiles::{
     Workload,
     workload::{
-        Arrivals, Goodput, LengthDistribution, Load, PromptText, Prompts, Rate, RequestSource, Sampling, Stage,
+        Arrivals, Goodput, LengthDistribution, Load, PromptReuse, PromptText, Rate, RequestSource, Sampling, Stage,
         Timeouts, Window,
     },
 };
@@ -29,7 +29,7 @@ fn workload(load: Load, tokens: u32) -> Workload {
             output: LengthDistribution::fixed(tokens),
             text: PromptText::Words,
         },
-        prompts: Prompts::Fresh,
+        prompts: PromptReuse::Fresh,
         stages: vec![Stage::new("bench", load)],
         window: Window::All,
         loadgen: None,

@@ -94,7 +94,7 @@ impl<'de> Visitor<'de> for RowSeed<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let RowSeed { set: DataSet { prompt: PromptColumn { name, form }, .. }, prompt } = self;
-        let other = PromptColumn::of(match form {
+        let other = PromptColumn::from_form(match form {
             PromptForm::Text => PromptForm::TokenIds,
             PromptForm::TokenIds => PromptForm::Text,
         });

@@ -6,7 +6,7 @@ use super::*;
 const IDS: PromptForm = PromptForm::TokenIds;
 
 fn set(format: DataSetFormat, form: PromptForm, count: u64) -> DataSet {
-    DataSet { path: "d".into(), format, prompt: PromptColumn::of(form), output: 9, count }
+    DataSet { path: "d".into(), format, prompt: PromptColumn::from_form(form), output: 9, count }
 }
 
 fn rows(set: &DataSet, text: &str) -> Result<Rows, String> {
@@ -15,8 +15,8 @@ fn rows(set: &DataSet, text: &str) -> Result<Rows, String> {
 
 /// A data set of two rows in both formats.
 fn check(form: PromptForm, values: [&str; 2], expected: &Rows) {
-    let [first, second] =
-        values.map(|it| format!(r#"{{"other":[{{"input":5}}],"{}":{it},"x":null}}"#, PromptColumn::of(form).name));
+    let [first, second] = values
+        .map(|it| format!(r#"{{"other":[{{"input":5}}],"{}":{it},"x":null}}"#, PromptColumn::from_form(form).name));
     for (format, text) in [
         (DataSetFormat::Json, format!("\u{feff} [{first},\r\n {second}] ")),
         (DataSetFormat::Jsonl, format!("\u{feff}{first}\r\n\n{second}")),

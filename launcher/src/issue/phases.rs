@@ -106,7 +106,7 @@ pub(super) fn planned_phases(workload: &Workload) -> Result<Vec<Option<Arc<Plann
         let Some((generator, test)) = generators.get_mut(test as usize).zip(loadgen.tests.get(test as usize)) else {
             return Ok(None);
         };
-        let effective = Effective::of(&test.settings, &loadgen.qsl);
+        let effective = Effective::new(&test.settings, &loadgen.qsl);
         let rules = (phase == Phase::Performance).then(|| Rules::of(scenario, &effective));
         let limits = rules.and_then(|_| Limits::of(&test.settings));
         Ok(Some(Arc::new(PlannedPhase { queries: generator.phase(phase)?, scenario, limits, rules })))

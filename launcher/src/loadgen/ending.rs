@@ -128,7 +128,7 @@ mod tests {
         let mut settings = Settings { scenario, min_query_count: 3, min_duration_ms: 1_000, ..Settings::default() };
         change(&mut settings);
         let qsl = Qsl { name: String::new(), total_sample_count: 8, performance_sample_count: 8 };
-        Rules::of(scenario, &Effective::of(&settings, &qsl))
+        Rules::of(scenario, &Effective::new(&settings, &qsl))
     }
 
     /// The ending after so many queries and so many milliseconds, with so many outstanding.

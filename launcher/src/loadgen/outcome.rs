@@ -120,7 +120,7 @@ pub fn test_log(loadgen: &LoadGen, test: &LoadGenTest, phases: Vec<PhaseLog>, cl
         get_sut_name: Duration::ZERO,
         qsl: loadgen.qsl.clone(),
         settings: test.settings.clone(),
-        effective: Effective::of(&test.settings, &loadgen.qsl),
+        effective: Effective::new(&test.settings, &loadgen.qsl),
         audited: test.audited,
         messages: Messages::default(),
         phases,

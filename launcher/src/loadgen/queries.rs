@@ -39,7 +39,7 @@ impl QueryGenerator {
     /// # Errors
     /// Settings that no queries can be made of.
     pub fn new(settings: &Settings, qsl: &Qsl) -> Result<Self, QueryError> {
-        let effective = Effective::of(settings, qsl);
+        let effective = Effective::new(settings, qsl);
         error::check(settings, &effective, qsl)?;
         Ok(QueryGenerator {
             settings: settings.clone(),

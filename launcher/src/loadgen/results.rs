@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn rates_of_nothing_are_no_numbers_and_no_panic() {
         let (settings, measured) = (Settings::default(), PhaseResult::default());
-        let effective = Effective::of(&settings, &qsl());
+        let effective = Effective::new(&settings, &qsl());
         let results = Results::of(&measured, &settings, &effective);
         assert!(results.completed_per_second().is_nan());
         assert_eq!(results.qps_without_overhead(), f64::INFINITY);

@@ -2,7 +2,7 @@
 //!
 //! Everything is drawn from seeds and the number alone, or stands in a row of that number, so that any thread can make any
 //! request at any time. The lengths of request i are the same in every stage and in every run with that seed. Its text is
-//! its own, or the same too, as the workload has it: [`Prompts`].
+//! its own, or the same too, as the workload has it: [`PromptReuse`].
 
 mod lengths;
 mod rows;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use crds::units::Seed;
 use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
-use workload_profiles::workload::{DataSet, PromptForm, PromptText, Prompts, RequestSource, TraceEntry};
+use workload_profiles::workload::{DataSet, PromptForm, PromptReuse, PromptText, RequestSource, TraceEntry};
 
 use lengths::{Lengths, Sampler};
 pub use rows::Rows;
@@ -137,7 +137,7 @@ impl Requests {
     ///
     /// # Errors
     /// It is too large.
-    pub fn new(source: &RequestSource, seeds: Seeds<'_>, prompts: Prompts) -> Result<Requests, RequestsError> {
+    pub fn new(source: &RequestSource, seeds: Seeds<'_>, prompts: PromptReuse) -> Result<Requests, RequestsError> {
         let seed = seeds.run;
         Ok(Requests(match source {
             RequestSource::Mock => Source::Mock,
@@ -156,7 +156,7 @@ impl Requests {
                 seed: own,
             } => {
                 // With a seed of its own it is the same in every run, as in inference-perf.
-                let fresh = prompts == Prompts::Fresh && own.is_none();
+                let fresh = prompts == PromptReuse::Fresh && own.is_none();
                 let seed = own.unwrap_or(seed);
                 let texts = |name| if fresh { seeds.salted(name) } else { seed.derive(name) };
                 let lengths = |distribution, name| Lengths::new(distribution, Sampler::Plain, seed.derive(name));
@@ -229,15 +229,21 @@ pub(crate) fn draws(purpose: Seed, item: u64) -> ChaCha8Rng {
 mod tests {
     use std::collections::BTreeSet;
 
-    use workload_profiles::workload::{LengthDistribution, TokenIds};
+    use workload_profiles::workload::{LengthDistribution, TokenIdRange};
 
     use super::*;
 
     fn check(source: &RequestSource, seed: u64, number: u64) -> (String, Asked) {
-        sent(source, Seed(seed).into(), Prompts::Fresh, 0, number)
+        sent(source, Seed(seed).into(), PromptReuse::Fresh, 0, number)
     }
 
-    fn sent(source: &RequestSource, seeds: Seeds<'_>, prompts: Prompts, stage: usize, number: u64) -> (String, Asked) {
+    fn sent(
+        source: &RequestSource,
+        seeds: Seeds<'_>,
+        prompts: PromptReuse,
+        stage: usize,
+        number: u64,
+    ) -> (String, Asked) {
         let mut text = String::new();
         let requests = Requests::new(source, seeds, prompts).unwrap();
         let asked = requests.write(stage, number, Recorded::default(), &mut text);
@@ -263,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_request_repeats_for_a_seed_and_differs_between_numbers() {
-        for text in [PromptText::Words, PromptText::Prose, PromptText::TokenIds(TokenIds::default())] {
+        for text in [PromptText::Words, PromptText::Prose, PromptText::TokenIds(TokenIdRange::default())] {
             let source = random(text);
             assert_eq!(check(&source, 1, 5), check(&source, 1, 5));
             assert_ne!(check(&source, 1, 5).0, check(&source, 1, 6).0);
@@ -272,7 +278,7 @@ mod tests {
     }
 
     /// The texts of the first requests of two stages in two runs.
-    fn texts(source: &RequestSource, prompts: Prompts) -> Vec<(String, Asked)> {
+    fn texts(source: &RequestSource, prompts: PromptReuse) -> Vec<(String, Asked)> {
         let runs = ["u-a1", "u-a2"].into_iter().flat_map(|salt| (0..2).map(move |stage| (salt, stage)));
         let of_run = |(prompt_salt, stage)| {
             (0..100).map(move |number| sent(source, Seeds { run: Seed(42), prompt_salt }, prompts, stage, number))
@@ -288,10 +294,10 @@ mod tests {
 
     #[test]
     fn fresh_texts_share_no_beginning_with_another_stage_or_run_and_lengths_repeat() {
-        for text in [PromptText::Words, PromptText::Prose, PromptText::TokenIds(TokenIds::default())] {
-            let fresh = texts(&random(text), Prompts::Fresh);
+        for text in [PromptText::Words, PromptText::Prose, PromptText::TokenIds(TokenIdRange::default())] {
+            let fresh = texts(&random(text), PromptReuse::Fresh);
             assert_eq!(beginnings(&fresh), 400, "{text:?}");
-            let repeated = texts(&random(text), Prompts::Repeated);
+            let repeated = texts(&random(text), PromptReuse::Repeated);
             let distinct: BTreeSet<&str> = repeated.iter().map(|it| it.0.as_str()).collect();
             assert_eq!(distinct.len(), 100, "{text:?}");
             let lengths = |all: &[(String, Asked)]| all.iter().map(|it| it.1).collect::<Vec<_>>();
@@ -316,14 +322,14 @@ mod tests {
             assert_eq!(beginnings(&all), prefixes);
             assert_eq!(all[..100], all[100..200]);
         };
-        check(None, Prompts::Fresh, 40, 8);
-        check(None, Prompts::Repeated, 20, 4);
-        check(Some(Seed(7)), Prompts::Fresh, 20, 4);
+        check(None, PromptReuse::Fresh, 40, 8);
+        check(None, PromptReuse::Repeated, 20, 4);
+        check(Some(Seed(7)), PromptReuse::Fresh, 20, 4);
     }
 
     #[test]
     fn a_prompt_of_token_ids_has_exactly_the_asked_length() {
-        let source = random(PromptText::TokenIds(TokenIds::new(7, 9).unwrap()));
+        let source = random(PromptText::TokenIds(TokenIdRange::new(7, 9).unwrap()));
         for number in 0..200 {
             let (text, asked) = check(&source, 3, number);
             let ids: Vec<u32> = serde_json::from_str(&text).unwrap();
@@ -336,10 +342,10 @@ mod tests {
     #[test]
     fn recorded_lengths_outweigh_those_of_the_source() {
         let mut text = String::new();
-        let requests = Requests::new(&random(PromptText::Words), Seed(1).into(), Prompts::Fresh).unwrap();
+        let requests = Requests::new(&random(PromptText::Words), Seed(1).into(), PromptReuse::Fresh).unwrap();
         let asked = requests.write(0, 5, Recorded { input: 77, output: 3 }, &mut text);
         assert_eq!((asked.input, asked.output, text.split(' ').count()), (Some(77), Some(3), 77));
-        let mock = Requests::new(&RequestSource::Mock, Seed(1).into(), Prompts::Fresh).unwrap();
+        let mock = Requests::new(&RequestSource::Mock, Seed(1).into(), PromptReuse::Fresh).unwrap();
         let asked = mock.write(0, 5, Recorded { input: 77, output: 3 }, &mut String::new());
         assert_eq!((asked.input, asked.output), (None, Some(3)));
     }

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     fn check(rows: &Rows, form: PromptForm, number: u64, expected: (&str, Option<u32>)) {
-        let prompt = PromptColumn::of(form);
+        let prompt = PromptColumn::from_form(form);
         let set = DataSet { path: "d".into(), format: DataSetFormat::Json, prompt, output: 9, count: 2 };
         let mut text = String::new();
         let asked = rows.write(number, &set, &mut text);

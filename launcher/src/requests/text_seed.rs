@@ -3,7 +3,7 @@
 use crds::units::Seed;
 use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
-use workload_profiles::workload::Prompts;
+use workload_profiles::workload::PromptReuse;
 
 use super::{Seeds, draws};
 
@@ -19,10 +19,10 @@ pub(crate) enum TextSeed {
 
 impl TextSeed {
     /// For one purpose.
-    pub(crate) fn new(purpose: &str, seeds: Seeds<'_>, prompts: Prompts) -> TextSeed {
+    pub(crate) fn new(purpose: &str, seeds: Seeds<'_>, prompts: PromptReuse) -> TextSeed {
         match prompts {
-            Prompts::Repeated => TextSeed::Repeated(seeds.run.derive(purpose)),
-            Prompts::Fresh => TextSeed::Fresh(seeds.salted(purpose)),
+            PromptReuse::Repeated => TextSeed::Repeated(seeds.run.derive(purpose)),
+            PromptReuse::Fresh => TextSeed::Fresh(seeds.salted(purpose)),
         }
     }
 
@@ -57,7 +57,7 @@ mod tests {
 
     use super::*;
 
-    fn check(prompts: Prompts, distinct: usize) {
+    fn check(prompts: PromptReuse, distinct: usize) {
         let mut seen = BTreeSet::new();
         for salt in ["u-a1", "u-a2", "v-a1"] {
             let seed = TextSeed::new("texts", Seeds { run: Seed(42), prompt_salt: salt }, prompts);
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_fresh_text_is_of_its_run_attempt_stage_number_and_length_alone() {
-        check(Prompts::Fresh, 3 * 4 * 5 * 2);
-        check(Prompts::Repeated, 5);
+        check(PromptReuse::Fresh, 3 * 4 * 5 * 2);
+        check(PromptReuse::Repeated, 5);
     }
 }

@@ -291,7 +291,7 @@ fn peak_of(workload: &Workload, one: One<'_>) -> Result<Issued, Failure> {
     if let Some(TestOutcome { log, answers: logged, .. }) = best.tests.first_mut() {
         *logged = answers;
         // The log is that of the whole search, which began with the settings' own rate.
-        log.effective = Effective::of(&settings, &log.qsl);
+        log.effective = Effective::new(&settings, &log.qsl);
         log.started = started.unwrap_or(log.started);
         log.settings = settings.clone();
         log.phases = phases;

@@ -19,7 +19,7 @@ pub(super) fn outlook(workload: &Workload, progress: &Progress) -> Option<String
     let stage = usize::try_from(progress.stage.load(Ordering::Relaxed)).ok()?;
     let Load::LoadGen { test, phase: Phase::Performance, .. } = workload.stages.get(stage)?.load else { return None };
     let settings = &loadgen.tests.get(test as usize)?.settings;
-    let found = predict(settings, &Effective::of(settings, &loadgen.qsl), &progress.phase.so_far());
+    let found = predict(settings, &Effective::new(settings, &loadgen.qsl), &progress.phase.so_far());
     let more = match found.more {
         0 => String::new(),
         1 => ", 1 more to complete".into(),

@@ -133,7 +133,7 @@ impl From<Elements> for ElementType {
 }
 
 fn round(text: &str) -> Result<Round, String> {
-    Round::named(text).ok_or_else(|| "there are v6.1, v6.0, v5.1 and v5.0".into())
+    Round::from_name(text).ok_or_else(|| "there are v6.1, v6.0, v5.1 and v5.0".into())
 }
 
 /// The command could not do what it was asked.

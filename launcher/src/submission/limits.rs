@@ -265,7 +265,7 @@ fn spelling(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use workload_profiles::loadgen::{ConfFile, Scenario, Settings, from_config};
+    use workload_profiles::loadgen::{ConfFile, Scenario, Settings, apply_config};
 
     use super::*;
 
@@ -295,7 +295,7 @@ mod tests {
                 let model = format!("{}{suffix}", benchmark.loadgen);
                 let mut settings = Settings::default();
                 let conf = Round::V6_1.mlperf_conf();
-                from_config(ConfFile::MlperfConf, Some(&conf), &model, Scenario::Server, &mut settings).unwrap();
+                apply_config(ConfFile::MlperfConf, Some(&conf), &model, Scenario::Server, &mut settings).unwrap();
                 assert_eq!(settings.server_ttft_latency, limits.ttft_ms * 1_000_000, "{model}");
                 assert_eq!(settings.server_tpot_latency, limits.tpot_ms * 1_000_000, "{model}");
                 assert_eq!(settings.performance_sample_count_override, benchmark.samples, "{model}");

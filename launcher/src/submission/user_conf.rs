@@ -1,7 +1,7 @@
 //! What a user.conf says, held against the log of its test. Pure.
 
 use serde_json::{Map, Value};
-use workload_profiles::loadgen::{ConfFile, Round, Settings, from_config};
+use workload_profiles::loadgen::{ConfFile, Round, Settings, apply_config};
 
 use super::{detail_log::DetailLog, layout::Place, limits::Benchmark};
 
@@ -21,9 +21,9 @@ pub(super) fn differences(
     let scenario = place.scenario();
     let mut before = Settings { scenario, ..Settings::default() };
     let built_in = round.mlperf_conf();
-    let read = from_config(ConfFile::MlperfConf, Some(&built_in), &model, scenario, &mut before);
+    let read = apply_config(ConfFile::MlperfConf, Some(&built_in), &model, scenario, &mut before);
     let mut after = before.clone();
-    let read = read.and_then(|_| from_config(ConfFile::UserConf, Some(text), &model, scenario, &mut after));
+    let read = read.and_then(|_| apply_config(ConfFile::UserConf, Some(text), &model, scenario, &mut after));
     if let Err(error) = read {
         return vec![format!("LoadGen refuses it ({error})")];
     }

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use http::HeaderValue;
-use workload_profiles::{Workload, workload::Prompts};
+use workload_profiles::{Workload, workload::PromptReuse};
 
 use super::{SutError, frames, frames::Sample, outbox::Outbox};
 use crate::{
@@ -65,7 +65,7 @@ impl Engine {
             outbox: Arc::default(),
             clock,
             samples: if rows.is_empty() { told } else { rows.len() as u64 },
-            requests: Requests::new(&input.workload.requests, input.run.seed.into(), Prompts::Repeated)?
+            requests: Requests::new(&input.workload.requests, input.run.seed.into(), PromptReuse::Repeated)?
                 .with_rows(Arc::new(rows)),
             template: BodyTemplate::new(*api, model, *streaming, sampling, input.workload.requests.form()),
             patience: Patience::new(timeouts, *streaming),

@@ -24,7 +24,7 @@ use tokio::io::{DuplexStream, duplex};
 use workload_profiles::{
     Workload,
     workload::{
-        Arrivals, Goodput, LengthDistribution, Load, PromptText, Prompts, Rate, RequestSource, Sampling, Stage,
+        Arrivals, Goodput, LengthDistribution, Load, PromptReuse, PromptText, Rate, RequestSource, Sampling, Stage,
         Timeouts, Window,
     },
 };
@@ -93,7 +93,7 @@ pub fn workload(stages: Vec<Stage>, output: u32) -> Workload {
             output: LengthDistribution::fixed(output),
             text: PromptText::Words,
         },
-        prompts: Prompts::Fresh,
+        prompts: PromptReuse::Fresh,
         stages,
         window: Window::All,
         loadgen: None,

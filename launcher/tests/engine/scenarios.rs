@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use launcher::{client::Target, histogram::Times, record::RequestOutcome};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use workload_profiles::workload::{LengthDistribution, PromptText, RequestSource, Shape, TokenIds};
+use workload_profiles::workload::{LengthDistribution, PromptText, RequestSource, Shape, TokenIdRange};
 
 use super::common::*;
 
@@ -151,7 +151,7 @@ async fn a_prompt_of_token_ids_has_exactly_its_length() {
     workload.requests = RequestSource::Random {
         input: LengthDistribution { shape: Shape::Uniform, min: 3, max: 300, ..LengthDistribution::fixed(1) },
         output: LengthDistribution::fixed(5),
-        text: PromptText::TokenIds(TokenIds::new(5, 20).unwrap()),
+        text: PromptText::TokenIds(TokenIdRange::new(5, 20).unwrap()),
     };
     let result = issue(&workload, &simulated(server(millis(100), millis(20)))).await;
     assert!(all(&result, RequestOutcome::Ok));

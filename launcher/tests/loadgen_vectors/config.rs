@@ -1,7 +1,7 @@
 //! What a configuration file makes of the settings.
 
 use serde_json::{Map, Value, json};
-use workload_profiles::loadgen::{ConfFile, Mode, Round, Scenario, Settings, from_config};
+use workload_profiles::loadgen::{ConfFile, Mode, Round, Scenario, Settings, apply_config};
 
 /// The modes by their numbers in files.
 const MODES: [Mode; 4] = [Mode::SubmissionRun, Mode::AccuracyOnly, Mode::PerformanceOnly, Mode::FindPeakPerformance];
@@ -13,7 +13,7 @@ pub fn check(case: &Value) {
     let mut settings = Settings::default();
     let mut code = 0;
     let mut apply = |file: ConfFile, text: Option<&str>| {
-        if let Err(error) = from_config(file, text, model, scenario, &mut settings) {
+        if let Err(error) = apply_config(file, text, model, scenario, &mut settings) {
             code = error.return_code();
         }
     };

@@ -47,7 +47,7 @@ pub fn empty(settings: Settings, qsl: Qsl, sut_name: &str) -> TestLog {
         pid: 1,
         sut_name: sut_name.into(),
         get_sut_name: Duration::ZERO,
-        effective: Effective::of(&settings, &qsl),
+        effective: Effective::new(&settings, &qsl),
         qsl,
         settings,
         audited: false,

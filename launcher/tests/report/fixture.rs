@@ -26,8 +26,8 @@ use launcher::{
 use workload_profiles::{
     Notice, Workload,
     workload::{
-        Arrivals, Goodput, LengthDistribution, Load, PromptText, Prompts, Rate, RequestSource, Sampling, Shape, Stage,
-        Timeouts, Window,
+        Arrivals, Goodput, LengthDistribution, Load, PromptReuse, PromptText, Rate, RequestSource, Sampling, Shape,
+        Stage, Timeouts, Window,
     },
 };
 
@@ -229,7 +229,7 @@ fn workload() -> Workload {
             output: LengthDistribution::fixed(5),
             text: PromptText::Words,
         },
-        prompts: Prompts::Fresh,
+        prompts: PromptReuse::Fresh,
         stages: vec![Stage { pause_after: Span(ms(1_000)), ..Stage::new("r10", open) }, Stage::new("c2", closed)],
         window: Window::All,
         loadgen: None,

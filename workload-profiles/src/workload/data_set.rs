@@ -35,7 +35,7 @@ pub enum DataSetFormat {
 
 impl DataSetFormat {
     /// The format of a file by the end of its name, in letters of either case; `None`: it is none that can be read.
-    pub fn of(path: &Path) -> Option<DataSetFormat> {
+    pub fn from_path(path: &Path) -> Option<DataSetFormat> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "json" => Some(DataSetFormat::Json),
             "jsonl" => Some(DataSetFormat::Jsonl),
@@ -56,7 +56,7 @@ pub struct PromptColumn {
 
 impl PromptColumn {
     /// The column of this form in the data sets of MLPerf's language models: `input` or `tok_input`.
-    pub fn of(form: PromptForm) -> PromptColumn {
+    pub fn from_form(form: PromptForm) -> PromptColumn {
         let name = match form {
             PromptForm::Text => "input",
             PromptForm::TokenIds => "tok_input",
@@ -79,7 +79,7 @@ mod tests {
             ("json", None),
             ("", None),
         ] {
-            assert_eq!(DataSetFormat::of(Path::new(path)), expected, "{path}");
+            assert_eq!(DataSetFormat::from_path(Path::new(path)), expected, "{path}");
         }
     }
 
@@ -87,7 +87,7 @@ mod tests {
     fn a_data_set_reads_as_it_was_written() {
         let json = r#"{"path":"/d/c.json","format":"json","prompt":{"name":"tok_input","form":"tokenIds"},"output":128,"count":13368}"#;
         let set: DataSet = serde_json::from_str(json).unwrap();
-        assert_eq!(set.prompt, PromptColumn::of(PromptForm::TokenIds));
+        assert_eq!(set.prompt, PromptColumn::from_form(PromptForm::TokenIds));
         assert_eq!(serde_json::to_string(&set).unwrap(), json);
     }
 }

@@ -25,7 +25,7 @@ pub use abandonment::{Abandonment, Departure};
 pub use data_set::{DataSet, DataSetFormat, PromptColumn};
 pub use load::{Arrivals, Load, MAX_REQUESTS, Margin, Stage, Trace, TraceEntry, TraceFile, TraceFormat, TraceTime};
 pub use probes::Probes;
-pub use prompts::{NoTokenIds, PromptForm, PromptText, Prompts, TokenIds};
+pub use prompts::{PromptForm, PromptReuse, PromptText, TokenIdRange, TokenIdRangeError};
 pub use rate::{RampUpStrategy, Rate, RatePoint, RateShape};
 pub use sampling::{Extra, ExtraError, LengthField, Sampling};
 pub use timeouts::Timeouts;
@@ -51,7 +51,7 @@ pub struct Workload {
     pub requests: RequestSource,
     /// Whether the texts of synthetic prompts are used again.
     #[serde(default)]
-    pub prompts: Prompts,
+    pub prompts: PromptReuse,
     /// When they are sent; stages run one after the other.
     pub stages: Vec<Stage>,
     /// The MLPerf LoadGen tests whose phases the stages are; absent: it is no such load.
@@ -121,7 +121,7 @@ impl Goodput {
 }
 
 /// What the requests hold. The lengths of request i are the same in every stage and in every run with the same seed; its text
-/// is as [`Prompts`] says.
+/// is as [`PromptReuse`] says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RequestSource {

@@ -11,7 +11,7 @@ pub enum PromptText {
     /// A passage of English prose, from a random offset.
     Prose,
     /// Token ids drawn at random and sent as such, so that the prompt has exactly the asked length. Completions only.
-    TokenIds(TokenIds),
+    TokenIds(TokenIdRange),
 }
 
 impl PromptText {
@@ -27,7 +27,7 @@ impl PromptText {
 /// Whether the texts of synthetic prompts are used again. Lengths and times repeat with the seed in either case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Prompts {
+pub enum PromptReuse {
     /// Each request of each stage has a text of its own, and each run and attempt has others. Shared prefixes and their
     /// questions are those of the run, the same in every stage.
     #[default]
@@ -50,7 +50,7 @@ pub enum PromptForm {
 /// The ids that prompts are drawn from, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", try_from = "Range")]
-pub struct TokenIds {
+pub struct TokenIdRange {
     min: u32,
     max: u32,
 }
@@ -71,30 +71,30 @@ impl Default for Range {
     }
 }
 
-impl Default for TokenIds {
+impl Default for TokenIdRange {
     fn default() -> Self {
         let Range { min, max } = Range::default();
-        TokenIds { min, max }
+        TokenIdRange { min, max }
     }
 }
 
 /// A range without an id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("min is {min}, above max, which is {max}; token ids are drawn from min to max")]
-pub struct NoTokenIds {
+pub struct TokenIdRangeError {
     /// As written.
     pub min: u32,
     /// As written.
     pub max: u32,
 }
 
-impl TokenIds {
+impl TokenIdRange {
     /// The ids from `min` to `max`.
     ///
     /// # Errors
     /// There is none.
-    pub fn new(min: u32, max: u32) -> Result<TokenIds, NoTokenIds> {
-        if min > max { Err(NoTokenIds { min, max }) } else { Ok(TokenIds { min, max }) }
+    pub fn new(min: u32, max: u32) -> Result<TokenIdRange, TokenIdRangeError> {
+        if min > max { Err(TokenIdRangeError { min, max }) } else { Ok(TokenIdRange { min, max }) }
     }
 
     /// The lowest.
@@ -108,11 +108,11 @@ impl TokenIds {
     }
 }
 
-impl TryFrom<Range> for TokenIds {
-    type Error = NoTokenIds;
+impl TryFrom<Range> for TokenIdRange {
+    type Error = TokenIdRangeError;
 
-    fn try_from(range: Range) -> Result<Self, NoTokenIds> {
-        TokenIds::new(range.min, range.max)
+    fn try_from(range: Range) -> Result<Self, TokenIdRangeError> {
+        TokenIdRange::new(range.min, range.max)
     }
 }
 
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn token_ids_have_a_range_that_holds_one() {
-        let ids = |min, max| Ok(PromptText::TokenIds(TokenIds { min, max }));
+        let ids = |min, max| Ok(PromptText::TokenIds(TokenIdRange { min, max }));
         check("\"words\"", Ok(PromptText::Words));
         check(r#"{"tokenIds":{}}"#, ids(1_000, 31_999));
         check(r#"{"tokenIds":{"max":1000}}"#, ids(1_000, 1_000));

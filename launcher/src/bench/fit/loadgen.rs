@@ -13,7 +13,7 @@ pub(super) fn as_plain_loads(workload: &mut Workload) {
     for stage in &mut workload.stages {
         let Load::LoadGen { scenario, test, .. } = stage.load else { continue };
         let Some(test) = loadgen.tests.get(test as usize) else { continue };
-        let effective = Effective::of(&test.settings, &loadgen.qsl);
+        let effective = Effective::new(&test.settings, &loadgen.qsl);
         let closed = |concurrency: u64| Load::Closed {
             concurrency: u32::try_from(concurrency).unwrap_or(u32::MAX),
             count: Some(effective.min_sample_count.max(concurrency)),

@@ -99,7 +99,7 @@ mod tests {
     fn accuracy_goes_through_every_sample_once() {
         let qsl = Qsl { name: String::new(), total_sample_count: 23, performance_sample_count: 10 };
         let settings = Settings::default();
-        let sets = accuracy_sets(&settings, &Effective::of(&settings, &qsl), &qsl);
+        let sets = accuracy_sets(&settings, &Effective::new(&settings, &qsl), &qsl);
         let sizes: Vec<usize> = (0..4).filter_map(|it| sets.get(it)).map(|it| it.end).collect();
         assert_eq!((sets.len(), sizes), (3, vec![10, 10, 3]));
         let mut all: Vec<u32> = (0..3).flat_map(|it| sets.get(it).unwrap().indices).collect();

@@ -233,7 +233,7 @@ proptest! {
     #[test]
     fn any_settings_are_refused_or_come_to_a_phase((settings, qsl) in any_settings()) {
         let mut phases = vec![Phase::Performance];
-        phases.extend((0..Effective::of(&settings, &qsl).accuracy_sets(&qsl)).map(|set| Phase::Accuracy { set }));
+        phases.extend((0..Effective::new(&settings, &qsl).accuracy_sets(&qsl)).map(|set| Phase::Accuracy { set }));
         for phase in phases {
             match QueryGenerator::new(&settings, &qsl).and_then(|mut it| it.phase(phase)) {
                 Err(error) => prop_assert!(!error.to_string().is_empty()),

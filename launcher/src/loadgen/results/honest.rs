@@ -60,7 +60,7 @@ mod tests {
 
     fn check(settings: &Settings, measured: &PhaseResult, lasted_s: f64) -> Honest {
         let qsl = Qsl { name: String::new(), total_sample_count: 10, performance_sample_count: 10 };
-        let effective = Effective::of(settings, &qsl);
+        let effective = Effective::new(settings, &qsl);
         Honest::of(&Results::of(measured, settings, &effective), lasted_s)
     }
 

@@ -152,7 +152,7 @@ mod tests {
 
     fn effective(settings: &Settings) -> Effective {
         let qsl = Qsl { name: String::new(), total_sample_count: 10, performance_sample_count: 10 };
-        Effective::of(settings, &qsl)
+        Effective::new(settings, &qsl)
     }
 
     fn check(scenario: Scenario, so_far: SoFar) -> Prediction {

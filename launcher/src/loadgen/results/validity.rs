@@ -186,7 +186,7 @@ mod tests {
 
     fn judge(settings: &Settings, measured: &PhaseResult, faults: Vec<String>) -> Validity {
         let qsl = Qsl { name: String::new(), total_sample_count: 10, performance_sample_count: 10 };
-        let effective = Effective::of(settings, &qsl);
+        let effective = Effective::new(settings, &qsl);
         Validity::of(&Results::of(measured, settings, &effective), faults)
     }
 

@@ -23,7 +23,7 @@ use super::{
 use crate::{
     problem::Findings,
     reader::Section,
-    workload::{Abandonment, Departure, Goodput, Margin, Probes, Prompts, Sampling, Timeouts, Window, Workload},
+    workload::{Abandonment, Departure, Goodput, Margin, Probes, PromptReuse, Sampling, Timeouts, Window, Workload},
 };
 
 /// The keys of a profile.
@@ -61,7 +61,7 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
     let windows = [("all", Window::All), ("trimmed", Window::Trimmed), ("cut", Window::Cut)];
     let window = root.choice("window", &windows).unwrap_or_default();
     let requests = requests::read(&root);
-    let texts = [("fresh", Prompts::Fresh), ("repeated", Prompts::Repeated)];
+    let texts = [("fresh", PromptReuse::Fresh), ("repeated", PromptReuse::Repeated)];
     let prompts = root.choice("prompts", &texts).unwrap_or_default();
     let stages = load::read(&root, window, requests.as_ref());
     let headers = root.section("headers").as_ref().map(headers).unwrap_or_default();

@@ -3,7 +3,7 @@
 use super::bounds::{MAX_DRAWN, MAX_TOKENS};
 use crate::{
     reader::Section,
-    workload::{LengthDistribution, PromptText, Shape, TokenIds},
+    workload::{LengthDistribution, PromptText, Shape, TokenIdRange},
 };
 
 /// The key `text`.
@@ -13,14 +13,14 @@ pub(in crate::formats) fn text(section: &Section, keys: &[&str]) -> Option<Promp
     Some(match (kind, ids) {
         ("words", None) => PromptText::Words,
         ("prose", None) => PromptText::Prose,
-        ("tokenIds", None) => PromptText::TokenIds(TokenIds::default()),
+        ("tokenIds", None) => PromptText::TokenIds(TokenIdRange::default()),
         ("tokenIds", Some(ids)) => {
             let id = |key, default: u32| match ids.value(key) {
                 None => Some(default),
                 Some(_) => ids.count(key, 0..=u64::from(u32::MAX)).and_then(|it| u32::try_from(it).ok()),
             };
-            let (min, max) = (id("min", TokenIds::default().min()), id("max", TokenIds::default().max()));
-            let range = TokenIds::new(min?, max?);
+            let (min, max) = (id("min", TokenIdRange::default().min()), id("max", TokenIdRange::default().max()));
+            let range = TokenIdRange::new(min?, max?);
             if let Err(error) = &range {
                 ids.problem("min", error.to_string());
             }

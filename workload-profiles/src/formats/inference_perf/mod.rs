@@ -19,7 +19,7 @@ use super::Target;
 use crate::{
     problem::{Findings, listed},
     reader::{Kind, Section},
-    workload::{Goodput, Prompts, RequestSource, Sampling, Timeouts, Window, Workload},
+    workload::{Goodput, PromptReuse, RequestSource, Sampling, Timeouts, Window, Workload},
 };
 
 /// The sections of a profile.
@@ -56,7 +56,7 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
         model,
         headers: call.headers,
         requests: requests?.requests,
-        prompts: Prompts::Fresh,
+        prompts: PromptReuse::Fresh,
         stages: load.stages,
         window: Window::All,
         loadgen: None,

@@ -26,7 +26,7 @@ pub struct Effective {
 
 impl Effective {
     /// What a test with these settings runs by. A rate below 0 becomes 1, as in LoadGen, which logs an error.
-    pub fn of(settings: &Settings, qsl: &Qsl) -> Effective {
+    pub fn new(settings: &Settings, qsl: &Qsl) -> Effective {
         let given = |value: u64, default: u64| if value == 0 { default } else { value };
         let performance_sample_count = given(settings.performance_sample_count_override, qsl.performance_sample_count);
         let accuracy_sample_count = given(settings.accuracy_sample_count_override, qsl.total_sample_count);

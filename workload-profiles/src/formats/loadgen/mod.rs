@@ -12,7 +12,7 @@ mod settings;
 mod workload;
 
 pub use audit::{audit_config, audit_tests};
-pub use conf::{ConfError, ConfFile, LineError, Remark, from_config};
+pub use conf::{ConfError, ConfFile, LineError, Remark, apply_config};
 pub(crate) use conf::{KEYS, Kind};
 pub use effective::Effective;
 pub use rounds::Round;

@@ -53,7 +53,7 @@ impl LoadGenTest {
 
     /// The phases of the test, in order. A search for the peak has one, which stands for all its trials.
     pub fn phases(&self, qsl: &Qsl) -> Vec<Phase> {
-        let sets = || (0..Effective::of(&self.settings, qsl).accuracy_sets(qsl)).map(|set| Phase::Accuracy { set });
+        let sets = || (0..Effective::new(&self.settings, qsl).accuracy_sets(qsl)).map(|set| Phase::Accuracy { set });
         match self.settings.mode {
             Mode::AccuracyOnly => sets().collect(),
             Mode::SubmissionRun => sets().chain([Phase::Performance]).collect(),

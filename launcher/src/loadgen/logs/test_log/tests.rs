@@ -26,7 +26,7 @@ fn valid() -> TestLog {
         pid: 1,
         sut_name: "a \"SUT\"".into(),
         get_sut_name: Duration::from_millis(2),
-        effective: Effective::of(&settings, &qsl),
+        effective: Effective::new(&settings, &qsl),
         qsl,
         settings,
         audited: false,

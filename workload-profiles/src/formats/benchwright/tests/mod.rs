@@ -13,7 +13,7 @@ use crate::{
     parse_text,
     workload::{
         Arrivals, Extra, LengthDistribution, LengthField, Load, PromptText, RampUpStrategy, Rate, RatePoint, RateShape,
-        RequestSource, Shape, Stage, TokenIds, Trace, TraceEntry, TraceFile, TraceFormat, TraceTime,
+        RequestSource, Shape, Stage, TokenIdRange, Trace, TraceEntry, TraceFile, TraceFormat, TraceTime,
     },
     yaml,
 };
@@ -85,7 +85,7 @@ fn every_default_is_filled() {
             output: LengthDistribution::fixed(10),
             text: PromptText::Words,
         },
-        prompts: Prompts::Fresh,
+        prompts: PromptReuse::Fresh,
         stages: vec![Stage::new(
             "r1",
             Load::Open {

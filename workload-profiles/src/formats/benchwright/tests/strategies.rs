@@ -26,7 +26,8 @@ fn some_requests() -> impl Strategy<Value = RequestSource> {
     let text = prop_oneof![
         Just(PromptText::Words),
         Just(PromptText::Prose),
-        (0_u32..99, 0_u32..99).prop_map(|(min, more)| PromptText::TokenIds(TokenIds::new(min, min + more).unwrap())),
+        (0_u32..99, 0_u32..99)
+            .prop_map(|(min, more)| PromptText::TokenIds(TokenIdRange::new(min, min + more).unwrap())),
     ];
     prop_oneof![
         Just(RequestSource::Mock),
@@ -208,7 +209,7 @@ pub(super) fn some_workload() -> impl Strategy<Value = Workload> {
                 model,
                 headers,
                 requests,
-                prompts: if flags.2 { Prompts::Repeated } else { Prompts::Fresh },
+                prompts: if flags.2 { PromptReuse::Repeated } else { PromptReuse::Fresh },
                 stages,
                 loadgen: None,
                 window,

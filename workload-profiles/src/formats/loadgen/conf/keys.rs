@@ -224,13 +224,13 @@ fn set<T>(to: &mut T, value: Option<T>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::loadgen::{ConfError, ConfFile, Remark, Scenario, Settings, from_config};
+    use crate::loadgen::{ConfError, ConfFile, Remark, Scenario, Settings, apply_config};
 
     /// What is remarked about a line, with its file and text left out.
     fn check(file: ConfFile, text: &str, expected: &str) {
         let mut settings = Settings::default();
         let remarks: Result<Vec<Remark>, ConfError> =
-            from_config(file, Some(text), "m", Scenario::Server, &mut settings);
+            apply_config(file, Some(text), "m", Scenario::Server, &mut settings);
         let messages: Vec<String> = remarks.unwrap().into_iter().map(|it| it.message).collect();
         assert_eq!(messages.join("; "), expected, "{text}");
     }
@@ -281,7 +281,7 @@ mod tests {
         let text = "*.*.qsl_rng_seed = 1\n*.*.accuracy_log_probability = 5\n*.*.test05 = 1";
         for (file, expected) in [(ConfFile::MlperfConf, (1, 0.05, true)), (ConfFile::UserConf, (0, 0.0, false))] {
             let mut settings = Settings::default();
-            from_config(file, Some(text), "m", Scenario::Offline, &mut settings).unwrap();
+            apply_config(file, Some(text), "m", Scenario::Offline, &mut settings).unwrap();
             assert_eq!((settings.qsl_rng_seed, settings.accuracy_log_probability, settings.test05), expected);
         }
     }

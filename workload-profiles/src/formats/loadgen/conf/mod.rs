@@ -81,7 +81,7 @@ pub type Remark = LineError;
 ///
 /// # Errors
 /// A file that cannot be read. The settings are as they were.
-pub fn from_config(
+pub fn apply_config(
     file: ConfFile,
     text: Option<&str>,
     model: &str,
@@ -224,7 +224,7 @@ mod tests {
     /// What is remarked about a user.conf, or its errors, each as a line.
     fn check(text: &str, expected: Result<&[&str], &str>) {
         let mut settings = Settings::default();
-        let read = from_config(ConfFile::UserConf, Some(text), "llama3_1-8b", Scenario::Server, &mut settings);
+        let read = apply_config(ConfFile::UserConf, Some(text), "llama3_1-8b", Scenario::Server, &mut settings);
         let read = read.map(|it| it.iter().map(ToString::to_string).collect::<Vec<_>>());
         if read.is_err() {
             assert_eq!(settings, Settings::default());
@@ -294,12 +294,12 @@ mod tests {
     #[test]
     fn a_file_that_is_not_there_is_an_error_of_its_own() {
         let mut settings = Settings::default();
-        let error = from_config(ConfFile::UserConf, None, "m", Scenario::Offline, &mut settings).unwrap_err();
+        let error = apply_config(ConfFile::UserConf, None, "m", Scenario::Offline, &mut settings).unwrap_err();
         assert_eq!(
             (error.return_code(), error.to_string().as_str()),
             (-2, "user.conf does not exist; write it, or leave it out")
         );
-        let error = from_config(ConfFile::UserConf, Some("a b"), "m", Scenario::Offline, &mut settings).unwrap_err();
+        let error = apply_config(ConfFile::UserConf, Some("a b"), "m", Scenario::Offline, &mut settings).unwrap_err();
         assert_eq!(error.return_code(), -22);
     }
 
@@ -309,7 +309,7 @@ mod tests {
             let mut settings = Settings::default();
             for file in [ConfFile::MlperfConf, ConfFile::UserConf, ConfFile::AuditConfig] {
                 let before = settings.clone();
-                if from_config(file, Some(&text), "m", Scenario::Server, &mut settings).is_err() {
+                if apply_config(file, Some(&text), "m", Scenario::Server, &mut settings).is_err() {
                     prop_assert_eq!(&before, &settings);
                 }
             }

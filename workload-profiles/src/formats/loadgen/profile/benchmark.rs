@@ -53,7 +53,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loadgen::{ConfFile, Round, Scenario, Settings, from_config};
+    use crate::loadgen::{ConfFile, Round, Scenario, Settings, apply_config};
 
     #[test]
     fn the_names_of_mlperfs_tables_are_known() {
@@ -76,7 +76,7 @@ mod tests {
         for benchmark in BENCHMARKS {
             let mut settings = Settings::default();
             let text = Round::default().mlperf_conf();
-            from_config(ConfFile::MlperfConf, Some(&text), benchmark.name, Scenario::Offline, &mut settings).unwrap();
+            apply_config(ConfFile::MlperfConf, Some(&text), benchmark.name, Scenario::Offline, &mut settings).unwrap();
             assert_eq!(settings.performance_sample_count_override, benchmark.samples, "{}", benchmark.name);
         }
     }

@@ -21,7 +21,7 @@ pub(super) fn check(root: &Section, tests: &Tests, qsl: &Qsl) -> bool {
     let mut stages = 0_u64;
     let mut requests = 0.0;
     for test in &tests.tests {
-        let effective = Effective::of(&test.settings, qsl);
+        let effective = Effective::new(&test.settings, qsl);
         let accuracy = matches!(test.settings.mode, Mode::AccuracyOnly | Mode::SubmissionRun);
         stages = stages.saturating_add(if accuracy { effective.accuracy_sets(qsl) } else { 0 }).saturating_add(1);
         requests += if accuracy { effective.accuracy_sample_count.min(qsl.total_sample_count) as f64 } else { 0.0 };
@@ -93,7 +93,7 @@ fn check_test(settings: &Settings, qsl: &Qsl, auto_qps: bool) -> Vec<(&'static s
     let (unique, same) = (settings.performance_issue_unique, settings.performance_issue_same);
     let (index, count) = (
         settings.performance_issue_same_index,
-        Effective::of(settings, qsl).performance_sample_count.min(qsl.total_sample_count),
+        Effective::new(settings, qsl).performance_sample_count.min(qsl.total_sample_count),
     );
     if unique && same {
         problems

@@ -107,7 +107,7 @@ fn file(section: &Section, tokens: Option<Tokens>, api: Option<Api>, count: u64)
     let path = section.text("path").map(PathBuf::from);
     let formats = [("json", DataSetFormat::Json), ("jsonl", DataSetFormat::Jsonl)];
     let written = section.value("format").is_some();
-    let format = section.choice("format", &formats).or_else(|| DataSetFormat::of(path.as_deref()?));
+    let format = section.choice("format", &formats).or_else(|| DataSetFormat::from_path(path.as_deref()?));
     if let (Some(path), None, false) = (&path, format, written) {
         let found = quoted(&path.to_string_lossy());
         let remedy = "name its format, json or jsonl; a pickle has to be converted";
@@ -115,14 +115,14 @@ fn file(section: &Section, tokens: Option<Tokens>, api: Option<Api>, count: u64)
     }
     let column = section.text("column");
     let forms = [("text", PromptForm::Text), ("tokenIds", PromptForm::TokenIds)];
-    let ids = PromptColumn::of(PromptForm::TokenIds);
+    let ids = PromptColumn::from_form(PromptForm::TokenIds);
     let likely = match column {
         Some(column) if column != ids.name => PromptForm::Text,
         None if api == Some(Api::Chat) => PromptForm::Text,
         _ => PromptForm::TokenIds,
     };
     let form = section.value("form").map_or(Some(likely), |_| section.choice("form", &forms));
-    let prompt = form.map(PromptColumn::of).map(|it| match column {
+    let prompt = form.map(PromptColumn::from_form).map(|it| match column {
         Some(name) => PromptColumn { name: name.to_owned(), ..it },
         None => it,
     });

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::{KEYS, benchmark, settings};
 use crate::{
-    loadgen::{ConfError, ConfFile, Mode, Round, Scenario, Settings, audit_config, audit_tests, from_config},
+    loadgen::{ConfError, ConfFile, Mode, Round, Scenario, Settings, apply_config, audit_config, audit_tests},
     problem::{listed, quoted, suggestion},
     reader::Section,
     workload::{AutoQps, LoadGenTest},
@@ -54,7 +54,7 @@ pub(super) fn read(root: &Section) -> Option<Tests> {
     }
     let mut settings = Settings { scenario, ..Settings::default() };
     let conf = |key: &str, file, text: &str, settings: &mut Settings| {
-        apply(root, key, from_config(file, Some(text), model, scenario, settings));
+        apply(root, key, apply_config(file, Some(text), model, scenario, settings));
     };
     conf("round", ConfFile::MlperfConf, &round?.mlperf_conf(), &mut settings);
     conf("user_conf", ConfFile::UserConf, user_conf, &mut settings);
@@ -71,7 +71,7 @@ pub(super) fn read(root: &Section) -> Option<Tests> {
     for mode in &modes {
         let mut settings = Settings { mode: *mode, ..settings.clone() };
         if let Some((key, text)) = audit? {
-            let remarks = from_config(ConfFile::AuditConfig, Some(text), model, scenario, &mut settings);
+            let remarks = apply_config(ConfFile::AuditConfig, Some(text), model, scenario, &mut settings);
             // Once for all tests.
             if tests.is_empty() {
                 apply(root, key, remarks);
@@ -134,7 +134,7 @@ fn round(root: &Section) -> Option<Round> {
     let Some(name) = root.value("round").and_then(|_| root.text("round")) else {
         return root.value("round").is_none().then(Round::default);
     };
-    let round = Round::named(name);
+    let round = Round::from_name(name);
     if round.is_none() {
         let names = Round::ALL.map(Round::name);
         root.problem("round", format!("is {}; choose one of {}", quoted(name), listed(&names)));

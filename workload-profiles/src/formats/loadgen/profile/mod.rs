@@ -27,7 +27,7 @@ use crate::{
     },
     problem::Findings,
     reader::Section,
-    workload::{Extra, Goodput, Load, LoadGen, LoadGenTest, Prompts, Sampling, Stage, Timeouts, Window, Workload},
+    workload::{Extra, Goodput, Load, LoadGen, LoadGenTest, PromptReuse, Sampling, Stage, Timeouts, Window, Workload},
 };
 use mlperf_tests::Tests;
 
@@ -112,7 +112,7 @@ pub(in crate::formats) fn parse(profile: &Value, target: Target, findings: &Find
         headers,
         requests: data.requests,
         // Samples are a data set: the same at every use.
-        prompts: Prompts::Repeated,
+        prompts: PromptReuse::Repeated,
         stages: stages(&loadgen, tests.scenario),
         loadgen: Some(loadgen),
         window: Window::All,

@@ -37,7 +37,7 @@ impl Round {
     }
 
     /// The round of a name, `v6.1` or `6.1`.
-    pub fn named(name: &str) -> Option<Round> {
+    pub fn from_name(name: &str) -> Option<Round> {
         Round::ALL.into_iter().find(|it| it.name() == name || it.name()[1..] == *name)
     }
 
@@ -69,12 +69,12 @@ impl Round {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loadgen::{ConfFile, Scenario, Settings, from_config};
+    use crate::loadgen::{ConfFile, Scenario, Settings, apply_config};
 
     fn settings(round: Round, model: &str) -> Settings {
         let mut settings = Settings::default();
         let remarks =
-            from_config(ConfFile::MlperfConf, Some(&round.mlperf_conf()), model, Scenario::Offline, &mut settings)
+            apply_config(ConfFile::MlperfConf, Some(&round.mlperf_conf()), model, Scenario::Offline, &mut settings)
                 .unwrap();
         assert_eq!(remarks, [], "{model}");
         settings
@@ -83,13 +83,13 @@ mod tests {
     #[test]
     fn every_round_is_found_by_its_name_and_has_seeds_of_its_own() {
         for round in Round::ALL {
-            assert_eq!(Round::named(round.name()), Some(round));
+            assert_eq!(Round::from_name(round.name()), Some(round));
             let of_round = settings(round, "llama2-70b");
             let seeds = [of_round.qsl_rng_seed, of_round.sample_index_rng_seed, of_round.schedule_rng_seed];
             assert_eq!(seeds, round.seeds());
             assert_eq!(of_round.min_query_count, 24_576);
             assert_eq!(Round::ALL.iter().filter(|it| it.seeds() == seeds).count(), 1);
         }
-        assert_eq!((Round::named("6.1"), Round::named("v4.1")), (Some(Round::default()), None));
+        assert_eq!((Round::from_name("6.1"), Round::from_name("v4.1")), (Some(Round::default()), None));
     }
 }
