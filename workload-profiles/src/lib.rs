@@ -84,7 +84,7 @@ pub fn prepare(
     if !applied.is_empty() {
         text = yaml::write(&profile)?;
     }
-    let read = read(run.harness, Target::of(run), &profile, &findings).map(|it| with_target(it, run, &findings));
+    let read = read(run.harness, Target::from_run(run), &profile, &findings).map(|it| with_target(it, run, &findings));
     findings.add_new(odd.into_iter().filter(|it| !applied.iter().any(|set| set.path == it.path)));
     match (read, findings.into_result()) {
         (Some(workload), Ok(notices)) => Ok(Prepared { text, workload, notices }),
@@ -98,7 +98,7 @@ pub fn prepare(
 /// # Errors
 /// Everything that is wrong, at once; only a text that is no YAML ends it early.
 pub fn parse(run: &ResolvedRun, text: &str) -> Result<(Workload, Vec<Notice>), ProfileError> {
-    parse_with(run.harness, Target::of(run), text, |workload, findings| with_target(workload, run, findings))
+    parse_with(run.harness, Target::from_run(run), text, |workload, findings| with_target(workload, run, findings))
 }
 
 /// Reads a profile by itself, without a run.

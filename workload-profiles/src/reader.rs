@@ -1,7 +1,7 @@
 //! Reads a parsed profile key by key and goes on after a problem, so that its author sees all of them at once.
 //!
 //! A getter answers `None` both for a key that is absent (or null) and for one that is wrong; the wrong one leaves a problem
-//! behind, so that the value which the caller puts in its place is never run. Keys that nobody asked for are reported when
+//! behind, so that the value which the caller puts in its place is never run. Keys that nobody looked up are reported when
 //! the section is finished.
 
 use std::{cell::RefCell, collections::BTreeSet, ops::RangeInclusive, time::Duration};
@@ -14,17 +14,17 @@ use crate::{
     yaml::{child, decimal},
 };
 
-/// A mapping of a profile, and which of its keys were asked for.
+/// A mapping of a profile, and which of its keys were looked up.
 pub(crate) struct Section<'a> {
     path: String,
     entries: &'a Map<String, Value>,
-    asked: RefCell<BTreeSet<&'static str>>,
+    looked_up: RefCell<BTreeSet<&'static str>>,
     findings: &'a Findings,
 }
 
 /// A type of value, for keys of which only the type is checked.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum ValueType {
     Bool,
     Number,
     Text,
@@ -35,18 +35,18 @@ pub(crate) enum Kind {
 impl<'a> Section<'a> {
     /// The whole profile; `None` and a problem when it is no mapping.
     pub fn root(value: &'a Value, findings: &'a Findings) -> Option<Self> {
-        Self::of(value, String::new(), findings)
+        Self::new(value, String::new(), findings)
     }
 
     /// A mapping at a path; `None` and a problem when it is something else.
-    pub fn of(value: &'a Value, path: String, findings: &'a Findings) -> Option<Self> {
+    pub fn new(value: &'a Value, path: String, findings: &'a Findings) -> Option<Self> {
         let Some(entries) = value.as_object() else {
             let place = if path.is_empty() { "profile" } else { &path };
             findings
                 .problem(place, format!("is {}; write a mapping, a line `key: value` for each key", described(value)));
             return None;
         };
-        Some(Section { path, entries, asked: RefCell::default(), findings })
+        Some(Section { path, entries, looked_up: RefCell::default(), findings })
     }
 
     /// The path of one of the keys.
@@ -61,7 +61,7 @@ impl<'a> Section<'a> {
 
     /// The value of a key, whatever its type; `None` when it is absent or null.
     pub fn value(&self, key: &'static str) -> Option<&'a Value> {
-        self.asked.borrow_mut().insert(key);
+        self.looked_up.borrow_mut().insert(key);
         self.entries.get(key).filter(|it| !it.is_null())
     }
 
@@ -77,11 +77,12 @@ impl<'a> Section<'a> {
 
     /// Reports the keys of `owner`, a section around this one, that stand in this one.
     pub fn misplaced(&self, keys: &[&'static str], owner: &Section) {
-        for key in keys.iter().filter(|key| !self.asked.borrow().contains(*key) && self.entries.contains_key(**key)) {
+        for key in keys.iter().filter(|key| !self.looked_up.borrow().contains(*key) && self.entries.contains_key(**key))
+        {
             let (here, there) = (&self.path, &owner.path);
             self.problem(key, format!("is no part of {here}, it belongs to {there}; write it there, beside its load"));
         }
-        self.asked.borrow_mut().extend(keys);
+        self.looked_up.borrow_mut().extend(keys);
     }
 
     /// Leaves a notice about a key.
@@ -99,12 +100,12 @@ impl<'a> Section<'a> {
 
     /// A mapping.
     pub fn section(&self, key: &'static str) -> Option<Section<'a>> {
-        Section::of(self.value(key)?, self.path(key), self.findings)
+        Section::new(self.value(key)?, self.path(key), self.findings)
     }
 
     /// A mapping inside one of the lists.
     pub fn element(&self, value: &'a Value, path: String) -> Option<Section<'a>> {
-        Section::of(value, path, self.findings)
+        Section::new(value, path, self.findings)
     }
 
     /// A list, each element with its path.
@@ -204,7 +205,7 @@ impl<'a> Section<'a> {
 
     /// One of some kinds: a word, or a mapping with one of the words as its only key. The mapping is for the caller to read
     /// on; the word alone has none.
-    pub fn kind(&self, key: &'static str, kinds: &[&'static str]) -> Option<(&'static str, Option<Section<'a>>)> {
+    pub fn variant(&self, key: &'static str, kinds: &[&'static str]) -> Option<(&'static str, Option<Section<'a>>)> {
         let value = self.value(key)?;
         if value.is_string() {
             let choices: Vec<(&str, &'static str)> = kinds.iter().map(|it| (*it, *it)).collect();
@@ -240,22 +241,22 @@ impl<'a> Section<'a> {
     }
 
     /// Checks the type of a key that has no meaning here. True when it is there.
-    pub fn ignored(&self, key: &'static str, kind: Kind) -> bool {
+    pub fn ignored(&self, key: &'static str, value_type: ValueType) -> bool {
         let Some(value) = self.value(key) else { return false };
-        let fits = match kind {
-            Kind::Bool => as_bool(value).is_some(),
-            Kind::Number => as_number(value).is_some(),
-            Kind::Text => value.is_string(),
-            Kind::List => value.is_array(),
-            Kind::Mapping => value.is_object(),
+        let fits = match value_type {
+            ValueType::Bool => as_bool(value).is_some(),
+            ValueType::Number => as_number(value).is_some(),
+            ValueType::Text => value.is_string(),
+            ValueType::List => value.is_array(),
+            ValueType::Mapping => value.is_object(),
         };
         if !fits {
-            let wanted = match kind {
-                Kind::Bool => "true or false",
-                Kind::Number => "a number",
-                Kind::Text => "a text",
-                Kind::List => "a list",
-                Kind::Mapping => "a mapping",
+            let wanted = match value_type {
+                ValueType::Bool => "true or false",
+                ValueType::Number => "a number",
+                ValueType::Text => "a text",
+                ValueType::List => "a list",
+                ValueType::Mapping => "a mapping",
             };
             let secret = ["key", "token", "secret", "password"].iter().any(|it| key.contains(it));
             let found = if secret { type_name(value).to_owned() } else { described(value) };
@@ -265,23 +266,23 @@ impl<'a> Section<'a> {
     }
 
     /// Checks the types of keys that have no meaning here.
-    pub fn all_ignored(&self, keys: &[(&'static str, Kind)]) {
-        for (key, kind) in keys {
-            self.ignored(key, *kind);
+    pub fn all_ignored(&self, keys: &[(&'static str, ValueType)]) {
+        for (key, value_type) in keys {
+            self.ignored(key, *value_type);
         }
     }
 
-    /// Reports every key that nobody asked for, and where it belongs if it is one of the `sections` of the root.
+    /// Reports every key that was not looked up, and where it belongs if it is one of the `sections` of the root.
     pub fn finish(self, sections: &[&str]) {
-        let asked = self.asked.borrow();
-        for key in self.entries.keys().filter(|key| !asked.contains(key.as_str())) {
+        let looked_up = self.looked_up.borrow();
+        for key in self.entries.keys().filter(|key| !looked_up.contains(key.as_str())) {
             let message = if !self.path.is_empty() && sections.contains(&key.as_str()) {
                 format!(
                     "{key} is no part of {}, it belongs to the root of the profile; take its indentation out",
                     self.path
                 )
             } else {
-                format!("is no known key; {}", suggestion(key, asked.iter().copied()))
+                format!("is no known key; {}", suggestion(key, looked_up.iter().copied()))
             };
             self.findings.problem(child(&self.path, key), message);
         }
@@ -380,14 +381,22 @@ mod tests {
         for (text, found) in [("0s", "\"0s\""), ("10s", "\"10s\""), ("5", "5"), ("soon", "\"soon\"")] {
             check(&format!("a: {text}"), |it| it.span("a", false, 9), Err(&format!("a: is {found}; {wanted}")));
         }
-        check("a: {b: 1}", |it| it.kind("a", &["b", "d"]).map(|it| it.0), Ok("b"));
-        check("a: d", |it| it.kind("a", &["b", "d"]).map(|it| it.0), Ok("d"));
-        check("a: {b: 1, d: 2}", |it| it.kind("a", &["b", "d"]).map(drop), Err("a: holds b and d; keep one of them"));
-        check("a: {}", |it| it.kind("a", &["b", "d"]).map(drop), Err("a: is a mapping of ; write one of b and d"));
-        check("a: {bb: 1}", |it| it.kind("a", &["b", "d"]).map(drop), Err("a.bb: is no known key; did you mean b?"));
+        check("a: {b: 1}", |it| it.variant("a", &["b", "d"]).map(|it| it.0), Ok("b"));
+        check("a: d", |it| it.variant("a", &["b", "d"]).map(|it| it.0), Ok("d"));
+        check(
+            "a: {b: 1, d: 2}",
+            |it| it.variant("a", &["b", "d"]).map(drop),
+            Err("a: holds b and d; keep one of them"),
+        );
+        check("a: {}", |it| it.variant("a", &["b", "d"]).map(drop), Err("a: is a mapping of ; write one of b and d"));
+        check("a: {bb: 1}", |it| it.variant("a", &["b", "d"]).map(drop), Err("a.bb: is no known key; did you mean b?"));
         check("a: c", |it| it.choice("a", &[("b", 1), ("d", 2)]), Err("a: is \"c\"; choose one of b and d"));
-        check("a: 5", |it| it.ignored("a", Kind::Text).then_some(()), Err("a: is 5; write a text"));
-        check("a_key: 5", |it| it.ignored("a_key", Kind::Text).then_some(()), Err("a_key: is a number; write a text"));
+        check("a: 5", |it| it.ignored("a", ValueType::Text).then_some(()), Err("a: is 5; write a text"));
+        check(
+            "a_key: 5",
+            |it| it.ignored("a_key", ValueType::Text).then_some(()),
+            Err("a_key: is a number; write a text"),
+        );
         check("a: -3", |it| it.seed("a"), Err("a: is -3; write a whole number from 0 to 18446744073709551615"));
         check(
             "- a",

@@ -25,11 +25,11 @@ pub(crate) fn read_all(text: &str) -> Result<(Value, Vec<Problem>), Problem> {
         ));
     }
     // The first reader tells well what is wrong, the second one takes words as they are, such as yes and off.
-    let document = crds::yaml::read(text).map_err(of_text)?;
+    let document = crds::yaml::read(text).map_err(from_yaml_problem)?;
     let problems = document.map(|it| it.problems).unwrap_or_default();
     let twice = |it: &&crds::yaml::Problem| it.message.starts_with("is given twice");
     if let Some(problem) = problems.iter().find(twice) {
-        return Err(of_text(problem.clone()));
+        return Err(from_yaml_problem(problem.clone()));
     }
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! { max_nodes: MAX_NODES },
@@ -45,10 +45,10 @@ pub(crate) fn read_all(text: &str) -> Result<(Value, Vec<Problem>), Problem> {
             format!("is no readable YAML: {message}; check the quotes, brackets and indentation here"),
         )
     })?;
-    Ok((value, problems.into_iter().map(of_text).collect()))
+    Ok((value, problems.into_iter().map(from_yaml_problem).collect()))
 }
 
-fn of_text(problem: crds::yaml::Problem) -> Problem {
+fn from_yaml_problem(problem: crds::yaml::Problem) -> Problem {
     let place = problem.place.map(|it| it.to_string());
     let path = match (problem.path.as_str(), place) {
         ("", None) => "profile".to_owned(),

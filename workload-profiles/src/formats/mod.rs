@@ -25,7 +25,7 @@ pub(crate) struct Target<'a> {
 
 impl<'a> Target<'a> {
     /// The target of a run.
-    pub(crate) fn of(run: &'a ResolvedRun) -> Target<'a> {
+    pub(crate) fn from_run(run: &'a ResolvedRun) -> Target<'a> {
         let url = match &run.endpoint {
             Endpoint::Url(url) => Some(url.as_str()),
             Endpoint::Simulator(_) => None,

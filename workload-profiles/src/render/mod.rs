@@ -5,20 +5,20 @@
 //!
 //! Templates come from users and are rendered in an operator that lives for months, so rendering ends soon whatever the
 //! template says. A clock could only tell that it did not, and a thread that renders cannot be stopped; so the bound is in
-//! the language, and [`bounds`] enforces it before Tera sees the text:
+//! the language, and [`language`] enforces it before Tera sees the text:
 //! - Code repeats only by `for`: macros, components, blocks, includes, inheritance and list comprehensions are refused, and
 //!   every list that a `for` runs over passes through a filter that takes a step for each element from a budget of
 //!   [`MAX_STEPS`]. So every piece of code runs at most `MAX_STEPS + 1` times, and there are at most
-//!   [`bounds::MAX_CODE_BYTES`] of it. `range` takes its steps from the same budget, because it makes elements.
+//!   [`language::MAX_CODE_BYTES`] of it. `range` takes its steps from the same budget, because it makes elements.
 //! - No value is longer than what stands in one tag and the variables it names: there is no `set` to carry a value on, no `~`,
 //!   and no filter that makes a text or a list grow.
 //! - What is written goes to a buffer that fails at [`MAX_TEXT_BYTES`].
 //!
 //! Nothing is read from disk or from the environment.
 
-pub(crate) mod bounds;
-mod paste;
+pub(crate) mod language;
 pub(crate) mod replace_env;
+mod yaml_position;
 
 use std::{
     io,
@@ -29,8 +29,8 @@ use std::{
 };
 
 use crds::units::Span;
-use paste::Place;
 use tera::{Context, ErrorKind, Kwargs, State, Tera, TeraResult, Value};
+use yaml_position::YamlPosition;
 
 use crate::{
     problem::{Findings, Problem, ProfileError, first_line, quoted, suggestion},
@@ -57,7 +57,7 @@ pub(crate) fn render(template: &str, variables: &Variables) -> Result<String, Pr
         let message = format!("has {found} bytes; at most {MAX_TEXT_BYTES} are read, shorten it");
         return Err(ProfileError::one("template", message));
     }
-    let checked = bounds::check(template)?;
+    let checked = language::check(template)?;
     let tera = engine(&checked.text)?;
     check_names(&tera, &checked, template, variables)?;
     let mut output = Output::default();
@@ -77,7 +77,7 @@ fn engine(text: &str) -> Result<Tera, Problem> {
     let mut tera = Tera::default();
     let budget = Arc::new(AtomicUsize::new(MAX_STEPS));
     let steps = Arc::clone(&budget);
-    tera.register_filter(bounds::COUNTED, move |list: Value, _: Kwargs, _: &State| -> TeraResult<Value> {
+    tera.register_filter(language::COUNTED, move |list: Value, _: Kwargs, _: &State| -> TeraResult<Value> {
         match list.as_array().map(<[Value]>::len) {
             Some(length) => take_steps(&steps, length).map(|()| list),
             None => {
@@ -95,10 +95,10 @@ fn engine(text: &str) -> Result<Tera, Problem> {
         take_steps(&budget, numbers.size_hint().0)?;
         Ok(numbers.collect())
     });
-    for (place, name) in Place::FILTERS {
+    for (position, name) in YamlPosition::FILTERS {
         tera.register_filter(name, move |value: Value, _: Kwargs, _: &State| -> TeraResult<String> {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            Ok(place.escape(&text).into_owned())
+            Ok(position.escape(&text).into_owned())
         });
     }
     tera.register_filter("round", round);
@@ -155,7 +155,7 @@ fn take_steps(budget: &AtomicUsize, steps: usize) -> TeraResult<()> {
 /// Every name that the template uses has a value or a default, and every variable of the user is used.
 fn check_names(
     tera: &Tera,
-    checked: &bounds::Checked,
+    checked: &language::Checked,
     template: &str,
     variables: &Variables,
 ) -> Result<(), ProfileError> {
@@ -207,8 +207,8 @@ fn value(text: &str) -> Value {
 fn problem(error: &tera::Error) -> Problem {
     match error.kind() {
         ErrorKind::SyntaxError(report) | ErrorKind::RenderingError(report) => {
-            let place = format!("template, line {}", report.span().start_line);
-            Problem::new(place, first_line(report.message()))
+            let location = format!("template, line {}", report.span().start_line);
+            Problem::new(location, first_line(report.message()))
         }
         _ => Problem::new("template", first_line(&error.to_string())),
     }

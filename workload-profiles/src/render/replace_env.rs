@@ -4,7 +4,7 @@
 //! and without a default stays as it stands, so that a comment may speak of a name that nobody fills in; one that is left
 //! in the profile itself is found in the parsed profile, where no comment is left, and is an error there.
 
-use super::paste::Place;
+use super::yaml_position::YamlPosition;
 use crate::{
     problem::Problem,
     variables::{FACTS, Variables},
@@ -23,10 +23,10 @@ pub(super) fn replace(text: &str, variables: &Variables) -> Result<String, Probl
     let mut rest = text;
     while let Some(found) = next(rest) {
         output.push_str(&rest[..found.start]);
-        let place = Place::between(&output, &rest[found.end..]);
+        let position = YamlPosition::between(&output, &rest[found.end..]);
         let filled = variables.filling(found.name).and_then(|name| Some((name, variables.get(name)?)));
         match filled {
-            Some((name, value)) if FACTS.contains(&name) => output.push_str(&place.escape(value)),
+            Some((name, value)) if FACTS.contains(&name) => output.push_str(&position.escape(value)),
             filled => {
                 let value = filled.map(|(_, value)| value).or(found.default);
                 output.push_str(value.unwrap_or(&rest[found.start..found.end]));

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Fields of a body that the launcher writes itself.
-const OWN_FIELDS: [&str; 9] = [
+const LAUNCHER_FIELDS: [&str; 9] = [
     "model",
     "prompt",
     "messages",
@@ -72,7 +72,7 @@ pub struct Extra(BTreeMap<String, Value>);
 pub enum ExtraError {
     /// The launcher writes it.
     #[error("{name} is a field that the launcher writes itself; take it out")]
-    Own {
+    Reserved {
         /// Its name.
         name: String,
     },
@@ -100,8 +100,8 @@ impl TryFrom<BTreeMap<String, Value>> for Extra {
     type Error = ExtraError;
 
     fn try_from(fields: BTreeMap<String, Value>) -> Result<Self, ExtraError> {
-        if let Some(name) = fields.keys().find(|it| OWN_FIELDS.contains(&it.as_str())) {
-            return Err(ExtraError::Own { name: name.clone() });
+        if let Some(name) = fields.keys().find(|it| LAUNCHER_FIELDS.contains(&it.as_str())) {
+            return Err(ExtraError::Reserved { name: name.clone() });
         }
         let found = fields.iter().map(|(name, value)| name.len() + value.to_string().len()).sum();
         if found > MAX_EXTRA_BYTES {

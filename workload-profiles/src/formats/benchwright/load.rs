@@ -6,8 +6,8 @@ use super::{KEYS, margin, margins, named, pause, rate, trace};
 use crate::{
     formats::common::{
         bounds::{MAX_STAGE_SECONDS, MAX_STAGES},
-        fields::places,
-        names::Names,
+        fields::concurrency,
+        stage_names::StageNames,
     },
     problem::quoted,
     reader::Section,
@@ -16,7 +16,7 @@ use crate::{
 
 /// The keys of a stage that somebody may write a level too deep, where `warmUp` and `coolDown` are no advice for the root: there
 /// they are the run's.
-const OF_STAGE: [&str; 5] = ["coolDown", "grace", "name", "pauseAfter", "warmUp"];
+const STAGE_KEYS: [&str; 5] = ["coolDown", "grace", "name", "pauseAfter", "warmUp"];
 /// The longest name of a stage.
 const MAX_NAME: usize = 64;
 /// The least and the most burstiness: gaps beyond these are all zero, or all the same.
@@ -34,7 +34,7 @@ pub(super) fn read(root: &Section, window: Window, requests: Option<&RequestSour
         return None;
     }
     let count = items.len();
-    let mut names = Names::default();
+    let mut names = StageNames::default();
     let mut taken = BTreeSet::new();
     let mut stages = Vec::with_capacity(count);
     for (index, (path, value)) in items.into_iter().enumerate() {
@@ -68,9 +68,9 @@ fn inherit(section: &Section, key: &'static str, of_run: Option<Margin>, mine: &
     *mine = of_run.or(*mine);
 }
 
-fn stage(section: &Section, names: &mut Names, requests: Option<&RequestSource>) -> Option<Stage> {
+fn stage(section: &Section, names: &mut StageNames, requests: Option<&RequestSource>) -> Option<Stage> {
     section.missing("load", "write when its requests are sent, such as {open: {rate: 1, duration: 30s}}");
-    let kind = section.kind("load", &["open", "closed", "burst", "trace"]);
+    let kind = section.variant("load", &["open", "closed", "burst", "trace"]);
     let load = kind.and_then(|(kind, within)| {
         let within = named(section, "load", kind, within)?.section(kind)?;
         let load = match kind {
@@ -79,13 +79,13 @@ fn stage(section: &Section, names: &mut Names, requests: Option<&RequestSource>)
             "burst" => burst(&within),
             _ => trace::read(&within, requests),
         };
-        within.misplaced(&OF_STAGE, section);
+        within.misplaced(&STAGE_KEYS, section);
         within.finish(&KEYS);
         load
     });
     let named = section.text("name").map(str::to_owned);
     if let Some(name) = &named
-        && (name.is_empty() || name.len() > MAX_NAME || !name.chars().all(is_of_name))
+        && (name.is_empty() || name.len() > MAX_NAME || !name.chars().all(is_name_letter))
     {
         let wanted = format!("write 1 to {MAX_NAME} letters a-z and A-Z, digits, dots, dashes and underscores");
         section.problem("name", format!("is {}; {wanted}", quoted(name)));
@@ -100,7 +100,7 @@ fn stage(section: &Section, names: &mut Names, requests: Option<&RequestSource>)
 }
 
 /// What is the same in the name of a file.
-fn is_of_name(letter: char) -> bool {
+fn is_name_letter(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || "._-".contains(letter)
 }
 
@@ -110,7 +110,7 @@ fn open(section: &Section) -> Option<Load> {
     let count = requests(section, "count");
     let arrivals = section.value("arrivals").map_or(Some(Arrivals::Poisson), |_| arrivals(section));
     let rate = rate::read(section, duration);
-    let max_concurrency = places(section, "maxConcurrency");
+    let max_concurrency = concurrency(section, "maxConcurrency");
     let (arrivals, rate) = (arrivals?, rate?);
     let by_number = matches!(rate, Rate::Varying(RateShape::RampUp { .. }));
     if by_number && count.is_none() {
@@ -178,7 +178,7 @@ fn arrivals(section: &Section) -> Option<Arrivals> {
         "conditionedGamma",
         "poissonPerSecond",
     ];
-    let (kind, within) = section.kind("arrivals", &KINDS)?;
+    let (kind, within) = section.variant("arrivals", &KINDS)?;
     if !matches!(kind, "gamma" | "conditionedGamma") {
         if within.is_some() {
             section.problem("arrivals", format!("has no settings for {kind}; write arrivals: {kind}"));
@@ -209,13 +209,13 @@ pub(super) fn requests(section: &Section, key: &'static str) -> Option<u64> {
 
 fn burst(section: &Section) -> Option<Load> {
     section.missing("count", "write how many requests are sent at once");
-    let (count, max_concurrency) = (requests(section, "count"), places(section, "maxConcurrency"));
+    let (count, max_concurrency) = (requests(section, "count"), concurrency(section, "maxConcurrency"));
     Some(Load::Burst { count: count?, max_concurrency })
 }
 
 fn closed(section: &Section) -> Option<Load> {
     section.missing("concurrency", "write how many requests are under way at once");
-    let concurrency = places(section, "concurrency");
+    let concurrency = concurrency(section, "concurrency");
     let count = requests(section, "count");
     let duration = section.span("duration", false, MAX_STAGE_SECONDS);
     if section.value("count").is_none() {

@@ -108,7 +108,7 @@ fn abandonment(section: Section) -> Option<Abandonment> {
     section.missing("share", "write the share of the requests whose client goes away, 0 to 1");
     section.missing("after", "write when it goes, such as {exponential: {mean: 5s}} or {tokens: 10}");
     let share = section.number("share", 0.0..=1.0);
-    let after = section.kind("after", &["uniform", "exponential", "tokens"]).and_then(|(kind, within)| {
+    let after = section.variant("after", &["uniform", "exponential", "tokens"]).and_then(|(kind, within)| {
         let within = named(&section, "after", kind, within)?;
         departure(kind, &within)
     });
@@ -156,7 +156,7 @@ fn probes(section: Section) -> Option<Probes> {
 /// The begin or the end of a stage; `all` says whether it may be the whole of it.
 fn margin(section: &Section, key: &'static str, all: bool) -> Option<Margin> {
     let kinds: &[&'static str] = if all { &["duration", "count", "all"] } else { &["duration", "count"] };
-    let (kind, within) = section.kind(key, kinds)?;
+    let (kind, within) = section.variant(key, kinds)?;
     if kind == "all" && within.is_none() {
         return Some(Margin::All);
     }

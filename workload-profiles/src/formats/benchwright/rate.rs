@@ -20,7 +20,7 @@ pub(super) fn read(section: &Section, duration: Option<Span>) -> Option<Rate> {
     if !value.is_object() {
         return Some(Rate::Steady(some_rate(section, "rate")?));
     }
-    let (kind, within) = section.kind("rate", &["points", "sinusoid", "rampUp", "ramp", "step", "spike"])?;
+    let (kind, within) = section.variant("rate", &["points", "sinusoid", "rampUp", "ramp", "step", "spike"])?;
     let within = within?;
     if kind == "points" {
         return points(&within).map(|it| Rate::Varying(RateShape::Points(it)));

@@ -6,7 +6,7 @@ use super::{KEYS, named};
 use crate::{
     formats::common::{
         bounds::MAX_PROMPTS,
-        prompts::{Normal, needed, text},
+        prompts::{NormalMean, required_length, text},
     },
     reader::Section,
     workload::{PromptText, RequestSource},
@@ -15,7 +15,7 @@ use crate::{
 /// Reads `requests`; `None` goes with at least one problem.
 pub(super) fn read(root: &Section) -> Option<RequestSource> {
     root.missing("requests", "write what to send, such as {random: {input: 512, output: 128}}");
-    let (kind, within) = root.kind("requests", &["random", "sharedPrefix", "mock"])?;
+    let (kind, within) = root.variant("requests", &["random", "sharedPrefix", "mock"])?;
     if kind == "mock" {
         if let Some(within) = within {
             within.problem("mock", "has no settings; write requests: mock");
@@ -30,8 +30,8 @@ pub(super) fn read(root: &Section) -> Option<RequestSource> {
 }
 
 fn random(section: Section) -> Option<RequestSource> {
-    let input = needed(&section, "input", Normal::Within, &KEYS);
-    let output = needed(&section, "output", Normal::Within, &KEYS);
+    let input = required_length(&section, "input", NormalMean::WithinBounds, &KEYS);
+    let output = required_length(&section, "output", NormalMean::WithinBounds, &KEYS);
     let text = section.value("text").map_or(Some(PromptText::Words), |_| text(&section, &KEYS));
     section.finish(&KEYS);
     Some(RequestSource::Random { input: input?, output: output?, text: text? })
@@ -49,9 +49,9 @@ fn shared_prefix(section: Section) -> Option<RequestSource> {
             format!("is {groups}, which with {prompts} prompts each is more than {MAX_PROMPTS} prompts; lower one");
         section.problem("groups", message);
     }
-    let system_prompt_len = needed(&section, "systemPromptLen", Normal::Anywhere, &KEYS);
-    let question_len = needed(&section, "questionLen", Normal::Anywhere, &KEYS);
-    let output_len = needed(&section, "outputLen", Normal::Anywhere, &KEYS);
+    let system_prompt_len = required_length(&section, "systemPromptLen", NormalMean::Anywhere, &KEYS);
+    let question_len = required_length(&section, "questionLen", NormalMean::Anywhere, &KEYS);
+    let output_len = required_length(&section, "outputLen", NormalMean::Anywhere, &KEYS);
     let seed = section.seed("seed").map(Seed);
     section.finish(&KEYS);
     Some(RequestSource::SharedPrefix {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{KEYS, load::requests, named, rate::time};
 use crate::{
-    formats::common::{bounds::MAX_TOKENS, fields::places},
+    formats::common::{bounds::MAX_TOKENS, fields::concurrency},
     reader::Section,
     workload::{Load, RequestSource, Trace, TraceEntry, TraceFile, TraceFormat, TraceTime},
 };
@@ -18,7 +18,7 @@ const SPEED: std::ops::RangeInclusive<f64> = 1e-3..=1e3;
 /// Reads a load that replays a trace; `None` goes with at least one problem.
 pub(super) fn read(section: &Section, requests_hold: Option<&RequestSource>) -> Option<Load> {
     section.missing("trace", "write what to replay: {inline: [...]} or {file: {path: ...}}");
-    let recorded = section.kind("trace", &["inline", "file"]).and_then(|(kind, within)| {
+    let recorded = section.variant("trace", &["inline", "file"]).and_then(|(kind, within)| {
         let within = named(section, "trace", kind, within)?;
         if kind == "inline" {
             inline(&within).map(Trace::Inline)
@@ -29,7 +29,7 @@ pub(super) fn read(section: &Section, requests_hold: Option<&RequestSource>) -> 
     let speed = section.value("speed").map_or(Some(1.0), |_| section.number("speed", SPEED));
     let count = requests(section, "count");
     let lengths = section.bool("lengths").unwrap_or(true);
-    let max_concurrency = places(section, "maxConcurrency");
+    let max_concurrency = concurrency(section, "maxConcurrency");
     let recorded = recorded?;
     let has_input = match &recorded {
         Trace::Inline(entries) => entries.iter().any(|it| it.input.is_some()),

@@ -94,6 +94,6 @@ pub(in crate::formats) fn named<'a>(
 }
 
 /// A number of requests under way at once.
-pub(in crate::formats) fn places(section: &Section, key: &'static str) -> Option<u32> {
+pub(in crate::formats) fn concurrency(section: &Section, key: &'static str) -> Option<u32> {
     section.count(key, 1..=MAX_CONCURRENCY).and_then(|it| u32::try_from(it).ok())
 }

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Header fields that the launcher sets itself.
-const OWN_HEADERS: [&str; 5] = ["host", "content-length", "content-type", "transfer-encoding", "connection"];
+const LAUNCHER_HEADERS: [&str; 5] = ["host", "content-length", "content-type", "transfer-encoding", "connection"];
 /// The most header fields.
 const MAX_HEADERS: usize = 64;
 /// The longest value of a header field, in bytes.
@@ -50,7 +50,7 @@ fn header(name: &str, value: &Value) -> Result<String, String> {
             "is a credential, which a profile cannot keep; put it into a Secret, and name it in target.auth".into()
         );
     }
-    if OWN_HEADERS.contains(&lower.as_str()) {
+    if LAUNCHER_HEADERS.contains(&lower.as_str()) {
         return Err("is set by the launcher; take it out".into());
     }
     if name.is_empty() || !name.bytes().all(is_token) {

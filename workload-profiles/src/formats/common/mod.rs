@@ -3,5 +3,5 @@
 pub(super) mod bounds;
 pub(super) mod fields;
 pub(super) mod headers;
-pub(super) mod names;
 pub(super) mod prompts;
+pub(super) mod stage_names;

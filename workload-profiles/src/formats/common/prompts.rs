@@ -8,7 +8,7 @@ use crate::{
 
 /// The key `text`.
 pub(in crate::formats) fn text(section: &Section, keys: &[&str]) -> Option<PromptText> {
-    let (kind, within) = section.kind("text", &["words", "prose", "tokenIds"])?;
+    let (kind, within) = section.variant("text", &["words", "prose", "tokenIds"])?;
     let ids = within.and_then(|it| it.section(kind));
     Some(match (kind, ids) {
         ("words", None) => PromptText::Words,
@@ -38,18 +38,18 @@ pub(in crate::formats) fn text(section: &Section, keys: &[&str]) -> Option<Promp
 /// Where the mean of a normal distribution may lie. inference-perf has both rules, and what a report says of its workloads is
 /// a profile.
 #[derive(Clone, Copy, PartialEq)]
-pub(in crate::formats) enum Normal {
+pub(in crate::formats) enum NormalMean {
     /// Between min and max.
-    Within,
+    WithinBounds,
     /// Anywhere: what is drawn is clipped.
     Anywhere,
 }
 
 /// A length that has to be there: a number, or a distribution.
-pub(in crate::formats) fn needed(
+pub(in crate::formats) fn required_length(
     parent: &Section,
     key: &'static str,
-    normal: Normal,
+    normal: NormalMean,
     keys: &[&str],
 ) -> Option<LengthDistribution> {
     parent.missing(key, "write a number of tokens, or {mean: 512, stdDev: 100, min: 1, max: 1024}");
@@ -59,7 +59,7 @@ pub(in crate::formats) fn needed(
     }
 }
 
-fn distribution(section: Section, normal: Normal, keys: &[&str]) -> Option<LengthDistribution> {
+fn distribution(section: Section, normal: NormalMean, keys: &[&str]) -> Option<LengthDistribution> {
     let shapes = [
         ("normal", Shape::Normal),
         ("lognormal", Shape::Lognormal),
@@ -89,7 +89,7 @@ fn distribution(section: Section, normal: Normal, keys: &[&str]) -> Option<Lengt
     if min > max {
         section.problem("min", format!("is {min}, above max, which is {max}; lower it, or raise max"));
     }
-    let bounded = shape == Some(Shape::Fixed) || (shape == Some(Shape::Normal) && normal == Normal::Within);
+    let bounded = shape == Some(Shape::Fixed) || (shape == Some(Shape::Normal) && normal == NormalMean::WithinBounds);
     // A fixed length is rounded to a whole one.
     let sent = |mean: f64| if shape == Some(Shape::Fixed) { mean.round() } else { mean };
     let within = |mean: f64| (f64::from(min)..=f64::from(max)).contains(&sent(mean));

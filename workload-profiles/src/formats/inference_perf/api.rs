@@ -9,13 +9,13 @@ use super::{MAX_CONSTRAINT_SECONDS, SECTIONS, load::span, unsupported};
 use crate::{
     formats::common::headers::headers,
     problem::quoted,
-    reader::{Kind, Section},
+    reader::{Section, ValueType},
     workload::{Extra, Goodput},
     yaml::decimal,
 };
 
 /// How requests are made.
-pub(super) struct Call {
+pub(super) struct ApiSection {
     pub api: Api,
     pub streaming: bool,
     pub headers: BTreeMap<String, String>,
@@ -27,15 +27,15 @@ pub(super) struct Call {
 
 #[derive(Clone, Copy)]
 enum Type {
-    Known(Api),
-    Other(&'static str),
+    Supported(Api),
+    Unsupported(&'static str),
 }
 
-impl Call {
+impl ApiSection {
     /// Reads the section; absent: the original's defaults.
     pub fn read(section: Option<Section>) -> Self {
         let Some(section) = section else {
-            return Call {
+            return ApiSection {
                 api: Api::Completions,
                 streaming: false,
                 headers: BTreeMap::new(),
@@ -44,13 +44,13 @@ impl Call {
             };
         };
         let types = [
-            ("completion", Type::Known(Api::Completions)),
-            ("chat", Type::Known(Api::Chat)),
-            ("anthropic_messages", Type::Other("anthropic_messages")),
+            ("completion", Type::Supported(Api::Completions)),
+            ("chat", Type::Supported(Api::Chat)),
+            ("anthropic_messages", Type::Unsupported("anthropic_messages")),
         ];
         let api = match section.choice("type", &types) {
-            Some(Type::Known(api)) => api,
-            Some(Type::Other(name)) => {
+            Some(Type::Supported(api)) => api,
+            Some(Type::Unsupported(name)) => {
                 section.problem("type", unsupported(name, &["completion", "chat"]));
                 Api::Completions
             }
@@ -63,7 +63,7 @@ impl Call {
         }
         let extra = section.section("response_format").map(|it| response_format(&section, it, api));
         for key in ["session_id_header_key", "session_token_header_key"] {
-            if section.ignored(key, Kind::Text) {
+            if section.ignored(key, ValueType::Text) {
                 section.notice(key, "is not sent: the requests of this load belong to no session");
             }
         }
@@ -71,7 +71,7 @@ impl Call {
         let headers = fields.as_ref().map(headers).unwrap_or_default();
         let goodput = slo_headers(&section, fields.as_ref(), &headers);
         section.finish(&SECTIONS);
-        Call { api, streaming, headers, extra: extra.unwrap_or_default(), goodput }
+        ApiSection { api, streaming, headers, extra: extra.unwrap_or_default(), goodput }
     }
 }
 

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     formats::common::bounds::MAX_PROMPTS,
-    reader::{Kind, Section},
+    reader::{Section, ValueType},
     workload::{LengthDistribution, PromptText, RequestSource},
 };
 
@@ -34,18 +34,18 @@ enum Type {
     Mock,
     Random(PromptText),
     SharedPrefix,
-    Other(&'static str),
+    Unsupported(&'static str),
 }
 
 /// What the section says.
-pub(super) struct Data {
+pub(super) struct DataSection {
     pub requests: RequestSource,
     /// Where the lengths are from, if not from distributions.
     pub trace: Option<Recording>,
 }
 
 /// Reads the section; `None` goes with at least one problem.
-pub(super) fn read(section: Section) -> Option<Data> {
+pub(super) fn read(section: Section) -> Option<DataSection> {
     section.missing("type", "name it, or write mock to ask for the mock prompts that inference-perf sends without it");
     let mut types = vec![
         ("random", Type::Random(PromptText::Words)),
@@ -53,9 +53,9 @@ pub(super) fn read(section: Section) -> Option<Data> {
         ("shared_prefix", Type::SharedPrefix),
         ("mock", Type::Mock),
     ];
-    types.extend(UNSUPPORTED.map(|it| (it, Type::Other(it))));
+    types.extend(UNSUPPORTED.map(|it| (it, Type::Unsupported(it))));
     let kind = section.choice("type", &types);
-    if let Some(Type::Other(name)) = kind {
+    if let Some(Type::Unsupported(name)) = kind {
         section.problem("type", unsupported(name, &SUPPORTED));
         // What it would need says nothing about what to change.
         return None;
@@ -71,11 +71,11 @@ pub(super) fn read(section: Section) -> Option<Data> {
             section.missing("shared_prefix", "write num_groups, num_prompts_per_group and the lengths under it");
             section.section("shared_prefix").and_then(shared_prefix)
         }
-        Type::Mock | Type::Other(_) => Some(RequestSource::Mock),
+        Type::Mock | Type::Unsupported(_) => Some(RequestSource::Mock),
     };
     unused(&section, kind?);
     section.finish(&SECTIONS);
-    Some(Data { requests: source?, trace })
+    Some(DataSection { requests: source?, trace })
 }
 
 fn refuse(section: &Section, kind: Type) {
@@ -95,14 +95,14 @@ fn refuse(section: &Section, kind: Type) {
 
 /// Settings of other types of data, which the original overlooks as well.
 fn unused(section: &Section, kind: Type) {
-    section.ignored("path", Kind::Text);
+    section.ignored("path", ValueType::Text);
     let mut overlooked: Vec<&'static str> = SETTINGS.to_vec();
     overlooked.retain(|it| !(*it == "shared_prefix" && kind == Type::SharedPrefix));
     if !matches!(kind, Type::Random(_)) {
         overlooked.extend(["input_distribution", "output_distribution"]);
     }
     for key in overlooked {
-        if section.ignored(key, Kind::Mapping) {
+        if section.ignored(key, ValueType::Mapping) {
             section.notice(key, "is not used: it does not belong to this data.type");
         }
     }

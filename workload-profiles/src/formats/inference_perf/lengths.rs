@@ -23,8 +23,8 @@ pub(super) enum Sampler {
 
 #[derive(Clone, Copy)]
 enum Type {
-    Known(Shape),
-    Other(&'static str),
+    Supported(Shape),
+    Unsupported(&'static str),
 }
 
 /// A key that holds a distribution; `None` when it is absent or wrong.
@@ -82,17 +82,17 @@ pub(super) fn length(parent: &Section, key: &'static str) -> Option<LengthDistri
 
 fn shape(section: &Section) -> Option<Shape> {
     let types = [
-        ("normal", Type::Known(Shape::Normal)),
-        ("lognormal", Type::Known(Shape::Lognormal)),
-        ("uniform", Type::Known(Shape::Uniform)),
-        ("fixed", Type::Known(Shape::Fixed)),
-        ("skew_normal", Type::Other("skew_normal")),
-        ("poisson", Type::Other("poisson")),
+        ("normal", Type::Supported(Shape::Normal)),
+        ("lognormal", Type::Supported(Shape::Lognormal)),
+        ("uniform", Type::Supported(Shape::Uniform)),
+        ("fixed", Type::Supported(Shape::Fixed)),
+        ("skew_normal", Type::Unsupported("skew_normal")),
+        ("poisson", Type::Unsupported("poisson")),
     ];
     match section.value("type").map(|_| section.choice("type", &types)) {
         None => Some(Shape::Normal),
-        Some(Some(Type::Known(shape))) => Some(shape),
-        Some(Some(Type::Other(name))) => {
+        Some(Some(Type::Supported(shape))) => Some(shape),
+        Some(Some(Type::Unsupported(name))) => {
             section.problem("type", unsupported(name, &["normal", "lognormal", "uniform", "fixed"]));
             None
         }

@@ -8,9 +8,9 @@ use super::{SECTIONS, trace::Recording, unsupported};
 use crate::{
     formats::common::{
         bounds::{self, MAX_CONCURRENCY, MAX_STAGES},
-        names::Names,
+        stage_names::StageNames,
     },
-    reader::{Kind, Section},
+    reader::{Section, ValueType},
     workload::{Arrivals, Load, MAX_REQUESTS, Rate, Stage},
 };
 
@@ -25,7 +25,7 @@ const DEFAULT_TIMEOUT: f64 = 300.0;
 const SUPPORTED: [&str; 4] = ["constant", "poisson", "concurrent", "trace_replay"];
 
 /// What the section says.
-pub(super) struct Plan {
+pub(super) struct LoadSection {
     pub stages: Vec<Stage>,
     pub request_timeout: Span,
 }
@@ -35,24 +35,24 @@ enum Type {
     Open(Arrivals),
     Closed,
     Trace,
-    Other(&'static str),
+    Unsupported(&'static str),
 }
 
 /// Reads the section; `None` goes with at least one problem. `lengths` is the trace that the lengths are from, if any.
-pub(super) fn read(section: Section, lengths: Option<&Recording>) -> Option<Plan> {
+pub(super) fn read(section: Section, lengths: Option<&Recording>) -> Option<LoadSection> {
     let types = [
         // The original draws exponential gaps for `constant` too; evenly paced it is not.
         ("constant", Type::Open(Arrivals::ConditionedPoisson)),
         ("poisson", Type::Open(Arrivals::PoissonPerSecond)),
         ("concurrent", Type::Closed),
         ("trace_replay", Type::Trace),
-        ("trace_session_replay", Type::Other("trace_session_replay")),
+        ("trace_session_replay", Type::Unsupported("trace_session_replay")),
     ];
     let kind = match section.value("type") {
         Some(_) => section.choice("type", &types),
         None => Some(types[0].1),
     };
-    if let Some(Type::Other(name)) = kind {
+    if let Some(Type::Unsupported(name)) = kind {
         section.problem("type", unsupported(name, &SUPPORTED));
         // What it would need says nothing about what to change.
         return None;
@@ -64,7 +64,7 @@ pub(super) fn read(section: Section, lengths: Option<&Recording>) -> Option<Plan
     let timeout = section.positive("request_timeout", MAX_PAUSE).unwrap_or(DEFAULT_TIMEOUT);
     let stages = stages(&section, kind, &trace, span(interval)?);
     section.finish(&SECTIONS);
-    Some(Plan { stages: stages?, request_timeout: span(timeout)? })
+    Some(LoadSection { stages: stages?, request_timeout: span(timeout)? })
 }
 
 /// A length of time from seconds. `None` for what the getters of this file never let through.
@@ -112,14 +112,15 @@ fn refuse(section: &Section) {
 }
 
 fn without_meaning(section: &Section, kind: Option<Type>) {
-    section.all_ignored(&[("num_workers", Kind::Number), ("worker_max_tcp_connections", Kind::Number)]);
-    if section.ignored("worker_max_concurrency", Kind::Number) && matches!(kind, Some(Type::Open(_) | Type::Trace)) {
+    section.all_ignored(&[("num_workers", ValueType::Number), ("worker_max_tcp_connections", ValueType::Number)]);
+    if section.ignored("worker_max_concurrency", ValueType::Number) && matches!(kind, Some(Type::Open(_) | Type::Trace))
+    {
         section.notice(
             "worker_max_concurrency",
             "is not used: an open loop stays open however many requests are under way",
         );
     }
-    if section.ignored("base_seed", Kind::Number) {
+    if section.ignored("base_seed", ValueType::Number) {
         section.notice("base_seed", "is not used: the seed of the run decides every draw");
     }
 }
@@ -132,7 +133,7 @@ fn stages(section: &Section, kind: Option<Type>, trace: &Option<(Recording, bool
         return None;
     }
     let last = items.len() - 1;
-    let mut names = Names::default();
+    let mut names = StageNames::default();
     let mut stages = Vec::with_capacity(items.len());
     let mut complete = true;
     for (index, (path, value)) in items.into_iter().enumerate() {

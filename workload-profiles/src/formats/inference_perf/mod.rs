@@ -14,11 +14,11 @@ mod trace;
 use crds::benchmark_run::Api;
 use serde_json::Value;
 
-use self::api::Call;
+use self::api::ApiSection;
 use super::Target;
 use crate::{
     problem::{Findings, listed},
-    reader::{Kind, Section},
+    reader::{Section, ValueType},
     workload::{Goodput, PromptReuse, RequestSource, Sampling, Timeouts, Window, Workload},
 };
 
@@ -31,7 +31,7 @@ const MAX_CONSTRAINT_SECONDS: f64 = 86_400.0;
 /// Reads a profile. `None` goes with at least one problem in the findings.
 pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     let root = Section::root(profile, findings)?;
-    let call = Call::read(root.section("api"));
+    let call = ApiSection::read(root.section("api"));
     let (model, ignore_eos) = server(root.section("server"), target);
     let requests = match root.section("data") {
         Some(section) => data::read(section),
@@ -106,10 +106,10 @@ fn server(section: Option<Section>, target: Target) -> (Option<String>, bool) {
     {
         section.notice("base_url", format!("is {url}, but the load goes to the target of the run, {asked}"));
     }
-    if section.ignored("api_key", Kind::Text) {
+    if section.ignored("api_key", ValueType::Text) {
         section.notice("api_key", "is not sent; put the token into a Secret, and name it in target.auth");
     }
-    if section.ignored("cert_path", Kind::Text) | section.ignored("key_path", Kind::Text) {
+    if section.ignored("cert_path", ValueType::Text) | section.ignored("key_path", ValueType::Text) {
         section.notice("cert_path", "is not used: client certificates are not supported yet");
     }
     let ignore_eos = section.bool("ignore_eos").unwrap_or(true);
@@ -119,27 +119,31 @@ fn server(section: Option<Section>, target: Target) -> (Option<String>, bool) {
 }
 
 /// Of the reports only goodput concerns the load: which files are written is the run's choice.
-fn report(section: Option<Section>, call: &Call) -> Goodput {
+fn report(section: Option<Section>, call: &ApiSection) -> Goodput {
     let mut goodput = call.goodput.clone();
     let Some(section) = section else { return goodput };
     if let Some(files) = section.section("request_lifecycle") {
         files.all_ignored(&[
-            ("summary", Kind::Bool),
-            ("per_stage", Kind::Bool),
-            ("per_request", Kind::Bool),
-            ("per_adapter", Kind::Bool),
-            ("per_adapter_stage", Kind::Bool),
-            ("use_server_output_tokens", Kind::Bool),
-            ("max_error_messages", Kind::Number),
+            ("summary", ValueType::Bool),
+            ("per_stage", ValueType::Bool),
+            ("per_request", ValueType::Bool),
+            ("per_adapter", ValueType::Bool),
+            ("per_adapter_stage", ValueType::Bool),
+            ("use_server_output_tokens", ValueType::Bool),
+            ("max_error_messages", ValueType::Number),
         ]);
-        if files.ignored("percentiles", Kind::List) {
+        if files.ignored("percentiles", ValueType::List) {
             files.notice("percentiles", "is not used: the report has a fixed set of percentiles");
         }
         files.finish(&SECTIONS);
     }
     for key in ["prometheus", "session_lifecycle"] {
         if let Some(files) = section.section(key) {
-            files.all_ignored(&[("summary", Kind::Bool), ("per_stage", Kind::Bool), ("per_session", Kind::Bool)]);
+            files.all_ignored(&[
+                ("summary", ValueType::Bool),
+                ("per_stage", ValueType::Bool),
+                ("per_session", ValueType::Bool),
+            ]);
             files.finish(&SECTIONS);
         }
     }
@@ -175,8 +179,8 @@ fn bound(goodput: &mut Goodput, constraints: Section, streaming: bool) {
 /// Sections about the original's own work: checked for their form only.
 fn without_meaning(root: &Section) {
     if let Some(section) = root.section("tokenizer") {
-        section.all_ignored(&[("trust_remote_code", Kind::Bool), ("token", Kind::Text)]);
-        if section.ignored("pretrained_model_name_or_path", Kind::Text) {
+        section.all_ignored(&[("trust_remote_code", ValueType::Bool), ("token", ValueType::Text)]);
+        if section.ignored("pretrained_model_name_or_path", ValueType::Text) {
             section.notice(
                 "pretrained_model_name_or_path",
                 "is not loaded: prompts are made of words to about the asked length, and reports show the server's own counts",
@@ -188,10 +192,10 @@ fn without_meaning(root: &Section) {
         section.choice("type", &[("prometheus", ()), ("default", ())]);
         if let Some(prometheus) = section.section("prometheus") {
             prometheus.all_ignored(&[
-                ("scrape_interval", Kind::Number),
-                ("url", Kind::Text),
-                ("google_managed", Kind::Bool),
-                ("filters", Kind::List),
+                ("scrape_interval", ValueType::Number),
+                ("url", ValueType::Text),
+                ("google_managed", ValueType::Bool),
+                ("filters", ValueType::List),
             ]);
             prometheus.finish(&SECTIONS);
             section.notice("prometheus", "is not asked: no Prometheus server is read");
@@ -209,11 +213,11 @@ fn without_meaning(root: &Section) {
 fn storage(section: Section) {
     const CLOUDS: [&str; 2] = ["google_cloud_storage", "simple_storage_service"];
     if let Some(local) = section.section("local_storage") {
-        local.all_ignored(&[("path", Kind::Text), ("report_file_prefix", Kind::Text)]);
+        local.all_ignored(&[("path", ValueType::Text), ("report_file_prefix", ValueType::Text)]);
         local.finish(&SECTIONS);
     }
     for key in CLOUDS {
-        if section.ignored(key, Kind::Mapping) {
+        if section.ignored(key, ValueType::Mapping) {
             section.notice(key, "is not used: results stay in the storage of the run, nothing is uploaded");
         }
     }

@@ -13,7 +13,7 @@ mod workload;
 
 pub use audit::{audit_config, audit_tests};
 pub use conf::{ConfError, ConfFile, LineError, Remark, apply_config};
-pub(crate) use conf::{KEYS, Kind};
+pub(crate) use conf::{KEYS, SettingType};
 pub use effective::Effective;
 pub use rounds::Round;
 pub use settings::{Mode, Qsl, Scenario, Settings};

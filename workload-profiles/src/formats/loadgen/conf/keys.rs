@@ -8,7 +8,7 @@ use crate::{
 
 /// How a value is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum SettingType {
     /// Yes or no; 1 is yes.
     Flag,
     /// A whole number: what of the value comes before a point or an exponent.
@@ -20,23 +20,23 @@ pub(crate) enum Kind {
 #[derive(Debug)]
 pub(crate) struct Key {
     pub name: &'static str,
-    pub kind: Kind,
+    pub setting_type: SettingType,
     /// The scenarios under which it is looked up.
     pub under: &'static [Scenario],
     /// It counts in mlperf.conf alone.
     pub built_in_only: bool,
 }
 
-const fn key(name: &'static str, kind: Kind) -> Key {
-    Key { name, kind, under: &Scenario::ALL, built_in_only: false }
+const fn key(name: &'static str, setting_type: SettingType) -> Key {
+    Key { name, setting_type, under: &Scenario::ALL, built_in_only: false }
 }
 
-const fn under(name: &'static str, kind: Kind, under: &'static [Scenario]) -> Key {
-    Key { name, kind, under, built_in_only: false }
+const fn under(name: &'static str, setting_type: SettingType, under: &'static [Scenario]) -> Key {
+    Key { name, setting_type, under, built_in_only: false }
 }
 
-const fn built_in(name: &'static str, kind: Kind) -> Key {
-    Key { name, kind, under: &Scenario::ALL, built_in_only: true }
+const fn built_in(name: &'static str, setting_type: SettingType) -> Key {
+    Key { name, setting_type, under: &Scenario::ALL, built_in_only: true }
 }
 
 const SERVER: &[Scenario] = &[Scenario::Server];
@@ -46,39 +46,39 @@ const WITH_PERCENTILE: &[Scenario] = &Scenario::ALL;
 
 /// All of them.
 pub(crate) const KEYS: [Key; 33] = [
-    key("mode", Kind::Integer),
-    built_in("qsl_rng_seed", Kind::Integer),
-    built_in("sample_index_rng_seed", Kind::Integer),
-    built_in("schedule_rng_seed", Kind::Integer),
-    key("accuracy_log_rng_seed", Kind::Integer),
-    built_in("accuracy_log_probability", Kind::Real),
-    key("accuracy_log_sampling_target", Kind::Integer),
-    built_in("test05", Kind::Flag),
-    built_in("test05_qsl_rng_seed", Kind::Integer),
-    built_in("test05_sample_index_rng_seed", Kind::Integer),
-    built_in("test05_schedule_rng_seed", Kind::Integer),
-    key("use_token_latencies", Kind::Flag),
-    under("ttft_latency", Kind::Integer, SERVER),
-    under("tpot_latency", Kind::Integer, SERVER),
-    key("infer_token_latencies", Kind::Flag),
-    key("token_latency_scaling_factor", Kind::Integer),
-    under("target_latency_percentile", Kind::Real, WITH_PERCENTILE),
-    under("target_latency", Kind::Real, WITH_LATENCY),
-    under("target_qps", Kind::Real, &[Scenario::Server, Scenario::Offline]),
-    under("samples_per_query", Kind::Integer, &[Scenario::MultiStream]),
-    key("performance_issue_unique", Kind::Flag),
-    key("performance_issue_same", Kind::Flag),
-    key("performance_issue_same_index", Kind::Integer),
-    key("print_timestamps", Kind::Flag),
-    key("sample_concatenate_permutation", Kind::Flag),
-    under("coalesce_queries", Kind::Flag, SERVER),
-    under("max_async_queries", Kind::Integer, SERVER),
-    key("min_duration", Kind::Integer),
-    key("max_duration", Kind::Integer),
-    key("min_query_count", Kind::Integer),
-    key("max_query_count", Kind::Integer),
-    key("performance_sample_count_override", Kind::Integer),
-    key("accuracy_sample_count_override", Kind::Integer),
+    key("mode", SettingType::Integer),
+    built_in("qsl_rng_seed", SettingType::Integer),
+    built_in("sample_index_rng_seed", SettingType::Integer),
+    built_in("schedule_rng_seed", SettingType::Integer),
+    key("accuracy_log_rng_seed", SettingType::Integer),
+    built_in("accuracy_log_probability", SettingType::Real),
+    key("accuracy_log_sampling_target", SettingType::Integer),
+    built_in("test05", SettingType::Flag),
+    built_in("test05_qsl_rng_seed", SettingType::Integer),
+    built_in("test05_sample_index_rng_seed", SettingType::Integer),
+    built_in("test05_schedule_rng_seed", SettingType::Integer),
+    key("use_token_latencies", SettingType::Flag),
+    under("ttft_latency", SettingType::Integer, SERVER),
+    under("tpot_latency", SettingType::Integer, SERVER),
+    key("infer_token_latencies", SettingType::Flag),
+    key("token_latency_scaling_factor", SettingType::Integer),
+    under("target_latency_percentile", SettingType::Real, WITH_PERCENTILE),
+    under("target_latency", SettingType::Real, WITH_LATENCY),
+    under("target_qps", SettingType::Real, &[Scenario::Server, Scenario::Offline]),
+    under("samples_per_query", SettingType::Integer, &[Scenario::MultiStream]),
+    key("performance_issue_unique", SettingType::Flag),
+    key("performance_issue_same", SettingType::Flag),
+    key("performance_issue_same_index", SettingType::Integer),
+    key("print_timestamps", SettingType::Flag),
+    key("sample_concatenate_permutation", SettingType::Flag),
+    under("coalesce_queries", SettingType::Flag, SERVER),
+    under("max_async_queries", SettingType::Integer, SERVER),
+    key("min_duration", SettingType::Integer),
+    key("max_duration", SettingType::Integer),
+    key("min_query_count", SettingType::Integer),
+    key("max_query_count", SettingType::Integer),
+    key("performance_sample_count_override", SettingType::Integer),
+    key("accuracy_sample_count_override", SettingType::Integer),
 ];
 
 /// What LoadGen does not say about a line.
@@ -113,7 +113,7 @@ pub(super) fn remark(file: ConfFile, key: &str, value: &str) -> Option<String> {
         ));
     }
     let server_limit = name == "target_latency" && scenario == "Server";
-    let whole = known.kind != Kind::Real || server_limit;
+    let whole = known.setting_type != SettingType::Real || server_limit;
     let (read, length) = number::integer(value);
     if name == "mode" && mode(read).is_none() {
         return Some(format!("is an error to LoadGen, which leaves the mode as it was: {read} is none; write 0 to 3"));

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use super::{Scenario, Settings};
 use crate::problem::quoted;
-pub(crate) use keys::{KEYS, Kind};
+pub(crate) use keys::{KEYS, SettingType};
 
 /// Which file it is: LoadGen's `conf_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

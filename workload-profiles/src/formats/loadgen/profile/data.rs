@@ -9,7 +9,7 @@ use crate::{
     formats::common::{
         bounds::MAX_TOKENS,
         fields::named,
-        prompts::{Normal, needed, text},
+        prompts::{NormalMean, required_length, text},
     },
     loadgen::Qsl,
     problem::quoted,
@@ -62,7 +62,7 @@ pub(super) fn tokens(root: &Section, benchmark: Option<&str>) -> Option<Tokens> 
 pub(super) fn read(root: &Section, benchmark: Option<&str>, tokens: Option<Tokens>, api: Option<Api>) -> Option<Data> {
     root.missing("dataset", "write what is sent, such as {synthetic: {input: 512}}");
     let mut qsl = qsl(root, benchmark);
-    let (kind, within) = root.kind("dataset", &["synthetic", "file"])?;
+    let (kind, within) = root.variant("dataset", &["synthetic", "file"])?;
     let section = named(root, "dataset", kind, within)?.section(kind)?;
     let requests = if kind == "file" {
         let set = file(&section, tokens, api, qsl.as_ref().map_or(1, |it| it.total_sample_count));
@@ -131,10 +131,11 @@ fn file(section: &Section, tokens: Option<Tokens>, api: Option<Api>, count: u64)
 
 /// Prompts that are made up.
 fn synthetic(section: &Section, tokens: Option<Tokens>) -> Option<RequestSource> {
-    let input = needed(section, "input", Normal::Within, &KEYS);
+    let input = required_length(section, "input", NormalMean::WithinBounds, &KEYS);
     let output = match section.value("output") {
         None => tokens.map(|it| LengthDistribution::fixed(it.max)),
-        Some(_) => needed(section, "output", Normal::Within, &KEYS).and_then(|it| within_limit(section, it, tokens)),
+        Some(_) => required_length(section, "output", NormalMean::WithinBounds, &KEYS)
+            .and_then(|it| within_limit(section, it, tokens)),
     };
     let text = section.value("text").map_or(Some(PromptText::Words), |_| text(section, &KEYS));
     Some(RequestSource::Random { input: input?, output: output?, text: text? })

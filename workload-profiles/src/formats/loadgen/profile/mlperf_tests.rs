@@ -200,7 +200,7 @@ fn target_qps(root: &Section, scenario: Scenario, settings: &mut Settings) -> Op
         }
         return None;
     }
-    let (kind, within) = root.kind("target_qps", &["auto", "lastOffline", "search"])?;
+    let (kind, within) = root.variant("target_qps", &["auto", "lastOffline", "search"])?;
     match (kind, within) {
         ("auto", None) if scenario == Scenario::Offline => Some(AutoQps::Search),
         ("search", None) => Some(AutoQps::Search),

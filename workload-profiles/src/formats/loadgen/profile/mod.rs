@@ -20,9 +20,9 @@ use crate::{
         Target,
         common::{
             bounds::MAX_PAUSE_SECONDS,
-            fields::{api, model, places, sampling, timeouts},
+            fields::{api, concurrency, model, sampling, timeouts},
             headers::headers,
-            names::Names,
+            stage_names::StageNames,
         },
     },
     problem::Findings,
@@ -126,7 +126,7 @@ pub(in crate::formats) fn parse(profile: &Value, target: Target, findings: &Find
 
 /// The stages: a phase of a test each.
 fn stages(loadgen: &LoadGen, scenario: Scenario) -> Vec<Stage> {
-    let mut names = Names::default();
+    let mut names = StageNames::default();
     let of_test = |(test, it): (u32, &LoadGenTest)| {
         it.phases(&loadgen.qsl).into_iter().map(move |phase| Load::LoadGen { scenario, test, phase })
     };
@@ -149,7 +149,7 @@ fn streaming(root: &Section, tests: Option<&Tests>) -> bool {
 
 /// How many requests are under way at once at most, where the scenario has no number of its own.
 fn max_concurrency(root: &Section, tests: Option<&Tests>) -> Option<u32> {
-    let places = places(root, "maxConcurrency");
+    let places = concurrency(root, "maxConcurrency");
     let scenario = tests.map(|it| it.scenario);
     if let (Some(_), Some(scenario @ (Scenario::SingleStream | Scenario::MultiStream))) = (places, scenario) {
         let what = format!("has no meaning in {}, which sends a query when the last one is complete", scenario.name());

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::KEYS;
 use crate::{
-    loadgen::{KEYS as CONF_KEYS, Kind, Scenario, Settings},
+    loadgen::{KEYS as CONF_KEYS, Scenario, SettingType, Settings},
     reader::{Section, described},
 };
 
@@ -33,7 +33,7 @@ pub(super) fn read(root: &Section, scenario: Scenario, settings: &mut Settings) 
                 "write it under seeds"
             };
             section.problem(name, format!("comes from the mlperf.conf of the round alone; {remedy}"));
-        } else if let Some(value) = value(&section, name, kind(name, key.kind, scenario)) {
+        } else if let Some(value) = value(&section, name, setting_type(name, key.setting_type, scenario)) {
             if !key.under.contains(&scenario) {
                 section.notice(name, format!("has no effect in {}", scenario.name()));
             }
@@ -58,16 +58,16 @@ pub(super) fn read(root: &Section, scenario: Scenario, settings: &mut Settings) 
 }
 
 /// LoadGen reads the latency limit of a server in whole milliseconds.
-fn kind(name: &str, kind: Kind, scenario: Scenario) -> Kind {
-    if name == "target_latency" && scenario == Scenario::Server { Kind::Integer } else { kind }
+fn setting_type(name: &str, setting_type: SettingType, scenario: Scenario) -> SettingType {
+    if name == "target_latency" && scenario == Scenario::Server { SettingType::Integer } else { setting_type }
 }
 
 /// A value as a configuration file has it.
-fn value(section: &Section, name: &'static str, kind: Kind) -> Option<String> {
-    match kind {
-        Kind::Integer => section.seed(name).map(|it| it.to_string()),
-        Kind::Real => section.number(name, 0.0..=MAX_REAL).map(|it| it.to_string()),
-        Kind::Flag => {
+fn value(section: &Section, name: &'static str, setting_type: SettingType) -> Option<String> {
+    match setting_type {
+        SettingType::Integer => section.seed(name).map(|it| it.to_string()),
+        SettingType::Real => section.number(name, 0.0..=MAX_REAL).map(|it| it.to_string()),
+        SettingType::Flag => {
             let value = section.value(name)?;
             let flag = match value.as_u64() {
                 Some(number @ 0..=1) => Some(number == 1),

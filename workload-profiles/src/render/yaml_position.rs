@@ -1,5 +1,5 @@
 //! Puts a fact of the run, such as the model, into the text of a profile so that it stays the one value that it is: a name
-//! with a quote, a colon or the looks of a number neither ends its place nor changes its type.
+//! with a quote, a colon or the looks of a number neither ends its position nor changes its type.
 
 use std::borrow::Cow;
 
@@ -9,55 +9,55 @@ use crate::yaml;
 
 /// What a tag stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum YamlPosition {
     /// Between single quotes, right behind the first one.
-    Single,
+    SingleQuoted,
     /// Between double quotes, right behind the first one.
-    Double,
+    DoubleQuoted,
     /// It is a whole value.
-    Whole,
+    WholeValue,
     /// A part of a longer text.
-    Part,
+    PartOfText,
 }
 
-impl Place {
+impl YamlPosition {
     /// All that need an escape, with the name of the filter that does it. No template can name these filters.
-    pub const FILTERS: [(Place, &str); 3] = [
-        (Place::Single, "benchwright_single"),
-        (Place::Double, "benchwright_double"),
-        (Place::Whole, "benchwright_whole"),
+    pub const FILTERS: [(YamlPosition, &str); 3] = [
+        (YamlPosition::SingleQuoted, "benchwright_single"),
+        (YamlPosition::DoubleQuoted, "benchwright_double"),
+        (YamlPosition::WholeValue, "benchwright_whole"),
     ];
 
-    /// The place between two texts.
-    pub fn between(before: &str, after: &str) -> Place {
+    /// The position between two texts.
+    pub fn between(before: &str, after: &str) -> YamlPosition {
         let line = before.rsplit('\n').next().unwrap_or_default();
         let head = line.trim_end_matches(' ');
         let begins = head.is_empty() || head.ends_with(['[', ',', '{']) || (head != line && head.ends_with([':', '-']));
         let ends = after.is_empty() || after.starts_with(['\n', '\r', ',', ']', '}', ' ']);
         match before.chars().next_back() {
-            Some('\'') => Place::Single,
-            Some('"') => Place::Double,
-            _ if begins && ends => Place::Whole,
-            _ => Place::Part,
+            Some('\'') => YamlPosition::SingleQuoted,
+            Some('"') => YamlPosition::DoubleQuoted,
+            _ if begins && ends => YamlPosition::WholeValue,
+            _ => YamlPosition::PartOfText,
         }
     }
 
-    /// The filter, where the place needs one.
+    /// The filter, where the position needs one.
     pub fn filter(self) -> Option<&'static str> {
-        Self::FILTERS.iter().find(|(place, _)| *place == self).map(|(_, name)| *name)
+        Self::FILTERS.iter().find(|(position, _)| *position == self).map(|(_, name)| *name)
     }
 
     /// The text as it has to be written there.
     pub fn escape(self, text: &str) -> Cow<'_, str> {
         let quoted = || Value::from(text).to_string();
         match self {
-            Place::Single => Cow::Owned(text.replace('\'', "''")),
-            Place::Double => {
+            YamlPosition::SingleQuoted => Cow::Owned(text.replace('\'', "''")),
+            YamlPosition::DoubleQuoted => {
                 let quoted = quoted();
                 Cow::Owned(quoted[1..quoted.len() - 1].to_owned())
             }
-            Place::Whole if !is_plain(text) => Cow::Owned(quoted()),
-            Place::Whole | Place::Part => Cow::Borrowed(text),
+            YamlPosition::WholeValue if !is_plain(text) => Cow::Owned(quoted()),
+            YamlPosition::WholeValue | YamlPosition::PartOfText => Cow::Borrowed(text),
         }
     }
 }
@@ -74,27 +74,27 @@ mod tests {
 
     use super::*;
 
-    fn check(before: &str, after: &str, place: Place) {
-        assert_eq!(Place::between(before, after), place, "{before:?} {after:?}");
+    fn check(before: &str, after: &str, position: YamlPosition) {
+        assert_eq!(YamlPosition::between(before, after), position, "{before:?} {after:?}");
     }
 
     #[test]
     fn a_place_is_known_by_what_is_around_it() {
-        check("model: '", "'", Place::Single);
-        check("a: 1\nmodel: \"", "\"", Place::Double);
-        check("a: 1\nmodel: ", "\nb: 2", Place::Whole);
-        check("model: ", " # the one", Place::Whole);
-        check("- ", "\n", Place::Whole);
-        check("[a, ", "]", Place::Whole);
-        check("url: http://", "\n", Place::Part);
-        check("url: ", "/v1\n", Place::Part);
+        check("model: '", "'", YamlPosition::SingleQuoted);
+        check("a: 1\nmodel: \"", "\"", YamlPosition::DoubleQuoted);
+        check("a: 1\nmodel: ", "\nb: 2", YamlPosition::WholeValue);
+        check("model: ", " # the one", YamlPosition::WholeValue);
+        check("- ", "\n", YamlPosition::WholeValue);
+        check("[a, ", "]", YamlPosition::WholeValue);
+        check("url: http://", "\n", YamlPosition::PartOfText);
+        check("url: ", "/v1\n", YamlPosition::PartOfText);
     }
 
     proptest! {
         #[test]
         fn a_fact_is_read_back_as_itself(text in "\\PC{1,12}|(true|123|~|1e3|'a|\"a\"|a: b|- a|# a|\\{\\}|a\\\\b|on|010|\\*a|x #y)") {
-            for (before, after, place) in [("a: '", "'", Place::Single), ("a: \"", "\"", Place::Double), ("a: ", "", Place::Whole)] {
-                let written = format!("{before}{}{after}", place.escape(&text));
+            for (before, after, position) in [("a: '", "'", YamlPosition::SingleQuoted), ("a: \"", "\"", YamlPosition::DoubleQuoted), ("a: ", "", YamlPosition::WholeValue)] {
+                let written = format!("{before}{}{after}", position.escape(&text));
                 let read = crate::yaml::read(&written).map(|it| it["a"].clone());
                 prop_assert_eq!(read, Ok(Value::from(text.clone())), "{}", written);
             }

@@ -6,9 +6,9 @@ use crate::workload::{Load, Phase, Rate};
 
 /// Gives each stage a name of its own.
 #[derive(Default)]
-pub(in crate::formats) struct Names(BTreeMap<String, u32>);
+pub(in crate::formats) struct StageNames(BTreeMap<String, u32>);
 
-impl Names {
+impl StageNames {
     /// `r10` for 10 requests per second, `c8` for 8 at once, with `-2` where it comes again.
     pub fn name(&mut self, load: &Load) -> String {
         let name = match load {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::paste::Place;
+use super::yaml_position::YamlPosition;
 use crate::{
     problem::{Findings, ProfileError, listed, named, suggestion},
     variables::FACTS,
@@ -61,13 +61,13 @@ pub(super) fn check(template: &str) -> Result<Checked, ProfileError> {
     let mut rest = template;
     while let Some(start) = tag_start(rest) {
         line += line_breaks(&rest[..start]);
-        let place = format!("template, line {line}");
+        let location = format!("template, line {line}");
         checked.text.push_str(&rest[..start]);
         rest = &rest[start..];
         let before = &template[..template.len() - rest.len()];
         let Some(tag) = Tag::read(rest) else {
             findings.problem(
-                &place,
+                &location,
                 format!("the tag that begins with {} has no end; close it with }}}}, %}} or #}}", &rest[..2]),
             );
             break;
@@ -75,10 +75,10 @@ pub(super) fn check(template: &str) -> Result<Checked, ProfileError> {
         line += line_breaks(&rest[..tag.length]);
         rest = &rest[tag.length..];
         code_bytes += tag.code.len();
-        let filter = Place::between(before, rest).filter().filter(|_| tag.is_fact());
+        let filter = YamlPosition::between(before, rest).filter().filter(|_| tag.is_fact());
         match tag.checked(&mut checked.optional, filter) {
             Ok(text) => checked.text.push_str(&text),
-            Err(messages) => messages.into_iter().for_each(|it| findings.problem(&place, it)),
+            Err(messages) => messages.into_iter().for_each(|it| findings.problem(&location, it)),
         }
     }
     checked.text.push_str(rest);
@@ -135,7 +135,7 @@ impl<'a> Tag<'a> {
         }
         let tokens = tokens(code);
         let (keyword, expression) = match tokens.split_first() {
-            Some((Token { kind: Kind::Name(name), .. }, rest)) if open.starts_with("{%") => (Some(*name), rest),
+            Some((Token { kind: TokenKind::Name(name), .. }, rest)) if open.starts_with("{%") => (Some(*name), rest),
             _ if open.starts_with("{%") => (Some(""), tokens.as_slice()),
             _ => (None, tokens.as_slice()),
         };
@@ -188,7 +188,7 @@ fn quoted_end(bytes: &[u8], start: usize, quote: u8) -> Option<usize> {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind<'a> {
+enum TokenKind<'a> {
     Name(&'a str),
     Quoted,
     Other(char),
@@ -196,7 +196,7 @@ enum Kind<'a> {
 
 #[derive(Clone, Copy)]
 struct Token<'a> {
-    kind: Kind<'a>,
+    kind: TokenKind<'a>,
     /// The place after it.
     end: usize,
 }
@@ -211,20 +211,20 @@ fn tokens(code: &str) -> Vec<Token<'_>> {
             '\'' | '"' | '`' => {
                 // A quoted text without an end never gets here: its tag had none either.
                 at = quoted_end(code.as_bytes(), at, sign as u8).unwrap_or(code.len());
-                Kind::Quoted
+                TokenKind::Quoted
             }
             _ if word(sign) => {
                 let start = at;
                 at += code[at..].find(|it| !word(it)).unwrap_or(code.len() - at);
                 // Tera reads `5x` as a number and a name.
-                Kind::Name(code[start..at].trim_start_matches(|it: char| it.is_ascii_digit()))
+                TokenKind::Name(code[start..at].trim_start_matches(|it: char| it.is_ascii_digit()))
             }
             _ => {
                 at += sign.len_utf8();
-                Kind::Other(sign)
+                TokenKind::Other(sign)
             }
         };
-        let space = matches!(kind, Kind::Other(it) if it.is_whitespace()) || kind == Kind::Name("");
+        let space = matches!(kind, TokenKind::Other(it) if it.is_whitespace()) || kind == TokenKind::Name("");
         if !space {
             tokens.push(Token { kind, end: at });
         }
@@ -237,20 +237,22 @@ fn refusal(tokens: &[Token], index: usize) -> Result<(), String> {
     let kind = |offset: usize| tokens.get(index + offset).map(|it| it.kind);
     let before = index.checked_sub(1).and_then(|it| tokens.get(it)).map(|it| it.kind);
     match tokens[index].kind {
-        Kind::Other('~') => Err("the sign ~ is not available; write the parts side by side, {{ a }}{{ b }}".into()),
-        Kind::Other('|') => match kind(1) {
-            Some(Kind::Name(name)) => allowed("filter", name, &FILTERS),
+        TokenKind::Other('~') => {
+            Err("the sign ~ is not available; write the parts side by side, {{ a }}{{ b }}".into())
+        }
+        TokenKind::Other('|') => match kind(1) {
+            Some(TokenKind::Name(name)) => allowed("filter", name, &FILTERS),
             _ => Ok(()),
         },
-        Kind::Name("for") => Err("a list cannot be made by a loop inside it; write a for tag".into()),
-        Kind::Name("is") => match (kind(1), kind(2)) {
-            (Some(Kind::Name("not")), Some(Kind::Name(name))) | (Some(Kind::Name(name)), _) => {
+        TokenKind::Name("for") => Err("a list cannot be made by a loop inside it; write a for tag".into()),
+        TokenKind::Name("is") => match (kind(1), kind(2)) {
+            (Some(TokenKind::Name("not")), Some(TokenKind::Name(name))) | (Some(TokenKind::Name(name)), _) => {
                 allowed("test", name, &TESTS)
             }
             _ => Ok(()),
         },
-        Kind::Name(name) if kind(1) == Some(Kind::Other('(')) => match before {
-            Some(Kind::Other('|') | Kind::Name("is" | "not")) => Ok(()),
+        TokenKind::Name(name) if kind(1) == Some(TokenKind::Other('(')) => match before {
+            Some(TokenKind::Other('|') | TokenKind::Name("is" | "not")) => Ok(()),
             _ if ["and", "or", "not", "in", "if", "else"].contains(&name) => Ok(()),
             _ => allowed("function", name, &FUNCTIONS),
         },
@@ -271,11 +273,16 @@ fn allowed(what: &str, name: &str, known: &[&str]) -> Result<(), String> {
 
 /// The variable at the head of the tokens, when they say that it may be without a value.
 fn optional_name<'a>(tokens: &[Token<'a>]) -> Option<&'a str> {
-    let kinds: Vec<Kind> = tokens.iter().take(4).map(|it| it.kind).collect();
+    let kinds: Vec<TokenKind> = tokens.iter().take(4).map(|it| it.kind).collect();
     match kinds.as_slice() {
-        [Kind::Name(name), Kind::Other('|'), Kind::Name("default"), ..]
-        | [Kind::Name(name), Kind::Name("is"), Kind::Name("defined" | "undefined"), ..]
-        | [Kind::Name(name), Kind::Name("is"), Kind::Name("not"), Kind::Name("defined" | "undefined")] => Some(name),
+        [TokenKind::Name(name), TokenKind::Other('|'), TokenKind::Name("default"), ..]
+        | [TokenKind::Name(name), TokenKind::Name("is"), TokenKind::Name("defined" | "undefined"), ..]
+        | [
+            TokenKind::Name(name),
+            TokenKind::Name("is"),
+            TokenKind::Name("not"),
+            TokenKind::Name("defined" | "undefined"),
+        ] => Some(name),
         _ => None,
     }
 }
@@ -283,17 +290,17 @@ fn optional_name<'a>(tokens: &[Token<'a>]) -> Option<&'a str> {
 /// `for x in LIST` with its list sent through the filter that counts. LIST must keep its brackets in balance, so that the
 /// ones around it belong together.
 fn count_loop(code: &str, tokens: &[Token]) -> Result<String, String> {
-    let kinds: Vec<Kind> = tokens.iter().take(4).map(|it| it.kind).collect();
+    let kinds: Vec<TokenKind> = tokens.iter().take(4).map(|it| it.kind).collect();
     let head = match kinds.as_slice() {
-        [Kind::Name(_), Kind::Name("in"), ..] => 2,
-        [Kind::Name(_), Kind::Other(','), Kind::Name(_), Kind::Name("in")] => 4,
+        [TokenKind::Name(_), TokenKind::Name("in"), ..] => 2,
+        [TokenKind::Name(_), TokenKind::Other(','), TokenKind::Name(_), TokenKind::Name("in")] => 4,
         _ => return Err("a loop is written {% for x in [1, 2, 4] %} or {% for x in range(end=4) %}".into()),
     };
     let mut depth = 0_usize;
     for token in &tokens[head..] {
         let next = match token.kind {
-            Kind::Other('(') => depth.checked_add(1),
-            Kind::Other(')') => depth.checked_sub(1),
+            TokenKind::Other('(') => depth.checked_add(1),
+            TokenKind::Other(')') => depth.checked_sub(1),
             _ => Some(depth),
         };
         depth = next.ok_or("the list of the loop closes a bracket that it did not open")?;
