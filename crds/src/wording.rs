@@ -1,4 +1,4 @@
-//! How a message shows what came from outside, and what it offers in its place.
+//! How messages and tables show shares, and text that came from outside; and which known name an unknown one may mean.
 
 /// How much of a value or a name from outside a message repeats, in characters.
 pub const MAX_QUOTED: usize = 80;
@@ -24,6 +24,18 @@ pub fn cut(text: &str) -> String {
 
 fn escaped(letter: char) -> String {
     if letter.is_control() { letter.escape_default().to_string() } else { letter.to_string() }
+}
+
+/// A text from outside, such as a model's name or a server's error, on one line: blanks replace the control characters, which
+/// a terminal would obey.
+pub fn one_line(text: &str) -> String {
+    text.chars().map(|it| if it.is_control() { ' ' } else { it }).collect()
+}
+
+/// A share of one in percent, with at most two decimals.
+pub fn percent(share: f64) -> String {
+    let text = format!("{:.2}", share * 100.0);
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// A name as a message shows it: without quotes where it is a plain word.
@@ -82,6 +94,18 @@ mod tests {
         assert_eq!(suggestion("x", []), "there is none to choose from");
         assert_eq!(suggestion(&"x".repeat(10_000), ["rate"]), "known are rate");
         assert!(suggestion("colour", (0..50).map(|_| "rate")).ends_with("rate and 30 more"));
+    }
+
+    #[test]
+    fn a_terminal_gets_no_control_characters() {
+        assert_eq!(one_line("a\u{1b}[31m\nb"), "a [31m b");
+    }
+
+    #[test]
+    fn a_share_reads_as_percent() {
+        for (share, text) in [(0.0, "0 %"), (1.0, "100 %"), (0.125, "12.5 %"), (0.000_04, "0 %")] {
+            assert_eq!(percent(share), text);
+        }
     }
 
     #[test]

@@ -14,20 +14,21 @@ use std::{
 
 use anyhow::Context as _;
 use launcher::{
+    analysis::loadgen::{
+        answers::answers,
+        measure::{Measured, measure},
+        outcome::TestOutcome,
+        verdict::TestVerdict,
+    },
     client::output::Output,
     loadgen::{
         logs::{
-            accuracy_log,
-            answers::answers,
-            detail,
+            accuracy_log, detail,
             messages::Messages,
             summary,
             test_log::{Build, Generated, PhaseLog, TestLog},
         },
-        outcome::TestOutcome,
         queries::{PhaseQueries, QueryGenerator},
-        results::measure::{Measured, measure},
-        verdict::TestVerdict,
     },
     record::{RequestOutcome, RequestRecord},
     recorder::KeptOutput,

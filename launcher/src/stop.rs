@@ -4,16 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-/// Why the load ends before all its requests were issued.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StopReason {
-    /// A signal to end.
-    Signal,
-    /// The run's deadline.
-    Deadline,
-    /// Every request failed for too long.
-    TargetLost,
-}
+pub use crate::loadgen::ending::StopReason;
 
 /// How far the load has to end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,6 +6,7 @@ pub mod distribution;
 pub mod figures;
 pub mod judgement;
 pub mod labels;
+pub mod loadgen;
 pub(crate) mod remarks;
 mod summary;
 #[cfg(test)]
@@ -32,6 +33,7 @@ use timings::Timings;
 
 use crate::{
     histogram::Times,
+    issue::LoadResult,
     recorder::{Recorder, StageTally},
     stop::StopReason,
     vitals::{Vitals, lane::LaneVitals},
@@ -56,6 +58,21 @@ pub struct Measured<'a> {
     pub lanes: &'a [LaneVitals],
     /// What the machine did to the process.
     pub vitals: &'a Vitals,
+}
+
+impl<'a> From<&'a LoadResult> for Measured<'a> {
+    fn from(load: &'a LoadResult) -> Measured<'a> {
+        Measured {
+            recorder: &load.recorder,
+            started: load.started,
+            stopped: load.stopped,
+            own_cpu: load.own_cpu,
+            wall: load.wall,
+            threads: load.lanes.len(),
+            lanes: &load.lanes,
+            vitals: &load.vitals,
+        }
+    }
 }
 
 impl Measured<'_> {

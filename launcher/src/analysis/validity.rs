@@ -11,9 +11,9 @@ use workload_profiles::Workload;
 use super::{
     figures::{Figures, StageAnalysis},
     judgement::SelfJudgement,
+    loadgen::verdict::TestVerdict,
 };
 use crate::{
-    loadgen::verdict::TestVerdict,
     record::{Cause, RequestOutcome},
     stop::StopReason,
 };

@@ -9,7 +9,7 @@ use super::{
     parts::{ClientRequest, ClientResult, EngineSpec},
 };
 use crate::{
-    analysis::{self, SelfJudgement},
+    analysis::{self, Measured, SelfJudgement},
     client::Target,
     clock,
     gaps::Gaps,
@@ -63,7 +63,7 @@ pub(super) fn run(spec: &EngineSpec) -> Result<ClientResult, BenchError> {
 
 /// What the launcher says of its own part, as in a report.
 fn judge(load: &LoadResult, spec: &EngineSpec, run: &ResolvedRun) -> SelfJudgement {
-    analysis::analyse(&load.measured(), &spec.workload, run, "bench").judgement
+    analysis::analyse(&Measured::from(load), &spec.workload, run, "bench").judgement
 }
 
 /// The requests that succeeded, on the machine's clock.

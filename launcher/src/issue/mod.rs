@@ -37,7 +37,6 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use workload_profiles::{Notice, Workload};
 
 use crate::{
-    analysis::Measured,
     client::Target,
     clock::{self, Clock},
     data_set::{self, DataSetError},
@@ -155,22 +154,6 @@ pub struct LoadResult {
     pub vitals: Vitals,
     /// From time zero to the end of the last request.
     pub wall: Duration,
-}
-
-impl LoadResult {
-    /// As it is analysed.
-    pub fn measured(&self) -> Measured<'_> {
-        Measured {
-            recorder: &self.recorder,
-            started: self.started,
-            stopped: self.stopped,
-            own_cpu: self.own_cpu,
-            wall: self.wall,
-            threads: self.lanes.len(),
-            lanes: &self.lanes,
-            vitals: &self.vitals,
-        }
-    }
 }
 
 /// What a workload keeps in files: read once, however often the workload is issued.

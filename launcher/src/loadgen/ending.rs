@@ -8,7 +8,17 @@ use std::time::Duration;
 use workload_profiles::loadgen::{Effective, Scenario};
 
 use super::logs::messages::Event;
-use crate::stop::StopReason;
+
+/// Why a load ends before all its requests were issued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// The launcher received a signal to end.
+    Signal,
+    /// The deadline of the run passed.
+    Deadline,
+    /// Every request failed for too long.
+    TargetLost,
+}
 
 /// Why no more queries are issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,14 +1,12 @@
 //! MLPerf LoadGen's semantics: which samples are issued in which order at which times, what the latencies come to, and what
 //! stands in the logs. Compatible with LoadGen 6.0.17 to the bit; official submissions need MLCommons' own build.
 //!
-//! Pure. The engine issues the queries (`issue`), a run puts them together (`run`).
+//! Pure. The engine issues the queries, `analysis::loadgen` makes logs and verdicts from its records.
 
 pub mod ending;
 pub mod logs;
-pub mod outcome;
 pub mod peak;
 pub mod plan;
 pub mod queries;
 pub mod results;
 pub mod search;
-pub mod verdict;

@@ -7,7 +7,6 @@
 pub mod completion;
 pub mod early_stopping;
 pub mod honest;
-pub mod measure;
 pub mod predict;
 pub mod stopping;
 pub mod validity;

@@ -13,10 +13,12 @@ use workload_profiles::{
 };
 
 use super::{Folder, Report, StorageError, TOOL_VERSION, text};
-use crate::loadgen::{
-    logs::{accuracy_log, detail, summary},
-    outcome::TestOutcome,
-    verdict::{TestVerdict, TrialVerdict, WithoutQuirks},
+use crate::{
+    analysis::loadgen::{
+        outcome::TestOutcome,
+        verdict::{TestVerdict, TrialVerdict, WithoutQuirks},
+    },
+    loadgen::logs::{accuracy_log, detail, summary},
 };
 
 /// The tests of a run and what they came to.
@@ -208,13 +210,15 @@ mod tests {
     };
 
     use super::*;
-    use crate::loadgen::{
-        logs::{
-            messages::Messages,
-            test_log::{Generated, PhaseLog},
+    use crate::{
+        analysis::loadgen::outcome::{LogClock, test_log},
+        loadgen::{
+            logs::{
+                messages::Messages,
+                test_log::{Generated, PhaseLog},
+            },
+            results::PhaseResult,
         },
-        outcome::{LogClock, test_log},
-        results::PhaseResult,
     };
 
     /// A test of 50 samples: the last query was complete, and the latest completion was, after so many seconds.

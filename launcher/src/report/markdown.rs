@@ -2,14 +2,15 @@
 
 use std::fmt::{Display, Write as _};
 
-use crds::{Outcome, resolve::Endpoint};
+use crds::{
+    Outcome,
+    resolve::Endpoint,
+    wording::{one_line, percent},
+};
 
 use super::{
     Report, TOOL_VERSION, loadgen,
-    text::{
-        self, aside, goals, has_marks, latencies, lengths, number, optional, percent, percentile, plain, rates, time,
-        trust,
-    },
+    text::{self, aside, goals, has_marks, latencies, lengths, number, optional, percentile, rates, time, trust},
 };
 use crate::{
     analysis::{Analysis, Clock, Distribution, Labels},
@@ -40,7 +41,7 @@ pub fn render(report: &Report<'_>) -> String {
 
 /// Text from outside as a cell of a table: on one line, with what Markdown and HTML would take for markup made harmless.
 pub(super) fn cell(text: &str) -> String {
-    plain(text).replace('\\', "\\\\").replace('|', "\\|").replace('<', "&lt;").replace('`', "'")
+    one_line(text).replace('\\', "\\\\").replace('|', "\\|").replace('<', "&lt;").replace('`', "'")
 }
 
 fn head(report: &Report<'_>, page: &mut Page) {

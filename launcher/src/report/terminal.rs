@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle};
-use crds::Outcome;
+use crds::{
+    Outcome,
+    wording::{one_line, percent},
+};
 
 use super::{
     LoadGenReport, loadgen,
-    text::{self, aside, latencies, lengths, number, percent, percentile, plain, rates, time},
+    text::{self, aside, latencies, lengths, number, percentile, rates, time},
 };
 use crate::{
     analysis::{Analysis, Distribution, StageAnalysis},
@@ -36,7 +39,8 @@ pub fn table(analysis: &Analysis, loadgen: Option<&LoadGenReport>) -> String {
     }
     parts.extend([totals(analysis), trust(analysis)]);
     if !analysis.judgement.remarks.is_empty() {
-        let notes: Vec<String> = analysis.judgement.remarks.iter().map(|it| format!("note: {}", plain(it))).collect();
+        let notes: Vec<String> =
+            analysis.judgement.remarks.iter().map(|it| format!("note: {}", one_line(it))).collect();
         parts.push(notes.join("\n"));
     }
     parts.join("\n\n") + "\n"
@@ -49,9 +53,9 @@ fn verdict(analysis: &Analysis) -> String {
         let only = if it.are_few && outcome == Outcome::Passed { ", a valid measurement" } else { "" };
         format!("{only}; {}", it.text)
     });
-    let mut lines = vec![format!("{}{partial}: {}{goals}", outcome.name(), plain(&analysis.model))];
+    let mut lines = vec![format!("{}{partial}: {}{goals}", outcome.name(), one_line(&analysis.model))];
     for reason in analysis.verdict.reasons.iter().filter(|it| !it.message.is_empty()) {
-        lines.push(format!("{}: {}", reason.name, plain(&reason.message)));
+        lines.push(format!("{}: {}", reason.name, one_line(&reason.message)));
     }
     lines.join("\n")
 }
@@ -147,7 +151,7 @@ fn stages(stages: &[StageAnalysis]) -> String {
         } else {
             row.push(p99(it.send_lag));
         }
-        add_row(&mut table, plain(&stage.stage.name), row);
+        add_row(&mut table, one_line(&stage.stage.name), row);
     }
     fitted(table)
 }

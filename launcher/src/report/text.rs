@@ -6,6 +6,7 @@ use crds::{
     resolve::{ResolvedRun, ValidityBounds},
     summary::rate_text,
     units::Span,
+    wording::percent,
 };
 
 use crate::{
@@ -35,17 +36,6 @@ pub(super) fn number(number: f64) -> String {
 
 pub(super) fn optional<T>(value: Option<T>, show: impl Fn(T) -> String) -> String {
     value.map_or_else(|| NOTHING.into(), show)
-}
-
-/// A share of one as percent.
-pub(crate) fn percent(share: f64) -> String {
-    let text = format!("{:.2}", share * 100.0);
-    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
-}
-
-/// Text from outside (a model's name, a server's error) on one line: control characters, which a terminal obeys, are blanks.
-pub(crate) fn plain(text: &str) -> String {
-    text.chars().map(|it| if it.is_control() { ' ' } else { it }).collect()
 }
 
 /// A percentile, given in permille, of `count` values: with a mark where they are so few that it is the largest.
@@ -196,11 +186,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_terminal_gets_no_control_characters() {
-        assert_eq!(plain("a\u{1b}[31m\nb"), "a [31m b");
-    }
-
-    #[test]
     fn a_percentile_of_too_few_values_is_marked() {
         let check = |permille, count, marked| {
             let text = percentile("1s".into(), permille, count);
@@ -212,12 +197,5 @@ mod tests {
         }
         check(500, 1, true);
         check(500, 2, false);
-    }
-
-    #[test]
-    fn a_share_reads_as_percent() {
-        for (share, text) in [(0.0, "0 %"), (1.0, "100 %"), (0.125, "12.5 %"), (0.000_04, "0 %")] {
-            assert_eq!(percent(share), text);
-        }
     }
 }

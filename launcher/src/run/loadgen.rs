@@ -14,14 +14,16 @@ use workload_profiles::{
 
 use super::Failure;
 use crate::{
+    analysis::loadgen::{
+        outcome::{TestOutcome, outcomes},
+        verdict::TrialVerdict,
+    },
     issue::LoadResult,
     loadgen::{
         logs::{accuracy_log::AccuracyEntry, test_log::PhaseLog},
-        outcome::{TestOutcome, outcomes},
         peak::{self, Tried},
         results::early_stopping::EarlyStopping,
         search::{self, Trial},
-        verdict::TrialVerdict,
     },
 };
 

@@ -25,7 +25,7 @@ use tracing::{info, warn};
 use workload_profiles::{Notice, Workload};
 
 use crate::{
-    analysis::{self, Analysis},
+    analysis::{self, Analysis, Measured},
     clock, console,
     input::{self, Input, LocalOptions},
     issue::{self, Files, LoadError, LoadResult, Progress},
@@ -177,7 +177,7 @@ fn measure(input: &Input, options: &RunOptions) -> Result<Measurement, Failure> 
     // The report is of what was issued.
     let notices = input.notices.iter().cloned().chain(of_files).collect();
     let input = &Input { workload, notices, ..input.clone() };
-    let mut analysis = analysis::analyse(&load.measured(), &input.workload, &input.run, &ready.model);
+    let mut analysis = analysis::analyse(&Measured::from(&load), &input.workload, &input.run, &ready.model);
     let loadgen = input.workload.loadgen.is_some().then(|| LoadGenReport::of(tests, trials));
     analysis.verdict.hear(loadgen.iter().flat_map(LoadGenReport::verdicts));
     let records = load.recorder.records.as_ref().filter(|_| keep != Keep::Summary);

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crds::units::Span;
+use crds::{units::Span, wording::one_line};
 use workload_profiles::workload::{Margin, Stage};
 
-use crate::{issue::PlannedTime, report::text::plain};
+use crate::issue::PlannedTime;
 
 /// Of a bar: a tenth of the line, within these bounds. Its length does not change with the text beside it.
 const BAR: (usize, usize) = (8, 40);
@@ -112,7 +112,7 @@ impl View {
 }
 
 fn shortened(name: &str) -> String {
-    let name = plain(name);
+    let name = one_line(name);
     if name.chars().count() <= MAX_NAME { name } else { name.chars().take(MAX_NAME - 1).chain(['\u{2026}']).collect() }
 }
 

@@ -1,6 +1,6 @@
 //! The models that a server lists, in the words of a message. Pure.
 
-use crate::report::text::plain;
+use crds::wording::one_line;
 
 /// A message names so many models.
 const MAX_LISTED: usize = 10;
@@ -24,7 +24,7 @@ pub(super) fn listed(served: &[String]) -> String {
 }
 
 fn shown(id: &str) -> String {
-    plain(id).chars().take(MAX_CHARS).collect()
+    one_line(id).chars().take(MAX_CHARS).collect()
 }
 
 /// The model that was probably meant: one that differs in a few letters, or in what stands before or behind the name.

@@ -3,6 +3,7 @@
 use std::{fs, io, path::PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
+use crds::wording::one_line;
 use workload_profiles::loadgen::Round;
 
 use super::{
@@ -16,7 +17,6 @@ use super::{
 use crate::{
     console::{self, PrintError},
     loadgen::logs::test06::ElementType,
-    report::text::plain,
 };
 
 /// Builds the tree of a submission to MLPerf Inference from finished LoadGen runs, or checks one.
@@ -203,7 +203,7 @@ fn build_command(args: BuildArgs) -> Result<bool, CommandError> {
         print(report, args.json)?;
     }
     // Neither notes nor what is missing are a result: they go where errors go.
-    built.notes.iter().for_each(|it| console::say(format_args!("note: {}", plain(it))));
+    built.notes.iter().for_each(|it| console::say(format_args!("note: {}", one_line(it))));
     built.missing.iter().for_each(|it| console::say(format_args!("missing: {it}")));
     match &built.path {
         Some(path) => console::say(format_args!("the tree is in {}", path.display())),

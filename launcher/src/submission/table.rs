@@ -1,10 +1,9 @@
 //! A report for a terminal: a table with a line for each benchmark and scenario, and the list of findings. Pure.
 
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
-use crds::summary::rate_text;
+use crds::{summary::rate_text, wording::one_line};
 
 use super::findings::Report;
-use crate::report::text::plain;
 
 /// A line below the header, and no other.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
@@ -22,18 +21,18 @@ pub(super) fn render(report: &Report) -> String {
                 1 => "1 finding".into(),
                 many => format!("{many} findings"),
             };
-            let cells = [&row.system, &row.benchmark, &row.scenario].map(|it| Cell::new(plain(it)));
+            let cells = [&row.system, &row.benchmark, &row.scenario].map(|it| Cell::new(one_line(it)));
             let value = Cell::new(value).set_alignment(CellAlignment::Right);
             table.add_row(cells.into_iter().chain([value, Cell::new(row.unit), Cell::new(check)]));
         }
         out = table.trim_fmt() + "\n\n";
     }
-    report.findings.iter().for_each(|it| out.push_str(&format!("{}\n", plain(&it.to_string()))));
+    report.findings.iter().for_each(|it| out.push_str(&format!("{}\n", one_line(&it.to_string()))));
     let left_out = report.count - report.findings.len();
     if left_out > 0 {
         out.push_str(&format!("and {left_out} more\n"));
     }
-    report.notes.iter().for_each(|it| out.push_str(&format!("note: {}\n", plain(it))));
+    report.notes.iter().for_each(|it| out.push_str(&format!("note: {}\n", one_line(it))));
     let verdict = match report.count {
         0 => "nothing is wrong with the tree".into(),
         1 => "1 finding".into(),

@@ -3,13 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use launcher::{
-    clock::Clock,
-    issue::{IssuedPhase, LoadResult, run_here},
-    loadgen::{
-        ending::Ending,
+    analysis::loadgen::{
         outcome::{TestOutcome, outcomes},
         verdict::TestVerdict,
     },
+    clock::Clock,
+    issue::{IssuedPhase, LoadResult, run_here},
+    loadgen::ending::Ending,
     record::{RequestOutcome, RequestRecord},
     sim::{
         SimOptions, Simulator,

@@ -1,7 +1,6 @@
 //! Logs: what a test came to, in one value, and LoadGen's files of it: summary, detail log, accuracy log.
 
 pub mod accuracy_log;
-pub mod answers;
 pub mod detail;
 pub mod messages;
 pub mod number;

@@ -2,26 +2,28 @@
 
 use std::{fmt, time::Duration};
 
-use crds::units::Span;
+use crds::{
+    units::Span,
+    wording::{one_line, percent},
+};
 use workload_profiles::{
     loadgen::{Mode, Scenario, Settings},
     workload::{AutoQps, Phase},
 };
 
 use super::{Basis, Expected, FirstQueries, Needed, PhasePlan, Plan, TestPlan};
-use crate::report::text::{percent, plain};
 
 /// The most samples of a query that are printed; JSON has all.
 const MAX_SAMPLES: usize = 16;
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (benchmark, round) = (plain(&self.benchmark), plain(&self.round));
+        let (benchmark, round) = (one_line(&self.benchmark), one_line(&self.round));
         writeln!(
             f,
             "{benchmark}, round {round}, {} samples; SUT {}",
             self.qsl.total_sample_count,
-            plain(&self.sut_name)
+            one_line(&self.sut_name)
         )?;
         if let Some(most) = self.max_concurrency {
             writeln!(

@@ -9,9 +9,9 @@ use workload_profiles::workload::{LengthDistribution, Phase};
 
 use super::*;
 use crate::{
+    analysis::loadgen::verdict::TestVerdict,
     client::Target,
     issue::run_here,
-    loadgen::verdict::TestVerdict,
     sim::{SimOptions, Simulator, latency::StepCosts},
     stop::{Stop, StopReason},
 };

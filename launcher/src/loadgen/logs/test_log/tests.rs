@@ -3,9 +3,7 @@ use workload_profiles::loadgen::{Mode, Scenario};
 use super::*;
 use crate::loadgen::{
     logs::{detail, summary},
-    outcome::TestOutcome,
     peak::Trial,
-    verdict::TestVerdict,
 };
 
 /// A Server test of one performance phase that is VALID.
@@ -212,6 +210,5 @@ fn what_ended_all_phases_is_told_once() {
     assert_eq!(value(&log, "result_invalid_reason"), [failed, failed, failed, ended].join(" "));
     log.phases.pop();
     log.settings.mode = Mode::AccuracyOnly;
-    let test = TestOutcome { folder: "Accuracy", log, answers: Vec::new() };
-    assert_eq!(TestVerdict::of(&test).reasons, [failed, failed, ended]);
+    assert_eq!(log.faults(), [failed, failed, ended]);
 }

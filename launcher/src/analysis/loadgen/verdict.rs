@@ -4,9 +4,9 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use workload_profiles::loadgen::{Mode, Scenario};
 
-use super::{
+use super::outcome::TestOutcome;
+use crate::loadgen::{
     logs::{detail, messages::Level},
-    outcome::TestOutcome,
     results::{honest::Honest, stopping::Stopping},
 };
 

@@ -10,17 +10,19 @@ use workload_profiles::{
 };
 
 use super::{
-    ending::Ending,
-    logs::{
-        accuracy_log::AccuracyEntry,
-        answers::answers,
-        messages::{Event, Messages},
-        test_log::{Build, Generated, PhaseLog, TestLog},
-    },
-    results::measure::{Measured, measure},
+    answers::answers,
+    measure::{Measured, measure},
 };
 use crate::{
     issue::{IssuedPhase, LoadResult},
+    loadgen::{
+        ending::Ending,
+        logs::{
+            accuracy_log::AccuracyEntry,
+            messages::{Event, Messages},
+            test_log::{Build, Generated, PhaseLog, TestLog},
+        },
+    },
     record::RequestRecord,
     recorder::KeptOutput,
 };
