@@ -13,7 +13,7 @@ mod cores;
 mod document;
 mod engine;
 pub mod figures;
-mod fit;
+pub mod fit;
 mod groups;
 mod loads;
 mod machine;
@@ -33,29 +33,22 @@ use std::{
     time::Duration,
 };
 
-use clap::{Args, ValueEnum as _};
-use crds::units::Span;
+use clap::ValueEnum as _;
+use crds::resolve::ResolvedRun;
 use serde::Serialize;
 use tracing::info;
+use workload_profiles::{Notice, Workload};
 
-use crate::{
-    client::TargetError,
-    clock,
-    console::{self, PrintError},
-    input::InputError,
-    issue,
-    issue::LoadError,
-    report::StorageError,
-};
+use crate::{client::TargetError, clock, issue, issue::LoadError, report::StorageError};
 use busy::Busy;
 use cores::Cores;
 use document::{Document, Made};
 use figures::{Budget, Figures};
-use fit::Question;
-use groups::{Bench, Group, Scale};
+pub use groups::Group;
+use groups::{Bench, Scale};
 use machine::Machine;
 use parts::Part;
-use server::Pace;
+pub use server::Pace;
 
 /// Other processes that use more cores than this make figures of another machine.
 const QUIET: f64 = 0.1;
@@ -66,9 +59,6 @@ pub enum BenchError {
     /// The system refused something.
     #[error("the bench cannot run: {0}; check memory, open files (ulimit -n) and processes")]
     System(io::Error),
-    /// Standard output.
-    #[error(transparent)]
-    Print(#[from] PrintError),
     /// A child did not do its part.
     #[error("{0}")]
     Child(String),
@@ -91,7 +81,7 @@ pub enum BenchError {
     Target(#[from] TargetError),
     /// A BenchmarkRun file cannot be run.
     #[error(transparent)]
-    Input(#[from] InputError),
+    Input(Box<dyn std::error::Error + Send + Sync>),
     /// A results folder cannot be written.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -109,72 +99,44 @@ impl From<io::Error> for BenchError {
     }
 }
 
-/// Measure the engine itself: its CPU time, its errors, its lag, its memory
-#[derive(Args, Debug)]
-pub struct BenchArgs {
-    /// Measure these groups alone; may be given several times
-    #[arg(long, value_name = "GROUP")]
-    only: Vec<Group>,
-    /// Small loads: whether it works, not how well
-    #[arg(long)]
-    quick: bool,
-    /// Measure everything so often, and tell medians and spread
-    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
-    runs: u32,
-    /// Run each side of a comparison so often in each run, in turn
-    #[arg(long, value_name = "COUNT", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=100))]
-    repeats: u32,
-    /// Write all figures into this file, as JSON
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Write all figures into this file, as Markdown
-    #[arg(long, value_name = "FILE")]
-    markdown: Option<PathBuf>,
-    /// Measure nothing of this, but say whether this machine, or pod, is big enough for the load of a BenchmarkRun: tries
-    /// its hardest stage for a few seconds against a server on loopback, and exits with 0 for yes, and with 1 for no or
-    /// where lateness could not be judged
-    #[arg(long = "for", value_name = "FILE", conflicts_with_all = ["only", "quick", "runs", "repeats", "json", "markdown"])]
-    run: Option<PathBuf>,
-    /// With --for: a profile's file, in place of the profile that the BenchmarkRun names
-    #[arg(long, value_name = "FILE", requires = "run")]
-    profile: Option<PathBuf>,
-    /// With --for: sets a value in the rendered profile, such as load.stages.0.rate=5; may be given several times
-    #[arg(short = 'o', long = "override", value_name = "PATH=VALUE", requires = "run")]
-    overrides: Vec<String>,
-    /// With --for: the time between two tokens of the server that is expected
-    #[arg(long, value_name = "DURATION", default_value = "5ms", requires = "run")]
-    itl: Span,
-    /// With --for: the time to the first token of the server that is expected
-    #[arg(long, value_name = "DURATION", default_value = "50ms", requires = "run")]
-    ttft: Span,
+/// What is measured, and where the figures go.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// The groups to measure; empty: all.
+    pub groups: Vec<Group>,
+    /// Small loads: whether it works, not how well.
+    pub quick: bool,
+    /// How often everything is measured.
+    pub runs: u32,
+    /// How often each side of a comparison is run in each run.
+    pub repeats: u32,
+    /// The file that gets all figures as JSON.
+    pub json: Option<PathBuf>,
+    /// The file that gets all figures as Markdown.
+    pub markdown: Option<PathBuf>,
 }
 
-/// The hidden command of a child.
-#[derive(Args, Debug)]
-pub struct PartArgs {
-    /// What to do, as JSON
-    part: String,
+/// A BenchmarkRun that was read from a file.
+#[derive(Clone, Debug)]
+pub struct RunInput {
+    /// The run as resolved.
+    pub run: ResolvedRun,
+    /// The profile as rendered.
+    pub profile_text: String,
+    /// The profile as parsed.
+    pub workload: Workload,
+    /// Keys of the profile that were ignored or changed.
+    pub notices: Vec<Notice>,
 }
 
-/// Measures, or answers whether a load fits. Whether all is well: `false` for a load that is not
-/// known to fit.
+/// Reads a BenchmarkRun file. The commands of the launcher know how, this crate does not.
+pub type ReadRun = fn(&Path) -> Result<RunInput, Box<dyn std::error::Error + Send + Sync>>;
+
+/// Measures, writes the files that were asked for, and returns the table.
 ///
 /// # Errors
 /// A part of it could not be run, or a file could not be written.
-pub fn run(args: &BenchArgs) -> Result<bool, BenchError> {
-    let Some(file) = &args.run else { return measure(args).map(|()| true) };
-    let told = fit::ask(&Question {
-        file: file.clone(),
-        profile: args.profile.clone(),
-        overrides: args.overrides.clone(),
-        pace: Pace { ttft: args.ttft.0, itl: args.itl.0 },
-    })?;
-    console::print(told.text)?;
-    Ok(told.fits)
-}
-
-/// Measures, prints the table, and writes the files that were asked for.
-fn measure(args: &BenchArgs) -> Result<(), BenchError> {
+pub fn measure(order: &Order) -> Result<String, BenchError> {
     let folder = tempfile::tempdir()?;
     let mut figures = Figures::default();
     if cfg!(debug_assertions) {
@@ -183,18 +145,18 @@ fn measure(args: &BenchArgs) -> Result<(), BenchError> {
     let (cores, note) = Cores::choose();
     note.into_iter().for_each(|it| figures.note(it));
     let bench = Bench {
-        scale: if args.quick { Scale::quick() } else { Scale::full() },
+        scale: if order.quick { Scale::quick() } else { Scale::full() },
         cores,
-        repeats: if args.quick { 1 } else { args.repeats },
+        repeats: if order.quick { 1 } else { order.repeats },
         folder: folder.path().to_owned(),
     };
     let (groups, left_out): (Vec<Group>, Vec<Group>) =
-        Group::value_variants().iter().copied().partition(|it| args.only.is_empty() || args.only.contains(it));
+        Group::value_variants().iter().copied().partition(|it| order.groups.is_empty() || order.groups.contains(it));
     let mut others_of_runs = Vec::new();
-    for run in 1..=args.runs {
+    for run in 1..=order.runs {
         let before = Busy::now();
         for group in &groups {
-            info!(run, of = args.runs, ?group, "measuring");
+            info!(run, of = order.runs, ?group, "measuring");
             bench.run(*group, &mut figures)?;
         }
         let others = Busy::now().zip(before).map_or(f64::NAN, |(now, before)| now.others_since(&before));
@@ -204,20 +166,20 @@ fn measure(args: &BenchArgs) -> Result<(), BenchError> {
     noise(&others_of_runs).into_iter().for_each(|it| figures.note(it));
     let machine = Machine::here();
     let made = Made {
-        runs: args.runs,
+        runs: order.runs,
         repeats: bench.repeats,
-        quick: args.quick,
+        quick: order.quick,
         groups: names(&groups),
         left_out: names(&left_out),
     };
     let document = Document::new(&figures, &machine, clock::now(), made);
-    if let Some(path) = &args.json {
+    if let Some(path) = &order.json {
         write_whole(path, &document.json())?;
     }
-    if let Some(path) = &args.markdown {
+    if let Some(path) = &order.markdown {
         write_whole(path, &document.markdown())?;
     }
-    Ok(console::print(table::table(&figures))?)
+    Ok(table::table(&figures))
 }
 
 /// As the command line knows them.
@@ -235,12 +197,12 @@ fn noise(others: &[f64]) -> Option<String> {
     ))
 }
 
-/// Does the part of a child and prints what it came to.
+/// Does the part of a child and returns what the child prints for its parent, which is nothing where the part prints by itself.
 ///
 /// # Errors
-/// It could not be done; the parent is told nothing then.
-pub fn run_part(args: &PartArgs) -> Result<(), BenchError> {
-    let part: Part = serde_json::from_str(&args.part).map_err(|error| {
+/// The part could not be done; the parent is told nothing then.
+pub fn run_part(part: &str, read_run: ReadRun) -> Result<String, BenchError> {
+    let part: Part = serde_json::from_str(part).map_err(|error| {
         BenchError::Child(format!("{} is a command of this program's own: {error}", children::COMMAND))
     })?;
     let core = match &part {
@@ -254,16 +216,15 @@ pub fn run_part(args: &PartArgs) -> Result<(), BenchError> {
     }
     issue::raise_file_limit();
     match part {
-        Part::Server(spec) => Ok(server::serve(&spec)?),
-        Part::Engine(spec) => tell(&engine::run(&spec)?),
-        Part::Bare(spec) => tell(&bare::run(&spec)?),
-        Part::Report(spec) => tell(&reporting::run(&spec)?),
+        Part::Server(spec) => server::serve(&spec).map(|()| String::new()).map_err(BenchError::from),
+        Part::Engine(spec) => json(&engine::run(&spec)?),
+        Part::Bare(spec) => json(&bare::run(&spec)?),
+        Part::Report(spec) => json(&reporting::run(&spec, read_run)?),
     }
 }
 
-fn tell(result: &impl Serialize) -> Result<(), BenchError> {
-    let text = serde_json::to_string(result).map_err(|error| BenchError::Child(error.to_string()))?;
-    Ok(console::print(text)?)
+fn json(result: &impl Serialize) -> Result<String, BenchError> {
+    serde_json::to_string(result).map_err(|error| BenchError::Child(error.to_string()))
 }
 
 /// Writes a file under a temporary name and renames it, so that a reader never sees half of one.

@@ -3,14 +3,13 @@
 use std::time::Duration;
 
 use super::{
-    BenchError, nanos,
+    BenchError, ReadRun, nanos,
     parts::{ReportResult, ReportSpec},
 };
 use crate::{
     analysis::{self, Measured},
     clock,
     gaps::Gaps,
-    input,
     record::{RequestOutcome, RequestRecord},
     recorder::{Keep, Recorder, WireTally},
     report::{self, Folder, Report},
@@ -24,8 +23,8 @@ const TOKENS: u32 = 16;
 ///
 /// # Errors
 /// The file is no BenchmarkRun, or the folder cannot be written.
-pub(super) fn run(spec: &ReportSpec) -> Result<ReportResult, BenchError> {
-    let input = input::from_file(&spec.file, &input::LocalOptions::default())?;
+pub(super) fn run(spec: &ReportSpec, read_run: ReadRun) -> Result<ReportResult, BenchError> {
+    let input = read_run(&spec.file).map_err(BenchError::Input)?;
     let mut recorder = Recorder::new(input.workload.stages.len(), input.workload.goodput.clone(), Keep::Records);
     for number in 0..spec.requests {
         let (record, wire) = request(number);

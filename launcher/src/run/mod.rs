@@ -94,7 +94,7 @@ impl RunOptions {
 }
 
 /// Threads that issue the load where nobody says how many: one for each core, to a bound.
-pub(crate) fn default_threads() -> usize {
+pub fn default_threads() -> usize {
     thread::available_parallelism().map_or(1, usize::from).min(MAX_DEFAULT_THREADS)
 }
 

@@ -32,7 +32,6 @@ mod work;
 
 use std::convert::Infallible;
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Poll, Waker};
@@ -43,18 +42,14 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Semaphore, watch};
-use tracing::{debug, info, warn};
+use tracing::{debug, warn};
 
-pub use options::{PresetArg, SimArgs, SimOptions};
+pub use options::{OptionError, SimOptions};
 
 use engine::Engine;
 
-use crate::{clock, console};
-
-/// The error of a process that has too many open files.
-const EMFILE: i32 = rustix::io::Errno::MFILE.raw_os_error();
+use crate::clock;
 
 /// Connections that are served at once; the next ones wait in the listener's backlog. Each holds at most one request,
 /// and so this bounds the engine's queue too.
@@ -73,32 +68,6 @@ const WARN_EVERY: u64 = 100;
 
 /// How long open connections may take to end at shutdown.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Why a simulator cannot run.
-#[derive(Debug, thiserror::Error)]
-pub enum SimError {
-    /// An option that makes no sense.
-    #[error("{option} is {found}; it must be {wanted}")]
-    Option {
-        /// Its name on the command line.
-        option: &'static str,
-        /// Its value.
-        found: String,
-        /// What it may be.
-        wanted: &'static str,
-    },
-    /// The address is taken or not ours.
-    #[error("cannot listen on {address}; choose another --host or --port")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// The cause.
-        source: io::Error,
-    },
-    /// The system gives no event loop or no signals.
-    #[error("cannot start an event loop; raise the limit of open files (ulimit -n), or give it more memory")]
-    Runtime(#[source] io::Error),
-}
 
 /// A simulated server, with a running or a paused clock. It belongs to the tokio runtime on which it is first used,
 /// which may have several threads.
@@ -228,42 +197,4 @@ async fn accept(
 async fn pause(length: Duration) {
     // It is over when the limit is.
     let _ = clock::limit(length, std::future::pending::<()>()).await;
-}
-
-/// `benchwright sim`: serves until SIGTERM or SIGINT. The first line on stdout tells the URL.
-///
-/// Several threads share the one engine, and with it batching, caches and metrics; they spread the connections.
-pub fn run(args: SimArgs) -> Result<(), SimError> {
-    let options = args.options()?;
-    let mut builder = match args.threads {
-        1 => tokio::runtime::Builder::new_current_thread(),
-        threads => {
-            let mut builder = tokio::runtime::Builder::new_multi_thread();
-            builder.worker_threads(usize::from(threads)).thread_name("simulator");
-            builder
-        }
-    };
-    let runtime = builder.enable_all().build().map_err(SimError::Runtime)?;
-    runtime.block_on(async {
-        let mut terminate = signal(SignalKind::terminate()).map_err(SimError::Runtime)?;
-        let mut interrupt = signal(SignalKind::interrupt()).map_err(SimError::Runtime)?;
-        let address = SocketAddr::new(args.host, args.port);
-        let failed = |source: io::Error| match source.raw_os_error() {
-            // No port is to blame.
-            Some(EMFILE) => SimError::Runtime(source),
-            _ => SimError::Listen { address, source },
-        };
-        let listener = TcpListener::bind(address).await.map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
-        // A reader that has gone does not matter to the server.
-        if let Err(error) = console::print(format!("{} is served at http://{address}\n", options.model)) {
-            warn!(%error, %address, "the address was not printed");
-        }
-        let shutdown = async {
-            tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
-            info!("asked to end: what runs is aborted");
-        };
-        Simulator::new(options).serve(listener, shutdown).await;
-        Ok(())
-    })
 }

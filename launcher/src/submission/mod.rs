@@ -7,7 +7,6 @@
 
 pub mod build;
 pub mod check;
-pub mod command;
 mod detail_log;
 mod findings;
 #[cfg(test)]
@@ -22,4 +21,6 @@ mod truncation;
 mod user_conf;
 
 pub use findings::{Finding, Report, Row};
+pub use layout::Division;
 pub use rules::Rule;
+pub use table::render;

@@ -9,7 +9,7 @@ use super::findings::Report;
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
 /// All of it, with a line break at its end.
-pub(super) fn render(report: &Report) -> String {
+pub fn render(report: &Report) -> String {
     let mut out = String::new();
     if !report.rows.is_empty() {
         let mut table = Table::new();

@@ -10,7 +10,7 @@ mod lengths;
 mod loadgen;
 mod measured;
 
-use std::{path::PathBuf, time::Duration};
+use std::time::Duration;
 
 use crds::{
     resolve::{Endpoint, ResolvedRun},
@@ -18,52 +18,38 @@ use crds::{
 };
 use workload_profiles::workload::{Load, Trace};
 
-use super::{BenchError, busy::Busy, server::Pace, trial};
-use crate::{
-    analysis::Distribution,
-    histogram::Times,
-    input::{self, LocalOptions},
-    issue::LoadError,
-    run, trace_file,
-    vitals::system::cpu_limit,
-};
+use super::{BenchError, RunInput, busy::Busy, server::Pace, trial};
+use crate::{analysis::Distribution, histogram::Times, issue::LoadError, trace_file, vitals::system::cpu_limit};
 use answer::Answer;
 pub use demand::Unknown;
 use measured::Measured;
 
 /// What is asked.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Question {
-    /// A BenchmarkRun file.
-    pub(super) file: PathBuf,
-    /// A profile's file in place of its own.
-    pub(super) profile: Option<PathBuf>,
-    /// `path=value` overrides.
-    pub(super) overrides: Vec<String>,
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// The run whose load is tried.
+    pub input: RunInput,
     /// The server that is expected.
-    pub(super) pace: Pace,
+    pub pace: Pace,
+    /// Threads that issue the load.
+    pub threads: usize,
 }
 
-/// Whether it is known to fit, and the lines that say so.
-pub(super) struct Told {
-    pub(super) fits: bool,
-    pub(super) text: String,
+/// Whether the load is known to fit, and the lines that say so.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// Whether it is known to fit.
+    pub fits: bool,
+    /// The lines, for a person.
+    pub text: String,
 }
 
 /// Tries the load.
 ///
 /// # Errors
-/// The file cannot be run, or the trial could not be.
-pub(super) fn ask(question: &Question) -> Result<Told, BenchError> {
-    // Credentials are the target's, which is not called here.
-    let unused = Some(PathBuf::from("unused"));
-    let options = LocalOptions {
-        profile: question.profile.clone(),
-        overrides: question.overrides.clone(),
-        token_file: unused.clone(),
-        ca_file: unused,
-    };
-    let mut input = input::from_file(&question.file, &options)?;
+/// The load is not known well enough to be tried, or the trial could not be run.
+pub fn ask(question: Question) -> Result<Told, BenchError> {
+    let Question { mut input, pace, threads } = question;
     let recorded = trace_file::of(&input.workload).map_err(LoadError::from)?;
     for (stage, entries) in input.workload.stages.iter_mut().zip(recorded.entries) {
         if let Load::Trace { trace, .. } = &mut stage.load {
@@ -71,9 +57,7 @@ pub(super) fn ask(question: &Question) -> Result<Told, BenchError> {
         }
     }
     loadgen::as_plain_loads(&mut input.workload);
-    let pace = question.pace;
     let (stage, demand) = demand::hardest(&input.workload, pace)?;
-    let threads = run::default_threads();
     let (workload, length) = demand::trial(&input.workload, stage, pace);
     // Where the load really goes is nothing that a child's arguments should tell.
     let run = ResolvedRun { endpoint: Endpoint::Url("http://127.0.0.1".into()), ..input.run.clone() };

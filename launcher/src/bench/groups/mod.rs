@@ -14,7 +14,7 @@ use crate::{analysis::Distribution, histogram::Times};
 
 /// A part of the whole that can be run alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Group {
+pub enum Group {
     /// Streams at a pace: CPU per token against a bare client, tokens held, errors of TTFT, latency and ITL
     Streams,
     /// A thousand requests at once

@@ -42,7 +42,9 @@ fn first_request(bench: &Bench) -> Result<f64, BenchError> {
     let begun = clock::monotonic();
     children::run_as_user(&["run", "--no-results", "--plain", "-f", &file.display().to_string()], LIMIT)?;
     let truth = server.end()?;
-    let first = truth.requests.first().ok_or_else(|| BenchError::Child("a run sent no request".into()))?;
+    let [first] = truth.requests.as_slice() else {
+        return Err(BenchError::Child(format!("a run of one request sent {}", truth.requests.len())));
+    };
     Ok(Duration::from_nanos(first.arrived_ns).saturating_sub(begun).as_secs_f64() * 1e3)
 }
 
@@ -71,19 +73,4 @@ fn run_file(port: u16) -> String {
                data: {{type: random, input_distribution: {{min: 10, max: 10, mean: 10, std_dev: 0}}, \
                        output_distribution: {{min: 4, max: 4, mean: 4, std_dev: 0}}}}\n"
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::input::{self, LocalOptions};
-
-    #[test]
-    fn the_file_of_the_start_is_a_run_of_one_request() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("run.yaml");
-        fs::write(&path, run_file(80)).unwrap();
-        let input = input::from_file(&path, &LocalOptions::default()).unwrap();
-        assert_eq!(input.workload.stages.iter().filter_map(|it| it.load.count()).sum::<u64>(), 1);
-    }
 }

@@ -6,23 +6,22 @@ use clap::{Args, Subcommand, ValueEnum};
 use crds::wording::one_line;
 use workload_profiles::loadgen::Round;
 
-use super::{
-    build::{self, BuildError, Given, Order},
-    check::{self, CheckError},
-    findings::Report,
-    layout::Division,
-    table,
-    test06::{self, Test06Error},
-};
-use crate::{
+use launcher::{
     console::{self, PrintError},
     loadgen::logs::test06::ElementType,
+    submission::{
+        Division, Report,
+        build::{self, BuildError, Given, Order},
+        check::{self, CheckError},
+        render,
+        test06::{self, Test06Error},
+    },
 };
 
 /// Builds the tree of a submission to MLPerf Inference from finished LoadGen runs, or checks one.
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-pub struct SubmissionArgs {
+pub(crate) struct SubmissionArgs {
     #[command(subcommand)]
     command: Option<SubmissionCommand>,
     #[command(flatten)]
@@ -138,7 +137,7 @@ fn round(text: &str) -> Result<Round, String> {
 
 /// The command could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
-pub enum CommandError {
+pub(crate) enum CommandError {
     /// As it says.
     #[error(transparent)]
     Build(#[from] BuildError),
@@ -168,7 +167,7 @@ pub enum CommandError {
 ///
 /// # Errors
 /// It could not be looked at.
-pub fn run(args: SubmissionArgs) -> Result<bool, CommandError> {
+pub(crate) fn run(args: SubmissionArgs) -> Result<bool, CommandError> {
     match (args.command, args.build) {
         (Some(SubmissionCommand::Check(args)), _) => {
             let report = check::check(&args.folder, args.round)?;
@@ -226,7 +225,7 @@ fn test06_command(args: &Test06Args) -> Result<bool, CommandError> {
 
 fn print(report: &Report, json: bool) -> Result<(), PrintError> {
     if !json {
-        return console::print(table::render(report));
+        return console::print(render(report));
     }
     console::print_with(|out| {
         serde_json::to_writer_pretty(&mut *out, report)?;

@@ -1,0 +1,59 @@
+//! [I/O] `benchwright plan`: prints what the LoadGen tests of a run will issue.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use launcher::{console, data_set, input, loadgen::plan};
+
+use super::input_args::InputArgs;
+
+#[derive(Args)]
+pub(crate) struct PlanArgs {
+    /// A BenchmarkRun, as kubectl takes it
+    #[arg(short, long, value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    input: InputArgs,
+    /// The first queries of each phase too, with their times and samples: so many, or all
+    #[arg(long, value_name = "COUNT|all", default_value = "0", value_parser = count_or_all)]
+    queries: usize,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn count_or_all(text: &str) -> Result<usize, String> {
+    if text == "all" {
+        return Ok(usize::MAX);
+    }
+    text.parse().map_err(|_| "write a number, or all".into())
+}
+
+pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<()> {
+    let input = input::from_file(&args.file, &args.input.options())?;
+    for notice in &input.notices {
+        console::say(format_args!("note: {}: {}", notice.path, notice.message));
+    }
+    let Some(loadgen) = &input.workload.loadgen else {
+        anyhow::bail!(
+            "the profile is one of spec.harness {}, which has no LoadGen tests to plan; `benchwright render --workload` \
+             prints what it means",
+            input.run.harness.name()
+        );
+    };
+    let plan = plan::plan(loadgen, args.queries)?;
+    if let Some(message) = plan.past(input.run.run_deadline.0) {
+        console::say(format_args!("note: {}: {message}", plan::DEADLINE));
+    }
+    // It may lie where the run will be, and not here.
+    if let Err(error) = data_set::of(&input.workload) {
+        console::say(format_args!("note: {error}"));
+    }
+    Ok(console::print_with(|out| match args.json {
+        true => {
+            serde_json::to_writer(&mut *out, &plan)?;
+            writeln!(out)
+        }
+        false => write!(out, "{plan}"),
+    })?)
+}

@@ -1,0 +1,40 @@
+//! [I/O] `benchwright render`: prints a profile as rendered, or what it means.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use launcher::{console, input, trace_file, user_file};
+use workload_profiles::workload::RequestSource;
+
+use super::input_args::InputArgs;
+
+#[derive(Args)]
+pub(crate) struct RenderArgs {
+    /// A BenchmarkRun, as kubectl takes it
+    #[arg(short, long, value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    input: InputArgs,
+    /// Print the workload that the profile means, as JSON, in place of its text
+    #[arg(long)]
+    workload: bool,
+}
+
+pub(crate) fn run(args: &RenderArgs) -> anyhow::Result<()> {
+    let mut input = input::from_file(&args.file, &args.input.options())?;
+    // A file that is not here may lie where the run will be, so that none is an error.
+    match trace_file::of(&input.workload) {
+        Ok(traces) => input.notices.extend(traces.notices),
+        Err(error) => console::say(format_args!("note: {error}")),
+    }
+    if let RequestSource::DataSet(set) = &input.workload.requests
+        && let Err(error) = user_file::open(&set.path)
+    {
+        console::say(format_args!("note: cannot read the data set {}: {error}", set.path.display()));
+    }
+    for notice in &input.notices {
+        console::say(format_args!("note: {}: {}", notice.path, notice.message));
+    }
+    let text = if args.workload { serde_json::to_string_pretty(&input.workload)? + "\n" } else { input.profile_text };
+    Ok(console::print(text)?)
+}

@@ -1,0 +1,53 @@
+//! `benchwright run`: a benchmark from start to report.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use launcher::run::{self, RunOptions};
+
+use super::input_args::InputArgs;
+
+#[derive(Args)]
+pub(crate) struct RunArgs {
+    /// A BenchmarkRun, as kubectl takes it
+    #[arg(short, long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    input: InputArgs,
+    /// The folder that gets a folder for each run [default: results, in a pod /results]
+    #[arg(long, value_name = "DIR")]
+    results: Option<PathBuf>,
+    /// Keep no results folder
+    #[arg(long, conflicts_with = "results")]
+    no_results: bool,
+    /// Threads that issue the load [default: one for each core, at most 8, less one for an embedded simulator]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=256))]
+    threads: Option<u16>,
+    /// Exit with 0 passed, 2 invalid, 3 error, 4 cancelled, for pipelines
+    #[arg(long)]
+    gate: bool,
+    /// Answer /ready on this port: 200 while measuring [in a pod: 8080]
+    #[arg(long, value_name = "PORT")]
+    status_port: Option<u16>,
+    /// Write the result for the operator into this file [in a pod: /dev/termination-log]
+    #[arg(long, value_name = "FILE")]
+    termination_log: Option<PathBuf>,
+    /// Plain lines in place of a progress bar
+    #[arg(long)]
+    plain: bool,
+}
+
+pub(crate) fn run(args: &RunArgs) -> u8 {
+    let options = RunOptions {
+        file: args.file.clone(),
+        local: args.input.options(),
+        results: args.results.clone(),
+        no_results: args.no_results,
+        threads: args.threads.map(usize::from),
+        gate: args.gate,
+        status_port: args.status_port,
+        termination_log: args.termination_log.clone(),
+        plain: args.plain,
+    };
+    run::run(&options)
+}

@@ -1,0 +1,318 @@
+//! [I/O] `benchwright sim`: serves a simulated vLLM.
+
+use std::{
+    io,
+    net::{IpAddr, SocketAddr},
+    time::Duration,
+};
+
+use clap::{Args, ValueEnum};
+use crds::{
+    benchmark_run::SimulatorPreset,
+    units::{Seed, Span},
+};
+use launcher::{
+    console,
+    sim::{
+        OptionError, SimOptions, Simulator,
+        faults::{Fault, FaultKind},
+    },
+};
+use tokio::{
+    net::TcpListener,
+    signal::unix::{SignalKind, signal},
+};
+use tracing::{info, warn};
+
+/// The error of a process that has too many open files.
+const EMFILE: i32 = rustix::io::Errno::MFILE.raw_os_error();
+
+/// Why the simulator cannot run.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SimError {
+    #[error(transparent)]
+    Option(#[from] OptionError),
+    /// The address is taken, or does not belong to this machine.
+    #[error("cannot listen on {address}; choose another --host or --port")]
+    Listen { address: SocketAddr, source: io::Error },
+    /// The system gives no event loop or no signals.
+    #[error("cannot start an event loop; raise the limit of open files (ulimit -n), or give it more memory")]
+    Runtime(#[source] io::Error),
+}
+
+/// The preset as an argument.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum PresetArg {
+    /// An 8B model on one data-centre GPU: 10 ms between tokens.
+    #[default]
+    Gpu,
+    /// A tiny model on a CPU: 2.3 ms between tokens.
+    Tiny,
+    /// Answers at once.
+    Instant,
+}
+
+/// The arguments of `benchwright sim`. What is left out comes from the preset.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct SimArgs {
+    /// The address to listen on.
+    #[arg(long, default_value = "127.0.0.1")]
+    host: IpAddr,
+
+    /// The port to listen on; 0 takes a free one, and the first line on stdout tells which.
+    #[arg(long, default_value_t = 8000)]
+    port: u16,
+
+    /// Threads that serve connections; all share one engine.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    threads: u16,
+
+    /// The server to play.
+    #[arg(long, value_enum, default_value_t)]
+    preset: PresetArg,
+
+    /// The name under which the model is served.
+    #[arg(long)]
+    model: Option<String>,
+
+    /// Where lengths, words, jitter and faults come from.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+
+    /// Time to the first token of a request that is alone, whatever its prompt, such as 100ms. At least `--itl`.
+    #[arg(long, value_name = "DURATION")]
+    ttft: Option<Span>,
+
+    /// Time between two tokens, whatever the batch, such as 10ms.
+    #[arg(long, value_name = "DURATION")]
+    itl: Option<Span>,
+
+    /// Half the width of the random factor on each step, from 0 to less than 1.
+    #[arg(long)]
+    jitter: Option<f64>,
+
+    /// Sequences that may run at once.
+    #[arg(long)]
+    max_num_seqs: Option<u32>,
+
+    /// Tokens that one step may compute.
+    #[arg(long)]
+    max_num_batched_tokens: Option<u32>,
+
+    /// Tokens that prompt and answer may have together.
+    #[arg(long)]
+    max_model_len: Option<u32>,
+
+    /// Tokens in a block of the KV cache.
+    #[arg(long)]
+    block_size: Option<u32>,
+
+    /// Blocks in the KV cache, one of which is reserved.
+    #[arg(long, value_name = "BLOCKS")]
+    num_gpu_blocks_override: Option<u32>,
+
+    /// Keep the blocks of ended requests for prompts that begin alike; the default.
+    #[arg(long, overrides_with = "no_enable_prefix_caching")]
+    enable_prefix_caching: bool,
+
+    /// Compute every prompt anew.
+    #[arg(long, overrides_with = "enable_prefix_caching")]
+    no_enable_prefix_caching: bool,
+
+    /// Tell in the usage of each answer how much of its prompt came from the prefix cache.
+    #[arg(long)]
+    enable_prompt_tokens_details: bool,
+
+    /// The mean length of answers that nothing else ends, in tokens.
+    #[arg(long)]
+    mean_output_tokens: Option<u32>,
+
+    /// Fault: answer generation requests with this status.
+    #[arg(long, value_name = "CODE", group = "fault", value_parser = clap::value_parser!(u16).range(400..=599))]
+    fail_status: Option<u16>,
+
+    /// Fault: cut the connection of a stream after this many tokens.
+    #[arg(long, value_name = "TOKENS", group = "fault")]
+    break_after_tokens: Option<u32>,
+
+    /// Fault: send nothing more on a stream after this many tokens, and leave it open.
+    #[arg(long, value_name = "TOKENS", group = "fault")]
+    stall_after_tokens: Option<u32>,
+
+    /// Fault: accept connections and never answer, on any path.
+    #[arg(long, group = "fault")]
+    hang: bool,
+
+    /// The share of the requests that the fault hits, from 0 to 1.
+    #[arg(long, default_value_t = 1.0, requires = "fault")]
+    fail_ratio: f64,
+}
+
+impl SimArgs {
+    /// The preset with what the arguments change.
+    fn options(&self) -> Result<SimOptions, OptionError> {
+        let mut options = SimOptions::preset(match self.preset {
+            PresetArg::Gpu => SimulatorPreset::Gpu,
+            PresetArg::Tiny => SimulatorPreset::Tiny,
+            PresetArg::Instant => SimulatorPreset::Instant,
+        });
+        let costs = &mut options.costs;
+        if let Some(Span(itl)) = self.itl {
+            costs.base = itl;
+            costs.per_sequence = Duration::ZERO;
+            costs.per_context_token = Duration::ZERO;
+        }
+        if let Some(ttft) = self.ttft {
+            costs.per_prefill_token = Duration::ZERO;
+            costs.per_prompt = ttft.0.checked_sub(costs.base + costs.per_sequence).ok_or_else(|| OptionError {
+                option: "ttft",
+                found: ttft.to_string(),
+                wanted: "at least the time between tokens; lower --itl",
+            })?;
+        }
+        let overrides = [
+            (&mut options.max_num_seqs, self.max_num_seqs),
+            (&mut options.max_num_batched_tokens, self.max_num_batched_tokens),
+            (&mut options.max_model_len, self.max_model_len),
+            (&mut options.mean_output_tokens, self.mean_output_tokens),
+            (&mut options.block_size, self.block_size),
+            (&mut options.num_gpu_blocks, self.num_gpu_blocks_override),
+        ];
+        for (option, value) in overrides {
+            *option = value.unwrap_or(*option);
+        }
+        options.costs.jitter = self.jitter.unwrap_or(options.costs.jitter);
+        options.model = self.model.clone().unwrap_or(options.model);
+        options.seed = Seed(self.seed);
+        options.prefix_caching = !self.no_enable_prefix_caching;
+        options.prompt_tokens_details = self.enable_prompt_tokens_details;
+        options.fault = self.fault();
+        options.check()?;
+        Ok(options)
+    }
+
+    fn fault(&self) -> Option<Fault> {
+        let kind = (self.fail_status.map(FaultKind::Status))
+            .or(self.break_after_tokens.map(FaultKind::BreakAfter))
+            .or(self.stall_after_tokens.map(FaultKind::StallAfter))
+            .or(self.hang.then_some(FaultKind::Hang))?;
+        Some(Fault { kind, ratio: self.fail_ratio })
+    }
+}
+
+/// `benchwright sim`: serves until SIGTERM or SIGINT. The first line on stdout tells the URL.
+///
+/// Several threads share the one engine, and with it batching, caches and metrics; they spread the connections.
+pub(crate) fn run(args: SimArgs) -> Result<(), SimError> {
+    let options = args.options()?;
+    let mut builder = match args.threads {
+        1 => tokio::runtime::Builder::new_current_thread(),
+        threads => {
+            let mut builder = tokio::runtime::Builder::new_multi_thread();
+            builder.worker_threads(usize::from(threads)).thread_name("simulator");
+            builder
+        }
+    };
+    let runtime = builder.enable_all().build().map_err(SimError::Runtime)?;
+    runtime.block_on(async {
+        let mut terminate = signal(SignalKind::terminate()).map_err(SimError::Runtime)?;
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(SimError::Runtime)?;
+        let address = SocketAddr::new(args.host, args.port);
+        let failed = |source: io::Error| match source.raw_os_error() {
+            // No port is to blame.
+            Some(EMFILE) => SimError::Runtime(source),
+            _ => SimError::Listen { address, source },
+        };
+        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        // A reader that has gone does not matter to the server.
+        if let Err(error) = console::print(format!("{} is served at http://{address}\n", options.model)) {
+            warn!(%error, %address, "the address was not printed");
+        }
+        let shutdown = async {
+            tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
+            info!("asked to end: what runs is aborted");
+        };
+        Simulator::new(options).serve(listener, shutdown).await;
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use launcher::sim::latency::{Latency, StepLoad};
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        sim: SimArgs,
+    }
+
+    fn parse(line: &str) -> Result<SimOptions, String> {
+        let words = std::iter::once("sim").chain(line.split_whitespace());
+        let cli = Cli::try_parse_from(words).map_err(|error| error.to_string())?;
+        cli.sim.options().map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn without_arguments_it_is_the_gpu_preset() {
+        assert_eq!(parse("").unwrap(), SimOptions::preset(SimulatorPreset::Gpu));
+    }
+
+    #[test]
+    fn ttft_and_itl_are_what_a_lone_request_sees() {
+        let options = parse("--preset gpu --ttft 120ms --itl 20ms --jitter 0 --model m --seed 3").unwrap();
+        assert_eq!((options.model.as_str(), options.seed), ("m", Seed(3)));
+        let mut latency = Latency::new(options.costs, options.seed);
+        let first = StepLoad { prompts: 1, prefill_tokens: 999, sequences: 1, context_tokens: 0 };
+        let later = StepLoad { prompts: 0, prefill_tokens: 0, sequences: 1, context_tokens: 999 };
+        assert_eq!(latency.step(&first), Duration::from_millis(120));
+        assert_eq!(latency.step(&later), Duration::from_millis(20));
+    }
+
+    #[test]
+    fn the_prefix_cache_has_the_flags_of_vllm() {
+        let caching = |line| parse(line).unwrap().prefix_caching;
+        assert!(caching("") && caching("--enable-prefix-caching"));
+        assert!(!caching("--no-enable-prefix-caching"));
+        assert!(!caching("--enable-prefix-caching --no-enable-prefix-caching"));
+        assert!(caching("--no-enable-prefix-caching --enable-prefix-caching"));
+        let line = "--block-size 32 --num-gpu-blocks-override 2000 --enable-prompt-tokens-details";
+        let options = parse(line).unwrap();
+        assert_eq!((options.block_size, options.num_gpu_blocks, options.prompt_tokens_details), (32, 2_000, true));
+    }
+
+    #[test]
+    fn faults_take_a_ratio_and_exclude_each_other() {
+        let options = parse("--fail-status 503 --fail-ratio 0.25").unwrap();
+        assert_eq!(options.fault, Some(Fault { kind: FaultKind::Status(503), ratio: 0.25 }));
+        assert!(parse("--fail-status 503 --hang").unwrap_err().contains("cannot be used with"));
+        assert!(parse("--fail-status 200").unwrap_err().contains("400..=599"));
+        assert!(parse("--fail-ratio 0.5").unwrap_err().contains("required"));
+        assert!(parse("--hang --fail-ratio 1.5").unwrap_err().contains("fail-ratio is 1.5"));
+    }
+
+    #[test]
+    fn a_wrong_option_is_named() {
+        for (line, expected) in [
+            ("--ttft 5ms --itl 20ms", "ttft is 5ms"),
+            ("--max-num-seqs 0", "max-num-seqs is 0"),
+            ("--max-num-batched-tokens 100", "max-num-batched-tokens is 100"),
+            ("--max-model-len 1", "max-model-len"),
+            (
+                "--num-gpu-blocks-override 20",
+                "num-gpu-blocks-override is 20, of which one is reserved, with 16 tokens each",
+            ),
+            ("--block-size 0", "block-size is 0"),
+            ("--threads 0", "0 is not in 1..=256"),
+            ("--jitter 1", "jitter is 1"),
+            ("--jitter NaN", "jitter is NaN"),
+        ] {
+            let error = parse(line).unwrap_err();
+            assert!(error.contains(expected), "{line}: {error}");
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! `benchwright sut`: answers the samples of MLCommons' own LoadGen.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use launcher::sut::{self, SutOptions};
+
+use super::input_args::InputArgs;
+
+#[derive(Args)]
+pub(crate) struct SutArgs {
+    /// A BenchmarkRun, as kubectl takes it; all but its load is used
+    #[arg(short, long, value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    input: InputArgs,
+    /// Requests under way at once; further samples wait in order [default: the maxConcurrency of a loadgen profile, or 4096]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    max_in_flight: Option<u32>,
+    /// Fail answers without a first token, which LoadGen judges where it is to be told of it
+    #[arg(long)]
+    first_tokens: bool,
+}
+
+pub(crate) fn run(args: &SutArgs) -> u8 {
+    let options = SutOptions {
+        file: args.file.clone(),
+        local: args.input.options(),
+        max_in_flight: args.max_in_flight,
+        first_tokens: args.first_tokens,
+    };
+    sut::run(&options)
+}
