@@ -1,15 +1,15 @@
-//! How an attempt and a run end: by the launcher's word, by a deadline, by a person, or by what happened to Job and pod.
+//! How an attempt and a run end: by the launcher's report, by a deadline, or by what happened to Job and pod.
 
 use crds::{
     BenchmarkRunStatus, Envelope, Outcome,
-    benchmark_run::{Cancel, RetryCause},
+    benchmark_run::RetryCause,
     status::{Attempt, MAX_ATTEMPTS, Phase},
 };
 use jiff::Timestamp;
 
 use super::{
     End, Plan, Presence,
-    phase::{Decision, LEEWAY_SECONDS, SOON, seconds_since},
+    decision::{Decision, SOON, seconds_since},
     status::{self, Standing},
     termination_message,
 };
@@ -165,71 +165,6 @@ impl Decision<'_> {
         plan
     }
 
-    pub(super) fn cancel(&self) -> Plan {
-        let Some(attempt) = self.attempt() else { return self.cancelled(None) };
-        if let Some(ended) = &self.observed.ended {
-            return match termination_message::read(self.run, attempt.number, ended) {
-                // It was quicker than the cancel: what it measured is whole.
-                Ok(envelope) if envelope.core.outcome == Outcome::Passed => self.conclude_with(&envelope),
-                Ok(envelope) => self.cancelled(Some(&envelope)),
-                Err(_) => self.cancelled(None),
-            };
-        }
-        let pod = &self.observed.pod;
-        let ours = self.observed.job.presence == Presence::Ours;
-        // A node that is lost never says that its pod is gone.
-        let overdue = pod.deleting.is_some_and(|it| seconds_since(it, self.turn.now) > LEEWAY_SECONDS);
-        let graceful = self.run.spec.cancel == Cancel::Graceful && !overdue;
-        match &pod.name {
-            Some(pod_name) if graceful => {
-                let phase = self.before.phase.unwrap_or(Phase::Starting);
-                let mut plan = self.stand(Standing::new(phase, Reason::Cancelling, "the launcher drains and reports"));
-                plan.end = pod.deleting.is_none().then(|| End::Pod(pod_name.clone()));
-                plan.next_look = Some(SOON);
-                plan
-            }
-            Some(_) if ours => Plan { end: Some(self.end_now(attempt)), ..self.cancelled(None) },
-            Some(_) => Plan { end: self.end_of_orphan(), ..self.cancelled(None) },
-            // No pod yet, or gone unseen: the Job must not make another one.
-            None => Plan { end: ours.then(|| End::Job(attempt.job_name.clone())), ..self.cancelled(None) },
-        }
-    }
-
-    pub(super) fn cancelled(&self, envelope: Option<&Envelope>) -> Plan {
-        let figures = envelope.is_some_and(|it| it.core.summary.is_some());
-        let message = if figures {
-            "ended early; the figures are of what was sent until then"
-        } else {
-            "ended early, and the launcher's last word was not seen; its results folder may hold a partial report"
-        };
-        let mut plan = self.finish(Phase::Cancelled, Outcome::Cancelled, Reason::Cancelled, message);
-        if let Some(envelope) = envelope {
-            status::take(&mut plan.status, self.run, envelope);
-        }
-        plan
-    }
-
-    /// A benchmark cannot pause: what runs loses its attempt.
-    pub(super) fn suspend(&self) -> Plan {
-        if let (Some(attempt), Some(ended)) = (self.attempt(), &self.observed.ended)
-            && let Ok(envelope) = termination_message::read(self.run, attempt.number, ended)
-            && envelope.core.outcome == Outcome::Passed
-        {
-            // It was quicker: what it measured is whole.
-            return self.conclude_with(&envelope);
-        }
-        let mut plan = self.stand(Standing::new(Phase::Suspended, Reason::Suspended, "spec.suspend is true"));
-        if let Some(attempt) = self.attempt() {
-            plan.end = match self.observed.job.presence {
-                Presence::Ours => Some(End::Job(attempt.job_name.clone())),
-                Presence::Absent | Presence::Foreign => self.end_of_orphan(),
-            };
-            plan.end_pods.clone_from(&self.observed.other_pods);
-            end_last(&mut plan.status, Reason::Suspended, self.turn.now);
-        }
-        plan
-    }
-
     pub(super) fn finish(&self, phase: Phase, outcome: Outcome, reason: Reason, message: &str) -> Plan {
         let mut plan = self.stand(Standing { outcome: Some(outcome), ..Standing::new(phase, reason, message) });
         plan.status.completion_time = Some(self.turn.now);
@@ -245,7 +180,7 @@ impl Decision<'_> {
     }
 }
 
-fn end_last(status: &mut BenchmarkRunStatus, reason: Reason, now: Timestamp) {
+pub(super) fn end_last(status: &mut BenchmarkRunStatus, reason: Reason, now: Timestamp) {
     if let Some(last) = status.attempts.last_mut() {
         last.end_time = Some(now);
         last.reason = reason.name();

@@ -1,0 +1,114 @@
+//! Which phase a run is in and which may follow.
+
+use std::time::Duration;
+
+use crds::{
+    BenchmarkRun, BenchmarkRunStatus,
+    benchmark_run::Cancel,
+    status::{Attempt, Phase},
+};
+use jiff::Timestamp;
+
+use super::{
+    Observed, Plan, Turn,
+    status::{self, Standing},
+};
+
+/// While something is under way that no watch tells of.
+pub(super) const SOON: Duration = Duration::from_secs(2);
+/// While an attempt starts or runs: a deadline may pass.
+pub(super) const OFTEN: Duration = Duration::from_secs(10);
+/// How long past the run's own deadline and grace the operator waits before it ends an attempt.
+pub(super) const LEEWAY_SECONDS: u32 = 60;
+/// The longest wait of a finished run for its deletion, so that a clock that was set is noticed.
+const LONGEST_LOOK_SECONDS: u64 = 86_400;
+
+/// Decides what is to be done now.
+pub fn plan(run: &BenchmarkRun, observed: &Observed, turn: &Turn<'_>) -> Plan {
+    let mut plan = decide(run, observed, turn);
+    status::fit(&mut plan.status);
+    plan
+}
+
+fn decide(run: &BenchmarkRun, observed: &Observed, turn: &Turn<'_>) -> Plan {
+    let mut before = run.status.clone().unwrap_or_default();
+    if run.is_finished() {
+        return finished(run, before, turn.now);
+    }
+    identify(&mut before, observed);
+    let decision = Decision { run, observed, turn, before };
+    if run.spec.cancel != Cancel::None {
+        return decision.cancel();
+    }
+    if run.spec.suspend {
+        return decision.suspend();
+    }
+    match decision.attempt().cloned() {
+        None => decision.begin(),
+        Some(attempt) => decision.follow(&attempt),
+    }
+}
+
+/// Keeps which Job and which pod carry the attempt, as soon as they are seen: from then on no other one is believed.
+fn identify(status: &mut BenchmarkRunStatus, observed: &Observed) {
+    if let Some(current) = status.attempts.last_mut().filter(|it| it.end_time.is_none()) {
+        current.job_uid = current.job_uid.take().or_else(|| observed.job.uid.clone());
+        current.pod_uid = current.pod_uid.take().or_else(|| observed.pod.uid.clone());
+    }
+}
+
+/// The attempt that has not ended.
+pub fn current_attempt(status: &BenchmarkRunStatus) -> Option<&Attempt> {
+    status.attempts.last().filter(|it| it.end_time.is_none())
+}
+
+/// A run that has finished stays as it is, until its time is over. What may still change in its spec changes nothing of
+/// it, and the status says that it has been seen: else a GitOps tool would wait for it for ever.
+fn finished(run: &BenchmarkRun, mut status: BenchmarkRunStatus, now: Timestamp) -> Plan {
+    let generation = run.metadata.generation.unwrap_or_default();
+    if status.observed_generation != generation {
+        status.observed_generation = generation;
+        status.conditions.iter_mut().for_each(|it| it.observed_generation = generation);
+    }
+    let mut plan = Plan { status, ..Plan::default() };
+    let (Some(ttl), Some(finished)) = (&run.spec.ttl_seconds_after_finished, plan.status.completion_time) else {
+        return plan;
+    };
+    let succeeded = plan.status.phase == Some(Phase::Succeeded);
+    let seconds = if succeeded { ttl.succeeded } else { ttl.failed };
+    let left = i64::from(seconds) - now.duration_since(finished).as_secs();
+    match u64::try_from(left) {
+        Ok(left) if left > 0 => plan.next_look = Some(Duration::from_secs(left.min(LONGEST_LOOK_SECONDS))),
+        _ => plan.delete_run = true,
+    }
+    plan
+}
+
+/// A run, all that was observed of it, and its status before this turn.
+pub(super) struct Decision<'a> {
+    pub(super) run: &'a BenchmarkRun,
+    pub(super) observed: &'a Observed,
+    pub(super) turn: &'a Turn<'a>,
+    pub(super) before: BenchmarkRunStatus,
+}
+
+impl Decision<'_> {
+    pub(super) fn attempt(&self) -> Option<&Attempt> {
+        current_attempt(&self.before)
+    }
+
+    /// What the status says now.
+    pub(super) fn last_message(&self) -> &str {
+        let ready = self.before.conditions.iter().find(|it| it.kind == "Ready");
+        ready.map_or("", |it| it.message.as_str())
+    }
+
+    pub(super) fn stand(&self, standing: Standing) -> Plan {
+        status::plan(self.run, &self.before, standing, self.turn.now)
+    }
+}
+
+/// Whole seconds since a time; 0 when the clock went back.
+pub(super) fn seconds_since(then: Timestamp, now: Timestamp) -> u32 {
+    u32::try_from(now.duration_since(then).as_secs()).unwrap_or(0)
+}
