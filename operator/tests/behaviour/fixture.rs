@@ -16,6 +16,7 @@ use operator::{
 
 pub const UID: &str = "2f9c4e0a-9d1b-4e57-8d8c-0a2f6f3f9b11";
 pub const SIMULATOR: &str = "{target: {simulator: {}}}";
+pub const NO_RETRY: &str = "{target: {simulator: {}}, policy: {retry: {limit: 0}}}";
 
 /// When the fixtures' first attempt was decided on.
 pub fn zero() -> Timestamp {
@@ -213,4 +214,30 @@ pub fn after(run: &BenchmarkRun, made: &Plan) -> BenchmarkRun {
     let mut run = run.clone();
     run.status = Some(made.status.clone());
     run
+}
+
+/// Pod and Job of the first attempt are deleted at once.
+pub fn now_gone() -> Option<End> {
+    Some(End::PodAndJobNow { pod: Some("chat-2db482-a1-0-x".into()), job: "chat-2db482-a1".into() })
+}
+
+/// The run has failed for a reason, and so has its last attempt.
+pub fn failed(reason: Reason) -> Want<'static> {
+    Want {
+        phase: Some(Phase::Failed),
+        outcome: Some(Outcome::Error),
+        reason: Some(reason),
+        attempt_ended: Some(reason),
+        ..Want::default()
+    }
+}
+
+/// The last attempt ended for a reason, and another one follows.
+pub fn retrying(reason: Reason) -> Want<'static> {
+    Want {
+        phase: Some(Phase::Preparing),
+        reason: Some(Reason::Retrying),
+        attempt_ended: Some(reason),
+        ..Want::default()
+    }
 }

@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "in helpers of tests as in tests themselves")]
 
+mod cancel;
 mod conditions;
+mod ending;
 mod fixture;
 mod manifests;
 mod random;
 mod reconcile;
-mod state_machine;
+mod starting;

@@ -1,0 +1,274 @@
+//! Decisions on the end of an attempt and of a run.
+
+use crds::{
+    Outcome,
+    status::{Attempt, Phase},
+};
+use operator::{
+    plan::{End, Ended, PodState},
+    reason::Reason,
+};
+
+use crate::fixture::*;
+
+#[test]
+fn an_envelope_decides_the_outcome() {
+    let cases = [
+        (Outcome::Passed, "RunSucceeded", Phase::Succeeded, Outcome::Passed, Reason::RunSucceeded),
+        (Outcome::Invalid, "SendLagTooLarge", Phase::Failed, Outcome::Invalid, Reason::MeasurementInvalid),
+        (Outcome::Error, "ConfigInvalid", Phase::Failed, Outcome::Error, Reason::ConfigInvalid),
+        (Outcome::Error, "AmbiguousModel", Phase::Failed, Outcome::Error, Reason::AmbiguousModel),
+        (Outcome::Error, "StorageFailed", Phase::Failed, Outcome::Error, Reason::StorageFailed),
+        (Outcome::Error, "DeadlineExceeded", Phase::Failed, Outcome::Error, Reason::DeadlineExceeded),
+        (Outcome::Error, "TargetUnavailable", Phase::Failed, Outcome::Error, Reason::TargetUnavailable),
+        (Outcome::Error, "SomethingNew", Phase::Failed, Outcome::Error, Reason::LauncherFailed),
+        (Outcome::Cancelled, "Cancelled", Phase::Failed, Outcome::Error, Reason::Disrupted),
+    ];
+    for (said_outcome, said_reason, phase, outcome, reason) in cases {
+        let envelope = envelope(said_outcome, said_reason);
+        let want = Want {
+            phase: Some(phase),
+            outcome: Some(outcome),
+            reason: Some(reason),
+            attempt_ended: Some(reason),
+            ..Want::default()
+        };
+        for phase in [Phase::Starting, Phase::Running, Phase::Collecting] {
+            let plan = check(&in_phase(NO_RETRY, phase), &ended(said(&envelope)), 600, &want);
+            assert_eq!(plan.status.summary, envelope.core.summary, "{said_reason}");
+            assert_eq!(plan.status.stages.len(), 1);
+            assert_eq!(plan.status.completion_time, Some(at(600)));
+        }
+    }
+}
+
+#[test]
+fn a_message_of_another_run_or_attempt_is_not_believed() {
+    let run = in_phase(SIMULATOR, Phase::Running);
+    let mut other = envelope(Outcome::Passed, "RunSucceeded");
+    other.core.attempt = 2;
+    check(&run, &ended(said(&other)), 600, &failed(Reason::LauncherFailed));
+    other.core.attempt = 1;
+    other.core.run_uid = "another".into();
+    check(&run, &ended(said(&other)), 600, &failed(Reason::LauncherFailed));
+}
+
+#[test]
+fn an_end_without_an_envelope_tells_what_is_known() {
+    let end = |exit_code, reason: &str, message: &str| Ended {
+        exit_code,
+        reason: reason.into(),
+        message: message.into(),
+        disrupted: None,
+    };
+    let run = in_phase(NO_RETRY, Phase::Running);
+    let want = Want { says: "limits.memory", ..failed(Reason::OOMKilled) };
+    check(&run, &ended(end(137, "OOMKilled", "")), 600, &want);
+    let log = format!("{}thread 'main' panicked at src/x.rs", "é".repeat(1_000));
+    let want = Want { says: "panicked at src/x.rs", ..failed(Reason::LauncherFailed) };
+    check(&run, &ended(end(101, "Error", &log)), 600, &want);
+    check(&run, &ended(end(10, "Error", "no such file")), 600, &failed(Reason::ConfigInvalid));
+    let mut lost = end(-1, "", "");
+    lost.disrupted = Some("DeletionByTaintManager: node is gone".into());
+    check(&run, &ended(lost), 600, &Want { says: "DeletionByTaintManager", ..failed(Reason::Disrupted) });
+}
+
+#[test]
+fn a_job_that_somebody_deleted_is_not_made_again() {
+    for phase in [Phase::Starting, Phase::Running, Phase::Collecting] {
+        let run = in_phase(SIMULATOR, phase);
+        check(&run, &nothing(&run), 600, &failed(Reason::JobLost));
+        let mut going = measuring();
+        going.job.deleting = true;
+        let want = Want { ends: Some(End::Pod("chat-2db482-a1-0-x".into())), ..failed(Reason::JobLost) };
+        check(&run, &going, 600, &want);
+    }
+    let run = in_phase(SIMULATOR, Phase::Running);
+    let mut orphan = measuring();
+    orphan.job = Default::default();
+    let want = Want { ends: Some(End::Pod("chat-2db482-a1-0-x".into())), ..failed(Reason::JobLost) };
+    check(&run, &orphan, 600, &want);
+    let mut drained = ended(said(&envelope(Outcome::Cancelled, "Cancelled")));
+    drained.job = Default::default();
+    check(&run, &drained, 600, &failed(Reason::JobLost));
+    let mut whole = ended(said(&envelope(Outcome::Passed, "RunSucceeded")));
+    whole.job = Default::default();
+    let want = Want {
+        phase: Some(Phase::Succeeded),
+        outcome: Some(Outcome::Passed),
+        attempt_ended: Some(Reason::RunSucceeded),
+        ..Want::default()
+    };
+    check(&run, &whole, 600, &want);
+}
+
+#[test]
+fn a_pod_on_a_lost_node_is_not_waited_for_until_the_deadline() {
+    let run = in_phase(SIMULATOR, Phase::Running);
+    let mut lost = measuring();
+    lost.pod.deleting = Some(at(100));
+    check(&run, &lost, 400, &Want { phase: Some(Phase::Running), ..Want::default() });
+    check(&run, &lost, 401, &Want { says: "node is lost", ..retrying(Reason::Disrupted) });
+}
+
+#[test]
+fn a_launcher_that_does_not_end_is_ended() {
+    let run = in_phase(NO_RETRY, Phase::Running);
+    let limit = 60 + 3_600 + 60 + 60;
+    check(&run, &measuring(), limit, &Want { phase: Some(Phase::Running), ..Want::default() });
+    let decided =
+        Want { phase: Some(Phase::Running), reason: Some(Reason::DeadlineExceeded), again: true, ..Want::default() };
+    let run = after(&run, &check(&run, &measuring(), limit + 1, &decided));
+    check(&run, &measuring(), limit + 1, &Want { ends: now_gone(), ..failed(Reason::DeadlineExceeded) });
+}
+
+#[test]
+fn a_job_that_ended_is_read_and_not_waited_for_without_end() {
+    let run = in_phase(NO_RETRY, Phase::Starting);
+    let mut observed = started();
+    observed.job.failed = Some("PodFailurePolicy".into());
+    // Long after the start: an operator that was away must not take that for the wait.
+    observed.job.ended_at = Some(at(5_000));
+    let want = Want { phase: Some(Phase::Collecting), reason: Some(Reason::ReadingResult), ..Want::default() };
+    check(&run, &observed, 5_300, &want);
+    // The run ends without its pod's word, and the pod must not go on.
+    check(&run, &observed, 5_301, &Want { ends: now_gone(), ..failed(Reason::Disrupted) });
+    observed.job.failed = Some("DeadlineExceeded".into());
+    check(&run, &observed, 5_301, &Want { ends: now_gone(), ..failed(Reason::DeadlineExceeded) });
+    observed.pod = PodState::default();
+    check(&run, &observed, 5_001, &failed(Reason::DeadlineExceeded));
+    observed.job.failed = None;
+    observed.job.complete = true;
+    check(&run, &observed, 5_001, &failed(Reason::Disrupted));
+    let mut drained = ended(said(&envelope(Outcome::Cancelled, "Cancelled")));
+    drained.job.failed = Some("DeadlineExceeded".into());
+    check(&run, &drained, 5_001, &failed(Reason::DeadlineExceeded));
+}
+
+#[test]
+fn a_disrupted_attempt_is_made_again_as_often_as_the_policy_allows() {
+    let disrupted = || {
+        let mut ended = said(&envelope(Outcome::Cancelled, "Cancelled"));
+        ended.disrupted = Some("EvictionByEvictionAPI: drained".into());
+        self::ended(ended)
+    };
+    let run = in_phase(SIMULATOR, Phase::Running);
+    let want = Want { says: "drained", ..retrying(Reason::Disrupted) };
+    let again = after(&run, &check(&run, &disrupted(), 600, &want));
+
+    let mut left = disrupted();
+    let waits = Want {
+        phase: Some(Phase::Preparing),
+        reason: Some(Reason::Retrying),
+        attempt_ended: Some(Reason::Disrupted),
+        ends: Some(End::Job("chat-2db482-a1".into())),
+        ..Want::default()
+    };
+    check(&again, &left, 601, &waits);
+    left.job.deleting = true;
+    check(&again, &left, 601, &Want { ends: None, says: "chat-2db482-a1", ..waits });
+    left.job = Default::default();
+    check(
+        &again,
+        &left,
+        601,
+        &Want {
+            phase: Some(Phase::Preparing),
+            ends: Some(End::Pod("chat-2db482-a1-0-x".into())),
+            ..retrying(Reason::Disrupted)
+        },
+    );
+    left.pod.deleting = Some(at(601));
+    check(&again, &left, 601, &retrying(Reason::Disrupted));
+    check(&again, &left, 600 + 901, &Want { says: "node", ..failed_after(Reason::PrepareTimeout, Reason::Disrupted) });
+
+    let mut gone = nothing(&again);
+    gone.input = Some(Ok(input(&again, 2)));
+    let next = Want { phase: Some(Phase::Preparing), reason: Some(Reason::Preparing), again: true, ..Want::default() };
+    let mut second = after(&again, &check(&again, &gone, 602, &next));
+    let attempts = &second.status.as_ref().unwrap().attempts;
+    assert_eq!((attempts.len(), attempts[1].number, attempts[1].job_name.as_str()), (2, 2, "chat-2db482-a2"));
+
+    second.status.as_mut().unwrap().phase = Some(Phase::Running);
+    let mut ended = disrupted();
+    let mut envelope = envelope(Outcome::Cancelled, "Cancelled");
+    envelope.core.attempt = 2;
+    ended.ended = Some(said(&envelope));
+    let plan = check(&second, &ended, 1_200, &failed(Reason::Disrupted));
+    assert!(plan.status.summary.is_some(), "the figures of what was sent are kept");
+}
+
+/// A run that ends between two attempts; the last one keeps its own reason.
+fn failed_after(reason: Reason, attempt: Reason) -> Want<'static> {
+    Want { attempt_ended: Some(attempt), ..failed(reason) }
+}
+
+#[test]
+fn attempts_that_were_suspended_count_against_no_limit_and_ten_retries_end() {
+    let attempt = |number: u32, reason: Reason| Attempt {
+        number,
+        job_name: format!("chat-a{number}"),
+        job_uid: None,
+        pod_uid: None,
+        start_time: zero(),
+        running_time: None,
+        end_time: Some(at(1)),
+        reason: reason.name(),
+    };
+    let lost = || {
+        let mut observed = started();
+        observed.job.failed = Some("BackoffLimitExceeded".into());
+        observed.pod = PodState::default();
+        observed
+    };
+    let mut run = in_phase(SIMULATOR, Phase::Running);
+    let status = run.status.as_mut().unwrap();
+    let current = status.attempts.remove(0);
+    status.attempts = (1..=4).map(|it| attempt(it, Reason::Suspended)).collect();
+    status.attempts.push(Attempt { number: 5, ..current.clone() });
+    check(&run, &lost(), 600, &retrying(Reason::Disrupted));
+
+    let mut run = in_phase("{target: {simulator: {}}, policy: {retry: {limit: 10}}}", Phase::Running);
+    let status = run.status.as_mut().unwrap();
+    status.attempts = (7..=10).map(|it| attempt(it, Reason::Disrupted)).collect();
+    status.attempts.push(Attempt { number: 11, ..current });
+    check(&run, &lost(), 600, &failed(Reason::Disrupted));
+}
+
+#[test]
+fn a_finished_run_is_left_alone_until_its_time_is_over() {
+    for (phase, outcome) in
+        [(Phase::Succeeded, Outcome::Passed), (Phase::Failed, Outcome::Error), (Phase::Cancelled, Outcome::Cancelled)]
+    {
+        let spec =
+            "{target: {simulator: {}}, cancel: Immediate, ttlSecondsAfterFinished: {succeeded: 100, failed: 200000}}";
+        let mut run = in_phase(spec, phase);
+        let status = run.status.as_mut().unwrap();
+        status.outcome = Some(outcome);
+        status.completion_time = Some(zero());
+        let want = Want { phase: Some(phase), outcome: Some(outcome), ..Want::default() };
+        let ttl = if phase == Phase::Succeeded { 100 } else { 200_000 };
+        let plan = check(&run, &measuring(), ttl - 1, &want);
+        assert_eq!(Some(&plan.status), run.status.as_ref());
+        assert!(!plan.delete_run && plan.next_look.is_some_and(|it| it.as_secs() == 1));
+        assert!(check(&run, &measuring(), ttl, &want).delete_run);
+        // The clock went back.
+        assert!(check(&run, &measuring(), -500_000, &want).next_look.is_some_and(|it| it.as_secs() <= 86_400));
+        run.spec.ttl_seconds_after_finished = None;
+        let plan = check(&run, &measuring(), 1_000_000, &want);
+        assert!(!plan.delete_run && plan.next_look.is_none());
+    }
+}
+
+#[test]
+fn a_run_that_finishes_looks_once_more_for_its_ttl() {
+    let run = in_phase("{target: {simulator: {}}, ttlSecondsAfterFinished: {}}", Phase::Running);
+    let want = Want {
+        phase: Some(Phase::Succeeded),
+        outcome: Some(Outcome::Passed),
+        attempt_ended: Some(Reason::RunSucceeded),
+        again: true,
+        ..Want::default()
+    };
+    check(&run, &ended(said(&envelope(Outcome::Passed, "RunSucceeded"))), 600, &want);
+}

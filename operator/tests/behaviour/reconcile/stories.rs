@@ -1,0 +1,214 @@
+//! Whole runs, each with one thing that goes wrong.
+
+use std::sync::Arc;
+
+use crds::status::Phase;
+use kube::ResourceExt as _;
+use operator::{
+    error::Error,
+    reconcile::{on_error, reconcile},
+};
+use serde_json::{Value, json};
+
+use super::{
+    Play,
+    server::{self, Fault},
+    world::{Story, step},
+};
+use crate::fixture::{SIMULATOR, run};
+
+const STORIES: [(Story, Phase, &str); 8] = [
+    (Story::Plain, Phase::Succeeded, "RunSucceeded"),
+    (Story::Evicted, Phase::Succeeded, "RunSucceeded"),
+    (Story::Cancelled, Phase::Cancelled, "Cancelled"),
+    (Story::CancelledAtOnce, Phase::Cancelled, "Cancelled"),
+    (Story::Suspended, Phase::Succeeded, "RunSucceeded"),
+    (Story::JobDeleted, Phase::Failed, "JobLost"),
+    (Story::JobOrphaned, Phase::Failed, "JobLost"),
+    (Story::JobOrphanedEarly, Phase::Failed, "JobLost"),
+];
+
+#[tokio::test]
+async fn every_story_ends_as_it_should() {
+    for (story, phase, reason) in STORIES {
+        let mut play = Play::new(SIMULATOR);
+        play.play_out(story).await;
+        let status = play.status();
+        assert_eq!((status.phase, status.reason.as_str()), (Some(phase), reason), "{story:?} {status:#?}");
+        let attempts = if matches!(story, Story::Evicted | Story::Suspended) { 2 } else { 1 };
+        assert_eq!(status.attempts.len(), attempts, "{story:?}");
+        assert!(status.attempts.iter().all(|it| it.end_time.is_some()), "{story:?}");
+        assert_eq!(play.context.ended_pods.count(), 0, "{story:?}: how it ended is in the status now");
+        assert_eq!(play.loading(), Vec::<String>::new(), "{story:?}: pods that nobody ends");
+    }
+}
+
+#[tokio::test]
+async fn a_run_takes_at_most_twelve_writes() {
+    let mut play = Play::new(SIMULATOR);
+    play.play_out(Story::Plain).await;
+    let writes = play.server.state().writes.clone();
+    println!("{} writes: {writes:#?}", writes.len());
+    assert!(writes.len() <= 12, "{writes:#?}");
+    assert_eq!(writes.len() as u64, play.context.metrics.writes(), "the metric counts the same");
+}
+
+/// Plays a story once for each of its writes, and lets that write come to harm.
+async fn check_every_write(story: Story, faults: &[Fault]) {
+    if story == Story::JobOrphanedEarly {
+        // An operator that lost the answer to the Job's creation makes the Job again, so that the end depends on the fault.
+        return;
+    }
+    let mut whole = Play::new(SIMULATOR);
+    let expected = whole.play_out(story).await;
+    let writes = whole.server.state().writes.clone();
+    assert!(writes.len() >= 8, "{writes:?}");
+    for (number, write) in writes.iter().enumerate() {
+        for fault in faults {
+            let mut play = Play::new(SIMULATOR);
+            play.server.state().fault = Some((number, *fault));
+            let end = play.play_out(story).await;
+            let comes_to = format!("{story:?}, {fault:?} at write {number}, {write}");
+            if matches!(story, Story::Cancelled | Story::CancelledAtOnce | Story::JobDeleted | Story::JobOrphaned) {
+                assert_eq!(end.without_figures(), expected.without_figures(), "{comes_to}");
+            } else {
+                assert_eq!(end, expected, "{comes_to}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_operator_that_is_killed_at_any_write_comes_to_the_same_end() {
+    for (story, ..) in STORIES {
+        check_every_write(story, &[Fault::KilledBefore, Fault::KilledAfter]).await;
+    }
+}
+
+#[tokio::test]
+async fn a_write_that_fails_or_whose_answer_is_lost_changes_no_end() {
+    let refusals = [409, 429, 500, 503].map(Fault::Status);
+    for (story, ..) in STORIES {
+        check_every_write(story, &refusals).await;
+        check_every_write(story, &[Fault::AnswerLost]).await;
+    }
+}
+
+#[tokio::test]
+async fn a_quota_that_lets_go_in_time_is_only_told_of() {
+    let mut play = Play::new(SIMULATOR);
+    play.server.state().refusal = Some(("jobs", 403, 3));
+    play.round(Story::Plain).await;
+    let status = play.status();
+    assert_eq!((status.phase, status.reason.as_str()), (Some(Phase::Preparing), "Preparing"));
+    let ready = status.conditions.iter().find(|it| it.kind == "Ready").unwrap();
+    assert!(ready.message.contains("Job \"chat-2db482-a1\" with 403: it is not wanted here"), "{}", ready.message);
+    play.play_out(Story::Plain).await;
+    assert_eq!(play.status().phase, Some(Phase::Succeeded));
+    let state = play.server.state();
+    let warnings = state.all("events").filter(|it| it["type"] == "Warning");
+    assert_eq!(warnings.count(), 1, "the same words are told once");
+}
+
+#[tokio::test]
+async fn a_job_that_is_wrong_for_good_fails_the_run_with_the_servers_words() {
+    let mut play = Play::new(SIMULATOR);
+    play.server.state().refusal = Some(("jobs", 422, usize::MAX));
+    play.play_out(Story::Plain).await;
+    let status = play.status();
+    assert_eq!((status.phase, status.reason.as_str()), (Some(Phase::Failed), "InvalidSpec"));
+    assert!(status.conditions.iter().any(|it| it.kind == "Stalled" && it.message.contains("not wanted")));
+}
+
+#[tokio::test]
+async fn objects_of_others_are_left_alone() {
+    for plural in ["configmaps", "jobs"] {
+        let mut play = Play::new(SIMULATOR);
+        let foreign = json!({"metadata": {"name": "chat-2db482-a1", "namespace": "bench", "uid": "x"}});
+        play.server.state().put(plural, "chat-2db482-a1", foreign.clone());
+        play.play_out(Story::Plain).await;
+        assert_eq!(play.status().reason, "NameConflict");
+        assert_eq!(play.server.state().find(plural, "chat-2db482-a1").unwrap()["metadata"]["uid"], "x");
+    }
+}
+
+#[tokio::test]
+async fn a_file_of_the_profile_that_is_missing_is_named_and_waited_for() {
+    let files = "[{claim: {claimName: datasets}}, {configMapRef: {name: traces, key: prod.csv}}]";
+    let mut play = Play::new(&format!("{{target: {{simulator: {{}}}}, profile: {{files: {files}}}}}"));
+    let traces = |data: Value| json!({"metadata": {"name": "traces", "namespace": "bench"}, "binaryData": data});
+    for (found, says) in
+        [(None, "the run waits for it 900 seconds"), (Some(json!({"other.csv": ""})), "it has other.csv")]
+    {
+        if let Some(found) = found {
+            play.server.state().put("configmaps", "traces", traces(found));
+        }
+        play.round(Story::Plain).await;
+        let status = play.status();
+        assert_eq!((status.phase, status.reason.as_str()), (Some(Phase::Pending), "ProfileNotFound"));
+        let ready = status.conditions.iter().find(|it| it.kind == "Ready").unwrap();
+        assert!(
+            ready.message.contains("spec.profile.files[1].configMapRef") && ready.message.contains(says),
+            "{ready:?}"
+        );
+    }
+    play.server.state().put("configmaps", "traces", traces(json!({"prod.csv": "AA=="})));
+    play.play_out(Story::Plain).await;
+    assert_eq!(play.status().phase, Some(Phase::Succeeded));
+}
+
+#[tokio::test]
+async fn a_run_that_is_being_deleted_gets_no_children() {
+    let mut play = Play::new(SIMULATOR);
+    let mut object = play.server.state().find("benchmarkruns", "chat").unwrap().clone();
+    object["metadata"]["deletionTimestamp"] = json!(server::now());
+    play.server.state().put("benchmarkruns", "chat", object);
+    play.round(Story::Plain).await;
+    assert_eq!(play.server.state().writes, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_status_never_lands_on_another_run_of_the_same_name() {
+    let mut play = Play::new(SIMULATOR);
+    play.round(Story::Plain).await;
+    let stale = Arc::new(play.cached().unwrap());
+    let first = play.status().attempts[0].job_name.clone();
+    let mut other = serde_json::to_value(run(SIMULATOR)).unwrap();
+    other["metadata"]["uid"] = json!("another");
+    play.server.state().put("benchmarkruns", "chat", other);
+    // The cache still has the first one; what is live counts, and it meets nothing of its namesake.
+    reconcile(stale, Arc::clone(&play.context)).await.unwrap();
+    assert_eq!(play.cached().unwrap().uid().as_deref(), Some("another"));
+    let status = play.status();
+    assert_eq!((status.phase, status.attempts.len()), (Some(Phase::Starting), 1), "{status:?}");
+    assert_ne!(status.attempts[0].job_name, first);
+}
+
+#[tokio::test]
+async fn a_finished_run_is_deleted_when_its_time_is_over() {
+    let mut play = Play::new("{target: {simulator: {}}, ttlSecondsAfterFinished: {succeeded: 0}}");
+    play.play_out(Story::Plain).await;
+    assert!(play.cached().is_none());
+    assert!(play.server.state().writes.contains(&"DELETE benchmarkruns".to_owned()));
+}
+
+#[tokio::test]
+async fn nothing_of_a_run_that_is_gone_stays_in_memory() {
+    let mut play = Play::new(SIMULATOR);
+    play.play_until(Phase::Running).await;
+    // The launcher ends, and nobody has looked yet.
+    for _ in 0..10 {
+        let pods = step(&mut play.server.state(), Story::Plain);
+        play.watch(&pods);
+    }
+    let run = Arc::new(play.cached().unwrap());
+    let error = Error::Conflict { kind: "Job".into(), name: "chat-2db482-a1".into() };
+    on_error(Arc::clone(&run), &error, Arc::clone(&play.context));
+    let uid = run.uid().unwrap();
+    let sizes = |play: &Play| (play.context.ended_pods.count(), play.context.failures.count(&uid));
+    assert_eq!(sizes(&play), (1, 1));
+    play.context.forget("another");
+    assert_eq!(sizes(&play), (1, 1));
+    play.context.forget(&uid);
+    assert_eq!(sizes(&play), (0, 0));
+}
