@@ -16,15 +16,15 @@ use tracing::{debug, info, warn};
 use crate::{
     context::Context,
     error::Error,
-    plan::{Child, End, Plan, meta, status::full_name},
+    plan::{Child, Plan, Stop, meta, status::full_name},
 };
 
 /// The API server's answers to an object that it does not want: malformed, forbidden (also by a quota), invalid.
 const REFUSALS: [u16; 3] = [400, 403, 422];
 /// Not 0: then the object would go before its process has, and the next attempt would share its volume with it.
 const AT_ONCE_SECONDS: u32 = 1;
-/// The most pods beside the launcher's that one turn ends: a Job makes one pod, and a turn has a limit.
-const MAX_END_PODS: usize = 64;
+/// The most pods beside the launcher's that one turn stops: a Job makes one pod, and a turn has a limit.
+const MAX_STOPPED_PODS: usize = 64;
 /// Owner of every field of the status.
 const STATUS_MANAGER: &str = "benchwright-operator/status";
 
@@ -35,13 +35,13 @@ const STATUS_MANAGER: &str = "benchwright-operator/status";
 pub async fn apply(context: &Context, run: &BenchmarkRun, plan: &Plan) -> Result<Option<BenchmarkRun>, Error> {
     let namespace = run.namespace().unwrap_or_default();
     let before = run.status.clone().unwrap_or_default();
-    if let Some(end) = &plan.end {
-        debug!(run = %full_name(run), what = ?end, "ends");
-        self::end(context, &namespace, end).await?;
+    if let Some(wanted) = &plan.stop {
+        debug!(run = %full_name(run), what = ?wanted, "stops the attempt");
+        stop(context, &namespace, wanted).await?;
     }
-    for pod in plan.end_pods.iter().take(MAX_END_PODS) {
+    for pod in plan.stop_pods.iter().take(MAX_STOPPED_PODS) {
         debug!(run = %full_name(run), pod, "ends another pod of the Job");
-        self::end(context, &namespace, &End::Pod(pod.clone())).await?;
+        stop(context, &namespace, &Stop::Pod(pod.clone())).await?;
     }
     let mut status = plan.status.clone();
     for child in &plan.create {
@@ -81,12 +81,12 @@ pub async fn apply(context: &Context, run: &BenchmarkRun, plan: &Plan) -> Result
     if let Some(last) = ended(&status).filter(|it| ended(&before).is_none_or(|before| before.number != it.number)) {
         context.metrics.attempt_ended(&last.reason);
     }
-    tell(context, run, plan).await;
+    publish_event(context, run, plan).await;
     Ok(Some(after))
 }
 
 /// An event is for people: a run does not fail for want of one.
-async fn tell(context: &Context, run: &BenchmarkRun, plan: &Plan) {
+async fn publish_event(context: &Context, run: &BenchmarkRun, plan: &Plan) {
     let Some(planned) = &plan.event else { return };
     let event = Event {
         type_: if planned.warning { EventType::Warning } else { EventType::Normal },
@@ -101,15 +101,15 @@ async fn tell(context: &Context, run: &BenchmarkRun, plan: &Plan) {
     }
 }
 
-async fn end(context: &Context, namespace: &str, end: &End) -> Result<(), Error> {
+async fn stop(context: &Context, namespace: &str, stop: &Stop) -> Result<(), Error> {
     let pods: Api<Pod> = Api::namespaced(context.client.clone(), namespace);
     let jobs: Api<Job> = Api::namespaced(context.client.clone(), namespace);
-    match end {
-        End::Pod(pod) => {
+    match stop {
+        Stop::Pod(pod) => {
             context.metrics.write("delete", "pods");
             ignore_absent(pods.delete(pod, &DeleteParams::default()).await.map(drop))
         }
-        End::PodAndJobNow { pod, job } => {
+        Stop::PodAndJobNow { pod, job } => {
             // The Job first, so that it makes no other pod.
             context.metrics.write("delete", "jobs");
             ignore_absent(jobs.delete(job, &DeleteParams::background()).await.map(drop))?;
@@ -117,7 +117,7 @@ async fn end(context: &Context, namespace: &str, end: &End) -> Result<(), Error>
             context.metrics.write("delete", "pods");
             ignore_absent(pods.delete(pod, &DeleteParams::default().grace_period(AT_ONCE_SECONDS)).await.map(drop))
         }
-        End::Job(job) => {
+        Stop::Job(job) => {
             context.metrics.write("delete", "jobs");
             ignore_absent(jobs.delete(job, &DeleteParams::foreground()).await.map(drop))
         }

@@ -18,7 +18,7 @@ use crate::{
     ended_pods::{self, EndedPods},
     error::Error,
     plan::{
-        ClaimState, JobState, LauncherInput, Observed, PodState, Presence, Refusal, current_attempt, job::CONTAINER,
+        ClaimState, InputError, JobState, LauncherInput, Observed, PodState, Presence, current_attempt, job::CONTAINER,
         meta,
     },
     reason::Reason,
@@ -177,15 +177,15 @@ async fn input(
     run: &BenchmarkRun,
     attempt: u32,
     settings: &Settings,
-) -> Result<Result<LauncherInput, Refusal>, Error> {
+) -> Result<Result<LauncherInput, InputError>, Error> {
     let resolved = match resolve(meta::identity(run, attempt), &run.spec, settings) {
         Ok(resolved) => resolved,
         Err(errors) => {
             let message = errors.iter().map(FieldError::to_string).collect::<Vec<_>>().join("\n");
-            return Ok(Err(Refusal { reason: Reason::InvalidSpec, message }));
+            return Ok(Err(InputError { reason: Reason::InvalidSpec, message }));
         }
     };
-    let invalid = |error: &workload_profiles::ProfileError| Refusal {
+    let invalid = |error: &workload_profiles::ProfileError| InputError {
         reason: Reason::ProfileInvalid,
         message: error.to_string(),
     };
@@ -202,9 +202,9 @@ async fn input(
                     "spec.profile.configMapRef.key: {:?} of ConfigMap {:?} is binary; put the profile's text under data",
                     key.key, key.name
                 );
-                return Ok(Err(Refusal { reason: Reason::ProfileInvalid, message }));
+                return Ok(Err(InputError { reason: Reason::ProfileInvalid, message }));
             }
-            Err(message) => return Ok(Err(Refusal { reason: Reason::ProfileNotFound, message })),
+            Err(message) => return Ok(Err(InputError { reason: Reason::ProfileNotFound, message })),
         },
     };
     let mut missing = Vec::new();
@@ -214,7 +214,7 @@ async fn input(
         missing.extend(data_of(config_maps, &field, key).await?.err());
     }
     if !missing.is_empty() {
-        return Ok(Err(Refusal { reason: Reason::ProfileNotFound, message: missing.join("\n") }));
+        return Ok(Err(InputError { reason: Reason::ProfileNotFound, message: missing.join("\n") }));
     }
     let profile = run.spec.profile.clone();
     // Rendering is bounded, but not short enough for a thread that other runs wait for.

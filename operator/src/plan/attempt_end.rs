@@ -8,9 +8,9 @@ use crds::{
 use jiff::Timestamp;
 
 use super::{
-    End, Plan, Presence,
+    Plan, Presence, Stop,
     decision::{Decision, SOON, seconds_since},
-    status::{self, Standing},
+    status::{self, NextStatus},
     termination_message,
 };
 use crate::reason::Reason;
@@ -20,7 +20,7 @@ impl Decision<'_> {
     /// at what is left after a crash must not take it for somebody else's doing.
     pub(super) fn give_up(&self, reason: Reason, message: &str) -> Plan {
         let phase = self.before.phase.unwrap_or(Phase::Starting);
-        let mut plan = self.stand(Standing::new(phase, reason, message));
+        let mut plan = self.status_plan(NextStatus::new(phase, reason, message));
         if let Some(last) = plan.status.attempts.last_mut() {
             last.reason = reason.name();
         }
@@ -31,48 +31,48 @@ impl Decision<'_> {
     /// Ends an attempt that was given up.
     pub(super) fn end_given_up(&self, attempt: &Attempt, reason: Reason) -> Plan {
         let mut plan = self.end_attempt(reason, self.last_message(), None);
-        plan.end = match self.observed.job.presence {
-            Presence::Ours => Some(self.end_now(attempt)),
-            Presence::Absent | Presence::Foreign => self.end_of_orphan(),
+        plan.stop = match self.observed.job.presence {
+            Presence::Ours => Some(self.stop_now(attempt)),
+            Presence::Absent | Presence::Foreign => self.stop_orphan(),
         };
         plan
     }
 
-    pub(super) fn end_now(&self, attempt: &Attempt) -> End {
-        End::PodAndJobNow { pod: self.observed.pod.name.clone(), job: attempt.job_name.clone() }
+    pub(super) fn stop_now(&self, attempt: &Attempt) -> Stop {
+        Stop::PodAndJobNow { pod: self.observed.pod.name.clone(), job: attempt.job_name.clone() }
     }
 
     /// Somebody deleted the Job. A pod that was left to itself must not go on.
-    pub(super) fn lose(&self, attempt: &Attempt, envelope: Option<&Envelope>) -> Plan {
+    pub(super) fn job_lost(&self, attempt: &Attempt, envelope: Option<&Envelope>) -> Plan {
         let message = format!("{} was deleted while it ran", attempt.job_name);
         let mut plan = self.end_attempt(Reason::JobLost, &message, envelope);
-        plan.end = self.end_of_orphan();
+        plan.stop = self.stop_orphan();
         plan
     }
 
     /// Ends a pod that no Job looks after any more. A Job that goes may leave its pod behind (`--cascade=orphan`).
-    pub(super) fn end_of_orphan(&self) -> Option<End> {
+    pub(super) fn stop_orphan(&self) -> Option<Stop> {
         let (job, pod) = (&self.observed.job, &self.observed.pod);
         let alone = job.presence != Presence::Ours || job.deleting;
         let orphan = alone && pod.deleting.is_none() && self.observed.ended.is_none();
-        pod.name.clone().filter(|_| orphan).map(End::Pod)
+        pod.name.clone().filter(|_| orphan).map(Stop::Pod)
     }
 
     /// A run that has finished is looked at no more, so that whatever still works for it has to be told to end now.
-    fn end_of_rest(&self) -> Option<End> {
+    fn stop_remaining(&self) -> Option<Stop> {
         let (job, pod) = (&self.observed.job, &self.observed.pod);
         let last = self.before.attempts.last().filter(|_| self.observed.ended.is_none())?;
         let ours = job.presence == Presence::Ours && !job.deleting;
         let open = !job.complete && job.failed.is_none();
         match &pod.name {
-            Some(_) if ours => Some(self.end_now(last)),
-            None if ours && open => Some(End::Job(last.job_name.clone())),
-            _ => self.end_of_orphan(),
+            Some(_) if ours => Some(self.stop_now(last)),
+            None if ours && open => Some(Stop::Job(last.job_name.clone())),
+            _ => self.stop_orphan(),
         }
     }
 
     /// The Job has ended, and how its pod ended has not been seen yet.
-    pub(super) fn collect(&self, attempt: &Attempt) -> Plan {
+    pub(super) fn await_result(&self, attempt: &Attempt) -> Plan {
         let failed = self.observed.job.failed.as_deref();
         if self.observed.pod.name.is_none() {
             return match failed {
@@ -93,41 +93,41 @@ impl Decision<'_> {
             };
         }
         let message = "the Job has ended, its result is being read";
-        let mut plan = self.stand(Standing::new(Phase::Collecting, Reason::ReadingResult, message));
+        let mut plan = self.status_plan(NextStatus::new(Phase::Collecting, Reason::ReadingResult, message));
         plan.next_look = Some(SOON);
         plan
     }
 
     /// The launcher has ended: what did it say?
-    pub(super) fn conclude(&self) -> Plan {
+    pub(super) fn read_result(&self) -> Plan {
         let Some(ended) = &self.observed.ended else {
             return Plan { again: true, status: self.before.clone(), ..Plan::default() };
         };
         match termination_message::read(self.run, self.attempt().map_or(0, |it| it.number), ended) {
-            Ok(envelope) => self.conclude_with(&envelope),
+            Ok(envelope) => self.end_with(&envelope),
             Err(failure) => self.end_attempt(failure.reason, &failure.message, None),
         }
     }
 
-    pub(super) fn conclude_with(&self, envelope: &Envelope) -> Plan {
+    pub(super) fn end_with(&self, envelope: &Envelope) -> Plan {
         let core = &envelope.core;
         let disrupted = self.observed.ended.as_ref().and_then(|it| it.disrupted.as_deref());
         match core.outcome {
             Outcome::Passed => {
                 let message = "the figures count";
                 let mut plan = self.finish(Phase::Succeeded, Outcome::Passed, Reason::RunSucceeded, message);
-                status::take(&mut plan.status, self.run, envelope);
+                status::apply_envelope(&mut plan.status, self.run, envelope);
                 plan
             }
             Outcome::Invalid => {
                 let message = format!("{}: {}", core.reason, core.message);
                 let mut plan = self.finish(Phase::Failed, Outcome::Invalid, Reason::MeasurementInvalid, &message);
-                status::take(&mut plan.status, self.run, envelope);
+                status::apply_envelope(&mut plan.status, self.run, envelope);
                 plan
             }
             Outcome::Cancelled if self.observed.job.deleting || self.observed.job.presence == Presence::Absent => {
                 match self.attempt() {
-                    Some(attempt) => self.lose(attempt, Some(envelope)),
+                    Some(attempt) => self.job_lost(attempt, Some(envelope)),
                     None => self.cancelled(Some(envelope)),
                 }
             }
@@ -153,24 +153,25 @@ impl Decision<'_> {
         // Attempts that the status has forgotten cannot be counted, so there are no more than it remembers.
         if allowed && tried <= retry.limit as usize && tried < MAX_ATTEMPTS {
             let message = format!("attempt ended with {}: {message}; it is tried again", reason.name());
-            let mut plan = self.stand(Standing::new(Phase::Preparing, Reason::Retrying, message));
+            let mut plan = self.status_plan(NextStatus::new(Phase::Preparing, Reason::Retrying, message));
             end_last(&mut plan.status, reason, self.turn.now);
             plan.next_look = Some(SOON);
             return plan;
         }
         let mut plan = self.finish(Phase::Failed, Outcome::Error, reason, message);
         if let Some(envelope) = envelope {
-            status::take(&mut plan.status, self.run, envelope);
+            status::apply_envelope(&mut plan.status, self.run, envelope);
         }
         plan
     }
 
     pub(super) fn finish(&self, phase: Phase, outcome: Outcome, reason: Reason, message: &str) -> Plan {
-        let mut plan = self.stand(Standing { outcome: Some(outcome), ..Standing::new(phase, reason, message) });
+        let mut plan =
+            self.status_plan(NextStatus { outcome: Some(outcome), ..NextStatus::new(phase, reason, message) });
         plan.status.completion_time = Some(self.turn.now);
-        plan.end = self.end_of_rest();
+        plan.stop = self.stop_remaining();
         // Whatever became of the pod whose word counts.
-        plan.end_pods.clone_from(&self.observed.other_pods);
+        plan.stop_pods.clone_from(&self.observed.other_pods);
         // Nothing else would tell when its time is over.
         plan.again = self.run.spec.ttl_seconds_after_finished.is_some();
         if self.attempt().is_some() {

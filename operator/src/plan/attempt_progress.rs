@@ -12,7 +12,7 @@ use super::{
     Plan, Presence,
     decision::{Decision, LEEWAY_SECONDS, OFTEN, SOON, seconds_since},
     job,
-    status::Standing,
+    status::NextStatus,
 };
 use crate::reason::Reason;
 
@@ -29,11 +29,11 @@ impl Decision<'_> {
         }
         match job.presence {
             Presence::Foreign => self.conflict(&attempt.job_name),
-            Presence::Ours if job.deleting && self.observed.ended.is_none() => self.lose(attempt, None),
+            Presence::Ours if job.deleting && self.observed.ended.is_none() => self.job_lost(attempt, None),
             Presence::Ours => self.watch(attempt),
             Presence::Absent if self.before.phase == Some(Phase::Preparing) => self.create(attempt),
-            Presence::Absent if self.observed.ended.is_some() => self.conclude(),
-            Presence::Absent => self.lose(attempt, None),
+            Presence::Absent if self.observed.ended.is_some() => self.read_result(),
+            Presence::Absent => self.job_lost(attempt, None),
         }
     }
 
@@ -49,10 +49,10 @@ impl Decision<'_> {
             return self.give_up(Reason::AmbiguousPod, &message);
         }
         if observed.ended.is_some() {
-            return self.conclude();
+            return self.read_result();
         }
         if observed.job.failed.is_some() || observed.job.complete {
-            return self.collect(attempt);
+            return self.await_result(attempt);
         }
         let now = self.turn.now;
         if let Some(since) = observed.pod.deleting.filter(|it| seconds_since(*it, now) > deadlines.collect_seconds) {
@@ -77,7 +77,7 @@ impl Decision<'_> {
         let (reason, message) = self.why_not_running();
         let passing = [Reason::Unschedulable, Reason::VolumePending, Reason::TargetNotReady].contains(&reason);
         if passing && seconds_since(attempt.start_time, now) < SETTLE_SECONDS {
-            let mut plan = self.stand(Standing::new(Phase::Starting, Reason::PodStarting, self.starting()));
+            let mut plan = self.status_plan(NextStatus::new(Phase::Starting, Reason::PodStarting, self.starting()));
             plan.next_look = Some(SOON);
             return plan;
         }
@@ -94,13 +94,13 @@ impl Decision<'_> {
             };
             return self.give_up(reason, &message);
         }
-        let mut plan = self.stand(Standing::new(Phase::Starting, reason, message));
+        let mut plan = self.status_plan(NextStatus::new(Phase::Starting, reason, message));
         plan.next_look = Some(until(since, deadlines.start_seconds, now));
         plan
     }
 
     fn running(&self, attempt: &Attempt) -> Plan {
-        let mut plan = self.stand(Standing::new(Phase::Running, Reason::Measuring, "the launcher measures"));
+        let mut plan = self.status_plan(NextStatus::new(Phase::Running, Reason::Measuring, "the launcher measures"));
         if attempt.running_time.is_none()
             && let Some(last) = plan.status.attempts.last_mut()
         {

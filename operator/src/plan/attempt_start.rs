@@ -9,10 +9,10 @@ use crds::{
 };
 
 use super::{
-    Child, End, LauncherInput, Plan, Presence, Refusal, Refused, config_map,
+    Child, InputError, LauncherInput, Plan, Presence, Refused, Stop, config_map,
     decision::{Decision, OFTEN, SOON, seconds_since},
     job, meta, pvc,
-    status::{self, Standing},
+    status::{self, NextStatus},
 };
 use crate::reason::Reason;
 
@@ -29,14 +29,14 @@ impl Decision<'_> {
         }
         let input = match &self.observed.input {
             Some(Ok(input)) => input,
-            Some(Err(refusal)) => return self.refuse(refusal),
+            Some(Err(refusal)) => return self.input_failed(refusal),
             None => return Plan { again: true, status: self.before.clone(), ..Plan::default() },
         };
         let number = input.run.run.attempt;
         let mut plan =
-            self.stand(Standing::new(Phase::Preparing, Reason::Preparing, "makes ConfigMap, volume and Job"));
+            self.status_plan(NextStatus::new(Phase::Preparing, Reason::Preparing, "makes ConfigMap, volume and Job"));
         plan.status.resolved = Some(self.resolved(input));
-        remember(
+        add_attempt(
             &mut plan.status.attempts,
             Attempt {
                 number,
@@ -66,10 +66,10 @@ impl Decision<'_> {
             return self.finish(Phase::Failed, Outcome::Error, Reason::PrepareTimeout, &message);
         }
         let message = format!("waits until {} is gone, before attempt {}", last.job_name, last.number + 1);
-        let mut plan = self.stand(Standing::new(Phase::Preparing, Reason::Retrying, message));
-        plan.end = match (&pod.name, job.presence) {
-            (_, Presence::Ours) => (!job.deleting).then(|| End::Job(last.job_name.clone())),
-            (Some(pod_name), _) => pod.deleting.is_none().then(|| End::Pod(pod_name.clone())),
+        let mut plan = self.status_plan(NextStatus::new(Phase::Preparing, Reason::Retrying, message));
+        plan.stop = match (&pod.name, job.presence) {
+            (_, Presence::Ours) => (!job.deleting).then(|| Stop::Job(last.job_name.clone())),
+            (Some(pod_name), _) => pod.deleting.is_none().then(|| Stop::Pod(pod_name.clone())),
             (None, _) => None,
         };
         plan.next_look = Some(SOON);
@@ -85,7 +85,7 @@ impl Decision<'_> {
         }
     }
 
-    fn refuse(&self, refusal: &Refusal) -> Plan {
+    fn input_failed(&self, refusal: &InputError) -> Plan {
         let created = self.run.metadata.creation_timestamp.as_ref().map_or(self.turn.now, |it| it.0);
         let limit = self.run.spec.policy.deadlines.prepare_seconds;
         let age = seconds_since(created, self.turn.now);
@@ -96,7 +96,7 @@ impl Decision<'_> {
             // `kubectl apply -f folder/` may bring the ConfigMap a moment after the run.
             let message =
                 format!("{}\nthe run waits for it {limit} seconds (policy.deadlines.prepareSeconds)", refusal.message);
-            let mut plan = self.stand(Standing::new(Phase::Pending, Reason::ProfileNotFound, message));
+            let mut plan = self.status_plan(NextStatus::new(Phase::Pending, Reason::ProfileNotFound, message));
             // Each look reads whole ConfigMaps: a run that has waited for long looks less often.
             let seldom = Duration::from_secs(u64::from(age / 10)).clamp(SOON, SELDOM);
             plan.next_look = Some(seldom.min(Duration::from_secs(u64::from(limit - age) + 1)));
@@ -119,11 +119,11 @@ impl Decision<'_> {
         }
         let input = match &self.observed.input {
             Some(Ok(input)) => input,
-            Some(Err(refusal)) => return self.refuse(refusal),
+            Some(Err(refusal)) => return self.input_failed(refusal),
             None => return Plan { again: true, status: self.before.clone(), ..Plan::default() },
         };
         if let Some(refused) = &self.observed.refused {
-            return self.stand_refused(refused);
+            return self.creation_refused(refused);
         }
         let limit = self.run.spec.policy.deadlines.prepare_seconds;
         if seconds_since(attempt.start_time, self.turn.now) > limit {
@@ -133,7 +133,7 @@ impl Decision<'_> {
             );
             return self.end_attempt(Reason::PrepareTimeout, &message, None);
         }
-        let mut plan = self.stand(Standing::new(Phase::Starting, Reason::PodStarting, self.starting()));
+        let mut plan = self.status_plan(NextStatus::new(Phase::Starting, Reason::PodStarting, self.starting()));
         plan.status.resolved = Some(self.resolved(input));
         plan.create = self.children(attempt, input);
         plan.next_look = Some(OFTEN);
@@ -141,12 +141,12 @@ impl Decision<'_> {
     }
 
     /// Tells what the API server said. Whether it is asked again is the loop's.
-    fn stand_refused(&self, refused: &Refused) -> Plan {
+    fn creation_refused(&self, refused: &Refused) -> Plan {
         if refused.for_good {
             return self.finish(Phase::Failed, Outcome::Error, Reason::InvalidSpec, &refused.message);
         }
-        let mut plan = self.stand(Standing::new(Phase::Preparing, Reason::Preparing, &refused.message));
-        if self.last_message() != status::cut_long(&refused.message) {
+        let mut plan = self.status_plan(NextStatus::new(Phase::Preparing, Reason::Preparing, &refused.message));
+        if self.last_message() != status::truncate_message(&refused.message) {
             plan.event = Some(status::warning(Reason::Preparing, &refused.message));
         }
         plan
@@ -166,7 +166,7 @@ impl Decision<'_> {
 }
 
 /// Adds an attempt; what does not fit goes, the suspended ones first, because they count against no limit.
-fn remember(attempts: &mut Vec<Attempt>, attempt: Attempt) {
+fn add_attempt(attempts: &mut Vec<Attempt>, attempt: Attempt) {
     attempts.push(attempt);
     while attempts.len() > MAX_ATTEMPTS {
         let suspended = Reason::Suspended.name();

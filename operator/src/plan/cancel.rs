@@ -3,10 +3,10 @@
 use crds::{Envelope, Outcome, benchmark_run::Cancel, status::Phase};
 
 use super::{
-    End, Plan, Presence,
+    Plan, Presence, Stop,
     attempt_end::end_last,
     decision::{Decision, LEEWAY_SECONDS, SOON, seconds_since},
-    status::{self, Standing},
+    status::{self, NextStatus},
     termination_message,
 };
 use crate::reason::Reason;
@@ -17,7 +17,7 @@ impl Decision<'_> {
         if let Some(ended) = &self.observed.ended {
             return match termination_message::read(self.run, attempt.number, ended) {
                 // It was quicker than the cancel: what it measured is whole.
-                Ok(envelope) if envelope.core.outcome == Outcome::Passed => self.conclude_with(&envelope),
+                Ok(envelope) if envelope.core.outcome == Outcome::Passed => self.end_with(&envelope),
                 Ok(envelope) => self.cancelled(Some(&envelope)),
                 Err(_) => self.cancelled(None),
             };
@@ -30,15 +30,16 @@ impl Decision<'_> {
         match &pod.name {
             Some(pod_name) if graceful => {
                 let phase = self.before.phase.unwrap_or(Phase::Starting);
-                let mut plan = self.stand(Standing::new(phase, Reason::Cancelling, "the launcher drains and reports"));
-                plan.end = pod.deleting.is_none().then(|| End::Pod(pod_name.clone()));
+                let mut plan =
+                    self.status_plan(NextStatus::new(phase, Reason::Cancelling, "the launcher drains and reports"));
+                plan.stop = pod.deleting.is_none().then(|| Stop::Pod(pod_name.clone()));
                 plan.next_look = Some(SOON);
                 plan
             }
-            Some(_) if ours => Plan { end: Some(self.end_now(attempt)), ..self.cancelled(None) },
-            Some(_) => Plan { end: self.end_of_orphan(), ..self.cancelled(None) },
+            Some(_) if ours => Plan { stop: Some(self.stop_now(attempt)), ..self.cancelled(None) },
+            Some(_) => Plan { stop: self.stop_orphan(), ..self.cancelled(None) },
             // No pod yet, or gone unseen: the Job must not make another one.
-            None => Plan { end: ours.then(|| End::Job(attempt.job_name.clone())), ..self.cancelled(None) },
+            None => Plan { stop: ours.then(|| Stop::Job(attempt.job_name.clone())), ..self.cancelled(None) },
         }
     }
 
@@ -51,7 +52,7 @@ impl Decision<'_> {
         };
         let mut plan = self.finish(Phase::Cancelled, Outcome::Cancelled, Reason::Cancelled, message);
         if let Some(envelope) = envelope {
-            status::take(&mut plan.status, self.run, envelope);
+            status::apply_envelope(&mut plan.status, self.run, envelope);
         }
         plan
     }
@@ -63,15 +64,15 @@ impl Decision<'_> {
             && envelope.core.outcome == Outcome::Passed
         {
             // It was quicker: what it measured is whole.
-            return self.conclude_with(&envelope);
+            return self.end_with(&envelope);
         }
-        let mut plan = self.stand(Standing::new(Phase::Suspended, Reason::Suspended, "spec.suspend is true"));
+        let mut plan = self.status_plan(NextStatus::new(Phase::Suspended, Reason::Suspended, "spec.suspend is true"));
         if let Some(attempt) = self.attempt() {
-            plan.end = match self.observed.job.presence {
-                Presence::Ours => Some(End::Job(attempt.job_name.clone())),
-                Presence::Absent | Presence::Foreign => self.end_of_orphan(),
+            plan.stop = match self.observed.job.presence {
+                Presence::Ours => Some(Stop::Job(attempt.job_name.clone())),
+                Presence::Absent | Presence::Foreign => self.stop_orphan(),
             };
-            plan.end_pods.clone_from(&self.observed.other_pods);
+            plan.stop_pods.clone_from(&self.observed.other_pods);
             end_last(&mut plan.status, Reason::Suspended, self.turn.now);
         }
         plan

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use super::{
     Observed, Plan, Turn,
-    status::{self, Standing},
+    status::{self, NextStatus},
 };
 
 /// While something is under way that no watch tells of.
@@ -26,7 +26,7 @@ const LONGEST_LOOK_SECONDS: u64 = 86_400;
 /// Decides what is to be done now.
 pub fn plan(run: &BenchmarkRun, observed: &Observed, turn: &Turn<'_>) -> Plan {
     let mut plan = decide(run, observed, turn);
-    status::fit(&mut plan.status);
+    status::limit_size(&mut plan.status);
     plan
 }
 
@@ -103,7 +103,7 @@ impl Decision<'_> {
         ready.map_or("", |it| it.message.as_str())
     }
 
-    pub(super) fn stand(&self, standing: Standing) -> Plan {
+    pub(super) fn status_plan(&self, standing: NextStatus) -> Plan {
         status::plan(self.run, &self.before, standing, self.turn.now)
     }
 }

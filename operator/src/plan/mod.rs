@@ -25,7 +25,7 @@ use k8s_openapi::api::{
 use crate::reason::Reason;
 
 pub use decision::{current_attempt, plan};
-pub use observed::{ClaimState, Ended, JobState, LauncherInput, Observed, PodState, Presence, Refusal, Refused};
+pub use observed::{ClaimState, Ended, InputError, JobState, LauncherInput, Observed, PodState, Presence, Refused};
 
 /// What is to be done.
 #[derive(Clone, Debug, Default)]
@@ -33,9 +33,9 @@ pub struct Plan {
     /// Objects to create, in this order. One that exists already and is ours is as good as created.
     pub create: Vec<Child>,
     /// How to end what runs.
-    pub end: Option<End>,
+    pub stop: Option<Stop>,
     /// Pods to ask to end beside that.
-    pub end_pods: Vec<String>,
+    pub stop_pods: Vec<String>,
     /// The wanted status.
     pub status: BenchmarkRunStatus,
     /// What to tell people about, after the status is written.
@@ -61,7 +61,7 @@ pub enum Child {
 
 /// How to end what runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum Stop {
     /// Ask the pod to end: it gets SIGTERM, drains and reports.
     Pod(String),
     /// Delete the pod at once, and the Job with it.

@@ -9,7 +9,7 @@ use crate::reason::Reason;
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
     /// What the launcher would be given; `None` when the phase needs it no more.
-    pub input: Option<Result<LauncherInput, Refusal>>,
+    pub input: Option<Result<LauncherInput, InputError>>,
     /// Whether the ConfigMap of the current attempt is there.
     pub config_map: Presence,
     /// The claim of the results.
@@ -50,7 +50,7 @@ pub struct LauncherInput {
 
 /// Why a spec gives nothing that a launcher could be given.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct InputError {
     /// In one word.
     pub reason: Reason,
     /// Field, value and remedy, a line for each problem.

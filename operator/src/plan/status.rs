@@ -23,7 +23,7 @@ const MAX_NOTE: usize = 1_000;
 
 /// Where a run stands, in words.
 #[derive(Clone, Debug)]
-pub struct Standing {
+pub struct NextStatus {
     /// The phase.
     pub phase: Phase,
     /// What it came to; only in a terminal phase.
@@ -34,10 +34,10 @@ pub struct Standing {
     pub message: String,
 }
 
-impl Standing {
+impl NextStatus {
     /// A phase that is not terminal.
     pub fn new(phase: Phase, reason: Reason, message: impl Into<String>) -> Self {
-        Standing { phase, outcome: None, reason, message: message.into() }
+        NextStatus { phase, outcome: None, reason, message: message.into() }
     }
 
     fn is_warning(&self) -> bool {
@@ -47,12 +47,12 @@ impl Standing {
 }
 
 /// A plan that only tells where the run stands.
-pub fn plan(run: &BenchmarkRun, before: &BenchmarkRunStatus, standing: Standing, now: Timestamp) -> Plan {
+pub fn plan(run: &BenchmarkRun, before: &BenchmarkRunStatus, standing: NextStatus, now: Timestamp) -> Plan {
     let changed = before.phase != Some(standing.phase);
     let stuck = standing.is_warning() && before.reason != standing.reason.name();
     // The making of a ConfigMap is no news; what comes of it is.
     let news = (changed && standing.phase != Phase::Preparing) || stuck;
-    let note = || cut(&standing.message, MAX_NOTE);
+    let note = || truncate(&standing.message, MAX_NOTE);
     let event = news.then(|| PlannedEvent { warning: standing.is_warning(), reason: standing.reason, note: note() });
     let status = BenchmarkRunStatus {
         observed_generation: run.metadata.generation.unwrap_or_default(),
@@ -67,11 +67,11 @@ pub fn plan(run: &BenchmarkRun, before: &BenchmarkRunStatus, standing: Standing,
 
 /// An event that warns of something that is no phase.
 pub fn warning(reason: Reason, message: &str) -> PlannedEvent {
-    PlannedEvent { warning: true, reason, note: cut(message, MAX_NOTE) }
+    PlannedEvent { warning: true, reason, note: truncate(message, MAX_NOTE) }
 }
 
 /// Puts the launcher's figures into a status.
-pub fn take(status: &mut BenchmarkRunStatus, run: &BenchmarkRun, envelope: &Envelope) {
+pub fn apply_envelope(status: &mut BenchmarkRunStatus, run: &BenchmarkRun, envelope: &Envelope) {
     let core = &envelope.core;
     status.start_time = core.started;
     status.partial = core.partial;
@@ -87,7 +87,7 @@ pub fn take(status: &mut BenchmarkRunStatus, run: &BenchmarkRun, envelope: &Enve
             artifact.uri = format!("pvc://{}/{folder}/{}", pvc.claim_name, artifact.name);
         }
     }
-    bound(status);
+    limit_fields(status);
     let stored = match (claim(&run.spec), &core.folder) {
         (None, _) => (ConditionStatus::False, "NotAsked", "storage.none is set".to_owned()),
         (Some(pvc), Some(folder)) => {
@@ -95,19 +95,25 @@ pub fn take(status: &mut BenchmarkRunStatus, run: &BenchmarkRun, envelope: &Enve
         }
         (Some(_), None) => (ConditionStatus::False, "NotStored", core.message.clone()),
     };
-    let stored = (stored.0, stored.1, cut(&stored.2, MAX_SHORT_MESSAGE));
+    let stored = (stored.0, stored.1, truncate(&stored.2, MAX_SHORT_MESSAGE));
     let time = status.completion_time.unwrap_or_default();
     set(&mut status.conditions, status.observed_generation, time, "ResultsStored", stored);
 }
 
-fn conditions(run: &BenchmarkRun, before: &BenchmarkRunStatus, standing: &Standing, now: Timestamp) -> Vec<Condition> {
+fn conditions(
+    run: &BenchmarkRun,
+    before: &BenchmarkRunStatus,
+    standing: &NextStatus,
+    now: Timestamp,
+) -> Vec<Condition> {
     use ConditionStatus::{False, True, Unknown};
     let mut all = before.conditions.clone();
     let generation = run.metadata.generation.unwrap_or_default();
     let reason = standing.reason.name();
     let mut put = |kind: &str, status: ConditionStatus| {
         let main = ["Ready", "Reconciling", "Stalled"].contains(&kind);
-        let message = if main { cut_long(&standing.message) } else { cut(&standing.message, MAX_SHORT_MESSAGE) };
+        let message =
+            if main { truncate_message(&standing.message) } else { truncate(&standing.message, MAX_SHORT_MESSAGE) };
         set(&mut all, generation, now, kind, (status, &reason, message));
     };
     let terminal = standing.phase.is_terminal();
@@ -172,12 +178,12 @@ fn set(
 
 /// A launcher's image is the user's choice. What it says is cut to the bounds of the CRD, because a status that the API
 /// server refuses could never be written.
-fn bound(status: &mut BenchmarkRunStatus) {
+fn limit_fields(status: &mut BenchmarkRunStatus) {
     const RATE: usize = 24;
     const LARGEST: u64 = i64::MAX as u64;
     status.start_time = status.start_time.filter(|it| it.as_second() >= 0);
     if let Some(resolved) = &mut status.resolved {
-        resolved.model = cut(&resolved.model, 256);
+        resolved.model = truncate(&resolved.model, 256);
     }
     if let Some(summary) = &mut status.summary {
         summary.requests = summary.requests.min(LARGEST);
@@ -188,28 +194,28 @@ fn bound(status: &mut BenchmarkRunStatus) {
             &mut summary.output_tokens_per_second,
             &mut summary.total_tokens_per_second,
         ] {
-            *rate = rate.as_deref().map(|it| cut(it, RATE));
+            *rate = rate.as_deref().map(|it| truncate(it, RATE));
         }
     }
     status.stages_truncated |= status.stages.len() > MAX_STAGES;
     status.stages.truncate(MAX_STAGES);
     for stage in &mut status.stages {
-        stage.name = cut(&stage.name, 32);
+        stage.name = truncate(&stage.name, 32);
         stage.requests = stage.requests.min(LARGEST);
         stage.errors = stage.errors.min(LARGEST);
-        stage.output_tokens_per_second = stage.output_tokens_per_second.as_deref().map(|it| cut(it, RATE));
+        stage.output_tokens_per_second = stage.output_tokens_per_second.as_deref().map(|it| truncate(it, RATE));
     }
     status.artifacts.truncate(MAX_ARTIFACTS);
     for artifact in &mut status.artifacts {
-        artifact.name = cut(&artifact.name, 64);
-        artifact.uri = cut(&artifact.uri, 1_024);
+        artifact.name = truncate(&artifact.name, 64);
+        artifact.uri = truncate(&artifact.uri, 1_024);
         artifact.bytes = artifact.bytes.min(LARGEST);
-        artifact.sha256 = cut(&artifact.sha256, 64);
+        artifact.sha256 = truncate(&artifact.sha256, 64);
     }
 }
 
 /// Keeps a status below [`MAX_STATUS_BYTES`]: files go first, then the last stages.
-pub fn fit(status: &mut BenchmarkRunStatus) {
+pub fn limit_size(status: &mut BenchmarkRunStatus) {
     let size = |status: &BenchmarkRunStatus| serde_json::to_vec(status).map_or(0, |it| it.len());
     while size(status) > MAX_STATUS_BYTES {
         if status.artifacts.pop().is_some() {
@@ -223,12 +229,12 @@ pub fn fit(status: &mut BenchmarkRunStatus) {
 }
 
 /// A message as Ready, Reconciling and Stalled hold it.
-pub fn cut_long(text: &str) -> String {
-    cut(text, MAX_MESSAGE)
+pub fn truncate_message(text: &str) -> String {
+    truncate(text, MAX_MESSAGE)
 }
 
 /// At most so many bytes, cut between characters.
-pub fn cut(text: &str, max: usize) -> String {
+pub fn truncate(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.to_owned();
     }

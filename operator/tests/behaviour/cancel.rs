@@ -2,7 +2,7 @@
 
 use crds::{Outcome, status::Phase};
 use operator::{
-    plan::{End, Ended, Observed, PodState, Presence},
+    plan::{Ended, Observed, PodState, Presence, Stop},
     reason::Reason,
 };
 
@@ -34,15 +34,15 @@ fn a_graceful_cancel_waits_for_the_last_word() {
     let asked = Want {
         phase: Some(Phase::Running),
         reason: Some(Reason::Cancelling),
-        ends: Some(End::Pod("chat-2db482-a1-0-x".into())),
+        stops: Some(Stop::Pod("chat-2db482-a1-0-x".into())),
         ..Want::default()
     };
     check(&run, &measuring(), 100, &asked);
     let mut going = measuring();
     going.pod.deleting = Some(at(160));
-    check(&run, &going, 101, &Want { ends: None, ..asked });
+    check(&run, &going, 101, &Want { stops: None, ..asked });
     // Its node is lost: it will never say that it has ended.
-    check(&run, &going, 221, &Want { ends: now_gone(), ..cancelled(Some(Reason::Cancelled)) });
+    check(&run, &going, 221, &Want { stops: now_gone(), ..cancelled(Some(Reason::Cancelled)) });
 
     let mut gone = started();
     gone.pod = PodState::default();
@@ -50,7 +50,7 @@ fn a_graceful_cancel_waits_for_the_last_word() {
         &run,
         &gone,
         130,
-        &Want { ends: Some(End::Job("chat-2db482-a1".into())), ..cancelled(Some(Reason::Cancelled)) },
+        &Want { stops: Some(Stop::Job("chat-2db482-a1".into())), ..cancelled(Some(Reason::Cancelled)) },
     );
     gone.ended = Some(said(&envelope(Outcome::Cancelled, "Cancelled")));
     let plan = check(&run, &gone, 130, &cancelled(Some(Reason::Cancelled)));
@@ -63,7 +63,7 @@ fn a_graceful_cancel_waits_for_the_last_word() {
 #[test]
 fn an_immediate_cancel_ends_pod_and_job_at_once() {
     let run = in_phase("{target: {simulator: {}}, cancel: Immediate}", Phase::Running);
-    check(&run, &measuring(), 100, &Want { ends: now_gone(), ..cancelled(Some(Reason::Cancelled)) });
+    check(&run, &measuring(), 100, &Want { stops: now_gone(), ..cancelled(Some(Reason::Cancelled)) });
     let mut foreign = started();
     foreign.job.presence = Presence::Foreign;
     foreign.pod = PodState::default();
@@ -92,7 +92,7 @@ fn a_suspended_run_loses_its_attempt_and_begins_another_one() {
     check(&run(spec), &nothing(&run(spec)), 0, &suspended);
     let running = in_phase(spec, Phase::Running);
     let want = Want {
-        ends: Some(End::Job("chat-2db482-a1".into())),
+        stops: Some(Stop::Job("chat-2db482-a1".into())),
         attempt_ended: Some(Reason::Suspended),
         ..Want { phase: suspended.phase, reason: suspended.reason, ..Want::default() }
     };

@@ -5,7 +5,7 @@ use crds::{
     status::{Attempt, Phase},
 };
 use operator::{
-    plan::{End, Ended, PodState},
+    plan::{Ended, PodState, Stop},
     reason::Reason,
 };
 
@@ -80,13 +80,13 @@ fn a_job_that_somebody_deleted_is_not_made_again() {
         check(&run, &nothing(&run), 600, &failed(Reason::JobLost));
         let mut going = measuring();
         going.job.deleting = true;
-        let want = Want { ends: Some(End::Pod("chat-2db482-a1-0-x".into())), ..failed(Reason::JobLost) };
+        let want = Want { stops: Some(Stop::Pod("chat-2db482-a1-0-x".into())), ..failed(Reason::JobLost) };
         check(&run, &going, 600, &want);
     }
     let run = in_phase(SIMULATOR, Phase::Running);
     let mut orphan = measuring();
     orphan.job = Default::default();
-    let want = Want { ends: Some(End::Pod("chat-2db482-a1-0-x".into())), ..failed(Reason::JobLost) };
+    let want = Want { stops: Some(Stop::Pod("chat-2db482-a1-0-x".into())), ..failed(Reason::JobLost) };
     check(&run, &orphan, 600, &want);
     let mut drained = ended(said(&envelope(Outcome::Cancelled, "Cancelled")));
     drained.job = Default::default();
@@ -119,7 +119,7 @@ fn a_launcher_that_does_not_end_is_ended() {
     let decided =
         Want { phase: Some(Phase::Running), reason: Some(Reason::DeadlineExceeded), again: true, ..Want::default() };
     let run = after(&run, &check(&run, &measuring(), limit + 1, &decided));
-    check(&run, &measuring(), limit + 1, &Want { ends: now_gone(), ..failed(Reason::DeadlineExceeded) });
+    check(&run, &measuring(), limit + 1, &Want { stops: now_gone(), ..failed(Reason::DeadlineExceeded) });
 }
 
 #[test]
@@ -132,9 +132,9 @@ fn a_job_that_ended_is_read_and_not_waited_for_without_end() {
     let want = Want { phase: Some(Phase::Collecting), reason: Some(Reason::ReadingResult), ..Want::default() };
     check(&run, &observed, 5_300, &want);
     // The run ends without its pod's word, and the pod must not go on.
-    check(&run, &observed, 5_301, &Want { ends: now_gone(), ..failed(Reason::Disrupted) });
+    check(&run, &observed, 5_301, &Want { stops: now_gone(), ..failed(Reason::Disrupted) });
     observed.job.failed = Some("DeadlineExceeded".into());
-    check(&run, &observed, 5_301, &Want { ends: now_gone(), ..failed(Reason::DeadlineExceeded) });
+    check(&run, &observed, 5_301, &Want { stops: now_gone(), ..failed(Reason::DeadlineExceeded) });
     observed.pod = PodState::default();
     check(&run, &observed, 5_001, &failed(Reason::DeadlineExceeded));
     observed.job.failed = None;
@@ -161,12 +161,12 @@ fn a_disrupted_attempt_is_made_again_as_often_as_the_policy_allows() {
         phase: Some(Phase::Preparing),
         reason: Some(Reason::Retrying),
         attempt_ended: Some(Reason::Disrupted),
-        ends: Some(End::Job("chat-2db482-a1".into())),
+        stops: Some(Stop::Job("chat-2db482-a1".into())),
         ..Want::default()
     };
     check(&again, &left, 601, &waits);
     left.job.deleting = true;
-    check(&again, &left, 601, &Want { ends: None, says: "chat-2db482-a1", ..waits });
+    check(&again, &left, 601, &Want { stops: None, says: "chat-2db482-a1", ..waits });
     left.job = Default::default();
     check(
         &again,
@@ -174,7 +174,7 @@ fn a_disrupted_attempt_is_made_again_as_often_as_the_policy_allows() {
         601,
         &Want {
             phase: Some(Phase::Preparing),
-            ends: Some(End::Pod("chat-2db482-a1-0-x".into())),
+            stops: Some(Stop::Pod("chat-2db482-a1-0-x".into())),
             ..retrying(Reason::Disrupted)
         },
     );

@@ -10,7 +10,7 @@ use crds::{
 };
 use jiff::{SignedDuration, Timestamp};
 use operator::{
-    plan::{ClaimState, End, Ended, JobState, LauncherInput, Observed, Plan, PodState, Presence, Turn, plan},
+    plan::{ClaimState, Ended, JobState, LauncherInput, Observed, Plan, PodState, Presence, Stop, Turn, plan},
     reason::Reason,
 };
 
@@ -159,7 +159,7 @@ pub struct Want<'a> {
     pub says: &'a str,
     /// Kinds, in order.
     pub creates: &'a [&'a str],
-    pub ends: Option<End>,
+    pub stops: Option<Stop>,
     pub again: bool,
     /// The reason of the last attempt, once it has ended.
     pub attempt_ended: Option<Reason>,
@@ -182,7 +182,7 @@ pub fn check(run: &BenchmarkRun, observed: &Observed, seconds: i64, want: &Want<
     assert!(says.contains(want.says), "{says:?} does not hold {:?}", want.says);
     let creates: Vec<_> = made.create.iter().map(kind).collect();
     assert_eq!(creates, want.creates);
-    assert_eq!(made.end, want.ends);
+    assert_eq!(made.stop, want.stops);
     assert_eq!(made.again, want.again);
     let attempt_ended = status.attempts.last().filter(|it| it.end_time.is_some()).map(|it| it.reason.clone());
     assert_eq!(attempt_ended, want.attempt_ended.map(Reason::name), "{status:#?}");
@@ -217,8 +217,8 @@ pub fn after(run: &BenchmarkRun, made: &Plan) -> BenchmarkRun {
 }
 
 /// Pod and Job of the first attempt are deleted at once.
-pub fn now_gone() -> Option<End> {
-    Some(End::PodAndJobNow { pod: Some("chat-2db482-a1-0-x".into()), job: "chat-2db482-a1".into() })
+pub fn now_gone() -> Option<Stop> {
+    Some(Stop::PodAndJobNow { pod: Some("chat-2db482-a1-0-x".into()), job: "chat-2db482-a1".into() })
 }
 
 /// The run has failed for a reason, and so has its last attempt.

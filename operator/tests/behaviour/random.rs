@@ -6,7 +6,7 @@ use crds::{
     status::{MAX_ATTEMPTS, Phase},
 };
 use operator::plan::{
-    Child, End, Ended, JobState, Observed, Plan, PodState, Presence, Refused, Turn, plan, status::MAX_STATUS_BYTES,
+    Child, Ended, JobState, Observed, Plan, PodState, Presence, Refused, Stop, Turn, plan, status::MAX_STATUS_BYTES,
 };
 use proptest::prelude::*;
 
@@ -157,12 +157,12 @@ impl World {
 
     /// What `apply` and the API server do: what has to end, what has to be made, and last the status.
     fn apply(&mut self, made: &Plan) {
-        match &made.end {
-            Some(End::Pod(_)) => {
+        match &made.stop {
+            Some(Stop::Pod(_)) => {
                 self.pod.deleting.get_or_insert(at(self.now + 60));
             }
-            Some(End::Job(_)) => self.delete_job(false),
-            Some(End::PodAndJobNow { pod, .. }) => {
+            Some(Stop::Job(_)) => self.delete_job(false),
+            Some(Stop::PodAndJobNow { pod, .. }) => {
                 self.delete_job(true);
                 if pod.is_some() {
                     self.pod = PodState::default();
@@ -246,6 +246,6 @@ proptest! {
             world.turn();
         }
         let status = world.run.status.unwrap();
-        prop_assert!(status.phase.is_some_and(Phase::is_terminal), "never ends: {status:#?}");
+        prop_assert!(status.phase.is_some_and(Phase::is_terminal), "never stops: {status:#?}");
     }
 }

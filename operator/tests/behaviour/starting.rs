@@ -2,7 +2,7 @@
 
 use crds::status::Phase;
 use operator::{
-    plan::{Observed, PodState, Presence, Refusal, Refused},
+    plan::{InputError, Observed, PodState, Presence, Refused},
     reason::Reason,
 };
 
@@ -43,7 +43,7 @@ fn then_the_children_are_made_the_job_last() {
 
 #[test]
 fn the_config_map_of_a_profile_is_waited_for_and_then_named() {
-    let refusal = Refusal { reason: Reason::ProfileNotFound, message: "there is no ConfigMap \"p\"".into() };
+    let refusal = InputError { reason: Reason::ProfileNotFound, message: "there is no ConfigMap \"p\"".into() };
     let observed = Observed { input: Some(Err(refusal)), ..Observed::default() };
     let mut run = run(SIMULATOR);
     run.metadata.creation_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(zero()));
@@ -55,7 +55,7 @@ fn the_config_map_of_a_profile_is_waited_for_and_then_named() {
 #[test]
 fn a_spec_that_cannot_be_run_fails_without_any_child() {
     for reason in [Reason::InvalidSpec, Reason::ProfileInvalid] {
-        let refusal = Refusal { reason, message: "load.stages[0].rate: is -3; write a rate above 0".into() };
+        let refusal = InputError { reason, message: "load.stages[0].rate: is -3; write a rate above 0".into() };
         let observed = Observed { input: Some(Err(refusal)), ..Observed::default() };
         let want = Want { attempt_ended: None, says: "load.stages[0].rate", ..failed(reason) };
         check(&run(SIMULATOR), &observed, 0, &want);
@@ -191,10 +191,10 @@ fn a_pod_that_does_not_measure_in_time_is_given_up_before_it_is_ended() {
             ..Want::default()
         };
         let run = after(&run, &check(&run, &started(), 1_801, &decided));
-        let done = Want { ends: now_gone(), says: "policy.deadlines.startSeconds", ..done };
+        let done = Want { stops: now_gone(), says: "policy.deadlines.startSeconds", ..done };
         check(&run, &started(), 1_801, &done);
         // The operator was killed after the deletion: the same end.
-        check(&run, &Observed::default(), 1_900, &Want { ends: None, ..done });
+        check(&run, &Observed::default(), 1_900, &Want { stops: None, ..done });
     }
 }
 
