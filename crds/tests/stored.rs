@@ -19,13 +19,13 @@ fn a_run_of_an_older_release_is_read() {
             "launcher": {"resources": {"requests": {"cpu": "1"}}},
             "storage": {"none": {}, "perRequestRecords": "Off"},
             "validity": {"maxErrorRatio": "0.01", "maxCpuShare": "0.9", "maxStealShare": "0.1"},
-            "policy": {"retry": {"limit": 2, "on": ["TargetUnavailable"]}}
+            "execution": {"retry": {"limit": 2, "on": ["TargetUnavailable"]}}
         }
     }"#;
     let run: BenchmarkRun = serde_json::from_str(stored).unwrap();
     assert_eq!(run.spec.storage.per_request_records, PerRequestRecords::None);
     // The API server drops `on`, which it knows no more; the changelog tells.
-    assert_eq!(run.spec.policy.retry.reasons, [RetryCause::Disrupted, RetryCause::StartTimeout]);
+    assert_eq!(run.spec.execution.retry.reasons, [RetryCause::Disrupted, RetryCause::StartTimeout]);
     let identity = RunIdentity { name: "chat".into(), namespace: "bench".into(), uid: "u".into(), attempt: 1 };
     let resolved = resolve(identity, &run.spec, &Settings::default()).unwrap();
     assert!((resolved.validity.max_error_ratio - 0.01).abs() < 1e-12);

@@ -1,6 +1,6 @@
 //! Which fields of a BenchmarkRun a run without a cluster does not use, so that nobody waits for what they ask.
 
-use crds::benchmark_run::{BenchmarkRunSpec, Cancel, Launcher, Policy, Retry};
+use crds::benchmark_run::{BenchmarkRunSpec, Cancel, Execution, Launcher, Retry};
 use workload_profiles::Notice;
 
 use crate::input::LocalOptions;
@@ -8,8 +8,8 @@ use crate::input::LocalOptions;
 /// One notice for each field that is set and has no effect.
 pub(crate) fn notices(spec: &BenchmarkRunSpec, options: &LocalOptions) -> Vec<Notice> {
     let plain = spec.target.url.as_ref().is_none_or(|it| !it.starts_with("https://"));
-    let deadlines = Policy::default().deadlines;
-    let given = &spec.policy.deadlines;
+    let deadlines = Execution::default().deadlines;
+    let given = &spec.execution.deadlines;
     let other_deadlines = (given.prepare_seconds, given.start_seconds, given.collect_seconds)
         != (deadlines.prepare_seconds, deadlines.start_seconds, deadlines.collect_seconds);
     [
@@ -35,12 +35,12 @@ pub(crate) fn notices(spec: &BenchmarkRunSpec, options: &LocalOptions) -> Vec<No
             "is not used outside of a cluster; this process issues the load",
         ),
         (
-            "spec.policy.retry",
-            spec.policy.retry != Retry::default(),
+            "spec.execution.retry",
+            spec.execution.retry != Retry::default(),
             "is not used outside of a cluster; a run has one attempt",
         ),
         (
-            "spec.policy.deadlines",
+            "spec.execution.deadlines",
             other_deadlines,
             "is used for runSeconds alone outside of a cluster; the other deadlines are the operator's",
         ),

@@ -321,7 +321,7 @@ fn a_server_that_ends_every_second_exchange_does_not_pass() {
 #[test]
 fn what_is_under_way_at_the_end_is_cancelled_and_what_was_not_due_is_not_counted() {
     let server = Server::start(&[Sleep; 10]);
-    let more = "  policy: {gracePeriodSeconds: 5, deadlines: {runSeconds: 1}}\n";
+    let more = "  execution: {gracePeriodSeconds: 5, deadlines: {runSeconds: 1}}\n";
     let (report, markdown, table) = run(&server.url, [10, 3, 60], more, "");
     assert_eq!(counts(&report), BTreeMap::from([("cancelled".to_owned(), 3)]));
     assert_eq!((&report["outcome"], &report["partial"]), (&json!("Invalid"), &json!(true)));

@@ -112,7 +112,7 @@ impl Reason {
         Reason::ALL.into_iter().find(|it| it.name() == name)
     }
 
-    /// Which entry of `spec.policy.retry.reasons` allows another attempt.
+    /// Which entry of `spec.execution.retry.reasons` allows another attempt.
     pub fn retry_cause(self) -> Option<RetryCause> {
         match self {
             Reason::Disrupted => Some(RetryCause::Disrupted),

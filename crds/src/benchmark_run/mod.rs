@@ -3,9 +3,9 @@
 //! Defaults stand here once, as serde defaults, and so are the same in the CRD, in the operator and on a laptop. Rules
 //! that the API server can check are CEL rules here; [`crate::resolve`] checks them again where there is no API server.
 
+mod execution;
 pub(crate) mod files;
 mod launcher;
-mod policy;
 mod target;
 
 use std::collections::BTreeMap;
@@ -17,9 +17,9 @@ use serde::{Deserialize, Serialize};
 use crate::AnyValue;
 #[cfg(feature = "kube")]
 use crate::status::BenchmarkRunStatus;
+pub use execution::{Cancel, Deadlines, Execution, Retry, RetryCause, TtlSecondsAfterFinished, Validity};
 pub use files::{ClaimRef, ProfileFile, is_object_name};
 pub use launcher::{Launcher, NoStorage, PerRequestRecords, Pvc, Resources, Scheduling, Storage, Toleration};
-pub use policy::{Cancel, Deadlines, Policy, Retry, RetryCause, TtlSecondsAfterFinished, Validity};
 pub use target::{
     Api, Auth, HttpVersion, KeyRef, Readiness, ReadinessProbe, Scheme, ServiceRef, Simulator, SimulatorPreset, Target,
     Tls,
@@ -78,7 +78,7 @@ pub const MAX_PROMPT_SALT_BYTES: usize = 128;
             "self.target == oldSelf.target && self.harness == oldSelf.harness && self.profile == oldSelf.profile && self.seed == oldSelf.seed"
         ).message("a run is immutable: only suspend, cancel and ttlSecondsAfterFinished may change; create another run instead"),
         validation = Rule::new(
-            "self.launcher == oldSelf.launcher && self.storage == oldSelf.storage && self.validity == oldSelf.validity && self.policy == oldSelf.policy"
+            "self.launcher == oldSelf.launcher && self.storage == oldSelf.storage && self.validity == oldSelf.validity && self.execution == oldSelf.execution"
         ).message("a run is immutable: only suspend, cancel and ttlSecondsAfterFinished may change; create another run instead"),
         validation = Rule::new("oldSelf.cancel == 'None' || self.cancel != 'None'")
             .message("cancel is one-way: a cancelled run cannot be resumed; create another run instead")
@@ -115,7 +115,7 @@ pub struct BenchmarkRunSpec {
 
     /// Retries, deadlines and the time to drain.
     #[serde(default)]
-    pub policy: Policy,
+    pub execution: Execution,
 
     /// True: do not start. A run in progress loses its attempt, because a benchmark cannot pause, and begins a new one
     /// when this turns false again.

@@ -263,10 +263,10 @@ pub fn resolve(
     let validity = validity(&spec.validity, &mut errors);
     for (path, seconds) in [
         ("spec.target.readiness.timeoutSeconds", spec.target.readiness.timeout_seconds),
-        ("spec.policy.deadlines.prepareSeconds", spec.policy.deadlines.prepare_seconds),
-        ("spec.policy.deadlines.startSeconds", spec.policy.deadlines.start_seconds),
-        ("spec.policy.deadlines.runSeconds", spec.policy.deadlines.run_seconds),
-        ("spec.policy.deadlines.collectSeconds", spec.policy.deadlines.collect_seconds),
+        ("spec.execution.deadlines.prepareSeconds", spec.execution.deadlines.prepare_seconds),
+        ("spec.execution.deadlines.startSeconds", spec.execution.deadlines.start_seconds),
+        ("spec.execution.deadlines.runSeconds", spec.execution.deadlines.run_seconds),
+        ("spec.execution.deadlines.collectSeconds", spec.execution.deadlines.collect_seconds),
         ("spec.validity.maxSendLagP99Milliseconds", spec.validity.max_send_lag_p99_milliseconds),
         ("spec.validity.maxReceiveDelayP99Milliseconds", spec.validity.max_receive_delay_p99_milliseconds),
         ("spec.validity.maxClockStepMilliseconds", spec.validity.max_clock_step_milliseconds),
@@ -275,10 +275,10 @@ pub fn resolve(
             errors.add(path, "is 0; give it at least 1");
         }
     }
-    if spec.policy.grace_period_seconds < 5 {
-        let found = spec.policy.grace_period_seconds;
+    if spec.execution.grace_period_seconds < 5 {
+        let found = spec.execution.grace_period_seconds;
         errors.add(
-            "spec.policy.gracePeriodSeconds",
+            "spec.execution.gracePeriodSeconds",
             &format!("is {found}; draining and writing the report take at least 5"),
         );
     }
@@ -302,8 +302,8 @@ pub fn resolve(
         store_results: spec.storage.none.is_none(),
         storage_required: spec.storage.required,
         validity,
-        run_deadline: seconds(spec.policy.deadlines.run_seconds),
-        grace_period: seconds(spec.policy.grace_period_seconds),
+        run_deadline: seconds(spec.execution.deadlines.run_seconds),
+        grace_period: seconds(spec.execution.grace_period_seconds),
     })
 }
 
@@ -549,13 +549,13 @@ mod tests {
     fn every_wrong_field_is_told_at_once() {
         let errors = check(
             "",
-            "{target: {url: 'ftp://x', simulator: {}}, profile: {name: a, inline: b}, validity: {maxErrorRatio: '2'}, policy: {gracePeriodSeconds: 1}}",
+            "{target: {url: 'ftp://x', simulator: {}}, profile: {name: a, inline: b}, validity: {maxErrorRatio: '2'}, execution: {gracePeriodSeconds: 1}}",
         )
         .unwrap_err();
         let paths: Vec<_> = errors.iter().map(|it| it.split(':').next().unwrap()).collect();
         assert_eq!(
             paths,
-            ["spec.target", "spec.profile", "spec.validity.maxErrorRatio", "spec.policy.gracePeriodSeconds"]
+            ["spec.target", "spec.profile", "spec.validity.maxErrorRatio", "spec.execution.gracePeriodSeconds"]
         );
     }
 

@@ -48,9 +48,10 @@ static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
 });
 
 /// Names that a field or a value had before, and what to write now.
-const RENAMED: [(&str, &str); 2] = [
-    ("spec.policy.retry.on", "reasons, because YAML reads the word on as true"),
-    ("spec.policy.retry.true", "reasons, because YAML reads the word on as true"),
+const RENAMED: [(&str, &str); 3] = [
+    ("spec.policy", "execution"),
+    ("spec.execution.retry.on", "reasons, because YAML reads the word on as true"),
+    ("spec.execution.retry.true", "reasons, because YAML reads the word on as true"),
 ];
 
 /// A file that was held against the schema.

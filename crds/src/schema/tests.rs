@@ -31,7 +31,7 @@ fn a_list_is_no_mapping() {
         "[{simulator: {}}, loadgen]",
         &[
             "spec, line 5 column 3: is a list, [{\"simulator\":{}},\"loadgen\"]; write a mapping, a line `key: value` for each of \
-         cancel, harness, launcher, policy, profile, seed, storage, suspend, target, ttlSecondsAfterFinished and validity",
+         cancel, execution, harness, launcher, profile, seed, storage, suspend, target, ttlSecondsAfterFinished and validity",
         ],
     );
     spec(
@@ -45,10 +45,10 @@ fn a_list_is_no_mapping() {
 #[test]
 fn bounds_and_forms_are_those_of_the_definition() {
     spec(
-        "{target: {url: 'http://h', readiness: {timeoutSeconds: 0}}, policy: {retry: {limit: 9}}}",
+        "{target: {url: 'http://h', readiness: {timeoutSeconds: 0}}, execution: {retry: {limit: 9}}}",
         &[
             "spec.target.readiness.timeoutSeconds, line 5 column 58: is 0; write a whole number from 1 to 86400",
-            "spec.policy.retry.limit, line 5 column 87: is 9; write a whole number from 0 to 4",
+            "spec.execution.retry.limit, line 5 column 90: is 9; write a whole number from 0 to 4",
         ],
     );
     spec(
@@ -118,7 +118,7 @@ fn what_is_missing_or_empty_is_told_by_its_name() {
     check_lines(
         "metadata: {name: a}\nspec:\n",
         &[
-            "spec, line 2 column 5: is empty; write a mapping, a line `key: value` for each of cancel, harness, launcher, policy, \
+            "spec, line 2 column 5: is empty; write a mapping, a line `key: value` for each of cancel, execution, harness, launcher, \
          profile, seed, storage, suspend, target, ttlSecondsAfterFinished and validity",
         ],
     );
@@ -163,4 +163,14 @@ fn every_pattern_has_words() {
         }
     }
     visit("spec", &SCHEMA["properties"]["spec"]);
+}
+
+#[test]
+fn a_field_that_was_renamed_is_told_by_its_new_name() {
+    spec(
+        "{target: {simulator: {}}, policy: {gracePeriodSeconds: 5}}",
+        &[
+            "spec.policy, line 5 column 29: is no field of spec, and holds a mapping, {\"gracePeriodSeconds\":5}; it is called execution",
+        ],
+    );
 }

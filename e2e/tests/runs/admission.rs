@@ -80,7 +80,7 @@ async fn a_run_is_immutable_but_for_suspend_and_cancel() -> anyhow::Result<()> {
         "launcher: {labels: {team: a}}",
         "storage: {required: false}",
         "validity: {maxErrorRatio: '0.5'}",
-        "policy: {retry: {limit: 3}}",
+        "execution: {retry: {limit: 3}}",
     ] {
         let refused = namespace.patch_run("chat", change).await.err();
         let message = refused.with_context(|| format!("{change} was accepted"))?.to_string();

@@ -18,8 +18,8 @@ fn stalled(status: &BenchmarkRunStatus) -> anyhow::Result<&str> {
     Ok(&condition.message)
 }
 
-fn policy(seconds_to_start: u32) -> String {
-    format!("policy: {{retry: {{limit: 0}}, deadlines: {{startSeconds: {seconds_to_start}}}}}\n")
+fn execution(seconds_to_start: u32) -> String {
+    format!("execution: {{retry: {{limit: 0}}, deadlines: {{startSeconds: {seconds_to_start}}}}}\n")
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -61,7 +61,7 @@ async fn a_bad_profile_ends_stalled_with_field_and_remedy_and_no_pod() -> anyhow
 async fn a_dead_target_is_said_to_be_dead_and_tried_again_on_request() -> anyhow::Result<()> {
     let namespace = Namespace::new(&Cluster::with_operator().await?, "dead-target").await?;
     let spec = "target: {serviceRef: {name: nobody}, model: m, readiness: {timeoutSeconds: 3}}\nstorage: {none: {}}";
-    let again = format!("{spec}\npolicy: {{retry: {{limit: 1, reasons: [TargetUnavailable]}}}}");
+    let again = format!("{spec}\nexecution: {{retry: {{limit: 1, reasons: [TargetUnavailable]}}}}");
     for (name, spec, attempts) in [("once", spec, 1), ("again", &again, 2)] {
         namespace.create_run(name, spec).await?;
         let status = namespace.wait_finished(name, SOON).await?;
@@ -90,7 +90,7 @@ async fn a_share_that_the_api_server_cannot_judge_is_refused_by_the_operator() -
 #[ignore = "needs a cluster: make e2e"]
 async fn an_image_that_does_not_exist_is_named() -> anyhow::Result<()> {
     let namespace = Namespace::new(&Cluster::with_operator().await?, "no-image").await?;
-    let more = format!("launcher: {{image: 'localhost/not-there:1'}}\n{NO_STORAGE}\n{}", policy(10));
+    let more = format!("launcher: {{image: 'localhost/not-there:1'}}\n{NO_STORAGE}\n{}", execution(10));
     namespace.create_run("chat", &simulated(1.0, 1, &more)).await?;
     namespace.wait_for("chat", "reason ImagePull", SOON, |it| it.reason == "ImagePull").await?;
     let status = namespace.wait_finished("chat", SOON).await?;
@@ -103,7 +103,7 @@ async fn an_image_that_does_not_exist_is_named() -> anyhow::Result<()> {
 #[ignore = "needs a cluster: make e2e"]
 async fn a_volume_that_never_binds_is_named() -> anyhow::Result<()> {
     let namespace = Namespace::new(&Cluster::with_operator().await?, "no-volume").await?;
-    let more = format!("storage: {{pvc: {{claimName: results, storageClassName: not-there}}}}\n{}", policy(10));
+    let more = format!("storage: {{pvc: {{claimName: results, storageClassName: not-there}}}}\n{}", execution(10));
     namespace.create_run("chat", &simulated(1.0, 1, &more)).await?;
     let status = namespace.wait_finished("chat", SOON).await?;
     assert_eq!((status.phase, status.reason.as_str()), (Some(Phase::Failed), "VolumePending"), "{status:?}");

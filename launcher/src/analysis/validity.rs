@@ -117,7 +117,7 @@ fn cancelled(evidence: &Evidence<'_>) -> Reason {
 fn deadline(evidence: &Evidence<'_>) -> Reason {
     let all = evidence.all;
     let message = format!(
-        "the deadline of {} came with {} of {} requests not ended; raise policy.deadlines.runSeconds, or shorten the profile",
+        "the deadline of {} came with {} of {} requests not ended; raise execution.deadlines.runSeconds, or shorten the profile",
         evidence.run.run_deadline, all.cancelled, all.requests
     );
     Reason { name: "DeadlineExceeded", message }

@@ -17,7 +17,7 @@ use super::{
 };
 
 /// The field of a BenchmarkRun that [`Plan::past`] is about.
-pub const DEADLINE: &str = "spec.policy.deadlines.runSeconds";
+pub const DEADLINE: &str = "spec.execution.deadlines.runSeconds";
 
 /// All tests.
 #[derive(Debug, Serialize)]

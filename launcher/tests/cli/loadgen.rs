@@ -159,7 +159,7 @@ fn a_plan_tells_what_a_run_would_issue() {
 
 #[test]
 fn a_plan_tells_of_a_deadline_that_comes_before_the_end() {
-    let note = "policy.deadlines.runSeconds: is 3600, and the tests take";
+    let note = "execution.deadlines.runSeconds: is 3600, and the tests take";
     for (rate, told) in [("target_qps: 0.02", true), ("target_qps: 0.2", false), ("target_qps: search", false)] {
         let settings = "settings: {min_duration: 0, min_query_count: 120, performance_sample_count_override: 40}";
         let folder = run(&format!("scenario: Server\n{rate}\n{settings}"));

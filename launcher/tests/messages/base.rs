@@ -59,7 +59,7 @@ pub fn run() -> Value {
             "maxStalledShare": "0.05",
             "maxClockStepMilliseconds": 1000,
         },
-        "policy": {
+        "execution": {
             "retry": {"limit": 2},
             "deadlines": {"prepareSeconds": 9, "startSeconds": 100, "runSeconds": 200, "collectSeconds": 30},
             "gracePeriodSeconds": 30,
@@ -145,7 +145,7 @@ pub fn broken_texts() -> Vec<(String, &'static str, &'static str)> {
         (spec("seed: 010"), "spec.seed", "010"),
         (spec("seed: .nan"), "spec.seed", ".nan"),
         (spec("storage: {perRequestRecords: Off}"), "spec.storage.perRequestRecords", "Off"),
-        (spec("policy: {retry: {on: [Disrupted]}}"), "spec.policy.retry.on", "Disrupted"),
+        (spec("execution: {retry: {on: [Disrupted]}}"), "spec.execution.retry.on", "Disrupted"),
         (spec("profile: !file {name: sanity_random}"), "spec.profile", "!file"),
         (spec("profile: {variables: {n: 1}}"), "spec.profile.variables.n", "n"),
         (spec("validity: [0, \"1\"]"), "spec.validity", "1"),

@@ -83,10 +83,11 @@ impl Decision<'_> {
             };
         }
         let since = self.observed.job.ended_at.unwrap_or_else(|| attempt.running_time.unwrap_or(attempt.start_time));
-        let limit = self.run.spec.policy.deadlines.collect_seconds;
+        let limit = self.run.spec.execution.deadlines.collect_seconds;
         if seconds_since(since, self.turn.now) > limit {
-            let message =
-                format!("the pod did not end within {limit} seconds after its Job (policy.deadlines.collectSeconds)");
+            let message = format!(
+                "the pod did not end within {limit} seconds after its Job (execution.deadlines.collectSeconds)"
+            );
             return match failed {
                 Some("DeadlineExceeded") => self.end_attempt(Reason::DeadlineExceeded, &message, None),
                 _ => self.end_attempt(Reason::Disrupted, &message, None),
@@ -144,9 +145,9 @@ impl Decision<'_> {
         }
     }
 
-    /// Ends the current attempt: another one, if the policy allows it, else the end of the run.
+    /// Ends the current attempt: another one, if spec.execution.retry allows it, else the end of the run.
     pub(super) fn end_attempt(&self, reason: Reason, message: &str, envelope: Option<&Envelope>) -> Plan {
-        let retry = &self.run.spec.policy.retry;
+        let retry = &self.run.spec.execution.retry;
         let allowed = reason.retry_cause().is_some_and(|cause: RetryCause| retry.reasons.contains(&cause));
         let suspended = Reason::Suspended.name();
         let tried = self.before.attempts.iter().filter(|it| it.reason != suspended).count();

@@ -39,7 +39,7 @@ impl Decision<'_> {
 
     /// Looks how far an attempt is whose Job exists.
     fn watch(&self, attempt: &Attempt) -> Plan {
-        let (observed, deadlines) = (self.observed, &self.run.spec.policy.deadlines);
+        let (observed, deadlines) = (self.observed, &self.run.spec.execution.deadlines);
         if observed.ambiguous {
             let message = format!(
                 "two pods of Job {} were created in the same second, and the figures of only one may count; see who else creates pods in this namespace: {}",
@@ -58,15 +58,15 @@ impl Decision<'_> {
         if let Some(since) = observed.pod.deleting.filter(|it| seconds_since(*it, now) > deadlines.collect_seconds) {
             let limit = deadlines.collect_seconds;
             let message = format!(
-                "the pod should be gone since {since}, and is not {limit} seconds later (policy.deadlines.collectSeconds); see whether its node is lost"
+                "the pod should be gone since {since}, and is not {limit} seconds later (execution.deadlines.collectSeconds); see whether its node is lost"
             );
             return self.end_attempt(Reason::Disrupted, &message, None);
         }
         if let Some(running) = attempt.running_time {
-            let limit = deadlines.run_seconds + self.run.spec.policy.grace_period_seconds + LEEWAY_SECONDS;
+            let limit = deadlines.run_seconds + self.run.spec.execution.grace_period_seconds + LEEWAY_SECONDS;
             if seconds_since(running, now) > limit {
                 let message =
-                    format!("the launcher did not end within {limit} seconds; raise policy.deadlines.runSeconds");
+                    format!("the launcher did not end within {limit} seconds; raise execution.deadlines.runSeconds");
                 return self.give_up(Reason::DeadlineExceeded, &message);
             }
             return self.running(attempt);
@@ -85,7 +85,7 @@ impl Decision<'_> {
         if seconds_since(since, now) > deadlines.start_seconds {
             let limit = deadlines.start_seconds;
             let message = format!(
-                "the launcher did not measure within {limit} seconds (policy.deadlines.startSeconds): {message}"
+                "the launcher did not measure within {limit} seconds (execution.deadlines.startSeconds): {message}"
             );
             let reason = if reason == Reason::PodStarting || reason == Reason::TargetNotReady {
                 Reason::StartTimeout

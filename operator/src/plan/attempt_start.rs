@@ -57,11 +57,11 @@ impl Decision<'_> {
     /// Two attempts at once would disturb each other, and a volume can be mounted by one node at a time.
     fn wait_for_end_of(&self, last: &Attempt) -> Plan {
         let (job, pod) = (&self.observed.job, &self.observed.pod);
-        let limit = self.run.spec.policy.deadlines.prepare_seconds;
+        let limit = self.run.spec.execution.deadlines.prepare_seconds;
         if last.end_time.is_some_and(|it| seconds_since(it, self.turn.now) > limit) {
             let what = pod.name.as_ref().unwrap_or(&last.job_name);
             let message = format!(
-                "{what} of the last attempt was not gone within {limit} seconds (policy.deadlines.prepareSeconds); see whether its node is lost"
+                "{what} of the last attempt was not gone within {limit} seconds (execution.deadlines.prepareSeconds); see whether its node is lost"
             );
             return self.finish(Phase::Failed, Outcome::Error, Reason::PrepareTimeout, &message);
         }
@@ -87,15 +87,17 @@ impl Decision<'_> {
 
     fn input_failed(&self, refusal: &InputError) -> Plan {
         let created = self.run.metadata.creation_timestamp.as_ref().map_or(self.turn.now, |it| it.0);
-        let limit = self.run.spec.policy.deadlines.prepare_seconds;
+        let limit = self.run.spec.execution.deadlines.prepare_seconds;
         let age = seconds_since(created, self.turn.now);
         if refusal.reason != Reason::ProfileNotFound {
             return self.finish(Phase::Failed, Outcome::Error, refusal.reason, &refusal.message);
         }
         if self.attempt().is_none() && age < limit {
             // `kubectl apply -f folder/` may bring the ConfigMap a moment after the run.
-            let message =
-                format!("{}\nthe run waits for it {limit} seconds (policy.deadlines.prepareSeconds)", refusal.message);
+            let message = format!(
+                "{}\nthe run waits for it {limit} seconds (execution.deadlines.prepareSeconds)",
+                refusal.message
+            );
             let mut plan = self.status_plan(NextStatus::new(Phase::Pending, Reason::ProfileNotFound, message));
             // Each look reads whole ConfigMaps: a run that has waited for long looks less often.
             let seldom = Duration::from_secs(u64::from(age / 10)).clamp(SOON, SELDOM);
@@ -125,11 +127,11 @@ impl Decision<'_> {
         if let Some(refused) = &self.observed.refused {
             return self.creation_refused(refused);
         }
-        let limit = self.run.spec.policy.deadlines.prepare_seconds;
+        let limit = self.run.spec.execution.deadlines.prepare_seconds;
         if seconds_since(attempt.start_time, self.turn.now) > limit {
             let last = self.last_message();
             let message = format!(
-                "ConfigMap, volume and Job were not made within {limit} seconds (policy.deadlines.prepareSeconds); the last was: {last}"
+                "ConfigMap, volume and Job were not made within {limit} seconds (execution.deadlines.prepareSeconds); the last was: {last}"
             );
             return self.end_attempt(Reason::PrepareTimeout, &message, None);
         }

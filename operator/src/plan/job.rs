@@ -32,8 +32,9 @@ const BACKSTOP_SECONDS: i64 = 300;
 
 /// Builds it.
 pub fn build(run: &BenchmarkRun, attempt: u32, settings: &Settings) -> Job {
-    let policy = &run.spec.policy;
-    let deadlines = [policy.deadlines.start_seconds, policy.deadlines.run_seconds, policy.grace_period_seconds];
+    let execution = &run.spec.execution;
+    let deadlines =
+        [execution.deadlines.start_seconds, execution.deadlines.run_seconds, execution.grace_period_seconds];
     let deadline = deadlines.into_iter().map(i64::from).sum::<i64>() + BACKSTOP_SECONDS;
     Job {
         metadata: meta::owned(run, attempt, meta::attempt_name(run, attempt)),
@@ -90,7 +91,7 @@ fn template(run: &BenchmarkRun, attempt: u32, settings: &Settings) -> PodTemplat
                 seccomp_profile: Some(SeccompProfile { type_: "RuntimeDefault".into(), ..SeccompProfile::default() }),
                 ..PodSecurityContext::default()
             }),
-            termination_grace_period_seconds: Some(i64::from(run.spec.policy.grace_period_seconds)),
+            termination_grace_period_seconds: Some(i64::from(run.spec.execution.grace_period_seconds)),
             tolerations: Some(scheduling.tolerations.iter().map(toleration).collect()),
             volumes: Some(volumes),
             ..PodSpec::default()

@@ -97,7 +97,7 @@ fn target_and_results_are_told_of_only_when_they_are_known() {
         let plan = operator::plan::plan(&run, &ended(said(envelope)), &turn(&settings(), 600));
         standing(&plan.status, kind)
     };
-    let no_retry = "{target: {simulator: {}}, policy: {retry: {limit: 0}}}";
+    let no_retry = "{target: {simulator: {}}, execution: {retry: {limit: 0}}}";
     let passed = envelope(Outcome::Passed, "RunSucceeded");
     let mut not_stored = envelope(Outcome::Passed, "RunSucceeded");
     not_stored.core.folder = None;
@@ -123,7 +123,7 @@ fn target_and_results_are_told_of_only_when_they_are_known() {
 #[test]
 fn each_failure_is_one_warning_and_each_success_is_none() {
     let events = |observed: &Observed| {
-        let run = in_phase("{target: {simulator: {}}, policy: {retry: {limit: 0}}}", Phase::Running);
+        let run = in_phase("{target: {simulator: {}}, execution: {retry: {limit: 0}}}", Phase::Running);
         let first = operator::plan::plan(&run, observed, &turn(&settings(), 600));
         let again = operator::plan::plan(&after(&run, &first), observed, &turn(&settings(), 601));
         [first.event, again.event].into_iter().flatten().map(|it| (it.warning, it.reason)).collect::<Vec<_>>()

@@ -228,7 +228,7 @@ fn attempts_that_were_suspended_count_against_no_limit_and_ten_retries_end() {
     status.attempts.push(Attempt { number: 5, ..current.clone() });
     check(&run, &lost(), 600, &retrying(Reason::Disrupted));
 
-    let mut run = in_phase("{target: {simulator: {}}, policy: {retry: {limit: 10}}}", Phase::Running);
+    let mut run = in_phase("{target: {simulator: {}}, execution: {retry: {limit: 10}}}", Phase::Running);
     let status = run.status.as_mut().unwrap();
     status.attempts = (7..=10).map(|it| attempt(it, Reason::Disrupted)).collect();
     status.attempts.push(Attempt { number: 11, ..current });

@@ -16,7 +16,7 @@ use operator::{
 
 pub const UID: &str = "2f9c4e0a-9d1b-4e57-8d8c-0a2f6f3f9b11";
 pub const SIMULATOR: &str = "{target: {simulator: {}}}";
-pub const NO_RETRY: &str = "{target: {simulator: {}}, policy: {retry: {limit: 0}}}";
+pub const NO_RETRY: &str = "{target: {simulator: {}}, execution: {retry: {limit: 0}}}";
 
 /// When the fixtures' first attempt was decided on.
 pub fn zero() -> Timestamp {

@@ -28,7 +28,7 @@ launcher:
   annotations: {note: hello}
 storage: {pvc: {claimName: results, size: 5Gi, storageClassName: fast}, required: false, perRequestRecords: None}
 validity: {minSuccessfulRequests: 10, maxErrorRatio: '0.05', maxSendLagP99Milliseconds: 5}
-policy: {deadlines: {startSeconds: 100, runSeconds: 200}, gracePeriodSeconds: 30}
+execution: {deadlines: {startSeconds: 100, runSeconds: 200}, gracePeriodSeconds: 30}
 ";
 
 fn manifests(spec: &str) -> String {

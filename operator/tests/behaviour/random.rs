@@ -230,7 +230,7 @@ proptest! {
         events in prop::collection::vec(event(), 0..40),
         limit in 0_u32..11,
     ) {
-        let mut world = World::new(&format!("{{target: {{simulator: {{}}}}, policy: {{retry: {{limit: {limit}}}}}}}"));
+        let mut world = World::new(&format!("{{target: {{simulator: {{}}}}, execution: {{retry: {{limit: {limit}}}}}}}"));
         for event in &events {
             world.befall(event);
             world.turn();

@@ -186,12 +186,12 @@ fn a_pod_that_does_not_measure_in_time_is_given_up_before_it_is_ended() {
         let decided = Want {
             phase: Some(Phase::Starting),
             reason: Some(Reason::StartTimeout),
-            says: "policy.deadlines.startSeconds",
+            says: "execution.deadlines.startSeconds",
             again: true,
             ..Want::default()
         };
         let run = after(&run, &check(&run, &started(), 1_801, &decided));
-        let done = Want { stops: now_gone(), says: "policy.deadlines.startSeconds", ..done };
+        let done = Want { stops: now_gone(), says: "execution.deadlines.startSeconds", ..done };
         check(&run, &started(), 1_801, &done);
         // The operator was killed after the deletion: the same end.
         check(&run, &Observed::default(), 1_900, &Want { stops: None, ..done });

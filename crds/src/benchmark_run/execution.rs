@@ -80,7 +80,7 @@ impl Default for Validity {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
-pub struct Policy {
+pub struct Execution {
     /// When an attempt that failed is made again.
     #[serde(default)]
     pub retry: Retry,
@@ -93,9 +93,9 @@ pub struct Policy {
     pub grace_period_seconds: u32,
 }
 
-impl Default for Policy {
+impl Default for Execution {
     fn default() -> Self {
-        Policy {
+        Execution {
             retry: Retry::default(),
             deadlines: Deadlines::default(),
             grace_period_seconds: defaults::grace_period(),
