@@ -1,6 +1,6 @@
 //! Which fields of a BenchmarkRun a run without a cluster does not use, so that nobody waits for what they ask.
 
-use crds::benchmark_run::{BenchmarkRunSpec, Cancel, Execution, Launcher, Retry};
+use crds::benchmark_run::{BenchmarkRunSpec, Execution, Launcher, Retry};
 use workload_profiles::Notice;
 
 use crate::input::LocalOptions;
@@ -16,7 +16,7 @@ pub(crate) fn notices(spec: &BenchmarkRunSpec, options: &LocalOptions) -> Vec<No
         ("spec.suspend", spec.suspend, "is true, which holds a run back in a cluster alone; this run starts"),
         (
             "spec.cancel",
-            spec.cancel != Cancel::None,
+            spec.cancel.is_some(),
             "ends a run in a cluster alone; this run starts, and Ctrl-C ends it",
         ),
         (

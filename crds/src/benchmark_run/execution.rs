@@ -170,13 +170,10 @@ impl Default for Deadlines {
     }
 }
 
-/// Whether and how a run is to be ended early.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// How a run is ended early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum Cancel {
-    /// Let it run.
-    #[default]
-    None,
     /// Stop issuing, drain, keep the partial result.
     Graceful,
     /// End the pod at once.

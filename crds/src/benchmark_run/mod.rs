@@ -80,8 +80,8 @@ pub const MAX_PROMPT_SALT_BYTES: usize = 128;
         validation = Rule::new(
             "self.launcher == oldSelf.launcher && self.storage == oldSelf.storage && self.validity == oldSelf.validity && self.execution == oldSelf.execution"
         ).message("a run is immutable: only suspend, cancel and ttlSecondsAfterFinished may change; create another run instead"),
-        validation = Rule::new("oldSelf.cancel == 'None' || self.cancel != 'None'")
-            .message("cancel is one-way: a cancelled run cannot be resumed; create another run instead")
+        validation = Rule::new("!has(oldSelf.cancel) || has(self.cancel)")
+            .message("cancel cannot be removed: a cancelled run is not resumed; create another run instead")
     )
 )]
 pub struct BenchmarkRunSpec {
@@ -122,9 +122,10 @@ pub struct BenchmarkRunSpec {
     #[serde(default)]
     pub suspend: bool,
 
-    /// Graceful: stop issuing, drain, keep the partial result. Immediate: end the pod at once. It cannot be taken back.
-    #[serde(default)]
-    pub cancel: Cancel,
+    /// Ends the run early. Graceful: stop issuing, drain, keep the partial result. Immediate: end the pod at once. Once it is
+    /// set it cannot be removed. Absent: the run is not cancelled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancel: Option<Cancel>,
 
     /// When a finished run is deleted, with its pods and ConfigMap; the results on the volume stay. Absent: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -27,8 +27,8 @@ async fn a_graceful_cancel_keeps_the_partial_figures() -> anyhow::Result<()> {
     let summary = status.summary.as_ref();
     assert!(summary.is_some_and(|it| it.requests > it.errors), "the partial figures are lost: {status:?}");
 
-    let error = namespace.patch_run("chat", "cancel: None").await.err().map(|it| it.to_string());
-    assert!(error.as_ref().is_some_and(|it| it.contains("one-way")), "a cancel was taken back: {error:?}");
+    let error = namespace.patch_run("chat", "cancel: null").await.err().map(|it| it.to_string());
+    assert!(error.as_ref().is_some_and(|it| it.contains("cannot be removed")), "a cancel was taken back: {error:?}");
     Ok(())
 }
 

@@ -65,7 +65,7 @@ pub fn run() -> Value {
             "gracePeriodSeconds": 30,
         },
         "suspend": false,
-        "cancel": "None",
+        "cancel": "Graceful",
         "ttlSecondsAfterFinished": {"succeeded": 60, "failed": 60},
     });
     run

@@ -26,7 +26,7 @@ impl Decision<'_> {
         let ours = self.observed.job.presence == Presence::Ours;
         // A node that is lost never says that its pod is gone.
         let overdue = pod.deleting.is_some_and(|it| seconds_since(it, self.turn.now) > LEEWAY_SECONDS);
-        let graceful = self.run.spec.cancel == Cancel::Graceful && !overdue;
+        let graceful = self.run.spec.cancel == Some(Cancel::Graceful) && !overdue;
         match &pod.name {
             Some(pod_name) if graceful => {
                 let phase = self.before.phase.unwrap_or(Phase::Starting);

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use crds::{
     BenchmarkRun, BenchmarkRunStatus,
-    benchmark_run::Cancel,
     status::{Attempt, Phase},
 };
 use jiff::Timestamp;
@@ -37,7 +36,7 @@ fn decide(run: &BenchmarkRun, observed: &Observed, turn: &Turn<'_>) -> Plan {
     }
     identify(&mut before, observed);
     let decision = Decision { run, observed, turn, before };
-    if run.spec.cancel != Cancel::None {
+    if run.spec.cancel.is_some() {
         return decision.cancel();
     }
     if run.spec.suspend {

@@ -98,8 +98,8 @@ impl World {
             }
             Event::JobDeleted => self.delete_job(false),
             Event::Suspend(suspend) => self.run.spec.suspend = *suspend,
-            Event::Cancel(now) if self.run.spec.cancel == Cancel::None => {
-                self.run.spec.cancel = if *now { Cancel::Immediate } else { Cancel::Graceful };
+            Event::Cancel(now) if self.run.spec.cancel.is_none() => {
+                self.run.spec.cancel = Some(if *now { Cancel::Immediate } else { Cancel::Graceful });
             }
             Event::Refused(for_good) => self.refused = Some(*for_good),
             Event::StatusWriteFails => self.lose_status = true,

@@ -64,8 +64,8 @@ fn befall(state: &mut State, story: Story) {
         });
     };
     match story {
-        Story::Cancelled if running && run["spec"]["cancel"] == "None" => spec(state, "cancel", json!("Graceful")),
-        Story::CancelledAtOnce if running && run["spec"]["cancel"] == "None" => {
+        Story::Cancelled if running && run["spec"]["cancel"].is_null() => spec(state, "cancel", json!("Graceful")),
+        Story::CancelledAtOnce if running && run["spec"]["cancel"].is_null() => {
             spec(state, "cancel", json!("Immediate"))
         }
         Story::Suspended if running && run["metadata"]["generation"] == 1 => spec(state, "suspend", json!(true)),
