@@ -408,8 +408,8 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "spec.shard, line 5 column 3: is no field of spec, and holds 3; take it out; known are cancel, execution, harness, \
-                 launcher, profile, seed, storage, suspend, target, ttlSecondsAfterFinished and validity",
+                "spec.shard, line 5 column 3: is no field of spec, and holds 3; take it out; known are cancel, cleanup, execution, harness, \
+                 launcher, profile, seed, storage, suspend, target and validity",
                 "spec.harness, line 6 column 12: is \"locust\"; choose one of benchwright, inference-perf and loadgen",
                 "spec.seed, line 7 column 9: is \"many\"; write a whole number from 0 to 9007199254740991",
                 "spec.target.modle, line 8 column 43: is no field of spec.target, and holds \"x\"; did you mean model?",
@@ -450,7 +450,7 @@ spec:
         let text = format!(
             "{HEAD}spec: {{target: {{simulator: {{}}}}, profile: {{files: [{{configMapRef: {{name: a, key: run.yaml}}}}]}}, \
              suspend: true, cancel: Immediate, storage: {{pvc: {{}}}}, \
-             launcher: {{image: a}}, execution: {{retry: {{limit: 3}}, deadlines: {{startSeconds: 5}}}}, ttlSecondsAfterFinished: {{}}}}"
+             launcher: {{image: a}}, execution: {{retry: {{limit: 3}}, deadlines: {{startSeconds: 5}}}}, cleanup: {{run: {{}}}}}}"
         );
         let notices = check(&text).unwrap().notices;
         let paths: Vec<&str> = notices.iter().map(|it| it.path.as_str()).collect();
@@ -464,7 +464,7 @@ spec:
                 "spec.launcher",
                 "spec.execution.retry",
                 "spec.execution.deadlines",
-                "spec.ttlSecondsAfterFinished"
+                "spec.cleanup"
             ]
         );
         assert_eq!(check(&format!("{HEAD}spec: {{target: {{simulator: {{}}}}}}")).unwrap().notices, []);

@@ -14,11 +14,7 @@ pub(crate) fn notices(spec: &BenchmarkRunSpec, options: &LocalOptions) -> Vec<No
         != (deadlines.prepare_seconds, deadlines.start_seconds, deadlines.collect_seconds);
     [
         ("spec.suspend", spec.suspend, "is true, which holds a run back in a cluster alone; this run starts"),
-        (
-            "spec.cancel",
-            spec.cancel.is_some(),
-            "ends a run in a cluster alone; this run starts, and Ctrl-C ends it",
-        ),
+        ("spec.cancel", spec.cancel.is_some(), "ends a run in a cluster alone; this run starts, and Ctrl-C ends it"),
         (
             "spec.storage.pvc",
             spec.storage.pvc.is_some(),
@@ -45,8 +41,8 @@ pub(crate) fn notices(spec: &BenchmarkRunSpec, options: &LocalOptions) -> Vec<No
             "is used for runSeconds alone outside of a cluster; the other deadlines are the operator's",
         ),
         (
-            "spec.ttlSecondsAfterFinished",
-            spec.ttl_seconds_after_finished.is_some(),
+            "spec.cleanup",
+            spec.cleanup.run.is_some(),
             "is not used outside of a cluster; results stay until you delete them",
         ),
         (

@@ -52,7 +52,7 @@ pub async fn apply(context: &Context, run: &BenchmarkRun, plan: &Plan) -> Result
     }
     let runs: Api<BenchmarkRun> = Api::namespaced(context.client.clone(), &namespace);
     if plan.delete_run {
-        // What was decided on: a TTL that was raised just now, or another run of the name, is a conflict.
+        // What was decided on: a cleanup that was put off just now, or another run of the name, is a conflict.
         let exactly = kube::api::Preconditions { uid: run.uid(), resource_version: run.resource_version() };
         context.metrics.write("delete", "benchmarkruns");
         let deleted = runs.delete(&run.name_any(), &DeleteParams::background().preconditions(exactly)).await;

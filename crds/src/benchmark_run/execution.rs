@@ -180,17 +180,28 @@ pub enum Cancel {
     Immediate,
 }
 
-/// When a finished run is deleted, in seconds after it finished.
+/// What is deleted of a finished run, and when.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Cleanup {
+    /// Deletes the BenchmarkRun itself, and with it its Jobs, pods and ConfigMaps. The results on the volume stay. Absent: the
+    /// run stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunCleanup>,
+}
+
+/// How long a finished BenchmarkRun stays.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
-pub struct TtlSecondsAfterFinished {
-    /// After a success.
-    #[serde(default = "defaults::ttl_succeeded")]
+pub struct RunCleanup {
+    /// Seconds from the completion of a run that succeeded to its deletion.
+    #[serde(default = "defaults::after_success")]
     #[cfg_attr(feature = "kube", schemars(range(max = 2_147_483_647)))]
-    pub succeeded: u32,
-    /// After a failure or a cancel.
-    #[serde(default = "defaults::ttl_failed")]
+    pub after_success_seconds: u32,
+    /// Seconds from the completion of a run that failed or was cancelled to its deletion.
+    #[serde(default = "defaults::after_failure")]
     #[cfg_attr(feature = "kube", schemars(range(max = 2_147_483_647)))]
-    pub failed: u32,
+    pub after_failure_seconds: u32,
 }

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::AnyValue;
 #[cfg(feature = "kube")]
 use crate::status::BenchmarkRunStatus;
-pub use execution::{Cancel, Deadlines, Execution, Retry, RetryCause, TtlSecondsAfterFinished, Validity};
+pub use execution::{Cancel, Cleanup, Deadlines, Execution, Retry, RetryCause, RunCleanup, Validity};
 pub use files::{ClaimRef, ProfileFile, is_object_name};
 pub use launcher::{Launcher, NoStorage, PerRequestRecords, Pvc, Resources, Scheduling, Storage, Toleration};
 pub use target::{
@@ -76,10 +76,10 @@ pub const MAX_PROMPT_SALT_BYTES: usize = 128;
     x_kube(
         validation = Rule::new(
             "self.target == oldSelf.target && self.harness == oldSelf.harness && self.profile == oldSelf.profile && self.seed == oldSelf.seed"
-        ).message("a run is immutable: only suspend, cancel and ttlSecondsAfterFinished may change; create another run instead"),
+        ).message("a run is immutable: only suspend, cancel and cleanup may change; create another run instead"),
         validation = Rule::new(
             "self.launcher == oldSelf.launcher && self.storage == oldSelf.storage && self.validity == oldSelf.validity && self.execution == oldSelf.execution"
-        ).message("a run is immutable: only suspend, cancel and ttlSecondsAfterFinished may change; create another run instead"),
+        ).message("a run is immutable: only suspend, cancel and cleanup may change; create another run instead"),
         validation = Rule::new("!has(oldSelf.cancel) || has(self.cancel)")
             .message("cancel cannot be removed: a cancelled run is not resumed; create another run instead")
     )
@@ -127,9 +127,9 @@ pub struct BenchmarkRunSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancel: Option<Cancel>,
 
-    /// When a finished run is deleted, with its pods and ConfigMap; the results on the volume stay. Absent: never.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ttl_seconds_after_finished: Option<TtlSecondsAfterFinished>,
+    /// What is deleted of a finished run, and when. Absent: nothing.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub cleanup: Cleanup,
 }
 
 #[cfg(feature = "kube")]
@@ -222,7 +222,12 @@ pub struct Profile {
     pub files: Vec<ProfileFile>,
 }
 
-/// A text of at most so many characters; the API server needs bounds to estimate what a rule costs.
+/// Whether a group says nothing: then it is not written, and the schema has no default for it.
+fn is_default<T: Default + PartialEq>(group: &T) -> bool {
+    *group == T::default()
+}
+
+/// A text of at most `max` characters; the API server needs bounds to estimate what a rule costs.
 #[cfg(feature = "kube")]
 fn bounded_text(max: u32) -> serde_json::Value {
     serde_json::json!({"type": "string", "maxLength": max})
@@ -310,10 +315,10 @@ mod defaults {
     pub(super) fn grace_period() -> u32 {
         60
     }
-    pub(super) fn ttl_succeeded() -> u32 {
+    pub(super) fn after_success() -> u32 {
         604_800
     }
-    pub(super) fn ttl_failed() -> u32 {
+    pub(super) fn after_failure() -> u32 {
         2_592_000
     }
 }

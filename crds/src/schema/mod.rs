@@ -48,8 +48,9 @@ static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
 });
 
 /// Names that a field or a value had before, and what to write now.
-const RENAMED: [(&str, &str); 3] = [
+const RENAMED: [(&str, &str); 4] = [
     ("spec.policy", "execution"),
+    ("spec.ttlSecondsAfterFinished", "cleanup.run, with afterSuccessSeconds and afterFailureSeconds"),
     ("spec.execution.retry.on", "reasons, because YAML reads the word on as true"),
     ("spec.execution.retry.true", "reasons, because YAML reads the word on as true"),
 ];

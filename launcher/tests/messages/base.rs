@@ -66,7 +66,7 @@ pub fn run() -> Value {
         },
         "suspend": false,
         "cancel": "Graceful",
-        "ttlSecondsAfterFinished": {"succeeded": 60, "failed": 60},
+        "cleanup": {"run": {"afterSuccessSeconds": 60, "afterFailureSeconds": 60}},
     });
     run
 }

@@ -174,7 +174,7 @@ impl Decision<'_> {
         // Whatever became of the pod whose word counts.
         plan.stop_pods.clone_from(&self.observed.other_pods);
         // Nothing else would tell when its time is over.
-        plan.again = self.run.spec.ttl_seconds_after_finished.is_some();
+        plan.again = self.run.spec.cleanup.run.is_some();
         if self.attempt().is_some() {
             end_last(&mut plan.status, reason, self.turn.now);
         }

@@ -70,11 +70,11 @@ fn finished(run: &BenchmarkRun, mut status: BenchmarkRunStatus, now: Timestamp) 
         status.conditions.iter_mut().for_each(|it| it.observed_generation = generation);
     }
     let mut plan = Plan { status, ..Plan::default() };
-    let (Some(ttl), Some(finished)) = (&run.spec.ttl_seconds_after_finished, plan.status.completion_time) else {
+    let (Some(cleanup), Some(finished)) = (&run.spec.cleanup.run, plan.status.completion_time) else {
         return plan;
     };
     let succeeded = plan.status.phase == Some(Phase::Succeeded);
-    let seconds = if succeeded { ttl.succeeded } else { ttl.failed };
+    let seconds = if succeeded { cleanup.after_success_seconds } else { cleanup.after_failure_seconds };
     let left = i64::from(seconds) - now.duration_since(finished).as_secs();
     match u64::try_from(left) {
         Ok(left) if left > 0 => plan.next_look = Some(Duration::from_secs(left.min(LONGEST_LOOK_SECONDS))),

@@ -241,28 +241,28 @@ fn a_finished_run_is_left_alone_until_its_time_is_over() {
         [(Phase::Succeeded, Outcome::Passed), (Phase::Failed, Outcome::Error), (Phase::Cancelled, Outcome::Cancelled)]
     {
         let spec =
-            "{target: {simulator: {}}, cancel: Immediate, ttlSecondsAfterFinished: {succeeded: 100, failed: 200000}}";
+            "{target: {simulator: {}}, cancel: Immediate, cleanup: {run: {afterSuccessSeconds: 100, afterFailureSeconds: 200000}}}";
         let mut run = in_phase(spec, phase);
         let status = run.status.as_mut().unwrap();
         status.outcome = Some(outcome);
         status.completion_time = Some(zero());
         let want = Want { phase: Some(phase), outcome: Some(outcome), ..Want::default() };
-        let ttl = if phase == Phase::Succeeded { 100 } else { 200_000 };
-        let plan = check(&run, &measuring(), ttl - 1, &want);
+        let seconds = if phase == Phase::Succeeded { 100 } else { 200_000 };
+        let plan = check(&run, &measuring(), seconds - 1, &want);
         assert_eq!(Some(&plan.status), run.status.as_ref());
         assert!(!plan.delete_run && plan.next_look.is_some_and(|it| it.as_secs() == 1));
-        assert!(check(&run, &measuring(), ttl, &want).delete_run);
+        assert!(check(&run, &measuring(), seconds, &want).delete_run);
         // The clock went back.
         assert!(check(&run, &measuring(), -500_000, &want).next_look.is_some_and(|it| it.as_secs() <= 86_400));
-        run.spec.ttl_seconds_after_finished = None;
+        run.spec.cleanup.run = None;
         let plan = check(&run, &measuring(), 1_000_000, &want);
         assert!(!plan.delete_run && plan.next_look.is_none());
     }
 }
 
 #[test]
-fn a_run_that_finishes_looks_once_more_for_its_ttl() {
-    let run = in_phase("{target: {simulator: {}}, ttlSecondsAfterFinished: {}}", Phase::Running);
+fn a_run_that_finishes_plans_once_more_for_its_cleanup() {
+    let run = in_phase("{target: {simulator: {}}, cleanup: {run: {}}}", Phase::Running);
     let want = Want {
         phase: Some(Phase::Succeeded),
         outcome: Some(Outcome::Passed),

@@ -186,7 +186,7 @@ async fn a_status_never_lands_on_another_run_of_the_same_name() {
 
 #[tokio::test]
 async fn a_finished_run_is_deleted_when_its_time_is_over() {
-    let mut play = Play::new("{target: {simulator: {}}, ttlSecondsAfterFinished: {succeeded: 0}}");
+    let mut play = Play::new("{target: {simulator: {}}, cleanup: {run: {afterSuccessSeconds: 0}}}");
     play.play_out(Story::Plain).await;
     assert!(play.cached().is_none());
     assert!(play.server.state().writes.contains(&"DELETE benchmarkruns".to_owned()));
