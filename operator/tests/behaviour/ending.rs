@@ -240,8 +240,7 @@ fn a_finished_run_is_left_alone_until_its_time_is_over() {
     for (phase, outcome) in
         [(Phase::Succeeded, Outcome::Passed), (Phase::Failed, Outcome::Error), (Phase::Cancelled, Outcome::Cancelled)]
     {
-        let spec =
-            "{target: {simulator: {}}, cancel: Immediate, cleanup: {run: {afterSuccessSeconds: 100, afterFailureSeconds: 200000}}}";
+        let spec = "{target: {simulator: {}}, cancel: Immediate, cleanup: {run: {afterSuccessSeconds: 100, afterFailureSeconds: 200000}}}";
         let mut run = in_phase(spec, phase);
         let status = run.status.as_mut().unwrap();
         status.outcome = Some(outcome);

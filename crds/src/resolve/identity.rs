@@ -1,0 +1,52 @@
+//! Who a run is: its name, its UID, and what is derived from them.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::Errors;
+use crate::{benchmark_run::MAX_NAME_BYTES, hex, wording::quoted};
+
+/// Who the run is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunIdentity {
+    /// Name of the BenchmarkRun.
+    pub name: String,
+    /// Its namespace; empty where there is no cluster.
+    #[serde(default)]
+    pub namespace: String,
+    /// Its UID: of the object in a cluster, made up elsewhere.
+    pub uid: String,
+    /// Counted from 1.
+    pub attempt: u32,
+}
+
+impl RunIdentity {
+    /// The name of the attempt: of its Job, its ConfigMap and its results folder in a cluster. It holds a part of the run's UID:
+    /// a second run of the same name must not use the objects or the folder of the first one. At most 58 bytes,
+    /// so that `<name>-<index>` is a host name.
+    pub fn attempt_name(&self) -> String {
+        let uid = Sha256::digest(&self.uid);
+        format!("{}-{}-a{}", self.name, hex(&uid[..3]), self.attempt)
+    }
+
+    /// The salt of prompts that no other run or attempt sends.
+    pub fn prompt_salt(&self) -> String {
+        format!("{}-a{}", self.uid, self.attempt)
+    }
+}
+
+pub(super) fn check_name(name: &str, errors: &mut Errors) {
+    let label = name.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'-')
+        && name.starts_with(|it: char| it.is_ascii_lowercase())
+        && !name.ends_with('-');
+    if !label || name.len() > MAX_NAME_BYTES {
+        errors.add(
+            "metadata.name",
+            &format!(
+                "is {}; use at most {MAX_NAME_BYTES} letters a-z, digits and dashes, and begin with a letter",
+                quoted(name)
+            ),
+        );
+    }
+}

@@ -1,0 +1,63 @@
+//! Where the profile's text comes from, and the checks of what a spec says about it.
+
+use super::Errors;
+use crate::benchmark_run::{BenchmarkRunSpec, KeyRef, MAX_INLINE_PROFILE_BYTES, MAX_PROMPT_SALT_BYTES};
+
+/// Where the profile's text comes from. Reading a ConfigMap or a shipped file is the caller's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProfileSource {
+    /// A profile that ships.
+    Shipped(String),
+    /// The text itself.
+    Inline(String),
+    /// A key of a ConfigMap.
+    ConfigMap(KeyRef),
+}
+
+impl ProfileSource {
+    /// The profile that a spec asks for; the first look of its harness when it asks for none.
+    pub fn of(spec: &BenchmarkRunSpec) -> ProfileSource {
+        let profile = &spec.profile;
+        match (&profile.name, &profile.inline, &profile.config_map_ref) {
+            (_, Some(text), _) => ProfileSource::Inline(text.clone()),
+            (_, _, Some(key)) => ProfileSource::ConfigMap(key.clone()),
+            (Some(name), _, _) => ProfileSource::Shipped(name.clone()),
+            (None, None, None) => ProfileSource::Shipped(spec.harness.default_profile().into()),
+        }
+    }
+
+    /// How a report names it.
+    pub fn name(&self) -> String {
+        match self {
+            ProfileSource::Shipped(name) => name.clone(),
+            ProfileSource::Inline(_) => "inline".into(),
+            ProfileSource::ConfigMap(key) => format!("configMap/{}/{}", key.name, key.key),
+        }
+    }
+}
+
+pub(super) fn check(spec: &BenchmarkRunSpec, errors: &mut Errors) {
+    let profile = &spec.profile;
+    let given = [profile.name.is_some(), profile.inline.is_some(), profile.config_map_ref.is_some()];
+    if given.into_iter().filter(|it| *it).count() > 1 {
+        errors.add("spec.profile", "has more than one of name, inline and configMapRef; keep one of them");
+    }
+    if let Some(text) = profile.inline.as_ref().filter(|it| it.len() > MAX_INLINE_PROFILE_BYTES) {
+        errors.add(
+            "spec.profile.inline",
+            &format!("has {} bytes, and {MAX_INLINE_PROFILE_BYTES} are allowed; put it into a ConfigMap", text.len()),
+        );
+    }
+    let is_salt =
+        |it: &str| (1..=MAX_PROMPT_SALT_BYTES).contains(&it.len()) && it.bytes().all(|it| it.is_ascii_graphic());
+    if let Some(found) = profile.prompt_salt.as_ref().filter(|it| !is_salt(it)) {
+        let found: String = found.chars().take(80).collect();
+        let remedy = "give the seeds.promptSalt of the report.json whose prompts are to be sent again";
+        errors.add(
+            "spec.profile.promptSalt",
+            &format!(
+                "is {found:?}, not 1 to {MAX_PROMPT_SALT_BYTES} printable ASCII characters without blanks; {remedy}"
+            ),
+        );
+    }
+}

@@ -1,0 +1,126 @@
+//! Where the load goes, and the checks of what a spec says about it.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Errors, Settings, url::url_problem};
+use crate::{
+    benchmark_run::{BenchmarkRunSpec, Scheme, SimulatorPreset},
+    wording::quoted,
+};
+
+/// The longest path that the address of a socket holds on Linux, in bytes.
+const MAX_SOCKET_PATH: usize = 107;
+
+/// Where the load goes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Endpoint {
+    /// A server: base URL without `/v1` and without a slash at its end, or `unix:` and the path of its socket.
+    Url(String),
+    /// The embedded simulated vLLM.
+    Simulator(SimulatorPreset),
+}
+
+impl Endpoint {
+    /// How a status and a report name it.
+    pub fn name(&self) -> &str {
+        match self {
+            Endpoint::Url(url) => url,
+            Endpoint::Simulator(_) => "simulator",
+        }
+    }
+}
+
+pub(super) fn endpoint(spec: &BenchmarkRunSpec, namespace: &str, settings: &Settings, errors: &mut Errors) -> Endpoint {
+    let target = &spec.target;
+    match (&target.url, &target.service_ref, &target.simulator) {
+        (Some(url), None, None) => match unix_socket(url) {
+            Some(path) => {
+                check_socket(url, path, namespace, errors);
+                Endpoint::Url(format!("unix:{path}"))
+            }
+            None => {
+                if let Some(problem) = url_problem(url) {
+                    let found = quoted(&without_credentials(url));
+                    errors.add("spec.target.url", &format!("is {found}; {problem}"));
+                }
+                Endpoint::Url(url.trim_end_matches('/').to_owned())
+            }
+        },
+        (None, Some(service), None) => {
+            let scheme = match service.scheme {
+                Scheme::Http => "http",
+                Scheme::Https => "https",
+            };
+            let path = service.path.trim_end_matches('/');
+            if !service.path.starts_with('/') {
+                errors.add(
+                    "spec.target.serviceRef.path",
+                    &format!("is {}; begin it with a slash", quoted(&service.path)),
+                );
+            }
+            if namespace.is_empty() {
+                errors.add("spec.target.serviceRef", "needs a cluster; outside one, set url or simulator");
+            }
+            let host = format!("{}.{namespace}.{}", service.name, settings.service_domain);
+            let url = format!("{scheme}://{host}:{}{path}", service.port);
+            if let Some(problem) = url_problem(&format!("http://service:80{path}")).filter(|_| path.starts_with('/')) {
+                errors.add("spec.target.serviceRef.path", &format!("is {}; {problem}", quoted(&service.path)));
+            }
+            Endpoint::Url(url)
+        }
+        (None, None, Some(simulator)) => Endpoint::Simulator(simulator.preset),
+        (None, None, None) => {
+            errors.add("spec.target", "names no server; set exactly one of url, serviceRef and simulator");
+            Endpoint::Simulator(SimulatorPreset::default())
+        }
+        _ => {
+            errors.add("spec.target", "names more than one server; keep exactly one of url, serviceRef and simulator");
+            Endpoint::Simulator(SimulatorPreset::default())
+        }
+    }
+}
+
+/// The path of the socket that a URL names: `unix:/run/vllm.sock`, or with two more slashes.
+pub fn unix_socket(url: &str) -> Option<&str> {
+    url.strip_prefix("unix:").map(|it| it.strip_prefix("//").unwrap_or(it))
+}
+
+fn check_socket(url: &str, path: &str, namespace: &str, errors: &mut Errors) {
+    let problem = if !path.starts_with('/') || path.ends_with('/') {
+        "write the whole path of the socket's file after unix:, from the root on"
+    } else if path.len() > MAX_SOCKET_PATH {
+        "a path of a socket has at most 107 bytes; give it a shorter one, by a link perhaps"
+    } else if !namespace.is_empty() {
+        "a launcher's pod has no socket of another process; write http:// or https://, or set serviceRef"
+    } else {
+        return;
+    };
+    errors.add("spec.target.url", &format!("is {}; {problem}", quoted(url)));
+}
+
+/// What stands in place of a secret, in messages and in files.
+pub const REDACTED: &str = "<redacted>";
+
+/// A URL as it may stand in a message or a file: what is before an `@` is a name and a password.
+pub fn without_credentials(url: &str) -> Cow<'_, str> {
+    match (url.find("://"), url.rfind('@')) {
+        (Some(scheme), Some(at)) if at > scheme + 2 => {
+            Cow::Owned(format!("{}{REDACTED}{}", &url[..scheme + 3], &url[at..]))
+        }
+        _ => Cow::Borrowed(url),
+    }
+}
+
+pub(super) fn check_model(model: &str, errors: &mut Errors) {
+    let plain = |it: char| it.is_alphanumeric() || " ._/:@+-".contains(it);
+    let begins = model.starts_with(|it: char| it.is_alphanumeric() || "._/".contains(it));
+    let reads = begins && model.chars().all(plain) && !model.contains(": ") && !model.ends_with([' ', ':']);
+    if !model.is_empty() && !reads {
+        let remedy = "use letters, digits, inner blanks and ._/:@+-, and begin with a letter or digit, because templates put it \
+                      into a profile's text; let the server list such a name, in vLLM with --served-model-name";
+        errors.add("spec.target.model", &format!("is {}; {remedy}", quoted(model)));
+    }
+}

@@ -1,0 +1,171 @@
+use super::*;
+use crate::benchmark_run::SimulatorPreset;
+
+fn check(namespace: &str, spec: &str) -> Result<ResolvedRun, Vec<String>> {
+    let spec: BenchmarkRunSpec = serde_saphyr::from_str(spec).unwrap();
+    let run = RunIdentity { name: "chat".into(), namespace: namespace.into(), uid: "u".into(), attempt: 1 };
+    resolve(run, &spec, &Settings::default()).map_err(|errors| errors.iter().map(ToString::to_string).collect())
+}
+
+#[test]
+fn prompts_are_those_of_the_run_and_attempt_unless_a_salt_is_given() {
+    let salt = |profile: &str| check("", &format!("{{target: {{simulator: {{}}}}, profile: {profile}}}"));
+    assert_eq!(salt("{}").unwrap().prompt_salt, "u-a1");
+    assert_eq!(salt("{promptSalt: 2f9c-a3}").unwrap().prompt_salt, "2f9c-a3");
+    for wrong in [String::new(), "a b".into(), "\\n".into(), "é".into(), "x".repeat(129)] {
+        let errors = salt(&format!("{{promptSalt: \"{wrong}\"}}")).unwrap_err();
+        let told = errors.iter().any(|it| it.starts_with("spec.profile.promptSalt") && it.contains("report.json"));
+        assert!(told, "{wrong:?}: {errors:?}");
+    }
+}
+
+#[test]
+fn an_empty_spec_with_a_simulator_gets_every_default() {
+    let run = check("", "target: {simulator: {}}").unwrap();
+    assert_eq!(run.endpoint, Endpoint::Simulator(SimulatorPreset::Gpu));
+    assert_eq!(run.profile_source, "sanity_random");
+    assert_eq!(run.run_deadline.to_string(), "3600s");
+    assert!((run.validity.max_error_ratio - 0.01).abs() < f64::EPSILON);
+    let run = check("", "{target: {simulator: {}}, harness: loadgen}").unwrap();
+    assert_eq!(run.profile_source, "sanity");
+}
+
+#[test]
+fn a_bound_is_a_share_or_a_time_above_zero() {
+    assert_eq!(check("", "target: {simulator: {}}").unwrap().validity, ValidityBounds::default());
+    for share in ["maxCpuShare", "maxThrottledShare", "maxStealShare", "maxCoalescedReadShare", "maxStalledShare"] {
+        let found =
+            |text: &str| check("", &format!("{{target: {{simulator: {{}}}}, validity: {{{share}: '{text}'}}}}"));
+        assert!(found("0").is_ok() && found("1").is_ok() && found("0.25").is_ok(), "{share}");
+        for text in ["1.1", "-1", "many", ""] {
+            let errors = found(text).unwrap_err();
+            assert!(errors.len() == 1 && errors[0].contains(share) && errors[0].contains("0 to 1"), "{errors:?}");
+        }
+    }
+    for time in ["maxReceiveDelayP99Milliseconds", "maxClockStepMilliseconds"] {
+        let found = |count: u32| check("", &format!("{{target: {{simulator: {{}}}}, validity: {{{time}: {count}}}}}"));
+        assert!(found(1).is_ok());
+        assert!(found(0).unwrap_err()[0].contains(time));
+    }
+}
+
+#[test]
+fn a_service_becomes_its_dns_name() {
+    let run = check("bench", "target: {serviceRef: {name: gateway, port: 8000, path: /llm/}}").unwrap();
+    assert_eq!(run.endpoint.name(), "http://gateway.bench.svc.cluster.local:8000/llm");
+}
+
+#[test]
+fn every_wrong_field_is_told_at_once() {
+    let errors = check(
+        "",
+        "{target: {url: 'ftp://x', simulator: {}}, profile: {name: a, inline: b}, validity: {maxErrorRatio: '2'}, execution: {gracePeriodSeconds: 1}}",
+    )
+    .unwrap_err();
+    let paths: Vec<_> = errors.iter().map(|it| it.split(':').next().unwrap()).collect();
+    assert_eq!(
+        paths,
+        ["spec.target", "spec.profile", "spec.validity.maxErrorRatio", "spec.execution.gracePeriodSeconds"]
+    );
+}
+
+#[test]
+fn a_wrong_url_says_what_to_do() {
+    for (url, remedy) in [
+        ("gateway:80", "http://"),
+        ("http://", "host"),
+        ("http://me:pw@host", "target.auth"),
+        ("http://host/v1", "/v1"),
+        ("http://host/a?b", "query"),
+        ("http://h:99999", "port from 1 to 65535"),
+        ("http://h:0", "port from 1 to 65535"),
+        ("http://h:+80", "port from 1 to 65535"),
+        ("http://h:", "port from 1 to 65535"),
+        ("http://h:8000:9000", "brackets"),
+        ("http://::1:80", "brackets"),
+        ("http://[::1", "brackets"),
+        ("http://[::1]x", "port"),
+        ("http://[1]", "brackets"),
+        ("http://h st", "blanks"),
+        ("http://h\u{7}/a", "control characters"),
+        ("http://hö", "ASCII"),
+        ("http://h/'a", "path"),
+        ("http://h\"x", "host"),
+    ] {
+        let spec = serde_json::json!({"target": {"url": url}}).to_string();
+        let errors = check("", &spec).unwrap_err();
+        assert!(errors.len() == 1 && errors[0].contains(remedy), "{url}: {errors:?}");
+    }
+    for url in ["http://h", "https://h:1/", "http://[::1]:8000/llm", "http://a.b-c_d/x/y.z~%20", "http://1.2.3.4:65535"]
+    {
+        assert!(check("", &format!("target: {{url: '{url}'}}")).is_ok(), "{url}");
+    }
+}
+
+#[test]
+fn a_model_is_written_as_the_server_lists_it() {
+    let in_a_template =
+        ["a\", evil: \"b", "it's", "a: b", "a:", "a # b", "{a}", "[a]", "a,b", "a\\b", "- a", "@a", "*a", "&a", "%a"];
+    for model in ["a\nb", " a", "a ", "a\u{1b}[1m"].into_iter().chain(in_a_template) {
+        let spec = serde_json::json!({"target": {"simulator": {}, "model": model}}).to_string();
+        assert!(check("", &spec).unwrap_err()[0].starts_with("spec.target.model: is \""), "{model:?}");
+    }
+    for model in
+        ["meta-llama/Llama-3.1-8B-Instruct", "/models/a_b+c", "org/Größe 8B", "a:latest@sha256:0", "./m", "123"]
+    {
+        assert!(check("", &format!("target: {{simulator: {{}}, model: '{model}'}}")).is_ok(), "{model}");
+    }
+    let path = serde_json::json!({"target": {"serviceRef": {"name": "a", "path": "/a\",evil:\"b"}}}).to_string();
+    assert!(check("ns", &path).unwrap_err()[0].starts_with("spec.target.serviceRef.path: is \"/a"));
+}
+
+#[test]
+fn a_socket_is_a_target_outside_of_a_cluster() {
+    for url in ["unix:/run/vllm.sock", "unix:///run/vllm.sock"] {
+        assert_eq!(check("", &format!("target: {{url: '{url}'}}")).unwrap().endpoint.name(), "unix:/run/vllm.sock");
+    }
+    let long = format!("unix:/{}", "a".repeat(107));
+    for (namespace, url, remedy) in [
+        ("", "unix:run/vllm.sock", "from the root on"),
+        ("", "unix:/run/", "from the root on"),
+        ("", "unix:", "from the root on"),
+        ("", &long, "at most 107 bytes"),
+        ("bench", "unix:/run/vllm.sock", "set serviceRef"),
+    ] {
+        let errors = check(namespace, &format!("target: {{url: '{url}'}}")).unwrap_err();
+        assert!(errors.len() == 1 && errors[0].contains(remedy), "{errors:?}");
+    }
+}
+
+#[test]
+fn a_password_in_a_url_is_not_repeated() {
+    let errors = check("", "target: {url: 'http://me:hunter2@host'}").unwrap_err();
+    assert!(errors[0].contains("<redacted>@host") && !errors[0].contains("hunter2"), "{errors:?}");
+}
+
+#[test]
+fn an_attempts_name_tells_runs_of_one_name_apart() {
+    let identity = |uid: &str, attempt: u32| RunIdentity {
+        name: "chat".into(),
+        namespace: "bench".into(),
+        uid: uid.into(),
+        attempt,
+    };
+    let name = identity("2f9c4e0a-9d1b-4e57-8d8c-0a2f6f3f9b11", 2).attempt_name();
+    assert_eq!(name, "chat-2db482-a2");
+    assert_ne!(identity("another", 2).attempt_name(), name);
+}
+
+#[test]
+fn files_that_cannot_be_mounted_are_told_with_the_rest() {
+    let errors =
+        check("bench", "{target: {simulator: {}}, seed: 1, profile: {files: [{configMapRef: {name: a, key: ..}}]}}");
+    assert!(errors.unwrap_err()[0].starts_with("spec.profile.files[0].configMapRef.key"));
+}
+
+#[test]
+fn a_run_survives_its_file() {
+    let run = check("bench", "{target: {url: 'https://host/'}, seed: 7}").unwrap();
+    let text = serde_saphyr::to_string(&run).unwrap();
+    assert_eq!(serde_saphyr::from_str::<ResolvedRun>(&text).unwrap(), run);
+}

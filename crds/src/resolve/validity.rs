@@ -1,0 +1,65 @@
+//! When figures count: the bounds of a spec as the launcher gets them.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::Errors;
+use crate::{AnyValue, benchmark_run::Validity, units::Span, wording::cut};
+
+/// Bounds past which the figures do not count.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ValidityBounds {
+    /// At least so many requests must succeed.
+    pub min_successful_requests: u64,
+    /// The largest share of requests that may fail, 0 to 1.
+    pub max_error_ratio: f64,
+    /// The largest 99th percentile of the send lag.
+    pub max_send_lag_p99: Span,
+    /// The largest 99th percentile of the receive delay.
+    pub max_receive_delay_p99: Span,
+    /// The largest share of its time that a load thread may use a CPU or wait for one; this and all shares: 0 to 1.
+    pub max_cpu_share: f64,
+    /// The largest share of periods in which the CPU limit was reached.
+    pub max_throttled_share: f64,
+    /// The largest share of the machine's CPU time that may go to others.
+    pub max_steal_share: f64,
+    /// The largest share of reads that held several tokens and came late.
+    pub max_coalesced_read_share: f64,
+    /// The largest share of time in which the launcher could not run.
+    pub max_stalled_share: f64,
+    /// The largest step of the clock, and the longest sleep of the machine.
+    pub max_clock_step: Span,
+}
+
+/// Those of a spec that names none.
+impl Default for ValidityBounds {
+    fn default() -> Self {
+        bounds(&Validity::default(), &mut Errors::default())
+    }
+}
+
+pub(super) fn bounds(spec: &Validity, errors: &mut Errors) -> ValidityBounds {
+    let mut share = |field: &str, value: &AnyValue| {
+        let share = value.number().unwrap_or(f64::NAN);
+        if !(0.0..=1.0).contains(&share) {
+            let problem = format!("is {}; write a number from 0 to 1, such as 0.01", cut(&value.0.to_string()));
+            errors.add(&format!("spec.validity.{field}"), &problem);
+        }
+        share
+    };
+    let millis = |count: u32| Span(Duration::from_millis(u64::from(count)));
+    ValidityBounds {
+        min_successful_requests: spec.min_successful_requests,
+        max_error_ratio: share("maxErrorRatio", &spec.max_error_ratio),
+        max_send_lag_p99: millis(spec.max_send_lag_p99_milliseconds),
+        max_receive_delay_p99: millis(spec.max_receive_delay_p99_milliseconds),
+        max_cpu_share: share("maxCpuShare", &spec.max_cpu_share),
+        max_throttled_share: share("maxThrottledShare", &spec.max_throttled_share),
+        max_steal_share: share("maxStealShare", &spec.max_steal_share),
+        max_coalesced_read_share: share("maxCoalescedReadShare", &spec.max_coalesced_read_share),
+        max_stalled_share: share("maxStalledShare", &spec.max_stalled_share),
+        max_clock_step: millis(spec.max_clock_step_milliseconds),
+    }
+}
