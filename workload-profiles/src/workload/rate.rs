@@ -94,6 +94,17 @@ impl Rate {
             Rate::Varying(shape) => shape.requests_until(seconds),
         }
     }
+
+    /// Whether so many requests are due within a time, in the mean.
+    pub fn reaches(&self, count: u64, seconds: f64) -> bool {
+        match self {
+            Rate::Varying(RateShape::RampUp { strategy, from, to }) => {
+                ramp_up_seconds(*strategy, from.per_second(), to.per_second(), count) <= seconds
+            }
+            // A rounding error does not decide.
+            _ => self.requests_until(seconds).is_none_or(|it| it * (1.0 + 1e-9) >= count as f64),
+        }
+    }
 }
 
 impl RateShape {
@@ -110,6 +121,19 @@ impl RateShape {
             RateShape::RampUp { .. } => None,
         }
     }
+}
+
+/// How long the requests of a ramp take, in the mean: their gaps are those of the rates between both ends.
+fn ramp_up_seconds(strategy: RampUpStrategy, from: f64, to: f64, count: u64) -> f64 {
+    let ratio = to / from;
+    // The mean of 1 / rate over the ramp.
+    let gap = match strategy {
+        _ if (ratio - 1.0).abs() < 1e-9 => 1.0 / from,
+        RampUpStrategy::Linear => ratio.ln() / (to - from),
+        RampUpStrategy::Exponential => (1.0 / from - 1.0 / to) / ratio.ln(),
+    };
+    // Both ends count half in the mean, and whole among the gaps.
+    (count - 1) as f64 * gap + f64::midpoint(1.0 / from, 1.0 / to)
 }
 
 /// The area under the lines, up to a time.

@@ -1,38 +1,65 @@
-//! What warm-up, cool-down, window and grace of a stage have to be so that something of it is measured.
+//! Warm-up and cool-down of a stage, and whether they, the window and the grace leave something to measure.
 
 use crds::units::Span;
 
 use crate::{
+    formats::common::bounds::MAX_PAUSE_SECONDS,
     reader::Section,
-    workload::{Load, Margin, Stage, Trace, Window},
+    workload::{Load, MAX_REQUESTS, Margin, Stage, Trace, Window},
 };
 
-/// Leaves a problem with each of them that its stage cannot have.
+/// A margin, which may be the whole stage.
+pub(super) fn read(section: &Section, key: &'static str) -> Option<Margin> {
+    read_one_of(section, key, &["duration", "count", "all"])
+}
+
+/// A margin that is a part of a stage.
+pub(super) fn read_part(section: &Section, key: &'static str) -> Option<Margin> {
+    read_one_of(section, key, &["duration", "count"])
+}
+
+fn read_one_of(section: &Section, key: &'static str, names: &[&'static str]) -> Option<Margin> {
+    let (name, holder) = section.variant(key, names)?;
+    if name == "all" && holder.is_none() {
+        return Some(Margin::All);
+    }
+    let holder = section.with_value(key, name, holder)?;
+    match name {
+        "duration" => holder.span("duration", MAX_PAUSE_SECONDS).map(Margin::Duration),
+        "count" => holder.count("count", 0..=MAX_REQUESTS).map(Margin::Count),
+        _ => {
+            holder.problem("all", format!("has no value; write {key}: all"));
+            None
+        }
+    }
+}
+
+/// Adds a problem for each margin, window and grace that the stage cannot have.
 pub(super) fn check(section: &Section, stage: &Stage, window: Window) {
-    check_empty(section, stage);
+    if stage.warm_up != Some(Margin::All) {
+        check_burst(section, stage);
+        check_time_left(section, stage);
+        check_requests_left(section, stage);
+    }
     check_ends(section, stage, window);
 }
 
-/// Margins that leave nothing between them, by time or by number.
-fn check_empty(section: &Section, stage: &Stage) {
-    let (warm_up, cool_down) = (stage.warm_up, stage.cool_down);
-    if warm_up == Some(Margin::All) {
+/// All requests of a burst are due at once, so that a margin of some length would hold all of them.
+fn check_burst(section: &Section, stage: &Stage) {
+    if !matches!(stage.load, Load::Burst { .. }) {
         return;
     }
-    let margins = [("warmUp", warm_up), ("coolDown", cool_down)];
-    let length = |margin| if let Some(Margin::Duration(length)) = margin { Some(length) } else { None };
-    if matches!(stage.load, Load::Burst { .. }) {
-        for (key, length) in margins.map(|(key, it)| (key, length(it))) {
-            if let Some(length) = length.filter(|it| !it.0.is_zero()) {
-                let message =
-                    format!("is {length}, but a burst is due at one moment, which is then outside of its window");
-                section.problem(key, format!("{message}; write a count"));
-            }
+    for (key, length) in [("warmUp", length(stage.warm_up)), ("coolDown", length(stage.cool_down))] {
+        if let Some(length) = length.filter(|it| !it.0.is_zero()) {
+            let message = format!("is {length}, but a burst is due at one moment, which is then outside of its window");
+            section.problem(key, format!("{message}; write a count"));
         }
     }
-    // The margin that is there, the first of both.
-    let key = |warms_up: bool| if warms_up { "warmUp" } else { "coolDown" };
-    let (begin, end) = (length(warm_up), length(cool_down));
+}
+
+/// The time that the margins leave between them.
+fn check_time_left(section: &Section, stage: &Stage) {
+    let (begin, end) = (length(stage.warm_up), length(stage.cool_down));
     let both = Span(begin.unwrap_or_default().0.saturating_add(end.unwrap_or_default().0));
     let whole = match &stage.load {
         Load::Open { duration, .. } | Load::Closed { duration, .. } => *duration,
@@ -41,10 +68,14 @@ fn check_empty(section: &Section, stage: &Stage) {
     if let Some(whole) = whole.filter(|it| both >= *it) {
         let together = if begin.and(end).is_some() { " together with the coolDown" } else { "" };
         let message = format!("is {both}{together}, which leaves nothing of a stage of {whole}; shorten it");
-        section.problem(key(begin.is_some()), message);
+        section.problem(first_key(begin.is_some()), message);
     }
+}
+
+/// The requests that the margins leave between them.
+fn check_requests_left(section: &Section, stage: &Stage) {
     let count = |margin| if let Some(Margin::Count(count)) = margin { Some(count) } else { None };
-    let (begin, end) = (count(warm_up), count(cool_down));
+    let (begin, end) = (count(stage.warm_up), count(stage.cool_down));
     let both = begin.unwrap_or(0).saturating_add(end.unwrap_or(0));
     let recorded = match &stage.load {
         Load::Trace { trace: Trace::Inline(entries), .. } => Some(entries.len() as u64),
@@ -54,8 +85,17 @@ fn check_empty(section: &Section, stage: &Stage) {
     if let Some(whole) = whole.filter(|it| both >= *it) {
         let together = if begin.and(end).is_some() { " together with the coolDown" } else { "" };
         let message = format!("is {both}{together}, which leaves nothing of a stage of {whole} requests; lower it");
-        section.problem(key(begin.is_some()), message);
+        section.problem(first_key(begin.is_some()), message);
     }
+}
+
+fn length(margin: Option<Margin>) -> Option<Span> {
+    if let Some(Margin::Duration(length)) = margin { Some(length) } else { None }
+}
+
+/// The key of the first margin that is there.
+fn first_key(has_warm_up: bool) -> &'static str {
+    if has_warm_up { "warmUp" } else { "coolDown" }
 }
 
 /// A window and a grace need to know when the stage ends.

@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use crds::units::{RequestRate, Span};
 
-use super::KEYS;
 use crate::{
-    formats::common::bounds::MAX_STAGE_SECONDS,
+    formats::common::{bounds::MAX_STAGE_SECONDS, fields::stage_time},
     reader::Section,
     workload::{RampUpStrategy, Rate, RatePoint, RateShape},
 };
@@ -20,31 +19,31 @@ pub(super) fn read(section: &Section, duration: Option<Span>) -> Option<Rate> {
     if !value.is_object() {
         return Some(Rate::Steady(some_rate(section, "rate")?));
     }
-    let (kind, within) = section.variant("rate", &["points", "sinusoid", "rampUp", "ramp", "step", "spike"])?;
-    let within = within?;
-    if kind == "points" {
-        return points(&within).map(|it| Rate::Varying(RateShape::Points(it)));
+    let names = ["points", "sinusoid", "rampUp", "ramp", "step", "spike"];
+    let (name, holder) = section.variant_with_value("rate", &names)?;
+    if name == "points" {
+        return points(&holder).map(|it| Rate::Varying(RateShape::Points(it)));
     }
-    let within = within.section(kind)?;
-    let shape = match kind {
+    let within = holder.section(name)?;
+    let shape = match name {
         "sinusoid" => sinusoid(&within),
         "rampUp" => ramp_up(&within),
         "ramp" => ramp(&within, section, duration),
         "step" => step(&within),
         _ => spike(&within),
     };
-    within.finish(&KEYS);
+    within.finish();
     shape.map(Rate::Varying)
 }
 
 /// A rate that is above zero.
 fn some_rate(section: &Section, key: &'static str) -> Option<RequestRate> {
-    section.positive(key, RequestRate::MAX).and_then(|it| RequestRate::try_from(it).ok())
+    section.positive_number(key, RequestRate::MAX).and_then(|it| RequestRate::try_from(it).ok())
 }
 
 /// A rate that has to be there and may be zero.
 fn any_rate(section: &Section, key: &'static str) -> Option<f64> {
-    section.missing(key, "write requests per second");
+    section.require(key, "write requests per second");
     section.number(key, 0.0..=RequestRate::MAX)
 }
 
@@ -61,13 +60,13 @@ fn points(section: &Section) -> Option<Vec<RatePoint>> {
             complete = false;
             continue;
         };
-        let (at, rate) = (time(&item, "at"), any_rate(&item, "rate"));
+        let (at, rate) = (stage_time(&item, "at"), any_rate(&item, "rate"));
         if let (Some(at), Some(last)) = (at, points.last().map(|it: &RatePoint| it.at))
             && at < last
         {
             item.problem("at", format!("is {at}, before the point above it, at {last}; sort the points by time"));
         }
-        item.finish(&KEYS);
+        item.finish();
         complete &= at.is_some() && rate.is_some();
         points.extend(at.zip(rate).map(|(at, rate)| RatePoint { at, rate }));
     }
@@ -75,44 +74,42 @@ fn points(section: &Section) -> Option<Vec<RatePoint>> {
 }
 
 fn sinusoid(section: &Section) -> Option<RateShape> {
-    section.missing("mean", "write the mean of the requests per second");
-    section.missing("period", "write the time from one peak to the next");
+    section.require("mean", "write the mean of the requests per second");
+    section.require("period", "write the time from one peak to the next");
     let mean = some_rate(section, "mean");
-    let amplitude = section.value("amplitude").map_or(Some(0.5), |_| section.number("amplitude", 0.0..=1.0));
-    let period = section.span("period", false, MAX_STAGE_SECONDS);
-    let phase =
-        section.value("phase").map_or(Some(Span::default()), |_| section.span("phase", true, MAX_STAGE_SECONDS));
+    let amplitude = section.or_default("amplitude", 0.5, |it, key| it.number(key, 0.0..=1.0));
+    let period = section.positive_span("period", MAX_STAGE_SECONDS);
+    let phase = section.or_default("phase", Span::default(), |it, key| it.span(key, MAX_STAGE_SECONDS));
     Some(RateShape::Sinusoid { mean: mean?, amplitude: amplitude?, period: period?, phase: phase? })
 }
 
 fn ramp_up(section: &Section) -> Option<RateShape> {
     let strategies = [("linear", RampUpStrategy::Linear), ("exponential", RampUpStrategy::Exponential)];
-    section.missing("from", "write the requests per second of the first request");
-    section.missing("to", "write the requests per second of the last request");
-    let strategy =
-        section.value("strategy").map_or(Some(RampUpStrategy::Linear), |_| section.choice("strategy", &strategies));
+    section.require("from", "write the requests per second of the first request");
+    section.require("to", "write the requests per second of the last request");
+    let strategy = section.or_default("strategy", RampUpStrategy::Linear, |it, key| it.choice(key, &strategies));
     let (from, to) = (some_rate(section, "from"), some_rate(section, "to"));
     Some(RateShape::RampUp { strategy: strategy?, from: from?, to: to? })
 }
 
 fn ramp(section: &Section, open: &Section, duration: Option<Span>) -> Option<RateShape> {
     let (from, to) = (any_rate(section, "from"), any_rate(section, "to"));
-    let within = section.span("within", false, MAX_STAGE_SECONDS).or(duration);
+    let within = section.positive_span("within", MAX_STAGE_SECONDS).or(duration);
     if within.is_none() && open.value("duration").is_none() {
-        section.missing("within", "write how long the ramp takes, or the duration of the stage");
+        section.require("within", "write how long the ramp takes, or the duration of the stage");
     }
     Some(lines(&[(Span::default(), from?), (within?, to?)]))
 }
 
 fn step(section: &Section) -> Option<RateShape> {
-    let (from, to, at) = (any_rate(section, "from"), any_rate(section, "to"), time(section, "at"));
+    let (from, to, at) = (any_rate(section, "from"), any_rate(section, "to"), stage_time(section, "at"));
     let (from, to, at) = (from?, to?, at?);
     Some(lines(&[(at, from), (at, to)]))
 }
 
 fn spike(section: &Section) -> Option<RateShape> {
     let (base, peak) = (any_rate(section, "base"), any_rate(section, "peak"));
-    let (at, length) = (time(section, "at"), time(section, "length"));
+    let (at, length) = (stage_time(section, "at"), stage_time(section, "length"));
     let (base, peak, at) = (base?, peak?, at?);
     // A stage is over by then.
     let end = Span((at.0 + length?.0).min(Duration::from_secs(MAX_STAGE_SECONDS)));
@@ -121,10 +118,4 @@ fn spike(section: &Section) -> Option<RateShape> {
 
 fn lines(points: &[(Span, f64)]) -> RateShape {
     RateShape::Points(points.iter().map(|(at, rate)| RatePoint { at: *at, rate: *rate }).collect())
-}
-
-/// A time from the start of the stage, which has to be there.
-pub(super) fn time(section: &Section, key: &'static str) -> Option<Span> {
-    section.missing(key, "write a time from the start of the stage, such as 30s");
-    section.span(key, true, MAX_STAGE_SECONDS)
 }

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use crds::benchmark_run::Api;
+use crds::{benchmark_run::Api, units::Span};
 use serde_json::Value;
 
-use super::bounds::{MAX_CONCURRENCY, MAX_PAUSE_SECONDS, MAX_TOKENS};
+use super::bounds::{MAX_CONCURRENCY, MAX_PAUSE_SECONDS, MAX_STAGE_SECONDS, MAX_TOKENS};
 use crate::{
     formats::Target,
     reader::Section,
-    workload::{Extra, LengthField, Sampling, Timeouts},
+    workload::{Extra, LengthField, MAX_REQUESTS, Sampling, Timeouts},
 };
 
 /// The key `api`, else completions.
 pub(in crate::formats) fn api(root: &Section) -> Option<Api> {
-    root.value("api").map_or(Some(Api::Completions), |_| root.choice("api", &apis()))
+    root.or_default("api", Api::Completions, |it, key| it.choice(key, &apis()))
 }
 
 /// The API's names in a profile, and those that a report writes.
@@ -39,12 +39,12 @@ pub(in crate::formats) fn model(root: &Section, target: Target) -> Option<String
 }
 
 /// The section `sampling`; `defaults` has what it leaves out.
-pub(in crate::formats) fn sampling(root: &Section, defaults: Sampling, keys: &[&str]) -> Sampling {
+pub(in crate::formats) fn sampling(root: &Section, defaults: Sampling) -> Sampling {
     let Some(section) = root.section("sampling") else { return defaults };
     let fields = [("maxTokens", LengthField::MaxTokens), ("maxCompletionTokens", LengthField::MaxCompletionTokens)];
     let mut sampling = defaults;
     sampling.ignore_eos = section.bool("ignoreEos").unwrap_or(sampling.ignore_eos);
-    let min_tokens = section.count("minTokens", 1..=MAX_TOKENS).and_then(|it| u32::try_from(it).ok());
+    let min_tokens = section.count_u32("minTokens", 1..=MAX_TOKENS);
     sampling.min_tokens = min_tokens.or(sampling.min_tokens);
     sampling.length_field = section.choice("lengthField", &fields).unwrap_or_default();
     if let Some(extra) = section.section("extra") {
@@ -54,7 +54,7 @@ pub(in crate::formats) fn sampling(root: &Section, defaults: Sampling, keys: &[&
             Err(error) => section.problem("extra", format!("cannot be sent: {error}")),
         }
     }
-    section.finish(keys);
+    section.finish();
     sampling
 }
 
@@ -66,34 +66,32 @@ pub(in crate::formats) fn needs_streaming(section: &Section, streaming: bool, ke
 }
 
 /// The section `timeouts`; `defaults` has what it leaves out.
-pub(in crate::formats) fn timeouts(root: &Section, defaults: Timeouts, streaming: bool, keys: &[&str]) -> Timeouts {
+pub(in crate::formats) fn timeouts(root: &Section, defaults: Timeouts, streaming: bool) -> Timeouts {
     let Some(section) = root.section("timeouts") else { return defaults };
     needs_streaming(&section, streaming, &["firstToken", "tokenGap"]);
-    let limit = |key| section.span(key, false, MAX_PAUSE_SECONDS);
+    let limit = |key| section.positive_span(key, MAX_PAUSE_SECONDS);
     let timeouts = Timeouts {
         connect: limit("connect").unwrap_or(defaults.connect),
         first_token: limit("firstToken").or(defaults.first_token),
         token_gap: limit("tokenGap").or(defaults.token_gap),
         request: limit("request").or(defaults.request),
     };
-    section.finish(keys);
+    section.finish();
     timeouts
-}
-
-/// The mapping of a kind that needs one.
-pub(in crate::formats) fn named<'a>(
-    section: &Section,
-    key: &str,
-    kind: &str,
-    within: Option<Section<'a>>,
-) -> Option<Section<'a>> {
-    if within.is_none() {
-        section.problem(key, format!("is only the word {kind}; write a mapping, {key}: {{{kind}: ...}}"));
-    }
-    within
 }
 
 /// A number of requests under way at once.
 pub(in crate::formats) fn concurrency(section: &Section, key: &'static str) -> Option<u32> {
-    section.count(key, 1..=MAX_CONCURRENCY).and_then(|it| u32::try_from(it).ok())
+    section.count_u32(key, 1..=MAX_CONCURRENCY)
+}
+
+/// A number of requests.
+pub(in crate::formats) fn request_count(section: &Section, key: &'static str) -> Option<u64> {
+    section.count(key, 1..=MAX_REQUESTS)
+}
+
+/// A required time from the start of the stage.
+pub(in crate::formats) fn stage_time(section: &Section, key: &'static str) -> Option<Span> {
+    section.require(key, "write a time from the start of the stage, such as 30s");
+    section.span(key, MAX_STAGE_SECONDS)
 }

@@ -1,38 +1,54 @@
 //! What prompts are made of, and how long they and their answers are, in our own formats.
 
-use super::bounds::{MAX_DRAWN, MAX_TOKENS};
+use std::ops::RangeInclusive;
+
+use super::bounds::{MAX_DRAWN, MAX_PROMPTS, MAX_TOKENS};
 use crate::{
     reader::Section,
     workload::{LengthDistribution, PromptText, Shape, TokenIdRange},
 };
 
-/// The key `text`.
-pub(in crate::formats) fn text(section: &Section, keys: &[&str]) -> Option<PromptText> {
-    let (kind, within) = section.variant("text", &["words", "prose", "tokenIds"])?;
-    let ids = within.and_then(|it| it.section(kind));
-    Some(match (kind, ids) {
-        ("words", None) => PromptText::Words,
-        ("prose", None) => PromptText::Prose,
-        ("tokenIds", None) => PromptText::TokenIds(TokenIdRange::default()),
-        ("tokenIds", Some(ids)) => {
-            let id = |key, default: u32| match ids.value(key) {
-                None => Some(default),
-                Some(_) => ids.count(key, 0..=u64::from(u32::MAX)).and_then(|it| u32::try_from(it).ok()),
-            };
-            let (min, max) = (id("min", TokenIdRange::default().min()), id("max", TokenIdRange::default().max()));
-            let range = TokenIdRange::new(min?, max?);
-            if let Err(error) = &range {
-                ids.problem("min", error.to_string());
-            }
-            ids.finish(keys);
-            PromptText::TokenIds(range.ok()?)
+/// What prompts are made of.
+pub(in crate::formats) fn text(section: &Section, key: &'static str) -> Option<PromptText> {
+    let (name, holder) = section.variant(key, &["words", "prose", "tokenIds"])?;
+    match (name, holder) {
+        ("words", None) => Some(PromptText::Words),
+        ("prose", None) => Some(PromptText::Prose),
+        ("tokenIds", None) => Some(PromptText::TokenIds(TokenIdRange::default())),
+        ("tokenIds", Some(holder)) => token_ids(holder.section(name)?).map(PromptText::TokenIds),
+        (word, _) => {
+            section.problem(key, format!("has no settings for {word}; write {key}: {word}"));
+            None
         }
-        (word, Some(_)) => {
-            section.problem("text", format!("has no settings for {word}; write text: {word}"));
-            return None;
-        }
-        _ => return None,
-    })
+    }
+}
+
+fn token_ids(section: Section) -> Option<TokenIdRange> {
+    let default = TokenIdRange::default();
+    let id = |key, default| section.or_default(key, default, |it, key| it.count_u32(key, 0..=u64::from(u32::MAX)));
+    let (min, max) = (id("min", default.min()), id("max", default.max()));
+    let range = TokenIdRange::new(min?, max?);
+    if let Err(error) = &range {
+        section.problem("min", error.to_string());
+    }
+    section.finish();
+    range.ok()
+}
+
+/// Adds a problem when a load of shared prefixes has too many distinct prompts.
+pub(in crate::formats) fn check_prompt_count(
+    section: &Section,
+    key: &str,
+    groups: Option<u32>,
+    prompts_per_group: Option<u32>,
+) {
+    if let (Some(groups), Some(prompts)) = (groups, prompts_per_group)
+        && u64::from(groups) * u64::from(prompts) > MAX_PROMPTS
+    {
+        let message =
+            format!("is {groups}, which with {prompts} prompts each is more than {MAX_PROMPTS} prompts; lower one");
+        section.problem(key, message);
+    }
 }
 
 /// Where the mean of a normal distribution may lie. inference-perf has both rules, and what a report says of its workloads is
@@ -50,54 +66,66 @@ pub(in crate::formats) fn required_length(
     parent: &Section,
     key: &'static str,
     normal: NormalMean,
-    keys: &[&str],
 ) -> Option<LengthDistribution> {
-    parent.missing(key, "write a number of tokens, or {mean: 512, stdDev: 100, min: 1, max: 1024}");
+    parent.require(key, "write a number of tokens, or {mean: 512, stdDev: 100, min: 1, max: 1024}");
     match parent.value(key)? {
-        value if value.is_object() => distribution(parent.section(key)?, normal, keys),
-        _ => parent.count(key, 1..=MAX_TOKENS).and_then(|it| u32::try_from(it).ok()).map(LengthDistribution::fixed),
+        value if value.is_object() => distribution(parent.section(key)?, normal),
+        _ => parent.count_u32(key, 1..=MAX_TOKENS).map(LengthDistribution::fixed),
     }
 }
 
-fn distribution(section: Section, normal: NormalMean, keys: &[&str]) -> Option<LengthDistribution> {
+fn distribution(section: Section, normal: NormalMean) -> Option<LengthDistribution> {
     let shapes = [
         ("normal", Shape::Normal),
         ("lognormal", Shape::Lognormal),
         ("uniform", Shape::Uniform),
         ("fixed", Shape::Fixed),
     ];
-    let shape = section.value("shape").map_or(Some(Shape::Normal), |_| section.choice("shape", &shapes));
+    let shape = section.or_default("shape", Shape::Normal, |it, key| it.choice(key, &shapes));
     let most = MAX_TOKENS as f64;
-    let uniform = shape == Some(Shape::Uniform);
-    let mean = if uniform { section.number("mean", 0.0..=most) } else { section.positive("mean", most) };
+    let is_uniform = shape == Some(Shape::Uniform);
+    let mean = if is_uniform { section.number("mean", 0.0..=most) } else { section.positive_number("mean", most) };
     let std_dev = section.number("stdDev", 0.0..=most).unwrap_or(0.0);
-    let length = |key| section.count(key, 1..=MAX_TOKENS).and_then(|it| u32::try_from(it).ok());
-    let (min, max) = (length("min"), length("max"));
-    let total_count = section.count("totalCount", 1..=MAX_DRAWN).and_then(|it| u32::try_from(it).ok());
-    if uniform {
-        section.missing("min", "a uniform distribution goes from min to max");
-        section.missing("max", "a uniform distribution goes from min to max");
+    let (min, max) = min_and_max(&section, mean.filter(|_| shape == Some(Shape::Fixed)));
+    let total_count = section.count_u32("totalCount", 1..=MAX_DRAWN);
+    if is_uniform {
+        section.require("min", "a uniform distribution goes from min to max");
+        section.require("max", "a uniform distribution goes from min to max");
     } else {
-        section.missing("mean", "write the mean of the lengths in tokens");
+        section.require("mean", "write the mean of the lengths in tokens");
     }
-    let fixed = mean.filter(|_| shape == Some(Shape::Fixed)).map(|it| it.round() as u32);
-    // Of a fixed length the one bound that is written is the other as well, where the mean is past it.
-    let (min, max) = (
-        min.or(fixed.map(|it| it.min(max.unwrap_or(it)))).unwrap_or(1),
-        max.or(fixed.map(|it| it.max(min.unwrap_or(it)))).unwrap_or(MAX_TOKENS as u32),
-    );
     if min > max {
         section.problem("min", format!("is {min}, above max, which is {max}; lower it, or raise max"));
+    } else if let Some(mean) = mean {
+        check_mean(&section, shape, normal, mean, min..=max);
     }
-    let bounded = shape == Some(Shape::Fixed) || (shape == Some(Shape::Normal) && normal == NormalMean::WithinBounds);
-    // A fixed length is rounded to a whole one.
-    let sent = |mean: f64| if shape == Some(Shape::Fixed) { mean.round() } else { mean };
-    let within = |mean: f64| (f64::from(min)..=f64::from(max)).contains(&sent(mean));
-    if let Some(mean) = mean.filter(|it| bounded && min <= max && !within(*it)) {
+    section.finish();
+    let mean = mean.unwrap_or_else(|| f64::midpoint(f64::from(min), f64::from(max)));
+    Some(LengthDistribution { shape: shape?, min, max, mean, std_dev, total_count })
+}
+
+/// The bounds of the lengths. Those of a fixed length are that length where they are left out.
+fn min_and_max(section: &Section, fixed: Option<f64>) -> (u32, u32) {
+    let (min, max) = (section.count_u32("min", 1..=MAX_TOKENS), section.count_u32("max", 1..=MAX_TOKENS));
+    match fixed.map(|it| it.round() as u32) {
+        // Never beyond the other bound: the mean is what is wrong then.
+        Some(fixed) => (min.unwrap_or(fixed.min(max.unwrap_or(fixed))), max.unwrap_or(fixed.max(min.unwrap_or(fixed)))),
+        None => (min.unwrap_or(1), max.unwrap_or(MAX_TOKENS as u32)),
+    }
+}
+
+/// Adds a problem when a mean that has to lie between the bounds does not.
+fn check_mean(section: &Section, shape: Option<Shape>, normal: NormalMean, mean: f64, bounds: RangeInclusive<u32>) {
+    let (min, max) = bounds.into_inner();
+    let within = |mean: f64| (f64::from(min)..=f64::from(max)).contains(&mean);
+    let is_right = match shape {
+        // A fixed length is rounded to a whole one.
+        Some(Shape::Fixed) => within(mean.round()),
+        Some(Shape::Normal) => normal == NormalMean::Anywhere || within(mean),
+        Some(Shape::Lognormal | Shape::Uniform) | None => true,
+    };
+    if !is_right {
         let what = format!("is {mean}, which is not between min and max, {min} and {max}");
         section.problem("mean", format!("{what}; change one of them"));
     }
-    section.finish(keys);
-    let mean = mean.unwrap_or_else(|| f64::midpoint(f64::from(min), f64::from(max)));
-    Some(LengthDistribution { shape: shape?, min, max, mean, std_dev, total_count })
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crds::{benchmark_run::Api, units::Span};
 use serde_json::{Value, json};
 
-use super::{MAX_CONSTRAINT_SECONDS, SECTIONS, load::span, unsupported};
+use super::values::{MAX_CONSTRAINT_SECONDS, span, unsupported};
 use crate::{
     formats::common::headers::headers,
     problem::quoted,
@@ -70,7 +70,7 @@ impl ApiSection {
         let fields = section.section("headers");
         let headers = fields.as_ref().map(headers).unwrap_or_default();
         let goodput = slo_headers(&section, fields.as_ref(), &headers);
-        section.finish(&SECTIONS);
+        section.finish();
         ApiSection { api, streaming, headers, extra: extra.unwrap_or_default(), goodput }
     }
 }
@@ -86,10 +86,10 @@ fn response_format(api: &Section, section: Section, kind: Api) -> Extra {
     let format = if object {
         json!({"type": "json_object"})
     } else {
-        section.missing("json_schema", "write the JSON schema that answers must follow, or type: json_object");
+        section.require("json_schema", "write the JSON schema that answers must follow, or type: json_object");
         json!({"type": "json_schema", "json_schema": {"name": name, "schema": schema}})
     };
-    section.finish(&SECTIONS);
+    section.finish();
     if kind != Api::Chat {
         api.notice("response_format", "is not sent: inference-perf sends it with chats alone");
         return Extra::default();

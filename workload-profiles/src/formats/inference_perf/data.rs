@@ -3,13 +3,12 @@
 use crds::units::Seed;
 
 use super::{
-    SECTIONS,
     lengths::{self, Sampler},
     trace::Recording,
-    unsupported,
+    values::unsupported,
 };
 use crate::{
-    formats::common::bounds::MAX_PROMPTS,
+    formats::common::{bounds::MAX_PROMPTS, prompts::check_prompt_count},
     reader::{Section, ValueType},
     workload::{LengthDistribution, PromptText, RequestSource},
 };
@@ -46,7 +45,7 @@ pub(super) struct DataSection {
 
 /// Reads the section; `None` goes with at least one problem.
 pub(super) fn read(section: Section) -> Option<DataSection> {
-    section.missing("type", "name it, or write mock to ask for the mock prompts that inference-perf sends without it");
+    section.require("type", "name it, or write mock to ask for the mock prompts that inference-perf sends without it");
     let mut types = vec![
         ("random", Type::Random(PromptText::Words)),
         ("synthetic", Type::Random(PromptText::Prose)),
@@ -68,13 +67,13 @@ pub(super) fn read(section: Section) -> Option<DataSection> {
     let source = match kind? {
         Type::Random(text) => random(&section, text, trace.is_some()),
         Type::SharedPrefix => {
-            section.missing("shared_prefix", "write num_groups, num_prompts_per_group and the lengths under it");
+            section.require("shared_prefix", "write num_groups, num_prompts_per_group and the lengths under it");
             section.section("shared_prefix").and_then(shared_prefix)
         }
         Type::Mock | Type::Unsupported(_) => Some(RequestSource::Mock),
     };
     unused(&section, kind?);
-    section.finish(&SECTIONS);
+    section.finish();
     Some(DataSection { requests: source?, trace })
 }
 
@@ -114,11 +113,11 @@ fn random(section: &Section, text: PromptText, recorded: bool) -> Option<Request
         let (input, output) = (LengthDistribution::fixed(1), LengthDistribution::fixed(1));
         return Some(RequestSource::Random { input, output, text });
     }
-    section.missing(
+    section.require(
         "input_distribution",
         "give the length of prompts, such as {min: 256, max: 512, mean: 384, std_dev: 10}",
     );
-    section.missing(
+    section.require(
         "output_distribution",
         "give the length of answers, such as {min: 10, max: 100, mean: 50, std_dev: 10}",
     );
@@ -139,18 +138,12 @@ fn shared_prefix(section: Section) -> Option<RequestSource> {
     }
     let groups = either(&section, "num_groups", "num_unique_system_prompts");
     let prompts = either(&section, "num_prompts_per_group", "num_users_per_system_prompt");
-    if let (Some(groups), Some(prompts)) = (groups, prompts)
-        && u64::from(groups) * u64::from(prompts) > MAX_PROMPTS
-    {
-        let message =
-            format!("is {groups}, which with {prompts} prompts each is more than {MAX_PROMPTS} prompts; lower one");
-        section.problem("num_groups", message);
-    }
+    check_prompt_count(&section, "num_groups", groups, prompts);
     let system = length_or(&section, "system_prompt_len", 100);
     let question = either_length(&section, "question_len", "question_distribution");
     let output = either_length(&section, "output_len", "output_distribution");
     let seed = section.seed("seed").map(Seed);
-    section.finish(&SECTIONS);
+    section.finish();
     Some(RequestSource::SharedPrefix {
         groups: groups?,
         prompts_per_group: prompts?,
@@ -169,7 +162,7 @@ fn either(section: &Section, name: &'static str, alias: &'static str) -> Option<
     let key = if section.value(alias).is_some() { alias } else { name };
     match section.value(key) {
         None => Some(10),
-        Some(_) => section.count(key, 1..=MAX_PROMPTS).and_then(|it| u32::try_from(it).ok()),
+        Some(_) => section.count_u32(key, 1..=MAX_PROMPTS),
     }
 }
 

@@ -3,14 +3,14 @@
 use crate::{
     formats::{
         common::bounds::{MAX_DRAWN, MAX_TOKENS},
-        inference_perf::{SECTIONS, unsupported},
+        inference_perf::values::unsupported,
     },
     reader::Section,
     workload::{LengthDistribution, Shape},
 };
 
 /// What the original takes when a key is left out.
-const DEFAULT: (u64, u64, f64, f64) = (10, 1024, 512.0, 200.0);
+const DEFAULT: (u32, u32, f64, f64) = (10, 1024, 512.0, 200.0);
 
 /// The original has two samplers with different rules.
 #[derive(Clone, Copy, PartialEq)]
@@ -31,11 +31,11 @@ enum Type {
 pub(super) fn read(parent: &Section, key: &'static str, sampler: Sampler) -> Option<LengthDistribution> {
     let section = parent.section(key)?;
     let shape = shape(&section);
-    let min = section.count("min", 1..=MAX_TOKENS).unwrap_or(DEFAULT.0);
-    let max = section.count("max", 1..=MAX_TOKENS).unwrap_or(DEFAULT.1);
-    let mean = section.positive("mean", MAX_TOKENS as f64).unwrap_or(DEFAULT.2);
+    let min = section.count_u32("min", 1..=MAX_TOKENS).unwrap_or(DEFAULT.0);
+    let max = section.count_u32("max", 1..=MAX_TOKENS).unwrap_or(DEFAULT.1);
+    let mean = section.positive_number("mean", MAX_TOKENS as f64).unwrap_or(DEFAULT.2);
     let std_dev = std_dev(&section);
-    let total_count = section.count("total_count", 1..=MAX_DRAWN);
+    let total_count = section.count_u32("total_count", 1..=MAX_DRAWN);
     section.number("skew", f64::MIN..=f64::MAX);
     let mut usable = true;
     if min > max {
@@ -50,7 +50,7 @@ pub(super) fn read(parent: &Section, key: &'static str, sampler: Sampler) -> Opt
         Some(Shape::Fixed) => true,
         Some(Shape::Lognormal | Shape::Uniform) | None => false,
     };
-    if usable && bounded && !(min as f64..=max as f64).contains(&mean) {
+    if usable && bounded && !(f64::from(min)..=f64::from(max)).contains(&mean) {
         let note = default_note(&section, "mean");
         section.problem(
             "mean",
@@ -58,25 +58,17 @@ pub(super) fn read(parent: &Section, key: &'static str, sampler: Sampler) -> Opt
         );
         usable = false;
     }
-    section.finish(&SECTIONS);
-    let narrow = |it: u64| u32::try_from(it).ok();
+    section.finish();
     let shape = shape.filter(|_| usable)?;
     let std_dev = if shape == Shape::Fixed { 0.0 } else { std_dev };
-    Some(LengthDistribution {
-        shape,
-        min: narrow(min)?,
-        max: narrow(max)?,
-        mean,
-        std_dev,
-        total_count: total_count.and_then(narrow),
-    })
+    Some(LengthDistribution { shape, min, max, mean, std_dev, total_count })
 }
 
 /// A key that holds a number or a distribution.
 pub(super) fn length(parent: &Section, key: &'static str) -> Option<LengthDistribution> {
     match parent.value(key)? {
         value if value.is_object() => read(parent, key, Sampler::Single),
-        _ => parent.count(key, 1..=MAX_TOKENS).and_then(|it| u32::try_from(it).ok()).map(LengthDistribution::fixed),
+        _ => parent.count_u32(key, 1..=MAX_TOKENS).map(LengthDistribution::fixed),
     }
 }
 

@@ -4,10 +4,14 @@ use std::time::Duration;
 
 use crds::units::{RequestRate, Span};
 
-use super::{SECTIONS, trace::Recording, unsupported};
+use super::{
+    trace::Recording,
+    values::{span, unsupported},
+};
 use crate::{
     formats::common::{
-        bounds::{self, MAX_CONCURRENCY, MAX_STAGES},
+        bounds::{self, MAX_STAGES},
+        fields::{concurrency, request_count},
         stage_names::StageNames,
     },
     reader::{Section, ValueType},
@@ -61,15 +65,10 @@ pub(super) fn read(section: Section, lengths: Option<&Recording>) -> Option<Load
     without_meaning(&section, kind);
     let trace = trace(&section, kind, lengths);
     let interval = section.number("interval", 0.0..=MAX_PAUSE).unwrap_or(DEFAULT_INTERVAL);
-    let timeout = section.positive("request_timeout", MAX_PAUSE).unwrap_or(DEFAULT_TIMEOUT);
+    let timeout = section.positive_number("request_timeout", MAX_PAUSE).unwrap_or(DEFAULT_TIMEOUT);
     let stages = stages(&section, kind, &trace, span(interval)?);
-    section.finish(&SECTIONS);
+    section.finish();
     Some(LoadSection { stages: stages?, request_timeout: span(timeout)? })
-}
-
-/// A length of time from seconds. `None` for what the getters of this file never let through.
-pub(super) fn span(seconds: f64) -> Option<Span> {
-    Duration::try_from_secs_f64(seconds).ok().map(Span)
 }
 
 /// What a load of type trace_replay replays, and whether lengths are from there too.
@@ -84,7 +83,7 @@ fn trace(section: &Section, kind: Option<Type>, lengths: Option<&Recording>) -> 
         }
         return None;
     }
-    section.missing("trace", "write the file to replay, such as {file: /data/trace.csv}");
+    section.require("trace", "write the file to replay, such as {file: /data/trace.csv}");
     let recording = Recording::read(section, "trace")?;
     if lengths.is_some_and(|it| *it != recording) {
         section.problem(
@@ -126,7 +125,7 @@ fn without_meaning(section: &Section, kind: Option<Type>) {
 }
 
 fn stages(section: &Section, kind: Option<Type>, trace: &Option<(Recording, bool)>, pause: Span) -> Option<Vec<Stage>> {
-    section.missing("stages", "write at least one stage, such as {rate: 1, duration: 30}");
+    section.require("stages", "write at least one stage, such as {rate: 1, duration: 30}");
     let items = section.list("stages")?;
     if items.is_empty() || items.len() > MAX_STAGES {
         section.problem("stages", format!("holds {} stages; write 1 to {MAX_STAGES}", items.len()));
@@ -172,15 +171,15 @@ fn stage(stage: Section, kind: Type, trace: Option<&(Recording, bool)>) -> Optio
             stage.problem(key, format!("belongs to a load of type {belongs}; take it out, or change load.type"));
         }
     }
-    stage.finish(&SECTIONS);
+    stage.finish();
     load
 }
 
 fn open(stage: &Section, arrivals: Arrivals) -> Option<Load> {
-    stage.missing("rate", "write the requests per second");
-    stage.missing("duration", "write the seconds that it lasts");
-    let rate = stage.positive("rate", RequestRate::MAX);
-    let seconds = stage.positive("duration", MAX_STAGE);
+    stage.require("rate", "write the requests per second");
+    stage.require("duration", "write the seconds that it lasts");
+    let rate = stage.positive_number("rate", RequestRate::MAX);
+    let seconds = stage.positive_number("duration", MAX_STAGE);
     let (rate, seconds) = (rate?, seconds?);
     // As in the original: N = floor(rate x duration), in floating point.
     let requests = (rate * seconds).floor();
@@ -198,14 +197,9 @@ fn open(stage: &Section, arrivals: Arrivals) -> Option<Load> {
 }
 
 fn closed(stage: &Section) -> Option<Load> {
-    stage.missing("concurrency_level", "write how many requests are under way at once");
-    stage.missing("num_requests", "write how many requests are sent in all");
-    let concurrency = stage.count("concurrency_level", 1..=MAX_CONCURRENCY);
-    let count = stage.count("num_requests", 1..=MAX_REQUESTS);
-    Some(Load::Closed {
-        concurrency: u32::try_from(concurrency?).ok()?,
-        count: Some(count?),
-        duration: None,
-        ramp_up: Span::default(),
-    })
+    stage.require("concurrency_level", "write how many requests are under way at once");
+    stage.require("num_requests", "write how many requests are sent in all");
+    let concurrency = concurrency(stage, "concurrency_level");
+    let count = request_count(stage, "num_requests");
+    Some(Load::Closed { concurrency: concurrency?, count: Some(count?), duration: None, ramp_up: Span::default() })
 }

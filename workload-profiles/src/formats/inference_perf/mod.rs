@@ -10,14 +10,16 @@ mod data;
 mod lengths;
 mod load;
 mod trace;
+mod values;
 
 use crds::benchmark_run::Api;
 use serde_json::Value;
 
 use self::api::ApiSection;
+use self::values::{MAX_CONSTRAINT_SECONDS, span};
 use super::Target;
 use crate::{
-    problem::{Findings, listed},
+    problem::Findings,
     reader::{Section, ValueType},
     workload::{Goodput, PromptReuse, RequestSource, Sampling, Timeouts, Window, Workload},
 };
@@ -25,12 +27,10 @@ use crate::{
 /// The sections of a profile.
 const SECTIONS: [&str; 9] =
     ["api", "circuit_breakers", "data", "load", "metrics", "report", "server", "storage", "tokenizer"];
-/// The longest bound of goodput, in seconds.
-const MAX_CONSTRAINT_SECONDS: f64 = 86_400.0;
 
 /// Reads a profile. `None` goes with at least one problem in the findings.
 pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
-    let root = Section::root(profile, findings)?;
+    let root = Section::root(profile, &SECTIONS, findings)?;
     let call = ApiSection::read(root.section("api"));
     let (model, ignore_eos) = server(root.section("server"), target);
     let requests = match root.section("data") {
@@ -40,7 +40,7 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
             None
         }
     };
-    root.missing("load", "write its type and stages, such as load: {type: poisson, stages: [{rate: 1, duration: 30}]}");
+    root.require("load", "write its type and stages, such as load: {type: poisson, stages: [{rate: 1, duration: 30}]}");
     if call.api == Api::Chat && matches!(requests.as_ref().map(|it| &it.requests), Some(RequestSource::Random { .. })) {
         root.notice("api.type", "is chat, which inference-perf refuses for data.type random and synthetic; here each prompt is sent as one message of a user");
     }
@@ -48,7 +48,7 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
     let load = root.section("load").and_then(|it| load::read(it, lengths));
     let goodput = report(root.section("report"), &call);
     without_meaning(&root);
-    root.finish(&SECTIONS);
+    root.finish();
     let load = load?;
     Some(Workload {
         api: call.api,
@@ -80,7 +80,7 @@ fn missing_data(root: &Section, profile: &Value) {
                 .to_owned()
         }
     };
-    root.missing("data", &remedy);
+    root.require("data", &remedy);
 }
 
 /// The model and whether to ignore the end of a text.
@@ -114,7 +114,7 @@ fn server(section: Option<Section>, target: Target) -> (Option<String>, bool) {
     }
     let ignore_eos = section.bool("ignore_eos").unwrap_or(true);
     let model = model.map(str::to_owned);
-    section.finish(&SECTIONS);
+    section.finish();
     (model, ignore_eos)
 }
 
@@ -135,7 +135,7 @@ fn report(section: Option<Section>, call: &ApiSection) -> Goodput {
         if files.ignored("percentiles", ValueType::List) {
             files.notice("percentiles", "is not used: the report has a fixed set of percentiles");
         }
-        files.finish(&SECTIONS);
+        files.finish();
     }
     for key in ["prometheus", "session_lifecycle"] {
         if let Some(files) = section.section(key) {
@@ -144,16 +144,16 @@ fn report(section: Option<Section>, call: &ApiSection) -> Goodput {
                 ("per_stage", ValueType::Bool),
                 ("per_session", ValueType::Bool),
             ]);
-            files.finish(&SECTIONS);
+            files.finish();
         }
     }
     if let Some(section) = section.section("goodput") {
         if let Some(constraints) = section.section("constraints") {
             bound(&mut goodput, constraints, call.streaming);
         }
-        section.finish(&SECTIONS);
+        section.finish();
     }
-    section.finish(&SECTIONS);
+    section.finish();
     goodput
 }
 
@@ -167,13 +167,13 @@ fn bound(goodput: &mut Goodput, constraints: Section, streaming: bool) {
         ("ntpot", ntpot, false),
         ("request_latency", request_latency, false),
     ] {
-        let seconds = constraints.positive(key, MAX_CONSTRAINT_SECONDS);
-        *bound = seconds.and_then(load::span).or(*bound);
+        let seconds = constraints.positive_number(key, MAX_CONSTRAINT_SECONDS);
+        *bound = seconds.and_then(span).or(*bound);
         if seconds.is_some() && needs_streaming && !streaming {
             constraints.notice(key, "can be met by no request, because api.streaming is off and so it is not measured");
         }
     }
-    constraints.finish(&SECTIONS);
+    constraints.finish();
 }
 
 /// Sections about the original's own work: checked for their form only.
@@ -186,7 +186,7 @@ fn without_meaning(root: &Section) {
                 "is not loaded: prompts are made of words to about the asked length, and reports show the server's own counts",
             );
         }
-        section.finish(&SECTIONS);
+        section.finish();
     }
     if let Some(section) = root.section("metrics") {
         section.choice("type", &[("prometheus", ()), ("default", ())]);
@@ -197,10 +197,10 @@ fn without_meaning(root: &Section) {
                 ("google_managed", ValueType::Bool),
                 ("filters", ValueType::List),
             ]);
-            prometheus.finish(&SECTIONS);
+            prometheus.finish();
             section.notice("prometheus", "is not asked: no Prometheus server is read");
         }
-        section.finish(&SECTIONS);
+        section.finish();
     }
     if let Some(section) = root.section("storage") {
         storage(section);
@@ -214,19 +214,14 @@ fn storage(section: Section) {
     const CLOUDS: [&str; 2] = ["google_cloud_storage", "simple_storage_service"];
     if let Some(local) = section.section("local_storage") {
         local.all_ignored(&[("path", ValueType::Text), ("report_file_prefix", ValueType::Text)]);
-        local.finish(&SECTIONS);
+        local.finish();
     }
     for key in CLOUDS {
         if section.ignored(key, ValueType::Mapping) {
             section.notice(key, "is not used: results stay in the storage of the run, nothing is uploaded");
         }
     }
-    section.finish(&SECTIONS);
-}
-
-/// The message for something that the original can do and this engine cannot yet.
-fn unsupported(what: &str, supported: &[&str]) -> String {
-    format!("is {what}, which inference-perf has and this engine has not yet; choose one of {}", listed(supported))
+    section.finish();
 }
 
 #[cfg(test)]

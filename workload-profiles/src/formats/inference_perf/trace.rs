@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{SECTIONS, unsupported};
+use super::values::unsupported;
 use crate::{
     reader::Section,
     workload::{Load, Trace, TraceFile, TraceFormat, TraceTime},
@@ -20,12 +20,12 @@ impl Recording {
     /// Reads a key that holds a trace; `None` when it is absent, or wrong, which leaves a problem.
     pub fn read(parent: &Section, key: &'static str) -> Option<Recording> {
         let section = parent.section(key)?;
-        section.missing("file", "write where the launcher finds the file");
+        section.require("file", "write where the launcher finds the file");
         if let Some(format) = section.text("format").filter(|it| *it != AZURE) {
             section.problem("format", unsupported(format, &[AZURE]));
         }
         let path = section.text("file").filter(|it| !it.trim().is_empty()).map(PathBuf::from);
-        section.finish(&SECTIONS);
+        section.finish();
         Some(Recording { path: path? })
     }
 

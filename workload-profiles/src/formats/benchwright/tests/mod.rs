@@ -1,21 +1,22 @@
+mod docs;
+mod margins;
+mod round_trip;
 mod strategies;
 
 use std::{collections::BTreeMap, time::Duration};
 
 use crds::{
     benchmark_run::{Api, Harness},
-    resolve::ResolvedRun,
+    units::{RequestRate, Span},
 };
-use proptest::prelude::*;
 
 use super::*;
 use crate::{
     parse_text,
     workload::{
-        Arrivals, Extra, LengthDistribution, LengthField, Load, PromptText, RampUpStrategy, Rate, RatePoint, RateShape,
-        RequestSource, Shape, Stage, TokenIdRange, Trace, TraceEntry, TraceFile, TraceFormat, TraceTime,
+        Arrivals, LengthDistribution, Load, PromptText, RampUpStrategy, Rate, RatePoint, RateShape, RequestSource,
+        Stage, Trace, TraceFormat, TraceTime,
     },
-    yaml,
 };
 
 /// A profile that is right, less the keys that a test writes itself.
@@ -154,55 +155,6 @@ fn every_load_is_read() {
 }
 
 #[test]
-fn margins_of_the_run_are_those_of_its_first_and_last_stage() {
-    let stages = "stages: [{load: {burst: {count: 9}}}, {load: {burst: {count: 9}}}, {load: {burst: {count: 9}}}]";
-    let stages = workload(&format!("warmUp: {{count: 2}}\ncoolDown: {{count: 3}}\n{stages}")).stages;
-    let margins: Vec<_> = stages.iter().map(|it| (it.warm_up, it.cool_down)).collect();
-    let (two, three) = (Some(Margin::Count(2)), Some(Margin::Count(3)));
-    assert_eq!(margins, [(two, None), (None, None), (None, three)]);
-    assert_eq!(stages.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["burst9", "burst9-2", "burst9-3"]);
-    assert_eq!(stage("load: {burst: {count: 9}}, warmUp: all").warm_up, Some(Margin::All));
-    check_error(
-        "warmUp: {count: 2}\nstages: [{load: {burst: {count: 9}}, warmUp: {count: 1}}]",
-        "stages[0].warmUp: stands beside the warmUp of the run; keep one of them",
-    );
-}
-
-#[test]
-fn a_window_needs_to_know_when_its_stage_ends() {
-    let closed = |window: &str, keys: &str, more: &str| {
-        format!("window: {window}\nstages: [{{load: {{closed: {{concurrency: 1, {keys}}}}}{more}}}]")
-    };
-    let ends = "a closed loop without a duration ends with its requests";
-    check_error(
-        &closed("cut", "count: 5", ""),
-        &format!("stages[0].load: has no end for the window, because {ends}; set a duration, or window: all"),
-    );
-    check_error(
-        &closed("all", "count: 5", ", coolDown: {duration: 1s}, grace: 3s"),
-        &format!(
-            "stages[0].coolDown: is a length of time, but {ends}; write a count, or set a duration\n\
-             stages[0].grace: has no beginning, because {ends}; set a duration, or take it out"
-        ),
-    );
-    check_error(
-        &closed("all", "duration: 5s", ", coolDown: {count: 1}"),
-        "stages[0].coolDown: is a count, but nobody knows how many requests a closed loop sends in a time; write a duration",
-    );
-    check_error(
-        &closed("trimmed", "duration: 5s, count: 9", ", warmUp: {count: 1}"),
-        "stages[0].load: is a closed loop, whose requests have no times by number for a window; write margins as durations",
-    );
-    check_error(
-        "window: cut\nstages: [{load: {burst: {count: 5}}}]",
-        "stages[0].load: is a burst, which is due at one moment and has no window; write window: all",
-    );
-    // A stage that is warm-up as a whole has no window.
-    workload(&closed("cut", "count: 5", ", warmUp: all"));
-    workload(&closed("cut", "duration: 5s", ", warmUp: {duration: 1s}, grace: 2s"));
-}
-
-#[test]
 fn what_belongs_to_a_stage_is_sent_there_from_its_load() {
     for (key, value) in
         [("warmUp", "{count: 1}"), ("coolDown", "{count: 1}"), ("grace", "5s"), ("pauseAfter", "5s"), ("name", "a")]
@@ -239,38 +191,6 @@ fn the_name_of_a_stage_can_be_that_of_a_file() {
         );
     }
     assert_eq!(stage("name: B-0.25_x, load: {burst: {count: 1}}").name, "B-0.25_x");
-}
-
-#[test]
-fn margins_that_leave_nothing_are_refused() {
-    let check = |load: &str, margins: &str, expected: &str| {
-        check_error(&format!("stages: [{{load: {{{load}}}, {margins}}}]"), &format!("stages[0].{expected}"));
-    };
-    let ten = "open: {rate: 5, duration: 10s}";
-    let nothing = "which leaves nothing of a stage of 10s; shorten it";
-    check(ten, "warmUp: {duration: 10s}", &format!("warmUp: is 10s, {nothing}"));
-    check(ten, "coolDown: {duration: 11s}", &format!("coolDown: is 11s, {nothing}"));
-    let both = "warmUp: {duration: 4s}, coolDown: {duration: 6s}";
-    check(ten, both, &format!("warmUp: is 10s together with the coolDown, {nothing}"));
-    check(
-        "closed: {concurrency: 2, duration: 10s}",
-        both,
-        &format!("warmUp: is 10s together with the coolDown, {nothing}"),
-    );
-    stage(&format!("load: {{{ten}}}, warmUp: {{duration: 9s}}"));
-    let nothing = "which leaves nothing of a stage of 5 requests; lower it";
-    let inline = "trace: {trace: {inline: [{at: 0s}, {at: 1s}, {at: 2s}, {at: 3s}, {at: 4s}]}}";
-    for load in ["open: {rate: 5, count: 5}", "burst: {count: 5}", "closed: {concurrency: 2, count: 5}", inline] {
-        check(load, "warmUp: {count: 5}", &format!("warmUp: is 5, {nothing}"));
-        check(load, "coolDown: {count: 6}", &format!("coolDown: is 6, {nothing}"));
-        let both = "warmUp: {count: 2}, coolDown: {count: 3}";
-        check(load, both, &format!("warmUp: is 5 together with the coolDown, {nothing}"));
-        stage(&format!("load: {{{load}}}, warmUp: {{count: 2}}, coolDown: {{count: 2}}"));
-    }
-    let moment = "but a burst is due at one moment, which is then outside of its window; write a count";
-    check("burst: {count: 5}", "warmUp: {duration: 1s}", &format!("warmUp: is 1s, {moment}"));
-    check("burst: {count: 5}", "coolDown: {duration: 1s}", &format!("coolDown: is 1s, {moment}"));
-    stage("load: {burst: {count: 5}}, coolDown: {duration: 0s}");
 }
 
 #[test]
@@ -400,125 +320,4 @@ fn recorded_prompt_lengths_need_random_prompts() {
         ]
     );
     assert_eq!(read(trace).unwrap().1, [""; 0]);
-}
-
-/// A workload as a report writes it is a profile of the same workload.
-fn check_round_trip(workload: &Workload) {
-    let text = yaml::write(&serde_json::to_value(workload).unwrap()).unwrap();
-    let read = parse_text(Harness::Benchwright, Target::default(), &text);
-    assert_eq!(read.map(|it| it.0).as_ref(), Ok(workload), "{text}");
-}
-
-#[test]
-fn what_a_report_says_of_any_shipped_profile_is_a_profile() {
-    for harness in [Harness::Benchwright, Harness::InferencePerf] {
-        for name in crate::shipped_names(harness) {
-            let run = ResolvedRun { harness, ..crate::variables::tests::run("m") };
-            let variables = crate::variables::tests::with("m", &[]).unwrap();
-            let template = crate::shipped(harness, name).unwrap();
-            check_round_trip(&crate::prepare(&run, template, &variables, &BTreeMap::new()).unwrap().workload);
-        }
-    }
-}
-
-/// The page about profiles, from the heading about this format on.
-fn page() -> &'static str {
-    include_str!("../../../../../docs/profiles.md").split_once("## Our own format").unwrap().1
-}
-
-#[test]
-fn the_documented_profile_is_one_and_holds_the_defaults() {
-    let block = page().split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
-    let (documented, _) = parse_text(Harness::Benchwright, Target::default(), block).unwrap();
-    let defaults = workload("");
-    // All but what has no default.
-    let documented = Workload { requests: defaults.requests.clone(), stages: defaults.stages.clone(), ..documented };
-    assert_eq!(documented, defaults);
-}
-
-#[test]
-fn the_documented_trace_is_one_in_either_form() {
-    let section = page().split_once("\n### Traces\n").unwrap().1;
-    let block = section.split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
-    let trace_of = |lines: &mut dyn Iterator<Item = String>| {
-        let lines: Vec<String> = lines.map(|it| format!("    {it}")).collect();
-        match workload(&format!("stages:\n  -\n{}", lines.join("\n"))).stages.remove(0).load {
-            Load::Trace { trace, speed, count, lengths: true, .. } => (trace, speed, count),
-            other => panic!("{other:?}"),
-        }
-    };
-    let inline = trace_of(&mut block.lines().map(str::to_owned));
-    let entry = |at, input, output| TraceEntry { at: span(at), input, output };
-    let entries = vec![entry(0.0, Some(374), Some(44)), entry(4.3, None, None)];
-    assert_eq!(inline, (Trace::Inline(entries), 1.0, None));
-    // The same with what is commented out, in place of the entries.
-    let entries = |line: &&str| line.trim_start().starts_with("inline:") || line.trim_start().starts_with("- {");
-    let commented = block
-        .lines()
-        .filter(|it| !entries(it))
-        .map(|it| it.replacen("# ", "", usize::from(it.trim_start().starts_with("# "))));
-    let file = trace_of(&mut commented.collect::<Vec<_>>().into_iter());
-    let expected = TraceFile {
-        path: "/data/trace.csv".into(),
-        format: TraceFormat::Csv,
-        time: TraceTime::Milliseconds,
-        at_column: "timestamp".into(),
-        input_column: "input_length".into(),
-        output_column: "output_length".into(),
-    };
-    assert_eq!(file, (Trace::File(expected), 1.0, Some(1_000)));
-}
-
-#[test]
-fn the_documented_loads_and_rates_are_read() {
-    let examples = |heading: &str| -> Vec<&'static str> {
-        let table = page().split_once(heading).unwrap().1.split("\n### ").next().unwrap();
-        let rows = table.lines().filter(|it| it.starts_with("| `") && !it.contains("| meaning |"));
-        rows.map(|row| row.trim_end_matches(" |").rsplit("| ").next().unwrap().trim_matches('`')).collect()
-    };
-    let (loads, rates) = (examples("\n### Loads\n"), examples("\n### Rates\n"));
-    assert_eq!((loads.len(), rates.len()), (4, 6));
-    for example in loads {
-        load(example);
-    }
-    for example in rates {
-        let end = if example.contains("rampUp") { "count: 100" } else { "duration: 100s" };
-        load(&format!("open: {{rate: {example}, {end}}}"));
-    }
-}
-
-proptest! {
-    #[test]
-    fn what_a_report_says_is_a_profile(workload in strategies::some_workload()) {
-        check_round_trip(&workload);
-    }
-
-    #[test]
-    fn no_value_in_any_place_makes_the_parser_panic(
-        path in prop::sample::select(vec![
-            "api", "requests", "requests.random", "requests.random.input", "requests.random.text", "stages", "stages[0]",
-            "stages[0].load", "stages[0].load.open", "stages[0].load.open.rate", "stages[0].load.open.arrivals",
-            "stages[0].load.open.duration", "stages[0].load.open.count", "stages[0].warmUp", "stages[0].coolDown", "stages[0].grace",
-            "stages[0].name", "warmUp", "window", "probes", "abandonment", "sampling", "timeouts", "goodput", "headers", "model",
-        ]),
-        value in prop_oneof![
-            any::<f64>().prop_map(|it| it.to_string()),
-            any::<i64>().prop_map(|it| it.to_string()),
-            prop::sample::select(vec![
-                "[]", "{}", "[[]]", "x", "null", "true", "all", "open", "{open: {}}", "{closed: {}}", "{burst: {count: 1e300}}",
-                "{trace: {trace: {inline: [1, {at: 5}]}}}", "{trace: {trace: {file: {}}}}", "{gamma: {burstiness: -1}}", "gamma",
-                "{points: [{at: 0s, rate: 1e308}]}", "{sinusoid: {mean: 1, period: 1ns, amplitude: 1}}", "{rampUp: {}}", "{ramp: {}}",
-                "{step: {at: 1s}}", "{spike: {base: 1, peak: 2, at: 604800s, length: 604800s}}", "{count: 10000000}", "{duration: 86400s}",
-                "{share: 1, after: {uniform: {min: 5s, max: 1s}}}", "{share: 2}", "{rate: 1e9}", "{random: {}}", "{sharedPrefix: {}}",
-                "{shape: uniform}", "{extra: {stream: 1}}", "604800s", "1ns", "sharedPrefix",
-            ]).prop_map(str::to_owned),
-        ],
-    ) {
-        let mut value_of = yaml::read(&profile("")).unwrap();
-        let findings = Findings::default();
-        crate::overrides::apply(&mut value_of, &BTreeMap::from([(path.to_owned(), value)]), &[], &findings);
-        if let Ok((workload, _)) = parse_text(Harness::Benchwright, Target::default(), &yaml::write(&value_of).unwrap()) {
-            check_round_trip(&workload);
-        }
-    }
 }

@@ -1,6 +1,16 @@
 //! Random workloads.
 
-use super::*;
+use std::time::Duration;
+
+use crds::{
+    benchmark_run::Api,
+    units::{RequestRate, Span},
+};
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::span;
+use crate::workload::*;
 
 fn some_span() -> impl Strategy<Value = Span> {
     (1_u64..80_000_000_000_000).prop_map(|nanos| Span(Duration::from_nanos(nanos)))

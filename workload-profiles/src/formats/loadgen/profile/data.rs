@@ -4,11 +4,10 @@ use std::path::PathBuf;
 
 use crds::benchmark_run::Api;
 
-use super::{KEYS, benchmark};
+use super::benchmark;
 use crate::{
     formats::common::{
         bounds::MAX_TOKENS,
-        fields::named,
         prompts::{NormalMean, required_length, text},
     },
     loadgen::Qsl,
@@ -39,7 +38,7 @@ pub(super) struct Data {
 pub(super) fn tokens(root: &Section, benchmark: Option<&str>) -> Option<Tokens> {
     let known = benchmark.and_then(benchmark::find).and_then(|it| it.max_tokens);
     let section = root.section("tokens");
-    let count = |key| section.as_ref()?.count(key, 1..=MAX_TOKENS).and_then(|it| u32::try_from(it).ok());
+    let count = |key| section.as_ref()?.count_u32(key, 1..=MAX_TOKENS);
     let (max, min) = (count("max"), count("min").unwrap_or(1));
     let is_written = section.as_ref().is_some_and(|it| it.value("max").is_some());
     if known.is_none() && !is_written && benchmark.is_some() {
@@ -53,24 +52,24 @@ pub(super) fn tokens(root: &Section, benchmark: Option<&str>) -> Option<Tokens> 
         section.problem("min", format!("is {min}, above max, which is {max}; lower it"));
     }
     if let Some(section) = section {
-        section.finish(&KEYS);
+        section.finish();
     }
     max.map(|max| Tokens { max, min })
 }
 
 /// Reads `qsl` and `dataset`. A chat can hold no token ids, so that a file is read as text for it.
 pub(super) fn read(root: &Section, benchmark: Option<&str>, tokens: Option<Tokens>, api: Option<Api>) -> Option<Data> {
-    root.missing("dataset", "write what is sent, such as {synthetic: {input: 512}}");
+    root.require("dataset", "write what is sent, such as {synthetic: {input: 512}}");
     let mut qsl = qsl(root, benchmark);
-    let (kind, within) = root.variant("dataset", &["synthetic", "file"])?;
-    let section = named(root, "dataset", kind, within)?.section(kind)?;
-    let requests = if kind == "file" {
+    let (name, holder) = root.variant_with_value("dataset", &["synthetic", "file"])?;
+    let section = holder.section(name)?;
+    let requests = if name == "file" {
         let set = file(&section, tokens, api, qsl.as_ref().map_or(1, |it| it.total_sample_count));
         set.map(RequestSource::DataSet)
     } else {
         synthetic(&section, tokens)
     };
-    section.finish(&KEYS);
+    section.finish();
     let requests = requests?;
     if let Some(qsl) = qsl.as_mut().filter(|it| it.name.is_empty()) {
         qsl.name = match &requests {
@@ -96,14 +95,14 @@ fn qsl(root: &Section, benchmark: Option<&str>) -> Option<Qsl> {
         if is_written("performance_sample_count") { count("performance_sample_count") } else { total.map(most) };
     let name = section.as_ref().and_then(|it| it.text("name")).unwrap_or_default().to_owned();
     if let Some(section) = section {
-        section.finish(&KEYS);
+        section.finish();
     }
     Some(Qsl { name, total_sample_count: total?, performance_sample_count: performance? })
 }
 
 /// The rows of a file.
 fn file(section: &Section, tokens: Option<Tokens>, api: Option<Api>, count: u64) -> Option<DataSet> {
-    section.missing("path", "write where the launcher finds the samples, a .json or .jsonl file");
+    section.require("path", "write where the launcher finds the samples, a .json or .jsonl file");
     let path = section.text("path").map(PathBuf::from);
     let formats = [("json", DataSetFormat::Json), ("jsonl", DataSetFormat::Jsonl)];
     let written = section.value("format").is_some();
@@ -121,7 +120,7 @@ fn file(section: &Section, tokens: Option<Tokens>, api: Option<Api>, count: u64)
         None if api == Some(Api::Chat) => PromptForm::Text,
         _ => PromptForm::TokenIds,
     };
-    let form = section.value("form").map_or(Some(likely), |_| section.choice("form", &forms));
+    let form = section.or_default("form", likely, |it, key| it.choice(key, &forms));
     let prompt = form.map(PromptColumn::from_form).map(|it| match column {
         Some(name) => PromptColumn { name: name.to_owned(), ..it },
         None => it,
@@ -131,13 +130,13 @@ fn file(section: &Section, tokens: Option<Tokens>, api: Option<Api>, count: u64)
 
 /// Prompts that are made up.
 fn synthetic(section: &Section, tokens: Option<Tokens>) -> Option<RequestSource> {
-    let input = required_length(section, "input", NormalMean::WithinBounds, &KEYS);
+    let input = required_length(section, "input", NormalMean::WithinBounds);
     let output = match section.value("output") {
         None => tokens.map(|it| LengthDistribution::fixed(it.max)),
-        Some(_) => required_length(section, "output", NormalMean::WithinBounds, &KEYS)
+        Some(_) => required_length(section, "output", NormalMean::WithinBounds)
             .and_then(|it| within_limit(section, it, tokens)),
     };
-    let text = section.value("text").map_or(Some(PromptText::Words), |_| text(section, &KEYS));
+    let text = section.or_default("text", PromptText::Words, text);
     Some(RequestSource::Random { input: input?, output: output?, text: text? })
 }
 

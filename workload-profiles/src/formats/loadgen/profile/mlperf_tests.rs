@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{KEYS, benchmark, settings};
+use super::{benchmark, settings};
 use crate::{
     loadgen::{ConfError, ConfFile, Mode, Round, Scenario, Settings, apply_config, audit_config, audit_tests},
     problem::{listed, quoted, suggestion},
@@ -112,7 +112,7 @@ fn other_names<'a>(conf: &'a str, model: &str) -> BTreeSet<&'a str> {
 }
 
 fn name(root: &Section) -> Option<String> {
-    root.missing("benchmark", "write LoadGen's name of it, such as llama3_1-8b");
+    root.require("benchmark", "write LoadGen's name of it, such as llama3_1-8b");
     let name = root.text("benchmark")?.trim();
     if name.is_empty() || name.contains(char::is_whitespace) {
         root.problem("benchmark", format!("is {}; write a name without blanks, such as llama3_1-8b", quoted(name)));
@@ -126,7 +126,7 @@ fn scenario(root: &Section) -> Option<(Scenario, bool)> {
     let choices = Scenario::ALL.map(|it| (it.name(), (it, false)));
     let choices: Vec<_> = choices.into_iter().chain([("Interactive", (Scenario::Server, true))]).collect();
     let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
-    root.missing("scenario", &format!("write one of {}", listed(&names)));
+    root.require("scenario", &format!("write one of {}", listed(&names)));
     root.choice("scenario", &choices)
 }
 
@@ -195,7 +195,7 @@ fn target_qps(root: &Section, scenario: Scenario, settings: &mut Settings) -> Op
     };
     let is_number = value.is_number() || value.as_str().is_some_and(|it| it.trim().parse::<f64>().is_ok());
     if is_number {
-        if let Some(rate) = root.positive("target_qps", MAX_RATE) {
+        if let Some(rate) = root.positive_number("target_qps", MAX_RATE) {
             *to = rate;
         }
         return None;
@@ -209,9 +209,9 @@ fn target_qps(root: &Section, scenario: Scenario, settings: &mut Settings) -> Op
             let section = within.section("lastOffline")?;
             let share = match section.value("share") {
                 None => Some(SHARE),
-                Some(_) => section.positive("share", MAX_SHARE),
+                Some(_) => section.positive_number("share", MAX_SHARE),
             };
-            section.finish(&KEYS);
+            section.finish();
             share.map(|share| AutoQps::LastOffline { share })
         }
         (word, _) => {

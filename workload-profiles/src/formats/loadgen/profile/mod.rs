@@ -66,7 +66,7 @@ const REQUEST_SECONDS: u64 = 3_600;
 
 /// Reads a profile. `None` goes with at least one problem in the findings.
 pub(in crate::formats) fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
-    let root = Section::root(profile, findings)?;
+    let root = Section::root(profile, &KEYS, findings)?;
     let api = api(&root);
     let model = model(&root, target);
     let headers = root.section("headers").as_ref().map(headers).unwrap_or_default();
@@ -76,8 +76,7 @@ pub(in crate::formats) fn parse(profile: &Value, target: Target, findings: &Find
     let tokens = data::tokens(&root, benchmark);
     let data = data::read(&root, benchmark, tokens, api);
     let streaming = streaming(&root, tests.as_ref());
-    let sampling =
-        greedy(sampling(&root, Sampling { min_tokens: tokens.map(|it| it.min), ..Sampling::default() }, &KEYS));
+    let sampling = greedy(sampling(&root, Sampling { min_tokens: tokens.map(|it| it.min), ..Sampling::default() }));
     if let (Some(least), Some(most)) = (sampling.min_tokens, tokens.map(|it| it.max))
         && least > most
         && root.section("sampling").is_some_and(|it| it.value("minTokens").is_some())
@@ -86,10 +85,10 @@ pub(in crate::formats) fn parse(profile: &Value, target: Target, findings: &Find
     }
     let offline = tests.as_ref().is_some_and(|it| it.scenario == Scenario::Offline);
     let request = Span(Duration::from_secs(if offline { MAX_PAUSE_SECONDS } else { REQUEST_SECONDS }));
-    let timeouts = timeouts(&root, Timeouts { request: Some(request), ..Timeouts::default() }, streaming, &KEYS);
+    let timeouts = timeouts(&root, Timeouts { request: Some(request), ..Timeouts::default() }, streaming);
     let max_concurrency = max_concurrency(&root, tests.as_ref());
     let within = tests.as_ref().zip(data.as_ref()).is_some_and(|(tests, data)| bounds::check(&root, tests, &data.qsl));
-    root.finish(&KEYS);
+    root.finish();
     // Only now: what is wrong elsewhere is told as well.
     let (tests, data) = (tests?, data?);
     if !within {

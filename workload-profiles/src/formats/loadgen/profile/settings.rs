@@ -2,9 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::KEYS;
 use crate::{
-    loadgen::{KEYS as CONF_KEYS, Scenario, SettingType, Settings},
+    loadgen::{KEYS, Scenario, SettingType, Settings},
     reader::{Section, described},
 };
 
@@ -19,7 +18,7 @@ const MAX_DECIMALS: u64 = 9;
 pub(super) fn read(root: &Section, scenario: Scenario, settings: &mut Settings) -> String {
     let mut text = String::new();
     let Some(section) = root.section("settings") else { return text };
-    for key in &CONF_KEYS {
+    for key in &KEYS {
         let name = key.name;
         if section.value(name).is_none() {
             continue;
@@ -46,14 +45,14 @@ pub(super) fn read(root: &Section, scenario: Scenario, settings: &mut Settings) 
     if let Some(decimals) = section.count("server_find_peak_qps_decimals_of_precision", 0..=MAX_DECIMALS) {
         settings.server_find_peak_qps_decimals_of_precision = i32::try_from(decimals).unwrap_or(i32::MAX);
     }
-    if let Some(step) = section.positive("server_find_peak_qps_boundary_step_size", MAX_REAL) {
+    if let Some(step) = section.positive_number("server_find_peak_qps_boundary_step_size", MAX_REAL) {
         settings.server_find_peak_qps_boundary_step_size = step;
     }
     if let Some(threads) = section.count("server_num_issue_query_threads", 0..=MAX_THREADS) {
         settings.server_num_issue_query_threads = threads;
         section.notice("server_num_issue_query_threads", "is written to the logs; the launcher has its own threads");
     }
-    section.finish(&KEYS);
+    section.finish();
     text
 }
 
@@ -99,5 +98,5 @@ pub(super) fn seeds(root: &Section, settings: &mut Settings) {
     if round != [settings.qsl_rng_seed, settings.sample_index_rng_seed, settings.schedule_rng_seed] {
         root.notice("seeds", "are not those of the round, so that no checker of submissions takes the results");
     }
-    section.finish(&KEYS);
+    section.finish();
 }

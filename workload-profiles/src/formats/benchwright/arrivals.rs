@@ -1,0 +1,39 @@
+//! How the times of an open load are drawn.
+
+use std::ops::RangeInclusive;
+
+use crate::{reader::Section, workload::Arrivals};
+
+/// The arrival processes without settings.
+const PLAIN: [(&str, Arrivals); 5] = [
+    ("constant", Arrivals::Constant),
+    ("constantAfterGap", Arrivals::ConstantAfterGap),
+    ("poisson", Arrivals::Poisson),
+    ("conditionedPoisson", Arrivals::ConditionedPoisson),
+    ("poissonPerSecond", Arrivals::PoissonPerSecond),
+];
+/// All arrival processes, in the order in which messages list them.
+const NAMES: [&str; 7] =
+    ["constant", "constantAfterGap", "poisson", "gamma", "conditionedPoisson", "conditionedGamma", "poissonPerSecond"];
+/// Beyond these values all gaps of a gamma process are zero, or all are the same.
+const BURSTINESS: RangeInclusive<f64> = 1e-3..=1e6;
+
+/// Reads the key `arrivals`; `None` goes with at least one problem.
+pub(super) fn read(section: &Section, key: &'static str) -> Option<Arrivals> {
+    let (name, holder) = section.variant(key, &NAMES)?;
+    if let Some((_, arrivals)) = PLAIN.iter().find(|(plain, _)| *plain == name) {
+        if holder.is_some() {
+            section.problem(key, format!("has no settings for {name}; write {key}: {name}"));
+        }
+        return Some(*arrivals);
+    }
+    let gamma = section.with_value(key, name, holder)?.section(name)?;
+    gamma.require("burstiness", "write the shape of the gaps: 1 as Poisson, less in bursts, more more even");
+    let burstiness = gamma.number("burstiness", BURSTINESS);
+    gamma.finish();
+    let burstiness = burstiness?;
+    Some(match name {
+        "gamma" => Arrivals::Gamma { burstiness },
+        _ => Arrivals::ConditionedGamma { burstiness },
+    })
+}

@@ -1,0 +1,20 @@
+//! Tiny requests beside the load.
+
+use crds::units::RequestRate;
+
+use crate::{reader::Section, workload::Probes};
+
+/// The most probes a second: more would be a load.
+const MAX_RATE: f64 = 100.0;
+/// The longest prompt and answer of a probe, in tokens.
+const MAX_TOKENS: u64 = 1_024;
+
+/// Reads the section `probes`; `None` goes with at least one problem.
+pub(super) fn read(section: Section) -> Option<Probes> {
+    section.require("rate", "write how many probes are sent a second, such as 1");
+    let rate = section.positive_number("rate", MAX_RATE).and_then(|it| RequestRate::try_from(it).ok());
+    let length = |key, default| section.or_default(key, default, |it, key| it.count_u32(key, 1..=MAX_TOKENS));
+    let (input, output) = (length("input", 8), length("output", 1));
+    section.finish();
+    Some(Probes { rate: rate?, input: input?, output: output? })
+}

@@ -1,0 +1,75 @@
+//! What docs/profiles.md shows is read as it says.
+
+use crds::benchmark_run::Harness;
+
+use super::{Target, load, span, workload};
+use crate::{
+    parse_text,
+    workload::{Load, Trace, TraceEntry, TraceFile, TraceFormat, TraceTime, Workload},
+};
+
+/// The page about profiles, from the heading about this format on.
+fn page() -> &'static str {
+    include_str!("../../../../../docs/profiles.md").split_once("## Our own format").unwrap().1
+}
+
+#[test]
+fn the_documented_profile_is_one_and_holds_the_defaults() {
+    let block = page().split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
+    let (documented, _) = parse_text(Harness::Benchwright, Target::default(), block).unwrap();
+    let defaults = workload("");
+    // All but what has no default.
+    let documented = Workload { requests: defaults.requests.clone(), stages: defaults.stages.clone(), ..documented };
+    assert_eq!(documented, defaults);
+}
+
+#[test]
+fn the_documented_trace_is_one_in_either_form() {
+    let section = page().split_once("\n### Traces\n").unwrap().1;
+    let block = section.split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
+    let trace_of = |lines: &mut dyn Iterator<Item = String>| {
+        let lines: Vec<String> = lines.map(|it| format!("    {it}")).collect();
+        match workload(&format!("stages:\n  -\n{}", lines.join("\n"))).stages.remove(0).load {
+            Load::Trace { trace, speed, count, lengths: true, .. } => (trace, speed, count),
+            other => panic!("{other:?}"),
+        }
+    };
+    let inline = trace_of(&mut block.lines().map(str::to_owned));
+    let entry = |at, input, output| TraceEntry { at: span(at), input, output };
+    let entries = vec![entry(0.0, Some(374), Some(44)), entry(4.3, None, None)];
+    assert_eq!(inline, (Trace::Inline(entries), 1.0, None));
+    // The same with what is commented out, in place of the entries.
+    let entries = |line: &&str| line.trim_start().starts_with("inline:") || line.trim_start().starts_with("- {");
+    let commented = block
+        .lines()
+        .filter(|it| !entries(it))
+        .map(|it| it.replacen("# ", "", usize::from(it.trim_start().starts_with("# "))));
+    let file = trace_of(&mut commented.collect::<Vec<_>>().into_iter());
+    let expected = TraceFile {
+        path: "/data/trace.csv".into(),
+        format: TraceFormat::Csv,
+        time: TraceTime::Milliseconds,
+        at_column: "timestamp".into(),
+        input_column: "input_length".into(),
+        output_column: "output_length".into(),
+    };
+    assert_eq!(file, (Trace::File(expected), 1.0, Some(1_000)));
+}
+
+#[test]
+fn the_documented_loads_and_rates_are_read() {
+    let examples = |heading: &str| -> Vec<&'static str> {
+        let table = page().split_once(heading).unwrap().1.split("\n### ").next().unwrap();
+        let rows = table.lines().filter(|it| it.starts_with("| `") && !it.contains("| meaning |"));
+        rows.map(|row| row.trim_end_matches(" |").rsplit("| ").next().unwrap().trim_matches('`')).collect()
+    };
+    let (loads, rates) = (examples("\n### Loads\n"), examples("\n### Rates\n"));
+    assert_eq!((loads.len(), rates.len()), (4, 6));
+    for example in loads {
+        load(example);
+    }
+    for example in rates {
+        let end = if example.contains("rampUp") { "count: 100" } else { "duration: 100s" };
+        load(&format!("open: {{rate: {example}, {end}}}"));
+    }
+}

@@ -1,0 +1,70 @@
+//! A workload as a report writes it is a profile of the same workload.
+
+use std::collections::BTreeMap;
+
+use crds::{benchmark_run::Harness, resolve::ResolvedRun};
+use proptest::prelude::*;
+
+use super::{Target, profile, strategies::some_workload};
+use crate::{
+    overrides, parse_text, prepare,
+    problem::Findings,
+    shipped, shipped_names,
+    variables::tests::{run, with},
+    workload::Workload,
+    yaml,
+};
+
+fn check_round_trip(workload: &Workload) {
+    let text = yaml::write(&serde_json::to_value(workload).unwrap()).unwrap();
+    let read = parse_text(Harness::Benchwright, Target::default(), &text);
+    assert_eq!(read.map(|it| it.0).as_ref(), Ok(workload), "{text}");
+}
+
+#[test]
+fn what_a_report_says_of_any_shipped_profile_is_a_profile() {
+    for harness in [Harness::Benchwright, Harness::InferencePerf] {
+        for name in shipped_names(harness) {
+            let run = ResolvedRun { harness, ..run("m") };
+            let variables = with("m", &[]).unwrap();
+            let template = shipped(harness, name).unwrap();
+            check_round_trip(&prepare(&run, template, &variables, &BTreeMap::new()).unwrap().workload);
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_a_report_says_is_a_profile(workload in some_workload()) {
+        check_round_trip(&workload);
+    }
+
+    #[test]
+    fn no_value_in_any_place_makes_the_parser_panic(
+        path in prop::sample::select(vec![
+            "api", "requests", "requests.random", "requests.random.input", "requests.random.text", "stages", "stages[0]",
+            "stages[0].load", "stages[0].load.open", "stages[0].load.open.rate", "stages[0].load.open.arrivals",
+            "stages[0].load.open.duration", "stages[0].load.open.count", "stages[0].warmUp", "stages[0].coolDown", "stages[0].grace",
+            "stages[0].name", "warmUp", "window", "probes", "abandonment", "sampling", "timeouts", "goodput", "headers", "model",
+        ]),
+        value in prop_oneof![
+            any::<f64>().prop_map(|it| it.to_string()),
+            any::<i64>().prop_map(|it| it.to_string()),
+            prop::sample::select(vec![
+                "[]", "{}", "[[]]", "x", "null", "true", "all", "open", "{open: {}}", "{closed: {}}", "{burst: {count: 1e300}}",
+                "{trace: {trace: {inline: [1, {at: 5}]}}}", "{trace: {trace: {file: {}}}}", "{gamma: {burstiness: -1}}", "gamma",
+                "{points: [{at: 0s, rate: 1e308}]}", "{sinusoid: {mean: 1, period: 1ns, amplitude: 1}}", "{rampUp: {}}", "{ramp: {}}",
+                "{step: {at: 1s}}", "{spike: {base: 1, peak: 2, at: 604800s, length: 604800s}}", "{count: 10000000}", "{duration: 86400s}",
+                "{share: 1, after: {uniform: {min: 5s, max: 1s}}}", "{share: 2}", "{rate: 1e9}", "{random: {}}", "{sharedPrefix: {}}",
+                "{shape: uniform}", "{extra: {stream: 1}}", "604800s", "1ns", "sharedPrefix",
+            ]).prop_map(str::to_owned),
+        ],
+    ) {
+        let mut value_of = yaml::read(&profile("")).unwrap();
+        let findings = Findings::default();
+        overrides::apply(&mut value_of, &BTreeMap::from([(path.to_owned(), value)]), &[], &findings);
+        if let Ok((workload, _)) = parse_text(Harness::Benchwright, Target::default(), &yaml::write(&value_of).unwrap()) {
+            check_round_trip(&workload);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Reads a parsed profile key by key and goes on after a problem, so that its author sees all problems at once.
+//!
+//! A getter returns `None` both for a key that is absent (or null) and for one that is wrong. The wrong one also leaves a
+//! problem in the findings, so that a profile with the value which the caller takes instead never runs. Keys that no getter
+//! looked up are reported by [`Section::finish`].
+
+mod getters;
+mod values;
+
+use std::{cell::RefCell, collections::BTreeSet};
+
+use serde_json::{Map, Value};
+
+use crate::{
+    problem::{Findings, suggestion},
+    yaml::child,
+};
+pub(crate) use values::{ValueType, described};
+
+/// A mapping of a profile, and which of its keys were looked up.
+pub(crate) struct Section<'a> {
+    path: String,
+    entries: &'a Map<String, Value>,
+    looked_up: RefCell<BTreeSet<&'static str>>,
+    /// The keys at the root of the profile, to tell where a misplaced key belongs.
+    root_keys: &'static [&'static str],
+    findings: &'a Findings,
+}
+
+impl<'a> Section<'a> {
+    /// The whole profile, of a format with these keys at its root; `None` and a problem when it is not a mapping.
+    pub fn root(value: &'a Value, root_keys: &'static [&'static str], findings: &'a Findings) -> Option<Self> {
+        Self::new(value, String::new(), root_keys, findings)
+    }
+
+    fn new(value: &'a Value, path: String, root_keys: &'static [&'static str], findings: &'a Findings) -> Option<Self> {
+        let Some(entries) = value.as_object() else {
+            let place = if path.is_empty() { "profile" } else { &path };
+            findings
+                .problem(place, format!("is {}; write a mapping, a line `key: value` for each key", described(value)));
+            return None;
+        };
+        Some(Section { path, entries, looked_up: RefCell::default(), root_keys, findings })
+    }
+
+    /// A mapping at a path below this one: one of its values, or an element of one of its lists.
+    pub fn element(&self, value: &'a Value, path: String) -> Option<Section<'a>> {
+        Section::new(value, path, self.root_keys, self.findings)
+    }
+
+    /// The path of one of the keys.
+    pub fn path(&self, key: &str) -> String {
+        child(&self.path, key)
+    }
+
+    /// All keys and values, for a mapping whose keys the user chooses.
+    pub fn entries(&self) -> impl Iterator<Item = (&'a str, &'a Value)> {
+        self.entries.iter().map(|(key, value)| (key.as_str(), value))
+    }
+
+    /// The value of a key, whatever its type; `None` when it is absent or null.
+    pub fn value(&self, key: &'static str) -> Option<&'a Value> {
+        self.looked_up.borrow_mut().insert(key);
+        self.entries.get(key).filter(|it| !it.is_null())
+    }
+
+    /// Adds a problem with a key.
+    pub fn problem(&self, key: &str, message: impl Into<String>) {
+        self.findings.problem(self.path(key), message);
+    }
+
+    /// Adds a problem with the section as a whole.
+    pub fn problem_of_all(&self, message: impl Into<String>) {
+        self.findings.problem(&self.path, message);
+    }
+
+    /// Adds a notice about a key.
+    pub fn notice(&self, key: &str, message: impl Into<String>) {
+        self.findings.notice(self.path(key), message);
+    }
+
+    /// Adds a problem when a required key is absent.
+    pub fn require(&self, key: &'static str, remedy: &str) {
+        if self.value(key).is_none() {
+            let found = if self.entries.contains_key(key) { "is empty" } else { "is missing" };
+            self.problem(key, format!("{found}; {remedy}"));
+        }
+    }
+
+    /// Reports the keys of `owner`, a section around this one, that were written into this one.
+    pub fn misplaced(&self, keys: &[&'static str], owner: &Section) {
+        for key in keys.iter().filter(|key| !self.looked_up.borrow().contains(*key) && self.entries.contains_key(**key))
+        {
+            let (here, there) = (&self.path, &owner.path);
+            self.problem(key, format!("is no part of {here}, it belongs to {there}; write it there, beside its load"));
+        }
+        self.looked_up.borrow_mut().extend(keys);
+    }
+
+    /// Reports every key that was not looked up, and where it belongs if it is a key of the root.
+    pub fn finish(self) {
+        let looked_up = self.looked_up.borrow();
+        for key in self.entries.keys().filter(|key| !looked_up.contains(key.as_str())) {
+            let message = if !self.path.is_empty() && self.root_keys.contains(&key.as_str()) {
+                format!(
+                    "{key} is no part of {}, it belongs to the root of the profile; take its indentation out",
+                    self.path
+                )
+            } else {
+                format!("is no known key; {}", suggestion(key, looked_up.iter().copied()))
+            };
+            self.findings.problem(child(&self.path, key), message);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+//! Single values: how a message shows them, and how they are read.
+
+use serde_json::Value;
+
+use crate::{
+    problem::{named, quoted},
+    yaml::decimal,
+};
+
+/// A type of value, for keys of which only the type is checked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum ValueType {
+    Bool,
+    Number,
+    Text,
+    List,
+    Mapping,
+}
+
+impl ValueType {
+    pub(super) fn fits(self, value: &Value) -> bool {
+        match self {
+            ValueType::Bool => as_bool(value).is_some(),
+            ValueType::Number => as_number(value).is_some(),
+            ValueType::Text => value.is_string(),
+            ValueType::List => value.is_array(),
+            ValueType::Mapping => value.is_object(),
+        }
+    }
+
+    /// Its name in a message that asks for it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            ValueType::Bool => "true or false",
+            ValueType::Number => "a number",
+            ValueType::Text => "a text",
+            ValueType::List => "a list",
+            ValueType::Mapping => "a mapping",
+        }
+    }
+}
+
+/// A value as a message shows it.
+pub(crate) fn described(value: &Value) -> String {
+    match value {
+        Value::Null => "empty".to_owned(),
+        Value::Bool(it) => it.to_string(),
+        Value::Number(it) => it.to_string(),
+        Value::String(it) => quoted(it),
+        Value::Array(items) => format!("a list of {}", items.len()),
+        Value::Object(entries) => {
+            let keys: Vec<String> = entries.keys().take(3).map(|it| named(it)).collect();
+            format!("a mapping of {}{}", keys.join(", "), if entries.len() > 3 { ", ..." } else { "" })
+        }
+    }
+}
+
+/// The type of a value, for a message that must not show the value itself.
+pub(super) fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "empty",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "a mapping",
+    }
+}
+
+pub(super) fn as_bool(value: &Value) -> Option<bool> {
+    match value {
+        Value::Bool(it) => Some(*it),
+        // YAML 1.1, which the Python tools read, has more words for it.
+        Value::String(text) => match text.to_ascii_lowercase().as_str() {
+            "true" | "yes" | "on" => Some(true),
+            "false" | "no" | "off" => Some(false),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// A finite number; also one in quotes, which the Python tools read as a number too.
+pub(super) fn as_number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(it) => it.as_f64().filter(|it| it.is_finite()),
+        Value::String(text) => decimal(text.trim()),
+        _ => None,
+    }
+}
