@@ -9,7 +9,7 @@ use std::{
 
 use crds::{
     AnyValue, any_value,
-    benchmark_run::{BenchmarkRunSpec, GROUP, KIND, MAX_INLINE_PROFILE_BYTES, MAX_NAME_BYTES, VERSION},
+    benchmark_run::{BenchmarkRunSpec, GROUP, KIND, MAX_INLINE_PROFILE_BYTES, MAX_NAME_BYTES, PATHS_FROM, VERSION},
     resolve::{ProfileSource, ResolvedRun, RunIdentity, Settings, resolve},
     schema,
     units::Span,
@@ -19,7 +19,7 @@ use crds::{
 use serde_json::Value;
 use workload_profiles::{Notice, ProfileError, Workload};
 
-use crate::{overlooked, user_file};
+use crate::{overlooked, report::Inputs, user_file};
 
 /// The largest input file that is read, in bytes: an inline profile, and as much again for the rest.
 const MAX_FILE_BYTES: u64 = 2 * MAX_INLINE_PROFILE_BYTES as u64 + 1024 * 1024;
@@ -35,12 +35,28 @@ const MAX_LISTED: usize = 48;
 pub struct Input {
     /// Who, where to, with which bounds.
     pub run: ResolvedRun,
+    /// The spec as the user wrote it.
+    pub spec: BenchmarkRunSpec,
     /// The profile as rendered.
     pub profile_text: String,
     /// The profile as parsed.
     pub workload: Workload,
     /// Keys of the profile that were ignored or changed.
     pub notices: Vec<Notice>,
+    /// The folder from which relative paths in the profile count, where the profile has such paths and this is no pod.
+    pub paths_from: Option<PathBuf>,
+}
+
+impl Input {
+    /// What the results folder keeps of it.
+    pub fn inputs(&self) -> Inputs<'_> {
+        Inputs {
+            run: &self.run,
+            spec: &self.spec,
+            profile_text: &self.profile_text,
+            paths_from: self.paths_from.as_deref(),
+        }
+    }
 }
 
 /// What a command line adds to a BenchmarkRun file.
@@ -98,8 +114,8 @@ pub enum InputError {
     },
     /// It is the `run.yaml` of a results folder.
     #[error(
-        "{path} is the run.yaml of a results folder, which tells how a run was resolved; this command takes the {KIND} \
-         that the run was made from, or a new one as the folder's report.md describes under \"To run it again\"",
+        "{path} is the run.yaml of a results folder, which tells how a run was resolved; give the benchmarkrun.yaml beside it, \
+         which runs it again",
         path = path.display()
     )]
     ResolvedRun {
@@ -143,20 +159,25 @@ pub fn from_folder(folder: &Path) -> Result<Input, InputError> {
     if !run_path.exists() {
         return Err(InputError::NotGiven { folder: folder.to_owned() });
     }
-    let mut run: ResolvedRun = serde_saphyr::from_str(&read(&run_path)?).map_err(|error| {
-        let cause = error.without_snippet().to_string();
-        let message =
-            format!("is no run of this release: {}; let the operator of the same release write it", cut(&cause));
-        InputError::Syntax { path: run_path, message }
-    })?;
+    let run = serde_saphyr::from_str(&read(&run_path)?).map_err(|error| unreadable(run_path, &error));
+    let mut run: ResolvedRun = run?;
     if run.prompt_salt.is_empty() {
         run.prompt_salt = run.run.prompt_salt();
     }
+    let spec_path = folder.join("spec.yaml");
+    let spec = serde_saphyr::from_str(&read(&spec_path)?).map_err(|error| unreadable(spec_path, &error))?;
     let profile_text = read(&folder.join("profile.yaml"))?;
     let (mut workload, notices) = workload_profiles::parse(&run, &profile_text)
         .map_err(|cause| InputError::Profile { source_name: run.profile_source.clone(), cause })?;
     resolve_paths(&mut workload, folder);
-    Ok(Input { run, profile_text, workload, notices })
+    Ok(Input { run, spec, profile_text, workload, notices, paths_from: None })
+}
+
+/// That a file of the operator is of another release.
+fn unreadable(path: PathBuf, error: &serde_saphyr::Error) -> InputError {
+    let cause = error.without_snippet().to_string();
+    let message = format!("is no run of this release: {}; let the operator of the same release write it", cut(&cause));
+    InputError::Syntax { path, message }
 }
 
 /// Reads a BenchmarkRun file and does what the operator would: resolves, renders, parses.
@@ -168,6 +189,7 @@ pub fn from_file(path: &Path, options: &LocalOptions) -> Result<Input, InputErro
     let file = RunFile::parse(path, &text)?;
     let dropped: Vec<Notice> =
         file.dropped.iter().map(|it| Notice { path: it.path.clone(), message: it.message.clone() }).collect();
+    let paths_from = file.paths_from();
     let (mut run, spec) = file.resolve(path, options)?;
     let source = ProfileSource::of(&spec);
     let template = match (&options.profile, &source) {
@@ -193,8 +215,11 @@ pub fn from_file(path: &Path, options: &LocalOptions) -> Result<Input, InputErro
     // What a pipe brings has no folder of its own.
     let names = options.profile.as_deref().unwrap_or(path);
     let folder = names.parent().filter(|_| names.is_file()).unwrap_or(Path::new(""));
-    resolve_paths(&mut workload, folder);
-    Ok(Input { profile_text: prepared.text, workload, notices, run })
+    let folder = paths_from.filter(|_| options.profile.is_none()).unwrap_or_else(|| folder.to_owned());
+    let has_relative_paths = workload.files_mut().any(|it| it.is_relative());
+    resolve_paths(&mut workload, &folder);
+    let paths_from = std::path::absolute(folder.join(".")).ok().filter(|_| has_relative_paths);
+    Ok(Input { profile_text: prepared.text, workload, notices, run, spec, paths_from })
 }
 
 /// Makes the relative paths of a workload those from the folder of the file that names them.
@@ -293,6 +318,12 @@ impl RunFile {
         Err(self.into_error(path))
     }
 
+    /// The folder from which relative paths in the profile count, where the file does not lie beside them: a results folder's
+    /// `benchmarkrun.yaml` does not.
+    fn paths_from(&self) -> Option<PathBuf> {
+        self.value["metadata"]["annotations"][PATHS_FROM].as_str().map(PathBuf::from)
+    }
+
     /// The name; what `generateName` begins with, where a cluster would add to it.
     fn name(&self) -> Option<String> {
         let metadata = &self.value["metadata"];
@@ -382,7 +413,7 @@ mod tests {
     fn the_run_of_a_results_folder_is_no_benchmark_run() {
         let input = check(&format!("{HEAD}spec: {{target: {{simulator: {{}}}}}}")).unwrap();
         let error = check(&serde_saphyr::to_string(&input.run).unwrap()).unwrap_err();
-        assert!(error.contains("results folder") && error.contains("To run it again"), "{error}");
+        assert!(error.contains("results folder") && error.contains("benchmarkrun.yaml"), "{error}");
     }
 
     #[test]
@@ -497,6 +528,7 @@ spec:
         run.as_object_mut().unwrap().remove("promptSalt");
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("run.yaml"), run.to_string()).unwrap();
+        fs::write(folder.path().join("spec.yaml"), serde_saphyr::to_string(&input.spec).unwrap()).unwrap();
         fs::write(folder.path().join("profile.yaml"), &input.profile_text).unwrap();
         assert_eq!(from_folder(folder.path()).unwrap().run.prompt_salt, input.run.run.prompt_salt());
     }

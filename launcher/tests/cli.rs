@@ -13,6 +13,8 @@ mod percentiles;
 mod prompts;
 #[path = "cli/readiness.rs"]
 mod readiness;
+#[path = "cli/repeat.rs"]
+mod repeat;
 #[path = "cli/sut.rs"]
 mod sut;
 
@@ -30,9 +32,15 @@ fn a_run_prints_its_table_and_leaves_its_folder() {
     let progress = predicate::str::contains("stage 1 of 1 (r20), ").and(predicate::str::contains("\u{1b}").not());
     run.stdout(predicate::str::contains("TTFT").and(predicate::str::contains("ITL"))).stderr(progress);
     let latest = folder.path("results/latest");
-    for file in
-        ["run.yaml", "profile.yaml", "report.json", "report.md", "benchmark_report_v0.2.yaml", "requests.parquet"]
-    {
+    for file in [
+        "run.yaml",
+        "profile.yaml",
+        "benchmarkrun.yaml",
+        "report.json",
+        "report.md",
+        "benchmark_report_v0.2.yaml",
+        "requests.parquet",
+    ] {
         assert!(latest.join(file).exists(), "{file} is missing");
     }
     let report = folder.report();

@@ -19,7 +19,7 @@ use fixture::{Analysed, Fixture, PROFILE, ms, normal};
 use launcher::{
     record::{Cause, Limit, RequestOutcome, RequestRecord},
     recorder::{Records, WireTally},
-    report::{self, Folder, Stored, TOOL_VERSION, index, json, markdown, standard, terminal},
+    report::{self, Folder, Inputs, Stored, TOOL_VERSION, index, json, markdown, standard, terminal},
     stop::StopReason,
 };
 use parquet::{
@@ -410,7 +410,9 @@ fn a_results_folder_is_whole_and_holds_no_credential() {
     let analysed = fixture.analyse();
     let report = fixture.report(&analysed);
     let mut folder = Folder::create(root.path(), "chat/a1").unwrap();
-    report::write_inputs(&mut folder, &fixture.run, PROFILE).unwrap();
+    let spec = serde_saphyr::from_str("target: {url: 'http://gateway.llm-d:80'}").unwrap();
+    let inputs = Inputs { run: &fixture.run, spec: &spec, profile_text: PROFILE, paths_from: None };
+    report::write_inputs(&mut folder, &inputs).unwrap();
     report::write_report(&mut folder, &report).unwrap();
     let stored = folder.finish().unwrap();
     index::add(root.path(), &report, &stored).unwrap();
@@ -421,6 +423,7 @@ fn a_results_folder_is_whole_and_holds_no_credential() {
     let expected = [
         "benchmark_report_v0.2-c2.yaml",
         "benchmark_report_v0.2-r10.yaml",
+        "benchmarkrun.yaml",
         "profile.yaml",
         "report.json",
         "report.md",

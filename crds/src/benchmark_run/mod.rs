@@ -31,6 +31,9 @@ pub const GROUP: &str = "benchwright.dev";
 pub const VERSION: &str = "v1alpha1";
 /// The kind that a user writes.
 pub const KIND: &str = "BenchmarkRun";
+/// An annotation for runs outside of a cluster: the folder from which relative paths in the profile count. Absent: the folder
+/// of the file that holds the profile.
+pub const PATHS_FROM: &str = "benchwright.dev/paths-from";
 /// The longest name of a run, in bytes: `<name>-a<attempt>` must fit a label value of 63 with room to spare.
 pub const MAX_NAME_BYTES: usize = 46;
 /// The largest inline profile, in bytes.

@@ -6,7 +6,7 @@ use crate::benchmark_run::{BenchmarkRunSpec, is_object_name};
 /// The most entries of a profile's files.
 const MAX_FILES: usize = 16;
 /// The names of the operator's own files in the folder.
-const RESERVED: [&str; 2] = ["run.yaml", "profile.yaml"];
+const RESERVED: [&str; 3] = ["run.yaml", "spec.yaml", "profile.yaml"];
 
 /// What cannot be mounted as it is asked for.
 pub(super) fn check(spec: &BenchmarkRunSpec, errors: &mut Errors) {
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn names_that_would_hide_or_leave_the_folder_are_refused() {
-        for name in ["run.yaml", "profile.yaml"] {
+        for name in ["run.yaml", "spec.yaml", "profile.yaml"] {
             check(&format!("[{{configMapRef: {{name: a, key: {name}}}}}]"), &["a file of the run itself"]);
         }
         for name in ["..", ".", "../x", "a/b", "..data"] {

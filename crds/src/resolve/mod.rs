@@ -116,7 +116,7 @@ pub mod mounts {
     pub const TOKEN_FILE: &str = "/etc/benchwright/auth/token";
     /// Further certificate authorities.
     pub const CA_FILE: &str = "/etc/benchwright/tls/ca.crt";
-    /// `run.yaml` and `profile.yaml`.
+    /// `run.yaml`, `spec.yaml` and `profile.yaml`.
     pub const INPUT: &str = "/etc/benchwright/run";
     /// The volume that holds the results folders.
     pub const RESULTS: &str = "/results";

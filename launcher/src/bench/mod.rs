@@ -34,7 +34,7 @@ use std::{
 };
 
 use clap::ValueEnum as _;
-use crds::resolve::ResolvedRun;
+use crds::{BenchmarkRunSpec, resolve::ResolvedRun};
 use serde::Serialize;
 use tracing::info;
 use workload_profiles::{Notice, Workload};
@@ -121,6 +121,8 @@ pub struct Order {
 pub struct RunInput {
     /// The run as resolved.
     pub run: ResolvedRun,
+    /// The spec as the user wrote it.
+    pub spec: BenchmarkRunSpec,
     /// The profile as rendered.
     pub profile_text: String,
     /// The profile as parsed.

@@ -12,7 +12,7 @@ use crate::{
     gaps::Gaps,
     record::{RequestOutcome, RequestRecord},
     recorder::{Keep, Recorder, WireTally},
-    report::{self, Folder, Report},
+    report::{self, Folder, Inputs, Report},
     vitals::Vitals,
 };
 
@@ -44,7 +44,8 @@ pub(super) fn run(spec: &ReportSpec, read_run: ReadRun) -> Result<ReportResult, 
     };
     let analysis = analysis::analyse(&measured, &input.workload, &input.run, "bench");
     let mut folder = Folder::create(&spec.folder, "report")?;
-    report::write_inputs(&mut folder, &input.run, &input.profile_text)?;
+    let inputs = Inputs { run: &input.run, spec: &input.spec, profile_text: &input.profile_text, paths_from: None };
+    report::write_inputs(&mut folder, &inputs)?;
     let report = Report {
         analysis: &analysis,
         run: &input.run,

@@ -104,6 +104,6 @@ fn read_run(file: &Path) -> Result<RunInput, Box<dyn Error + Send + Sync>> {
 }
 
 fn run_input(input: Input) -> RunInput {
-    let Input { run, profile_text, workload, notices } = input;
-    RunInput { run, profile_text, workload, notices }
+    let Input { run, spec, profile_text, workload, notices, .. } = input;
+    RunInput { run, spec, profile_text, workload, notices }
 }

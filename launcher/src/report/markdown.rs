@@ -4,7 +4,6 @@ use std::fmt::{Display, Write as _};
 
 use crds::{
     Outcome,
-    resolve::Endpoint,
     wording::{one_line, percent},
 };
 
@@ -258,19 +257,13 @@ fn judgement(report: &Report<'_>, page: &mut Page) {
 fn repeat(report: &Report<'_>, page: &mut Page) {
     page.heading("To run it again");
     let run = report.run;
-    let target = match &run.endpoint {
-        Endpoint::Url(url) => format!("target.url {}", cell(url)),
-        Endpoint::Simulator(_) => "target.simulator with the preset of run.yaml".to_owned(),
-    };
-    page.line(format_args!(
-        "A BenchmarkRun with {target}, harness {}, seed {}, and profile.yaml of this folder as profile.inline asks for the same load.",
-        run.harness.name(),
-        run.seed.0
-    ));
+    page.line(
+        "benchmarkrun.yaml of this folder runs it again, by `benchwright run -f` and by `kubectl apply -f`, with the same workload and schedule.",
+    );
     let salt = cell(&run.prompt_salt);
     match report.analysis.labels.prompts {
         "fresh" | "shared" => page.line(format_args!(
-            "Its prompts will be new ones; with profile.promptSalt {salt} they are those of this run."
+            "It sends the prompts of this run, by profile.promptSalt {salt}. For new prompts remove promptSalt."
         )),
         "replayed" => page.line(format_args!(
             "This run had profile.promptSalt {salt}, and sent the prompts of every run with that salt and seed, which a server may have in its cache. The same salt sends them again; without it the prompts are new ones."

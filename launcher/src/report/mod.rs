@@ -1,5 +1,6 @@
 //! An analysis as people and programs read it: a file a format. Only [`folder`] and [`index`] write anything.
 
+mod benchmark_run;
 pub mod envelope;
 pub mod folder;
 pub mod index;
@@ -19,6 +20,7 @@ use std::io;
 use crds::resolve::ResolvedRun;
 use workload_profiles::{Notice, Workload};
 
+pub use benchmark_run::Inputs;
 pub use folder::{Folder, StorageError, Stored};
 pub use loadgen::LoadGenReport;
 
@@ -48,17 +50,18 @@ pub struct Report<'a> {
     pub records: Option<&'a Records>,
 }
 
-/// Writes `run.yaml` and `profile.yaml`: before the load, so that what a killed launcher leaves tells what it was doing.
-/// Credentials that the profile holds are blacked out.
+/// Writes `run.yaml`, `profile.yaml` and `benchmarkrun.yaml`: before the load, so that what a killed launcher leaves tells what
+/// it was doing. Credentials that the profile holds are blacked out.
 ///
 /// # Errors
 /// The folder cannot be written.
-pub fn write_inputs(folder: &mut Folder, run: &ResolvedRun, profile_text: &str) -> Result<(), StorageError> {
+pub fn write_inputs(folder: &mut Folder, inputs: &Inputs<'_>) -> Result<(), StorageError> {
     folder.write("run.yaml", |file| {
-        let text = serde_saphyr::to_string(run).map_err(io::Error::other)?;
+        let text = serde_saphyr::to_string(inputs.run).map_err(io::Error::other)?;
         file.write_all(text.as_bytes())
     })?;
-    folder.write("profile.yaml", |file| file.write_all(redact::profile(profile_text).as_bytes()))
+    folder.write("profile.yaml", |file| file.write_all(redact::profile(inputs.profile_text).as_bytes()))?;
+    folder.write(benchmark_run::FILE_NAME, |file| file.write_all(benchmark_run::render(inputs).as_bytes()))
 }
 
 /// Writes every format: the machine's own first, the largest last.

@@ -21,7 +21,7 @@ pub(super) const SUFFIX: &str = ".partial";
 /// Its name in the folder.
 pub(super) const MARKER: &str = "PARTIAL.md";
 /// The files that stand in a folder before the load.
-const INPUTS: [&str; 3] = [MARKER, "run.yaml", "profile.yaml"];
+const INPUTS: [&str; 4] = [MARKER, "run.yaml", "profile.yaml", super::benchmark_run::FILE_NAME];
 /// Names that are looked at in a folder of results; more would make a start slow.
 const MAX_ENTRIES: usize = 10_000;
 /// More than a marker has, in bytes.
@@ -52,7 +52,7 @@ fn text(begun: Timestamp) -> String {
 
 While that process runs, leave this folder alone: it gets its own name when it is whole.
 
-If the process was killed, this is what it left. `run.yaml` and `profile.yaml` say what was to be measured. Other files are those
+If the process was killed, this is what it left. `run.yaml`, `profile.yaml` and `benchmarkrun.yaml` say what was to be measured. Other files are those
 of a report that were whole by then; without them nothing of the measurement was kept. The folder can be deleted. If it holds no
 file of a report and its process is certain to be gone, the next run on this host that keeps its results beside it deletes it; in
 a cluster the next attempt of the same run does.
@@ -168,7 +168,11 @@ mod tests {
     #[test]
     fn only_folders_of_dead_launchers_without_results_are_deleted() {
         let root = tempfile::tempdir().unwrap();
-        drop(begin(root.path(), "dead.partial", &["run.yaml", "profile.yaml", ".report.json.tmp"]));
+        drop(begin(
+            root.path(),
+            "dead.partial",
+            &["run.yaml", "profile.yaml", "benchmarkrun.yaml", ".report.json.tmp"],
+        ));
         drop(begin(root.path(), "reported.partial", &["run.yaml", "profile.yaml", "report.json"]));
         drop(begin(root.path(), "whole", &["run.yaml"]));
         let _alive = begin(root.path(), "alive.partial", &["run.yaml"]);

@@ -52,7 +52,7 @@ impl Store {
         }
         let begun = Folder::create(&root, &name).and_then(|mut folder| {
             folder.mark(now)?;
-            report::write_inputs(&mut folder, &input.run, &input.profile_text)?;
+            report::write_inputs(&mut folder, &input.inputs())?;
             Ok(folder)
         });
         match begun {
@@ -105,7 +105,7 @@ impl Store {
             loadgen,
             records,
         };
-        let inputs = if is_there { Ok(()) } else { report::write_inputs(&mut folder, report.run, report.profile_text) };
+        let inputs = if is_there { Ok(()) } else { report::write_inputs(&mut folder, &input.inputs()) };
         let written = inputs.and_then(|()| report::write_report(&mut folder, &report)).and_then(|()| folder.finish());
         match written {
             Ok(stored) => {

@@ -17,13 +17,13 @@ const ANSWER: &str =
 const STAGES: &str = "stages: [{load: {open: {arrivals: constant, rate: 40, count: 20}}}, {load: {closed: {concurrency: 2, count: 20}}}]";
 
 /// A server that answers every completion with a word and keeps the prompts.
-struct Recorder {
-    url: String,
+pub struct Recorder {
+    pub url: String,
     prompts: Arc<Mutex<Vec<String>>>,
 }
 
 impl Recorder {
-    fn start() -> Recorder {
+    pub fn start() -> Recorder {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let prompts = Arc::new(Mutex::new(Vec::new()));
@@ -39,7 +39,7 @@ impl Recorder {
     }
 
     /// The prompts since the last call, without that of the readiness probe, in order.
-    fn take(&self) -> Vec<String> {
+    pub fn take(&self) -> Vec<String> {
         let mut prompts = std::mem::take(&mut *self.prompts.lock().unwrap());
         prompts.retain(|it| it.split(' ').count() > 5);
         prompts.sort();

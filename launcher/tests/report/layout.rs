@@ -51,7 +51,7 @@ fn page(fixture: &Fixture) -> String {
 #[test]
 fn prompts_of_a_salt_that_was_given_are_not_called_new() {
     let mut fixture = Fixture::new();
-    assert!(page(&fixture).contains("Its prompts will be new ones; with profile.promptSalt 2f9c4e0a"));
+    assert!(page(&fixture).contains("It sends the prompts of this run, by profile.promptSalt 2f9c4e0a"));
     fixture.run.prompt_salt = "of-an-earlier-run".into();
     let text = page(&fixture);
     assert!(text.contains("prompts=replayed") && !text.contains("will be new ones"), "{text}");

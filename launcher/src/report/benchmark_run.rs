@@ -1,0 +1,256 @@
+//! `benchmarkrun.yaml`: the BenchmarkRun that repeats a run. Its profile is the rendered one, and seed and prompt salt are those
+//! of the run, so that workload, schedule and prompts are the same. Secrets stay references, and credentials that stood in the
+//! profile are blacked out. What the file cannot say is said in the comment at its head.
+
+use std::{borrow::Cow, collections::BTreeMap, path::Path};
+
+use crds::{
+    benchmark_run::{
+        BenchmarkRunSpec, GROUP, KIND, KeyRef, Launcher, MAX_INLINE_PROFILE_BYTES, PATHS_FROM, Profile, VERSION,
+    },
+    resolve::ResolvedRun,
+    wording::one_line,
+    yaml,
+};
+use serde_json::{Map, Value, json};
+
+use super::redact;
+
+/// The name of the file in a results folder.
+pub const FILE_NAME: &str = "benchmarkrun.yaml";
+
+/// What a run was made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Inputs<'a> {
+    /// The run as resolved.
+    pub run: &'a ResolvedRun,
+    /// The spec as the user wrote it.
+    pub spec: &'a BenchmarkRunSpec,
+    /// The profile as rendered.
+    pub profile_text: &'a str,
+    /// The folder from which relative paths in the profile count, where that is not the folder of the profile in a pod.
+    pub paths_from: Option<&'a Path>,
+}
+
+/// The text of the file.
+pub(super) fn render(inputs: &Inputs<'_>) -> String {
+    let mut notes = Vec::new();
+    let (run, mut spec) = (inputs.run, inputs.spec.clone());
+    spec.profile = profile(inputs, &mut notes);
+    spec.seed = run.seed.0;
+    // Outside of a cluster it differs from the default of the spec.
+    spec.target.readiness.timeout_seconds = u32::try_from(run.readiness_timeout.0.as_secs()).unwrap_or(u32::MAX);
+    spec.suspend = false;
+    spec.cancel = None;
+    let in_cluster = !run.run.namespace.is_empty();
+    if !in_cluster {
+        for (flag, path) in [("--token-file", &run.token_file), ("--ca-file", &run.ca_file)] {
+            notes.extend(path.as_ref().map(|it| format!("Outside of a cluster add {flag} {}.", it.display())));
+        }
+    } else if !spec.profile.files.is_empty() {
+        notes.push("Outside of a cluster the files of spec.profile.files have to lie beside this file.".into());
+    }
+    let mut metadata = json!({"name": run.run.name});
+    if in_cluster {
+        metadata["namespace"] = json!(run.run.namespace);
+    }
+    if let Some(folder) = inputs.paths_from {
+        metadata["annotations"] = json!({PATHS_FROM: folder});
+    }
+    let document = json!({
+        "apiVersion": format!("{GROUP}/{VERSION}"),
+        "kind": KIND,
+        "metadata": metadata,
+        "spec": spec_value(&spec),
+    });
+    head(&notes) + &to_yaml(&document)
+}
+
+fn head(notes: &[String]) -> String {
+    let mut head = format!(
+        "# Runs this benchmark again, with the same workload, schedule and prompts:\n\
+         #   benchwright run -f {FILE_NAME}\n\
+         #   kubectl apply -f {FILE_NAME}    (delete the earlier run of this name first, or change the name)\n\
+         # For new prompts, which no server has in its cache, remove spec.profile.promptSalt.\n"
+    );
+    for note in notes {
+        head.push_str(&format!("# {}\n", one_line(note)));
+    }
+    head
+}
+
+/// The profile as rendered, with everything filled in.
+fn profile(inputs: &Inputs<'_>, notes: &mut Vec<String>) -> Profile {
+    let text = redact::profile(inputs.profile_text);
+    if let Cow::Owned(_) = text {
+        let redacted = crds::resolve::REDACTED;
+        notes.push(format!("The profile held credentials. Write them in place of {redacted} before a run."));
+    }
+    let profile = Profile {
+        prompt_salt: Some(inputs.run.prompt_salt.clone()),
+        files: inputs.spec.profile.files.clone(),
+        ..Profile::default()
+    };
+    match template(inputs.run, &text).filter(|it| it.len() <= MAX_INLINE_PROFILE_BYTES) {
+        Some(template) => Profile { inline: Some(template), ..profile },
+        None => {
+            let name = format!("{}-profile", inputs.run.run.name);
+            notes.push(format!(
+                "The profile does not fit into spec.profile.inline: it is profile.yaml beside this file. Outside of a cluster add \
+                 --profile profile.yaml. For a cluster: kubectl create configmap {name} --from-file=profile.yaml"
+            ));
+            Profile { config_map_ref: Some(KeyRef { name, key: "profile.yaml".into() }), ..profile }
+        }
+    }
+}
+
+/// What a template of Tera, and one of llm-d-benchmark, is told by.
+const SIGNS: [&str; 4] = ["{{", "{%", "{#", "REPLACE_ENV_"];
+
+/// A template that renders to `text`: the text itself, unless it holds signs of a template. `None`: there is no such template.
+fn template(run: &ResolvedRun, text: &str) -> Option<String> {
+    if !SIGNS.iter().any(|it| text.contains(it)) {
+        return Some(text.to_owned());
+    }
+    let renders = |template: &String| {
+        let Ok(variables) = workload_profiles::variables(run, &BTreeMap::new()) else { return false };
+        let prepared = workload_profiles::prepare(run, template, &variables, &BTreeMap::new());
+        prepared.is_ok_and(|it| it.text == text)
+    };
+    [text.to_owned(), escaped(text)].into_iter().find(renders)
+}
+
+/// A text with each sign of Tera written by a tag.
+fn escaped(text: &str) -> String {
+    let mut template = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = SIGNS[..3].iter().filter_map(|it| rest.find(it)).min() {
+        let (before, from) = rest.split_at(at);
+        let (sign, after) = from.split_at(2);
+        template.push_str(&format!("{before}{{{{ \"{sign}\" }}}}"));
+        rest = after;
+    }
+    template + rest
+}
+
+/// The spec without what is empty or holds nothing but defaults of a cluster.
+fn spec_value(spec: &BenchmarkRunSpec) -> Value {
+    let mut value = serde_json::to_value(spec).expect("text keys and finite numbers always serialize");
+    if let Some(fields) = value.as_object_mut() {
+        fields.remove("suspend");
+        fields.remove("cancel");
+        if spec.launcher == Launcher::default() {
+            fields.remove("launcher");
+        }
+        remove_empty_texts(fields);
+    }
+    value
+}
+
+fn remove_empty_texts(fields: &mut Map<String, Value>) {
+    fields.retain(|_, value| value != "");
+    fields.values_mut().filter_map(Value::as_object_mut).for_each(remove_empty_texts);
+}
+
+/// YAML that kubectl and this project's reader read as `document`. JSON is YAML too: it is written for a text that a block of
+/// YAML cannot hold.
+fn to_yaml(document: &Value) -> String {
+    let text = serde_saphyr::to_string(document).unwrap_or_default();
+    let read = yaml::read(&text).ok().flatten().filter(|it| it.problems.is_empty() && it.ambiguous_keys.is_empty());
+    if read.is_some_and(|it| it.root.to_json() == *document) { text } else { format!("{document:#}\n") }
+}
+
+#[cfg(test)]
+mod tests {
+    use crds::{
+        benchmark_run::Harness,
+        resolve::{RunIdentity, Settings, resolve},
+    };
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn inputs_of(namespace: &str, spec: &str) -> (BenchmarkRunSpec, ResolvedRun) {
+        let spec: BenchmarkRunSpec = serde_saphyr::from_str(spec).unwrap();
+        let run = RunIdentity { name: "chat".into(), namespace: namespace.into(), uid: "u".into(), attempt: 2 };
+        let run = resolve(run, &spec, &Settings::default()).unwrap();
+        (spec, run)
+    }
+
+    fn check(namespace: &str, spec: &str, profile_text: &str) -> (String, BenchmarkRunSpec) {
+        let (spec, run) = inputs_of(namespace, spec);
+        let text = render(&Inputs { run: &run, spec: &spec, profile_text, paths_from: None });
+        let read = yaml::read(&text).unwrap().unwrap();
+        let checked = crds::schema::check(&read.root);
+        assert_eq!((read.problems, checked.problems, checked.dropped), Default::default(), "{text}");
+        let spec = serde_json::from_value(checked.value["spec"].clone()).unwrap();
+        (text, spec)
+    }
+
+    const PROFILE: &str = "load: {type: constant, stages: [{rate: 1, duration: 2}]} # as asked\n\
+                           data: {type: random, input_distribution: {mean: 10, max: 20}, output_distribution: {mean: 12, max: 20}}\n";
+
+    #[test]
+    fn a_run_in_a_cluster_is_repeated_with_its_references() {
+        let (text, spec) = check(
+            "bench",
+            "{target: {serviceRef: {name: gateway}, auth: {secretKeyRef: {name: a, key: b}}}, seed: 7, suspend: true, \
+             profile: {name: sanity_random, variables: {isl: 5}, overrides: {a: b}, files: [{claim: {claimName: data}}]}}",
+            PROFILE,
+        );
+        let metadata = "metadata:\n  name: chat\n  namespace: bench\n";
+        assert!(text.contains(metadata) && text.contains("  inline: |\n"), "{text}");
+        let (written, _) =
+            inputs_of("bench", "{target: {serviceRef: {name: gateway}, auth: {secretKeyRef: {name: a, key: b}}}}");
+        assert_eq!((spec.target, spec.seed, spec.suspend), (written.target, 7, false));
+        assert_eq!(
+            spec.profile,
+            Profile {
+                inline: Some(PROFILE.into()),
+                prompt_salt: Some("u-a2".into()),
+                files: spec.profile.files.clone(),
+                ..Profile::default()
+            }
+        );
+        assert_eq!(spec.profile.files.len(), 1);
+    }
+
+    #[test]
+    fn credentials_of_a_profile_are_blacked_out_and_told() {
+        let profile = format!("{PROFILE}api: {{type: completion, headers: {{Authorization: Bearer sk-1}}}}\n");
+        let (text, _) = check("", "target: {simulator: {}}", &profile);
+        assert!(!text.contains("sk-1") && text.contains("# The profile held credentials."), "{text}");
+    }
+
+    #[test]
+    fn a_profile_that_looks_like_a_template_is_not_rendered_again() {
+        let profile = format!("{PROFILE}# {{{{ model }}}} and {{% if %}} are no template here\n");
+        let (_, run) = inputs_of("", "target: {simulator: {}}");
+        let (_, spec) = check("", "target: {simulator: {}}", &profile);
+        let variables = workload_profiles::variables(&run, &BTreeMap::new()).unwrap();
+        let again = workload_profiles::prepare(&run, &spec.profile.inline.unwrap(), &variables, &BTreeMap::new());
+        assert_eq!(again.unwrap().text, profile);
+    }
+
+    #[test]
+    fn a_large_profile_stays_in_its_file() {
+        let profile = format!("{PROFILE}# {}\n", "x".repeat(MAX_INLINE_PROFILE_BYTES));
+        let (text, spec) = check("", "target: {simulator: {}}", &profile);
+        assert!(
+            text.contains("--profile profile.yaml") && text.contains("kubectl create configmap chat-profile"),
+            "{text}"
+        );
+        assert_eq!(spec.profile.config_map_ref.unwrap().name, "chat-profile");
+        assert_eq!(spec.harness, Harness::InferencePerf);
+    }
+
+    proptest! {
+        #[test]
+        fn every_text_comes_back(inline in any::<String>(), salt in "[!-~]{1,20}") {
+            let document = json!({"spec": {"profile": {"inline": inline, "promptSalt": salt}}});
+            let text = to_yaml(&document);
+            let read = yaml::read(&text).map_err(|it| TestCaseError::fail(it.to_string()))?.unwrap();
+            prop_assert_eq!(read.root.to_json(), document);
+        }
+    }
+}
