@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     envelope::ArtifactRef,
+    reason::{Reason, Reported},
     summary::{Outcome, RunSummary, StageSummary},
 };
 
@@ -28,9 +29,8 @@ pub struct BenchmarkRunStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
     /// Why the phase is what it is, in one word.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
-    pub reason: String,
+    #[serde(default, skip_serializing_if = "Reported::is_empty")]
+    pub reason: Reported<Reason>,
     /// The first request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_time: Option<Timestamp>,
@@ -78,7 +78,7 @@ impl Default for BenchmarkRunStatus {
             observed_generation: unseen(),
             phase: None,
             outcome: None,
-            reason: String::new(),
+            reason: Reported::default(),
             start_time: None,
             completion_time: None,
             resolved: None,
@@ -199,9 +199,8 @@ pub struct Attempt {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_time: Option<Timestamp>,
     /// How it ended.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
-    pub reason: String,
+    #[serde(default, skip_serializing_if = "Reported::is_empty")]
+    pub reason: Reported<Reason>,
 }
 
 /// One aspect of the state, as Kubernetes tells it.
@@ -216,8 +215,7 @@ pub struct Condition {
     /// True, False or Unknown.
     pub status: ConditionStatus,
     /// Why, in one word.
-    #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
-    pub reason: String,
+    pub reason: Reported<Reason>,
     /// Why, in a sentence that says what to do.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(length(max = 4096)))]

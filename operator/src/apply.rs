@@ -74,12 +74,13 @@ pub async fn apply(context: &Context, run: &BenchmarkRun, plan: &Plan) -> Result
     let params = PatchParams::apply(STATUS_MANAGER).force();
     let after = runs.patch_status(&run.name_any(), &params, &Patch::Apply(&patch)).await?;
     if before.phase != status.phase {
-        info!(run = %full_name(run), from = before.phase.map_or("", Phase::name), to = status.phase.map_or("", Phase::name), reason = status.reason, "phase changed");
+        info!(run = %full_name(run), from = before.phase.map_or("", Phase::name), to = status.phase.map_or("", Phase::name), reason = %status.reason, "phase changed");
         context.metrics.phase_changed(status.phase);
     }
     let ended = |status: &BenchmarkRunStatus| status.attempts.last().filter(|it| it.end_time.is_some()).cloned();
-    if let Some(last) = ended(&status).filter(|it| ended(&before).is_none_or(|before| before.number != it.number)) {
-        context.metrics.attempt_ended(&last.reason);
+    let newly_ended = ended(&status).filter(|it| ended(&before).is_none_or(|before| before.number != it.number));
+    if let Some(reason) = newly_ended.and_then(|it| it.reason.known()) {
+        context.metrics.attempt_ended(reason);
     }
     publish_event(context, run, plan).await;
     Ok(Some(after))
@@ -90,7 +91,7 @@ async fn publish_event(context: &Context, run: &BenchmarkRun, plan: &Plan) {
     let Some(planned) = &plan.event else { return };
     let event = Event {
         type_: if planned.warning { EventType::Warning } else { EventType::Normal },
-        reason: planned.reason.name(),
+        reason: planned.reason.to_string(),
         note: Some(planned.note.clone()),
         action: "Reconcile".into(),
         secondary: None,

@@ -14,6 +14,5 @@ pub mod error;
 pub mod metrics;
 pub mod observe;
 pub mod plan;
-pub mod reason;
 pub mod reconcile;
 pub mod watches;

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crds::status::Phase;
+use crds::{Reason, Word as _, status::Phase};
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
@@ -12,18 +12,13 @@ use prometheus_client::{
 use crate::error::Error;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ErrorLabels {
+struct ReasonLabels {
     reason: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct PhaseLabels {
     phase: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct AttemptLabels {
-    reason: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -36,11 +31,11 @@ struct WriteLabels {
 pub struct Metrics {
     registry: Registry,
     turns: Counter,
-    errors: Family<ErrorLabels, Counter>,
+    errors: Family<ReasonLabels, Counter>,
     duration: Histogram,
     phases: Family<PhaseLabels, Counter>,
     runs: Family<PhaseLabels, Gauge>,
-    attempts: Family<AttemptLabels, Counter>,
+    attempts: Family<ReasonLabels, Counter>,
     last_words: Histogram,
     writes: Family<WriteLabels, Counter>,
 }
@@ -104,9 +99,9 @@ impl Metrics {
         }
     }
 
-    /// An attempt has ended, for a [`crate::reason::Reason`].
-    pub fn attempt_ended(&self, reason: &str) {
-        self.attempts.get_or_create(&AttemptLabels { reason: reason.to_owned() }).inc();
+    /// An attempt has ended.
+    pub fn attempt_ended(&self, reason: Reason) {
+        self.attempts.get_or_create(&ReasonLabels { reason: reason.name() }).inc();
     }
 
     /// A launcher's termination message was read.
@@ -145,7 +140,7 @@ impl Turn<'_> {
     pub fn end(self, error: Option<&Error>) {
         self.metrics.duration.observe(self.began.elapsed().as_secs_f64());
         if let Some(error) = error {
-            self.metrics.errors.get_or_create(&ErrorLabels { reason: error.category() }).inc();
+            self.metrics.errors.get_or_create(&ReasonLabels { reason: error.category() }).inc();
         }
     }
 }

@@ -1,7 +1,7 @@
 //! [I/O] Reads all that a decision needs. Live reads, not the cache's: a decision on a stale view would make a second Job.
 
 use crds::{
-    BenchmarkRun, Settings, any_value,
+    BenchmarkRun, Reason, Settings, any_value,
     benchmark_run::{KeyRef, is_object_name},
     hex,
     resolve::{FieldError, ProfileSource, claim, resolve},
@@ -21,7 +21,6 @@ use crate::{
         ClaimState, InputError, JobState, LauncherInput, Observed, PodState, Presence, current_attempt, job::CONTAINER,
         meta,
     },
-    reason::Reason,
 };
 
 /// Reads what belongs to a run.

@@ -1,7 +1,7 @@
 //! How an attempt and a run end: by the launcher's report, by a deadline, or by what happened to Job and pod.
 
 use crds::{
-    BenchmarkRunStatus, Envelope, Outcome,
+    BenchmarkRunStatus, Envelope, LauncherReason, Outcome, Reason, Word as _,
     benchmark_run::RetryCause,
     status::{Attempt, MAX_ATTEMPTS, Phase},
 };
@@ -13,7 +13,6 @@ use super::{
     status::{self, NextStatus},
     termination_message,
 };
-use crate::reason::Reason;
 
 impl Decision<'_> {
     /// Decides that an attempt came to nothing in time. The reason is in the status before anything is deleted: who looks
@@ -22,7 +21,7 @@ impl Decision<'_> {
         let phase = self.before.phase.unwrap_or(Phase::Starting);
         let mut plan = self.status_plan(NextStatus::new(phase, reason, message));
         if let Some(last) = plan.status.attempts.last_mut() {
-            last.reason = reason.name();
+            last.reason = reason.into();
         }
         plan.again = true;
         plan
@@ -140,7 +139,9 @@ impl Decision<'_> {
                 self.end_attempt(Reason::Disrupted, &format!("the run was interrupted: {why}"), Some(envelope))
             }
             Outcome::Error => {
-                self.end_attempt(termination_message::reason_of(&core.reason), &core.message, Some(envelope))
+                let reason =
+                    LauncherReason::named(&core.reason).map_or(Reason::LauncherFailed, LauncherReason::attempt_reason);
+                self.end_attempt(reason, &core.message, Some(envelope))
             }
         }
     }
@@ -149,11 +150,10 @@ impl Decision<'_> {
     pub(super) fn end_attempt(&self, reason: Reason, message: &str, envelope: Option<&Envelope>) -> Plan {
         let retry = &self.run.spec.execution.retry;
         let allowed = reason.retry_cause().is_some_and(|cause: RetryCause| retry.reasons.contains(&cause));
-        let suspended = Reason::Suspended.name();
-        let tried = self.before.attempts.iter().filter(|it| it.reason != suspended).count();
+        let tried = self.before.attempts.iter().filter(|it| it.reason != Reason::Suspended).count();
         // Attempts that the status has forgotten cannot be counted, so there are no more than it remembers.
         if allowed && tried <= retry.limit as usize && tried < MAX_ATTEMPTS {
-            let message = format!("attempt ended with {}: {message}; it is tried again", reason.name());
+            let message = format!("attempt ended with {reason}: {message}; it is tried again");
             let mut plan = self.status_plan(NextStatus::new(Phase::Preparing, Reason::Retrying, message));
             end_last(&mut plan.status, reason, self.turn.now);
             plan.next_look = Some(SOON);
@@ -185,6 +185,6 @@ impl Decision<'_> {
 pub(super) fn end_last(status: &mut BenchmarkRunStatus, reason: Reason, now: Timestamp) {
     if let Some(last) = status.attempts.last_mut() {
         last.end_time = Some(now);
-        last.reason = reason.name();
+        last.reason = reason.into();
     }
 }

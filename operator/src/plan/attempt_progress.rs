@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crds::{
+    Reason,
     resolve::claim,
     status::{Attempt, Phase},
 };
@@ -14,7 +15,6 @@ use super::{
     job,
     status::NextStatus,
 };
-use crate::reason::Reason;
 
 /// What a young pod waits for passes by itself, as a rule: a claim that its first pod binds, a target that is asked for the
 /// first time. To tell each would be a write for nothing.
@@ -24,7 +24,7 @@ impl Decision<'_> {
     /// Goes on with an attempt whose intent is in the status.
     pub(super) fn follow(&self, attempt: &Attempt) -> Plan {
         let job = &self.observed.job;
-        if let Some(reason) = Reason::named(&attempt.reason) {
+        if let Some(reason) = attempt.reason.known() {
             return self.end_given_up(attempt, reason);
         }
         match job.presence {

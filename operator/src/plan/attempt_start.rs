@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crds::{
-    Outcome,
+    Outcome, Reason, Reported,
     resolve::claim,
     status::{Attempt, MAX_ATTEMPTS, Phase, Resolved},
 };
@@ -14,7 +14,6 @@ use super::{
     job, meta, pvc,
     status::{self, NextStatus},
 };
-use crate::reason::Reason;
 
 /// While a ConfigMap has been missing for long.
 const SELDOM: Duration = Duration::from_secs(60);
@@ -46,7 +45,7 @@ impl Decision<'_> {
                 start_time: self.turn.now,
                 running_time: None,
                 end_time: None,
-                reason: String::new(),
+                reason: Reported::default(),
             },
         );
         // The intent is in the status before the Job exists; a crash in between leaves nothing that is not accounted for.
@@ -171,8 +170,7 @@ impl Decision<'_> {
 fn add_attempt(attempts: &mut Vec<Attempt>, attempt: Attempt) {
     attempts.push(attempt);
     while attempts.len() > MAX_ATTEMPTS {
-        let suspended = Reason::Suspended.name();
-        let first = attempts.iter().position(|it| it.reason == suspended).unwrap_or(0);
+        let first = attempts.iter().position(|it| it.reason == Reason::Suspended).unwrap_or(0);
         attempts.remove(first);
     }
 }

@@ -1,6 +1,6 @@
 //! What a person asks of a run in progress: to cancel or to suspend it.
 
-use crds::{Envelope, Outcome, benchmark_run::Cancel, status::Phase};
+use crds::{Envelope, Outcome, Reason, benchmark_run::Cancel, status::Phase};
 
 use super::{
     Plan, Presence, Stop,
@@ -9,7 +9,6 @@ use super::{
     status::{self, NextStatus},
     termination_message,
 };
-use crate::reason::Reason;
 
 impl Decision<'_> {
     pub(super) fn cancel(&self) -> Plan {

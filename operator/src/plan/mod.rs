@@ -15,14 +15,12 @@ mod termination_message;
 
 use std::time::Duration;
 
-use crds::BenchmarkRunStatus;
+use crds::{BenchmarkRunStatus, Reason};
 use jiff::Timestamp;
 use k8s_openapi::api::{
     batch::v1::Job,
     core::v1::{ConfigMap, PersistentVolumeClaim},
 };
-
-use crate::reason::Reason;
 
 pub use decision::{current_attempt, plan};
 pub use observed::{ClaimState, Ended, InputError, JobState, LauncherInput, Observed, PodState, Presence, Refused};

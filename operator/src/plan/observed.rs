@@ -1,9 +1,7 @@
 //! All that a decision needs beside the run itself.
 
-use crds::ResolvedRun;
+use crds::{Reason, ResolvedRun};
 use jiff::Timestamp;
-
-use crate::reason::Reason;
 
 /// All that a decision needs beside the run itself.
 #[derive(Clone, Debug, Default)]

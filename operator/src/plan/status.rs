@@ -1,7 +1,7 @@
 //! Conditions, reasons and figures as the user sees them.
 
 use crds::{
-    BenchmarkRun, BenchmarkRunStatus, Envelope, Outcome,
+    BenchmarkRun, BenchmarkRunStatus, Envelope, Outcome, Reason,
     envelope::{MAX_ARTIFACTS, MAX_STAGES},
     resolve::claim,
     status::{Condition, ConditionStatus, Phase},
@@ -10,7 +10,6 @@ use jiff::Timestamp;
 use kube::ResourceExt as _;
 
 use super::{Plan, PlannedEvent};
-use crate::reason::Reason;
 
 /// The longest message of Ready, Reconciling and Stalled, in bytes: those that people and tools look at.
 const MAX_MESSAGE: usize = 1_500;
@@ -49,7 +48,7 @@ impl NextStatus {
 /// A plan that only tells where the run stands.
 pub fn plan(run: &BenchmarkRun, before: &BenchmarkRunStatus, standing: NextStatus, now: Timestamp) -> Plan {
     let changed = before.phase != Some(standing.phase);
-    let stuck = standing.is_warning() && before.reason != standing.reason.name();
+    let stuck = standing.is_warning() && before.reason != standing.reason;
     // The making of a ConfigMap is no news; what comes of it is.
     let news = (changed && standing.phase != Phase::Preparing) || stuck;
     let note = || truncate(&standing.message, MAX_NOTE);
@@ -58,7 +57,7 @@ pub fn plan(run: &BenchmarkRun, before: &BenchmarkRunStatus, standing: NextStatu
         observed_generation: run.metadata.generation.unwrap_or_default(),
         phase: Some(standing.phase),
         outcome: standing.outcome,
-        reason: standing.reason.name(),
+        reason: standing.reason.into(),
         conditions: conditions(run, before, &standing, now),
         ..before.clone()
     };
@@ -89,11 +88,11 @@ pub fn apply_envelope(status: &mut BenchmarkRunStatus, run: &BenchmarkRun, envel
     }
     limit_fields(status);
     let stored = match (claim(&run.spec), &core.folder) {
-        (None, _) => (ConditionStatus::False, "NotAsked", "storage.none is set".to_owned()),
+        (None, _) => (ConditionStatus::False, Reason::NotAsked, "storage.none is set".to_owned()),
         (Some(pvc), Some(folder)) => {
-            (ConditionStatus::True, "Stored", format!("in {folder} on claim {}", pvc.claim_name))
+            (ConditionStatus::True, Reason::Stored, format!("in {folder} on claim {}", pvc.claim_name))
         }
-        (Some(_), None) => (ConditionStatus::False, "NotStored", core.message.clone()),
+        (Some(_), None) => (ConditionStatus::False, Reason::NotStored, core.message.clone()),
     };
     let stored = (stored.0, stored.1, truncate(&stored.2, MAX_SHORT_MESSAGE));
     let time = status.completion_time.unwrap_or_default();
@@ -109,12 +108,12 @@ fn conditions(
     use ConditionStatus::{False, True, Unknown};
     let mut all = before.conditions.clone();
     let generation = run.metadata.generation.unwrap_or_default();
-    let reason = standing.reason.name();
+    let reason = standing.reason;
     let mut put = |kind: &str, status: ConditionStatus| {
         let main = ["Ready", "Reconciling", "Stalled"].contains(&kind);
         let message =
             if main { truncate_message(&standing.message) } else { truncate(&standing.message, MAX_SHORT_MESSAGE) };
-        set(&mut all, generation, now, kind, (status, &reason, message));
+        set(&mut all, generation, now, kind, (status, reason, message));
     };
     let terminal = standing.phase.is_terminal();
     let succeeded = standing.phase == Phase::Succeeded;
@@ -141,7 +140,7 @@ fn conditions(
         "Stalled"
     };
     if matches!(standing.phase, Phase::Running | Phase::Succeeded) {
-        let met = (True, "Measuring", "the launcher has measured it".to_owned());
+        let met = (True, Reason::Measuring, "the launcher has measured it".to_owned());
         set(&mut all, generation, now, "TargetReady", met);
     }
     // Whether the target is ready is known again when the next attempt measures.
@@ -157,7 +156,7 @@ fn set(
     observed_generation: i64,
     now: Timestamp,
     kind: &str,
-    (status, reason, message): (ConditionStatus, &str, String),
+    (status, reason, message): (ConditionStatus, Reason, String),
 ) {
     let before = all.iter_mut().find(|it| it.kind == kind);
     let same = before.as_ref().filter(|it| it.status == status);
@@ -165,7 +164,7 @@ fn set(
     let condition = Condition {
         kind: kind.to_owned(),
         status,
-        reason: reason.to_owned(),
+        reason: reason.into(),
         message,
         last_transition_time,
         observed_generation,

@@ -1,9 +1,8 @@
 //! The text of the launcher's termination message -> figures, or why there are none.
 
-use crds::{BenchmarkRun, Envelope, envelope::EnvelopeError};
+use crds::{BenchmarkRun, Envelope, ExitCode, Reason, envelope::EnvelopeError};
 
 use super::Ended;
-use crate::reason::Reason;
 
 /// The longest part of a log that goes into a message.
 const MAX_DIAGNOSIS: usize = 600;
@@ -51,21 +50,9 @@ fn without_envelope(ended: &Ended, error: &EnvelopeError) -> NoResult {
     let said = ended.message[start..].trim();
     let said = if said.is_empty() { "nothing".to_owned() } else { format!("{said:?}") };
     let reason = match (error, code) {
-        (EnvelopeError::Missing, 10) => Reason::ConfigInvalid,
+        (EnvelopeError::Missing, code) if code == i32::from(ExitCode::Configuration.code()) => Reason::ConfigInvalid,
         _ => Reason::LauncherFailed,
     };
     let message = format!("the launcher ended with status {code} ({}) and {error}; it said {said}", ended.reason);
     NoResult { reason, message }
-}
-
-/// The reason for a failure that the launcher itself names.
-pub fn reason_of(name: &str) -> Reason {
-    let own = [
-        Reason::ConfigInvalid,
-        Reason::AmbiguousModel,
-        Reason::TargetUnavailable,
-        Reason::StorageFailed,
-        Reason::DeadlineExceeded,
-    ];
-    own.into_iter().find(|it| it.name() == name).unwrap_or(Reason::LauncherFailed)
 }

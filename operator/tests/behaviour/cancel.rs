@@ -1,10 +1,7 @@
 //! Decisions on a run that is cancelled or suspended.
 
-use crds::{Outcome, status::Phase};
-use operator::{
-    plan::{Ended, Observed, PodState, Presence, Stop},
-    reason::Reason,
-};
+use crds::{Outcome, Reason, status::Phase};
+use operator::plan::{Ended, Observed, PodState, Presence, Stop};
 
 use crate::fixture::*;
 

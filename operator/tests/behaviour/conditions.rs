@@ -3,15 +3,12 @@
 use std::iter;
 
 use crds::{
-    Envelope, Outcome,
+    Envelope, Outcome, Reason,
     envelope::ArtifactRef,
     status::{ConditionStatus, Phase},
     summary::StageSummary,
 };
-use operator::{
-    plan::{Ended, Observed, PodState, status::MAX_STATUS_BYTES},
-    reason::Reason,
-};
+use operator::plan::{Ended, Observed, PodState, status::MAX_STATUS_BYTES};
 
 use crate::fixture::*;
 

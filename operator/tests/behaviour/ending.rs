@@ -1,13 +1,10 @@
 //! Decisions on the end of an attempt and of a run.
 
 use crds::{
-    Outcome,
+    Outcome, Reason,
     status::{Attempt, Phase},
 };
-use operator::{
-    plan::{Ended, PodState, Stop},
-    reason::Reason,
-};
+use operator::plan::{Ended, PodState, Stop};
 
 use crate::fixture::*;
 
@@ -213,7 +210,7 @@ fn attempts_that_were_suspended_count_against_no_limit_and_ten_retries_end() {
         start_time: zero(),
         running_time: None,
         end_time: Some(at(1)),
-        reason: reason.name(),
+        reason: reason.into(),
     };
     let lost = || {
         let mut observed = started();

@@ -1,7 +1,7 @@
 //! Runs and what is observed of them, in a few words.
 
 use crds::{
-    BenchmarkRun, BenchmarkRunSpec, BenchmarkRunStatus, Envelope, Outcome, Settings,
+    BenchmarkRun, BenchmarkRunSpec, BenchmarkRunStatus, Envelope, Outcome, Reason, Reported, Settings,
     benchmark_run::Resources,
     envelope::Core,
     resolve::{RunIdentity, resolve},
@@ -9,9 +9,8 @@ use crds::{
     summary::{RunSummary, StageSummary},
 };
 use jiff::{SignedDuration, Timestamp};
-use operator::{
-    plan::{ClaimState, Ended, JobState, LauncherInput, Observed, Plan, PodState, Presence, Stop, Turn, plan},
-    reason::Reason,
+use operator::plan::{
+    ClaimState, Ended, JobState, LauncherInput, Observed, Plan, PodState, Presence, Stop, Turn, plan,
 };
 
 pub const UID: &str = "2f9c4e0a-9d1b-4e57-8d8c-0a2f6f3f9b11";
@@ -61,7 +60,7 @@ pub fn in_phase(spec: &str, phase: Phase) -> BenchmarkRun {
             start_time: zero(),
             running_time,
             end_time: None,
-            reason: String::new(),
+            reason: Reported::default(),
         }],
         ..BenchmarkRunStatus::default()
     });
@@ -176,7 +175,7 @@ pub fn check(run: &BenchmarkRun, observed: &Observed, seconds: i64, want: &Want<
     }
     assert_eq!(status.outcome, want.outcome, "{status:#?}");
     if let Some(reason) = want.reason {
-        assert_eq!(status.reason, reason.name(), "{status:#?}");
+        assert_eq!(status.reason, reason, "{status:#?}");
     }
     let says = message(&made);
     assert!(says.contains(want.says), "{says:?} does not hold {:?}", want.says);
@@ -185,7 +184,7 @@ pub fn check(run: &BenchmarkRun, observed: &Observed, seconds: i64, want: &Want<
     assert_eq!(made.stop, want.stops);
     assert_eq!(made.again, want.again);
     let attempt_ended = status.attempts.last().filter(|it| it.end_time.is_some()).map(|it| it.reason.clone());
-    assert_eq!(attempt_ended, want.attempt_ended.map(Reason::name), "{status:#?}");
+    assert_eq!(attempt_ended, want.attempt_ended.map(Reported::from), "{status:#?}");
     made
 }
 

@@ -1,10 +1,7 @@
 //! Decisions until the launcher measures.
 
-use crds::status::Phase;
-use operator::{
-    plan::{InputError, Observed, PodState, Presence, Refused},
-    reason::Reason,
-};
+use crds::{Reason, status::Phase};
+use operator::plan::{InputError, Observed, PodState, Presence, Refused};
 
 use crate::fixture::*;
 

@@ -1,0 +1,345 @@
+//! Every reason and every exit code that one process tells another or a user.
+
+use std::{fmt, marker::PhantomData};
+
+use serde::{Deserialize, Serialize};
+
+use crate::benchmark_run::RetryCause;
+
+/// One of a fixed list of words.
+pub trait Word: Copy + PartialEq + 'static {
+    /// All words of the list.
+    const ALL: &'static [Self];
+
+    /// The word as status, events, metrics and reports show it.
+    fn name(self) -> &'static str;
+
+    /// The word of this name.
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|it| it.name() == name)
+    }
+}
+
+/// Makes an enum whose variants are its words.
+macro_rules! words {
+    ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $word:ident,)+ }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        pub enum $name {
+            $($(#[$doc])* $word,)+
+        }
+
+        impl Word for $name {
+            const ALL: &'static [Self] = &[$($name::$word,)+];
+
+            fn name(self) -> &'static str {
+                match self {
+                    $($name::$word => stringify!($word),)+
+                }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+    };
+}
+
+words! {
+    /// Why a phase, a condition, an event or an attempt is what it is. The operator writes it.
+    Reason {
+        /// The operator creates ConfigMap, claim and Job.
+        Preparing,
+        /// `spec.suspend` is true.
+        Suspended,
+        /// No node takes the pod.
+        Unschedulable,
+        /// The claim has no volume.
+        VolumePending,
+        /// The image cannot be pulled.
+        ImagePull,
+        /// The pod is being created or starts on its node.
+        PodStarting,
+        /// The launcher runs and waits for the target.
+        TargetNotReady,
+        /// The launcher sends the load.
+        Measuring,
+        /// The Job has ended and the operator reads the result.
+        ReadingResult,
+        /// A user cancelled the run, and the launcher drains.
+        Cancelling,
+        /// The last attempt failed. Its pod has to be gone before the next one begins.
+        Retrying,
+        /// The run passed: its figures are valid.
+        RunSucceeded,
+        /// There are figures, and they are not valid.
+        MeasurementInvalid,
+        /// The spec cannot be run.
+        InvalidSpec,
+        /// The profile cannot be run.
+        ProfileInvalid,
+        /// The ConfigMap that holds the profile or one of its files does not exist, or lacks the key.
+        ProfileNotFound,
+        /// An object of another owner has the name that this run needs.
+        NameConflict,
+        /// The launcher refused its configuration.
+        ConfigInvalid,
+        /// The server serves several models, and the spec names none.
+        AmbiguousModel,
+        /// Two pods could be the launcher's.
+        AmbiguousPod,
+        /// The target did not become ready in time.
+        TargetUnavailable,
+        /// The results could not be stored.
+        StorageFailed,
+        /// The pod was evicted, preempted, deleted or lost with its node.
+        Disrupted,
+        /// The launcher exceeded its memory limit.
+        OOMKilled,
+        /// ConfigMap, claim and Job were not created in time.
+        PrepareTimeout,
+        /// The launcher did not start to measure in time.
+        StartTimeout,
+        /// The launcher did not end in time.
+        DeadlineExceeded,
+        /// The launcher ended without a result.
+        LauncherFailed,
+        /// The Job was deleted while it ran.
+        JobLost,
+        /// A user cancelled the run.
+        Cancelled,
+        /// The results folder is on the claim.
+        Stored,
+        /// The results folder could not be written.
+        NotStored,
+        /// `storage.none` is set: no results folder was asked for.
+        NotAsked,
+    }
+}
+
+impl Reason {
+    /// Which entry of `spec.execution.retry.reasons` allows another attempt after this one.
+    pub fn retry_cause(self) -> Option<RetryCause> {
+        match self {
+            Reason::Disrupted => Some(RetryCause::Disrupted),
+            Reason::TargetUnavailable => Some(RetryCause::TargetUnavailable),
+            Reason::StartTimeout | Reason::ImagePull | Reason::VolumePending | Reason::Unschedulable => {
+                Some(RetryCause::StartTimeout)
+            }
+            _ => None,
+        }
+    }
+}
+
+words! {
+    /// Why a launcher's run came to its outcome. The launcher writes it into its report and its termination message.
+    LauncherReason {
+        /// The measurement is valid.
+        RunSucceeded,
+        /// A signal stopped the run.
+        Cancelled,
+        /// The deadline of the run passed before all requests had ended.
+        DeadlineExceeded,
+        /// The target stopped answering during the load.
+        TargetLost,
+        /// Fewer requests succeeded than `minSuccessfulRequests`.
+        TooFewSuccesses,
+        /// A larger share of the requests failed than `maxErrorRatio`.
+        TooManyErrors,
+        /// The launcher sent requests too late.
+        SendLagTooLarge,
+        /// The launcher read answers too late.
+        ReceiveDelayTooLarge,
+        /// Too many reads came late and held several tokens.
+        ReadsCoalesced,
+        /// A load thread needed a CPU for too large a share of the time.
+        CpuSaturated,
+        /// The launcher reached its CPU limit in too many periods.
+        CpuThrottled,
+        /// The hypervisor gave too much CPU time to other machines.
+        CpuStolen,
+        /// The launcher could not run for too large a share of the time.
+        SchedulerStalled,
+        /// The clock stepped, or the machine slept.
+        ClockStepped,
+        /// The recorder could not keep all values.
+        EventsDropped,
+        /// LoadGen's own rules make a test invalid.
+        LoadGenInvalid,
+        /// The file, the profile, the model or the token cannot be used.
+        ConfigInvalid,
+        /// The server serves several models, and none was named.
+        AmbiguousModel,
+        /// The target did not become ready in time.
+        TargetUnavailable,
+        /// The results could not be stored.
+        StorageFailed,
+        /// The system refused threads, memory or files to the launcher, or the launcher has a fault.
+        LauncherFailed,
+    }
+}
+
+impl LauncherReason {
+    /// The reason that the operator gives to an attempt that ended with this error.
+    pub fn attempt_reason(self) -> Reason {
+        match self {
+            LauncherReason::ConfigInvalid => Reason::ConfigInvalid,
+            LauncherReason::AmbiguousModel => Reason::AmbiguousModel,
+            LauncherReason::TargetUnavailable => Reason::TargetUnavailable,
+            LauncherReason::StorageFailed => Reason::StorageFailed,
+            LauncherReason::DeadlineExceeded => Reason::DeadlineExceeded,
+            _ => Reason::LauncherFailed,
+        }
+    }
+}
+
+/// The exit code of a command of the launcher.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum ExitCode {
+    /// There is a result: Passed, or Invalid.
+    Done = 0,
+    /// The system refused threads, memory or files, or the launcher has a fault.
+    System = 1,
+    /// The configuration cannot be run.
+    Configuration = 10,
+    /// The target did not become ready.
+    Target = 11,
+    /// The results could not be stored.
+    Storage = 12,
+    /// A signal stopped the run.
+    Cancelled = 20,
+}
+
+impl ExitCode {
+    /// All exit codes.
+    pub const ALL: [ExitCode; 6] = [
+        ExitCode::Done,
+        ExitCode::System,
+        ExitCode::Configuration,
+        ExitCode::Target,
+        ExitCode::Storage,
+        ExitCode::Cancelled,
+    ];
+
+    /// The number that the process ends with.
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+/// The text of a word as another process, or another release, wrote it. A word that this release does not know is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Reported<T> {
+    text: String,
+    #[serde(skip)]
+    word: PhantomData<T>,
+}
+
+impl<T: Word> Reported<T> {
+    /// The word, if this release knows it.
+    pub fn known(&self) -> Option<T> {
+        T::named(&self.text)
+    }
+}
+
+impl<T> Reported<T> {
+    /// The text as it was written; empty where nothing was.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether no word was written.
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+}
+
+impl<T> Default for Reported<T> {
+    fn default() -> Self {
+        Reported { text: String::new(), word: PhantomData }
+    }
+}
+
+impl<T> From<&str> for Reported<T> {
+    fn from(text: &str) -> Self {
+        Reported { text: text.to_owned(), word: PhantomData }
+    }
+}
+
+impl From<Reason> for Reported<Reason> {
+    fn from(word: Reason) -> Self {
+        word.name().into()
+    }
+}
+
+impl From<LauncherReason> for Reported<LauncherReason> {
+    fn from(word: LauncherReason) -> Self {
+        word.name().into()
+    }
+}
+
+impl<T: Word> PartialEq<T> for Reported<T> {
+    fn eq(&self, word: &T) -> bool {
+        self.text == word.name()
+    }
+}
+
+impl<T> PartialEq<&str> for Reported<T> {
+    fn eq(&self, text: &&str) -> bool {
+        self.text == *text
+    }
+}
+
+impl<T> fmt::Display for Reported<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+#[cfg(feature = "kube")]
+impl<T> schemars::JsonSchema for Reported<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Reported".into()
+    }
+
+    // Any word, not the list of this release: the API server has to accept what other releases wrote.
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "string", "maxLength": 64})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_is_read_as_it_is_printed() {
+        for word in Reason::ALL {
+            assert_eq!(Reported::from(*word).known(), Some(*word));
+            assert_eq!(serde_json::to_value(word).unwrap(), word.to_string());
+        }
+        for word in LauncherReason::ALL {
+            assert_eq!(Reported::from(*word).known(), Some(*word));
+        }
+    }
+
+    #[test]
+    fn a_word_of_another_release_is_kept() {
+        let read: Reported<Reason> = serde_json::from_str("\"SomethingNew\"").unwrap();
+        assert_eq!((read.known(), read.as_str()), (None, "SomethingNew"));
+        assert_eq!(serde_json::to_string(&read).unwrap(), "\"SomethingNew\"");
+    }
+
+    #[test]
+    fn exit_codes_do_not_change() {
+        assert_eq!(ExitCode::ALL.map(ExitCode::code), [0, 1, 10, 11, 12, 20]);
+    }
+}
