@@ -1,46 +1,59 @@
 //! What no test may exceed, whichever file set it.
 
-use super::mlperf_tests::{MAX_RATE, Tests};
+use super::{mlperf_tests::Tests, target_qps::MAX_RATE};
 use crate::{
     formats::common::bounds::{MAX_STAGE_SECONDS, MAX_STAGES},
     loadgen::{Effective, Mode, Qsl, Scenario, Settings},
     reader::Section,
-    workload::MAX_REQUESTS,
+    workload::{LoadGenTest, MAX_REQUESTS},
 };
 
-/// Where settings are mended.
+/// The longest expected latency, a day, in milliseconds.
+const MAX_LATENCY_MS: f64 = 86_400_000.0;
+/// Where a wrong setting is corrected.
 const REMEDY: &str = "set it under settings or in user_conf";
 
-/// Leaves a problem with each setting that cannot be run; whether there is none.
+/// A setting by its name in configuration files, and what is wrong with it.
+type Found = (&'static str, String);
+
+/// Adds a problem for each setting that cannot be run; true when there is none.
 pub(super) fn check(root: &Section, tests: &Tests, qsl: &Qsl) -> bool {
-    let mut problems: Vec<(&str, String)> = Vec::new();
+    let mut problems: Vec<Found> = Vec::new();
     for test in &tests.tests {
-        let found = check_test(&test.settings, qsl, tests.auto_qps.is_some());
+        let found = check_settings(&test.settings, qsl, tests.auto_qps.is_some());
         problems.extend(found.into_iter().filter(|it| !problems.contains(it)).collect::<Vec<_>>());
     }
-    let mut stages = 0_u64;
-    let mut requests = 0.0;
-    for test in &tests.tests {
-        let effective = Effective::new(&test.settings, qsl);
-        let accuracy = matches!(test.settings.mode, Mode::AccuracyOnly | Mode::SubmissionRun);
-        stages = stages.saturating_add(if accuracy { effective.accuracy_sets(qsl) } else { 0 }).saturating_add(1);
-        requests += if accuracy { effective.accuracy_sample_count.min(qsl.total_sample_count) as f64 } else { 0.0 };
-        requests += if test.settings.mode == Mode::AccuracyOnly { 0.0 } else { samples(&effective) };
-    }
-    if problems.is_empty() && stages > MAX_STAGES as u64 {
-        let what = format!("makes {stages} sample sets, and a run has at most {MAX_STAGES}");
-        problems.push(("performance_sample_count_override", format!("{what}; raise it")));
-    }
-    if problems.is_empty() && requests > MAX_REQUESTS as f64 {
-        let what = format!(
-            "comes, with the rate and the durations, to {requests:.0} samples; at most {MAX_REQUESTS} are sent"
-        );
-        problems.push(("min_query_count", format!("{what} in a run, so lower one of them")));
+    if problems.is_empty() {
+        problems = check_sums(tests, qsl);
     }
     for (name, message) in &problems {
         root.problem(&format!("settings.{name}"), message);
     }
     problems.is_empty()
+}
+
+/// The sample sets and the samples of all tests.
+fn check_sums(tests: &Tests, qsl: &Qsl) -> Vec<Found> {
+    let mut problems = Vec::new();
+    let mut stages = 0_u64;
+    let mut requests = 0.0;
+    for LoadGenTest { settings, .. } in &tests.tests {
+        let effective = Effective::new(settings, qsl);
+        let has_accuracy = matches!(settings.mode, Mode::AccuracyOnly | Mode::SubmissionRun);
+        stages = stages.saturating_add(if has_accuracy { effective.accuracy_sets(qsl) } else { 0 }).saturating_add(1);
+        requests += if has_accuracy { effective.accuracy_sample_count.min(qsl.total_sample_count) as f64 } else { 0.0 };
+        requests += if settings.mode == Mode::AccuracyOnly { 0.0 } else { samples(&effective) };
+    }
+    if stages > MAX_STAGES as u64 {
+        let what = format!("makes {stages} sample sets, and a run has at most {MAX_STAGES}");
+        problems.push(("performance_sample_count_override", format!("{what}; raise it")));
+    } else if requests > MAX_REQUESTS as f64 {
+        let what = format!(
+            "comes, with the rate and the durations, to {requests:.0} samples; at most {MAX_REQUESTS} are sent"
+        );
+        problems.push(("min_query_count", format!("{what} in a run, so lower one of them")));
+    }
+    problems
 }
 
 /// The samples that the performance phase of a test sends at least, or at its rate.
@@ -51,59 +64,69 @@ fn samples(effective: &Effective) -> f64 {
     queries.min(most) * effective.samples_per_query as f64
 }
 
-fn check_test(settings: &Settings, qsl: &Qsl, auto_qps: bool) -> Vec<(&'static str, String)> {
+fn check_settings(settings: &Settings, qsl: &Qsl, auto_qps: bool) -> Vec<Found> {
     let mut problems = Vec::new();
-    let mut above_zero = |name, value: f64, most: f64| {
-        if !(value > 0.0 && value <= most) {
-            problems.push((name, format!("is {value}; {REMEDY}, above 0 and at most {most}")));
-        }
+    problems.extend(check_target(settings, auto_qps));
+    problems.extend(above_zero("min_query_count", settings.min_query_count as f64, MAX_REQUESTS as f64));
+    problems.extend(check_percentile(settings));
+    problems.extend(check_durations(settings));
+    problems.extend(check_issue_order(settings, qsl));
+    problems
+}
+
+fn above_zero(name: &'static str, value: f64, most: f64) -> Option<Found> {
+    (!(value > 0.0 && value <= most)).then(|| (name, format!("is {value}; {REMEDY}, above 0 and at most {most}")))
+}
+
+/// The rate or the latency that the scenario expects.
+fn check_target(settings: &Settings, auto_qps: bool) -> Vec<Found> {
+    let latency = |ns: f64| above_zero("target_latency", ns / 1e6, MAX_LATENCY_MS);
+    let rate = |qps: f64| above_zero("target_qps", qps, MAX_RATE).filter(|_| !auto_qps);
+    let samples = settings.multi_stream_samples_per_query as f64;
+    let found = match settings.scenario {
+        Scenario::Server => [rate(settings.server_target_qps), None],
+        Scenario::Offline => [rate(settings.offline_expected_qps), None],
+        Scenario::SingleStream => [latency(settings.single_stream_expected_latency_ns), None],
+        Scenario::MultiStream => [
+            latency(settings.multi_stream_expected_latency_ns),
+            above_zero("samples_per_query", samples, MAX_REQUESTS as f64),
+        ],
     };
-    let most = MAX_REQUESTS as f64;
-    // Nobody expects a latency of more than a day.
-    let latency = |ns: f64| ns / 1e6;
-    match settings.scenario {
-        Scenario::Server if !auto_qps => above_zero("target_qps", settings.server_target_qps, MAX_RATE),
-        Scenario::Offline if !auto_qps => above_zero("target_qps", settings.offline_expected_qps, MAX_RATE),
-        Scenario::Server | Scenario::Offline => {}
-        Scenario::SingleStream => {
-            above_zero("target_latency", latency(settings.single_stream_expected_latency_ns), MAX_MS);
-        }
-        Scenario::MultiStream => {
-            above_zero("target_latency", latency(settings.multi_stream_expected_latency_ns), MAX_MS);
-            above_zero("samples_per_query", settings.multi_stream_samples_per_query as f64, most);
-        }
-    }
-    above_zero("min_query_count", settings.min_query_count as f64, most);
+    found.into_iter().flatten().collect()
+}
+
+fn check_percentile(settings: &Settings) -> Option<Found> {
     let percentile = match settings.scenario {
         Scenario::SingleStream => settings.single_stream_target_latency_percentile,
         Scenario::MultiStream => settings.multi_stream_target_latency_percentile,
         Scenario::Server => settings.server_target_latency_percentile,
-        Scenario::Offline => 0.99,
+        Scenario::Offline => return None,
     };
-    if !(percentile > 0.0 && percentile < 1.0) {
-        let what = format!("is {}; {REMEDY}, above 0 and below 100", percentile * 100.0);
-        problems.push(("target_latency_percentile", what));
-    }
-    for (name, ms) in [("min_duration", settings.min_duration_ms), ("max_duration", settings.max_duration_ms)] {
-        let most = MAX_STAGE_SECONDS * 1_000;
-        if ms > most {
-            problems.push((name, format!("is {ms} milliseconds; {REMEDY}, at most {most}")));
-        }
-    }
-    let (unique, same) = (settings.performance_issue_unique, settings.performance_issue_same);
-    let (index, count) = (
-        settings.performance_issue_same_index,
-        Effective::new(settings, qsl).performance_sample_count.min(qsl.total_sample_count),
-    );
-    if unique && same {
+    let what = || format!("is {}; {REMEDY}, above 0 and below 100", percentile * 100.0);
+    (!(percentile > 0.0 && percentile < 1.0)).then(|| ("target_latency_percentile", what()))
+}
+
+fn check_durations(settings: &Settings) -> impl Iterator<Item = Found> {
+    let durations = [("min_duration", settings.min_duration_ms), ("max_duration", settings.max_duration_ms)];
+    let most = MAX_STAGE_SECONDS * 1_000;
+    durations
+        .into_iter()
+        .filter(move |(_, ms)| *ms > most)
+        .map(move |(name, ms)| (name, format!("is {ms} milliseconds; {REMEDY}, at most {most}")))
+}
+
+/// The settings that change which samples the performance phase sends.
+fn check_issue_order(settings: &Settings, qsl: &Qsl) -> Vec<Found> {
+    let mut problems = Vec::new();
+    let same = settings.performance_issue_same;
+    if same && settings.performance_issue_unique {
         problems
             .push(("performance_issue_same", "stands beside performance_issue_unique; keep one of them".to_owned()));
     }
+    let index = settings.performance_issue_same_index;
+    let count = Effective::new(settings, qsl).performance_sample_count.min(qsl.total_sample_count);
     if same && index >= count {
         problems.push(("performance_issue_same_index", format!("is {index}; {REMEDY}, below {count}, the samples")));
     }
     problems
 }
-
-/// The longest expected latency, a day, in milliseconds.
-const MAX_MS: f64 = 86_400_000.0;

@@ -112,20 +112,25 @@ fn file(section: &Section, tokens: Option<Tokens>, api: Option<Api>, count: u64)
         let remedy = "name its format, json or jsonl; a pickle has to be converted";
         section.problem("path", format!("is {found}, whose name does not tell what is in it; {remedy}"));
     }
+    let prompt = prompt_column(section, api);
+    Some(DataSet { path: path?, format: format?, prompt: prompt?, output: tokens?.max, count })
+}
+
+/// The column of the prompts. Of MLPerf's data sets the token ids are sent where the API can hold them.
+fn prompt_column(section: &Section, api: Option<Api>) -> Option<PromptColumn> {
     let column = section.text("column");
-    let forms = [("text", PromptForm::Text), ("tokenIds", PromptForm::TokenIds)];
     let ids = PromptColumn::from_form(PromptForm::TokenIds);
     let likely = match column {
         Some(column) if column != ids.name => PromptForm::Text,
         None if api == Some(Api::Chat) => PromptForm::Text,
         _ => PromptForm::TokenIds,
     };
-    let form = section.or_default("form", likely, |it, key| it.choice(key, &forms));
-    let prompt = form.map(PromptColumn::from_form).map(|it| match column {
-        Some(name) => PromptColumn { name: name.to_owned(), ..it },
-        None => it,
-    });
-    Some(DataSet { path: path?, format: format?, prompt: prompt?, output: tokens?.max, count })
+    let forms = [("text", PromptForm::Text), ("tokenIds", PromptForm::TokenIds)];
+    let prompt = PromptColumn::from_form(section.or_default("form", likely, |it, key| it.choice(key, &forms))?);
+    Some(match column {
+        Some(name) => PromptColumn { name: name.to_owned(), ..prompt },
+        None => prompt,
+    })
 }
 
 /// Prompts that are made up.

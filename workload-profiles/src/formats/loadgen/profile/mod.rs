@@ -5,9 +5,11 @@
 
 mod benchmark;
 mod bounds;
+mod conf_files;
 mod data;
 mod mlperf_tests;
 mod settings;
+mod target_qps;
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -29,6 +31,7 @@ use crate::{
     reader::Section,
     workload::{Extra, Goodput, Load, LoadGen, LoadGenTest, PromptReuse, Sampling, Stage, Timeouts, Window, Workload},
 };
+use data::Tokens;
 use mlperf_tests::Tests;
 
 /// Requests under way at once in Offline: enough for the largest batch of a server, and few enough for its queue of new
@@ -61,7 +64,6 @@ pub(in crate::formats) const KEYS: [&str; 21] = [
 /// The name in logs of a server behind a network; MLPerf's network division asks for these words.
 const SUT_NAME: &str = "Network SUT";
 /// How long a request may take where nothing is said, in seconds: LoadGen itself waits for ever for an answer that was lost.
-/// Those of an Offline test all wait for their turn, and have a day.
 const REQUEST_SECONDS: u64 = 3_600;
 
 /// Reads a profile. `None` goes with at least one problem in the findings.
@@ -76,16 +78,8 @@ pub(in crate::formats) fn parse(profile: &Value, target: Target, findings: &Find
     let tokens = data::tokens(&root, benchmark);
     let data = data::read(&root, benchmark, tokens, api);
     let streaming = streaming(&root, tests.as_ref());
-    let sampling = greedy(sampling(&root, Sampling { min_tokens: tokens.map(|it| it.min), ..Sampling::default() }));
-    if let (Some(least), Some(most)) = (sampling.min_tokens, tokens.map(|it| it.max))
-        && least > most
-        && root.section("sampling").is_some_and(|it| it.value("minTokens").is_some())
-    {
-        root.problem("sampling.minTokens", format!("is {least}, above tokens.max, which is {most}; lower it"));
-    }
-    let offline = tests.as_ref().is_some_and(|it| it.scenario == Scenario::Offline);
-    let request = Span(Duration::from_secs(if offline { MAX_PAUSE_SECONDS } else { REQUEST_SECONDS }));
-    let timeouts = timeouts(&root, Timeouts { request: Some(request), ..Timeouts::default() }, streaming);
+    let sampling = greedy_sampling(&root, tokens);
+    let timeouts = request_timeouts(&root, tests.as_ref(), streaming);
     let max_concurrency = max_concurrency(&root, tests.as_ref());
     let within = tests.as_ref().zip(data.as_ref()).is_some_and(|(tests, data)| bounds::check(&root, tests, &data.qsl));
     root.finish();
@@ -157,13 +151,27 @@ fn max_concurrency(root: &Section, tests: Option<&Tests>) -> Option<u32> {
     places.or((scenario == Some(Scenario::Offline)).then_some(OFFLINE_CONCURRENCY))
 }
 
-/// The likeliest token each time, as MLPerf asks, unless the profile has a temperature.
-fn greedy(sampling: Sampling) -> Sampling {
+/// The section `sampling`. The likeliest token each time, as MLPerf asks, unless the profile has a temperature.
+fn greedy_sampling(root: &Section, tokens: Option<Tokens>) -> Sampling {
+    let sampling = sampling(root, Sampling { min_tokens: tokens.map(|it| it.min), ..Sampling::default() });
+    if let (Some(least), Some(most)) = (sampling.min_tokens, tokens.map(|it| it.max))
+        && least > most
+        && root.section("sampling").is_some_and(|it| it.value("minTokens").is_some())
+    {
+        root.problem("sampling.minTokens", format!("is {least}, above tokens.max, which is {most}; lower it"));
+    }
     let mut fields = BTreeMap::from(sampling.extra.clone());
     fields.entry("temperature".to_owned()).or_insert_with(|| 0.into());
     // What fitted before fits with so little more, or is sent as it was.
     let extra = Extra::try_from(fields).unwrap_or_else(|_| sampling.extra.clone());
     Sampling { extra, ..sampling }
+}
+
+/// The section `timeouts`. The requests of an Offline test all wait for their turn, and so have a day each.
+fn request_timeouts(root: &Section, tests: Option<&Tests>, streaming: bool) -> Timeouts {
+    let is_offline = tests.is_some_and(|it| it.scenario == Scenario::Offline);
+    let request = Span(Duration::from_secs(if is_offline { MAX_PAUSE_SECONDS } else { REQUEST_SECONDS }));
+    timeouts(root, Timeouts { request: Some(request), ..Timeouts::default() }, streaming)
 }
 
 #[cfg(test)]
