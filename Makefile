@@ -44,7 +44,7 @@ performance: prepare ## Measure the launcher itself and write docs/performance.m
 
 loadgen-comparison: prepare ## Run MLCommons' own LoadGen with new settings and hold ours against it; needs Python and its registry
 	@python="$$($(official)/venv)" && rm -rf $(recorded) && "$$python" -B $(official)/record.py $(recorded)
-	LOADGEN_VECTORS=$(recorded) cargo test --locked -p launcher --test loadgen_vectors -- --nocapture
+	LOADGEN_VECTORS=$(recorded) cargo test --locked -p loadgen --test vectors -- --nocapture
 
 loadgen-performance: prepare ## Measure LoadGen's arithmetic, MLCommons' and ours, in one run; prints a table
 	@$(release_build) -p launcher --example loadgen_speed

@@ -12,26 +12,26 @@ use std::{
     time::{Duration, Instant},
 };
 
+use analysis::loadgen::{
+    answers::answers,
+    measure::{Measured, measure},
+    outcome::TestOutcome,
+    verdict::TestVerdict,
+};
 use anyhow::Context as _;
-use launcher::{
-    analysis::loadgen::{
-        answers::answers,
-        measure::{Measured, measure},
-        outcome::TestOutcome,
-        verdict::TestVerdict,
-    },
+use engine::{
     client::output::Output,
-    loadgen::{
-        logs::{
-            accuracy_log, detail,
-            messages::Messages,
-            summary,
-            test_log::{Build, Generated, PhaseLog, TestLog},
-        },
-        queries::{PhaseQueries, QueryGenerator},
-    },
     record::{RequestOutcome, RequestRecord},
     recorder::KeptOutput,
+};
+use loadgen::{
+    logs::{
+        accuracy_log, detail,
+        messages::Messages,
+        summary,
+        test_log::{Build, Generated, PhaseLog, TestLog},
+    },
+    queries::{PhaseQueries, QueryGenerator},
 };
 use serde_json::json;
 use workload_profiles::{

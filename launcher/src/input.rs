@@ -19,7 +19,9 @@ use crds::{
 use serde_json::Value;
 use workload_profiles::{Notice, ProfileError, Workload};
 
-use crate::{overlooked, report::Inputs, user_file};
+use crate::overlooked;
+use engine::user_file;
+use report::Inputs;
 
 /// The largest input file that is read, in bytes: an inline profile, and as much again for the rest.
 const MAX_FILE_BYTES: u64 = 2 * MAX_INLINE_PROFILE_BYTES as u64 + 1024 * 1024;

@@ -5,10 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use bench::{Group, Order, Pace, RunInput, fit};
 use clap::Args;
 use crds::units::Span;
 use launcher::{
-    bench::{self, Group, Order, Pace, RunInput, fit},
     console,
     input::{self, Input, LocalOptions},
     run,

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use launcher::{console, data_set, input, loadgen::plan};
+use engine::data_set;
+use launcher::{console, input};
+use loadgen::plan;
 
 use super::input_args::InputArgs;
 

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use launcher::{console, input, trace_file, user_file};
+use engine::{trace_file, user_file};
+use launcher::{console, input};
 use workload_profiles::workload::RequestSource;
 
 use super::input_args::InputArgs;

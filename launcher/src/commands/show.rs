@@ -3,7 +3,8 @@
 use std::{io, path::PathBuf};
 
 use clap::Args;
-use launcher::{console, user_file};
+use engine::user_file;
+use launcher::console;
 
 #[derive(Args)]
 pub(crate) struct ShowArgs {

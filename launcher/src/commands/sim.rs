@@ -11,12 +11,10 @@ use crds::{
     benchmark_run::SimulatorPreset,
     units::{Seed, Span},
 };
-use launcher::{
-    console,
-    sim::{
-        OptionError, SimOptions, Simulator,
-        faults::{Fault, FaultKind},
-    },
+use launcher::console;
+use simulator::{
+    OptionError, SimOptions, Simulator,
+    faults::{Fault, FaultKind},
 };
 use tokio::{
     net::TcpListener,
@@ -241,7 +239,7 @@ pub(crate) fn run(args: SimArgs) -> Result<(), SimError> {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use launcher::sim::latency::{Latency, StepLoad};
+    use simulator::latency::{Latency, StepLoad};
 
     use super::*;
 

@@ -6,16 +6,14 @@ use clap::{Args, Subcommand, ValueEnum};
 use crds::wording::one_line;
 use workload_profiles::loadgen::Round;
 
-use launcher::{
-    console::{self, PrintError},
-    loadgen::logs::test06::ElementType,
-    submission::{
-        Division, Report,
-        build::{self, BuildError, Given, Order},
-        check::{self, CheckError},
-        render,
-        test06::{self, Test06Error},
-    },
+use launcher::console::{self, PrintError};
+use loadgen::logs::test06::ElementType;
+use submission::{
+    Division, Report,
+    build::{self, BuildError, Given, Order},
+    check::{self, CheckError},
+    render,
+    test06::{self, Test06Error},
 };
 
 /// Builds the tree of a submission to MLPerf Inference from finished LoadGen runs, or checks one.

@@ -25,21 +25,23 @@ use tracing::{info, warn};
 use workload_profiles::{Notice, Workload};
 
 use crate::{
-    analysis::{self, Analysis, Measured},
-    clock, console,
+    console,
     input::{self, Input, LocalOptions},
-    issue::{self, Files, LoadError, LoadResult, Progress},
-    loadgen::plan,
-    recorder::Keep,
-    report::{LoadGenReport, Stored, terminal, text::profile},
-    requests::Seeds,
     status_server::{self, Measuring},
+};
+use ::loadgen::plan;
+use analysis::{Analysis, Measured};
+use engine::{
+    issue::{self, Files, LoadError, LoadResult, Progress},
+    recorder::Keep,
+    requests::Seeds,
     stop::Stop,
 };
 use loadgen::{Foretell, Issued};
 pub(crate) use outcome::Failure;
 pub use outcome::{EXIT_CANCELLED, EXIT_CONFIGURATION, EXIT_STORAGE, EXIT_TARGET};
 use ready::Secrets;
+use report::{LoadGenReport, Stored, profile, terminal};
 
 /// More threads than this have never helped, and each has connections of its own.
 const MAX_DEFAULT_THREADS: usize = 8;

@@ -10,7 +10,8 @@ use rustix::io::Errno;
 use tracing::warn;
 
 use super::Measurement;
-use crate::{console, input::Input, issue::LoadError, report};
+use crate::{console, input::Input};
+use engine::issue::LoadError;
 
 /// The launcher itself failed.
 const EXIT_SYSTEM: u8 = 1;

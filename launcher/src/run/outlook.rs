@@ -8,10 +8,8 @@ use workload_profiles::{
     workload::{Load, Phase},
 };
 
-use crate::{
-    issue::Progress,
-    loadgen::results::predict::{Outlook, predict},
-};
+use engine::issue::Progress;
+use loadgen::results::predict::{Outlook, predict};
 
 /// A few words on the phase that runs; `None` where there is nothing to foretell.
 pub(super) fn outlook(workload: &Workload, progress: &Progress) -> Option<String> {

@@ -21,7 +21,7 @@ use super::{
     outlook::outlook,
     progress_text::{Standing, View},
 };
-use crate::issue::{PlannedTime, Progress};
+use engine::issue::{PlannedTime, Progress};
 
 const BAR_EVERY: Duration = Duration::from_millis(200);
 /// Between two plain lines of the same stage.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crds::{units::Span, wording::one_line};
 use workload_profiles::workload::{Margin, Stage};
 
-use crate::issue::PlannedTime;
+use engine::issue::PlannedTime;
 
 /// Of a bar: a tenth of the line, within these bounds. Its length does not change with the text beside it.
 const BAR: (usize, usize) = (8, 40);

@@ -6,13 +6,13 @@ use crds::{benchmark_run::ReadinessProbe, resolve::ResolvedRun, units::Span};
 use tracing::info;
 
 use super::{Failure, served};
-use crate::{
+use crate::input::Input;
+use clock::Clock;
+use engine::{
     client::{
         Target,
         probe::{self, ProbeError},
     },
-    clock::Clock,
-    input::Input,
     issue::LoadError,
     stop::{Stop, StopState},
     user_file,

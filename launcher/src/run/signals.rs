@@ -15,7 +15,7 @@ use tokio::signal::unix::{self, SignalKind, signal};
 use tracing::warn;
 
 use super::Failure;
-use crate::{
+use engine::{
     issue::LoadError,
     stop::{Stop, StopReason, StopState},
 };

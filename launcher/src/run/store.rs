@@ -8,14 +8,12 @@ use jiff::{Timestamp, tz::TimeZone};
 use tracing::warn;
 
 use super::{Failure, RunOptions};
-use crate::{
-    analysis::Analysis,
-    input::Input,
-    recorder::{Keep, Records},
-    report::{
-        self, Folder, LoadGenReport, Report, StorageError, Stored, index,
-        partial::{self, Leftovers},
-    },
+use crate::input::Input;
+use analysis::Analysis;
+use engine::recorder::{Keep, Records};
+use report::{
+    Folder, LoadGenReport, Report, StorageError, Stored, index,
+    partial::{self, Leftovers},
 };
 
 /// Earlier attempts whose folders are looked for: more than a policy of retries has, so that no number read from a file makes a long

@@ -8,7 +8,7 @@ use tokio::{net::TcpListener, sync::oneshot};
 use tracing::info;
 
 use super::Failure;
-use crate::sim::{SimOptions, Simulator};
+use simulator::{SimOptions, Simulator};
 
 /// Keeps the simulator alive; dropped, it ends.
 pub(crate) struct RunningSimulator {

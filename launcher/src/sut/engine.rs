@@ -9,11 +9,11 @@ use http::HeaderValue;
 use workload_profiles::{Workload, workload::PromptReuse};
 
 use super::{SutError, frames, frames::Sample, outbox::Outbox};
-use crate::{
+use crate::input::Input;
+use clock::Clock;
+use engine::{
     client::{Client, Exchange, Target, answer::Failure, body::BodyTemplate, output::FirstOutput, patience::Patience},
-    clock::Clock,
     data_set,
-    input::Input,
     requests::{Recorded, Requests, RequestsError, Rows},
 };
 

@@ -14,11 +14,13 @@ use std::{io, path::PathBuf, sync::Arc};
 
 use crate::{
     console,
-    data_set::DataSetError,
     input::{self, LocalOptions},
+    run::{EXIT_CONFIGURATION, Failure, ready, ready::Secrets, target},
+};
+use ::engine::{
+    data_set::DataSetError,
     issue::{EVENT_INTERVAL, LoadError, raise_file_limit},
     requests::RequestsError,
-    run::{EXIT_CONFIGURATION, Failure, ready, ready::Secrets, target},
 };
 use engine::{Engine, Tally};
 use frames::{FrameError, VERSION};

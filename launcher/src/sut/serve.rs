@@ -19,7 +19,7 @@ use super::{
     frames::{Decoder, Said, Sample, VERSION},
     outbox::Outbox,
 };
-use crate::issue::{landed, launch};
+use engine::issue::{landed, launch};
 
 /// Samples that wait for a place; past them the pipe is not read. 64 MB of them.
 const MAX_WAITING: usize = 4_000_000;

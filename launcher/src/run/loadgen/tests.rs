@@ -8,13 +8,13 @@ use serde_json::json;
 use workload_profiles::workload::{LengthDistribution, Phase};
 
 use super::*;
-use crate::{
-    analysis::loadgen::verdict::TestVerdict,
+use analysis::loadgen::verdict::TestVerdict;
+use engine::{
     client::Target,
     issue::run_here,
-    sim::{SimOptions, Simulator, latency::StepCosts},
     stop::{Stop, StopReason},
 };
+use simulator::{SimOptions, Simulator, latency::StepCosts};
 
 /// A workload of one Server test.
 fn workload(settings: Settings, auto_qps: Option<AutoQps>) -> Workload {

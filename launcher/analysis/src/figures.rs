@@ -1,0 +1,477 @@
+//! Figures: what a stage, or the whole run, came to.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use workload_profiles::{
+    loadgen::Scenario,
+    workload::{Goodput, Load, Rate, Stage, Window, Workload},
+};
+
+use super::{distribution::Distribution, labels, timings::Timings};
+use engine::{
+    histogram::Times,
+    record::{Cause, Limit, RequestOutcome},
+    recorder::{CauseTally, SetAside, StageTally},
+    window::Part,
+};
+
+/// Above so many tokens an event the gaps between events are not those between tokens.
+const SEVERAL: f64 = 1.01;
+
+/// Where a latency starts to count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Clock {
+    /// When the schedule wanted the request sent: open-loop load. Free of coordinated omission.
+    Scheduled,
+    /// When it was sent: closed-loop load, where a request is due when its slot becomes free.
+    Sent,
+}
+
+impl Clock {
+    /// The clock of the headline latencies of a stage.
+    pub fn of(load: &Load) -> Clock {
+        match load {
+            Load::Open { .. } | Load::Burst { .. } | Load::Trace { .. } => Clock::Scheduled,
+            Load::LoadGen { scenario: Scenario::Server | Scenario::Offline, .. } => Clock::Scheduled,
+            Load::Closed { .. } | Load::LoadGen { .. } => Clock::Sent,
+        }
+    }
+
+    /// Its name in labels and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Clock::Scheduled => "scheduled",
+            Clock::Sent => "sent",
+        }
+    }
+}
+
+/// Who counted the output tokens of the requests that succeeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenCount {
+    /// The server, in the usage of each answer.
+    Server,
+    /// The launcher: each event with content counts as one token, because no answer had usage.
+    Client,
+    /// The server for some answers, the launcher for the others.
+    Mixed,
+}
+
+impl TokenCount {
+    /// Its name in labels.
+    pub fn name(self) -> &'static str {
+        match self {
+            TokenCount::Server => "server",
+            TokenCount::Client => "client",
+            TokenCount::Mixed => "mixed",
+        }
+    }
+}
+
+/// What some requests came to. Latencies and lengths are of those that succeeded; `None` is what was not measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figures {
+    /// Requests that were due, whatever became of them.
+    pub requests: u64,
+    /// Complete answers with content.
+    pub succeeded: u64,
+    /// Neither succeeded, cancelled, abandoned nor incomplete.
+    pub failed: u64,
+    /// In flight, or not yet sent, when the run was stopped.
+    pub cancelled: u64,
+    /// Left by their client, as the profile wants some to be.
+    pub abandoned: u64,
+    /// Not over when the window or the stage ended, by the word of the profile.
+    pub incomplete: u64,
+    /// It was stopped before all its requests were due: those that were not are in no figure.
+    pub cut_short: bool,
+    /// Requests that are in none of these figures, by why that is and by what became of them.
+    pub aside: BTreeMap<Part, BTreeMap<RequestOutcome, u64>>,
+    /// All of them, by what became of them.
+    pub outcomes: BTreeMap<RequestOutcome, u64>,
+    /// Of these, the timeouts by the limit that was passed.
+    pub timeouts: BTreeMap<Limit, u64>,
+    /// Requests that were sent again, because the server had closed the connection that they were first sent on.
+    pub retried: u64,
+    /// Requests that got no connection, or no answer on one, by why that was.
+    pub causes: BTreeMap<Cause, CauseTally>,
+    /// The first message of each kind of failure; where causes are told, that of the commonest.
+    pub error_samples: BTreeMap<RequestOutcome, String>,
+    /// When the first request was due, from the start of the run.
+    pub first_due: Option<Duration>,
+    /// When the last request ended, from the start of the run.
+    pub last_end: Option<Duration>,
+    /// From the first to the last of these; zero where there was no request.
+    pub duration: Duration,
+    /// Percentiles come from the records of all requests: `ttft` to `queue`, `isl` and `osl` are exact.
+    pub exact: bool,
+    /// TTFT by the clock of the stage; for a run, the stages' pooled.
+    pub ttft: Option<Distribution<Duration>>,
+    /// Latency by the clock of the stage; for a run, the stages' pooled.
+    pub latency: Option<Distribution<Duration>>,
+    /// First token minus scheduled.
+    pub ttft_scheduled: Option<Distribution<Duration>>,
+    /// First token minus sent.
+    pub ttft_sent: Option<Distribution<Duration>>,
+    /// Last token minus scheduled.
+    pub latency_scheduled: Option<Distribution<Duration>>,
+    /// Last token minus sent.
+    pub latency_sent: Option<Distribution<Duration>>,
+    /// Times between two tokens of a request, pooled: each gap between two content events, divided by the tokens per gap of
+    /// its request where the server told them and these are more.
+    pub itl: Option<Distribution<Duration>>,
+    /// Gaps between the content events of a request, pooled.
+    pub event_gap: Option<Distribution<Duration>>,
+    /// Content events of the requests that succeeded, were streamed, and whose tokens the server told.
+    pub content_events: u64,
+    /// The tokens in these events, divided by their number; `None` where there is none.
+    pub tokens_per_event: Option<f64>,
+    /// (last token - first token) / (OSL - 1), one per request of two tokens or more.
+    pub tpot: Option<Distribution<Duration>>,
+    /// Latency from sent / OSL, one per request.
+    pub ntpot: Option<Distribution<Duration>>,
+    /// Sent minus scheduled, of every request that was sent, whatever became of it.
+    pub send_lag: Option<Distribution<Duration>>,
+    /// How long requests that were sent waited for room; `None` where the load does not bound how many are under way.
+    pub queue: Option<Distribution<Duration>>,
+    /// Prompt lengths by the server's usage, in tokens.
+    pub isl: Option<Distribution<f64>>,
+    /// Output lengths, in tokens.
+    pub osl: Option<Distribution<f64>>,
+    /// Sum of the prompt lengths; `None` unless the server told each of them.
+    pub input_tokens: Option<u64>,
+    /// Sum of the output lengths.
+    pub output_tokens: u64,
+    /// Who counted the output tokens; `None` where no request succeeded.
+    pub token_count: Option<TokenCount>,
+    /// Rates over the duration; `None` where that is zero.
+    pub throughput: Option<Throughput>,
+    /// `None` where no bound is set.
+    pub goodput: Option<GoodputFigures>,
+    /// Requests that succeeded whose output the launcher counted itself.
+    pub without_usage: u64,
+    /// Of these, requests whose usage tells what cannot be.
+    pub usage_set_aside: u64,
+    /// What the first of these tells.
+    pub set_aside_sample: Option<SetAside>,
+    /// Requests that succeeded whose answer came in one piece although a stream was asked for: they are in no TTFT.
+    pub in_one_piece: u64,
+    /// Requests that succeeded whose prompt length is not what was asked: by more than a tenth for words, by more than one
+    /// token that was added for token ids.
+    pub input_length_misses: u64,
+    /// Requests that succeeded whose output length is not what was asked.
+    pub output_length_misses: u64,
+    /// Prompt lengths by the server / as asked, all together; `None` where nothing was asked or told.
+    pub input_length_ratio: Option<f64>,
+    /// The same of output lengths.
+    pub output_length_ratio: Option<f64>,
+    /// Prompt tokens from the server's prefix cache; `None` where no usage has a count of them.
+    pub cached: Option<CachedPrompts>,
+    /// Reads of a socket that held content.
+    pub reads: u64,
+    /// Of these, reads that held more than one content event.
+    pub coalesced_reads: u64,
+    /// Of these, reads that the launcher may have been late for.
+    pub late_reads: u64,
+}
+
+/// Prompt tokens that the server had in its prefix cache, of requests that succeeded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CachedPrompts {
+    /// Requests whose prompt it knew to some length.
+    pub requests: u64,
+    /// Tokens.
+    pub tokens: u64,
+    /// Of the tokens of all prompts whose length the server told.
+    pub share: f64,
+}
+
+/// What succeeded, per second of the duration.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Throughput {
+    /// Requests.
+    pub requests: f64,
+    /// Prompt tokens; `None` unless the server told the length of every prompt.
+    pub input_tokens: Option<f64>,
+    /// Output tokens.
+    pub output_tokens: f64,
+    /// Both.
+    pub total_tokens: Option<f64>,
+}
+
+/// Requests that met every bound of the workload's goodput.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GoodputFigures {
+    /// How many.
+    pub requests: u64,
+    /// Per second of the duration; `None` where that is zero.
+    pub per_second: Option<f64>,
+    /// Of the requests that were due and left to end: one that failed or was cancelled is not good. `None` where there was
+    /// none.
+    pub share: Option<f64>,
+}
+
+/// What a stage came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StageAnalysis {
+    /// The stage as asked.
+    pub stage: Stage,
+    /// Where its headline latencies start to count.
+    pub clock: Clock,
+    /// Requests per second that were asked; `None` for closed-loop load.
+    pub asked_rate: Option<f64>,
+    /// Requests per second that left: (requests sent - 1) / (last sent - first sent). `None` for closed-loop load, below two
+    /// requests, and where the stage was cut short.
+    pub achieved_rate: Option<f64>,
+    /// The time from the first due request to the last, divided by that from the first send to the last: below 1 the load
+    /// left more slowly than it was due. `None` as [`StageAnalysis::achieved_rate`].
+    pub pace: Option<f64>,
+    /// An upper bound on how long bytes lay before they were read, one per read; `None` where nothing is known.
+    pub receive_delay: Option<Distribution<Duration>>,
+    /// Its figures.
+    pub figures: Figures,
+    /// Which requests these are of: `all`, `margins`, `trimmed` or `cut`.
+    pub window: &'static str,
+    /// Labels that it has from the run.
+    pub of_run: labels::OfRun,
+    /// The figures of the probes beside it; `None` where the workload has none.
+    pub probes: Option<Figures>,
+}
+
+impl StageAnalysis {
+    /// The figures of one stage.
+    pub(super) fn of(
+        stage: &Stage,
+        tally: &StageTally,
+        timings: &Timings,
+        receive_delay: Option<Distribution<Duration>>,
+        probes: Option<&StageTally>,
+        workload: &Workload,
+        of_run: labels::OfRun,
+    ) -> StageAnalysis {
+        let clock = Clock::of(&stage.load);
+        let figures = Figures::of(tally, timings, workload);
+        let asked_rate = match &stage.load {
+            Load::Open { rate: Rate::Steady(rate), .. } => Some(rate.per_second()),
+            _ => None,
+        };
+        // Without those that ended late the requests have gaps between them.
+        let whole = workload.window != Window::Trimmed;
+        let achieved_rate = asked_rate.filter(|_| whole).and_then(|_| achieved_rate(tally, &figures));
+        let pace = achieved_rate.and_then(|_| pace(tally));
+        StageAnalysis {
+            stage: stage.clone(),
+            clock,
+            asked_rate,
+            achieved_rate,
+            pace,
+            receive_delay,
+            figures,
+            window: match workload.window {
+                Window::All if stage.warm_up.is_none() && stage.cool_down.is_none() => "all",
+                Window::All => "margins",
+                Window::Trimmed => "trimmed",
+                Window::Cut => "cut",
+            },
+            of_run,
+            probes: probes.map(|it| Figures::of_probes(it, workload)),
+        }
+    }
+}
+
+fn achieved_rate(tally: &StageTally, figures: &Figures) -> Option<f64> {
+    let sent = figures.send_lag?.count;
+    let gaps = sent.checked_sub(1).filter(|gaps| *gaps > 0 && !figures.is_cut_off())?;
+    let span = tally.last_sent?.saturating_sub(tally.first_sent?);
+    (!span.is_zero()).then(|| gaps as f64 / span.as_secs_f64())
+}
+
+fn pace(tally: &StageTally) -> Option<f64> {
+    let due = tally.last_scheduled?.saturating_sub(tally.first_scheduled?);
+    let sent = tally.last_sent?.saturating_sub(tally.first_sent?);
+    (!sent.is_zero()).then(|| due.as_secs_f64() / sent.as_secs_f64())
+}
+
+impl Figures {
+    /// The figures of all stages together.
+    pub(super) fn of_run(workload: &Workload, tallies: &[StageTally], timings: &Timings) -> Figures {
+        Figures::of(&StageTally::sum(tallies), timings, workload)
+    }
+
+    /// The figures of probes: an open loop without bounds of goodput.
+    pub(super) fn of_probes(tally: &StageTally, workload: &Workload) -> Figures {
+        let figures = Figures::of(tally, &Timings::of_tally(tally, Clock::Scheduled), workload);
+        Figures { goodput: None, ..figures }
+    }
+
+    fn of(tally: &StageTally, timings: &Timings, workload: &Workload) -> Figures {
+        // An answer in one piece has one time: what stands in these histograms then is the latency.
+        let streamed = |times: Option<Distribution<Duration>>| times.filter(|_| workload.streaming);
+        let requests = tally.requests();
+        let succeeded = tally.succeeded();
+        let count = |outcome| tally.outcomes.get(&outcome).copied().unwrap_or(0);
+        let cancelled = count(RequestOutcome::Cancelled);
+        let span = tally.span();
+        let duration = span.map_or(Duration::ZERO, |(first, last)| last.saturating_sub(first));
+        let isl = timings.isl;
+        let input_tokens = (isl.map_or(0, |it| it.count) == succeeded).then_some(tally.input_tokens_total);
+        Figures {
+            requests,
+            succeeded,
+            failed: tally.outcomes.iter().filter(|(it, _)| it.is_decided()).map(|it| it.1).sum::<u64>() - succeeded,
+            cancelled,
+            abandoned: count(RequestOutcome::Abandoned),
+            incomplete: count(RequestOutcome::Incomplete),
+            cut_short: tally.cut_short,
+            aside: tally.aside.clone(),
+            outcomes: tally.outcomes.clone(),
+            timeouts: tally.timeouts.clone(),
+            retried: tally.retried,
+            causes: tally.causes.clone(),
+            error_samples: error_samples(tally),
+            first_due: span.map(|it| it.0),
+            last_end: span.map(|it| it.1),
+            duration,
+            exact: timings.exact,
+            ttft: streamed(timings.ttft),
+            latency: timings.latency,
+            ttft_scheduled: streamed(timings.ttft_scheduled),
+            ttft_sent: streamed(timings.ttft_sent),
+            latency_scheduled: timings.latency_scheduled,
+            latency_sent: timings.latency_sent,
+            itl: streamed(Distribution::of_times(&sum(&tally.itl, &tally.itl_of_several))),
+            event_gap: streamed(Distribution::of_times(&sum(&tally.itl, &tally.gaps_of_several))),
+            content_events: tally.events,
+            tokens_per_event: share(tally.event_tokens, tally.events),
+            tpot: streamed(timings.tpot),
+            ntpot: timings.ntpot,
+            send_lag: timings.send_lag,
+            queue: timings.queue,
+            isl,
+            osl: timings.osl,
+            input_tokens,
+            output_tokens: tally.output_tokens_total,
+            token_count: token_count(succeeded, tally.with_usage),
+            throughput: throughput(tally, input_tokens, duration),
+            goodput: goodput(tally, &workload.goodput, duration),
+            without_usage: succeeded.saturating_sub(tally.with_usage),
+            usage_set_aside: tally.set_aside,
+            set_aside_sample: tally.set_aside_sample,
+            in_one_piece: tally.in_one_piece,
+            input_length_misses: tally.input_length_misses,
+            output_length_misses: tally.output_length_misses,
+            input_length_ratio: share(tally.input_of_asked.found, tally.input_of_asked.asked),
+            output_length_ratio: share(tally.output_of_asked.found, tally.output_of_asked.asked),
+            cached: cached(tally),
+            reads: tally.reads,
+            coalesced_reads: tally.coalesced_reads,
+            late_reads: tally.late_reads,
+        }
+    }
+
+    /// Whether an event held more than one token, to more than one in a hundred; `None` where nobody tells.
+    pub fn has_several_tokens_an_event(&self) -> Option<bool> {
+        self.tokens_per_event.map(|it| it > SEVERAL)
+    }
+
+    /// Requests that failed, of those that succeeded or failed; `None` where there are none.
+    pub fn failed_share(&self) -> Option<f64> {
+        share(self.failed, self.decided())
+    }
+
+    /// Requests that succeeded or failed.
+    pub fn decided(&self) -> u64 {
+        self.succeeded + self.failed
+    }
+
+    /// Whether a stop left something out.
+    pub fn is_cut_off(&self) -> bool {
+        let aside = self.aside.values().any(|it| it.contains_key(&RequestOutcome::Cancelled));
+        self.cancelled > 0 || self.cut_short || aside
+    }
+
+    /// Reads that held more than one content event, of all that held content; `None` where there are none.
+    pub fn coalesced_share(&self) -> Option<f64> {
+        share(self.coalesced_reads, self.reads)
+    }
+
+    /// Reads that held more than one content event and may have come late, of all that held content.
+    pub fn late_share(&self) -> Option<f64> {
+        share(self.late_reads, self.reads)
+    }
+
+    /// Requests that failed because a kept connection ended without an answer, more often than keep-alive explains.
+    pub fn not_resent(&self) -> u64 {
+        self.causes.get(&Cause::KeptClosed).map_or(0, |it| it.count)
+    }
+
+    /// Why most of the requests of this outcome failed, where it is one that has causes.
+    pub fn commonest_cause(&self, outcome: RequestOutcome) -> Option<Cause> {
+        let causes = self.causes.iter().filter(|(it, _)| it.outcome() == outcome);
+        causes.max_by_key(|(_, it)| it.count).map(|(cause, _)| *cause)
+    }
+
+    /// The kind of failure that came most often, and how often.
+    pub fn commonest_failure(&self) -> Option<(RequestOutcome, u64)> {
+        let failures = self.outcomes.iter().filter(|(it, _)| !it.is_success() && it.is_decided());
+        failures.max_by_key(|(_, count)| **count).map(|(outcome, count)| (*outcome, *count))
+    }
+}
+
+fn sum(one: &Times, other: &Times) -> Times {
+    let mut sum = one.clone();
+    sum.add(other);
+    sum
+}
+
+fn error_samples(tally: &StageTally) -> BTreeMap<RequestOutcome, String> {
+    let mut samples = tally.error_samples.clone();
+    let mut causes: Vec<_> = tally.causes.iter().collect();
+    causes.sort_by_key(|(_, it)| it.count);
+    // The commonest one of an outcome comes last, and stays.
+    samples.extend(causes.into_iter().map(|(cause, it)| (cause.outcome(), it.sample.clone())));
+    samples
+}
+
+fn token_count(succeeded: u64, with_usage: u64) -> Option<TokenCount> {
+    match (succeeded, with_usage) {
+        (0, _) => None,
+        (_, 0) => Some(TokenCount::Client),
+        _ if with_usage >= succeeded => Some(TokenCount::Server),
+        _ => Some(TokenCount::Mixed),
+    }
+}
+
+fn cached(tally: &StageTally) -> Option<CachedPrompts> {
+    let (requests, tokens) = (tally.with_cached, tally.cached_tokens_total);
+    let share = share(tokens, tally.input_tokens_total)?;
+    (requests > 0).then_some(CachedPrompts { requests, tokens, share })
+}
+
+fn throughput(tally: &StageTally, input_tokens: Option<u64>, duration: Duration) -> Option<Throughput> {
+    let rate = |count: u64| per_second(count, duration);
+    Some(Throughput {
+        requests: rate(tally.succeeded())?,
+        input_tokens: input_tokens.and_then(rate),
+        output_tokens: rate(tally.output_tokens_total)?,
+        total_tokens: input_tokens.and_then(|input| rate(input + tally.output_tokens_total)),
+    })
+}
+
+fn goodput(tally: &StageTally, bounds: &Goodput, duration: Duration) -> Option<GoodputFigures> {
+    let undecided = [RequestOutcome::Abandoned, RequestOutcome::Incomplete].map(|it| tally.outcomes.get(&it));
+    let undecided: u64 = undecided.into_iter().flatten().sum();
+    (!bounds.is_empty()).then(|| GoodputFigures {
+        requests: tally.good,
+        per_second: per_second(tally.good, duration),
+        share: share(tally.good, tally.requests().saturating_sub(undecided)),
+    })
+}
+
+fn per_second(count: u64, duration: Duration) -> Option<f64> {
+    (!duration.is_zero()).then(|| count as f64 / duration.as_secs_f64())
+}
+
+fn share(part: u64, all: u64) -> Option<f64> {
+    (all > 0).then(|| part as f64 / all as f64)
+}

@@ -1,0 +1,142 @@
+//! SelfJudgement: what the launcher measured of its own measurement. The bounds on it are `validity`'s, the sentences on
+//! what is below them `remarks`'.
+
+use std::time::Duration;
+
+use super::{
+    Measured,
+    distribution::Distribution,
+    figures::{Figures, StageAnalysis},
+};
+use engine::vitals::{clocks::ClockSteps, lane::StageVitals, system::Throttling};
+
+/// Shares of a shorter time say nothing: one moment of bad luck is all of it.
+const MIN_WINDOW: Duration = Duration::from_secs(1);
+
+/// How far the measurement itself can be trusted. `None` is what was not measured, or what this system does not tell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SelfJudgement {
+    /// 99th percentile of the send lag of all requests that were sent.
+    pub send_lag_p99: Option<Duration>,
+    /// An upper bound on how long bytes lay before they were read and stamped, one per read.
+    pub receive_delay: Option<Distribution<Duration>>,
+    /// CPU time of the threads that issued the load, user and system.
+    pub own_cpu: Duration,
+    /// CPU time of the process while the load ran: with all its other threads, and the embedded simulator if there is one.
+    pub process_cpu: Option<Duration>,
+    /// How long the load ran.
+    pub wall: Duration,
+    /// Threads that issued it.
+    pub threads: usize,
+    /// CPU time of these threads divided by time: 0.5 is half a core.
+    pub cores: Option<f64>,
+    /// The same divided by their number: at 1 they never waited.
+    pub cpu_share: Option<f64>,
+    /// The thread that had the least time to spare, in the stage where it had the least.
+    pub busiest: Option<Busiest>,
+    /// What the CPU limit withheld.
+    pub throttling: Option<Throttling>,
+    /// CPU time that the hypervisor gave to others, of all that the machine had.
+    pub steal_share: Option<f64>,
+    /// When the process could not run.
+    pub stalls: Option<StallFigures>,
+    /// How the clocks were set.
+    pub clock_steps: Option<ClockSteps>,
+    /// A thread had to send by whole milliseconds.
+    pub coarse_timer: bool,
+    /// Reads that held more than one content event, of all that held content.
+    pub coalesced_share: Option<f64>,
+    /// Of all that held content: reads that held more than one and may have come late.
+    pub late_share: Option<f64>,
+    /// What the recorder could not keep.
+    pub dropped: u64,
+    /// One sentence for each doubt.
+    pub remarks: Vec<String>,
+}
+
+/// A thread that had little time to spare.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Busiest {
+    /// Share of the time in which it used a CPU or waited for one: all but what it waited for bytes and for requests to be
+    /// due.
+    pub share: f64,
+    /// Of this, the wait for a CPU; `None` where the kernel does not tell, and is then not in the share.
+    pub waited_share: Option<f64>,
+    /// The stage; `None` where no stage took a second, and it is of the whole run.
+    pub stage: Option<String>,
+}
+
+/// Times in which the process could not run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StallFigures {
+    /// How many.
+    pub count: u64,
+    /// Share of the time in them; `None` for a run of less than a second.
+    pub share: Option<f64>,
+    /// The longest.
+    pub longest: Duration,
+    /// When it ended, from the start of the run.
+    pub longest_ended: Duration,
+}
+
+impl SelfJudgement {
+    pub(super) fn of(measured: &Measured<'_>, all: &Figures, stages: &[StageAnalysis]) -> SelfJudgement {
+        let wall = measured.wall.as_secs_f64();
+        let cores = (wall > 0.0).then(|| measured.own_cpu.as_secs_f64() / wall);
+        let vitals = measured.vitals;
+        let stalls = vitals.stalls.as_ref().map(|it| StallFigures {
+            count: it.count,
+            share: (measured.wall >= MIN_WINDOW).then(|| (it.stalled.as_secs_f64() / wall).min(1.0)),
+            longest: it.longest,
+            longest_ended: it.longest_ended,
+        });
+        SelfJudgement {
+            send_lag_p99: all.send_lag.map(|it| it.p99),
+            receive_delay: measured.receive_delay(None),
+            own_cpu: measured.own_cpu,
+            process_cpu: vitals.process_cpu,
+            wall: measured.wall,
+            threads: measured.threads,
+            cores,
+            cpu_share: cores.map(|it| it / measured.threads.max(1) as f64),
+            busiest: busiest(measured, stages),
+            throttling: vitals.throttling,
+            steal_share: vitals.steal_share,
+            stalls,
+            clock_steps: vitals.clock_steps.clone(),
+            coarse_timer: measured.lanes.iter().any(|it| it.coarse_timer),
+            coalesced_share: all.coalesced_share(),
+            late_share: all.late_share(),
+            dropped: measured.recorder.dropped(),
+            remarks: Vec::new(),
+        }
+    }
+
+    /// Periods in which the CPU limit was reached, of all in which it was looked at.
+    pub fn throttled_share(&self) -> Option<f64> {
+        self.throttling.map(|it| it.throttled as f64 / it.periods.max(1) as f64)
+    }
+
+    /// The largest step of the clock, or sleep of the machine.
+    pub fn largest_step(&self) -> Option<Duration> {
+        self.clock_steps.as_ref().map(|it| it.largest.max(it.slept))
+    }
+}
+
+fn busiest(measured: &Measured<'_>, stages: &[StageAnalysis]) -> Option<Busiest> {
+    let of = |vitals: &StageVitals, stage: Option<&StageAnalysis>| {
+        let share = |time: Duration| time.as_secs_f64() / vitals.wall.as_secs_f64();
+        (vitals.wall >= MIN_WINDOW).then(|| Busiest {
+            share: share(vitals.cpu + vitals.waited.unwrap_or_default()).min(1.0),
+            waited_share: vitals.waited.map(|it| share(it).min(1.0)),
+            stage: stage.map(|it| it.stage.name.clone()),
+        })
+    };
+    let of_stages = measured
+        .lanes
+        .iter()
+        .flat_map(|lane| lane.stages.iter().zip(stages).filter_map(|(vitals, stage)| of(vitals, Some(stage))));
+    let most = |busy: &mut dyn Iterator<Item = Busiest>| busy.max_by(|a, b| a.share.total_cmp(&b.share));
+    let whole = measured.lanes.iter().filter_map(|lane| of(&lane.whole(), None));
+    most(&mut { of_stages }).or_else(|| most(&mut { whole }))
+}

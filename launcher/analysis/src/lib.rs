@@ -1,0 +1,162 @@
+//! What the recorder counted -> figures, and whether they count.
+//!
+//! Values in, values out: no clock, file or socket. Every formula stands in `docs/metrics.md` as well.
+
+pub mod distribution;
+pub mod figures;
+pub mod judgement;
+pub mod labels;
+pub mod loadgen;
+mod remarks;
+mod summary;
+#[cfg(test)]
+mod tests;
+mod timings;
+pub mod validity;
+
+use std::time::Duration;
+
+use crds::{
+    resolve::ResolvedRun,
+    summary::{RunSummary, StageSummary},
+};
+use jiff::Timestamp;
+use workload_profiles::Workload;
+
+pub use distribution::Distribution;
+pub use figures::{CachedPrompts, Clock, Figures, GoodputFigures, StageAnalysis, Throughput, TokenCount};
+pub use judgement::{Busiest, SelfJudgement, StallFigures};
+pub use labels::Labels;
+pub use remarks::BUSY_SHARE;
+pub use validity::{Reason, Verdict};
+
+use timings::Timings;
+
+use engine::{
+    histogram::Times,
+    issue::LoadResult,
+    recorder::{Recorder, StageTally},
+    stop::StopReason,
+    vitals::{Vitals, lane::LaneVitals},
+};
+
+/// What the engine measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Measured<'a> {
+    /// What became of each request.
+    pub recorder: &'a Recorder,
+    /// The wall clock at time zero of the records.
+    pub started: Timestamp,
+    /// Why the load ended early, if it did.
+    pub stopped: Option<StopReason>,
+    /// CPU time of the threads that issued the load, user and system.
+    pub own_cpu: Duration,
+    /// How long the load ran, from time zero to the end of the last request.
+    pub wall: Duration,
+    /// Threads that issued it.
+    pub threads: usize,
+    /// What each of these took, stage by stage.
+    pub lanes: &'a [LaneVitals],
+    /// What the machine did to the process.
+    pub vitals: &'a Vitals,
+}
+
+impl<'a> From<&'a LoadResult> for Measured<'a> {
+    fn from(load: &'a LoadResult) -> Measured<'a> {
+        Measured {
+            recorder: &load.recorder,
+            started: load.started,
+            stopped: load.stopped,
+            own_cpu: load.own_cpu,
+            wall: load.wall,
+            threads: load.lanes.len(),
+            lanes: &load.lanes,
+            vitals: &load.vitals,
+        }
+    }
+}
+
+impl Measured<'_> {
+    /// The receive delays of a stage, or of the whole run.
+    fn receive_delay(&self, stage: Option<usize>) -> Option<Distribution<Duration>> {
+        let mut all = Times::default();
+        let stages = self.lanes.iter().flat_map(|lane| lane.stages.iter().enumerate());
+        let wanted = stages.filter(|(index, _)| stage.is_none_or(|it| it == *index));
+        wanted.filter_map(|(_, it)| it.receive_delay.as_ref()).for_each(|it| all.add(it));
+        Distribution::of_times(&all)
+    }
+}
+
+/// What a run came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Analysis {
+    /// The model that was measured.
+    pub model: String,
+    /// The wall clock at time zero of the records.
+    pub started: Timestamp,
+    /// The run was stopped before all its requests had ended.
+    pub partial: bool,
+    /// Whether the figures count.
+    pub verdict: Verdict,
+    /// All stages together.
+    pub all: Figures,
+    /// Stage by stage.
+    pub stages: Vec<StageAnalysis>,
+    /// The probes beside all stages; `None` where the workload has none.
+    pub probes: Option<Figures>,
+    /// How far the measurement itself can be trusted.
+    pub judgement: SelfJudgement,
+    /// How the figures came about.
+    pub labels: Labels,
+}
+
+impl Analysis {
+    /// The headline figures of the run.
+    pub fn summary(&self) -> RunSummary {
+        summary::of_run(self)
+    }
+
+    /// The headline figures of each stage.
+    pub fn stage_summaries(&self) -> Vec<StageSummary> {
+        self.stages.iter().map(summary::of_stage).collect()
+    }
+}
+
+/// Turns counts and histograms into figures, and judges them.
+pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, model: &str) -> Analysis {
+    let tallies = &measured.recorder.stages;
+    let probes = &measured.recorder.probes;
+    let (timings, of_all) = Timings::of_run(measured.recorder, workload);
+    let all = Figures::of_run(workload, tallies, &of_all);
+    let of_run = labels::OfRun::new(workload, run, all.cached);
+    let of_stage = |(index, ((stage, tally), timings))| {
+        let delay = measured.receive_delay(Some(index));
+        StageAnalysis::of(stage, tally, timings, delay, probes.get(index), workload, of_run)
+    };
+    let stages = workload.stages.iter().zip(tallies).zip(&timings).enumerate();
+    let stages: Vec<StageAnalysis> = stages.map(of_stage).collect();
+    let mut judgement = SelfJudgement::of(measured, &all, &stages);
+    let evidence = validity::Evidence {
+        stopped: measured.stopped,
+        run,
+        workload,
+        all: &all,
+        stages: &stages,
+        judgement: &judgement,
+    };
+    let verdict = validity::judge(&evidence);
+    judgement.remarks = remarks::remarks(&evidence, &verdict);
+    judgement.remarks.extend(measured.recorder.records.as_ref().and_then(remarks::records));
+    let labels = Labels::of_run(&stages, of_run, &all);
+    Analysis {
+        model: model.to_owned(),
+        started: measured.started,
+        partial: measured.stopped.is_some() && all.is_cut_off(),
+        verdict,
+        all,
+        stages,
+        probes: (!probes.is_empty()).then(|| Figures::of_probes(&StageTally::sum(probes), workload)),
+        judgement,
+        labels,
+    }
+}

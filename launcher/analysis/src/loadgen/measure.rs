@@ -1,0 +1,101 @@
+//! What LoadGen measures of a phase, from the records of its requests. Pure.
+//!
+//! A sample is complete when its answer has ended. One that failed is complete too, so that the test goes on, and is in no
+//! latency: it is counted by its reason, and its phase is never valid.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use workload_profiles::loadgen::{Scenario, Settings};
+
+use engine::record::{RequestOutcome, RequestRecord};
+use loadgen::{
+    logs::messages::Event,
+    queries::PhaseQueries,
+    results::{PhaseResult, completion::TokenFigures},
+};
+
+/// The reason of a sample whose first token nobody saw; LoadGen reads undefined memory then.
+const NO_FIRST_TOKEN: &str = "no_first_token";
+
+/// What a phase came to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Measured {
+    /// Of the samples that were completed.
+    pub result: PhaseResult,
+    /// How many of the others there are, by reason.
+    pub failed: BTreeMap<String, u64>,
+    /// LoadGen's errors of samples that were completed all the same, by when they ended on the clock of the records.
+    pub errors: Vec<(Duration, Event)>,
+    /// The last completion, from the start of the phase.
+    pub last_completion: Duration,
+}
+
+/// Sums up the records of a phase that began at `began`: one for each sample that was issued, in any order.
+pub fn measure(settings: &Settings, queries: &PhaseQueries, began: Duration, records: &[&RequestRecord]) -> Measured {
+    let mut records = records.to_vec();
+    records.sort_unstable_by_key(|it| it.number);
+    let mut measured = Measured::default();
+    let query_of = |record: &RequestRecord| queries.query_of(usize::try_from(record.number).unwrap_or(usize::MAX));
+    for samples in records.chunk_by(|a, b| query_of(a) == query_of(b)) {
+        let complete = samples.iter().filter(|it| measured.add(it, settings)).count();
+        let done = samples.iter().map(|it| it.ended).max().unwrap_or_default();
+        let Some(first) = samples.first() else { continue };
+        let result = &mut measured.result;
+        if settings.scenario == Scenario::MultiStream && complete == samples.len() {
+            result.query_latencies_ns.push(nanos(done.saturating_sub(first.scheduled)));
+        }
+        // Of the last query these stay.
+        result.queries_issued += 1;
+        result.final_query_scheduled_time_s = seconds(queries.due(query_of(first)));
+        result.final_query_issued_time_s = seconds(issued(first, settings.scenario).saturating_sub(began));
+        result.final_query_all_samples_done_time_s = seconds(done.saturating_sub(began));
+        measured.last_completion = measured.last_completion.max(done.saturating_sub(began));
+    }
+    let longest = measured.result.sample_latencies_ns.iter().max();
+    measured.result.max_latency_s = longest.map_or(0.0, |it| *it as f64 / 1e9);
+    measured
+}
+
+impl Measured {
+    /// Whether the sample was completed well.
+    fn add(&mut self, record: &RequestRecord, settings: &Settings) -> bool {
+        if !matches!(record.outcome, RequestOutcome::Ok | RequestOutcome::Empty) {
+            *self.failed.entry(record.outcome.name()).or_default() += 1;
+            return false;
+        }
+        let latency = nanos(record.ended.saturating_sub(record.scheduled));
+        if settings.use_token_latencies {
+            let first = record.first_token.map(|it| nanos(it.saturating_sub(record.scheduled)));
+            let streams = settings.scenario != Scenario::Offline;
+            if streams && first.is_none() {
+                *self.failed.entry(NO_FIRST_TOKEN.into()).or_default() += 1;
+                return false;
+            }
+            let figures = TokenFigures::of(latency, first, i64::from(record.osl()));
+            self.errors.extend(figures.error.map(|it| (record.ended, it)));
+            self.result.tokens_per_sample.push(figures.tokens);
+            if let Some(first) = first.filter(|_| streams) {
+                self.result.first_token_latencies_ns.push(first);
+                self.result.time_per_output_token_ns.push(figures.per_token_ns);
+            }
+        }
+        self.result.sample_latencies_ns.push(latency);
+        true
+    }
+}
+
+/// When LoadGen would have issued it: a stream takes that for the scheduled time as well.
+fn issued(record: &RequestRecord, scenario: Scenario) -> Duration {
+    match scenario {
+        Scenario::SingleStream | Scenario::MultiStream => record.scheduled,
+        Scenario::Server | Scenario::Offline => record.sent.unwrap_or(record.scheduled),
+    }
+}
+
+fn nanos(time: Duration) -> i64 {
+    i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
+}
+
+fn seconds(time: Duration) -> f64 {
+    nanos(time) as f64 / 1e9
+}

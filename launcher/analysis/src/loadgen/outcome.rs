@@ -1,0 +1,161 @@
+//! What the LoadGen tests of a run came to: from what the engine recorded to a log for each. Pure but for the number of the
+//! process, which the logs have.
+
+use std::{process, time::Duration};
+
+use jiff::{SignedDuration, Timestamp};
+use workload_profiles::{
+    loadgen::Effective,
+    workload::{Load, LoadGen, LoadGenTest, Phase, Stage},
+};
+
+use super::{
+    answers::answers,
+    measure::{Measured, measure},
+};
+use engine::{
+    issue::{IssuedPhase, LoadResult},
+    record::RequestRecord,
+    recorder::KeptOutput,
+};
+use loadgen::{
+    ending::Ending,
+    logs::{
+        accuracy_log::AccuracyEntry,
+        messages::{Event, Messages},
+        test_log::{Build, Generated, PhaseLog, TestLog},
+    },
+};
+
+/// What is warned of where answers are logged as text.
+const NO_IDS: &str = "The server told no token ids: answers without them are logged as their text in UTF-8.";
+
+/// A test that was run, or as much of it as there was time for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TestOutcome {
+    /// The folder of its logs.
+    pub folder: &'static str,
+    /// All that its logs tell,
+    pub log: TestLog,
+    /// and the answers of its accuracy log.
+    pub answers: Vec<AccuracyEntry>,
+}
+
+/// The tests of a load, in order. A phase that never began is in no log.
+pub fn outcomes(loadgen: &LoadGen, stages: &[Stage], load: &LoadResult) -> Vec<TestOutcome> {
+    let mut records: Vec<Vec<&RequestRecord>> = vec![Vec::new(); stages.len()];
+    for record in load.recorder.records.iter().flatten() {
+        records.get_mut(record.stage as usize).into_iter().for_each(|it| it.push(record));
+    }
+    let mut outputs: Vec<Vec<&KeptOutput>> = vec![Vec::new(); stages.len()];
+    for output in &load.recorder.outputs {
+        outputs.get_mut(output.stage as usize).into_iter().for_each(|it| it.push(output));
+    }
+    let of_test = |(index, test): (usize, &LoadGenTest)| {
+        let phases = stages.iter().zip(&load.phases).zip(records.iter().zip(&outputs));
+        let phases = phases.filter_map(|((stage, issued), (records, outputs))| {
+            let Load::LoadGen { test, phase, .. } = stage.load else { return None };
+            let issued = issued.as_ref().filter(|it| test as usize == index && has_begun(it, records))?;
+            Some(Began { phase, issued, at: issued.began?, records, outputs })
+        });
+        let phases: Vec<Began<'_>> = phases.collect();
+        // The logs of a test begin with its first phase.
+        let zero = phases.first().map_or(Duration::ZERO, |it| it.at);
+        let clock = LogClock { zero, started: load.started };
+        let of_phase = |it: &Began<'_>| answers(&test.settings, &it.issued.planned.queries, it.outputs);
+        TestOutcome {
+            folder: test.folder(),
+            answers: phases.iter().flat_map(of_phase).collect(),
+            log: test_log(loadgen, test, phases.iter().map(|it| phase_log(test, it, &clock)).collect(), &clock),
+        }
+    };
+    loadgen.tests.iter().enumerate().map(of_test).collect()
+}
+
+/// A phase that was stopped before its first sample left is in no log.
+fn has_begun(issued: &IssuedPhase, records: &[&RequestRecord]) -> bool {
+    !(records.is_empty() && matches!(issued.ending, Some(Ending::Stopped(_))))
+}
+
+/// A phase that began, and all that was recorded of it.
+#[derive(Clone, Debug)]
+pub struct Began<'a> {
+    /// Which.
+    pub phase: Phase,
+    /// What was issued.
+    pub issued: &'a IssuedPhase,
+    /// When it began, on the clock of the run.
+    pub at: Duration,
+    /// Of its samples.
+    pub records: &'a [&'a RequestRecord],
+    /// Those that were kept.
+    pub outputs: &'a [&'a KeptOutput],
+}
+
+/// From the clock of the run to that of a test's logs.
+#[derive(Clone, Copy, Debug)]
+pub struct LogClock {
+    /// When the test began, on the clock of the run.
+    pub zero: Duration,
+    /// The time of day at time zero of the run.
+    pub started: Timestamp,
+}
+
+impl LogClock {
+    fn of(&self, time: Duration) -> Duration {
+        time.saturating_sub(self.zero)
+    }
+
+    fn time_of_day(&self, time: Duration) -> Timestamp {
+        // A run does not last until the end of all time stamps.
+        self.started.checked_add(SignedDuration::try_from(time).unwrap_or_default()).unwrap_or(self.started)
+    }
+}
+
+/// The logs of a test with these phases.
+pub fn test_log(loadgen: &LoadGen, test: &LoadGenTest, phases: Vec<PhaseLog>, clock: &LogClock) -> TestLog {
+    TestLog {
+        build: Build::own(),
+        started: clock.time_of_day(clock.zero),
+        pid: process::id(),
+        sut_name: loadgen.sut_name.clone(),
+        get_sut_name: Duration::ZERO,
+        qsl: loadgen.qsl.clone(),
+        settings: test.settings.clone(),
+        effective: Effective::new(&test.settings, &loadgen.qsl),
+        audited: test.audited,
+        messages: Messages::default(),
+        phases,
+    }
+}
+
+/// The log of a phase.
+pub fn phase_log(test: &LoadGenTest, began: &Began<'_>, clock: &LogClock) -> PhaseLog {
+    let Began { phase, issued, at, records, outputs } = began;
+    let queries = &issued.planned.queries;
+    let Measured { result, failed, mut errors, last_completion } = measure(&test.settings, queries, *at, records);
+    let ended = *at + last_completion;
+    let last_issue = records.iter().filter_map(|it| it.sent).max().unwrap_or(*at);
+    let ending = issued.ending.and_then(|it| it.event(test.settings.scenario));
+    errors.extend(ending.map(|it| (last_issue, it)));
+    let text_only = outputs.iter().any(|it| it.output.token_ids.is_empty() && !it.output.text.is_empty());
+    errors.extend(text_only.then(|| (ended, Event::Warning(NO_IDS.into()))));
+    errors.sort_by_key(|(at, _)| *at);
+    let mut messages = Messages::default();
+    errors.into_iter().for_each(|(at, event)| messages.push(clock.of(at), event));
+    PhaseLog {
+        phase: *phase,
+        tried: None,
+        loaded: queries.set.indices.clone(),
+        generated: Generated::of(queries),
+        messages,
+        loaded_at: clock.of(*at),
+        generated_at: clock.of(*at),
+        ended_at: clock.of(ended),
+        power_begin: clock.time_of_day(*at),
+        lasted: last_completion,
+        result: (*phase == Phase::Performance).then_some(result),
+        failed,
+        cut_short: issued.ending.and_then(Ending::cut_short).map(str::to_owned),
+    }
+}

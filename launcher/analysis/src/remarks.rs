@@ -1,0 +1,304 @@
+//! Remarks: a sentence for each doubt that does not make a run invalid. They tell which figure to read with care, and why.
+//! What is a reason of the verdict is not said again.
+
+use std::time::Duration;
+
+use crds::{benchmark_run::Api, units::Span};
+use workload_profiles::workload::{Load, PromptReuse, PromptText, RequestSource};
+
+use super::{
+    figures::{Figures, StageAnalysis, TokenCount},
+    judgement::SelfJudgement,
+    labels,
+    validity::{Evidence, Verdict},
+};
+use engine::{
+    client::explained_resends,
+    recorder::{Records, SetAside},
+};
+
+/// Past this share of its threads' time the launcher may be what limits the load.
+pub const BUSY_SHARE: f64 = 0.8;
+/// Past this share of reads, time or CPU, the 99th percentiles are not the server's alone.
+const NOTED_SHARE: f64 = 0.01;
+/// A stall that is worth a word, however rare.
+const LONG_STALL: Duration = Duration::from_millis(100);
+/// Below this share of the rate at which requests were due the load was another one.
+const RATE_SHARE: f64 = 0.95;
+/// Past this share the clock that a latency counts from makes a difference.
+const CLOCK_SHARE: f64 = 0.05;
+/// Tokens of a prompt that a cache may have of a completion: a block of vLLM's default size.
+const BLOCK_TOKENS: u64 = 16;
+/// The same of a chat: what the templates of well-known models put before the first message.
+const TEMPLATE_TOKENS: u64 = 128;
+/// Less than this is how late every launcher is.
+const CLOCK_FLOOR: Duration = Duration::from_millis(1);
+
+pub(super) fn remarks(evidence: &Evidence<'_>, verdict: &Verdict) -> Vec<String> {
+    let Evidence { all, stages, judgement, .. } = *evidence;
+    let unless = |reason: &str, remark: Option<String>| remark.filter(|_| !verdict.has(reason));
+    [
+        unless("CpuSaturated", busy(judgement)),
+        unless("CpuThrottled", throttled(judgement)),
+        unless("CpuStolen", stolen(judgement)),
+        unless("SchedulerStalled", stalled(judgement)),
+        unless("ClockStepped", stepped(judgement)),
+        coarse(judgement),
+        unless("ReadsCoalesced", coalesced(judgement)),
+        usage(all),
+        set_aside(all),
+        several_tokens(all, stages),
+        in_one_piece(all),
+        lengths(all),
+        cached(evidence),
+    ]
+    .into_iter()
+    .flatten()
+    .chain(stages.iter().flat_map(|stage| {
+        let lag = unless("SendLagTooLarge", lag(stage, evidence));
+        [rate(stage), lag, queue(stage, evidence), clock(stage), resends(stage)].into_iter().flatten()
+    }))
+    .collect()
+}
+
+/// Records that memory had no room for.
+pub(super) fn records(records: &Records) -> Option<String> {
+    let (kept, left_out) = (records.len() as u64, records.left_out());
+    (left_out > 0).then(|| {
+        format!(
+            "requests.parquet has the {kept} of {} requests that ended first, and percentiles come from histograms: there was no memory for more records; give the launcher more, or set storage.perRequestRecords: None",
+            kept + left_out
+        )
+    })
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+fn busy(judgement: &SelfJudgement) -> Option<String> {
+    let mean = judgement.cpu_share.unwrap_or(0.0);
+    let share = judgement.busiest.as_ref().map_or(mean, |it| it.share).max(mean);
+    let threads = judgement.threads;
+    (share > BUSY_SHARE).then(|| {
+        format!(
+            "the launcher was busy {:.0} % of the time of the busiest of its {threads} threads: give it more CPU, or expect it to limit the load",
+            share * 100.0
+        )
+    })
+}
+
+fn throttled(judgement: &SelfJudgement) -> Option<String> {
+    let share = judgement.throttled_share().filter(|share| *share > 0.0)?;
+    let share = percent(share);
+    Some(format!("the launcher reached its CPU limit in {share} of the periods, and stood still until the next one"))
+}
+
+fn stolen(judgement: &SelfJudgement) -> Option<String> {
+    let share = judgement.steal_share.filter(|share| *share > NOTED_SHARE)?;
+    Some(format!("the hypervisor gave {} of the machine's CPU time to others", percent(share)))
+}
+
+fn stalled(judgement: &SelfJudgement) -> Option<String> {
+    let stalls = judgement.stalls?;
+    let worth_a_word = stalls.share.is_some_and(|it| it > NOTED_SHARE) || stalls.longest > LONG_STALL;
+    worth_a_word.then(|| {
+        let (longest, at) = (Span(stalls.longest).rounded(), Span(stalls.longest_ended).rounded());
+        let share = stalls.share.map(|it| format!(", {} of the time", percent(it))).unwrap_or_default();
+        format!(
+            "the launcher could not run {} times{share}, the longest for {longest}, {at} after the start",
+            stalls.count
+        )
+    })
+}
+
+fn stepped(judgement: &SelfJudgement) -> Option<String> {
+    let step = judgement.largest_step().filter(|it| !it.is_zero())?;
+    Some(format!(
+        "the clock stepped by {}, or the machine slept for that long: compare times with those of a server's log with care",
+        Span(step).rounded()
+    ))
+}
+
+fn coarse(judgement: &SelfJudgement) -> Option<String> {
+    let text =
+        "the kernel had no fine timer to give, and requests left by whole milliseconds; raise the limit of open files";
+    judgement.coarse_timer.then(|| text.into())
+}
+
+fn coalesced(judgement: &SelfJudgement) -> Option<String> {
+    let share = judgement.coalesced_share.filter(|share| *share > NOTED_SHARE)?;
+    let late = judgement.late_share.unwrap_or(0.0);
+    Some(format!(
+        "{} of the reads held more than one token event, which then share one time: low percentiles of ITL are too small, high ones too large; {} of the reads were late because the launcher was busy; in the others the events arrived together, or before the system woke the launcher",
+        percent(share),
+        percent(late)
+    ))
+}
+
+fn usage(all: &Figures) -> Option<String> {
+    let without = all.without_usage.saturating_sub(all.usage_set_aside);
+    match all.token_count? {
+        TokenCount::Server => None,
+        _ if without == 0 => None,
+        TokenCount::Client if without == all.succeeded => {
+            Some("the server sent no usage: an event counts as one token, so OSL, TPOT, NTPOT and token rates are too small or too large where an event holds several tokens".into())
+        }
+        TokenCount::Client | TokenCount::Mixed => Some(format!(
+            "{without} of {} answers had no usage: in their case an event counts as one token",
+            all.succeeded
+        )),
+    }
+}
+
+/// Counts that cannot be.
+fn set_aside(all: &Figures) -> Option<String> {
+    let SetAside { told, asked, events } = all.set_aside_sample?;
+    let asked = asked.map(|it| format!(" where {it} were asked,")).unwrap_or_default();
+    Some(format!(
+        "the usage of {} of {} answers tells of output tokens that cannot be, the first of {told}{asked} in {events} events: it is set aside, and in their case an event counts as one token",
+        all.usage_set_aside, all.succeeded
+    ))
+}
+
+/// Gaps between events are then not those between tokens.
+fn several_tokens(all: &Figures, stages: &[StageAnalysis]) -> Option<String> {
+    let of_stages = stages.iter().filter(|it| it.figures.has_several_tokens_an_event() == Some(true));
+    let most = of_stages.max_by(|a, b| {
+        let tokens = |it: &StageAnalysis| it.figures.tokens_per_event.unwrap_or_default();
+        tokens(a).total_cmp(&tokens(b))
+    });
+    let stage = most.filter(|_| stages.len() > 1);
+    let stage = stage.and_then(|it| Some(format!(", {:.2} in stage {}", it.figures.tokens_per_event?, it.stage.name)));
+    let (mean, _) = all.tokens_per_event.zip(most)?;
+    Some(format!(
+        "an event held {mean:.2} tokens on average{}: ITL is each gap between two events divided by the tokens per gap of its request, and its percentiles are those of averages; TTFT is that of the first event",
+        stage.unwrap_or_default()
+    ))
+}
+
+/// An answer in one piece has no first token.
+fn in_one_piece(all: &Figures) -> Option<String> {
+    (all.in_one_piece > 0).then(|| {
+        format!(
+            "{} of {} answers came in one piece although a stream was asked for: they are in no TTFT, ITL and TPOT; see whether the server, and every proxy before it, streams",
+            all.in_one_piece, all.succeeded
+        )
+    })
+}
+
+fn lengths(all: &Figures) -> Option<String> {
+    let misses = [
+        (all.input_length_misses, all.input_length_ratio, "a prompt of another length than asked"),
+        (all.output_length_misses, all.output_length_ratio, "another output length than asked"),
+    ];
+    let told: Vec<String> = misses
+        .into_iter()
+        .filter(|(count, ..)| *count > 0)
+        .map(|(count, ratio, what)| {
+            let by = ratio.map(|it| format!(" ({it:.2} times what was asked, over all requests)")).unwrap_or_default();
+            format!("{count} of {} requests had {what}{by}", all.succeeded)
+        })
+        .collect();
+    (!told.is_empty()).then(|| told.join("; "))
+}
+
+/// Tokens from a prefix cache where every prompt is drawn by itself.
+fn cached(evidence: &Evidence<'_>) -> Option<String> {
+    let workload = evidence.workload;
+    let (RequestSource::Random { text, .. }, PromptReuse::Fresh) = (&workload.requests, workload.prompts) else {
+        return None;
+    };
+    let found = evidence.all.cached?;
+    let explained = match evidence.run.api.unwrap_or(workload.api) {
+        Api::Completions => BLOCK_TOKENS,
+        Api::Chat => TEMPLATE_TOKENS,
+    };
+    let explained = explained.saturating_add(alike_by_chance(text, evidence.all.requests));
+    let unexplained = found.tokens.saturating_sub(explained.saturating_mul(found.requests));
+    let share = found.share * unexplained as f64 / found.tokens as f64;
+    let remedy = match labels::has_given_salt(evidence.run) {
+        false => {
+            "another load may have sent the same prompts, or something before the server begins each of them with the same text"
+        }
+        true => "profile.promptSalt sends the prompts of an earlier run; leave it out for fresh ones",
+    };
+    (share > NOTED_SHARE).then(|| {
+        format!(
+            "{} of the prompt tokens came from the server's prefix cache, although the prompts of this load are drawn at random: TTFT and throughput are those of a warm cache; {remedy}",
+            percent(found.share)
+        )
+    })
+}
+
+/// Tokens at its beginning that a prompt of so many has in common with another one: log(requests) / log(ids), rounded up. Of words
+/// these are less than a block.
+fn alike_by_chance(text: &PromptText, requests: u64) -> u64 {
+    let PromptText::TokenIds(ids) = text else { return 0 };
+    let ids = f64::from(ids.max()) - f64::from(ids.min()) + 1.0;
+    // With a single id all prompts are alike: a division by zero, which makes the greatest number.
+    ((requests.max(2) as f64).ln() / ids.ln()).ceil() as u64
+}
+
+/// By the times that were drawn: how many fall into a time varies from draw to draw.
+fn rate(stage: &StageAnalysis) -> Option<String> {
+    let (asked, pace) = (stage.asked_rate?, stage.pace?);
+    (pace < RATE_SHARE).then(|| {
+        let left = asked * pace;
+        format!("stage {}: requests left at {left:.4} per second, and {asked} were asked", stage.stage.name)
+    })
+}
+
+/// Of a stage with too few requests for a reason of its own.
+fn lag(stage: &StageAnalysis, evidence: &Evidence<'_>) -> Option<String> {
+    let bound = evidence.run.validity.max_send_lag_p99;
+    let found = stage.figures.send_lag.map(|it| it.p99).filter(|found| *found > bound.0)?;
+    let found = Span(found).rounded();
+    Some(format!(
+        "stage {}: the 99th percentile of the send lag is {found}, above the bound of {bound}",
+        stage.stage.name
+    ))
+}
+
+/// A wait that is neither the launcher's nor the server's alone.
+fn queue(stage: &StageAnalysis, evidence: &Evidence<'_>) -> Option<String> {
+    let bound = evidence.run.validity.max_send_lag_p99.0;
+    let found = stage.figures.queue.map(|it| it.p99).filter(|found| *found > bound)?;
+    let (name, places) = (&stage.stage.name, stage.stage.load.max_concurrency()?);
+    let found = Span(found).rounded();
+    Some(format!(
+        "stage {name}: requests waited for one of its {places} places, 99 % of them up to {found}; latencies from the schedule hold that wait"
+    ))
+}
+
+/// Kept connections that the server ended. A few of them are a race of keep-alive.
+fn resends(stage: &StageAnalysis) -> Option<String> {
+    let it = &stage.figures;
+    let (resent, failed) = (it.retried, it.not_resent());
+    (resent + failed > explained_resends(it.requests)).then(|| {
+        let failed = if failed > 0 { format!(", and {failed} more failed,") } else { String::new() };
+        format!(
+            "stage {}: {resent} of {} requests were sent again{failed} because the server ended the kept connections that they went out on without a byte of an answer; keep-alive explains a few of these: look into the server's log, and at its keep-alive timeout",
+            stage.stage.name, it.requests
+        )
+    })
+}
+
+/// How much coordinated omission would have hidden. Where places are bounded, [`queue`] says it.
+fn clock(stage: &StageAnalysis) -> Option<String> {
+    let it = &stage.figures;
+    let pairs = [("TTFT", it.ttft_scheduled, it.ttft_sent), ("latency", it.latency_scheduled, it.latency_sent)];
+    let (name, scheduled, sent) = pairs.into_iter().find_map(|(name, scheduled, sent)| {
+        let (scheduled, sent) = (scheduled?.p99, sent?.p99);
+        (scheduled > sent.mul_f64(1.0 + CLOCK_SHARE) + CLOCK_FLOOR).then_some((name, scheduled, sent))
+    })?;
+    let open = !matches!(stage.stage.load, Load::Closed { .. });
+    (open && it.queue.is_none()).then(|| {
+        format!(
+            "stage {}: p99 of {name} is {} from the schedule and {} from sending: requests left late, and only the first has that wait",
+            stage.stage.name,
+            Span(scheduled).rounded(),
+            Span(sent).rounded()
+        )
+    })
+}

@@ -1,0 +1,291 @@
+//! The distributions of a stage or a run: from the records of its requests, exactly, where all were kept; else from histograms.
+
+use std::time::Duration;
+
+use workload_profiles::Workload;
+
+use super::{distribution::Distribution, figures::Clock};
+use engine::{
+    histogram::Times,
+    record::RequestRecord,
+    recorder::{InFigures, Recorder, Records, StageTally},
+};
+
+/// Times and lengths, one of each for a request. Which they are says [`super::Figures`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Timings {
+    /// They come from records, and not from histograms.
+    pub(super) exact: bool,
+    pub(super) ttft: Option<Distribution<Duration>>,
+    pub(super) latency: Option<Distribution<Duration>>,
+    pub(super) ttft_scheduled: Option<Distribution<Duration>>,
+    pub(super) ttft_sent: Option<Distribution<Duration>>,
+    pub(super) latency_scheduled: Option<Distribution<Duration>>,
+    pub(super) latency_sent: Option<Distribution<Duration>>,
+    pub(super) tpot: Option<Distribution<Duration>>,
+    pub(super) ntpot: Option<Distribution<Duration>>,
+    pub(super) send_lag: Option<Distribution<Duration>>,
+    pub(super) queue: Option<Distribution<Duration>>,
+    pub(super) isl: Option<Distribution<f64>>,
+    pub(super) osl: Option<Distribution<f64>>,
+}
+
+impl Timings {
+    /// Of each stage, and of all together.
+    pub(super) fn of_run(recorder: &Recorder, workload: &Workload) -> (Vec<Timings>, Timings) {
+        let clocks: Vec<Clock> = workload.stages.iter().map(|it| Clock::of(&it.load)).collect();
+        match recorder.every_record() {
+            Some(records) => of_records(records, &clocks),
+            None => of_tallies(&recorder.stages, &clocks),
+        }
+    }
+
+    /// Of requests that leave no record.
+    pub(super) fn of_tally(tally: &StageTally, clock: Clock) -> Timings {
+        let (ttft, latency) = headline(tally, clock);
+        Timings::of_histograms(tally, ttft, latency)
+    }
+
+    fn of_histograms(tally: &StageTally, ttft: &Times, latency: &Times) -> Timings {
+        Timings {
+            exact: false,
+            ttft: Distribution::of_times(ttft),
+            latency: Distribution::of_times(latency),
+            ttft_scheduled: Distribution::of_times(&tally.ttft_scheduled),
+            ttft_sent: Distribution::of_times(&tally.ttft_sent),
+            latency_scheduled: Distribution::of_times(&tally.latency_scheduled),
+            latency_sent: Distribution::of_times(&tally.latency_sent),
+            tpot: Distribution::of_times(&tally.tpot),
+            ntpot: Distribution::of_times(&tally.ntpot),
+            send_lag: Distribution::of_times(&tally.send_lag),
+            queue: Distribution::of_times(&tally.queue),
+            isl: Distribution::of_lengths(&tally.input_tokens),
+            osl: Distribution::of_lengths(&tally.output_tokens),
+        }
+    }
+}
+
+fn headline(tally: &StageTally, clock: Clock) -> (&Times, &Times) {
+    match clock {
+        Clock::Scheduled => (&tally.ttft_scheduled, &tally.latency_scheduled),
+        Clock::Sent => (&tally.ttft_sent, &tally.latency_sent),
+    }
+}
+
+fn of_tallies(tallies: &[StageTally], clocks: &[Clock]) -> (Vec<Timings>, Timings) {
+    let (mut ttft, mut latency) = (Times::default(), Times::default());
+    let stages = tallies.iter().zip(clocks).map(|(tally, clock)| {
+        let (of_ttft, of_latency) = headline(tally, *clock);
+        ttft.add(of_ttft);
+        latency.add(of_latency);
+        Timings::of_tally(tally, *clock)
+    });
+    let stages = stages.collect();
+    (stages, Timings::of_histograms(&StageTally::sum(tallies), &ttft, &latency))
+}
+
+/// One figure of every stage, and of all stages together.
+struct Column {
+    stages: Vec<Option<Distribution<f64>>>,
+    all: Option<Distribution<f64>>,
+}
+
+impl Column {
+    fn of(records: &Records, stages: usize, value: impl Fn(&RequestRecord, InFigures) -> Option<u64>) -> Column {
+        let mut by_stage = vec![Vec::new(); stages];
+        for (record, used) in records.with_figures() {
+            if let (Some(values), Some(value)) = (by_stage.get_mut(record.stage as usize), value(record, used)) {
+                values.push(value);
+            }
+        }
+        let sorted = |values: &mut Vec<u64>| {
+            values.sort_unstable();
+            Distribution::of_sorted(values)
+        };
+        let of_stages: Vec<_> = by_stage.iter_mut().map(sorted).collect();
+        let all = match of_stages.as_slice() {
+            [only] => *only,
+            _ => {
+                let mut all = by_stage.concat();
+                // What is sorted in parts is merged by the stable sort.
+                all.sort();
+                Distribution::of_sorted(&all)
+            }
+        };
+        Column { stages: of_stages, all }
+    }
+
+    fn get(&self, stage: Option<usize>) -> Option<Distribution<f64>> {
+        stage.map_or(self.all, |it| self.stages.get(it).copied().flatten())
+    }
+
+    fn times(&self, stage: Option<usize>) -> Option<Distribution<Duration>> {
+        self.get(stage).map(Distribution::into_times)
+    }
+}
+
+/// A time of a request.
+type Time = fn(&RequestRecord) -> Option<Duration>;
+
+/// One figure after the other, so that no more than one column of values is in memory.
+fn of_records(records: &Records, clocks: &[Clock]) -> (Vec<Timings>, Timings) {
+    let answer = |of: Time| Column::of(records, clocks.len(), |it, used| of(it).filter(|_| used.answer).map(nanos));
+    let send = |of: Time| Column::of(records, clocks.len(), |it, used| of(it).filter(|_| used.send).map(nanos));
+    let ttft = [answer(RequestRecord::ttft_scheduled), answer(RequestRecord::ttft_sent)];
+    let latency = [answer(RequestRecord::latency_scheduled), answer(RequestRecord::latency_sent)];
+    let (tpot, ntpot) = (answer(RequestRecord::tpot), answer(RequestRecord::ntpot));
+    let (send_lag, queue) = (send(RequestRecord::send_lag), send(|it| it.queued.filter(|_| it.sent.is_some())));
+    let isl = Column::of(records, clocks.len(), |it, used| it.input_tokens.filter(|_| used.answer).map(u64::from));
+    let osl = Column::of(records, clocks.len(), |it, used| used.answer.then(|| u64::from(it.osl())));
+    let timings = |stage: Option<usize>, clock: Clock| {
+        let at_clock = |[scheduled, sent]: &[Column; 2]| match clock {
+            Clock::Scheduled => scheduled.times(stage),
+            Clock::Sent => sent.times(stage),
+        };
+        Timings {
+            exact: true,
+            ttft: at_clock(&ttft),
+            latency: at_clock(&latency),
+            ttft_scheduled: ttft[0].times(stage),
+            ttft_sent: ttft[1].times(stage),
+            latency_scheduled: latency[0].times(stage),
+            latency_sent: latency[1].times(stage),
+            tpot: tpot.times(stage),
+            ntpot: ntpot.times(stage),
+            send_lag: send_lag.times(stage),
+            queue: queue.times(stage),
+            isl: isl.get(stage),
+            osl: osl.get(stage),
+        }
+    };
+    let stages = clocks.iter().enumerate().map(|(stage, clock)| timings(Some(stage), *clock)).collect();
+    let mut all = timings(None, clocks.first().copied().unwrap_or(Clock::Scheduled));
+    if clocks.iter().any(|it| Some(it) != clocks.first()) {
+        // Stages of different clocks are pooled, each request by the clock of its stage.
+        let is_sent = |it: &RequestRecord| clocks.get(it.stage as usize) == Some(&Clock::Sent);
+        let pooled = |[scheduled, sent]: [Time; 2]| {
+            let of = |it: &RequestRecord| if is_sent(it) { sent(it) } else { scheduled(it) };
+            Column::of(records, clocks.len(), |it, used| of(it).filter(|_| used.answer).map(nanos)).times(None)
+        };
+        all.ttft = pooled([RequestRecord::ttft_scheduled, RequestRecord::ttft_sent]);
+        all.latency = pooled([RequestRecord::latency_scheduled, RequestRecord::latency_sent]);
+    }
+    (stages, all)
+}
+
+fn nanos(time: Duration) -> u64 {
+    // Hundreds of years fit.
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::{
+        record::RequestOutcome,
+        recorder::{Keep, RecordBudget, WireTally},
+    };
+    use workload_profiles::workload::Goodput;
+
+    const CLOCKS: [Clock; 2] = [Clock::Scheduled, Clock::Sent];
+
+    /// One of so many requests of two stages: in microseconds, sent `7 * number` after it was due, its first token
+    /// `1,000,003 + 11 * number` later.
+    fn request(number: u64) -> RequestRecord {
+        let sent = Duration::from_micros(7 * number);
+        let first = sent + Duration::from_micros(1_000_003 + 11 * number);
+        RequestRecord {
+            stage: u32::from(number % 2 == 1),
+            number,
+            scheduled: Duration::ZERO,
+            sent: Some(sent),
+            queued: Some(Duration::from_micros(number)),
+            first_token: Some(first),
+            last_token: Some(first + Duration::from_millis(90)),
+            ended: first + Duration::from_millis(91),
+            outcome: if number == 6 { RequestOutcome::Empty } else { RequestOutcome::Ok },
+            asked_input_tokens: None,
+            asked_output_tokens: None,
+            input_tokens: Some(10_001),
+            cached_tokens: None,
+            output_tokens: Some(10),
+            content_events: 10,
+        }
+    }
+
+    fn recorder(requests: u64, budget: RecordBudget) -> Recorder {
+        let mut recorder = Recorder::new(2, Goodput::default(), Keep::Records).with_record_budget(budget);
+        (0..requests).for_each(|it| recorder.record(request(it), &WireTally::default()));
+        recorder
+    }
+
+    #[test]
+    fn of_records_every_percentile_is_a_value() {
+        let recorder = recorder(9, RecordBudget::default());
+        let (stages, all) = of_records(recorder.records.as_ref().unwrap(), &CLOCKS);
+        let micros = Duration::from_micros;
+        // The answer of request 6 was empty: 0, 2, 4 and 8 are left, and 1, 3, 5 and 7 of the other stage.
+        let even = stages[0].ttft_scheduled.unwrap();
+        assert_eq!((even.count, even.min, even.max), (4, micros(1_000_003), micros(1_000_003 + 18 * 8)));
+        assert_eq!((even.p50, even.p75), (micros(1_000_003 + 18 * 2), micros(1_000_003 + 18 * 4)));
+        assert_eq!((even.mean, stages[0].ttft), (micros(1_000_003 + 63), Some(even)));
+        let odd = stages[1].ttft.unwrap();
+        assert_eq!((odd.count, odd.p25, odd.max), (4, micros(1_000_003 + 11), micros(1_000_003 + 11 * 7)));
+        // Each stage by its own clock.
+        let pooled = all.ttft.unwrap();
+        assert_eq!((pooled.count, pooled.p50, pooled.max), (8, micros(1_000_003 + 18 * 2), even.max));
+        assert_eq!(pooled.p75, odd.max.min(micros(1_000_003 + 18 * 4)));
+        assert_eq!(all.ttft_sent.unwrap().max, micros(1_000_003 + 11 * 8));
+        // A request that failed was sent, too; none waited less than its number says.
+        assert_eq!((all.send_lag.unwrap().count, all.queue.unwrap().max), (9, micros(8)));
+        assert_eq!((all.isl.unwrap().p50, all.osl.unwrap().p99), (10_001.0, 10.0));
+        assert_eq!(all.tpot.unwrap().min, micros(10_000));
+    }
+
+    #[test]
+    fn records_and_histograms_tell_the_same() {
+        let recorder = recorder(1_000, RecordBudget::default());
+        let exact = of_records(recorder.records.as_ref().unwrap(), &CLOCKS);
+        let binned = of_tallies(&recorder.stages, &CLOCKS);
+        let pairs = exact.0.iter().zip(&binned.0).chain([(&exact.1, &binned.1)]);
+        for (exact, binned) in pairs {
+            let times = |it: &Timings| {
+                [
+                    it.ttft,
+                    it.latency,
+                    it.ttft_scheduled,
+                    it.ttft_sent,
+                    it.latency_scheduled,
+                    it.latency_sent,
+                    it.tpot,
+                    it.ntpot,
+                    it.send_lag,
+                    it.queue,
+                ]
+            };
+            for (exact, binned) in times(exact).into_iter().zip(times(binned)) {
+                let (exact, binned) = (exact.unwrap(), binned.unwrap());
+                assert_eq!((exact.count, exact.min, exact.max), (binned.count, binned.min, binned.max));
+                assert_eq!(exact.mean, binned.mean);
+                let error = exact.p90.abs_diff(binned.p90);
+                assert!(error <= exact.p90.mul_f64(0.000_51) + Duration::from_nanos(1), "{exact:?} {binned:?}");
+            }
+            assert_eq!(exact.osl, binned.osl);
+        }
+    }
+
+    #[test]
+    fn records_that_were_left_out_make_no_percentile() {
+        use workload_profiles::workload::{Load, Stage};
+        let load = Load::Closed { concurrency: 1, count: Some(9), duration: None, ramp_up: Default::default() };
+        let stages = vec![Stage::new("a", load.clone()), Stage::new("b", load)];
+        let workload = Workload { stages, ..super::super::tests::workload(Vec::new()) };
+        let exact = |requests: u64, blocks: u64| {
+            let recorder = recorder(requests, RecordBudget::of(blocks * 4_096_u64));
+            let (stages, all) = Timings::of_run(&recorder, &workload);
+            assert_eq!((stages.len(), all.ttft.unwrap().count), (2, requests - 1));
+            all.exact
+        };
+        assert_eq!([exact(4_096, 1), exact(4_097, 1), exact(9, 0)], [true, false, false]);
+    }
+}

@@ -1,0 +1,198 @@
+//! The verdict: do the figures count, and if not, why and what to do. The rules on the server's part and on stops are here,
+//! those on the launcher's own part in `own`.
+
+mod own;
+
+use std::fmt;
+
+use crds::{resolve::ResolvedRun, summary::Outcome};
+use workload_profiles::Workload;
+
+use super::{
+    figures::{Figures, StageAnalysis},
+    judgement::SelfJudgement,
+    loadgen::verdict::TestVerdict,
+};
+use engine::{
+    record::{Cause, RequestOutcome},
+    stop::StopReason,
+};
+
+/// The reason of a run without fault.
+const PASSED: &str = "RunSucceeded";
+
+/// Why a run is what it is, in one word and in a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// As the status shows it: `RunSucceeded`, `TooManyErrors` and so on.
+    pub name: &'static str,
+    /// What was found, what was allowed, and what to do; empty where there is nothing to do.
+    pub message: String,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let colon = if self.message.is_empty() { "" } else { ": " };
+        write!(f, "{}{colon}{}", self.name, self.message)
+    }
+}
+
+/// What a measurement came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// Passed, Invalid or Cancelled.
+    pub outcome: Outcome,
+    /// Every reason that applies, the headline first; never empty.
+    pub reasons: Vec<Reason>,
+}
+
+impl Verdict {
+    /// The reason that a status shows.
+    pub fn headline(&self) -> &Reason {
+        self.reasons.first().expect("judge() always gives a reason")
+    }
+
+    /// Takes the verdicts on LoadGen tests into account: a test that does not count makes the run invalid.
+    pub fn hear<'a>(&mut self, tests: impl Iterator<Item = &'a TestVerdict>) {
+        let against = tests.filter(|it| !it.counts()).map(|test| {
+            let (folder, scenario) = (test.folder, test.scenario.name());
+            let message = format!("the {scenario} test in {folder}: {}", test.reasons.join(" "));
+            Reason { name: "LoadGenInvalid", message }
+        });
+        let before = self.reasons.len();
+        self.reasons.extend(against);
+        if self.outcome == Outcome::Passed && self.reasons.len() > before {
+            self.reasons.retain(|it| it.name != PASSED);
+            self.outcome = Outcome::Invalid;
+        }
+    }
+
+    /// Whether a reason is among them.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.reasons.iter().any(|it| it.name == name)
+    }
+}
+
+/// What the rules look at.
+pub(super) struct Evidence<'a> {
+    pub stopped: Option<StopReason>,
+    pub run: &'a ResolvedRun,
+    pub workload: &'a Workload,
+    pub all: &'a Figures,
+    pub stages: &'a [StageAnalysis],
+    pub judgement: &'a SelfJudgement,
+}
+
+/// Applies every rule. A stop that cut nothing off is no reason: the measurement is complete.
+pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
+    let cut = evidence.all.is_cut_off();
+    let stop = evidence.stopped.and_then(|reason| match reason {
+        StopReason::Signal => cut.then(|| cancelled(evidence)),
+        StopReason::Deadline => cut.then(|| deadline(evidence)),
+        StopReason::TargetLost => Some(target_lost(evidence)),
+    });
+    let outcome = match &stop {
+        Some(Reason { name: "Cancelled", .. }) => Outcome::Cancelled,
+        _ => Outcome::Invalid,
+    };
+    let rules = [stop, too_few_successes(evidence), too_many_errors(evidence)];
+    let reasons: Vec<Reason> = rules.into_iter().chain(own::RULES.map(|rule| rule(evidence))).flatten().collect();
+    if reasons.is_empty() {
+        let reasons = vec![Reason { name: PASSED, message: String::new() }];
+        return Verdict { outcome: Outcome::Passed, reasons };
+    }
+    Verdict { outcome, reasons }
+}
+
+fn cancelled(evidence: &Evidence<'_>) -> Reason {
+    let all = evidence.all;
+    let ended = all.requests.saturating_sub(all.cancelled);
+    let message = format!(
+        "stopped on request: {} requests were due until then, and {ended} of them had ended; the figures are of these",
+        all.requests
+    );
+    Reason { name: "Cancelled", message }
+}
+
+fn deadline(evidence: &Evidence<'_>) -> Reason {
+    let all = evidence.all;
+    let message = format!(
+        "the deadline of {} came with {} of {} requests not ended; raise execution.deadlines.runSeconds, or shorten the profile",
+        evidence.run.run_deadline, all.cancelled, all.requests
+    );
+    Reason { name: "DeadlineExceeded", message }
+}
+
+fn target_lost(evidence: &Evidence<'_>) -> Reason {
+    let all = evidence.all;
+    let message = format!(
+        "the target stopped answering: {} of {} requests succeeded{}; see why the server went away, then run again",
+        all.succeeded,
+        all.requests,
+        commonest(all)
+    );
+    Reason { name: "TargetLost", message }
+}
+
+fn too_few_successes(evidence: &Evidence<'_>) -> Option<Reason> {
+    let (all, bound) = (evidence.all, evidence.run.validity.min_successful_requests);
+    (all.succeeded < bound).then(|| {
+        let message = format!(
+            "{} requests succeeded, and validity.minSuccessfulRequests is {bound}{}; {}",
+            all.succeeded,
+            commonest(all),
+            if all.failed < all.succeeded.max(1) { "send more requests" } else { advice(all) }
+        );
+        Reason { name: "TooFewSuccesses", message }
+    })
+}
+
+fn too_many_errors(evidence: &Evidence<'_>) -> Option<Reason> {
+    let (all, bound) = (evidence.all, evidence.run.validity.max_error_ratio);
+    let share = all.failed_share().filter(|share| *share > bound)?;
+    let message = format!(
+        "{} of {} requests failed, a share of {share:.4}, and validity.maxErrorRatio is {bound}{}; {}",
+        all.failed,
+        all.decided(),
+        commonest(all),
+        advice(all)
+    );
+    Some(Reason { name: "TooManyErrors", message })
+}
+
+fn commonest(all: &Figures) -> String {
+    let Some((outcome, count)) = all.commonest_failure() else { return String::new() };
+    // A server's words: whoever reads the reason may be a terminal, which obeys control characters.
+    let plain = |it: &String| it.chars().map(|it| if it.is_control() { ' ' } else { it }).collect::<String>();
+    let said = all.error_samples.get(&outcome).map(|it| format!("; the first says: {}", plain(it)));
+    let said = said.unwrap_or_default();
+    format!(" (mostly {}: {count}{said})", outcome.name())
+}
+
+/// What to do about the commonest failure.
+fn advice(all: &Figures) -> &'static str {
+    const LOG: &str = "look into the server's log, or lower the load";
+    let Some((outcome, _)) = all.commonest_failure() else { return LOG };
+    match outcome {
+        RequestOutcome::HttpError(300..400) => "write the URL that it leads to into target.url",
+        RequestOutcome::HttpError(401 | 403) => "check the token: --token-file on a laptop, target.auth in a cluster",
+        RequestOutcome::HttpError(404) => "check target.model and target.url",
+        RequestOutcome::HttpError(429) => "lower the load, or raise the server's rate limit",
+        RequestOutcome::HttpError(400..500) => {
+            "the server refuses these requests: compare the profile's lengths and sampling with the server's limits"
+        }
+        RequestOutcome::Timeout => "lower the load, or raise the timeouts of the profile",
+        RequestOutcome::ClientError | RequestOutcome::ConnectError => match all.commonest_cause(outcome) {
+            Some(Cause::Files) => "raise the limit of open files of the launcher (ulimit -n), or lower the load",
+            Some(Cause::Ports) => "lower the load, or use several machines: each has ports of its own",
+            Some(Cause::Refused) => "see that the server runs and listens at target.url",
+            Some(Cause::Address) => "check the host in target.url",
+            Some(Cause::Unreachable | Cause::TimedOut) => "see that target.url can be reached from here",
+            Some(Cause::Tls) => "check the scheme of target.url, and target.tls or --ca-file",
+            Some(Cause::Http2) => "check target.httpVersion",
+            Some(Cause::KeptClosed) => "look into the server's log, and at its keep-alive timeout",
+            _ => LOG,
+        },
+        _ => LOG,
+    }
+}

@@ -1,0 +1,148 @@
+//! Rules on the launcher's own part: each is a bound past which the figures tell of the launcher, or of its machine, and not
+//! of the server.
+
+use crds::units::Span;
+use workload_profiles::workload::{Load, Phase};
+
+use super::{Evidence, Reason};
+use crate::figures::StageAnalysis;
+
+/// From so many values on, the 99th percentile of a stage is more than its largest value, and the stage counts by itself:
+/// in a long run it would not show.
+const ENOUGH: u64 = 100;
+
+type Rule = fn(&Evidence<'_>) -> Option<Reason>;
+
+/// In the order in which they are told: first what shows in the figures, then what may have caused it.
+pub(super) const RULES: [Rule; 9] = [
+    send_lag,
+    receive_delay,
+    reads_coalesced,
+    cpu_saturated,
+    cpu_throttled,
+    cpu_stolen,
+    scheduler_stalled,
+    clock_stepped,
+    events_dropped,
+];
+
+fn send_lag(evidence: &Evidence<'_>) -> Option<Reason> {
+    let bound = evidence.run.validity.max_send_lag_p99;
+    let of_stage = |stage: &StageAnalysis| stage.figures.send_lag.map(|it| (it.p99, it.count));
+    let (found, place) = past(bound.0, evidence.judgement.send_lag_p99, evidence.stages, of_stage)?;
+    let message = format!(
+        "the launcher sent late: the 99th percentile of the send lag is {}{place}, and validity.maxSendLagP99Milliseconds is {}; give it more CPU and no CPU limit, or lower the rate",
+        Span(found).rounded(),
+        bound.as_millis_f64()
+    );
+    Some(Reason { name: "SendLagTooLarge", message })
+}
+
+fn receive_delay(evidence: &Evidence<'_>) -> Option<Reason> {
+    let bound = evidence.run.validity.max_receive_delay_p99;
+    let of_run = evidence.judgement.receive_delay.map(|it| it.p99);
+    let of_stage = |stage: &StageAnalysis| stage.receive_delay.map(|it| (it.p99, it.count));
+    let (found, place) = past(bound.0, of_run, evidence.stages, of_stage)?;
+    let message = format!(
+        "the launcher read late: bytes may have lain for {} at the 99th percentile{place}, and validity.maxReceiveDelayP99Milliseconds is {}; give it more CPU and no CPU limit, or lower the load",
+        Span(found).rounded(),
+        bound.as_millis_f64()
+    );
+    Some(Reason { name: "ReceiveDelayTooLarge", message })
+}
+
+fn reads_coalesced(evidence: &Evidence<'_>) -> Option<Reason> {
+    let bound = evidence.run.validity.max_coalesced_read_share;
+    let of_stage = |stage: &StageAnalysis| stage.figures.late_share().map(|it| (it, stage.figures.reads));
+    let (share, place) = past(bound, evidence.judgement.late_share, evidence.stages, of_stage)?;
+    let message = format!(
+        "a share of {share:.4} of the reads came late and held several tokens, whose gaps are lost{place}, and validity.maxCoalescedReadShare is {bound}; give the launcher more CPU, or lower the load",
+    );
+    Some(Reason { name: "ReadsCoalesced", message })
+}
+
+fn cpu_saturated(evidence: &Evidence<'_>) -> Option<Reason> {
+    let bound = evidence.run.validity.max_cpu_share;
+    let busiest = evidence.judgement.busiest.as_ref().filter(|it| it.share > bound)?;
+    let place = busiest.stage.as_ref().map(|it| format!(" in stage {it}")).unwrap_or_default();
+    let waited = busiest.waited_share.map(|it| format!(", {it:.4} of it waiting for one")).unwrap_or_default();
+    let message = format!(
+        "the launcher was the limit: one of its {} load threads needed a CPU for a share of {:.4} of the time{place}{waited}, and validity.maxCpuShare is {bound}; give it more CPU, or lower the load",
+        evidence.judgement.threads, busiest.share
+    );
+    Some(Reason { name: "CpuSaturated", message })
+}
+
+fn cpu_throttled(evidence: &Evidence<'_>) -> Option<Reason> {
+    let bound = evidence.run.validity.max_throttled_share;
+    let share = evidence.judgement.throttled_share().filter(|share| *share > bound)?;
+    let message = format!(
+        "the launcher stood still at its CPU limit in a share of {share:.4} of the periods, and validity.maxThrottledShare is {bound}; take the CPU limit away (launcher.resources), or raise it",
+    );
+    Some(Reason { name: "CpuThrottled", message })
+}
+
+fn cpu_stolen(evidence: &Evidence<'_>) -> Option<Reason> {
+    let bound = evidence.run.validity.max_steal_share;
+    let share = evidence.judgement.steal_share.filter(|share| *share > bound)?;
+    let message = format!(
+        "the hypervisor gave a share of {share:.4} of the machine's CPU time to others, and validity.maxStealShare is {bound}; run on a machine that is not overbooked",
+    );
+    Some(Reason { name: "CpuStolen", message })
+}
+
+fn scheduler_stalled(evidence: &Evidence<'_>) -> Option<Reason> {
+    let bound = evidence.run.validity.max_stalled_share;
+    let stalls = evidence.judgement.stalls?;
+    let share = stalls.share.filter(|share| *share > bound)?;
+    let message = format!(
+        "the launcher could not run for a share of {share:.4} of the time, {} times, the longest for {}, and validity.maxStalledShare is {bound}; give it CPUs that others leave alone",
+        stalls.count,
+        Span(stalls.longest).rounded()
+    );
+    Some(Reason { name: "SchedulerStalled", message })
+}
+
+fn clock_stepped(evidence: &Evidence<'_>) -> Option<Reason> {
+    let bound = evidence.run.validity.max_clock_step;
+    let found = evidence.judgement.largest_step().filter(|found| *found > bound.0)?;
+    let message = format!(
+        "the clock stepped by {}, or the machine slept for that long, and validity.maxClockStepMilliseconds is {}; run on a machine that stays awake and whose time is set",
+        Span(found).rounded(),
+        bound.as_millis_f64()
+    );
+    Some(Reason { name: "ClockStepped", message })
+}
+
+fn events_dropped(evidence: &Evidence<'_>) -> Option<Reason> {
+    let dropped = evidence.judgement.dropped;
+    (dropped > 0).then(|| {
+        let message = format!(
+            "{dropped} values could not be kept as they were measured, and none may be lost: times above an hour, lengths above 100 million tokens, or four billion equal ones; shorten the run, or set a request timeout"
+        );
+        Reason { name: "EventsDropped", message }
+    })
+}
+
+/// What is past the bound, and where: of the run, or else of the worst stage that has enough values.
+fn past<T: PartialOrd + Copy>(
+    bound: T,
+    of_run: Option<T>,
+    stages: &[StageAnalysis],
+    of_stage: impl Fn(&StageAnalysis) -> Option<(T, u64)>,
+) -> Option<(T, String)> {
+    // What an answer says does not depend on when it came: an accuracy phase is not judged by times.
+    let timed = |it: &&StageAnalysis| !matches!(it.stage.load, Load::LoadGen { phase: Phase::Accuracy { .. }, .. });
+    let untimed = stages.iter().any(|it| !timed(&it));
+    let of_run = of_run.filter(|_| !untimed);
+    let enough = if untimed { 1 } else { ENOUGH };
+    let found = stages.iter().filter(timed);
+    let found = found.filter_map(|it| of_stage(it).map(|(value, count)| (value, count, &it.stage.name)));
+    let worse = |a: (T, u64, _), b: (T, u64, _)| if b.0 > a.0 { b } else { a };
+    if let Some(of_run) = of_run.filter(|it| *it > bound) {
+        let worst = found.reduce(worse).filter(|_| stages.len() > 1);
+        return Some((of_run, worst.map(|(_, _, stage)| format!(", worst in stage {stage}")).unwrap_or_default()));
+    }
+    let (value, _, stage) = found.filter(|(value, count, _)| *value > bound && *count >= enough).reduce(worse)?;
+    Some((value, format!(" in stage {stage}")))
+}

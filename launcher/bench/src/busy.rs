@@ -1,0 +1,68 @@
+//! [I/O] What else the machine did meanwhile: figures that were taken beside other work tell of that work too.
+
+use std::fs;
+
+use engine::vitals::system::Ticks;
+
+/// CPU time so far, in the ticks of /proc, all of the same length.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Busy {
+    machine: Ticks,
+    /// This process and its children that have ended.
+    own: u64,
+}
+
+impl Busy {
+    /// So far; `None` where the system does not tell.
+    pub(super) fn now() -> Option<Busy> {
+        let own = own(&fs::read_to_string("/proc/self/stat").ok()?)?;
+        Some(Busy { machine: Ticks::read()?, own })
+    }
+
+    fn spent(&self) -> u64 {
+        self.machine.all.saturating_sub(self.machine.idle)
+    }
+
+    /// Cores of the machine.
+    pub(super) fn cpus(&self) -> f64 {
+        self.machine.cpus as f64
+    }
+
+    /// Cores that others used on average since `before`, the hypervisor included; NaN where no time has passed.
+    pub(super) fn others_since(&self, before: &Busy) -> f64 {
+        let wall = self.machine.all.saturating_sub(before.machine.all) as f64 / self.machine.cpus as f64;
+        let own = self.own.saturating_sub(before.own);
+        let others = self.spent().saturating_sub(before.spent()).saturating_sub(own);
+        if wall > 0.0 { others as f64 / wall } else { f64::NAN }
+    }
+}
+
+/// Of `/proc/self/stat`: behind the name in brackets, which may hold anything, fields 14 to 17 are utime, stime, cutime and
+/// cstime.
+fn own(process: &str) -> Option<u64> {
+    let fields: Vec<&str> = process.rsplit_once(')')?.1.split_whitespace().collect();
+    fields.get(11..15)?.iter().map(|it| it.parse::<u64>().ok()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_neither_idled_nor_worked_for_us_worked_for_others() {
+        let busy = |all, idle, own| Busy { machine: Ticks { all, idle, cpus: 2, ..Ticks::default() }, own };
+        let before = busy(1_200, 1_000, 40);
+        // 400 ticks on two cores, 200 each: 140 idle, 160 ours, 100 of others.
+        let after = busy(1_600, 1_140, 200);
+        assert_eq!(after.others_since(&before), 0.5);
+        assert!(before.others_since(&before).is_nan());
+    }
+
+    #[test]
+    fn own_time_is_that_of_children_too() {
+        assert_eq!(own("7 (a) b) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 20 0 1"), Some(50));
+        for odd in ["", "7 (a) S", "7 (a) S 1 2 3 4 5 6 7 8 9 10 a b c d"] {
+            assert_eq!(own(odd), None, "{odd}");
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! The results of this bench as files: JSON for programs, Markdown for `docs/performance.md`. Pure.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{
+    figures::{Figure, Figures},
+    machine::Machine,
+    table,
+};
+
+/// How the figures were made.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Made {
+    /// How often everything was measured.
+    pub(super) runs: u32,
+    /// How often each side of a comparison ran, in turn, in each of them.
+    pub(super) repeats: u32,
+    /// Whether the loads were too small for their figures to count.
+    pub(super) quick: bool,
+    /// The groups that were measured.
+    pub(super) groups: Vec<String>,
+    /// Those that were not.
+    pub(super) left_out: Vec<String>,
+}
+
+impl Made {
+    /// A command that does the same again; files that it writes are no part of it.
+    fn command(&self) -> String {
+        let mut command = String::from("benchwright bench");
+        if !self.left_out.is_empty() {
+            self.groups.iter().for_each(|it| command.push_str(&format!(" --only {it}")));
+        }
+        if self.quick {
+            command.push_str(" --quick");
+        }
+        command + &format!(" --runs {} --repeats {}", self.runs, self.repeats)
+    }
+}
+
+/// All that one call measured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Document<'a> {
+    pub(super) measured_at: Timestamp,
+    pub(super) machine: &'a Machine,
+    #[serde(flatten)]
+    pub(super) made: Made,
+    pub(super) figures: &'a [Figure],
+    pub(super) notes: &'a [String],
+}
+
+impl<'a> Document<'a> {
+    pub(super) fn new(figures: &'a Figures, machine: &'a Machine, measured_at: Timestamp, made: Made) -> Document<'a> {
+        Document { measured_at, machine, made, figures: &figures.all, notes: &figures.notes }
+    }
+
+    /// As JSON, with a line break at its end.
+    pub(super) fn json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("numbers and texts have a form in JSON") + "\n"
+    }
+
+    /// As Markdown.
+    pub(super) fn markdown(&self) -> String {
+        let Machine { cpu, cores, kernel, version, build } = self.machine;
+        let day = self.measured_at.strftime("%Y-%m-%d");
+        let mut text = format!(
+            "# Performance\n\n\
+             Made by `{}`; edit nothing here. `make performance` writes all of docs/performance.md anew.\n\n\
+             benchwright {version} ({build}), {day}, {cpu}, {cores} cores, Linux {kernel}. Medians of {} and their\n\
+             spread. In each run both sides of a comparison ran {} in turn, and the value of the run is their mean; other\n\
+             loads ran once. Of several starts and reports the median counts.\n",
+            self.made.command(),
+            times(self.made.runs, "run"),
+            times(self.made.repeats, "time"),
+        );
+        if !self.made.left_out.is_empty() {
+            text.push_str(&format!(
+                "\n**Not measured, because it was not asked: {}.**\n",
+                self.made.left_out.join(", ")
+            ));
+        }
+        if self.made.quick {
+            text.push_str("\n**The loads were too small for these figures to count (`--quick`).**\n");
+        }
+        text.push_str(HOW);
+        text.push_str("\n## What is asked\n\nFigures with a floor or an aim.\n\n");
+        self.table(&mut text, true);
+        text.push_str("\n## What limits, and what it costs\n\n");
+        text.push_str(LIMITS);
+        self.table(&mut text, false);
+        if !self.notes.is_empty() {
+            text.push_str("\n## Notes\n\n");
+            self.notes.iter().for_each(|note| text.push_str(&format!("- {note}\n")));
+        }
+        text
+    }
+
+    fn table(&self, text: &mut String, asked: bool) {
+        let header =
+            if asked { "| figure | median | spread | floor | aim | |" } else { "| figure | median | spread |" };
+        let columns = header.matches('|').count() - 1;
+        text.push_str(&format!("{header}\n|{}\n", " --- |".repeat(columns)));
+        for figure in self.figures.iter().filter(|it| it.mark.is_some() == asked) {
+            let row = table::row(figure);
+            text.push_str(&format!("| {} |\n", row[..columns].join(" | ")));
+        }
+    }
+}
+
+const HOW: &str = "
+The launcher's own engine and a bare client (hyper and tokio: connect, post, read frames, stamp each) take turns on a server
+of this bench, which answers at once or at an exact pace from one thread. Server and client are processes of their own on
+one machine and each keeps to a core of its own where that is possible, so that CPU time and memory are the client's alone and
+both see one monotonic clock. The server notes the arrival of each request and the moment before it sends each token; errors
+are what the client saw minus that, matched request by request and token by token, the first wave of requests included.
+";
+
+const LIMITS: &str = "\
+What the bare client shows is the machine's part: its wake-ups, and the server's when all streams are due at once. The server's
+lateness tells how well it kept the pace that was asked.
+
+";
+
+fn times(count: u32, word: &str) -> String {
+    if count == 1 { format!("one {word}") } else { format!("{count} {word}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::Budget;
+
+    fn made() -> Made {
+        let groups = vec!["streams".into(), "wave".into()];
+        Made { runs: 3, repeats: 2, quick: false, groups, left_out: Vec::new() }
+    }
+
+    fn with<T>(made: Made, check: impl FnOnce(&Document<'_>) -> T) -> T {
+        let mut figures = Figures::default();
+        for value in [1.3, 1.1, 1.2] {
+            figures.add("streams50.cpuRatio", "CPU a token, of a bare client's", "", value, Budget::at_most(2.0, 1.4));
+        }
+        figures.add("streams50.cpuUs", "CPU a token", "us", 5.25, Budget::NONE);
+        figures.note("this process may use a single core".into());
+        let machine =
+            Machine { cpu: "Fast 9000".into(), cores: 2, kernel: "6.1.0".into(), version: "1.2.3", build: "release" };
+        let at = "2026-01-02T03:04:05Z".parse().unwrap();
+        check(&Document::new(&figures, &machine, at, made))
+    }
+
+    #[test]
+    fn markdown_tells_machine_day_figures_and_budgets() {
+        with(made(), |document| insta::assert_snapshot!(document.markdown()));
+    }
+
+    #[test]
+    fn markdown_tells_how_it_was_made_and_what_it_leaves_out() {
+        let part = Made { quick: true, runs: 1, repeats: 1, left_out: vec!["start".into(), "memory".into()], ..made() };
+        let text = with(part, |it| it.markdown());
+        let command = "`benchwright bench --only streams --only wave --quick --runs 1 --repeats 1`";
+        assert!(text.contains(command) && text.contains("not asked: start, memory."), "{text}");
+        assert!(!with(made(), |it| it.markdown()).contains("--only"));
+    }
+
+    #[test]
+    fn json_has_every_value_under_its_name() {
+        let json: serde_json::Value = serde_json::from_str(&with(made(), |it| it.json())).unwrap();
+        let figure = &json["figures"][0];
+        assert_eq!(figure["name"], "streams50.cpuRatio");
+        assert_eq!(figure["values"], serde_json::json!([1.3, 1.1, 1.2]));
+        assert_eq!((&figure["median"], &figure["mark"]), (&1.2.into(), &"aim".into()));
+        assert_eq!(figure["floor"], serde_json::json!({"atMost": 2.0}));
+        assert_eq!(json["figures"][1].get("mark"), None);
+        assert_eq!((&json["repeats"], &json["leftOut"]), (&2.into(), &serde_json::json!([])));
+        assert_eq!((&json["runs"], &json["machine"]["cores"]), (&3.into(), &2.into()));
+    }
+}

@@ -1,0 +1,90 @@
+//! [I/O] The launcher's engine as a part of this bench: the same code, sockets and clock as in a run.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use crds::{resolve::ResolvedRun, units::Seed};
+
+use super::{
+    BenchError, memory, nanos,
+    parts::{ClientRequest, ClientResult, EngineSpec},
+};
+use analysis::{Measured, SelfJudgement};
+use engine::{
+    client::Target,
+    gaps::Gaps,
+    issue::{self, Files, LoadResult, Progress},
+    stop::Stop,
+};
+
+/// The same requests at the same times in every run of this bench.
+const SEED: Seed = Seed(1);
+
+/// Issues the load and tells what became of it.
+///
+/// # Errors
+/// The load cannot be issued, or the machine does not tell what it cost.
+pub(super) fn run(spec: &EngineSpec) -> Result<ClientResult, BenchError> {
+    let url = format!("http://127.0.0.1:{}", spec.port);
+    let workload = &spec.workload;
+    let target = Target::new(&url, workload.api, None, None, &BTreeMap::new())?;
+    let (cpu, begun) = (clock::process_cpu(), clock::monotonic());
+    let load = issue::run_load(
+        workload,
+        &Files::read(workload)?,
+        "bench",
+        &target,
+        SEED,
+        spec.keep,
+        spec.threads,
+        &Stop::default(),
+        Arc::new(Progress::default()),
+    )?;
+    let (cpu, wall) = (clock::process_cpu().saturating_sub(cpu), clock::monotonic().saturating_sub(begun));
+    let peak_rss_bytes = memory::peak()?;
+    let mut outcomes = BTreeMap::new();
+    let mut error = None;
+    for stage in &load.recorder.stages {
+        stage.outcomes.iter().for_each(|(outcome, count)| *outcomes.entry(outcome.name()).or_default() += count);
+        error = error.or_else(|| stage.error_samples.values().next().cloned());
+    }
+    let judgement = spec.run.as_ref().map(|run| judge(&load, spec, run));
+    Ok(ClientResult {
+        cpu_ns: nanos(cpu),
+        wall_ns: nanos(wall),
+        peak_rss_bytes,
+        outcomes,
+        error,
+        busiest: judgement.as_ref().and_then(|it| it.busiest.as_ref()).map(|it| it.share),
+        receive_delay_p99_ns: judgement.as_ref().and_then(|it| it.receive_delay).map(|it| nanos(it.p99)),
+        requests: seen(&load),
+    })
+}
+
+/// What the launcher says of its own part, as in a report.
+fn judge(load: &LoadResult, spec: &EngineSpec, run: &ResolvedRun) -> SelfJudgement {
+    analysis::analyse(&Measured::from(load), &spec.workload, run, "bench").judgement
+}
+
+/// The requests that succeeded, on the machine's clock.
+fn seen(load: &LoadResult) -> Vec<ClientRequest> {
+    let zero = load.clock.zero();
+    let at = |time: Duration| nanos(zero + time);
+    let records = load.recorder.records.iter().flatten().enumerate();
+    let gaps = |place: usize| load.recorder.gaps.as_ref().and_then(|all| all.get(place));
+    records
+        .filter(|(_, record)| record.outcome.is_success())
+        .filter_map(|(place, record)| {
+            Some(ClientRequest {
+                stage: record.stage,
+                number: record.number,
+                scheduled_ns: at(record.scheduled),
+                queued_ns: nanos(record.queued.unwrap_or_default()),
+                sent_ns: at(record.sent?),
+                // An answer in one piece has no first token of its own.
+                first_ns: at(record.first_token.or(record.last_token)?),
+                last_ns: at(record.last_token?),
+                gaps_ns: gaps(place).into_iter().flat_map(Gaps::iter).map(nanos).collect(),
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,102 @@
+//! [I/O] Is this pod big enough for that load? The hardest stage of a BenchmarkRun, for a few seconds, against a paced server
+//! of this bench on loopback.
+//!
+//! The server is a process of its own: what it takes is not the launcher's, and is told apart. Deliberately not counted: TLS,
+//! which a loopback server does not speak, and name resolution.
+
+mod answer;
+mod demand;
+mod lengths;
+mod loadgen;
+mod measured;
+
+use std::time::Duration;
+
+use crds::{
+    resolve::{Endpoint, ResolvedRun},
+    units::Span,
+};
+use workload_profiles::workload::{Load, Trace};
+
+use super::{BenchError, RunInput, busy::Busy, server::Pace, trial};
+use analysis::Distribution;
+use answer::Answer;
+pub use demand::Unknown;
+use engine::{histogram::Times, issue::LoadError, trace_file, vitals::system::cpu_limit};
+use measured::Measured;
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// The run whose load is tried.
+    pub input: RunInput,
+    /// The server that is expected.
+    pub pace: Pace,
+    /// Threads that issue the load.
+    pub threads: usize,
+}
+
+/// Whether the load is known to fit, and the lines that say so.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// Whether it is known to fit.
+    pub fits: bool,
+    /// The lines, for a person.
+    pub text: String,
+}
+
+/// Tries the load.
+///
+/// # Errors
+/// The load is not known well enough to be tried, or the trial could not be run.
+pub fn ask(question: Question) -> Result<Told, BenchError> {
+    let Question { mut input, pace, threads } = question;
+    let recorded = trace_file::of(&input.workload).map_err(LoadError::from)?;
+    for (stage, entries) in input.workload.stages.iter_mut().zip(recorded.entries) {
+        if let Load::Trace { trace, .. } = &mut stage.load {
+            *trace = Trace::Inline(entries);
+        }
+    }
+    loadgen::as_plain_loads(&mut input.workload);
+    let (stage, demand) = demand::hardest(&input.workload, pace)?;
+    let (workload, length) = demand::trial(&input.workload, stage, pace);
+    // Where the load really goes is nothing that a child's arguments should tell.
+    let run = ResolvedRun { endpoint: Endpoint::Url("http://127.0.0.1".into()), ..input.run.clone() };
+    let before = Busy::now();
+    let trial = trial::judged(pace, workload, run, threads, length)?;
+    let others = before.zip(Busy::now()).map(|(before, after)| (after.others_since(&before), after.cpus()));
+    if trial.client.requests.is_empty() && trial.failed() == 0 {
+        return Err(BenchError::Child(format!(
+            "the trial of stage {} sent no request: nothing can be said",
+            stage.name
+        )));
+    }
+    let measured = Measured {
+        demand,
+        pace,
+        requests: trial.client.requests.len() as u64,
+        failed: trial.failed(),
+        cpu: Duration::from_nanos(trial.client.cpu_ns),
+        memory_bytes: trial.client.peak_rss_bytes,
+        cores: cpu_limit().unwrap_or(f64::INFINITY).min(threads as f64),
+        server_cores: trial.truth.cpu_ns as f64 / trial.client.wall_ns.max(1) as f64,
+        others: others.filter(|(used, _)| used.is_finite()),
+        lag: p99(&trial.matched.lag),
+        busiest: trial.client.busiest,
+        receive_delay: trial.client.receive_delay_p99_ns.map(Duration::from_nanos),
+        bounds: input.run.validity,
+        achieved: trial.achieved(),
+    };
+    let answer = Answer::of(&measured);
+    let mut lines =
+        vec![answer.headline(&measured), format!("stage {}, tried for {}", stage.name, Span(length).rounded())];
+    lines.extend(answer.details(&measured));
+    if matches!(&input.run.endpoint, Endpoint::Url(url) if url.starts_with("https:")) {
+        lines.push("the target speaks TLS, whose cost is not in this: leave room for it".into());
+    }
+    Ok(Told { fits: answer.fits(), text: lines.join("\n") + "\n" })
+}
+
+fn p99(times: &Times) -> Duration {
+    Distribution::of_times(times).map_or(Duration::ZERO, |it| it.p99)
+}

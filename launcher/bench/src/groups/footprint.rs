@@ -1,0 +1,84 @@
+//! [I/O] Memory: what an open stream takes, and whether it grows with the number of requests.
+
+use rustix::process::{Resource, getrlimit};
+
+use super::{Bench, count, millis, streams::counts};
+use crate::{
+    BenchError,
+    figures::{Budget, Figures},
+    loads,
+    server::Pace,
+    trial,
+};
+use engine::recorder::Keep;
+
+/// The load beside which streams are counted: what a process takes without them.
+const FEW: u32 = 10;
+/// Tokens of each answer.
+const TOKENS: u32 = 4;
+/// Requests under way at once while their number is what grows.
+const AT_ONCE: u32 = 50;
+/// Files that a process has open beside its connections.
+const OTHER_FILES: u64 = 64;
+/// The load whose streams have a budget.
+const BUDGETED: u32 = 10_000;
+/// Two runs of the same load differ by about as much, in MiB.
+const NOISE: f64 = 0.5;
+
+pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
+    let base = peak_with(bench, FEW, figures)?;
+    for streams in &bench.scale.open {
+        let most = getrlimit(Resource::Nofile).maximum;
+        if most.is_some_and(|it| it < u64::from(*streams) + OTHER_FILES) {
+            figures.note(format!(
+                "memory of {} open streams: not measured, {} files may be open (ulimit -Hn)",
+                count((*streams).into()),
+                most.unwrap_or_default()
+            ));
+            continue;
+        }
+        // Without the base there is nothing to hold it against, and a note says so.
+        let (Some(base), Some(peak)) = (base, peak_with(bench, *streams, figures)?) else { continue };
+        let each = (peak - base) / 1024.0 / f64::from(streams - FEW);
+        let budget = if *streams == BUDGETED { Budget::at_most(32.0, 12.0) } else { Budget::NONE };
+        let title = format!("memory of each of {} open streams", count((*streams).into()));
+        figures.add(&format!("memory.stream{streams}"), &title, "KiB", each, budget);
+    }
+    growth(bench, figures)
+}
+
+/// The largest resident set with so many streams open at once, in bytes; `None` where they were not all open.
+fn peak_with(bench: &Bench, streams: u32, figures: &mut Figures) -> Result<Option<f64>, BenchError> {
+    let pace = Pace { ttft: bench.scale.open_ttft, itl: millis(50) };
+    let workload = loads::closed(streams, streams.into(), TOKENS);
+    let trial = trial::engine(pace, workload, Keep::Summary, 1, bench.cores, pace.answer(TOKENS))?;
+    let title = format!("memory of {} open streams", count(streams.into()));
+    let most = trial.truth.most_streams;
+    if !counts(&trial, &title, figures) {
+        return Ok(None);
+    }
+    if most < streams {
+        figures.note(format!("{title}: not measured, {} were open at once, at most", count(most.into())));
+        return Ok(None);
+    }
+    Ok(Some(trial.client.peak_rss_bytes as f64))
+}
+
+fn growth(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
+    let (few, many) = bench.scale.growth;
+    let mut peaks = Vec::new();
+    for requests in [few, many] {
+        let workload = loads::closed(AT_ONCE, requests, TOKENS);
+        // A thousand requests a second is little.
+        let length = millis(requests);
+        let trial = trial::engine(Pace::default(), workload, Keep::Summary, 1, bench.cores, length)?;
+        if !counts(&trial, &format!("memory of {} requests", count(requests)), figures) {
+            continue;
+        }
+        peaks.push(trial.client.peak_rss_bytes as f64 / f64::from(1 << 20));
+    }
+    let [few_peak, many_peak] = peaks[..] else { return Ok(()) };
+    let title = format!("memory from {} to {} requests", count(few), count(many));
+    figures.add("memory.growth", &title, "MiB", many_peak - few_peak, Budget::at_most(10.0, NOISE));
+    Ok(())
+}

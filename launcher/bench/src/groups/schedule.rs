@@ -1,0 +1,104 @@
+//! [I/O] Open-loop load on a server that answers at once: how late requests are, and whether the rate is kept.
+
+use std::time::Duration;
+
+use crds::units::RequestRate;
+use workload_profiles::workload::Arrivals;
+
+use super::{Bench, PERCENTILES, count, of_times_ms, streams::counts};
+use crate::{
+    BenchError,
+    figures::{Budget, Figures},
+    loads,
+    server::Pace,
+    trial::{self, Trial},
+};
+use engine::recorder::Keep;
+
+/// The arrival processes, by the word that figures have for them; the first is that of the rates that are only to be kept.
+const ARRIVALS: [(&str, Arrivals); 2] = [("constant", Arrivals::Constant), ("poisson", Arrivals::Poisson)];
+/// Tokens of each answer: a few, so that requests are what costs.
+const TOKENS: u32 = 4;
+/// Two runs of the same load differ by about as much in their p99.
+const NOISE: f64 = 0.1;
+/// The rate whose share that is kept has a budget.
+const BUDGETED: f64 = 5_000.0;
+
+pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
+    for rate in &bench.scale.rates {
+        for (process, arrivals) in ARRIVALS {
+            let requests = (rate * bench.scale.rate_length.as_secs_f64()) as u64;
+            let trial = issue(bench, arrivals, *rate, requests)?;
+            let title = format!("{} rps {process}", count(*rate as u64));
+            if !counts(&trial, &title, figures) {
+                continue;
+            }
+            let name = |what: &str| format!("rate{rate}.{process}.{what}");
+            let budgets = [Budget::at_most(0.2, 0.05), Budget::at_most(2.0, 0.5)];
+            for ((figure, pick), budget) in PERCENTILES.into_iter().zip(budgets) {
+                let lag = of_times_ms(&trial.matched.lag, pick);
+                figures.add(
+                    &name(&format!("lag.{figure}")),
+                    &format!("{title}: sent - scheduled {figure}"),
+                    "ms",
+                    lag,
+                    budget,
+                );
+                let lag = of_times_ms(&trial.matched.arrival_lag, pick);
+                let told = format!("{title}: arrived - scheduled {figure}");
+                figures.add(&name(&format!("arrivalLag.{figure}")), &told, "ms", lag, Budget::NONE);
+            }
+            let budget = if *rate == BUDGETED { Budget::at_least(99.0, 99.9) } else { Budget::NONE };
+            figures.add(&name("achieved"), &format!("{title}: rate kept"), "%", kept(&trial), budget);
+        }
+    }
+    fast(bench, figures)?;
+    planned(bench, figures)
+}
+
+fn fast(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
+    let rate = bench.scale.fast_rate;
+    let trial = issue(bench, ARRIVALS[0].1, rate, (rate * bench.scale.rate_length.as_secs_f64()) as u64)?;
+    let title = format!("{} rps", count(rate as u64));
+    if !counts(&trial, &title, figures) {
+        return Ok(());
+    }
+    let budget = Budget { aim: Budget::at_least(99.0, 99.9).aim, floor: None };
+    figures.add(&format!("rate{rate}.achieved"), &format!("{title}: rate kept"), "%", kept(&trial), budget);
+    let lag = of_times_ms(&trial.matched.lag, |it| it.p99);
+    figures.add(&format!("rate{rate}.lag.p99"), &format!("{title}: sent - scheduled p99"), "ms", lag, Budget::NONE);
+    Ok(())
+}
+
+/// The lag must not grow with the number of requests that are planned.
+fn planned(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
+    let (rate, few, many) = bench.scale.planned;
+    let mut lags = Vec::new();
+    for requests in [few, many] {
+        let trial = issue(bench, ARRIVALS[0].1, rate, requests)?;
+        let title = format!("{} rps, {} planned", count(rate as u64), count(requests));
+        if !counts(&trial, &title, figures) {
+            continue;
+        }
+        let lag = of_times_ms(&trial.matched.lag, |it| it.p99);
+        let told = format!("{title}: sent - scheduled p99");
+        figures.add(&format!("planned{requests}.lag.p99"), &told, "ms", lag, Budget::NONE);
+        lags.push(lag);
+    }
+    let [few_lag, many_lag] = lags[..] else { return Ok(()) };
+    let title = format!("lag p99 with {} planned, of that with {}", count(many), count(few));
+    figures.add("planned.lagRatio", &title, "", many_lag / few_lag, Budget::at_most(1.5, 1.0 + NOISE));
+    Ok(())
+}
+
+fn issue(bench: &Bench, arrivals: Arrivals, rate: f64, requests: u64) -> Result<Trial, BenchError> {
+    let rate = RequestRate::try_from(rate).map_err(|error| BenchError::Child(error.to_string()))?;
+    let workload = loads::open(arrivals, rate, requests, TOKENS);
+    let length = Duration::from_secs_f64(requests as f64 / f64::from(rate));
+    trial::engine(Pace::default(), workload, Keep::Records, 1, bench.cores, length)
+}
+
+/// The share of the asked load that arrived in time, in percent.
+fn kept(trial: &Trial) -> f64 {
+    trial.achieved().map_or(f64::NAN, |it| it * 100.0)
+}

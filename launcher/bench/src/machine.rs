@@ -1,0 +1,55 @@
+//! [I/O] On what the figures were measured.
+
+use std::{fs, thread};
+
+use serde::Serialize;
+
+use report::TOOL_VERSION;
+
+/// A machine and the build that ran on it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Machine {
+    /// The model of its processor, as the system tells it.
+    pub(super) cpu: String,
+    /// Cores that this process may use at once.
+    pub(super) cores: usize,
+    /// The release of its kernel.
+    pub(super) kernel: String,
+    /// The release of this program.
+    pub(super) version: &'static str,
+    /// `release`, or `debug`, whose figures count for nothing.
+    pub(super) build: &'static str,
+}
+
+impl Machine {
+    /// This one.
+    pub(super) fn here() -> Machine {
+        let read = |path| fs::read_to_string(path).unwrap_or_default();
+        let unknown = |text: Option<&str>| text.map_or("unknown", str::trim).to_owned();
+        Machine {
+            cpu: unknown(model(&read("/proc/cpuinfo"))),
+            cores: thread::available_parallelism().map_or(1, usize::from),
+            kernel: unknown(Some(read("/proc/sys/kernel/osrelease").as_str()).filter(|it| !it.is_empty())),
+            version: TOOL_VERSION,
+            build: if cfg!(debug_assertions) { "debug" } else { "release" },
+        }
+    }
+}
+
+/// The model of the first processor.
+fn model(cpuinfo: &str) -> Option<&str> {
+    cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.trim_start().strip_prefix(':'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_processor_tells_its_model() {
+        assert_eq!(model("processor\t: 0\nmodel name\t: Fast 9000\n").map(str::trim), Some("Fast 9000"));
+        assert_eq!(model("processor\t: 0\n"), None);
+        assert!(Machine::here().cores >= 1);
+    }
+}

@@ -1,0 +1,286 @@
+//! What a client saw against what the server did, request by request and token by token. Pure.
+
+use std::{collections::HashMap, time::Duration};
+
+use workload_profiles::workload::{Arrivals, Load, Rate};
+
+use super::{
+    parts::ClientRequest,
+    server::{RequestTruth, Truth},
+};
+use engine::histogram::Times;
+
+/// Two processes read the same clock on two cores, which agree to within less than this, in nanoseconds.
+const GRANULARITY_NS: u64 = 1_000;
+/// A draw of n gaps is off its rate by about their coefficient of variation / sqrt(n); by so many times that in one of
+/// 15,000 draws.
+const DEVIATIONS: f64 = 4.0;
+
+/// What an open load asks for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Asked {
+    /// Requests per second.
+    rate: f64,
+    /// Requests in all, where the load says so.
+    requests: Option<u64>,
+    /// Coefficient of variation of the gaps: 0 where they are not drawn.
+    variation: f64,
+}
+
+impl Asked {
+    /// Of a load of a steady rate that answers do not hold back; `None` for every other one.
+    pub(super) fn of(load: &Load) -> Option<Asked> {
+        let Load::Open { arrivals, rate: Rate::Steady(rate), count, max_concurrency: None, .. } = load else {
+            return None;
+        };
+        let variation = match arrivals {
+            Arrivals::Constant | Arrivals::ConstantAfterGap => 0.0,
+            Arrivals::Poisson | Arrivals::ConditionedPoisson | Arrivals::PoissonPerSecond => 1.0,
+            Arrivals::Gamma { burstiness } | Arrivals::ConditionedGamma { burstiness } => 1.0 / burstiness.sqrt(),
+        };
+        Some(Asked { rate: f64::from(*rate), requests: *count, variation })
+    }
+}
+
+/// How far a client is from the truth.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Matched {
+    /// Requests that both sides know.
+    pub(super) requests: u64,
+    /// Requests, or tokens of one, that only one side knows, or that were seen before they were sent: a fault of this bench
+    /// or of the client.
+    pub(super) unmatched: u64,
+    /// Tokens of the requests that both sides know.
+    pub(super) tokens: u64,
+    /// First token seen - first token sent.
+    pub(super) ttft_error: Times,
+    /// Last token seen - last token sent.
+    pub(super) latency_error: Times,
+    /// |gap seen - gap sent|, for each pair of tokens in a row.
+    pub(super) itl_error: Times,
+    /// Sent - scheduled, both by the client, less the wait for others to end.
+    pub(super) lag: Times,
+    /// Arrived - scheduled, less the same wait: what a request was late at the server.
+    pub(super) arrival_lag: Times,
+    /// The first and the last time at which a request was due.
+    pub(super) scheduled: Option<(u64, u64)>,
+    /// The first and the last time at which a request was sent.
+    pub(super) sent: Option<(u64, u64)>,
+    /// The first and the last arrival.
+    pub(super) arrived: Option<(u64, u64)>,
+    /// The last token that was seen.
+    pub(super) last_seen: u64,
+}
+
+impl Matched {
+    /// Matches requests by stage and number.
+    pub(super) fn of(seen: &[ClientRequest], truth: &Truth) -> Matched {
+        let mut known: HashMap<(u32, u64), &RequestTruth> = HashMap::with_capacity(truth.requests.len());
+        let mut matched = Matched::default();
+        for request in &truth.requests {
+            // A request that came twice is one that the client does not know of.
+            let twice = known.insert((request.stage, request.number), request).is_some();
+            matched.unmatched += u64::from(twice);
+        }
+        for request in seen {
+            match known.remove(&(request.stage, request.number)) {
+                Some(truth) => matched.add(request, truth),
+                None => matched.unmatched += 1,
+            }
+        }
+        matched.unmatched += known.len() as u64;
+        matched
+    }
+
+    /// Share of what was asked that arrived in time: the requests that both sides know, of those that the asked rate makes of
+    /// the time from the first one's due time to the last arrival and one gap, and of those that were asked in all. Draws
+    /// that are off the asked rate by no more than chance are held against what was drawn.
+    pub(super) fn achieved(&self, asked: &Asked) -> Option<f64> {
+        let ((first, _), (_, last)) = (self.scheduled?, self.arrived?);
+        let known = self.requests as f64;
+        let of = |seconds: f64| (asked.rate * seconds + 1.0).max(asked.requests.unwrap_or_default() as f64);
+        let (due, took) = (seconds(self.scheduled), seconds(Some((first, last))));
+        let drawn = known / of(due);
+        let chance = DEVIATIONS * asked.variation / known.sqrt();
+        let share = if (drawn - 1.0).abs() <= chance {
+            (asked.rate * due + 1.0) / (asked.rate * took + 1.0)
+        } else {
+            known / of(took)
+        };
+        Some(share.min(1.0))
+    }
+
+    fn add(&mut self, seen: &ClientRequest, truth: &RequestTruth) {
+        let (Some(first), Some(last)) = (truth.sends_ns.first(), truth.sends_ns.last()) else {
+            self.unmatched += 1;
+            return;
+        };
+        let pairs = [(seen.first_ns, *first), (seen.last_ns, *last), (truth.arrived_ns, seen.scheduled_ns)];
+        if pairs.iter().any(|(later, sooner)| later.saturating_add(GRANULARITY_NS) < *sooner) {
+            // Nothing is seen before it was sent: these are not the same token.
+            self.unmatched += 1;
+            return;
+        }
+        self.requests += 1;
+        self.ttft_error.record(Duration::from_nanos(seen.first_ns.saturating_sub(*first)));
+        self.latency_error.record(Duration::from_nanos(seen.last_ns.saturating_sub(*last)));
+        let free = seen.scheduled_ns.saturating_add(seen.queued_ns);
+        self.lag.record(Duration::from_nanos(seen.sent_ns.saturating_sub(free)));
+        self.arrival_lag.record(Duration::from_nanos(truth.arrived_ns.saturating_sub(free)));
+        widen(&mut self.scheduled, seen.scheduled_ns);
+        widen(&mut self.sent, seen.sent_ns);
+        widen(&mut self.arrived, truth.arrived_ns);
+        self.last_seen = self.last_seen.max(seen.last_ns);
+        self.tokens += truth.sends_ns.len() as u64;
+        // Where a server sends all at once, or a client keeps no gaps, there are none to compare.
+        if truth.sends_ns.len() > 1 && !seen.gaps_ns.is_empty() {
+            self.unmatched += u64::from(truth.sends_ns.len() != seen.gaps_ns.len() + 1);
+            for (pair, gap) in truth.sends_ns.windows(2).zip(&seen.gaps_ns) {
+                self.itl_error.record(Duration::from_nanos(gap.abs_diff(pair[1].saturating_sub(pair[0]))));
+            }
+        }
+    }
+}
+
+fn widen(range: &mut Option<(u64, u64)>, at: u64) {
+    *range = Some(range.map_or((at, at), |(first, last)| (first.min(at), last.max(at))));
+}
+
+/// The length of a range, in seconds; zero where there is none.
+pub(super) fn seconds(range: Option<(u64, u64)>) -> f64 {
+    range.map_or(0.0, |(first, last)| last.saturating_sub(first) as f64 / 1e9)
+}
+
+#[cfg(test)]
+mod tests {
+    use crds::units::RequestRate;
+
+    use super::*;
+    use crate::loads;
+    use analysis::Distribution;
+
+    fn seen(number: u64, first_ns: u64, gaps_ns: &[u64]) -> ClientRequest {
+        let last_ns = first_ns + gaps_ns.iter().sum::<u64>();
+        let gaps_ns = gaps_ns.to_vec();
+        ClientRequest { stage: 0, number, scheduled_ns: 100, queued_ns: 0, sent_ns: 130, first_ns, last_ns, gaps_ns }
+    }
+
+    fn truth(number: u64, sends_ns: &[u64]) -> RequestTruth {
+        RequestTruth { stage: 0, number, arrived_ns: 190, sends_ns: sends_ns.to_vec() }
+    }
+
+    fn check(seen: &[ClientRequest], requests: &[RequestTruth]) -> Matched {
+        Matched::of(seen, &Truth { requests: requests.to_vec(), ..Truth::default() })
+    }
+
+    fn nanos(times: &Times) -> Vec<u64> {
+        let all = times.histogram().iter_recorded();
+        all.flat_map(|it| vec![it.value_iterated_to(); it.count_since_last_iteration() as usize]).collect()
+    }
+
+    #[test]
+    fn errors_are_those_of_the_same_token_of_the_same_request() {
+        let matched = check(
+            &[seen(1, 1_020, &[100, 130]), seen(0, 510, &[60, 40])],
+            &[truth(0, &[500, 550, 600]), truth(1, &[1_000, 1_100, 1_200])],
+        );
+        assert_eq!((matched.requests, matched.unmatched, matched.tokens), (2, 0, 6));
+        assert_eq!(nanos(&matched.ttft_error), [10, 20]);
+        // 510 + 60 + 40 - 600, and 1,020 + 100 + 130 - 1,200.
+        assert_eq!(nanos(&matched.latency_error), [10, 50]);
+        // The server's gaps are 50, 50, 100 and 100.
+        assert_eq!(nanos(&matched.itl_error), [0, 10, 10, 30]);
+        assert_eq!((nanos(&matched.lag), nanos(&matched.arrival_lag)), (vec![30, 30], vec![90, 90]));
+        assert_eq!((matched.sent, matched.last_seen), (Some((130, 130)), 1_250));
+    }
+
+    #[test]
+    fn what_only_one_side_knows_is_counted() {
+        assert_eq!(check(&[seen(0, 500, &[])], &[]).unmatched, 1);
+        assert_eq!(check(&[], &[truth(0, &[500])]).unmatched, 1);
+        assert_eq!(check(&[seen(0, 500, &[])], &[truth(0, &[500]), truth(0, &[900])]).unmatched, 1);
+        assert_eq!(check(&[seen(0, 500, &[50])], &[truth(0, &[500, 550, 600])]).unmatched, 1);
+        assert_eq!(check(&[seen(0, 500, &[50])], &[truth(0, &[])]).unmatched, 1);
+        assert!(Distribution::of_times(&check(&[], &[]).ttft_error).is_none());
+    }
+
+    #[test]
+    fn what_was_seen_before_it_was_sent_is_not_the_same_token() {
+        let check = |first_ns, gap| check(&[seen(0, first_ns, &[gap])], &[truth(0, &[5_000, 9_000])]);
+        let matched = check(4_000, 4_000);
+        assert_eq!(
+            (matched.unmatched, nanos(&matched.ttft_error), nanos(&matched.latency_error)),
+            (0, vec![0], vec![0])
+        );
+        for (first_ns, gap) in [(3_999, 6_000), (5_010, 2_989)] {
+            let matched = check(first_ns, gap);
+            assert_eq!(
+                (matched.requests, matched.unmatched, nanos(&matched.ttft_error)),
+                (0, 1, Vec::new()),
+                "{first_ns}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_client_without_gaps_is_matched_by_its_ends() {
+        let mut request = seen(0, 505, &[]);
+        request.last_ns = 607;
+        let matched = check(&[request], &[truth(0, &[500, 550, 600])]);
+        assert_eq!((matched.unmatched, nanos(&matched.latency_error)), (0, vec![7]));
+        assert!(nanos(&matched.itl_error).is_empty());
+    }
+
+    #[test]
+    fn waiting_for_room_is_not_late() {
+        let request = ClientRequest { queued_ns: 25, ..seen(0, 500, &[]) };
+        let matched = check(&[request], &[truth(0, &[500])]);
+        assert_eq!((nanos(&matched.lag), nanos(&matched.arrival_lag)), (vec![5], vec![65]));
+    }
+
+    #[test]
+    fn a_rate_is_kept_as_far_as_all_requests_arrive_in_time() {
+        const SECOND: u64 = 1_000_000_000;
+        let check = |arrivals, requests, due: u64, last: u64| {
+            let rate = RequestRate::try_from(100.0).unwrap();
+            let asked = Asked::of(&loads::open(arrivals, rate, 1_000, 1).stages[0].load).unwrap();
+            let (scheduled, arrived) = (Some((0, due * SECOND / 100)), Some((1, last * SECOND / 100)));
+            let share = Matched { requests, scheduled, arrived, ..Matched::default() }.achieved(&asked).unwrap();
+            (share * 1_000.0).round() / 1_000.0
+        };
+        use Arrivals::{Constant, Poisson};
+        // 1,000 gaps of 10 ms, the last of them behind the last request.
+        assert_eq!(check(Constant, 1_000, 999, 999), 1.0);
+        assert_eq!(check(Constant, 1_000, 999, 1_999), 0.5);
+        // Every other request, and the first half of them.
+        assert_eq!(check(Constant, 500, 999, 999), 0.5);
+        assert_eq!(check(Constant, 500, 499, 499), 0.5);
+        // Half the rate, and all the requests.
+        assert_eq!(check(Constant, 1_000, 1_998, 1_998), 0.5);
+        assert_eq!(check(Poisson, 1_000, 1_998, 1_998), 0.5);
+        // A draw of 950 requests is no fault, and a late one of these is.
+        assert_eq!(check(Poisson, 950, 999, 999), 1.0);
+        assert_eq!(check(Poisson, 950, 999, 1_999), 0.5);
+        assert_eq!(check(Poisson, 500, 999, 999), 0.5);
+        let asked = Asked { rate: 100.0, requests: None, variation: 0.0 };
+        assert_eq!(Matched::default().achieved(&asked), None);
+    }
+
+    #[test]
+    fn only_a_steady_rate_that_nothing_holds_back_is_asked() {
+        let rate = RequestRate::try_from(5.0).unwrap();
+        let mut load = loads::open(Arrivals::Gamma { burstiness: 0.25 }, rate, 20, 1).stages.remove(0).load;
+        assert_eq!(Asked::of(&load), Some(Asked { rate: 5.0, requests: Some(20), variation: 2.0 }));
+        if let Load::Open { max_concurrency, .. } = &mut load {
+            *max_concurrency = Some(3);
+        }
+        assert_eq!(Asked::of(&load), None);
+        assert_eq!(Asked::of(&loads::closed(1, 1, 1).stages[0].load), None);
+    }
+
+    #[test]
+    fn a_range_has_a_length() {
+        assert_eq!(seconds(Some((500_000_000, 2_000_000_000))), 1.5);
+        assert_eq!(seconds(None), 0.0);
+    }
+}

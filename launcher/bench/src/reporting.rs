@@ -1,0 +1,89 @@
+//! [I/O] How long the report of a large run takes: records made up, then what a run does at its end.
+
+use std::time::Duration;
+
+use super::{
+    BenchError, ReadRun, nanos,
+    parts::{ReportResult, ReportSpec},
+};
+use analysis::Measured;
+use engine::{
+    gaps::Gaps,
+    record::{RequestOutcome, RequestRecord},
+    recorder::{Keep, Recorder, WireTally},
+    vitals::Vitals,
+};
+use report::{Folder, Inputs, Report};
+
+/// Tokens of each answer.
+const TOKENS: u32 = 16;
+
+/// Analyses made-up records and writes all files of their report.
+///
+/// # Errors
+/// The file is no BenchmarkRun, or the folder cannot be written.
+pub(super) fn run(spec: &ReportSpec, read_run: ReadRun) -> Result<ReportResult, BenchError> {
+    let input = read_run(&spec.file).map_err(BenchError::Input)?;
+    let mut recorder = Recorder::new(input.workload.stages.len(), input.workload.goodput.clone(), Keep::Records);
+    for number in 0..spec.requests {
+        let (record, wire) = request(number);
+        recorder.record(record, &wire);
+    }
+    let started = clock::now();
+    let begun = clock::monotonic();
+    let measured = Measured {
+        recorder: &recorder,
+        started,
+        stopped: None,
+        own_cpu: Duration::from_secs(10),
+        wall: Duration::from_secs(60),
+        threads: 1,
+        lanes: &[],
+        vitals: &Vitals::default(),
+    };
+    let analysis = analysis::analyse(&measured, &input.workload, &input.run, "bench");
+    let mut folder = Folder::create(&spec.folder, "report")?;
+    let inputs = Inputs { run: &input.run, spec: &input.spec, profile_text: &input.profile_text, paths_from: None };
+    report::write_inputs(&mut folder, &inputs)?;
+    let report = Report {
+        analysis: &analysis,
+        run: &input.run,
+        workload: &input.workload,
+        profile_text: &input.profile_text,
+        notices: &input.notices,
+        loadgen: None,
+        records: recorder.records.as_ref(),
+    };
+    report::write_report(&mut folder, &report)?;
+    folder.finish()?;
+    let wall = clock::monotonic().saturating_sub(begun);
+    Ok(ReportResult { wall_ns: nanos(wall) })
+}
+
+/// One of so many requests, none like the other.
+fn request(number: u64) -> (RequestRecord, WireTally) {
+    let micros = |count: u64| Duration::from_micros(count);
+    let scheduled = micros(200 * number);
+    let sent = scheduled + micros(20 + number % 37);
+    let gaps: Gaps = (1..u64::from(TOKENS)).map(|place| micros(5_000 + (number + place * 7) % 211)).collect();
+    let first = sent + micros(50_000 + number % 9_973);
+    let last = first + gaps.iter().sum::<Duration>();
+    let record = RequestRecord {
+        stage: 0,
+        number,
+        scheduled,
+        queued: None,
+        sent: Some(sent),
+        first_token: Some(first),
+        last_token: Some(last),
+        ended: last + micros(30),
+        outcome: RequestOutcome::Ok,
+        asked_input_tokens: Some(10),
+        asked_output_tokens: Some(TOKENS),
+        input_tokens: Some(10),
+        cached_tokens: None,
+        output_tokens: Some(TOKENS),
+        content_events: TOKENS,
+    };
+    (record, WireTally { gaps, reads: u64::from(TOKENS), ..WireTally::default() })
+}

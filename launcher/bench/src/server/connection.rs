@@ -1,0 +1,69 @@
+//! [I/O] One connection of a client: bytes that wait to be read as a request, and bytes that its socket has not taken yet.
+
+use std::{
+    io::{self, Write as _},
+    net::TcpStream,
+};
+
+use super::waiting::Waiting;
+use simulator::request::Endpoint;
+
+/// A connection. Its answers come one after the other.
+pub(super) struct Connection {
+    pub(super) socket: TcpStream,
+    pub(super) generation: u32,
+    /// Bytes of a request that has not come whole, or that waits for the answer before it.
+    pub(super) input: Vec<u8>,
+    pub(super) answer: Option<Answer>,
+    /// Bytes that the socket has not taken; at most one answer.
+    unsent: Vec<u8>,
+}
+
+/// An answer under way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Answer {
+    pub(super) endpoint: Endpoint,
+    pub(super) tokens: u32,
+    pub(super) stream: bool,
+    /// Tokens that were sent.
+    pub(super) sent: u32,
+    /// Where its truth stands; absent for requests that nobody asks about.
+    pub(super) truth: Option<usize>,
+}
+
+impl Connection {
+    pub(super) fn new(socket: TcpStream, generation: u32) -> Connection {
+        Connection { socket, generation, input: Vec::new(), answer: None, unsent: Vec::new() }
+    }
+
+    /// Sends bytes, behind those that wait. Whether the socket took them at once.
+    pub(super) fn write(&mut self, bytes: &[u8], waiting: &Waiting, slot: u32) -> io::Result<bool> {
+        let taken = if self.unsent.is_empty() { self.offer(bytes)? } else { 0 };
+        if taken == bytes.len() {
+            return Ok(true);
+        }
+        if self.unsent.is_empty() {
+            waiting.watch_output(&self.socket, slot, true)?;
+        }
+        self.unsent.extend_from_slice(&bytes[taken..]);
+        Ok(false)
+    }
+
+    /// Sends what waits, as far as the socket takes it.
+    pub(super) fn flush(&mut self, waiting: &Waiting, slot: u32) -> io::Result<()> {
+        let unsent = std::mem::take(&mut self.unsent);
+        let taken = self.offer(&unsent)?;
+        self.unsent.extend_from_slice(&unsent[taken..]);
+        if self.unsent.is_empty() { waiting.watch_output(&self.socket, slot, false) } else { Ok(()) }
+    }
+
+    fn offer(&self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            match (&self.socket).write(bytes) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(0),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                written => return written,
+            }
+        }
+    }
+}

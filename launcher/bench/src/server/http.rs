@@ -1,0 +1,136 @@
+//! Reads the requests of the clients of this bench: just enough of HTTP/1.1, and of the body what asks for an answer. Pure.
+
+use memchr::memmem;
+use serde::Deserialize;
+
+use simulator::request::Endpoint;
+
+/// The longest head that is read, in bytes; those of the clients have a few hundred.
+const MAX_HEAD: usize = 16 << 10;
+/// The longest body, in bytes.
+const MAX_BODY: usize = 64 << 20;
+
+/// What this server does not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}; this server answers the clients of `benchwright bench` alone")]
+pub(super) struct Malformed(&'static str);
+
+/// A request whose bytes have all come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Request<'a> {
+    /// Bytes of head and body.
+    pub(super) length: usize,
+    /// The generation that it asks for; `None` for all else.
+    pub(super) endpoint: Option<Endpoint>,
+    /// Its `x-request-id`.
+    pub(super) id: Option<&'a str>,
+    /// The body.
+    pub(super) body: &'a [u8],
+}
+
+/// What a body asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub(super) struct Asked {
+    max_tokens: Option<u32>,
+    max_completion_tokens: Option<u32>,
+    /// Whether the answer is to come token by token.
+    pub(super) stream: bool,
+}
+
+impl Asked {
+    /// What a body asks for; a body that is no JSON asks for nothing.
+    pub(super) fn read(body: &[u8]) -> Asked {
+        serde_json::from_slice(body).unwrap_or_default()
+    }
+
+    /// The output length that it asks for, in tokens.
+    pub(super) fn tokens(&self) -> Option<u32> {
+        self.max_completion_tokens.or(self.max_tokens)
+    }
+}
+
+/// The request that the bytes begin with; `None` while some of it is missing.
+pub(super) fn request(bytes: &[u8]) -> Result<Option<Request<'_>>, Malformed> {
+    let Some(end) = memmem::find(&bytes[..bytes.len().min(MAX_HEAD)], b"\r\n\r\n") else {
+        return if bytes.len() < MAX_HEAD { Ok(None) } else { Err(Malformed("the head of a request has no end")) };
+    };
+    let head = std::str::from_utf8(&bytes[..end]).map_err(|_| Malformed("the head of a request is no text"))?;
+    let mut lines = head.split("\r\n");
+    let start = lines.next().unwrap_or_default();
+    let (mut body, mut id) = (0, None);
+    for line in lines {
+        let Some((name, value)) = line.split_once(':') else { return Err(Malformed("a header field has no colon")) };
+        if name.eq_ignore_ascii_case("content-length") {
+            body = value.trim().parse().map_err(|_| Malformed("a content-length is no number"))?;
+        } else if name.eq_ignore_ascii_case("x-request-id") {
+            id = Some(value.trim());
+        } else if name.eq_ignore_ascii_case("transfer-encoding") {
+            return Err(Malformed("a request has a body of unknown length"));
+        }
+    }
+    if body > MAX_BODY {
+        return Err(Malformed("the body of a request is too long"));
+    }
+    let endpoint = match start.split(' ').take(2).collect::<Vec<_>>()[..] {
+        ["POST", path] if path.ends_with("/v1/chat/completions") => Some(Endpoint::Chat),
+        ["POST", path] if path.ends_with("/v1/completions") => Some(Endpoint::Completions),
+        _ => None,
+    };
+    let length = end + 4 + body;
+    Ok(bytes.get(end + 4..length).map(|body| Request { length, endpoint, id, body }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str =
+        "POST /v1/completions HTTP/1.1\r\nhost: a\r\nX-Request-Id: bw-1-0-7\r\ncontent-length: 30\r\n\r\n";
+    const BODY: &str = r#"{"max_tokens":7,"stream":true}"#;
+
+    #[test]
+    fn a_request_is_read_when_its_last_byte_has_come() {
+        let whole = format!("{HEAD}{BODY}POST ");
+        for cut in 0..HEAD.len() + BODY.len() {
+            assert_eq!(request(&whole.as_bytes()[..cut]), Ok(None), "{cut}");
+        }
+        let found = request(whole.as_bytes()).unwrap().unwrap();
+        assert_eq!((found.length, found.id), (HEAD.len() + BODY.len(), Some("bw-1-0-7")));
+        assert_eq!((found.endpoint, found.body), (Some(Endpoint::Completions), BODY.as_bytes()));
+    }
+
+    #[test]
+    fn paths_tell_what_is_asked_for() {
+        let check = |start: &str| request(format!("{start} HTTP/1.1\r\n\r\n").as_bytes()).unwrap().unwrap().endpoint;
+        assert_eq!(check("POST /llm/v1/chat/completions"), Some(Endpoint::Chat));
+        assert_eq!(check("GET /v1/models"), None);
+        assert_eq!(check("POST /v1/embeddings"), None);
+    }
+
+    #[test]
+    fn a_body_tells_length_and_form() {
+        let check = |body: &str| {
+            let asked = Asked::read(body.as_bytes());
+            (asked.tokens(), asked.stream)
+        };
+        assert_eq!(check(BODY), (Some(7), true));
+        assert_eq!(check(r#"{"prompt":"\"max_tokens\":9","max_completion_tokens":3}"#), (Some(3), false));
+        assert_eq!(check("{}"), (None, false));
+        assert_eq!(check("no JSON"), (None, false));
+    }
+
+    #[test]
+    fn what_no_client_of_this_bench_sends_is_refused() {
+        let long = "a".repeat(MAX_HEAD);
+        for text in [
+            long.as_str(),
+            "POST / HTTP/1.1\r\nnonsense\r\n\r\n",
+            "POST / HTTP/1.1\r\ncontent-length: x\r\n\r\n",
+            "POST / HTTP/1.1\r\ncontent-length: 99999999999\r\n\r\n",
+            "POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n",
+        ] {
+            assert!(request(text.as_bytes()).is_err(), "{text:.60}");
+        }
+    }
+}

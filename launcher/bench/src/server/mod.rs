@@ -1,0 +1,311 @@
+//! [I/O] The server of this bench: answers at once or at an exact pace, and knows when it did.
+//!
+//! It has to be much cheaper a token than any client, so that a client is what is measured: one thread, one epoll, answers
+//! whose bytes are made beforehand (`answers`), one write an event. Its truth is the arrival of each request and the time
+//! just before each send, on the monotonic clock that all processes of a machine share. Deliberately absent: everything
+//! that a client of this bench does not need, such as errors, limits of rates and bodies in chunks.
+
+mod answers;
+mod connection;
+mod http;
+mod pacer;
+mod truth;
+mod waiting;
+
+use std::{
+    io::{self, Read as _, Write as _},
+    net::{Ipv4Addr, TcpListener},
+    time::Duration,
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::nanos;
+use answers::Answers;
+use connection::{Answer, Connection};
+use engine::histogram::Times;
+use http::Asked;
+pub use pacer::Pace;
+use pacer::{Pacer, Stream};
+use simulator::request::Endpoint;
+pub use truth::{RequestTruth, Truth};
+use waiting::{Event, Waiting};
+
+/// Connections that wait to be taken: as many as a client opens in one go.
+const BACKLOG: i32 = 16_384;
+/// So many sends in a row, then it looks for requests: an arrival is stamped soon although streams are due.
+const MAX_SENDS: usize = 32;
+/// The answer to a request that asks for no length, in tokens.
+pub(super) const DEFAULT_TOKENS: u32 = 128;
+/// The longest answer, in tokens: past it a request asks for nothing that is measured here.
+const MAX_TOKENS: u32 = 1 << 20;
+/// Bytes of one read.
+const READ: usize = 64 << 10;
+
+/// What a server is asked to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerSpec {
+    /// How fast it is.
+    pub pace: Pace,
+    /// The core to which it keeps; absent: any.
+    pub core: Option<usize>,
+}
+
+/// The first line of a server's output.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Listening {
+    /// The port, on loopback.
+    pub port: u16,
+}
+
+/// Serves on a free port of loopback, which it prints, until its standard input ends; then prints its [`Truth`].
+///
+/// # Errors
+/// The system refuses a socket, a timer or an open file.
+pub fn serve(spec: &ServerSpec) -> io::Result<()> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    listener.set_nonblocking(true)?;
+    rustix::net::listen(&listener, BACKLOG)?;
+    let port = listener.local_addr()?.port();
+    let mut server = Server::new(listener, spec.pace)?;
+    let mut stdout = io::stdout().lock();
+    serde_json::to_writer(&mut stdout, &Listening { port })?;
+    stdout.write_all(b"\n")?;
+    stdout.flush()?;
+    let cpu = clock::process_cpu();
+    server.run()?;
+    let truth = server.truth(clock::process_cpu().saturating_sub(cpu));
+    serde_json::to_writer(&mut stdout, &truth)?;
+    stdout.flush()
+}
+
+struct Server {
+    waiting: Waiting,
+    listener: TcpListener,
+    connections: Vec<Option<Connection>>,
+    free: Vec<u32>,
+    generation: u32,
+    pace: Pace,
+    pacer: Pacer,
+    chat: Answers,
+    completions: Answers,
+    models: bytes::Bytes,
+    requests: Vec<RequestTruth>,
+    lateness: Times,
+    stalled: u64,
+    streams: u32,
+    most_streams: u32,
+    buffer: Vec<u8>,
+}
+
+impl Server {
+    fn new(listener: TcpListener, pace: Pace) -> io::Result<Server> {
+        Ok(Server {
+            waiting: Waiting::new(&listener)?,
+            listener,
+            connections: Vec::new(),
+            free: Vec::new(),
+            generation: 0,
+            pace,
+            pacer: Pacer::default(),
+            chat: Answers::new(Endpoint::Chat),
+            completions: Answers::new(Endpoint::Completions),
+            models: answers::models(),
+            requests: Vec::new(),
+            lateness: Times::default(),
+            stalled: 0,
+            streams: 0,
+            most_streams: 0,
+            buffer: vec![0; READ],
+        })
+    }
+
+    fn run(&mut self) -> io::Result<()> {
+        let mut happened = Vec::new();
+        loop {
+            let more = self.send_due();
+            let until = if more { Some(Duration::ZERO) } else { self.pacer.next() };
+            self.waiting.wait(until, &mut happened)?;
+            for event in happened.drain(..) {
+                match event {
+                    Event::Connect => self.accept()?,
+                    Event::Readable(slot) => self.read(slot),
+                    Event::Writable(slot) => self.flush(slot),
+                    Event::End => return Ok(()),
+                }
+            }
+        }
+    }
+
+    /// Sends what is due; whether there is more.
+    fn send_due(&mut self) -> bool {
+        for _ in 0..MAX_SENDS {
+            let now = clock::monotonic();
+            let Some((due, stream)) = self.pacer.take(now) else { return false };
+            if self.send_next(due, stream, now) {
+                self.take_requests(stream.slot, clock::monotonic());
+            }
+        }
+        true
+    }
+
+    fn accept(&mut self) -> io::Result<()> {
+        loop {
+            let socket = match self.listener.accept() {
+                Ok((socket, _)) => socket,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
+                Err(error) => return Err(error),
+            };
+            socket.set_nonblocking(true)?;
+            socket.set_nodelay(true)?;
+            let slot = self.free.pop().unwrap_or_else(|| {
+                self.connections.push(None);
+                u32::try_from(self.connections.len() - 1).expect("there are fewer open files than that")
+            });
+            self.waiting.add(&socket, slot)?;
+            self.generation = self.generation.wrapping_add(1);
+            self.connections[slot as usize] = Some(Connection::new(socket, self.generation));
+        }
+    }
+
+    fn flush(&mut self, slot: u32) {
+        let Some(connection) = &mut self.connections[slot as usize] else { return };
+        match connection.flush(&self.waiting, slot) {
+            Ok(()) => self.read(slot),
+            Err(_) => self.close(slot),
+        }
+    }
+
+    fn read(&mut self, slot: u32) {
+        loop {
+            let Some(connection) = &mut self.connections[slot as usize] else { return };
+            match connection.socket.read(&mut self.buffer) {
+                Ok(0) => return self.close(slot),
+                Ok(length) => {
+                    let now = clock::monotonic();
+                    connection.input.extend_from_slice(&self.buffer[..length]);
+                    self.take_requests(slot, now);
+                    if length < self.buffer.len() {
+                        return;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return self.close(slot),
+            }
+        }
+    }
+
+    /// Begins the answer to the next request of a connection, once it has come whole and the one before is answered.
+    fn take_requests(&mut self, slot: u32, now: Duration) {
+        while let Some(connection) = &mut self.connections[slot as usize]
+            && connection.answer.is_none()
+        {
+            let request = match http::request(&connection.input) {
+                Ok(Some(request)) => request,
+                Ok(None) => return,
+                Err(error) => {
+                    tracing::warn!(%error, "a connection was closed");
+                    return self.close(slot);
+                }
+            };
+            let asked = Asked::read(request.body);
+            let (length, endpoint) = (request.length, request.endpoint);
+            let request = request.id.and_then(truth::place);
+            connection.input.drain(..length);
+            let Some(endpoint) = endpoint else {
+                let models = self.models.clone();
+                self.write(slot, &models);
+                continue;
+            };
+            let tokens = asked.tokens().unwrap_or(DEFAULT_TOKENS).clamp(1, MAX_TOKENS);
+            let truth = request.map(|(stage, number)| {
+                let sends_ns = Vec::with_capacity(if self.pace.is_instant() { 1 } else { tokens as usize });
+                self.requests.push(RequestTruth { stage, number, arrived_ns: nanos(now), sends_ns });
+                self.requests.len() - 1
+            });
+            connection.answer = Some(Answer { endpoint, tokens, stream: asked.stream, sent: 0, truth });
+            let stream = Stream { slot, generation: connection.generation };
+            self.streams += 1;
+            self.most_streams = self.most_streams.max(self.streams);
+            match asked.stream {
+                _ if self.pace.is_instant() => _ = self.send_next(now, stream, clock::monotonic()),
+                true => self.pacer.add(now + self.pace.ttft, stream),
+                false => self.pacer.add(now + self.pace.answer(tokens), stream),
+            }
+        }
+    }
+
+    /// Sends the next token of a stream, or all of an answer that comes at once. Whether the answer has ended.
+    fn send_next(&mut self, due: Duration, stream: Stream, now: Duration) -> bool {
+        let Some(connection) = &mut self.connections[stream.slot as usize] else { return false };
+        let Some(answer) = connection.answer.as_mut().filter(|_| connection.generation == stream.generation) else {
+            return false;
+        };
+        self.lateness.record(now.saturating_sub(due));
+        let answers = match answer.endpoint {
+            Endpoint::Chat => &mut self.chat,
+            Endpoint::Completions => &mut self.completions,
+        };
+        let Answer { tokens, truth, .. } = *answer;
+        let (opening, event, closing) = if self.pace.is_instant() || !answer.stream {
+            answer.sent = tokens;
+            (None, answers.whole(tokens, answer.stream), None)
+        } else {
+            let place = answer.sent;
+            answer.sent += 1;
+            let opening = (place == 0).then(|| answers.opening());
+            (opening, answers.token(place, tokens), (answer.sent == tokens).then(|| answers.closing(tokens)))
+        };
+        let ended = answer.sent == tokens;
+        if ended {
+            connection.answer = None;
+            self.streams -= 1;
+        }
+        let now = match opening {
+            Some(opening) => {
+                self.write(stream.slot, &opening);
+                clock::monotonic()
+            }
+            None => now,
+        };
+        if let Some(truth) = truth {
+            self.requests[truth].sends_ns.push(nanos(now));
+        }
+        self.write(stream.slot, &event);
+        if let Some(closing) = closing {
+            self.write(stream.slot, &closing);
+        }
+        if !ended {
+            self.pacer.add(due + self.pace.itl, stream);
+        }
+        ended
+    }
+
+    fn write(&mut self, slot: u32, bytes: &[u8]) {
+        let Some(connection) = &mut self.connections[slot as usize] else { return };
+        match connection.write(bytes, &self.waiting, slot) {
+            Ok(at_once) => self.stalled += u64::from(!at_once),
+            Err(_) => self.close(slot),
+        }
+    }
+
+    fn close(&mut self, slot: u32) {
+        if let Some(connection) = self.connections[slot as usize].take() {
+            self.streams -= u32::from(connection.answer.is_some());
+            self.free.push(slot);
+        }
+    }
+
+    fn truth(self, cpu: Duration) -> Truth {
+        Truth {
+            requests: self.requests,
+            cpu_ns: nanos(cpu),
+            lateness_p99_ns: self.lateness.histogram().value_at_quantile(0.99),
+            stalled: self.stalled,
+            most_streams: self.most_streams,
+        }
+    }
+}

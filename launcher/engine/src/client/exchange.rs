@@ -1,0 +1,280 @@
+//! [I/O] One request and its answer on a connection of the client.
+
+use std::{pin::pin, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http::{HeaderValue, Request};
+
+use super::{
+    Client,
+    answer::{Answer, Failure},
+    api_error::short,
+    connection::{Broken, Connection, Head, Reach, SendFailure},
+    output::FirstOutput,
+    patience::Pulse,
+    socket::Marks,
+};
+use crate::{
+    record::{Cause, RequestOutcome},
+    vitals::receive,
+};
+use clock::TimedOut;
+
+/// How long the end of a body may take once the answer is complete; past it the connection is not used again.
+const END_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long the head of a first answer may take before files are thought to be missing for it, if any are.
+const FILES_TIMEOUT: Duration = Duration::from_secs(1);
+/// A connection that the server closed while it was idle shows it well within this time of the next write.
+const CLOSING: Duration = Duration::from_millis(100);
+/// By these a gateway or a proxy says that it has no server behind it, or none that answers.
+const NO_SERVER: [u16; 3] = [502, 503, 504];
+
+/// What is known of a request under way. It outlives the future that carries the request out, so that a request that was
+/// timed out or cancelled tells how far it came.
+#[derive(Debug, Default)]
+pub struct Exchange {
+    /// The answer so far.
+    pub answer: Answer,
+    /// When the last byte that matters came, once the answer has ended: `[DONE]`, or the end of its body.
+    pub ended: Option<Duration>,
+    /// The target gave no answer of its own: no connection, no head of an answer, or the status of a gateway without a server.
+    pub unanswered: bool,
+    /// It is a probe beside the load.
+    pub is_probe: bool,
+    /// It was sent again, because the server had closed the connection that it was first sent on.
+    pub retried: bool,
+    /// For who waits for it.
+    pub pulse: Arc<Pulse>,
+    /// Reads with several events that the launcher may have been late for.
+    pub late_reads: u64,
+    /// The client goes away with so many events with output; `None`: it reads to the end.
+    pub enough: Option<u32>,
+    /// The answer keeps its output.
+    pub keep_output: bool,
+    /// Is told of the first output, where the output is kept.
+    pub first_output: Option<FirstOutput>,
+    sent: Option<Duration>,
+    marks: Option<Arc<Marks>>,
+}
+
+impl Exchange {
+    /// When the first byte of the request was handed to a socket.
+    pub fn sent(&self) -> Option<Duration> {
+        self.sent.or_else(|| self.marks.as_ref()?.sent())
+    }
+
+    /// It goes out on a connection.
+    fn take(&mut self, connection: &Connection, now: Duration) {
+        self.marks = Some(Arc::clone(connection.marks()));
+        self.pulse.sent(now);
+    }
+
+    /// Bytes of the answer, read on this thread.
+    fn bytes(&mut self, bytes: &[u8], at: Duration, read: u64) {
+        let before = self.answer.coalesced_reads;
+        self.answer.bytes(bytes, at, read);
+        let coalesced = self.answer.coalesced_reads - before;
+        if coalesced > 0 && receive::was_late(at) {
+            self.late_reads += coalesced;
+        }
+    }
+
+    /// Whether the client goes away now. It does not from an answer whose end has come.
+    fn is_enough(&self) -> bool {
+        let enough = self.enough.is_some_and(|it| self.answer.content_events >= it);
+        enough && !self.answer.has_finished() && !self.answer.has_failed()
+    }
+
+    /// The connection may go on to other requests.
+    fn let_go(&mut self) {
+        self.sent = self.sent();
+        self.marks = None;
+    }
+}
+
+/// A connection whose answer has begun.
+struct Begun {
+    connection: Connection,
+    head: Head,
+}
+
+impl Client {
+    /// Sends a generation request and reads its answer to the end. A connection that the server had closed while it was
+    /// idle is replaced once, as often as keep-alive explains.
+    ///
+    /// # Errors
+    /// Why it does not count as an answer.
+    pub async fn call(
+        &self,
+        body: Bytes,
+        id: Option<HeaderValue>,
+        streaming: bool,
+        exchange: &mut Exchange,
+    ) -> Result<RequestOutcome, Failure> {
+        if exchange.keep_output {
+            exchange.answer.keep_output();
+            if let Some(first) = exchange.first_output.take() {
+                exchange.answer.tell_first(first);
+            }
+        }
+        let begun = self.begin(&self.target.generate(body, id), exchange).await;
+        let is_answered = begun.as_ref().is_ok_and(|it| !NO_SERVER.contains(&it.head.status));
+        exchange.unanswered = !is_answered;
+        if is_answered {
+            self.outage.reached();
+        }
+        let begun = begun?;
+        let ended = self.read(begun, streaming, exchange).await?;
+        if !ended && exchange.is_enough() {
+            return Ok(RequestOutcome::Abandoned);
+        }
+        exchange.answer.verdict()
+    }
+
+    /// Sends a request and returns the status of the answer and its body.
+    ///
+    /// # Errors
+    /// No complete answer came, or it was longer than `longest` bytes.
+    pub(super) async fn fetch(&self, request: &Request<Bytes>, longest: usize) -> Result<(u16, Vec<u8>), Failure> {
+        let Begun { mut connection, head } = self.begin(request, &mut Exchange::default()).await?;
+        let mut whole = Vec::new();
+        let mut goes_on = true;
+        while goes_on {
+            goes_on =
+                connection.next(|bytes, _, _| whole.extend_from_slice(bytes)).await.map_err(|error| cut(&error))?;
+            if whole.len() > longest {
+                let message = format!("the answer is longer than {longest} bytes");
+                return Err(Failure::new(RequestOutcome::BrokenStream, message));
+            }
+        }
+        Ok((head.status, whole))
+    }
+
+    async fn begin(&self, request: &Request<Bytes>, exchange: &mut Exchange) -> Result<Begun, Failure> {
+        self.group.count_request(exchange.is_probe);
+        while let Some(mut connection) = self.take_open().await {
+            exchange.take(&connection, self.clock.now());
+            let sent = match connection.last_read() {
+                (_, 0) => Box::pin(self.send_first(&mut connection, request)).await,
+                _ => connection.send(request).await,
+            };
+            let failure = match sent {
+                Ok(head) => return Ok(Begun { connection, head }),
+                Err(failure) => failure,
+            };
+            match failure.reach {
+                Reach::Unsent => {}
+                // The server closed it while it was idle, just when the request was on its way. One that took its time
+                // had the request, and may have begun to work on it.
+                Reach::Untouched if !self.was_held(exchange) => {
+                    if !self.group.may_resend(exchange.is_probe) {
+                        return Err(kept_closed(&failure.error));
+                    }
+                    exchange.retried = true;
+                    break;
+                }
+                _ => return Err(no_head(&failure)),
+            }
+        }
+        // Boxed: connecting takes more room than all the rest, and only few requests have to.
+        let mut connection = Box::pin(self.connect_for_request()).await?;
+        exchange.take(&connection, self.clock.now());
+        let head = Box::pin(self.send_first(&mut connection, request)).await.map_err(|failure| no_head(&failure))?;
+        Ok(Begun { connection, head })
+    }
+
+    /// Sends the first request of a connection. It may wait in the backlog of a server that lacks files to take it.
+    async fn send_first(&self, connection: &mut Connection, request: &Request<Bytes>) -> Result<Head, SendFailure> {
+        let mut sending = pin!(connection.send(request));
+        loop {
+            match self.clock.within(Some(self.clock.now() + FILES_TIMEOUT), sending.as_mut()).await {
+                Ok(sent) => return sent,
+                Err(TimedOut) if self.group.is_short_of_files() => self.give_files_back(),
+                Err(TimedOut) => {}
+            }
+        }
+    }
+
+    /// Whether the request has been with the server for longer than a closing connection takes to show.
+    fn was_held(&self, exchange: &Exchange) -> bool {
+        exchange.sent().is_some_and(|sent| self.clock.now().saturating_sub(sent) > CLOSING)
+    }
+
+    /// Reads an answer; returns whether to the end of its body.
+    async fn read(&self, begun: Begun, streaming: bool, exchange: &mut Exchange) -> Result<bool, Failure> {
+        let Begun { mut connection, head } = begun;
+        self.answering.note(head.status);
+        exchange.answer.head(head.status, head.content_type.as_deref(), streaming);
+        if let Some(coding) = &head.content_encoding {
+            exchange.answer.coded(coding);
+        }
+        let mut complete = None;
+        let ended = loop {
+            let is_complete = exchange.answer.is_complete();
+            let next = {
+                let next = pin!(connection.next(|bytes, at, read| exchange.bytes(bytes, at, read)));
+                if is_complete {
+                    let complete = *complete.get_or_insert_with(|| self.clock.now());
+                    match self.clock.within(Some(complete + END_TIMEOUT), next).await {
+                        Ok(next) => next,
+                        Err(TimedOut) => break false,
+                    }
+                } else {
+                    next.await
+                }
+            };
+            exchange.pulse.saw(&exchange.answer);
+            if !is_complete && exchange.answer.is_complete() {
+                exchange.ended = Some(connection.last_read().0);
+            }
+            match next {
+                Ok(true) => {}
+                Ok(false) => {
+                    let (at, read) = connection.last_read();
+                    exchange.answer.end(at, read);
+                    break true;
+                }
+                Err(_) if exchange.answer.is_complete() => break false,
+                Err(error) => {
+                    exchange.let_go();
+                    return Err(cut(&error));
+                }
+            }
+            if exchange.answer.has_failed() || exchange.is_enough() {
+                break false;
+            }
+        };
+        exchange.ended.get_or_insert(connection.last_read().0);
+        exchange.let_go();
+        if ended {
+            self.keep(connection).await;
+        }
+        Ok(ended)
+    }
+}
+
+/// It broke before the end of the head, or what came was none.
+fn no_head(failure: &SendFailure) -> Failure {
+    let error = &failure.error;
+    match (error, failure.reach) {
+        (Broken::Malformed(error), _) => Failure::new(RequestOutcome::BrokenStream, error.to_string()),
+        (_, Reach::Answered) => {
+            let message = format!("the connection broke in the head of the answer: {error}");
+            Failure::new(RequestOutcome::BrokenStream, short(&message))
+        }
+        _ => Failure::of_connection(error.cause(), &format!("the connection broke before the answer: {error}")),
+    }
+}
+
+/// It broke before the answer, as it may when a server closes idle connections, but too many did.
+fn kept_closed(error: &Broken) -> Failure {
+    let message = format!(
+        "the kept connection broke before the answer ({error}), more often than keep-alive explains; look into the server's log"
+    );
+    Failure::of_connection(Cause::KeptClosed, &message)
+}
+
+/// It broke in the body.
+fn cut(error: &Broken) -> Failure {
+    Failure::new(RequestOutcome::BrokenStream, short(&format!("the connection broke in the answer: {error}")))
+}

@@ -1,0 +1,182 @@
+//! [I/O] One HTTP/1.1 connection. The request drives it: connection and request are one task, so that a token costs no
+//! switch between two, and its bytes are read where they lie.
+
+mod codec;
+
+use std::{
+    cell::RefCell,
+    future::poll_fn,
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use bytes::{Buf, Bytes, buf::Chain};
+use http::Request;
+use tokio::{
+    io::{AsyncRead as _, AsyncWrite as _, ReadBuf},
+    task::coop::unconstrained,
+};
+
+use super::{
+    connection::{Broken, Head, Reach, SendFailure},
+    socket::{Marked, Marks, Socket},
+};
+use clock::Clock;
+pub(super) use codec::Malformed;
+use codec::{Body, Start};
+
+/// What one read takes at most, in bytes: hundreds of events, and few enough to stay in a core's cache.
+const READ_SIZE: usize = 64 << 10;
+
+thread_local! {
+    /// One buffer for all connections of a thread: what a read brings is taken out of it before the next one.
+    static BUFFER: RefCell<Vec<u8>> = RefCell::new(vec![0; READ_SIZE]);
+}
+
+/// An open connection.
+pub(super) struct Http1 {
+    socket: Marked,
+    marks: Arc<Marks>,
+    /// What of the request has not left yet.
+    unsent: Chain<Bytes, Bytes>,
+    /// What came with the head and belongs to the body.
+    rest: Vec<u8>,
+    body: Body,
+    /// Whether nothing has happened yet after which it could not take another request.
+    sound: bool,
+}
+
+impl Http1 {
+    /// For a new socket; nothing is sent yet.
+    pub(super) fn new(socket: Socket, clock: Clock) -> Http1 {
+        let (socket, marks) = Marked::new(socket, clock);
+        let nothing = Bytes::new().chain(Bytes::new());
+        Http1 { socket, marks, unsent: nothing, rest: Vec::new(), body: Body::Sized(0), sound: true }
+    }
+
+    /// What its socket has seen.
+    pub(super) fn marks(&self) -> &Arc<Marks> {
+        &self.marks
+    }
+
+    /// Whether it can take a request: its last answer has ended well, and the server has not closed it, as far as is known
+    /// here.
+    pub(super) async fn is_open(&mut self) -> bool {
+        if !(self.sound && self.body.has_ended() && self.rest.is_empty() && !self.unsent.has_remaining()) {
+            return false;
+        }
+        // Bytes that nobody asked for are as bad as an end.
+        // Whoever asks may have used his turn up, and would be told that there is nothing.
+        unconstrained(poll_fn(|cx| Poll::Ready(self.poll_read(cx, |_, _| ()).is_pending()))).await
+    }
+
+    /// Sends a request and waits for the head of its answer.
+    pub(super) async fn send(&mut self, request: &Request<Bytes>) -> Result<Head, SendFailure> {
+        self.marks.reset();
+        let reads = self.marks.last_read().1;
+        self.unsent = Bytes::from(codec::write_head(request)).chain(request.body().clone());
+        let mut head = Vec::new();
+        let start = poll_fn(|cx| {
+            self.poll_write(cx);
+            loop {
+                let start = ready!(self.poll_read(cx, |connection, bytes| connection.take_head(&mut head, bytes)))??;
+                if let Some(start) = start {
+                    return Poll::Ready(Ok::<_, Broken>(start));
+                }
+            }
+        });
+        let Start { head, body, keep_alive, .. } = start.await.map_err(|error| {
+            self.sound = false;
+            let untouched = self.marks.last_read().1 == reads;
+            SendFailure { error, reach: if untouched { Reach::Untouched } else { Reach::Answered } }
+        })?;
+        (self.body, self.sound) = (body, self.sound && keep_alive);
+        Ok(head)
+    }
+
+    /// Waits for the next bytes of the body and calls `take` with each piece of them, their time, and the how many-th read
+    /// they came with; `false` when the body has ended with them.
+    pub(super) async fn next(&mut self, mut take: impl FnMut(&[u8], Duration, u64)) -> Result<bool, Broken> {
+        let more = poll_fn(|cx| {
+            self.poll_write(cx);
+            if !self.rest.is_empty() {
+                let rest = std::mem::take(&mut self.rest);
+                return Poll::Ready(self.take_body(&rest, &mut take));
+            }
+            if self.body.has_ended() {
+                return Poll::Ready(Ok(false));
+            }
+            match ready!(self.poll_read(cx, |connection, bytes| connection.take_body(bytes, &mut take))) {
+                Ok(taken) => Poll::Ready(taken),
+                Err(Broken::Closed) if self.body.ends_with_connection() => Poll::Ready(Ok(false)),
+                Err(error) => Poll::Ready(Err(error)),
+            }
+        });
+        more.await.inspect_err(|_| self.sound = false)
+    }
+
+    /// `head` is what came of it before; nearly always that is nothing, and the head is read where it lies.
+    fn take_head(&mut self, head: &mut Vec<u8>, bytes: &[u8]) -> Result<Option<Start>, Malformed> {
+        let first = head.is_empty();
+        if !first {
+            head.extend_from_slice(bytes);
+        }
+        let bytes_so_far = if first { bytes } else { &*head };
+        let start = codec::read_head(bytes_so_far)?;
+        match &start {
+            Some(start) => self.rest = bytes_so_far[start.length..].to_vec(),
+            None if first => head.extend_from_slice(bytes),
+            None => {}
+        }
+        Ok(start)
+    }
+
+    fn take_body(&mut self, bytes: &[u8], take: &mut impl FnMut(&[u8], Duration, u64)) -> Result<bool, Broken> {
+        let (at, read) = self.marks.last_read();
+        let taken = self.body.push(bytes, |piece| take(piece, at, read))?;
+        // What comes after the end was not asked for.
+        self.sound &= taken == bytes.len();
+        Ok(!self.body.has_ended())
+    }
+
+    /// Reads once and calls `take` with what came, which is never nothing.
+    fn poll_read<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        take: impl FnOnce(&mut Http1, &[u8]) -> T,
+    ) -> Poll<Result<T, Broken>> {
+        BUFFER.with_borrow_mut(|buffer| {
+            let mut buffer = ReadBuf::new(buffer);
+            ready!(Pin::new(&mut self.socket).poll_read(cx, &mut buffer)).map_err(Broken::Socket)?;
+            match buffer.filled() {
+                [] => Poll::Ready(Err(Broken::Closed)),
+                bytes => Poll::Ready(Ok(take(self, bytes))),
+            }
+        })
+    }
+
+    /// Sends what can be sent now. A server may answer, and close, before it has read all: what it says counts, and so an
+    /// error here is left to the read to find.
+    fn poll_write(&mut self, cx: &mut Context<'_>) {
+        while self.unsent.has_remaining() {
+            let mut pieces = [io::IoSlice::new(&[]); 2];
+            let count = self.unsent.chunks_vectored(&mut pieces);
+            match Pin::new(&mut self.socket).poll_write_vectored(cx, &pieces[..count]) {
+                Poll::Pending => return,
+                Poll::Ready(Ok(length)) if length > 0 => self.unsent.advance(length),
+                Poll::Ready(_) => {
+                    self.sound = false;
+                    self.unsent.advance(self.unsent.remaining());
+                }
+            }
+            if !self.unsent.has_remaining() {
+                self.unsent = Bytes::new().chain(Bytes::new());
+            }
+        }
+        // Of a socket with a buffer of its own. Its error, too, the read will find.
+        let _ = Pin::new(&mut self.socket).poll_flush(cx);
+    }
+}

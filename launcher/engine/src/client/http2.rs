@@ -1,0 +1,197 @@
+//! [I/O] A stream of an HTTP/2 connection, by `h2`. The streams of a connection share its socket, which a task of its own
+//! drives.
+//!
+//! What that costs a measurement: bytes have the time of the connection's last read when their stream gets to see them, and
+//! a request counts as sent when it is handed to the connection, a turn of the runtime before its bytes leave.
+
+use std::{
+    future::poll_fn,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+use h2::{
+    Ping, RecvStream,
+    client::{self, SendRequest},
+};
+use http::{
+    HeaderValue, Request, Uri,
+    header::{CONTENT_ENCODING, CONTENT_TYPE},
+    uri::Scheme,
+};
+
+use super::{
+    connection::{Broken, Head, Reach, SendFailure},
+    socket::{Marked, Marks, Socket},
+};
+use clock::Clock;
+
+/// Requests under way on one connection: what servers usually allow, and few enough not to wait for one another's bytes.
+const STREAMS: usize = 100;
+/// Windows that no stream of tokens fills before it is read, so that flow control delays none.
+const STREAM_WINDOW: u32 = 1 << 20;
+const CONNECTION_WINDOW: u32 = 64 << 20;
+
+/// A connection, which has places for several requests.
+pub(super) struct Http2Connection {
+    sender: SendRequest<Bytes>,
+    shared: Arc<Shared>,
+    scheme: Scheme,
+    clock: Clock,
+}
+
+/// What the streams of a connection share.
+struct Shared {
+    marks: Arc<Marks>,
+    /// Places that are taken.
+    taken: AtomicUsize,
+    open: AtomicBool,
+}
+
+/// A place for one request.
+pub(super) struct Http2 {
+    sender: SendRequest<Bytes>,
+    place: Place,
+    /// When this place's request left; what arrived is told by the marks of the connection.
+    marks: Arc<Marks>,
+    scheme: Scheme,
+    body: Option<RecvStream>,
+}
+
+/// Counts a place while it is taken.
+struct Place(Arc<Shared>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.taken.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Http2Connection {
+    /// Speaks HTTP/2 on a new socket, and waits until the server has said how many requests it allows.
+    ///
+    /// # Errors
+    /// The server does not speak it.
+    pub(super) async fn new(socket: Socket, clock: Clock) -> Result<Http2Connection, Broken> {
+        let scheme = if matches!(socket, Socket::Tls(_)) { Scheme::HTTPS } else { Scheme::HTTP };
+        let (socket, marks) = Marked::new(socket, clock);
+        let mut builder = client::Builder::new();
+        builder.initial_window_size(STREAM_WINDOW).initial_connection_window_size(CONNECTION_WINDOW).enable_push(false);
+        let (sender, mut connection) = builder.handshake(socket).await.map_err(Broken::NoHttp2)?;
+        let shared = Arc::new(Shared { marks, taken: AtomicUsize::new(0), open: AtomicBool::new(true) });
+        let driven = Arc::clone(&shared);
+        let ping = connection.ping_pong();
+        tokio::spawn(async move {
+            // Its error is also that of the streams under way.
+            let _ = connection.await;
+            driven.open.store(false, Ordering::Relaxed);
+        });
+        if let Some(mut ping) = ping {
+            // A server's settings come before its answer to this.
+            ping.ping(Ping::opaque()).await.map_err(Broken::NoHttp2)?;
+        }
+        Ok(Http2Connection { sender, shared, scheme, clock })
+    }
+
+    /// Whether it stands, as far as is known here.
+    pub(super) fn is_open(&self) -> bool {
+        self.shared.open.load(Ordering::Relaxed)
+    }
+
+    /// How many more requests it can take now.
+    pub(super) fn room(&self) -> usize {
+        let allowed = if self.is_open() { self.sender.current_max_send_streams().min(STREAMS) } else { 0 };
+        allowed.saturating_sub(self.shared.taken.load(Ordering::Relaxed))
+    }
+
+    /// A place for a request; `None` where there is no room.
+    pub(super) fn place(&self) -> Option<Http2> {
+        (self.room() > 0).then(|| {
+            self.shared.taken.fetch_add(1, Ordering::Relaxed);
+            Http2 {
+                sender: self.sender.clone(),
+                place: Place(Arc::clone(&self.shared)),
+                marks: Marks::new(self.clock),
+                scheme: self.scheme.clone(),
+                body: None,
+            }
+        })
+    }
+}
+
+impl Http2 {
+    /// When the request left.
+    pub(super) fn marks(&self) -> &Arc<Marks> {
+        &self.marks
+    }
+
+    /// When bytes last arrived on the connection, and the how many-th read that was.
+    pub(super) fn last_read(&self) -> (Duration, u64) {
+        self.place.0.marks.last_read()
+    }
+
+    /// Sends a request and waits for the head of its answer.
+    pub(super) async fn send(&mut self, request: &Request<Bytes>) -> Result<Head, SendFailure> {
+        poll_fn(|cx| self.sender.poll_ready(cx)).await.map_err(|error| {
+            // It ends when its streams have ended, and takes no more of them.
+            self.place.0.open.store(false, Ordering::Relaxed);
+            SendFailure { error: error.into(), reach: Reach::Unsent }
+        })?;
+        let answer = async {
+            self.marks.wrote();
+            let (head, mut body) = self.sender.send_request(with_authority(request, &self.scheme), false)?;
+            body.send_data(request.body().clone(), true)?;
+            head.await
+        };
+        let (head, body) = answer.await.map_err(SendFailure::of_http2)?.into_parts();
+        self.body = Some(body);
+        let field = |name| head.headers.get(name).and_then(|it| it.to_str().ok()).map(str::to_owned);
+        let (content_type, content_encoding) = (field(CONTENT_TYPE), field(CONTENT_ENCODING));
+        Ok(Head { status: head.status.as_u16(), content_type, content_encoding })
+    }
+
+    /// Waits for the next bytes of the body and hands them out; `false` when the body has ended with them.
+    pub(super) async fn next(&mut self, mut take: impl FnMut(&[u8], Duration, u64)) -> Result<bool, Broken> {
+        let Some(body) = &mut self.body else { return Ok(false) };
+        let Some(bytes) = body.data().await.transpose()? else {
+            self.body = None;
+            return Ok(false);
+        };
+        let (at, read) = self.place.0.marks.last_read();
+        take(&bytes, at, read);
+        body.flow_control().release_capacity(bytes.len())?;
+        Ok(true)
+    }
+}
+
+impl SendFailure {
+    /// The server has said that it did not look at the request, or it may have: a connection that just ends says nothing.
+    fn of_http2(error: h2::Error) -> SendFailure {
+        let refused = error.is_remote() && error.reason() == Some(h2::Reason::REFUSED_STREAM);
+        let untouched = refused || (error.is_remote() && error.is_go_away());
+        SendFailure { reach: if untouched { Reach::Untouched } else { Reach::Unknown }, error: error.into() }
+    }
+}
+
+/// HTTP/2 carries the host in the URI, and knows no fields that concern the connection.
+fn with_authority(request: &Request<Bytes>, scheme: &Scheme) -> Request<()> {
+    let mut headers = request.headers().clone();
+    let host = headers.remove(http::header::HOST);
+    let mut uri = request.uri().clone().into_parts();
+    uri.scheme = Some(scheme.clone());
+    uri.authority = host.as_ref().and_then(|it| it.to_str().ok()?.parse().ok());
+    let uri = if uri.authority.is_some() { Uri::from_parts(uri).ok() } else { None };
+    for name in ["connection", "keep-alive", "proxy-connection", "upgrade"] {
+        headers.remove(name);
+    }
+    headers.insert(http::header::CONTENT_LENGTH, HeaderValue::from(request.body().len()));
+    let mut sent = Request::new(());
+    *sent.method_mut() = request.method().clone();
+    *sent.uri_mut() = uri.unwrap_or_else(|| request.uri().clone());
+    *sent.headers_mut() = headers;
+    sent
+}

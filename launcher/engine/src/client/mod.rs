@@ -1,0 +1,403 @@
+//! [I/O] The server under test through its OpenAI API: one request in, its times and what became of it out.
+//!
+//! Bytes get their time when they leave the socket, before anything looks at them (`socket`). What they mean is decided by
+//! pure modules: `http1` takes the framing off, `sse` cuts what is left into events, `chunk` reads one event, `api_error` one
+//! error, `answer` sums an answer up. A [`Client`] belongs to one thread and keeps its own connections. Deliberately absent:
+//! redirects, proxies, retries of what a server answered.
+
+pub mod answer;
+mod answering;
+mod api_error;
+pub mod body;
+pub mod chunk;
+mod connection;
+mod exchange;
+mod group;
+mod http1;
+mod http2;
+mod mend;
+mod outage;
+pub mod output;
+pub mod patience;
+mod pattern;
+pub mod probe;
+mod socket;
+pub mod sse;
+mod target;
+mod tls;
+
+use std::{
+    io,
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use crds::units::Span;
+use futures::future::join_all;
+use rustix::io::Errno;
+use workload_profiles::workload::Timeouts;
+
+use crate::record::{Cause, Limit};
+use answer::Failure;
+pub use answering::Answering;
+use api_error::short;
+use clock::Clock;
+use connection::{Broken, Connection};
+pub use exchange::Exchange;
+pub use group::{ClientGroup, explained_resends};
+use http1::Http1;
+use http2::{Http2, Http2Connection};
+pub use outage::Outage;
+pub use target::{Target, TargetError};
+
+/// Connections that are made at once before a stage: fewer than the smallest usual backlog of a server.
+const CONNECT_AT_ONCE: usize = 32;
+
+/// A connection that nobody has used.
+enum NewConnection {
+    Http1(Http1),
+    Http2(Http2Connection),
+}
+
+/// The connections of one thread to one target. Idle ones wait for the next request; there are never more than requests
+/// were under way at once, and some to spare.
+pub struct Client {
+    target: Target,
+    clock: Clock,
+    connect_timeout: Duration,
+    idle: Mutex<Vec<Http1>>,
+    /// Connections that take several requests at a time.
+    shared: Mutex<Vec<Http2Connection>>,
+    addresses: Mutex<Vec<SocketAddr>>,
+    next_address: AtomicUsize,
+    /// Idle connections below which another is made before it is needed.
+    spare: AtomicUsize,
+    filling: AtomicBool,
+    answering: Arc<Answering>,
+    group: Arc<ClientGroup>,
+    outage: Outage,
+}
+
+impl Client {
+    /// A client without connections, which waits for one as long as is usual.
+    pub fn new(target: Target, clock: Clock) -> Client {
+        Client {
+            target,
+            clock,
+            connect_timeout: Timeouts::default().connect.0,
+            idle: Mutex::default(),
+            shared: Mutex::default(),
+            addresses: Mutex::default(),
+            next_address: AtomicUsize::new(0),
+            spare: AtomicUsize::new(0),
+            filling: AtomicBool::new(false),
+            answering: Arc::default(),
+            group: Arc::default(),
+            outage: Outage::default(),
+        }
+    }
+
+    /// With another limit for making a connection, name resolution and TLS included.
+    pub fn with_connect_timeout(self, connect_timeout: Duration) -> Client {
+        Client { connect_timeout, ..self }
+    }
+
+    /// With another address to begin with, where the target has several: each lane begins with another one.
+    pub fn starting_at(self, place: usize) -> Client {
+        Client { next_address: AtomicUsize::new(place), ..self }
+    }
+
+    /// With somebody who is told when an answer begins.
+    pub fn telling(self, answering: Arc<Answering>) -> Client {
+        Client { answering, ..self }
+    }
+
+    /// As one of several clients of a load.
+    pub fn in_group(self, group: Arc<ClientGroup>) -> Client {
+        Client { group, ..self }
+    }
+
+    /// Whether the target can be reached.
+    pub fn outage(&self) -> &Outage {
+        &self.outage
+    }
+
+    /// The server that it calls.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// Sees to it that `connections` are open now, so that the first requests need not wait for them, and keeps `spare`
+    /// to spare from now on, see [`Client::fill`]. It gives up when one cannot be made: the requests will tell.
+    pub async fn warm(&self, connections: usize, spare: usize) {
+        self.spare.store(spare, Ordering::Relaxed);
+        let mut kept = std::mem::take(&mut *lock(&self.idle));
+        let mut open = Vec::with_capacity(kept.len());
+        for mut connection in kept.drain(..) {
+            if connection.is_open().await {
+                open.push(connection);
+            }
+        }
+        lock(&self.idle).append(&mut open);
+        // How many requests a connection can take at once is known when there is one.
+        let mut places = usize::MAX;
+        loop {
+            let missing = connections.saturating_sub(self.room());
+            let at_once = missing.div_ceil(places).min(CONNECT_AT_ONCE);
+            let made = join_all((0..at_once).map(|_| self.connect())).await;
+            let failed = made.iter().any(Result::is_err);
+            for made in made.into_iter().flatten() {
+                places = self.keep_new(made).max(1);
+            }
+            if failed || missing == 0 {
+                return;
+            }
+        }
+    }
+
+    /// Whether there are too few connections to spare, and nobody is making them. Who gets `true` calls [`Client::fill`].
+    pub fn is_short(&self) -> bool {
+        // Spare connections would take the files that requests wait for.
+        !self.group.is_short_of_files()
+            && self.room() < self.spare.load(Ordering::Relaxed)
+            && !self.filling.swap(true, Ordering::Relaxed)
+    }
+
+    /// Makes the connections to spare, so that a request finds one when it is due.
+    pub async fn fill(&self) {
+        while self.room() < self.spare.load(Ordering::Relaxed) {
+            let Ok(made) = self.connect().await else { break };
+            self.keep_new(made);
+        }
+        self.filling.store(false, Ordering::Relaxed);
+    }
+
+    /// How many requests the connections can take that there are.
+    fn room(&self) -> usize {
+        lock(&self.idle).len() + lock(&self.shared).iter().map(Http2Connection::room).sum::<usize>()
+    }
+
+    /// A place on a connection that the server has not closed, as far as is known.
+    async fn take_open(&self) -> Option<Connection> {
+        if let Some(place) = self.take_shared() {
+            return Some(Connection::Http2(place));
+        }
+        loop {
+            // The one that was used last: its server is the least likely to have closed it.
+            let mut connection = lock(&self.idle).pop()?;
+            if connection.is_open().await {
+                return Some(Connection::Http1(connection));
+            }
+        }
+    }
+
+    fn take_shared(&self) -> Option<Http2> {
+        let mut shared = lock(&self.shared);
+        shared.retain(Http2Connection::is_open);
+        shared.iter().find_map(Http2Connection::place)
+    }
+
+    /// Keeps a connection whose answer has ended, where it can take another request. A place of a shared one is free when it
+    /// is dropped.
+    async fn keep(&self, connection: Connection) {
+        if let Connection::Http1(mut connection) = connection
+            && connection.is_open().await
+        {
+            lock(&self.idle).push(connection);
+        }
+    }
+
+    /// Keeps a new connection, and returns how many requests it can take.
+    fn keep_new(&self, made: NewConnection) -> usize {
+        match made {
+            NewConnection::Http1(connection) => {
+                lock(&self.idle).push(connection);
+                1
+            }
+            NewConnection::Http2(connection) => {
+                let room = connection.room();
+                lock(&self.shared).push(connection);
+                room
+            }
+        }
+    }
+
+    /// A new connection for one request; what else it can take waits with the others.
+    async fn connect_for_request(&self) -> Result<Connection, Failure> {
+        match self.connect().await? {
+            NewConnection::Http1(connection) => Ok(Connection::Http1(connection)),
+            NewConnection::Http2(connection) => {
+                let none = || Failure::of_connection(Cause::Http2, "the server allows no request on a new connection");
+                let place = connection.place().ok_or_else(none)?;
+                lock(&self.shared).push(connection);
+                Ok(Connection::Http2(place))
+            }
+        }
+    }
+
+    async fn connect(&self) -> Result<NewConnection, Failure> {
+        let made = self.connect_in_time().await;
+        if made.as_ref().is_err_and(|it| it.cause == Some(Cause::Files)) {
+            self.group.run_short_of_files();
+        }
+        made
+    }
+
+    /// Closes idle connections where the process ran short of files: they serve those who wait for one, which may be the
+    /// server itself, in this process or on this machine.
+    pub fn give_files_back(&self) {
+        if self.group.is_short_of_files() {
+            drop(std::mem::take(&mut *lock(&self.idle)));
+        }
+    }
+
+    async fn connect_in_time(&self) -> Result<NewConnection, Failure> {
+        match clock::limit(self.connect_timeout, self.try_connect()).await {
+            Ok(connected) => connected,
+            Err(clock::TimedOut) => {
+                // The server may have moved, and left an address that swallows what is sent there.
+                lock(&self.addresses).clear();
+                let (url, limit) = (self.target.base_url(), Span(self.connect_timeout));
+                let message = format!("no connection to {url} within the connect timeout, {limit}");
+                Err(Failure::timeout(Limit::Connect, short(&message)))
+            }
+        }
+    }
+
+    async fn try_connect(&self) -> Result<NewConnection, Failure> {
+        let connector = self.target.connector();
+        let url = self.target.base_url();
+        let mut addresses = lock(&self.addresses).clone();
+        if addresses.is_empty() {
+            addresses = connector.resolve().await.map_err(|error| no_address(url, &error))?;
+            lock(&self.addresses).clone_from(&addresses);
+        }
+        let failed = |error: io::Error| {
+            // The next try asks for the addresses again: the server may have moved.
+            lock(&self.addresses).clear();
+            connect_failure(url, &error)
+        };
+        let first = self.next_address.fetch_add(1, Ordering::Relaxed);
+        let socket = connector.connect(&addresses, first, self.connect_timeout).await.map_err(failed)?;
+        if connector.speaks_http2(&socket) {
+            let refused = |error: Broken| Failure::of_connection(error.cause(), &error.to_string());
+            let made = Http2Connection::new(socket, self.clock).await.map_err(refused)?;
+            return Ok(NewConnection::Http2(made));
+        }
+        Ok(NewConnection::Http1(Http1::new(socket, self.clock)))
+    }
+}
+
+/// The target's fault, or ours.
+fn connect_failure(url: &str, error: &io::Error) -> Failure {
+    match own_failure(error) {
+        Some(failure) => failure,
+        None => {
+            let cause = if tls::is_of_tls(error) { Cause::Tls } else { Cause::of_io(error) };
+            // What to do comes before the long words of the library, which may be cut.
+            let why = tls::remedy(error).map_or_else(String::new, |it| format!("{it}: "));
+            Failure::of_connection(cause, &format!("cannot connect to {url}: {why}{error}"))
+        }
+    }
+}
+
+/// The name of the target leads nowhere.
+fn no_address(url: &str, error: &io::Error) -> Failure {
+    own_failure(error)
+        .unwrap_or_else(|| Failure::of_connection(Cause::Address, &format!("cannot connect to {url}: {error}")))
+}
+
+/// What this machine lacks.
+fn own_failure(error: &io::Error) -> Option<Failure> {
+    Some(match error.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::MFILE | Errno::NFILE) => {
+            Failure::of_connection(Cause::Files, "too many open files; raise the limit of the launcher (ulimit -n)")
+        }
+        Some(Errno::ADDRNOTAVAIL) => Failure::of_connection(
+            Cause::Ports,
+            "no free port is left on this machine for another connection; lower the load, or use several machines",
+        ),
+        _ => return None,
+    })
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // One thread, and nothing that is kept here can be left half-changed.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use crds::benchmark_run::Api;
+
+    use super::*;
+    use crate::record::RequestOutcome;
+
+    #[test]
+    fn what_this_machine_lacks_is_not_the_targets_fault() {
+        for (errno, outcome) in [
+            (Errno::MFILE, RequestOutcome::ClientError),
+            (Errno::ADDRNOTAVAIL, RequestOutcome::ClientError),
+            (Errno::CONNREFUSED, RequestOutcome::ConnectError),
+            (Errno::HOSTUNREACH, RequestOutcome::ConnectError),
+        ] {
+            let failure = connect_failure("http://server", &io::Error::from_raw_os_error(errno.raw_os_error()));
+            assert_eq!(failure.outcome, outcome, "{failure:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn idle_connections_give_their_files_back_to_a_request_that_waits() {
+        // Nobody takes the connections.
+        let servers = Mutex::new(Vec::new());
+        let target = Target::in_process(Api::Completions, move || {
+            let (client, server) = tokio::io::duplex(64 << 10);
+            lock(&servers).push(server);
+            client
+        });
+        for is_short in [false, true] {
+            let client = Client::new(target.clone(), Clock::of_runtime());
+            if is_short {
+                client.group.run_short_of_files();
+            }
+            client.spare.store(3, Ordering::Relaxed);
+            assert_eq!(client.is_short(), !is_short);
+            let idle = async {
+                let connection = client.connect_for_request().await.unwrap();
+                client.keep(connection).await;
+                assert_eq!(client.room(), 1);
+                tokio::time::sleep(Duration::from_millis(1_500)).await;
+                assert_eq!(client.room(), usize::from(!is_short));
+            };
+            let request = target.get("/v1/models");
+            tokio::select! {
+                biased;
+                fetched = client.fetch(&request, 1) => panic!("{fetched:?}"),
+                () = idle => {}
+            }
+        }
+    }
+
+    #[test]
+    fn each_kind_of_error_has_its_cause() {
+        for (errno, cause) in [
+            (Errno::CONNREFUSED, Cause::Refused),
+            (Errno::CONNRESET, Cause::Reset),
+            (Errno::HOSTUNREACH, Cause::Unreachable),
+            (Errno::TIMEDOUT, Cause::TimedOut),
+            (Errno::MFILE, Cause::Files),
+            (Errno::ADDRNOTAVAIL, Cause::Ports),
+            (Errno::NOENT, Cause::Other),
+        ] {
+            let error = io::Error::from_raw_os_error(errno.raw_os_error());
+            assert_eq!(connect_failure("http://server", &error).cause, Some(cause), "{error}");
+        }
+        let tls = io::Error::new(io::ErrorKind::InvalidData, rustls::Error::HandshakeNotComplete);
+        assert_eq!(connect_failure("https://server", &tls).cause, Some(Cause::Tls));
+        assert_eq!(no_address("http://server", &io::Error::other("no such name")).cause, Some(Cause::Address));
+    }
+}

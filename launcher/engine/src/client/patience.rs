@@ -1,0 +1,225 @@
+//! [I/O] How long a request is waited for. One timer a request looks now and then how far the answer has come: a token
+//! costs no timer of its own, and a stall is noticed to the millisecond all the same.
+
+use std::{
+    pin::pin,
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    time::Duration,
+};
+
+use crds::units::Span;
+use workload_profiles::workload::Timeouts;
+
+use super::answer::{Answer, Failure};
+use crate::record::Limit;
+use clock::{Clock, TimedOut};
+
+/// The limits of a request that is under way; that of its connection is the client's.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Patience {
+    first_token: Option<Duration>,
+    token_gap: Option<Duration>,
+    request: Option<Duration>,
+}
+
+/// How far a request has come. Written by the request, read by who waits for it, in one task: the atomics only share.
+#[derive(Debug, Default)]
+pub struct Pulse {
+    /// Nanoseconds when it was sent, plus one; 0 is not yet.
+    sent: AtomicU64,
+    /// Nanoseconds of the last event with a token, plus one; 0 is none.
+    token: AtomicU64,
+    complete: AtomicBool,
+}
+
+impl Pulse {
+    /// It is being sent.
+    pub(super) fn sent(&self, at: Duration) {
+        store(&self.sent, at);
+    }
+
+    /// More of its answer has come.
+    pub(super) fn saw(&self, answer: &Answer) {
+        if let Some(at) = answer.last_event() {
+            store(&self.token, at);
+        }
+        if answer.is_complete() {
+            self.complete.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn read(&self) -> Progress {
+        let time = |from: &AtomicU64| from.load(Ordering::Relaxed).checked_sub(1).map(Duration::from_nanos);
+        match (self.complete.load(Ordering::Relaxed), time(&self.token), time(&self.sent)) {
+            (true, ..) => Progress::Complete,
+            (_, Some(at), _) => Progress::Token(at),
+            (_, None, Some(at)) => Progress::Sent(at),
+            (_, None, None) => Progress::Connecting,
+        }
+    }
+}
+
+fn store(to: &AtomicU64, at: Duration) {
+    to.store(u64::try_from(at.as_nanos()).unwrap_or(u64::MAX - 1) + 1, Ordering::Relaxed);
+}
+
+/// How far a request has come, and since when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Progress {
+    Connecting,
+    Sent(Duration),
+    Token(Duration),
+    /// All that matters has come; what is left of the body has its own bound.
+    Complete,
+}
+
+impl Patience {
+    /// The limits of a workload. An answer in one piece has no tokens to wait for.
+    pub fn new(timeouts: &Timeouts, streaming: bool) -> Patience {
+        let of_stream = |limit: Option<Span>| limit.filter(|_| streaming).map(|it| it.0);
+        Patience {
+            first_token: of_stream(timeouts.first_token),
+            token_gap: of_stream(timeouts.token_gap),
+            request: timeouts.request.map(|it| it.0),
+        }
+    }
+
+    /// Waits for a request that begins now.
+    ///
+    /// # Errors
+    /// The limit that it ran into; the request is dropped.
+    pub async fn wait<T>(&self, clock: Clock, pulse: &Pulse, request: impl Future<Output = T>) -> Result<T, Failure> {
+        let start = clock.now();
+        let mut request = pin!(request);
+        loop {
+            let look = self.next_look(start, clock.now(), pulse.read());
+            match clock.within(look, request.as_mut()).await {
+                Ok(done) => return Ok(done),
+                Err(TimedOut) => {
+                    if let Some(failure) = self.passed(start, clock.now(), pulse.read()) {
+                        return Err(failure);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Each limit and when it is reached, unless the request comes further until then.
+    fn reached(&self, start: Duration, progress: Progress) -> [Option<(Duration, Limit)>; 2] {
+        let after = |since: Duration, length: Option<Duration>, limit| {
+            length.and_then(|it| since.checked_add(it)).map(|at| (at, limit))
+        };
+        let whole = after(start, self.request, Limit::Request);
+        let part = match progress {
+            Progress::Complete => return [None, None],
+            Progress::Connecting => None,
+            Progress::Sent(at) => after(at, self.first_token, Limit::FirstToken),
+            Progress::Token(at) => after(at, self.token_gap, Limit::TokenGap),
+        };
+        [whole, part]
+    }
+
+    /// When a limit can be passed at the earliest, whatever comes until then.
+    fn next_look(&self, start: Duration, now: Duration, progress: Progress) -> Option<Duration> {
+        let known = self.reached(start, progress).into_iter().flatten().map(|(at, _)| at);
+        // A part that has not begun yet begins now at the earliest.
+        let (first_token, token_gap) = match progress {
+            Progress::Connecting => (self.first_token, self.token_gap),
+            Progress::Sent(_) => (None, self.token_gap),
+            Progress::Token(_) | Progress::Complete => (None, None),
+        };
+        let later = [first_token, token_gap].into_iter().flatten().filter_map(|it| now.checked_add(it));
+        known.chain(later).min()
+    }
+
+    /// The limit that was passed, if any.
+    fn passed(&self, start: Duration, now: Duration, progress: Progress) -> Option<Failure> {
+        let reached = self.reached(start, progress).into_iter().flatten().filter(|(at, _)| *at <= now);
+        let (_, limit) = reached.min_by_key(|(at, _)| *at)?;
+        let told = |length: Option<Duration>| Span(length.unwrap_or_default());
+        let message = match limit {
+            Limit::Connect | Limit::Request => {
+                format!("it took longer than the request timeout, {}", told(self.request))
+            }
+            Limit::FirstToken => format!("no token came within the first-token timeout, {}", told(self.first_token)),
+            Limit::TokenGap => {
+                format!("the stream stalled for longer than the token-gap timeout, {}", told(self.token_gap))
+            }
+        };
+        Some(Failure::timeout(limit, message))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn secs(count: u64) -> Duration {
+        Duration::from_secs(count)
+    }
+
+    fn patience(first_token: u64, token_gap: u64, request: u64) -> Patience {
+        let limit = |count: u64| (count > 0).then(|| Span(secs(count)));
+        let timeouts = Timeouts {
+            first_token: limit(first_token),
+            token_gap: limit(token_gap),
+            request: limit(request),
+            ..Timeouts::default()
+        };
+        Patience::new(&timeouts, true)
+    }
+
+    /// A request sent after `sent` seconds, with tokens at these seconds, which ends at the last of all. Returns when the
+    /// wait was over, and the limit if there was one.
+    async fn check(patience: Patience, sent: u64, tokens: &[u64], end: u64) -> (u64, Option<Limit>) {
+        let clock = Clock::of_runtime();
+        let pulse = Pulse::default();
+        let sleeper = clock.sleeper();
+        let request = async {
+            sleeper.until(secs(sent)).await;
+            pulse.sent(clock.now());
+            for at in tokens {
+                sleeper.until(secs(*at)).await;
+                store(&pulse.token, clock.now());
+            }
+            sleeper.until(secs(end)).await;
+        };
+        let limit = patience.wait(clock, &pulse, request).await.err().and_then(|it| it.limit);
+        (clock.now().as_secs(), limit)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_limit_counts_from_its_own_begin() {
+        let tokens: Vec<u64> = (5..50).collect();
+        assert_eq!(check(patience(4, 3, 100), 3, &tokens, 51).await, (51, None));
+        // Connecting is no part of the wait for the first token.
+        assert_eq!(check(patience(4, 3, 100), 20, &[25], 26).await, (24, Some(Limit::FirstToken)));
+        // What comes just in time is in time.
+        assert_eq!(check(patience(4, 3, 100), 20, &[24], 25).await, (25, None));
+        assert_eq!(check(patience(4, 3, 100), 1, &[], 90).await, (5, Some(Limit::FirstToken)));
+        // The stall begins long after the timer was set.
+        assert_eq!(check(patience(30, 7, 100), 0, &[10, 12, 14, 15, 17], 90).await, (24, Some(Limit::TokenGap)));
+        assert_eq!(check(patience(0, 7, 0), 0, &[40, 46, 52], 90).await, (59, Some(Limit::TokenGap)));
+        assert_eq!(check(patience(0, 0, 20), 0, &tokens, 51).await, (20, Some(Limit::Request)));
+        assert_eq!(check(patience(0, 0, 20), 30, &[], 51).await, (20, Some(Limit::Request)));
+        assert_eq!(check(patience(0, 0, 0), 0, &[40_000], 90_000).await, (90_000, None));
+    }
+
+    #[test]
+    fn an_answer_in_one_piece_has_no_tokens_to_wait_for() {
+        let limit = Some(Span(secs(1)));
+        let timeouts = Timeouts { first_token: limit, token_gap: limit, request: limit, ..Timeouts::default() };
+        let patience = Patience::new(&timeouts, false);
+        assert_eq!((patience.first_token, patience.token_gap, patience.request), (None, None, Some(secs(1))));
+    }
+
+    #[test]
+    fn a_complete_answer_is_not_waited_for() {
+        let patience = patience(1, 1, 1);
+        assert_eq!(patience.next_look(secs(0), secs(9), Progress::Complete), None);
+        assert!(patience.passed(secs(0), secs(9), Progress::Complete).is_none());
+        assert!(
+            patience.passed(secs(0), secs(9), Progress::Token(secs(9))).unwrap().message.contains("request timeout")
+        );
+    }
+}

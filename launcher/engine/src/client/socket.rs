@@ -1,0 +1,317 @@
+//! [I/O] Sockets to the target, which note when bytes leave and arrive, before anybody looks at them.
+
+use std::{
+    io,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    path::PathBuf,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use crds::benchmark_run::HttpVersion;
+use tokio::{
+    io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf},
+    net::{TcpStream, UnixStream, lookup_host},
+};
+use tokio_rustls::client::TlsStream;
+
+use super::tls::Tls;
+use crate::vitals::receive;
+use clock::Clock;
+
+/// The names of the versions of HTTP when TLS negotiates one.
+const HTTP1: &[u8] = b"http/1.1";
+const HTTP2: &[u8] = b"h2";
+
+/// How connections are made.
+#[derive(Clone)]
+pub(super) enum Connector {
+    Network {
+        host: String,
+        port: u16,
+        tls: Option<Tls>,
+        /// Whether HTTP/2 is spoken without the server having chosen it.
+        http2: bool,
+    },
+    Unix {
+        path: PathBuf,
+        http2: bool,
+    },
+    InProcess(Arc<dyn Fn() -> DuplexStream + Send + Sync>),
+}
+
+impl Connector {
+    /// Speaks this version of HTTP on connections from now on.
+    pub(super) fn speak(&mut self, version: HttpVersion) {
+        let (http2, tls) = match self {
+            Connector::Network { tls, http2, .. } => (http2, tls.as_mut()),
+            Connector::Unix { http2, .. } => (http2, None),
+            Connector::InProcess(_) => return,
+        };
+        *http2 = version == HttpVersion::Http2;
+        if let Some(tls) = tls {
+            tls.offer(match version {
+                HttpVersion::Auto => &[HTTP2, HTTP1],
+                HttpVersion::Http1 => &[HTTP1],
+                HttpVersion::Http2 => &[HTTP2],
+            });
+        }
+    }
+
+    /// Whether HTTP/2 is spoken on a socket that it made.
+    pub(super) fn speaks_http2(&self, socket: &Socket) -> bool {
+        match (self, socket) {
+            (_, Socket::Tls(stream)) if stream.get_ref().1.alpn_protocol() == Some(HTTP2) => true,
+            (Connector::Network { http2, .. } | Connector::Unix { http2, .. }, _) => *http2,
+            (Connector::InProcess(_), _) => false,
+        }
+    }
+
+    /// The addresses of the target; none for a socket's file and for one in this process.
+    pub(super) async fn resolve(&self) -> io::Result<Vec<SocketAddr>> {
+        let Connector::Network { host, port, .. } = self else { return Ok(Vec::new()) };
+        let found: Vec<_> = lookup_host((host.as_str(), *port)).await?.collect();
+        let allowed: Vec<_> = found.iter().copied().filter(|it| is_allowed(it.ip())).collect();
+        match (found.first(), allowed.is_empty()) {
+            (None, _) => Err(io::Error::other(format!("{host} has no address"))),
+            (Some(address), true) => {
+                let ip = address.ip();
+                Err(io::Error::other(format!(
+                    "{host} is {ip}, a link-local, metadata, multicast or unspecified address: no server is called there"
+                )))
+            }
+            (Some(_), false) => Ok(allowed),
+        }
+    }
+
+    /// A connection to the first of the addresses that takes one, from place `first` on. Each has its part of `limit`, so that
+    /// one that swallows what is sent there leaves time for the others.
+    pub(super) async fn connect(&self, addresses: &[SocketAddr], first: usize, limit: Duration) -> io::Result<Socket> {
+        let tls = match self {
+            Connector::InProcess(connect) => return Ok(Socket::InProcess(connect())),
+            Connector::Unix { path, .. } => return Ok(Socket::Unix(UnixStream::connect(path).await?)),
+            Connector::Network { tls, .. } => tls,
+        };
+        let mut last = io::Error::other("the target has no address");
+        let each = limit / u32::try_from(addresses.len()).unwrap_or(u32::MAX).max(1);
+        let last_place = addresses.len().saturating_sub(1);
+        for place in 0..addresses.len() {
+            let connecting = TcpStream::connect(addresses[(first.wrapping_add(place)) % addresses.len()]);
+            let connected = if place == last_place {
+                // It has what is left, which is for the caller to end.
+                connecting.await
+            } else {
+                clock::limit(each, connecting).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+            };
+            match connected {
+                Ok(stream) => {
+                    // A request must leave when it is due.
+                    stream.set_nodelay(true)?;
+                    return Ok(match tls {
+                        None => Socket::Tcp(stream),
+                        Some(tls) => Socket::Tls(Box::new(tls.connect(stream).await?)),
+                    });
+                }
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+}
+
+/// Metadata services that clouds keep at other addresses: Alibaba's, and Amazon's of IPv6.
+const METADATA_V4: Ipv4Addr = Ipv4Addr::new(100, 100, 100, 200);
+const METADATA_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
+
+/// Whether a server may be called there. Link-local addresses hold the metadata services of clouds.
+fn is_allowed(ip: IpAddr) -> bool {
+    match ip.to_canonical() {
+        IpAddr::V4(ip) => {
+            let special = ip.is_link_local() || ip.is_multicast() || ip.is_unspecified() || ip.is_broadcast();
+            !special && ip != METADATA_V4
+        }
+        IpAddr::V6(ip) => {
+            !(ip.is_unicast_link_local() || ip.is_multicast() || ip.is_unspecified()) && ip != METADATA_V6
+        }
+    }
+}
+
+/// A connection's bytes.
+pub(super) enum Socket {
+    Tcp(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
+    Unix(UnixStream),
+    InProcess(DuplexStream),
+}
+
+/// What a socket has seen. Written by the socket and read by the request, both in one task: the atomics only share.
+#[derive(Debug)]
+pub(super) struct Marks {
+    clock: Clock,
+    /// Nanoseconds of the first write since the last reset, plus one; 0 is none.
+    sent: AtomicU64,
+    /// Nanoseconds of the last read that held bytes.
+    read_at: AtomicU64,
+    /// Reads that held bytes.
+    reads: AtomicU64,
+}
+
+impl Marks {
+    pub(super) fn new(clock: Clock) -> Arc<Marks> {
+        Arc::new(Marks { clock, sent: AtomicU64::new(0), read_at: AtomicU64::new(0), reads: AtomicU64::new(0) })
+    }
+
+    /// A new request begins.
+    pub(super) fn reset(&self) {
+        self.sent.store(0, Ordering::Relaxed);
+    }
+
+    /// When the first byte of the request was handed to the socket.
+    pub(super) fn sent(&self) -> Option<Duration> {
+        self.sent.load(Ordering::Relaxed).checked_sub(1).map(Duration::from_nanos)
+    }
+
+    /// When bytes last arrived, and the how many-th read that was.
+    pub(super) fn last_read(&self) -> (Duration, u64) {
+        (Duration::from_nanos(self.read_at.load(Ordering::Relaxed)), self.reads.load(Ordering::Relaxed))
+    }
+
+    fn nanos(&self) -> u64 {
+        u64::try_from(self.clock.now().as_nanos()).unwrap_or(u64::MAX - 1)
+    }
+
+    /// Bytes of the request leave.
+    pub(super) fn wrote(&self) {
+        if self.sent.load(Ordering::Relaxed) == 0 {
+            self.sent.store(self.nanos() + 1, Ordering::Relaxed);
+        }
+    }
+
+    fn read(&self) {
+        let nanos = self.nanos();
+        receive::read(Duration::from_nanos(nanos));
+        self.read_at.store(nanos, Ordering::Relaxed);
+        self.reads.store(self.reads.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+}
+
+/// A socket with its marks.
+pub(super) struct Marked {
+    socket: Socket,
+    marks: Arc<Marks>,
+}
+
+impl Marked {
+    pub(super) fn new(socket: Socket, clock: Clock) -> (Marked, Arc<Marks>) {
+        let marks = Marks::new(clock);
+        (Marked { socket, marks: Arc::clone(&marks) }, marks)
+    }
+}
+
+impl AsyncRead for Marked {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(match &mut self.socket {
+            Socket::Tcp(it) => Pin::new(it).poll_read(cx, buffer),
+            Socket::Tls(it) => Pin::new(it).poll_read(cx, buffer),
+            Socket::Unix(it) => Pin::new(it).poll_read(cx, buffer),
+            Socket::InProcess(it) => Pin::new(it).poll_read(cx, buffer),
+        })?;
+        if buffer.filled().len() > before {
+            self.marks.read();
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Marked {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.marks.wrote();
+        match &mut self.socket {
+            Socket::Tcp(it) => Pin::new(it).poll_write(cx, bytes),
+            Socket::Tls(it) => Pin::new(it).poll_write(cx, bytes),
+            Socket::Unix(it) => Pin::new(it).poll_write(cx, bytes),
+            Socket::InProcess(it) => Pin::new(it).poll_write(cx, bytes),
+        }
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        pieces: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.marks.wrote();
+        match &mut self.socket {
+            Socket::Tcp(it) => Pin::new(it).poll_write_vectored(cx, pieces),
+            Socket::Tls(it) => Pin::new(it).poll_write_vectored(cx, pieces),
+            Socket::Unix(it) => Pin::new(it).poll_write_vectored(cx, pieces),
+            Socket::InProcess(it) => Pin::new(it).poll_write_vectored(cx, pieces),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match &self.socket {
+            Socket::Tcp(it) => it.is_write_vectored(),
+            Socket::Tls(it) => it.is_write_vectored(),
+            Socket::Unix(it) => it.is_write_vectored(),
+            Socket::InProcess(it) => it.is_write_vectored(),
+        }
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.socket {
+            Socket::Tcp(it) => Pin::new(it).poll_flush(cx),
+            Socket::Tls(it) => Pin::new(it).poll_flush(cx),
+            Socket::Unix(it) => Pin::new(it).poll_flush(cx),
+            Socket::InProcess(it) => Pin::new(it).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.socket {
+            Socket::Tcp(it) => Pin::new(it).poll_shutdown(cx),
+            Socket::Tls(it) => Pin::new(it).poll_shutdown(cx),
+            Socket::Unix(it) => Pin::new(it).poll_shutdown(cx),
+            Socket::InProcess(it) => Pin::new(it).poll_shutdown(cx),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metadata_services_are_not_called() {
+        for (ip, allowed) in [
+            ("127.0.0.1", true),
+            ("10.0.0.1", true),
+            ("169.254.169.254", false),
+            ("100.100.100.200", false),
+            ("fd00:ec2::254", false),
+            ("0.0.0.0", false),
+            ("224.0.0.1", false),
+            ("255.255.255.255", false),
+            ("::1", true),
+            ("2001:db8::1", true),
+            ("fe80::1", false),
+            ("::", false),
+            ("ff02::1", false),
+            ("::ffff:169.254.169.254", false),
+        ] {
+            assert_eq!(is_allowed(ip.parse().unwrap()), allowed, "{ip}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_forbidden_address_says_so() {
+        let connector = Connector::Network { host: "169.254.169.254".into(), port: 80, tls: None, http2: false };
+        let error = connector.resolve().await.unwrap_err().to_string();
+        assert!(error.contains("169.254.169.254") && error.contains("link-local"), "{error}");
+    }
+}

@@ -1,0 +1,325 @@
+//! [I/O] Sends each request at its time. Nothing else starts requests.
+//!
+//! Each thread is a lane: a runtime, connections and a recorder of its own, so that nothing is shared while the load runs
+//! but a few counters, and the places of a stage that bounds them. Requests of an open loop are dealt to the lanes in turn, and so are the slots of a closed one. The
+//! stages are barriers: the next one begins when every lane has ended the last, and after its pause.
+
+mod circuit;
+mod closed_loop;
+mod departures;
+mod flight;
+mod lane;
+mod open_loop;
+mod outputs;
+mod phase_progress;
+mod phases;
+mod plan;
+mod prepare;
+mod probes;
+mod query_loop;
+mod record_room;
+mod room;
+mod shared;
+mod timeline;
+
+use std::{
+    any::Any,
+    io,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use workload_profiles::{Notice, Workload};
+
+use crate::{
+    client::Target,
+    data_set::{self, DataSetError},
+    recorder::{Keep, Recorder},
+    requests::{RequestsError, Rows, Seeds},
+    stop::{Stop, StopReason, StopState},
+    trace_file::{self, TraceError},
+    vitals::{Vitals, Watch, lane::LaneVitals, receive},
+};
+use clock::Clock;
+pub use flight::{landed, launch};
+use lane::{Lane, LaneResult};
+use loadgen::queries::QueryError;
+pub use outputs::{KeepOutputs, Numbers};
+pub use phase_progress::PhaseProgress;
+pub use phases::{IssuedPhase, PlannedPhase};
+pub use plan::Plan;
+use shared::Shared;
+pub use timeline::{PlannedTime, RecentTimes, Timeline};
+
+/// How many ready tasks run before a runtime looks for bytes and timers: fewer keep sends and time stamps near their time,
+/// more save system calls.
+pub const EVENT_INTERVAL: u32 = 31;
+
+/// Why the load cannot be issued.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// What the requests hold cannot be prepared.
+    #[error(transparent)]
+    Requests(#[from] RequestsError),
+    /// A LoadGen phase has no queries.
+    #[error(transparent)]
+    Queries(#[from] QueryError),
+    /// A trace cannot be replayed.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// A data set cannot be sent.
+    #[error(transparent)]
+    DataSet(#[from] DataSetError),
+    /// The system refuses a thread or a runtime.
+    #[error("the launcher cannot start {what}; give it more memory, threads or open files (ulimit -n)")]
+    System {
+        /// What was refused.
+        what: &'static str,
+        /// The cause.
+        source: io::Error,
+    },
+    /// A lane ended by a panic.
+    #[error("a thread of the launcher ended early: {message}; this is a bug, please report it")]
+    Panic {
+        /// What it said.
+        message: String,
+    },
+}
+
+/// How far the load is, for people who watch it. Counters are not read together: they may be a request apart.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Requests of all stages.
+    pub planned: AtomicU64,
+    /// Requests that were started.
+    pub issued: AtomicU64,
+    /// Requests that are over, failed ones included.
+    pub ended: AtomicU64,
+    /// Requests that failed.
+    pub failed: AtomicU64,
+    /// Events with output of all requests that are over.
+    pub output_events: AtomicU64,
+    /// The stage that runs, from 0.
+    pub stage: AtomicU64,
+    /// When it began, in nanoseconds on the clock of the timeline.
+    pub began: AtomicU64,
+    /// Requests that had ended when it began.
+    pub ended_before: AtomicU64,
+    /// When the pause after it ends, on the same clock; before it began where there is none yet.
+    pub pause_until: AtomicU64,
+    /// Times to the first token, from scheduled.
+    pub ttft: RecentTimes,
+    /// What is planned; absent before the load begins.
+    pub timeline: OnceLock<Timeline>,
+    /// The LoadGen phase that runs.
+    pub phase: PhaseProgress,
+}
+
+impl Progress {
+    /// Requests that were started and are not over.
+    pub fn under_way(&self) -> u64 {
+        let ended = self.ended.load(Ordering::Relaxed);
+        self.issued.load(Ordering::Relaxed).saturating_sub(ended)
+    }
+}
+
+/// What the load came to.
+#[derive(Debug)]
+pub struct LoadResult {
+    /// Counts, histograms and records.
+    pub recorder: Recorder,
+    /// What all its times count on.
+    pub clock: Clock,
+    /// The time of day at time zero.
+    pub started: jiff::Timestamp,
+    /// The LoadGen phases, one for each stage; `None` for a stage that is none.
+    pub phases: Vec<Option<IssuedPhase>>,
+    /// Why it ended early; `None` when it did not.
+    pub stopped: Option<StopReason>,
+    /// Requests that were due when the load was stopped, and were never sent. They are counted as cancelled too, in the figures
+    /// or aside. Those that would have been due later are counted nowhere.
+    pub unissued: u64,
+    /// Requests that were started.
+    pub issued: u64,
+    /// CPU time of the threads that issued the load.
+    pub own_cpu: Duration,
+    /// What each of these threads took, stage by stage.
+    pub lanes: Vec<LaneVitals>,
+    /// What the machine did to the process in the meantime.
+    pub vitals: Vitals,
+    /// From time zero to the end of the last request.
+    pub wall: Duration,
+}
+
+/// What a workload keeps in files: read once, however often the workload is issued.
+#[derive(Debug)]
+pub struct Files {
+    traces: trace_file::Traces,
+    rows: Arc<Rows>,
+}
+
+impl Files {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// One that cannot be read, or holds what it must not.
+    pub fn read(workload: &Workload) -> Result<Files, LoadError> {
+        Ok(Files { traces: trace_file::of(workload)?, rows: Arc::new(data_set::of(workload)?) })
+    }
+
+    /// What is sent otherwise than they have it.
+    pub fn notices(&self) -> &[Notice] {
+        &self.traces.notices
+    }
+}
+
+/// Issues a workload and returns when its last request has ended. It blocks, on `threads` threads of its own.
+///
+/// # Errors
+/// The load could not be prepared, or the system refused what it needs. A target that fails is no error.
+#[expect(clippy::too_many_arguments, reason = "each is another subject, and there is one caller")]
+pub fn run_load<'a>(
+    workload: &Workload,
+    files: &Files,
+    model: &str,
+    target: &Target,
+    seeds: impl Into<Seeds<'a>>,
+    keep: Keep,
+    threads: usize,
+    stop: &Stop,
+    progress: Arc<Progress>,
+) -> Result<LoadResult, LoadError> {
+    raise_file_limit();
+    let plan = plan(workload, files, model, target, seeds.into())?;
+    progress.planned.store(plan.requests(), Ordering::Relaxed);
+    let threads = threads.max(1);
+    let budget = record_room::budget(workload, keep, plan.requests(), threads);
+    let plan = plan.with_record_budget(budget);
+    let (clock, started) = (Clock::start(), clock::now());
+    // Set once: each load has a progress of its own.
+    let _ = progress.timeline.set(plan.timeline(clock));
+    let shared = Arc::new(Shared::new(plan, clock, threads, stop.clone(), progress));
+    let watch = Watch::start(clock);
+    let lanes: Vec<_> = (0..threads).map(|index| spawn(index, Arc::clone(&shared), target.clone(), keep)).collect();
+    if lanes.iter().any(Result::is_err) {
+        // The lanes that were started must not wait for those that were not, and must not go on without them.
+        shared.give_up();
+    }
+    // All are waited for, whatever became of the first.
+    let ended: Vec<_> = lanes.into_iter().map(|lane| lane?.join().map_err(panicked)?).collect();
+    let ended = ended.into_iter().collect::<Result<Vec<_>, _>>()?;
+    Ok(sum_up(&shared, ended, started, keep, watch.end()))
+}
+
+/// Issues a workload on the runtime and the clock that this is called on, which may be paused: one lane and no thread of
+/// its own. For tests, and for programs that bring their own runtime.
+///
+/// # Errors
+/// As [`run_load`].
+pub async fn run_here<'a>(
+    workload: &Workload,
+    model: &str,
+    target: &Target,
+    seeds: impl Into<Seeds<'a>>,
+    stop: &Stop,
+) -> Result<LoadResult, LoadError> {
+    let plan = plan(workload, &Files::read(workload)?, model, target, seeds.into())?;
+    let shared = Arc::new(Shared::new(plan, Clock::of_runtime(), 1, stop.clone(), Arc::default()));
+    let started = clock::now();
+    let lane = Lane::new(0, Arc::clone(&shared), target.clone(), Keep::Records);
+    let ended = lane.run().await;
+    Ok(sum_up(&shared, vec![ended], started, Keep::Records, Vitals::default()))
+}
+
+/// Decides all that is decided before the first request.
+fn plan(workload: &Workload, files: &Files, model: &str, target: &Target, seeds: Seeds<'_>) -> Result<Plan, LoadError> {
+    let plan = Plan::new(workload, &files.traces.entries, model, target.api(), seeds)?;
+    Ok(plan.with_rows(workload, Arc::clone(&files.rows))?)
+}
+
+fn spawn(
+    index: usize,
+    shared: Arc<Shared>,
+    target: Target,
+    keep: Keep,
+) -> Result<thread::JoinHandle<Result<LaneResult, LoadError>>, LoadError> {
+    let body = move || {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = receive::watch(&mut runtime, shared.clock)
+            .enable_all()
+            .event_interval(EVENT_INTERVAL)
+            .build()
+            .map_err(|source| LoadError::System { what: "a runtime", source });
+        let run = || {
+            let runtime = runtime?;
+            let _entered = runtime.enter();
+            let lane = Lane::new(index, Arc::clone(&shared), target, keep);
+            Ok(runtime.block_on(lane.run()))
+        };
+        // Also when it panics: the other lanes must not wait for this one.
+        let mut ended = Ended { shared: &shared, well: false };
+        let done = run();
+        ended.well = done.is_ok();
+        done
+    };
+    let thread = thread::Builder::new().name(format!("load-{index}")).spawn(body);
+    thread.map_err(|source| LoadError::System { what: "a thread", source })
+}
+
+fn panicked(said: Box<dyn Any + Send>) -> LoadError {
+    let text = said.downcast_ref::<String>().cloned().or_else(|| said.downcast_ref::<&str>().map(|it| (*it).into()));
+    LoadError::Panic { message: text.unwrap_or_else(|| "it panicked without a word".into()) }
+}
+
+/// Gives the load up when it is dropped before its lane has ended well.
+struct Ended<'a> {
+    shared: &'a Shared,
+    well: bool,
+}
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        if !self.well {
+            self.shared.give_up();
+        }
+    }
+}
+
+fn sum_up(shared: &Shared, lanes: Vec<LaneResult>, started: jiff::Timestamp, keep: Keep, vitals: Vitals) -> LoadResult {
+    let mut recorder = shared.plan.recorder(keep);
+    let (mut unissued, mut own_cpu, mut vitals_of_lanes) = (0, Duration::ZERO, Vec::with_capacity(lanes.len()));
+    for lane in lanes {
+        recorder.add(lane.recorder);
+        unissued += lane.unissued;
+        own_cpu += lane.cpu;
+        vitals_of_lanes.push(lane.vitals);
+    }
+    LoadResult {
+        recorder,
+        phases: shared.issued_phases(),
+        clock: shared.clock,
+        started,
+        stopped: match shared.stop.state() {
+            StopState::Run => None,
+            StopState::Drain(reason) | StopState::Abort(reason) => Some(reason),
+        },
+        unissued,
+        issued: shared.progress.issued.load(Ordering::Relaxed),
+        own_cpu,
+        lanes: vitals_of_lanes,
+        vitals,
+        wall: shared.clock.now(),
+    }
+}
+
+/// Each request under way is an open file, and the usual soft limit is far below what the hard one allows.
+pub fn raise_file_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    // A refusal leaves it as it is; requests that find no file left say so.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+}

@@ -1,0 +1,214 @@
+//! [I/O] Open loop: each request at its time, whatever became of those before it. One that is late is sent at once.
+
+use std::{iter::StepBy, ops::Range, sync::Arc, time::Duration};
+
+use tokio::task::{JoinSet, yield_now};
+
+use super::{
+    flight::{Due, Kind, fly, landed, launch},
+    lane::{Core, Lane, Left, Meeting, Unsent, drain},
+    prepare::{Ahead, Prepared},
+    shared::Shared,
+};
+use crate::{schedule::Schedule, stop::StopState};
+
+/// No request is prepared so short before another one is due.
+const MARGIN: Duration = Duration::from_micros(200);
+/// So many late requests are sent in one go before bytes that arrived are looked at.
+const MAX_LATE: u32 = 16;
+/// Requests of so long find their connections open when the stage begins; at least and at most so many.
+const WARM: (Duration, usize, usize) = (Duration::from_millis(200), 2, 64);
+/// Connections that are opened before a stage whose requests leave together, at most.
+const MAX_WARM: usize = 4_096;
+/// So long may a new connection take, and requests of that time find one to spare; at least and at most so many.
+const SPARE: (Duration, usize, usize) = (Duration::from_millis(20), 2, 16);
+
+/// This lane's requests of a stage, in order.
+struct Feed<'a> {
+    shared: &'a Shared,
+    numbers: StepBy<Range<u64>>,
+    ahead: Ahead,
+}
+
+impl Feed<'_> {
+    /// Prepares one more request; `false` when there is no room or none is left.
+    fn prepare(&mut self) -> bool {
+        let number = if self.ahead.is_full() { None } else { self.numbers.next() };
+        number.map(|it| self.ahead.prepare(self.shared, it)).is_some()
+    }
+
+    fn next(&mut self) -> Option<Prepared> {
+        self.ahead.next(self.shared, || self.numbers.next())
+    }
+
+    /// What is left when the load is stopped now, before this request.
+    fn stopped_at(&self, number: u64) -> Left {
+        Left::Stopped { at: self.shared.clock.now(), unsent: self.unsent_from(number) }
+    }
+
+    /// What is not sent when it ends at this request.
+    fn unsent_from(&self, number: u64) -> Unsent {
+        let ready = [number].into_iter().chain(self.ahead.numbers()).collect();
+        Unsent { ready, rest: Some(self.numbers.clone()) }
+    }
+}
+
+/// Issues this lane's part of a stage, and returns which of its requests were never sent.
+pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, schedule: &Schedule) -> Left {
+    let core = &lane.core;
+    let shared = &core.shared;
+    let ahead = Ahead::new(meeting.stage, None);
+    let mut feed = Feed { shared, numbers: lane.share(schedule.len()), ahead };
+    let phase = shared.plan.stages[meeting.stage].phase.as_deref();
+    // What waits behind others of the same query waits in the client's queue, and is not late.
+    let one_query = phase.is_some_and(|it| it.queries.len() == 1);
+    let at_once = if one_query { shared.places(meeting.stage).div_ceil(shared.lanes) } else { 0 };
+    lane.unless_stopped(warm(core, schedule, at_once.min(MAX_WARM))).await;
+    while !lane.is_stopped() && feed.prepare() {}
+    let start = meeting.start().await;
+    let limit = shared.plan.stages[meeting.stage].limit(start);
+    let room = shared.room(meeting.stage);
+
+    let mut flights = JoinSet::new();
+    let mut stop = shared.stop.watch();
+    let stopped = stop.wait_for(|it| *it != StopState::Run);
+    tokio::pin!(stopped);
+    let mut late = 0;
+    // When the last request that waited for a place got it.
+    let mut blocked = Duration::ZERO;
+    let phase = phase.filter(|it| it.ends_by_queries());
+    // What another lane's query ended is over for this one; nobody was to send the rest.
+    let stage = meeting.stage;
+    let over = || phase.is_some() && shared.ending(stage).is_some();
+    let left = loop {
+        let Some(prepared) = feed.next().filter(|_| !over()) else { break Left::Over(Unsent::default()) };
+        let number = prepared.number;
+        let due = start + schedule.get(number).unwrap_or_default();
+        while shared.clock.now() + MARGIN < due && feed.prepare() {
+            yield_now().await;
+        }
+        late = if shared.clock.now() < due { 0 } else { late + 1 };
+        if late == MAX_LATE {
+            late = 0;
+            yield_now().await;
+        }
+        tokio::select! {
+            biased;
+            _ = &mut stopped => break feed.stopped_at(number),
+            () = lane.sleeper.until(due) => {}
+        }
+        let mut due = Due { at: due, ..Due::default() };
+        if room.is_bounded() {
+            // Behind one that waited for a place, it waited too.
+            let behind = blocked.saturating_sub(due.at);
+            let asked = shared.clock.now();
+            due.place = match room.try_enter() {
+                Some(place) => place,
+                // Only a request that is due asks for a place, so that none is kept from the other lanes. Those behind it
+                // wait with it: they would get theirs later anyhow.
+                None => tokio::select! {
+                    biased;
+                    _ = &mut stopped => break feed.stopped_at(number),
+                    place = shared.clock.within(limit, room.enter()) => {
+                        let Ok(place) = place else { break Left::Over(feed.unsent_from(number)) };
+                        blocked = shared.clock.now();
+                        place
+                    }
+                },
+            };
+            due.queued = Some(behind + blocked.saturating_sub(asked));
+        }
+        // It may have ended while this one waited.
+        if over() {
+            break Left::Over(Unsent::default());
+        }
+        let sent_at = shared.clock.now();
+        if one_query {
+            due.queued = Some(sent_at.saturating_sub(due.at));
+        }
+        launch(&mut flights, fly(Arc::clone(core), Kind::Load, meeting.stage, prepared, due));
+        if let Some(phase) = phase {
+            let issued = shared.count_query(meeting.stage);
+            // Nothing else is under way in this stage: those before it have ended.
+            let ending = phase.after(issued, sent_at.saturating_sub(start), || shared.progress.under_way());
+            ending.into_iter().for_each(|it| shared.end_phase(meeting.stage, it));
+        }
+        while let Some(joined) = flights.try_join_next() {
+            landed(joined);
+        }
+        if core.client.is_short() {
+            let core = Arc::clone(core);
+            tokio::spawn(async move { core.client.fill().await });
+        }
+    };
+    drain(shared, flights, limit).await;
+    left
+}
+
+/// Opens connections for the begin of a stage, of which `at_once` requests leave together.
+async fn warm(core: &Core, schedule: &Schedule, at_once: usize) {
+    let span = schedule.iter().last().unwrap_or_default().as_secs_f64().max(f64::MIN_POSITIVE);
+    let rate = schedule.len() as f64 / span / core.shared.lanes as f64;
+    let within =
+        |(time, least, most): (Duration, usize, usize)| ((rate * time.as_secs_f64()) as usize).clamp(least, most);
+    core.client.warm(within(WARM).max(at_once), within(SPARE)).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use crds::{
+        benchmark_run::{Api, SimulatorPreset},
+        units::Seed,
+    };
+    use futures::future::join_all;
+    use serde_json::json;
+    use workload_profiles::{
+        Workload,
+        loadgen::{Scenario, Settings},
+        workload::{Load, Phase},
+    };
+
+    use crate::{
+        client::Target,
+        issue::{lane::Lane, plan::Plan, shared::Shared},
+        recorder::Keep,
+        stop::Stop,
+    };
+    use clock::Clock;
+    use loadgen::ending::Ending;
+    use simulator::{SimOptions, Simulator};
+
+    use super::Arc;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_query_of_one_lane_that_ends_a_phase_ends_it_for_all() {
+        let scenario = Scenario::Server;
+        let settings = Settings { scenario, server_target_qps: 10.0, max_query_count: 6, ..Settings::default() };
+        let load = Load::LoadGen { test: 0, phase: Phase::Performance, scenario };
+        let workload: Workload = serde_json::from_value(json!({
+            "api": "OpenAICompletions", "streaming": true, "requests": "mock",
+            "stages": [{"name": "performance", "load": load, "pauseAfter": "0s"}],
+            "loadgen": {
+                "benchmark": "b", "round": "v6.1", "sutName": "s", "tests": [{"settings": settings}],
+                "qsl": {"total_sample_count": 20, "performance_sample_count": 20},
+            },
+        }))
+        .unwrap();
+        let simulator =
+            Simulator::new(SimOptions { model: "m".into(), ..SimOptions::preset(SimulatorPreset::Instant) });
+        let target = Target::in_process(Api::Completions, move || {
+            let (client, server) = tokio::io::duplex(64 << 10);
+            let simulator = Arc::clone(&simulator);
+            tokio::spawn(async move { simulator.serve_connection(server).await });
+            client
+        });
+        let plan = Plan::new(&workload, &[], "m", Api::Completions, Seed(1).into()).unwrap();
+        let shared = Arc::new(Shared::new(plan, Clock::of_runtime(), 3, Stop::default(), Arc::default()));
+        let lanes = (0..3).map(|it| Lane::new(it, Arc::clone(&shared), target.clone(), Keep::Records).run());
+        let records = join_all(lanes).await.into_iter().flat_map(|it| it.recorder.records.unwrap());
+        let mut sent: Vec<u64> = records.map(|it| it.number).collect();
+        sent.sort_unstable();
+        assert_eq!(sent, [0, 1, 2, 3, 4, 5]);
+        assert_eq!(shared.ending(0), Some(Ending::MaxQueryCount { issued: 6 }));
+    }
+}

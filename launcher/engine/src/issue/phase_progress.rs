@@ -1,0 +1,156 @@
+//! How a LoadGen phase goes while it runs, for the prediction of its verdict. Counters of the phase that runs: each phase
+//! begins anew.
+
+use std::{
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    time::Duration,
+};
+
+use workload_profiles::loadgen::{Scenario, Settings};
+
+use crate::record::{RequestOutcome, RequestRecord};
+use loadgen::results::predict::SoFar;
+
+/// The counters. They are not read together: they may be a sample apart.
+#[derive(Debug, Default)]
+pub struct PhaseProgress {
+    planned: AtomicU64,
+    samples_per_query: AtomicU64,
+    completed: AtomicU64,
+    failed: AtomicU64,
+    over_latency: AtomicU64,
+    over_ttft: AtomicU64,
+    over_tpot: AtomicU64,
+    elapsed_nanos: AtomicU64,
+}
+
+/// Limits of single samples, in the Server scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Limits {
+    latency: Duration,
+    ttft: Duration,
+    tpot: Duration,
+}
+
+impl Limits {
+    /// Those of a test.
+    pub(super) fn of(settings: &Settings) -> Option<Limits> {
+        (settings.scenario == Scenario::Server).then(|| Limits {
+            latency: Duration::from_nanos(settings.server_target_latency_ns),
+            ttft: Duration::from_nanos(settings.server_ttft_latency),
+            tpot: Duration::from_nanos(settings.server_tpot_latency),
+        })
+    }
+}
+
+impl PhaseProgress {
+    /// A phase of so many queries of so many samples begins.
+    pub(super) fn begin(&self, queries: u64, samples_per_query: u64) {
+        self.planned.store(queries, Relaxed);
+        self.samples_per_query.store(samples_per_query, Relaxed);
+        let counters = [&self.completed, &self.failed, &self.over_latency, &self.over_ttft, &self.over_tpot];
+        counters.into_iter().chain([&self.elapsed_nanos]).for_each(|it| it.store(0, Relaxed));
+    }
+
+    /// A sample of the phase that began at `began` has ended.
+    pub(super) fn ended(&self, record: &RequestRecord, began: Duration, limits: Option<Limits>) {
+        let elapsed = u64::try_from(record.ended.saturating_sub(began).as_nanos()).unwrap_or(u64::MAX);
+        self.elapsed_nanos.fetch_max(elapsed, Relaxed);
+        if !matches!(record.outcome, RequestOutcome::Ok | RequestOutcome::Empty) {
+            self.failed.fetch_add(1, Relaxed);
+            return;
+        }
+        self.completed.fetch_add(1, Relaxed);
+        let Some(limits) = limits else { return };
+        let over = |counter: &AtomicU64, value: Option<Duration>, limit: Duration| {
+            if value.is_some_and(|it| it > limit) {
+                counter.fetch_add(1, Relaxed);
+            }
+        };
+        over(&self.over_latency, Some(record.ended.saturating_sub(record.scheduled)), limits.latency);
+        over(&self.over_ttft, record.first_token.map(|it| it.saturating_sub(record.scheduled)), limits.ttft);
+        // As LoadGen has it: to the end of the answer.
+        let tpot = record.first_token.and_then(|first| {
+            let gaps = record.osl().checked_sub(1).filter(|it| *it > 0)?;
+            Some(record.ended.saturating_sub(first) / gaps)
+        });
+        over(&self.over_tpot, tpot, limits.tpot);
+    }
+
+    /// How it stands. A phase of one query is counted in samples.
+    pub fn so_far(&self) -> SoFar {
+        let read = |it: &AtomicU64| it.load(Relaxed);
+        let (queries, each) = (read(&self.planned), read(&self.samples_per_query).max(1));
+        let one = queries == 1;
+        SoFar {
+            planned: if one { each } else { queries },
+            completed: if one { read(&self.completed) } else { read(&self.completed) / each },
+            elapsed: Duration::from_nanos(read(&self.elapsed_nanos)),
+            over_latency: read(&self.over_latency),
+            over_ttft: read(&self.over_ttft),
+            over_tpot: read(&self.over_tpot),
+            failed: read(&self.failed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(first: u64, ended: u64, outcome: RequestOutcome) -> RequestRecord {
+        let millis = |it| Duration::from_millis(1_000 + it);
+        RequestRecord {
+            stage: 0,
+            number: 0,
+            scheduled: millis(0),
+            sent: Some(millis(0)),
+            queued: None,
+            first_token: Some(millis(first)),
+            last_token: Some(millis(ended)),
+            ended: millis(ended),
+            outcome,
+            asked_input_tokens: None,
+            asked_output_tokens: None,
+            input_tokens: None,
+            cached_tokens: None,
+            output_tokens: Some(11),
+            content_events: 11,
+        }
+    }
+
+    #[test]
+    fn samples_over_their_limits_are_counted_and_each_phase_begins_anew() {
+        let settings = Settings {
+            scenario: Scenario::Server,
+            server_target_latency_ns: 200_000_000,
+            server_ttft_latency: 50_000_000,
+            server_tpot_latency: 10_000_000,
+            ..Settings::default()
+        };
+        let (progress, limits) = (PhaseProgress::default(), Limits::of(&settings));
+        progress.begin(100, 1);
+        let began = Duration::from_secs(1);
+        for sample in [
+            record(50, 150, RequestOutcome::Ok),
+            record(51, 151, RequestOutcome::Ok),
+            record(50, 201, RequestOutcome::Ok),
+            record(90, 900, RequestOutcome::Timeout),
+        ] {
+            progress.ended(&sample, began, limits);
+        }
+        let expected = SoFar {
+            planned: 100,
+            completed: 3,
+            elapsed: Duration::from_millis(900),
+            over_latency: 1,
+            over_ttft: 1,
+            over_tpot: 1,
+            failed: 1,
+        };
+        assert_eq!(progress.so_far(), expected);
+        progress.begin(1, 24);
+        assert_eq!(progress.so_far(), SoFar { planned: 24, ..SoFar::default() });
+        assert_eq!(Limits::of(&Settings::default()), None);
+    }
+}

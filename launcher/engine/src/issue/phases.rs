@@ -1,0 +1,123 @@
+//! The phases of LoadGen tests as stages of a plan, and what became of them. Pure.
+
+use std::{sync::Arc, time::Duration};
+
+use workload_profiles::{
+    Workload,
+    loadgen::{Effective, Scenario},
+    workload::{Load, Phase},
+};
+
+use super::{
+    outputs::KeepOutputs,
+    phase_progress::{Limits, PhaseProgress},
+};
+use crate::{record::RequestRecord, schedule::Schedule};
+use loadgen::{
+    ending::{Ending, Rules},
+    queries::{PhaseQueries, QueryError, QueryGenerator},
+};
+
+/// A phase before it is issued. Request i of its stage is sample i of the phase.
+#[derive(Debug)]
+pub struct PlannedPhase {
+    /// What is issued.
+    pub queries: PhaseQueries,
+    scenario: Scenario,
+    /// Limits of single samples in a performance phase.
+    limits: Option<Limits>,
+    /// What ends a performance phase; an accuracy phase issues everything.
+    pub(super) rules: Option<Rules>,
+}
+
+impl PlannedPhase {
+    /// The sample of the data set that a request asks for.
+    pub fn sample(&self, number: u64) -> u64 {
+        // No request has a number behind the last sample.
+        let place = usize::try_from(number).unwrap_or(usize::MAX);
+        self.queries.sample(place).map_or(number, u64::from)
+    }
+
+    /// The samples whose responses go to the accuracy log.
+    pub(super) fn outputs(&self) -> KeepOutputs {
+        let places = 0..u32::try_from(self.queries.sample_count()).unwrap_or(u32::MAX);
+        match self.queries.logged_count() {
+            0 => KeepOutputs::None,
+            count if count == self.queries.sample_count() => KeepOutputs::All,
+            _ => KeepOutputs::Some(places.filter(|it| self.queries.is_logged(*it as usize)).collect()),
+        }
+    }
+
+    /// It begins.
+    pub(super) fn begin(&self, progress: &PhaseProgress) {
+        progress.begin(self.queries.len() as u64, self.queries.samples_per_query as u64);
+    }
+
+    /// One of its samples has ended.
+    pub(super) fn ended(&self, record: &RequestRecord, began: Duration, progress: &PhaseProgress) {
+        progress.ended(record, began, self.limits);
+    }
+
+    /// Whether it may end before its schedule does; a phase of one query does not.
+    pub(super) fn ends_by_queries(&self) -> bool {
+        self.rules.is_some() && self.scenario == Scenario::Server
+    }
+
+    /// Whether the phase ends with the query that was issued last; see [`Rules::after`].
+    pub(super) fn after(&self, issued: u64, elapsed: Duration, outstanding: impl FnOnce() -> u64) -> Option<Ending> {
+        self.rules?.after(issued, elapsed, outstanding)
+    }
+
+    /// How it ends when all its queries are issued; `None` for an accuracy phase.
+    pub(super) fn at_the_end(&self) -> Option<Ending> {
+        self.rules.map(|it| it.at_the_end())
+    }
+
+    /// When its samples are due, for the scenarios in which that does not depend on the answers.
+    pub(super) fn schedule(&self) -> Option<Schedule> {
+        match self.scenario {
+            Scenario::SingleStream | Scenario::MultiStream => None,
+            Scenario::Server | Scenario::Offline => {
+                let queries = (0..self.queries.len()).map(|it| (self.queries.due(it), self.queries.samples(it).len()));
+                Some(queries.flat_map(|(due, samples)| std::iter::repeat_n(due, samples)).collect())
+            }
+        }
+    }
+}
+
+/// Generates the queries of every phase of a workload, one for each stage; `None` for a stage of another load.
+///
+/// # Errors
+/// The settings of a test give none, or too many.
+pub(super) fn planned_phases(workload: &Workload) -> Result<Vec<Option<Arc<PlannedPhase>>>, QueryError> {
+    let Some(loadgen) = &workload.loadgen else { return Ok(vec![None; workload.stages.len()]) };
+    // A test's numbers and draws go on from phase to phase.
+    let generator = |it: &workload_profiles::workload::LoadGenTest| {
+        let mut generator = QueryGenerator::new(&it.settings, &loadgen.qsl)?;
+        it.trials_before.iter().try_for_each(|rate| generator.trial(*rate).map(drop))?;
+        Ok(generator)
+    };
+    let mut generators = loadgen.tests.iter().map(generator).collect::<Result<Vec<_>, QueryError>>()?;
+    let planned = workload.stages.iter().map(|stage| {
+        let Load::LoadGen { test, phase, scenario } = stage.load else { return Ok(None) };
+        let Some((generator, test)) = generators.get_mut(test as usize).zip(loadgen.tests.get(test as usize)) else {
+            return Ok(None);
+        };
+        let effective = Effective::new(&test.settings, &loadgen.qsl);
+        let rules = (phase == Phase::Performance).then(|| Rules::of(scenario, &effective));
+        let limits = rules.and_then(|_| Limits::of(&test.settings));
+        Ok(Some(Arc::new(PlannedPhase { queries: generator.phase(phase)?, scenario, limits, rules })))
+    });
+    planned.collect()
+}
+
+/// A phase that was issued.
+#[derive(Clone, Debug)]
+pub struct IssuedPhase {
+    /// What was to be issued.
+    pub planned: Arc<PlannedPhase>,
+    /// When it began; `None`: it never did.
+    pub began: Option<Duration>,
+    /// Why it issued no more queries; `None`: an accuracy phase that issued all of them.
+    pub ending: Option<Ending>,
+}

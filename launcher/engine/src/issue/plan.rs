@@ -1,0 +1,278 @@
+//! Plan: all that is decided before the first request. Pure.
+
+use std::{sync::Arc, time::Duration};
+
+use crds::benchmark_run::Api;
+use workload_profiles::{
+    Workload,
+    workload::{Goodput, Load, Probes, RequestSource, TraceEntry},
+};
+
+use super::{
+    LoadError,
+    departures::Clients,
+    outputs::KeepOutputs,
+    phases::{PlannedPhase, planned_phases},
+    timeline::{PlannedTime, Timeline},
+};
+use crate::{
+    client::{body::BodyTemplate, patience::Patience},
+    recorder::{Keep, RecordBudget, Recorder},
+    requests::{Recorded, Requests, RequestsError, Rows, Seeds, TextSeed, words_of},
+    schedule::{Schedule, schedule},
+    window::StageWindow,
+};
+use clock::Clock;
+
+/// A workload with its times drawn and its requests ready to be made.
+#[derive(Debug)]
+pub struct Plan {
+    pub(super) stages: Vec<PlannedStage>,
+    pub(super) requests: Requests,
+    pub(super) probes: ProbeRequests,
+    pub(super) template: BodyTemplate,
+    /// Answers to each prompt.
+    pub(super) choices: u32,
+    pub(super) streaming: bool,
+    /// The asked length of an answer is its bound alone: the model ends it where it wants to.
+    pub(super) bounds_answers: bool,
+    pub(super) patience: Patience,
+    pub(super) connect_timeout: Duration,
+    goodput: Goodput,
+    /// How many records may be kept.
+    records: RecordBudget,
+}
+
+/// A stage as it will be issued.
+#[derive(Debug)]
+pub(super) struct PlannedStage {
+    pub(super) load: PlannedLoad,
+    pub(super) pause_after: Duration,
+    /// Recorded lengths of the prompts and answers, by number; empty where the request source decides.
+    pub(super) lengths: Vec<Recorded>,
+    /// The most requests under way at once; `None` where the load has no such bound, or slots.
+    pub(super) max_concurrency: Option<u32>,
+    /// Of a LoadGen phase: what it issues, and when it ends.
+    pub(super) phase: Option<Arc<PlannedPhase>>,
+    /// Clients that go away; `None`: all of them wait.
+    pub(super) clients: Option<Clients>,
+    /// The requests whose output is kept.
+    pub(super) outputs: KeepOutputs,
+    window: StageWindow,
+    grace: Option<Duration>,
+}
+
+/// When requests are due.
+#[derive(Debug)]
+pub(super) enum PlannedLoad {
+    /// At these times.
+    Open(Schedule),
+    /// As slots become free.
+    Closed(Slots),
+    /// Query by query, each when the last one is complete.
+    Stream(Arc<PlannedPhase>),
+}
+
+/// The slots of a closed loop.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slots {
+    pub(super) concurrency: u64,
+    /// How many requests they send in all; `None`: until the duration is over.
+    pub(super) count: Option<u64>,
+    /// How long they send; `None`: until there were `count` of them.
+    pub(super) duration: Option<Duration>,
+    /// They are opened one after the other, evenly within this time.
+    pub(super) ramp_up: Duration,
+}
+
+/// What probes hold.
+#[derive(Debug)]
+pub(super) struct ProbeRequests {
+    probes: Option<Probes>,
+    texts: TextSeed,
+}
+
+impl ProbeRequests {
+    /// How often they are sent, and how long they are; `None`: there are none.
+    pub(super) fn rate(&self) -> Option<Probes> {
+        self.probes
+    }
+
+    /// Adds the prompt of a probe beside a stage to `text`.
+    pub(super) fn write(&self, stage: usize, number: u64, text: &mut String) {
+        let words = self.probes.map_or(1, |it| it.input);
+        words_of(self.texts, stage, number, words, text);
+    }
+}
+
+impl PlannedLoad {
+    /// How many requests it sends, as far as that is known before.
+    pub(super) fn count(&self) -> u64 {
+        match self {
+            PlannedLoad::Open(schedule) => schedule.len(),
+            PlannedLoad::Closed(slots) => slots.count.filter(|_| slots.duration.is_none()).unwrap_or_default(),
+            // Its end comes before that of its queries.
+            PlannedLoad::Stream(phase) => {
+                if phase.rules.is_some() {
+                    0
+                } else {
+                    phase.queries.sample_count() as u64
+                }
+            }
+        }
+    }
+}
+
+impl PlannedStage {
+    /// When what is left of the stage is ended, for one that began at `start`; `None`: it may end by itself.
+    pub(super) fn limit(&self, start: Duration) -> Option<Duration> {
+        Some(start + self.window.over()? + self.grace?)
+    }
+
+    /// Which request of the source a request is: that of its own number, or the sample that a LoadGen phase issues then.
+    pub(super) fn content(&self, number: u64) -> u64 {
+        self.phase.as_ref().map_or(number, |it| it.sample(number))
+    }
+
+    /// The recorded lengths of a request.
+    pub(super) fn recorded(&self, number: u64) -> Recorded {
+        usize::try_from(number).ok().and_then(|it| self.lengths.get(it)).copied().unwrap_or_default()
+    }
+}
+
+impl Plan {
+    /// Draws every time and prepares the source of the requests. `traces` holds what the stages that replay a trace have
+    /// to replay, one for each stage.
+    ///
+    /// # Errors
+    /// What the requests hold is too large, or nothing that the API takes; a LoadGen phase has no queries.
+    pub fn new(
+        workload: &Workload,
+        traces: &[Vec<TraceEntry>],
+        model: &str,
+        api: Api,
+        seeds: Seeds<'_>,
+    ) -> Result<Plan, LoadError> {
+        let form = workload.requests.form();
+        if !BodyTemplate::can_hold(api, form) {
+            return Err(RequestsError::TokenIdsInChat.into());
+        }
+        let phases = planned_phases(workload)?;
+        let stages = workload.stages.iter().zip(phases).enumerate().map(|(index, (stage, phase))| {
+            let trace = traces.get(index).map_or(&[][..], Vec::as_slice);
+            let seed = |purpose| seeds.run.derive(&format!("stage/{index}/{purpose}"));
+            let schedule = match &phase {
+                Some(phase) => phase.schedule(),
+                None => schedule(&stage.load, trace, seed("arrivals")),
+            };
+            PlannedStage {
+                window: StageWindow::of(stage, workload.window, schedule.as_ref()),
+                load: match (&stage.load, &phase) {
+                    (_, Some(phase)) if schedule.is_none() => PlannedLoad::Stream(Arc::clone(phase)),
+                    (Load::Closed { concurrency, count, duration, ramp_up }, _) => PlannedLoad::Closed(Slots {
+                        concurrency: u64::from(*concurrency),
+                        count: *count,
+                        duration: duration.map(|it| it.0),
+                        ramp_up: ramp_up.0,
+                    }),
+                    _ => PlannedLoad::Open(schedule.unwrap_or_default()),
+                },
+                pause_after: stage.pause_after.0,
+                lengths: match &stage.load {
+                    Load::Trace { lengths: true, .. } => trace.iter().map(Recorded::of).collect(),
+                    _ => Vec::new(),
+                },
+                max_concurrency: match &stage.load {
+                    Load::Closed { .. } => None,
+                    Load::LoadGen { .. } => workload.loadgen.as_ref().and_then(|it| it.max_concurrency),
+                    open => open.max_concurrency(),
+                },
+                clients: workload.abandonment.map(|it| Clients::new(it, seed("abandonment"))),
+                outputs: phase.as_ref().map(|it| it.outputs()).unwrap_or_default(),
+                phase,
+                grace: stage.grace.map(|it| it.0),
+            }
+        });
+        Ok(Plan {
+            stages: stages.collect(),
+            probes: ProbeRequests {
+                probes: workload.probes,
+                texts: TextSeed::new("probes/texts", seeds, workload.prompts),
+            },
+            requests: Requests::new(&workload.requests, seeds, workload.prompts)?,
+            template: BodyTemplate::new(api, model, workload.streaming, &workload.sampling, form),
+            choices: workload.sampling.choices(),
+            streaming: workload.streaming,
+            bounds_answers: workload.loadgen.is_some() && !workload.sampling.ignore_eos,
+            patience: Patience::new(&workload.timeouts, workload.streaming),
+            connect_timeout: workload.timeouts.connect.0,
+            goodput: workload.goodput.clone(),
+            records: RecordBudget::default(),
+        })
+    }
+
+    /// The same with the rows of the workload's data set, if it has one.
+    ///
+    /// # Errors
+    /// The load may ask for a row that there is not.
+    pub fn with_rows(mut self, workload: &Workload, rows: Arc<Rows>) -> Result<Plan, RequestsError> {
+        if !matches!(workload.requests, RequestSource::DataSet(_)) {
+            return Ok(self);
+        }
+        let most = rows.len() as u64;
+        if let Some(loadgen) = &workload.loadgen
+            && loadgen.qsl.total_sample_count > most
+        {
+            return Err(RequestsError::TooFewSamples { samples: loadgen.qsl.total_sample_count, rows: most });
+        }
+        for (stage, planned) in workload.stages.iter().zip(&self.stages) {
+            let wanted = match (&stage.load, &planned.load) {
+                // Its requests are samples, each as often as the test wants.
+                (Load::LoadGen { .. }, _) => continue,
+                (_, PlannedLoad::Closed(slots)) => slots.count,
+                (_, load) => Some(load.count()),
+            };
+            if wanted.is_none_or(|it| it > most) {
+                let wanted =
+                    wanted.map_or_else(|| "as many requests as its time allows".into(), |it| format!("{it} requests"));
+                return Err(RequestsError::TooFewRows { stage: stage.name.clone(), wanted, rows: most });
+            }
+        }
+        self.requests = self.requests.with_rows(rows);
+        Ok(self)
+    }
+
+    /// The same with a bound on records.
+    pub fn with_record_budget(self, records: RecordBudget) -> Plan {
+        Plan { records, ..self }
+    }
+
+    /// Requests of all stages.
+    pub fn requests(&self) -> u64 {
+        self.stages.iter().map(|it| it.load.count()).sum()
+    }
+
+    /// How long it should take.
+    pub(super) fn timeline(&self, clock: Clock) -> Timeline {
+        let of_stage = |stage: &PlannedStage| PlannedTime {
+            length: match &stage.load {
+                // The rules of a test end it, or its schedule.
+                PlannedLoad::Open(_) if stage.phase.as_ref().is_some_and(|it| it.ends_by_queries()) => None,
+                PlannedLoad::Open(schedule) => schedule.len().checked_sub(1).and_then(|it| schedule.get(it)),
+                PlannedLoad::Closed(slots) => slots.duration,
+                PlannedLoad::Stream(_) => None,
+            }
+            .filter(|it| !it.is_zero()),
+            requests: Some(stage.load.count()).filter(|it| *it > 0),
+            pause_after: stage.pause_after,
+        };
+        Timeline { clock, stages: self.stages.iter().map(of_stage).collect() }
+    }
+
+    pub(super) fn recorder(&self, keep: Keep) -> Recorder {
+        let recorder = Recorder::new(self.stages.len(), self.goodput.clone(), keep)
+            .with_windows(self.stages.iter().map(|it| it.window))
+            .with_record_budget(self.records.clone());
+        if self.probes.rate().is_some() { recorder.with_probes() } else { recorder }
+    }
+}

@@ -1,0 +1,90 @@
+//! [I/O] Probes: tiny requests beside the load of a stage, evenly spaced, in tallies of their own. They are an open loop
+//! outside of the load's bounds, on connections of the first lane.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{
+    sync::oneshot,
+    task::{JoinHandle, JoinSet},
+};
+use workload_profiles::workload::Probes;
+
+use super::{
+    flight::{Due, Kind, fly, landed, launch},
+    lane::{Core, drain},
+    prepare::Prepared,
+    shared::Shared,
+};
+use crate::{requests::Asked, stop::StopState};
+use clock::Sleeper;
+
+/// Probes that may be unanswered at a time: a server that has stalled tells no more to the next one.
+const MAX_UNDER_WAY: usize = 1_000;
+
+/// The probes beside one stage.
+pub(super) struct Probing {
+    over: oneshot::Sender<()>,
+    task: JoinHandle<()>,
+}
+
+impl Probing {
+    /// Sends the first one at `start`.
+    pub(super) fn start(
+        core: &Arc<Core>,
+        sleeper: &Arc<Sleeper>,
+        probes: Probes,
+        stage: usize,
+        start: Duration,
+    ) -> Probing {
+        let (over, mut ended) = oneshot::channel();
+        let (core, sleeper) = (Arc::clone(core), Arc::clone(sleeper));
+        let task = tokio::spawn(async move {
+            let mut flights = JoinSet::new();
+            let mut stop = core.shared.stop.watch();
+            for number in 0_u64.. {
+                let due = start + Duration::from_secs_f64(number as f64 / probes.rate.per_second());
+                // One that finds too many before it is late, as its send lag tells.
+                let room = async {
+                    while flights.len() >= MAX_UNDER_WAY {
+                        flights.join_next().await.into_iter().for_each(landed);
+                    }
+                };
+                tokio::select! {
+                    biased;
+                    _ = &mut ended => break,
+                    _ = stop.wait_for(|it| *it != StopState::Run) => break,
+                    () = async { tokio::join!(sleeper.until(due), room); } => {}
+                }
+                let due = Due { at: due, ..Due::default() };
+                let prepared = make(&core.shared, probes, stage, number);
+                launch(&mut flights, fly(Arc::clone(&core), Kind::Probe, stage, prepared, due));
+                while let Some(joined) = flights.try_join_next() {
+                    landed(joined);
+                }
+            }
+            drain(&core.shared, flights, core.shared.plan.stages[stage].limit(start)).await;
+        });
+        Probing { over, task }
+    }
+
+    /// The load of the stage is over: no probe is sent any more. Waits for the last answers.
+    pub(super) async fn end(self) {
+        // It may have ended by itself, when the load was stopped.
+        let _ = self.over.send(());
+        landed(self.task.await);
+    }
+}
+
+fn make(shared: &Shared, probes: Probes, stage: usize, number: u64) -> Prepared {
+    let mut prompt = String::new();
+    let asked = Asked { input: Some(probes.input), output: Some(probes.output), is_exact: false };
+    shared.plan.probes.write(stage, number, &mut prompt);
+    Prepared {
+        number,
+        body: shared.plan.template.body(&prompt, asked.output, false),
+        id: shared.request_id(&format!("probe-{stage}-{number}")),
+        asked,
+        leaves: None,
+        keep_output: false,
+    }
+}

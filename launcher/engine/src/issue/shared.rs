@@ -1,0 +1,208 @@
+//! What the lanes share: the plan, which nobody changes, and a few counters.
+
+use std::{
+    ops::Range,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use http::HeaderValue;
+use tokio::sync::watch;
+use workload_profiles::workload::MAX_REQUESTS;
+
+use super::{
+    Progress,
+    circuit::Circuit,
+    phases::IssuedPhase,
+    plan::{Plan, PlannedLoad, PlannedStage, Slots},
+    room::Room,
+};
+use crate::{
+    client::ClientGroup,
+    stop::{Stop, StopReason},
+};
+use clock::Clock;
+use loadgen::ending::Ending;
+
+/// From the moment when all lanes are ready to time zero of a stage: all of them know it before it comes.
+const LEAD: Duration = Duration::from_millis(2);
+
+/// What the lanes share.
+pub(super) struct Shared {
+    pub(super) plan: Plan,
+    pub(super) clock: Clock,
+    pub(super) lanes: usize,
+    pub(super) stop: Stop,
+    pub(super) progress: Arc<Progress>,
+    pub(super) circuit: Circuit,
+    pub(super) clients: Arc<ClientGroup>,
+    /// Begins the `x-request-id` of every request, so that two runs can be told apart in a server's log.
+    run_id: String,
+    stages: Vec<SharedStage>,
+    arrivals: watch::Sender<u64>,
+}
+
+struct SharedStage {
+    start: OnceLock<Duration>,
+    claims: Claims,
+    room: Room,
+    /// Of a LoadGen phase: its queries that were issued, and why no more are.
+    issued: AtomicU64,
+    ending: OnceLock<Ending>,
+}
+
+impl Shared {
+    pub(super) fn new(plan: Plan, clock: Clock, lanes: usize, stop: Stop, progress: Arc<Progress>) -> Shared {
+        let stages = plan.stages.iter().map(|stage| SharedStage {
+            start: OnceLock::new(),
+            claims: match stage.load {
+                PlannedLoad::Open(_) | PlannedLoad::Stream(_) => Claims::default(),
+                PlannedLoad::Closed(Slots { concurrency, count, .. }) => {
+                    Claims { next: AtomicU64::new(0), count: count.unwrap_or(MAX_REQUESTS), tail: concurrency }
+                }
+            },
+            room: Room::new(stage.max_concurrency),
+            issued: AtomicU64::new(0),
+            ending: OnceLock::new(),
+        });
+        let mut run_id = uuid::Uuid::new_v4().simple().to_string();
+        run_id.truncate(8);
+        Shared {
+            stages: stages.collect(),
+            plan,
+            clock,
+            lanes,
+            stop,
+            progress,
+            circuit: Circuit::default(),
+            clients: Arc::default(),
+            run_id,
+            arrivals: watch::Sender::new(0),
+        }
+    }
+
+    /// The requests of a closed-loop stage that nobody has taken yet.
+    pub(super) fn claims(&self, stage: usize) -> &Claims {
+        &self.stages[stage].claims
+    }
+
+    /// How many requests of a stage may be under way at once, of those that it has.
+    pub(super) fn places(&self, stage: usize) -> usize {
+        let stage = &self.plan.stages[stage];
+        let requests = usize::try_from(stage.load.count()).unwrap_or(usize::MAX);
+        stage.max_concurrency.map_or(requests, |it| requests.min(it as usize))
+    }
+
+    /// The places of a stage.
+    pub(super) fn room(&self, stage: usize) -> &Room {
+        &self.stages[stage].room
+    }
+
+    /// Counts a query of a LoadGen phase, and returns how many were issued until now.
+    pub(super) fn count_query(&self, stage: usize) -> u64 {
+        self.stages[stage].issued.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// A LoadGen phase issues no more queries; the first reason stays.
+    pub(super) fn end_phase(&self, stage: usize, ending: Ending) {
+        let _ = self.stages[stage].ending.set(ending);
+    }
+
+    /// All lanes have ended a stage: a LoadGen phase that nothing else ended has issued all its queries.
+    pub(super) fn close_phase(&self, stage: usize) {
+        if let Some(ending) = self.plan.stages[stage].phase.as_ref().and_then(|it| it.at_the_end()) {
+            self.end_phase(stage, ending);
+        }
+    }
+
+    /// Why a LoadGen phase issues no more queries, once it does not.
+    pub(super) fn ending(&self, stage: usize) -> Option<Ending> {
+        self.stages[stage].ending.get().copied()
+    }
+
+    /// What became of each LoadGen phase, one for each stage; `None` for a stage of another load.
+    pub(super) fn issued_phases(&self) -> Vec<Option<IssuedPhase>> {
+        let of_stage = |(index, stage): (usize, &PlannedStage)| {
+            let planned = Arc::clone(stage.phase.as_ref()?);
+            Some(IssuedPhase { planned, began: self.began(index), ending: self.ending(index) })
+        };
+        self.plan.stages.iter().enumerate().map(of_stage).collect()
+    }
+
+    /// When a stage began.
+    pub(super) fn began(&self, stage: usize) -> Option<Duration> {
+        self.stages[stage].start.get().copied()
+    }
+
+    /// The `x-request-id` that ends in `name`: letters, digits and dashes, which are always a header's value.
+    pub(super) fn request_id(&self, name: &str) -> Option<HeaderValue> {
+        HeaderValue::try_from(format!("bw-{}-{name}", self.run_id)).ok()
+    }
+
+    /// Waits until every lane has called it so often.
+    pub(super) async fn meet(&self, times: u64) {
+        self.arrivals.send_modify(|it| *it = it.saturating_add(1));
+        let all = times * self.lanes as u64;
+        // The sender lives as long as `self`.
+        let _ = self.arrivals.subscribe().wait_for(|it| *it >= all).await;
+    }
+
+    /// Nobody has to wait for the others any more: one of them cannot come. The others end, too; what stopped them is told
+    /// by the error of the one that was lost.
+    pub(super) fn give_up(&self) {
+        self.stop.abort(StopReason::Signal);
+        self.arrivals.send_replace(u64::MAX);
+    }
+
+    /// Time zero of a stage, the same for all lanes, not before `earliest`. To be asked when all lanes are ready.
+    pub(super) fn start(&self, stage: usize, earliest: Duration) -> Duration {
+        *self.stages[stage].start.get_or_init(|| earliest.max(self.clock.now() + LEAD))
+    }
+}
+
+/// The numbers of a closed-loop stage, to be taken one by one.
+#[derive(Debug, Default)]
+pub(super) struct Claims {
+    next: AtomicU64,
+    count: u64,
+    /// So many at the end are taken only when a slot is free: taken ahead by a lane whose slots are busy, they would wait
+    /// while slots of other lanes have nothing to do.
+    tail: u64,
+}
+
+impl Claims {
+    /// The next number; `None` when all are taken.
+    pub(super) fn claim(&self) -> Option<u64> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        (number < self.count).then_some(number)
+    }
+
+    /// Whether a number may be taken before a slot is free for it.
+    pub(super) fn may_claim_ahead(&self) -> bool {
+        self.next.load(Ordering::Relaxed) + self.tail < self.count
+    }
+
+    /// Takes all that are left.
+    pub(super) fn take_rest(&self) -> Range<u64> {
+        self.next.swap(self.count, Ordering::Relaxed)..self.count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_is_taken_once_and_the_rest_can_be_counted() {
+        let claims = Claims { next: AtomicU64::new(0), count: 5, tail: 2 };
+        assert_eq!([claims.claim(), claims.claim()], [Some(0), Some(1)]);
+        assert!(claims.may_claim_ahead());
+        assert_eq!(claims.claim(), Some(2));
+        assert!(!claims.may_claim_ahead());
+        assert_eq!(claims.take_rest(), 3..5);
+        assert_eq!((claims.claim(), claims.take_rest().count()), (None, 0));
+    }
+}

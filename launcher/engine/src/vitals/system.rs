@@ -1,0 +1,213 @@
+//! [I/O] What the kernel tells of CPU time that the process did not get: the CPU limit of its cgroup, the hypervisor's
+//! steal, and how long a thread waited for a CPU. Linux only; elsewhere, and where a file cannot be read, nothing is known.
+
+use std::{fs, path::PathBuf, time::Duration};
+
+/// What the CPU limit of the cgroup withheld. Of this cgroup alone: a limit of one above it does not show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Throttling {
+    /// Periods in which the limit was looked at; none where there is no limit.
+    pub periods: u64,
+    /// Of these, periods in which the limit was reached, and all threads had to wait for the next one.
+    pub throttled: u64,
+    /// How long threads waited because of it, added up over the CPUs.
+    pub time: Duration,
+}
+
+/// Ticks of all CPUs of the machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ticks {
+    pub all: u64,
+    /// Without work, or waiting for a disk.
+    pub idle: u64,
+    /// Given to others by the hypervisor.
+    pub stolen: u64,
+    /// How many CPUs these are of.
+    pub cpus: u64,
+}
+
+/// The counters of the machine at one moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine {
+    throttling: Option<Throttling>,
+    ticks: Option<Ticks>,
+}
+
+impl Machine {
+    /// As they are now.
+    pub fn read() -> Machine {
+        Machine { throttling: of_cgroup("cpu.stat").as_deref().and_then(throttling), ticks: Ticks::read() }
+    }
+
+    /// What was withheld since; `None` where there is no limit.
+    pub fn throttled_since(&self, before: &Machine) -> Option<Throttling> {
+        let (now, before) = (self.throttling?, before.throttling?);
+        let periods = now.periods.saturating_sub(before.periods);
+        (periods > 0).then(|| Throttling {
+            periods,
+            throttled: now.throttled.saturating_sub(before.throttled),
+            time: now.time.saturating_sub(before.time),
+        })
+    }
+
+    /// The share of the machine's CPU time that went to others since.
+    pub fn stolen_since(&self, before: &Machine) -> Option<f64> {
+        let (now, before) = (self.ticks?, before.ticks?);
+        let all = now.all.saturating_sub(before.all);
+        (all > 0).then(|| now.stolen.saturating_sub(before.stolen) as f64 / all as f64)
+    }
+}
+
+/// The CPUs' worth of time that the process' own cgroup allows; `None` where it has no limit.
+pub fn cpu_limit() -> Option<f64> {
+    // Version 1 has a file for each of the two numbers, and no word for no limit.
+    of_cgroup("cpu.max").as_deref().map_or_else(
+        || quota(&format!("{} {}", of_cgroup("cpu.cfs_quota_us")?.trim(), of_cgroup("cpu.cfs_period_us")?.trim())),
+        quota,
+    )
+}
+
+/// Microseconds of each period; the first is `max`, or -1, where there is no limit.
+fn quota(text: &str) -> Option<f64> {
+    let (quota, period) = text.trim().split_once(' ')?;
+    let (quota, period): (f64, f64) = (quota.parse().ok()?, period.parse().ok()?);
+    (quota > 0.0 && period > 0.0).then(|| quota / period)
+}
+
+/// How long the calling thread has waited for a CPU while it could have run.
+pub fn thread_waited() -> Option<Duration> {
+    waited(&fs::read_to_string("/proc/thread-self/schedstat").ok()?)
+}
+
+/// `<ns on a CPU> <ns waiting for one> <time slices>`.
+fn waited(schedstat: &str) -> Option<Duration> {
+    schedstat.split_ascii_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
+}
+
+/// A file of the process' own cgroup, of version 2 or 1. In a container the cgroup's path is often that of the host,
+/// and the container's own cgroup stands at the root.
+fn of_cgroup(file: &str) -> Option<String> {
+    let cgroups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let (root, path) = cgroup(&cgroups)?;
+    let root = PathBuf::from(root);
+    let own = root.join(path.trim_start_matches('/')).join(file);
+    fs::read_to_string(own).or_else(|_| fs::read_to_string(root.join(file))).ok()
+}
+
+/// Where the hierarchy that limits CPU time is mounted, and the process' path in it: the one with a controller named `cpu`
+/// of version 1, else that of version 2.
+fn cgroup(cgroups: &str) -> Option<(&'static str, &str)> {
+    let lines = || cgroups.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
+    let v1 = lines().find(|(controllers, _)| controllers.split(',').any(|it| it == "cpu"));
+    let v2 = lines().find(|(controllers, _)| controllers.is_empty());
+    match (v1, v2) {
+        (Some((_, path)), _) => Some(("/sys/fs/cgroup/cpu", path)),
+        (None, Some((_, path))) => Some(("/sys/fs/cgroup", path)),
+        (None, None) => None,
+    }
+}
+
+/// Version 2 counts microseconds, version 1 nanoseconds.
+fn throttling(stat: &str) -> Option<Throttling> {
+    let field = |name: &str| {
+        let mut pairs = stat.lines().filter_map(|line| line.split_once(' '));
+        pairs.find(|(key, _)| *key == name).and_then(|(_, value)| value.trim().parse::<u64>().ok())
+    };
+    let micros = field("throttled_usec").map(Duration::from_micros);
+    let nanos = || field("throttled_time").map(Duration::from_nanos);
+    Some(Throttling {
+        periods: field("nr_periods")?,
+        throttled: field("nr_throttled")?,
+        time: micros.or_else(nanos).unwrap_or_default(),
+    })
+}
+
+impl Ticks {
+    /// As they are now; `None` where the system does not tell.
+    pub fn read() -> Option<Ticks> {
+        fs::read_to_string("/proc/stat").ok().as_deref().and_then(ticks)
+    }
+}
+
+/// The first line: user, nice, system, idle, iowait, irq, softirq, steal; what follows is counted in user and nice.
+fn ticks(stat: &str) -> Option<Ticks> {
+    let mut lines = stat.lines();
+    let line = lines.next()?.strip_prefix("cpu ")?;
+    let fields: Vec<u64> = line.split_ascii_whitespace().take(8).map_while(|it| it.parse().ok()).collect();
+    let stolen = *fields.get(7)?;
+    let cpus = lines.take_while(|it| it.starts_with("cpu")).count() as u64;
+    Some(Ticks { all: fields.iter().sum(), idle: fields[3] + fields[4], stolen, cpus })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const V2: &str = "usage_usec 200\nuser_usec 100\nnr_periods 50\nnr_throttled 5\nthrottled_usec 1500\nnr_bursts 0\n";
+    const V1: &str = "nr_periods 80\nnr_throttled 8\nthrottled_time 2500000\n";
+
+    fn machine(cpu_stat: &str, stat: &str) -> Machine {
+        Machine { throttling: throttling(cpu_stat), ticks: ticks(stat) }
+    }
+
+    #[test]
+    fn both_versions_of_cgroups_tell_what_a_limit_withheld() {
+        let (v2, v1) = (machine(V2, ""), machine(V1, ""));
+        let none = machine("nr_periods 0\nnr_throttled 0\nthrottled_usec 0", "");
+        let since =
+            |periods, throttled, micros| Some(Throttling { periods, throttled, time: Duration::from_micros(micros) });
+        assert_eq!(v2.throttled_since(&none), since(50, 5, 1_500));
+        assert_eq!(v1.throttled_since(&v2), since(30, 3, 1_000));
+        // No period: no limit.
+        assert_eq!(v1.throttled_since(&v1), None);
+        assert_eq!(v2.throttled_since(&machine("usage_usec 200\n", "")), None);
+    }
+
+    #[test]
+    fn a_process_finds_its_cgroup() {
+        for (cgroups, found) in [
+            ("0::/kubepods/pod1/c\n", Some(("/sys/fs/cgroup", "/kubepods/pod1/c"))),
+            (
+                "9:name=systemd:/\n3:cpuset:/x\n1:cpu,cpuacct:/docker/a\n0::/\n",
+                Some(("/sys/fs/cgroup/cpu", "/docker/a")),
+            ),
+            ("4:memory:/a\n", None),
+            ("", None),
+            ("nonsense", None),
+        ] {
+            assert_eq!(cgroup(cgroups), found, "{cgroups}");
+        }
+    }
+
+    #[test]
+    fn steal_is_a_share_of_all_ticks() {
+        let before = machine("", "cpu  100 0 100 800 0 0 0 0 7 0\ncpu0 1 2\n");
+        let after = machine("", "cpu  150 0 120 820 0 0 0 10 9 0\n");
+        assert_eq!(after.stolen_since(&before), Some(0.1));
+        assert_eq!(after.stolen_since(&after), None);
+        for odd in ["", "cpu 1 2 3", "cpu a b c d e f g h", "intr 7"] {
+            assert_eq!(ticks(odd), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn ticks_tell_idle_time_and_the_number_of_cpus() {
+        let found = ticks("cpu  1 2 3 40 5 6 7 8 9 0\ncpu0 1 2\ncpu1 1 2\nintr 5 cpu\n");
+        assert_eq!(found, Some(Ticks { all: 72, idle: 45, stolen: 8, cpus: 2 }));
+    }
+
+    #[test]
+    fn a_limit_may_be_a_part_of_a_cpu() {
+        for (text, limit) in
+            [("50000 100000\n", Some(0.5)), ("max 100000\n", None), ("-1 100000", None), ("0 0", None), ("", None)]
+        {
+            assert_eq!(quota(text), limit, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_thread_tells_how_long_it_waited() {
+        assert_eq!(waited("203671 2794 2\n"), Some(Duration::from_nanos(2_794)));
+        assert_eq!(waited(""), None);
+    }
+}

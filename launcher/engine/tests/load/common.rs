@@ -1,0 +1,184 @@
+//! Workloads, servers and records of the tests.
+
+use std::{sync::Arc, time::Duration};
+
+use crds::{
+    benchmark_run::{Api, SimulatorPreset},
+    units::{RequestRate, Seed, Span},
+};
+use engine::{
+    client::Target,
+    issue::{LoadResult, run_here},
+    record::{RequestOutcome, RequestRecord},
+    stop::Stop,
+};
+use http_body_util::{BodyExt as _, Full};
+use hyper::{Request, Response, body::Bytes, body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::TokioIo;
+use simulator::{
+    SimOptions, Simulator,
+    faults::{Fault, FaultKind},
+    latency::StepCosts,
+};
+use tokio::io::{DuplexStream, duplex};
+use workload_profiles::{
+    Workload,
+    workload::{
+        Arrivals, Goodput, LengthDistribution, Load, PromptReuse, PromptText, Rate, RequestSource, Sampling, Stage,
+        Timeouts, Window,
+    },
+};
+
+/// The body of an answer of one token.
+pub const ANSWER: &str = "data: {\"choices\":[{\"text\":\"a\",\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":1}}\n\ndata: [DONE]\n\n";
+
+pub const fn millis(count: u64) -> Duration {
+    Duration::from_millis(count)
+}
+
+pub fn open(rate: f64, seconds: u64) -> Stage {
+    let load = Load::Open {
+        arrivals: Arrivals::ConditionedPoisson,
+        rate: Rate::Steady(RequestRate::try_from(rate).unwrap()),
+        duration: Some(Span(Duration::from_secs(seconds))),
+        count: Some((rate * seconds as f64) as u64),
+        max_concurrency: None,
+    };
+    Stage::new(format!("r{rate}"), load)
+}
+
+pub fn closed(concurrency: u32, count: u64) -> Stage {
+    let load = Load::Closed { concurrency, count: Some(count), duration: None, ramp_up: Span::default() };
+    Stage::new(format!("c{concurrency}"), load)
+}
+
+/// Evenly spaced requests, the first at once.
+pub fn paced(rate: f64, count: u64) -> Stage {
+    let load = Load::Open {
+        arrivals: Arrivals::Constant,
+        rate: Rate::Steady(RequestRate::try_from(rate).unwrap()),
+        duration: Some(Span(Duration::from_secs_f64(count as f64 / rate))),
+        count: None,
+        max_concurrency: None,
+    };
+    Stage::new(format!("r{rate}"), load)
+}
+
+/// The same with at most so many under way at once.
+pub fn bounded(mut stage: Stage, places: u32) -> Stage {
+    match &mut stage.load {
+        Load::Open { max_concurrency, .. }
+        | Load::Burst { max_concurrency, .. }
+        | Load::Trace { max_concurrency, .. } => *max_concurrency = Some(places),
+        Load::Closed { .. } | Load::LoadGen { .. } => panic!("this load has places of its own"),
+    }
+    stage
+}
+
+/// Slots that send for so long, opened evenly within `ramp_up`.
+pub fn closed_for(concurrency: u32, duration: Duration, ramp_up: Duration) -> Stage {
+    let load = Load::Closed { concurrency, count: None, duration: Some(Span(duration)), ramp_up: Span(ramp_up) };
+    Stage::new(format!("c{concurrency}"), load)
+}
+
+/// Streamed completions of 10 words with answers of so many tokens.
+pub fn workload(stages: Vec<Stage>, output: u32) -> Workload {
+    Workload {
+        api: Api::Completions,
+        streaming: true,
+        model: None,
+        headers: Default::default(),
+        requests: RequestSource::Random {
+            input: LengthDistribution::fixed(10),
+            output: LengthDistribution::fixed(output),
+            text: PromptText::Words,
+        },
+        prompts: PromptReuse::Fresh,
+        stages,
+        window: Window::All,
+        loadgen: None,
+        abandonment: None,
+        probes: None,
+        sampling: Sampling { ignore_eos: true, ..Sampling::default() },
+        timeouts: Timeouts::default(),
+        goodput: Goodput::default(),
+    }
+}
+
+/// A server with this time to the first token of a request that is alone, and this time between two tokens.
+pub fn server(ttft: Duration, itl: Duration) -> SimOptions {
+    let costs = StepCosts { base: itl, per_prompt: ttft - itl, ..StepCosts::default() };
+    SimOptions { costs, model: "m".into(), ..SimOptions::preset(SimulatorPreset::Instant) }
+}
+
+pub fn fault(kind: FaultKind) -> Option<Fault> {
+    Some(Fault { kind, ratio: 1.0 })
+}
+
+/// A target whose connections are served by the simulator on this runtime.
+pub fn simulated(options: SimOptions) -> Target {
+    let simulator = Simulator::new(options);
+    in_process(move |server| {
+        let simulator = Arc::clone(&simulator);
+        tokio::spawn(async move { simulator.serve_connection(server).await });
+    })
+}
+
+/// A target whose connections are handed to a function.
+pub fn in_process(serve: impl Fn(DuplexStream) + Send + Sync + 'static) -> Target {
+    Target::in_process(Api::Completions, move || {
+        let (client, server) = duplex(64 << 10);
+        serve(server);
+        client
+    })
+}
+
+/// A server that gives an answer of one token so long after its request; the function knows when it came, from the first
+/// connection on.
+pub fn answering(after: fn(Duration) -> Duration) -> Target {
+    saying(ANSWER, after)
+}
+
+/// The same with this answer.
+pub fn saying(answer: &'static str, after: fn(Duration) -> Duration) -> Target {
+    let clock = clock::Clock::of_runtime();
+    in_process(move |server| {
+        let service = service_fn(move |request: Request<Incoming>| async move {
+            let body = request.into_body().collect().await;
+            tokio::time::sleep(after(clock.now())).await;
+            let head = Response::builder().header("content-type", "text/event-stream");
+            body.map(|_| head.body(Full::<Bytes>::from(answer)).unwrap())
+        });
+        // How a connection ends is no matter of the server.
+        tokio::spawn(async move { drop(http1::Builder::new().serve_connection(TokioIo::new(server), service).await) });
+    })
+}
+
+pub async fn issue(workload: &Workload, target: &Target) -> LoadResult {
+    issue_until(workload, target, &Stop::default()).await
+}
+
+pub async fn issue_until(workload: &Workload, target: &Target, stop: &Stop) -> LoadResult {
+    run_here(workload, "m", target, Seed(42), stop).await.unwrap()
+}
+
+/// Every record, by stage and number.
+pub fn records(result: &LoadResult) -> Vec<RequestRecord> {
+    let mut records: Vec<RequestRecord> = result.recorder.records.as_ref().unwrap().iter().cloned().collect();
+    records.sort_by_key(|it| (it.stage, it.number));
+    records
+}
+
+/// How many requests of a stage came to what, by name.
+pub fn outcomes(result: &LoadResult, stage: usize) -> Vec<(String, u64)> {
+    result.recorder.stages[stage].outcomes.iter().map(|(outcome, count)| (outcome.name(), *count)).collect()
+}
+
+/// How long after its send something of a request happened.
+pub fn after_send(record: &RequestRecord, at: Option<Duration>) -> Duration {
+    at.unwrap() - record.sent.unwrap()
+}
+
+pub fn all(result: &LoadResult, outcome: RequestOutcome) -> bool {
+    records(result).iter().all(|it| it.outcome == outcome)
+}

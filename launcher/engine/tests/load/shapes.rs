@@ -1,0 +1,226 @@
+//! Each shape of load, with every time computed by hand. A stage begins 2 ms after all is ready, and each request has a
+//! server that takes 20 ms for a step of all sequences, so that 5 tokens take 100 ms however many are under way.
+
+use std::time::Duration;
+
+use crds::units::Span;
+use engine::record::{RequestOutcome, RequestRecord};
+use workload_profiles::workload::{
+    Abandonment, Arrivals, Departure, Load, Probes, RampUpStrategy, Rate, RatePoint, RateShape, Stage, Trace,
+    TraceEntry,
+};
+
+use super::common::*;
+
+const START: Duration = millis(2);
+/// Five tokens of one of these servers.
+const TOOK: Duration = millis(100);
+
+/// The records of a stage against the server of this file.
+async fn run(stage: Stage) -> Vec<RequestRecord> {
+    let result = issue(&workload(vec![stage], 5), &simulated(server(millis(20), millis(20)))).await;
+    assert!(all(&result, RequestOutcome::Ok));
+    records(&result)
+}
+
+/// When requests were due, from the start of the stage, in milliseconds.
+fn due(records: &[RequestRecord]) -> Vec<u128> {
+    records.iter().map(|it| (it.scheduled - START).as_millis()).collect()
+}
+
+/// That each request was due and sent at these times from the start, in milliseconds, and waited for room in between.
+fn check(records: &[RequestRecord], times: &[(u64, u64)]) {
+    assert_eq!(records.len(), times.len());
+    for (record, (due, sent)) in records.iter().zip(times) {
+        assert_eq!(record.scheduled, START + millis(*due), "{record:?}");
+        assert_eq!(record.sent, Some(START + millis(*sent)), "{record:?}");
+        assert_eq!(record.queued, Some(millis(sent - due)), "{record:?}");
+        assert_eq!(record.send_lag(), Some(Duration::ZERO), "{record:?}");
+        assert_eq!(record.last_token, Some(START + millis(*sent) + TOOK), "{record:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn paced_requests_are_sent_at_exact_times() {
+    let records = run(paced(50.0, 100)).await;
+    assert_eq!(records.len(), 100);
+    for (record, number) in records.iter().zip(0..) {
+        assert_eq!((record.scheduled, record.sent), (START + millis(20) * number, record.sent));
+        assert_eq!((record.sent, record.queued), (Some(record.scheduled), None));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rate_that_steps_and_ramps_is_sent_as_drawn() {
+    // 5 per second for 1 s, then 20; from 2 s on down to nothing within 1 s: 10 more of them.
+    let point = |at: u64, rate: f64| RatePoint { at: Span(millis(at)), rate };
+    let points = vec![point(0, 5.0), point(1_000, 5.0), point(1_000, 20.0), point(2_000, 20.0), point(3_000, 0.0)];
+    let records = run(varying(Arrivals::Constant, RateShape::Points(points), Some(5_000), None)).await;
+    let due = due(&records);
+    assert_eq!(due[..6], [0, 200, 400, 600, 800, 1_000]);
+    assert_eq!(due[6..25], (1..20).map(|it| 1_000 + 50 * it).collect::<Vec<u128>>());
+    // On the ramp request k is due where 20 x - 10 x^2 = k: at 1 - sqrt(1 - k / 10) s. The tenth ends it.
+    let ramp: Vec<u128> =
+        (0..=10_u32).map(|k| 2_000 + ((1.0 - (1.0 - f64::from(k) / 10.0).sqrt()) * 1e3) as u128).collect();
+    assert_eq!(due[25..], ramp);
+    assert!(records.iter().all(|it| it.send_lag().unwrap() < millis(1)));
+}
+
+/// Even arrivals of a rate that varies.
+fn varying(arrivals: Arrivals, shape: RateShape, duration: Option<u64>, count: Option<u64>) -> Stage {
+    let duration = duration.map(|it| Span(millis(it)));
+    let load = Load::Open { arrivals, rate: Rate::Varying(shape), duration, count, max_concurrency: None };
+    Stage::new("varying", load)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_day_is_busy_in_its_first_half() {
+    // 2 per second, swinging down to nothing: 2 (t + 10 / tau (1 - cos(tau t / 10))) are due by t. By 5 s that is
+    // 2 (5 + 20 / tau) = 16.37, so numbers 0 to 16; by 10 s it is 20.
+    let (mean, period) = (2.0.try_into().unwrap(), Span(millis(10_000)));
+    let shape = RateShape::Sinusoid { mean, amplitude: 1.0, period, phase: Span::default() };
+    let due = due(&run(varying(Arrivals::Constant, shape, Some(10_000), None)).await);
+    assert_eq!((due.len(), due.iter().filter(|it| **it < 5_000).count()), (20, 17));
+    for (at, number) in due.iter().zip(0_u32..) {
+        let seconds = *at as f64 / 1_000.0;
+        let by =
+            |it: f64| 2.0 * (it + 10.0 / std::f64::consts::TAU * (1.0 - (std::f64::consts::TAU * it / 10.0).cos()));
+        // Times are cut to milliseconds here.
+        assert!(by(seconds) <= f64::from(number) + 1e-6 && by(seconds + 0.001) >= f64::from(number), "{number} {at}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_ramp_up_gives_each_request_the_gap_of_its_own_rate() {
+    // Rates 1, 2, 4 and 8: gaps of 1000, 500, 250 and 125 ms.
+    let (from, to) = (1.0.try_into().unwrap(), 8.0.try_into().unwrap());
+    let shape = RateShape::RampUp { strategy: RampUpStrategy::Exponential, from, to };
+    let records = run(varying(Arrivals::ConstantAfterGap, shape, None, Some(4))).await;
+    assert_eq!(due(&records), [1_000, 1_500, 1_750, 1_875]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn drawn_arrivals_are_sent_as_drawn() {
+    for arrivals in [Arrivals::Poisson, Arrivals::Gamma { burstiness: 0.5 }] {
+        let mut stage = paced(40.0, 200);
+        if let Load::Open { arrivals: drawn, .. } = &mut stage.load {
+            *drawn = arrivals;
+        }
+        let records = run(stage.clone()).await;
+        let seed = crds::units::Seed(42).derive("stage/0/arrivals");
+        let schedule = engine::schedule::schedule(&stage.load, &[], seed).unwrap();
+        // 200 in the mean, with a standard deviation of sqrt(200 / burstiness) = 20 at most; five of them.
+        assert!((100..300).contains(&records.len()), "{}", records.len());
+        assert!(schedule.iter().eq(records.iter().map(|it| it.scheduled - START)));
+        assert!(records.iter().all(|it| it.send_lag().unwrap() < millis(1)));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_burst_is_sent_at_once_or_in_waves_of_its_places() {
+    let stage = Stage::new("burst", Load::Burst { count: 7, max_concurrency: None });
+    let records = run(stage.clone()).await;
+    assert!(records.iter().all(|it| (it.scheduled, it.sent, it.queued) == (START, Some(START), None)));
+    // Three places, 100 ms each: 3, 3 and 1.
+    let waves = [(0, 0), (0, 0), (0, 0), (0, 100), (0, 100), (0, 100), (0, 200)];
+    check(&run(bounded(stage, 3)).await, &waves);
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_that_wait_for_room_are_late_for_their_latency_and_not_for_the_launcher() {
+    // One every 50 ms, one place, 100 ms each: request i is due at 50 i and sent at 100 i.
+    let stage = bounded(paced(20.0, 20), 1);
+    let times: Vec<(u64, u64)> = (0..20).map(|it| (50 * it, 100 * it)).collect();
+    let result = issue(&workload(vec![stage], 5), &simulated(server(millis(20), millis(20)))).await;
+    check(&records(&result), &times);
+    let tally = &result.recorder.stages[0];
+    assert_eq!((tally.send_lag.histogram().max(), tally.queue.histogram().len()), (0, 20));
+    // The last one waited 950 ms: from its due time its latency is 1,050 ms, from its send 100 ms.
+    let near = |nanos: u64, millis: f64| assert!((nanos as f64 / 1e6 / millis - 1.0).abs() < 0.001, "{nanos}");
+    near(tally.latency_scheduled.histogram().max(), 1_050.0);
+    near(tally.latency_sent.histogram().max(), 100.0);
+    near(tally.queue.histogram().max(), 950.0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_trace_is_replayed_at_its_speed_with_its_lengths() {
+    let entry = |at, input, output| TraceEntry { at: Span(millis(at)), input, output };
+    let entries =
+        vec![entry(0, Some(30), Some(2)), entry(0, None, None), entry(900, Some(7), Some(1)), entry(950, None, None)];
+    let load =
+        Load::Trace { trace: Trace::Inline(entries), speed: 2.0, count: Some(3), lengths: true, max_concurrency: None };
+    let records = run(Stage::new("trace", load)).await;
+    assert_eq!(due(&records), [0, 0, 450]);
+    let lengths: Vec<_> = records.iter().map(|it| (it.input_tokens, it.output_tokens)).collect();
+    assert_eq!(lengths, [(Some(30), Some(2)), (Some(10), Some(5)), (Some(7), Some(1))]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn slots_open_within_the_ramp_and_send_until_the_time_is_over() {
+    // Slot j of 4 opens at 100 j ms and then sends every 100 ms while less than 1 s has passed: 10 + 9 + 8 + 7 requests.
+    let stage = closed_for(4, millis(1_000), millis(400));
+    let records = records(&issue(&workload(vec![stage], 1), &answering(|_| TOOK)).await);
+    let mut expected: Vec<u128> = (0..4).flat_map(|slot| (slot..10).map(|it| 100 * it)).collect();
+    expected.sort_unstable();
+    let mut found = due(&records);
+    found.sort_unstable();
+    assert_eq!(found, expected);
+    assert!(records.iter().all(|it| it.ended == it.scheduled + TOOK));
+}
+
+#[tokio::test(start_paused = true)]
+async fn clients_that_go_away_end_their_connections() {
+    // One place in the server, and an answer that takes 1,000 ms: 50 tokens. Request 1 comes at 500 ms.
+    let options = simulator::SimOptions { max_num_seqs: 1, ..server(millis(20), millis(20)) };
+    for (after, last) in [
+        (Departure::Tokens(3), millis(60)),
+        (Departure::Uniform { min: Span(millis(70)), max: Span(millis(70)) }, millis(70)),
+    ] {
+        let mut workload = workload(vec![paced(2.0, 4)], 50);
+        workload.abandonment = Some(Abandonment { share: 1.0, after });
+        let result = issue(&workload, &simulated(options.clone())).await;
+        assert_eq!(outcomes(&result, 0), [("abandoned".to_owned(), 4)]);
+        for record in records(&result) {
+            // Had the server gone on with the one before it, its first token would be late.
+            assert_eq!(after_send(&record, record.first_token), millis(20));
+            assert_eq!((after_send(&record, Some(record.ended)), record.content_events), (last, 3));
+        }
+        // It is neither a success nor a failure.
+        let tally = &result.recorder.stages[0];
+        assert_eq!((tally.latency_sent.histogram().len(), tally.send_lag.histogram().len()), (0, 4));
+        assert_eq!((result.stopped, tally.error_samples.len()), (None, 0));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_share_of_the_clients_goes_and_the_same_ones_for_a_seed() {
+    let run = async || {
+        let mut workload = workload(vec![paced(50.0, 200)], 5);
+        workload.abandonment = Some(Abandonment { share: 0.3, after: Departure::Tokens(2) });
+        let result = issue(&workload, &simulated(server(millis(20), millis(20)))).await;
+        records(&result).iter().map(|it| it.outcome).collect::<Vec<_>>()
+    };
+    let outcomes = run().await;
+    let gone = outcomes.iter().filter(|it| **it == RequestOutcome::Abandoned).count();
+    // 60 in the mean, with a standard deviation of sqrt(200 x 0.3 x 0.7) = 6.5; five of them.
+    assert!((28..92).contains(&gone), "{gone}");
+    assert!(outcomes.iter().all(|it| matches!(it, RequestOutcome::Ok | RequestOutcome::Abandoned)));
+    assert_eq!(outcomes, run().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn probes_go_beside_the_load_and_count_apart() {
+    // Requests at 0 and 1,000 ms, the last over at 1,100, or a step later where a probe came just before it; probes every
+    // 125 ms until then, each of one token in 20 ms.
+    let mut workload = workload(vec![paced(1.0, 2), closed(1, 1)], 5);
+    workload.probes = Some(Probes { rate: 8.0.try_into().unwrap(), input: 4, output: 1 });
+    let result = issue(&workload, &simulated(server(millis(20), millis(20)))).await;
+    assert_eq!((outcomes(&result, 0), outcomes(&result, 1)), (vec![("ok".into(), 2)], vec![("ok".into(), 1)]));
+    assert_eq!((records(&result).len(), result.issued), (3, 3));
+    let [first, second] = &result.recorder.probes[..] else { panic!("there are two stages") };
+    assert_eq!((first.succeeded(), second.succeeded()), (9, 1));
+    assert_eq!((first.input_tokens_total, first.output_tokens_total), (36, 9));
+    // A probe that comes while a step runs waits for its end: none takes longer than two steps.
+    assert!(first.latency_scheduled.histogram().max() <= 40_020_000);
+    assert!(first.send_lag.histogram().max() < 1_000_000);
+}

@@ -1,0 +1,124 @@
+//! Several threads on real sockets and real time: counts only, since a busy machine has no times to rely on.
+
+use std::{
+    net::Ipv4Addr,
+    sync::{Arc, atomic::Ordering},
+    thread,
+};
+
+use crds::{benchmark_run::Api, units::Seed};
+use engine::{
+    client::Target,
+    issue::{Files, LoadResult, Progress, run_load},
+    record::RequestOutcome,
+    recorder::Keep,
+    stop::Stop,
+};
+use simulator::{SimOptions, Simulator};
+use tokio::{net::TcpListener, sync::oneshot};
+use workload_profiles::Workload;
+
+use super::common::*;
+
+#[test]
+fn lanes_without_a_slot_leave_the_requests_to_the_others() {
+    for threads in [2, 5] {
+        let mut by_time = closed_for(1, millis(200), millis(0));
+        by_time.name = "by time".into();
+        let result = run(&workload(vec![closed(1, 30), closed(4, 50), by_time], 2), threads, &Arc::default());
+        let counts: Vec<u64> = result.recorder.stages.iter().map(|it| it.outcomes[&RequestOutcome::Ok]).collect();
+        assert_eq!(counts[..2], [30, 50]);
+        assert!(counts[2] > 1, "{counts:?}");
+    }
+}
+
+/// A simulator on loopback while `with` runs.
+fn serve<T>(options: SimOptions, with: impl FnOnce(&str) -> T) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (end, ended) = oneshot::channel::<()>();
+    let server = thread::spawn(move || {
+        runtime.block_on(Simulator::new(options).serve(listener, async {
+            // A dropped sender ends it too.
+            let _ = ended.await;
+        }));
+    });
+    let done = with(&url);
+    drop(end);
+    server.join().unwrap();
+    done
+}
+
+fn run(workload: &Workload, threads: usize, progress: &Arc<Progress>) -> LoadResult {
+    serve(server(millis(2), millis(1)), |url| {
+        let target = Target::new(url, Api::Completions, None, None, &Default::default()).unwrap();
+        let files = Files::read(workload).unwrap();
+        run_load(
+            workload,
+            &files,
+            "m",
+            &target,
+            Seed(1),
+            Keep::Records,
+            threads,
+            &Stop::default(),
+            Arc::clone(progress),
+        )
+        .unwrap()
+    })
+}
+
+#[test]
+fn threads_share_a_load_and_lose_nothing() {
+    for threads in [1, 3] {
+        let progress = Arc::new(Progress::default());
+        let result = run(&workload(vec![open(200.0, 1), closed(7, 100), closed(2, 1)], 3), threads, &progress);
+        let counts: Vec<u64> = result.recorder.stages.iter().map(|it| it.outcomes[&RequestOutcome::Ok]).collect();
+        assert_eq!(counts, [200, 100, 1]);
+        let records = records(&result);
+        let numbers: Vec<_> = records.iter().map(|it| (it.stage, it.number)).collect();
+        let expected = [200, 100, 1].iter().zip(0..).flat_map(|(count, stage)| (0..*count).map(move |it| (stage, it)));
+        assert_eq!(numbers, expected.collect::<Vec<_>>());
+        // The stages do not overlap.
+        for stage in 0..2 {
+            let end = records.iter().filter(|it| it.stage == stage).map(|it| it.ended).max();
+            let start = records.iter().filter(|it| it.stage == stage + 1).map(|it| it.scheduled).min();
+            assert!(end <= start, "{end:?} {start:?}");
+        }
+        assert!(records.iter().all(|it| it.sent.unwrap() >= it.scheduled && it.output_tokens == Some(3)));
+        let read = |it: &std::sync::atomic::AtomicU64| it.load(Ordering::Relaxed);
+        assert_eq!((read(&progress.planned), read(&progress.issued), read(&progress.ended)), (301, 301, 301));
+        assert_eq!((read(&progress.failed), read(&progress.output_events)), (0, 903));
+        assert!(result.own_cpu > millis(0) && result.wall > millis(900));
+        // What each thread took is known for each stage, and together it read each token of each answer.
+        assert_eq!(result.lanes.iter().map(|it| it.stages.len()).collect::<Vec<_>>(), vec![3; threads]);
+        let stages = result.lanes.iter().flat_map(|it| &it.stages);
+        let reads: u64 = stages.map(|it| it.receive_delay.as_ref().unwrap().histogram().len()).sum();
+        let with_content: u64 = result.recorder.stages.iter().map(|it| it.reads).sum();
+        assert!(reads >= with_content && with_content > 301, "{reads} {with_content}");
+        let open = result.lanes.iter().map(|it| it.stages[0].wall).max().unwrap();
+        assert!(open > millis(900) && open <= result.wall, "{open:?}");
+        assert!(result.vitals.process_cpu >= Some(result.own_cpu) && result.vitals.stalls.is_some());
+        assert_eq!(result.recorder.dropped(), 0);
+    }
+}
+
+#[test]
+fn threads_share_the_places_of_a_bounded_load() {
+    use workload_profiles::workload::Load;
+    let stage = workload_profiles::workload::Stage::new("burst", Load::Burst { count: 200, max_concurrency: Some(4) });
+    let mut workload = workload(vec![stage], 3);
+    workload.probes = Some(workload_profiles::workload::Probes { rate: 50.0.try_into().unwrap(), input: 3, output: 1 });
+    let result = run(&workload, 3, &Arc::default());
+    assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 200)]);
+    // A place is taken before a request is sent and left after it has ended: never are five under way.
+    let records = records(&result);
+    for record in &records {
+        let sent = record.sent.unwrap();
+        let under_way = records.iter().filter(|it| it.sent.unwrap() <= sent && sent < it.ended).count();
+        assert!((1..=4).contains(&under_way), "{under_way}");
+    }
+    assert!(records.iter().all(|it| it.queued.is_some()));
+    assert!(result.recorder.probes[0].succeeded() > 0);
+}

@@ -1,0 +1,259 @@
+//! TestLog: all that a test's logs tell, in one value. [`summary`](super::summary) and [`detail`](super::detail) write it.
+//!
+//! Times count from the start of the test. A trace file is not written: nothing reads it, and it takes a kilobyte a query.
+
+#[cfg(test)]
+mod tests;
+
+use std::{collections::BTreeMap, time::Duration};
+
+use jiff::Timestamp;
+use workload_profiles::{
+    loadgen::{Effective, Qsl, Settings},
+    workload::Phase,
+};
+
+use crate::{
+    logs::messages::{Event, Messages},
+    peak::{self, Next, Tried},
+    queries::PhaseQueries,
+    results::{PhaseResult, Results, validity::Validity},
+};
+
+/// How many reasons of failed samples are told each by itself.
+const MOST_REASONS: usize = 20;
+
+/// A test, from its start to its end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TestLog {
+    /// Who wrote the logs.
+    pub build: Build,
+    /// When the test began. The logs have UTC; LoadGen's have local time.
+    pub started: Timestamp,
+    /// The process that ran it.
+    pub pid: u32,
+    /// The system under test.
+    pub sut_name: String,
+    /// How long it took to learn its name.
+    pub get_sut_name: Duration,
+    /// What the sample library reported.
+    pub qsl: Qsl,
+    /// As requested, after all configuration files.
+    pub settings: Settings,
+    /// As normalised.
+    pub effective: Effective,
+    /// An audit.config was applied.
+    pub audited: bool,
+    /// What was found before the first phase: errors of configuration and settings.
+    pub messages: Messages,
+    /// Its phases, or the trials of a search for the peak, in order.
+    pub phases: Vec<PhaseLog>,
+}
+
+/// The version block. These logs are not those of an official build, and say so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are LoadGen's, without `loadgen_`")]
+pub struct Build {
+    pub version: String,
+    pub build_date_local: String,
+    pub build_date_utc: String,
+    pub git_commit_date: String,
+    pub git_log_message: String,
+    pub git_status_message: String,
+}
+
+impl Build {
+    /// This launcher. What is not known of its build is "NA".
+    pub fn own() -> Build {
+        let unknown = || "NA".to_owned();
+        Build {
+            version: concat!("6.0.17-compatible (benchwright ", env!("CARGO_PKG_VERSION"), ")").into(),
+            build_date_local: unknown(),
+            build_date_utc: unknown(),
+            git_commit_date: unknown(),
+            git_log_message: unknown(),
+            git_status_message: unknown(),
+        }
+    }
+}
+
+/// A phase, or a trial.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PhaseLog {
+    /// Which.
+    pub phase: Phase,
+    /// In a search for the peak: which trial, and how it went.
+    pub tried: Option<Tried>,
+    /// The samples that were loaded, with MultiStream's padding.
+    pub loaded: Vec<u32>,
+    /// The queries that were generated.
+    pub generated: Generated,
+    /// What happened in it.
+    pub messages: Messages,
+    /// When its samples were loaded,
+    pub loaded_at: Duration,
+    /// its queries generated,
+    pub generated_at: Duration,
+    /// and all its samples complete.
+    pub ended_at: Duration,
+    /// The time of day when issuing began.
+    pub power_begin: Timestamp,
+    /// From then until the latest completion.
+    pub lasted: Duration,
+    /// What a performance phase measured. Of the trials only the one that is reported needs it.
+    pub result: Option<PhaseResult>,
+    /// Samples that failed, by reason. They are in no figure.
+    pub failed: BTreeMap<String, u64>,
+    /// Why it was ended before its time: a deadline, a user.
+    pub cut_short: Option<String>,
+}
+
+/// What was generated for a phase.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Generated {
+    /// Queries.
+    pub queries: u64,
+    /// Samples of each, after padding.
+    pub samples_per_query: u64,
+    /// The time that would be the next query's.
+    pub duration: Duration,
+}
+
+impl Generated {
+    /// What is logged of these queries.
+    pub fn of(queries: &PhaseQueries) -> Generated {
+        Generated {
+            queries: queries.len() as u64,
+            samples_per_query: queries.samples_per_query as u64,
+            duration: queries.duration,
+        }
+    }
+}
+
+impl PhaseLog {
+    /// The same as a trial of a search that began so long before.
+    pub fn later(mut self, by: Duration, tried: Option<Tried>) -> PhaseLog {
+        self.messages.delay(by);
+        for at in [&mut self.loaded_at, &mut self.generated_at, &mut self.ended_at] {
+            *at += by;
+        }
+        PhaseLog { tried, ..self }
+    }
+
+    /// What is said of the samples that failed.
+    fn failed_fault(&self) -> Option<String> {
+        let failed: u64 = self.failed.values().sum();
+        let reasons = self.reasons().into_iter().map(|(reason, count)| format!("{reason}: {count}"));
+        let reasons = reasons.collect::<Vec<_>>().join(", ");
+        (failed > 0).then(|| {
+            let samples = if failed == 1 { "sample" } else { "samples" };
+            format!("{failed} {samples} failed ({reasons}); a run with failed samples is never VALID.")
+        })
+    }
+
+    fn cut_fault(&self) -> Option<String> {
+        self.cut_short.as_ref().map(|why| format!("The run was ended before its time: {why}."))
+    }
+
+    /// What failed and what ended it, and messages that were left out, as error lines of the detail log.
+    pub(crate) fn own_errors(&self) -> Vec<Event> {
+        let failed = self.reasons().into_iter().map(|(reason, count)| {
+            let samples = if count == 1 { "sample" } else { "samples" };
+            format!("{count} {samples} failed: {reason}")
+        });
+        let cut = self.cut_short.as_ref().map(|why| format!("Ending early: {why}"));
+        let left_out = self.messages.left_out();
+        let more =
+            (left_out > 0).then(|| format!("{left_out} further errors and warnings are counted, and not written."));
+        more.into_iter().chain(failed).chain(cut).map(Event::Runtime).collect()
+    }
+
+    /// The errors of the phase: messages, and a line for each of [`Self::own_errors`].
+    pub fn errors(&self) -> u64 {
+        self.messages.errors() + self.own_errors().len() as u64
+    }
+
+    /// The reasons of failed samples, the most frequent first, and all beyond some as one.
+    fn reasons(&self) -> Vec<(String, u64)> {
+        let mut reasons: Vec<(String, u64)> =
+            self.failed.iter().map(|(reason, count)| (reason.clone(), *count)).collect();
+        reasons.retain(|(_, count)| *count > 0);
+        reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        if reasons.len() > MOST_REASONS {
+            let rest = reasons.split_off(MOST_REASONS);
+            reasons.push(("other reasons".into(), rest.iter().map(|(_, count)| count).sum()));
+        }
+        reasons
+    }
+}
+
+impl TestLog {
+    /// The phase whose figures the logs report: the performance phase, or the last trial that met the limits, or the first
+    /// where none did.
+    pub fn reported(&self) -> Option<&PhaseLog> {
+        let tried = self.tried();
+        if tried.is_empty() {
+            return self.phases.iter().find(|it| it.phase == Phase::Performance);
+        }
+        self.phases.get(tried.iter().rposition(|it| it.met).unwrap_or_default())
+    }
+
+    /// The settings that a phase ran by: those of a trial have its rate.
+    pub fn effective_of(&self, phase: &PhaseLog) -> Effective {
+        let mut effective = self.effective.clone();
+        if let Some(tried) = &phase.tried {
+            effective.target_qps = tried.trial.rate();
+        }
+        effective
+    }
+
+    /// The figures that the logs report, and the judgement on them; `None` without a performance phase that measured. Sorts
+    /// all latencies: a second for some millions.
+    pub fn judged<T>(&self, tell: impl FnOnce(&Results, &Validity) -> T) -> Option<T> {
+        let phase = self.reported()?;
+        let effective = self.effective_of(phase);
+        let results = Results::of(phase.result.as_ref()?, &self.settings, &effective);
+        let validity = Validity::of(&results, self.faults());
+        Some(tell(&results, &validity))
+    }
+
+    /// Why the test does not count by the run's own rule; empty where nothing failed. What failed in a trial that is not
+    /// reported has shown in how the search went on, but a search that was cut short is none.
+    pub fn faults(&self) -> Vec<String> {
+        let reported = self.reported();
+        let counts =
+            |it: &&PhaseLog| it.tried.is_none() || reported.is_some_and(|reported| std::ptr::eq(*it, reported));
+        let failed = self.phases.iter().filter(counts).filter_map(PhaseLog::failed_fault);
+        let mut cut: Vec<String> = self.phases.iter().filter_map(PhaseLog::cut_fault).collect();
+        // What ended one phase ends those behind it for the same reason.
+        cut.dedup();
+        failed.chain(cut).collect()
+    }
+
+    /// All errors of the test.
+    pub fn errors(&self) -> u64 {
+        let base = u64::from(self.base_fails());
+        self.messages.errors() + self.phases.iter().map(PhaseLog::errors).sum::<u64>() + base
+    }
+
+    /// All warnings of the test.
+    pub fn warnings(&self) -> u64 {
+        let found = u64::from(self.audited) + u64::from(self.settings.test05);
+        found + self.messages.warnings() + self.phases.iter().map(|it| it.messages.warnings()).sum::<u64>()
+    }
+
+    /// The search ended with its first trial, which is an error.
+    pub(crate) fn base_fails(&self) -> bool {
+        let tried = self.tried();
+        !tried.is_empty() && peak::next(&self.settings, &tried) == Next::BaseFails
+    }
+
+    /// The search came to its end.
+    pub(crate) fn found_peak(&self) -> bool {
+        matches!(peak::next(&self.settings, &self.tried()), Next::Found(_))
+    }
+
+    fn tried(&self) -> Vec<Tried> {
+        self.phases.iter().filter_map(|it| it.tried.clone()).collect()
+    }
+}

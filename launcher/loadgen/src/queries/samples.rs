@@ -1,0 +1,109 @@
+//! Sample sets: which samples of the data set are loaded before a phase, in which order.
+
+use workload_profiles::loadgen::{Effective, Qsl, Scenario, Settings};
+
+use crate::queries::random::Mt19937;
+
+/// The samples that a phase issues.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SampleSet {
+    /// Samples of the data set in the order of loading; in MultiStream with those behind the end that a query which begins
+    /// near it runs into: the first ones again.
+    pub indices: Vec<u32>,
+    /// How many without these.
+    pub end: usize,
+}
+
+impl SampleSet {
+    /// The samples to load.
+    pub fn loaded(&self) -> &[u32] {
+        self.indices.get(..self.end).unwrap_or(&self.indices)
+    }
+
+    /// A set with its padding, of which entry k is a copy of entry k: a short set goes on with what was padded before.
+    fn new(samples: &[u32], padding: usize) -> Self {
+        let mut indices = Vec::with_capacity(samples.len() + padding);
+        indices.extend_from_slice(samples);
+        if !samples.is_empty() {
+            for k in 0..padding {
+                indices.push(indices[k]);
+            }
+        }
+        SampleSet { indices, end: samples.len() }
+    }
+}
+
+/// The one set of performance phases and of trials. The counts have to fit memory: the generator of queries sees to that.
+pub(crate) fn performance_set(settings: &Settings, effective: &Effective, qsl: &Qsl) -> SampleSet {
+    let order = order(settings, effective.performance_sample_count, qsl);
+    SampleSet::new(&order, padding(settings, effective))
+}
+
+/// The sets of accuracy phases, one after the other.
+#[derive(Clone, Debug)]
+pub(crate) struct AccuracySets {
+    order: Vec<u32>,
+    size: usize,
+    padding: usize,
+}
+
+/// All samples that an accuracy test goes through, in sets of as many as can be loaded at once.
+pub(crate) fn accuracy_sets(settings: &Settings, effective: &Effective, qsl: &Qsl) -> AccuracySets {
+    AccuracySets {
+        order: order(settings, effective.accuracy_sample_count, qsl),
+        size: usize::try_from(effective.performance_sample_count.max(1)).unwrap_or(usize::MAX),
+        padding: padding(settings, effective),
+    }
+}
+
+impl AccuracySets {
+    /// A set by its place; `None` behind the last.
+    pub fn get(&self, place: u64) -> Option<SampleSet> {
+        let samples = self.order.chunks(self.size).nth(usize::try_from(place).ok()?)?;
+        Some(SampleSet::new(samples, self.padding))
+    }
+
+    /// How many sets.
+    pub fn len(&self) -> usize {
+        self.order.len().div_ceil(self.size)
+    }
+}
+
+/// The first `count` samples of the data set, shuffled.
+fn order(settings: &Settings, count: u64, qsl: &Qsl) -> Vec<u32> {
+    let count = u32::try_from(count.min(qsl.total_sample_count)).unwrap_or(u32::MAX);
+    let mut order: Vec<u32> = (0..count).collect();
+    Mt19937::new(settings.qsl_rng_seed).shuffle(&mut order);
+    order
+}
+
+fn padding(settings: &Settings, effective: &Effective) -> usize {
+    match settings.scenario {
+        Scenario::MultiStream => usize::try_from(effective.samples_per_query.saturating_sub(1)).unwrap_or(usize::MAX),
+        Scenario::SingleStream | Scenario::Server | Scenario::Offline => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_shorter_than_its_padding_wraps_over_itself() {
+        let set = SampleSet::new(&[7, 9], 5);
+        assert_eq!(set, SampleSet { indices: vec![7, 9, 7, 9, 7, 9, 7], end: 2 });
+        assert_eq!(set.loaded(), [7, 9]);
+    }
+
+    #[test]
+    fn accuracy_goes_through_every_sample_once() {
+        let qsl = Qsl { name: String::new(), total_sample_count: 23, performance_sample_count: 10 };
+        let settings = Settings::default();
+        let sets = accuracy_sets(&settings, &Effective::new(&settings, &qsl), &qsl);
+        let sizes: Vec<usize> = (0..4).filter_map(|it| sets.get(it)).map(|it| it.end).collect();
+        assert_eq!((sets.len(), sizes), (3, vec![10, 10, 3]));
+        let mut all: Vec<u32> = (0..3).flat_map(|it| sets.get(it).unwrap().indices).collect();
+        all.sort_unstable();
+        assert_eq!(all, (0..23).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,109 @@
+//! Honest: what LoadGen's figures say without their quirks, for the launcher's own report.
+
+use workload_profiles::loadgen::Scenario;
+
+use crate::results::{Results, stopping::Stopping, validity};
+
+/// Figures beside those of the logs. A rate that nothing was measured of is absent.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Honest {
+    /// Samples per second until the latest completion. LoadGen's Server figure ends with the completion of the query that was
+    /// issued last, and so is too high when an earlier one took longer.
+    pub samples_per_second: Option<f64>,
+    /// Tokens per second, likewise.
+    pub tokens_per_second: Option<f64>,
+    /// Tokens per second of the server's time; LoadGen's `result_token_throughput` is per nanosecond.
+    pub token_throughput: Option<f64>,
+    /// Early stopping on latencies, also with tokens, where LoadGen's `early_stopping_latency_ss` and `_ms` are of first
+    /// tokens; SingleStream and MultiStream only.
+    pub latency: Option<Stopping>,
+    /// Early stopping on first tokens, also where the test of the times per output token fails; with tokens only.
+    pub ttft: Option<Stopping>,
+    /// Early stopping on times per output token; with tokens only.
+    pub tpot: Option<Stopping>,
+    /// Samples with fewer than two tokens. LoadGen counts them as none and takes their time per output token for negative.
+    pub too_few_tokens: u64,
+}
+
+impl Honest {
+    /// The figures of a phase of which the latest completion was so many seconds after its start.
+    pub fn of(results: &Results, lasted_s: f64) -> Honest {
+        let settings = results.settings;
+        let rate = |amount: f64, seconds: f64| Some(amount / seconds).filter(|it| it.is_finite() && *it > 0.0);
+        let tokens = settings.use_token_latencies;
+        let streamed = tokens && settings.scenario != Scenario::Offline;
+        let estimates = matches!(settings.scenario, Scenario::SingleStream | Scenario::MultiStream);
+        let latency = || {
+            let second = settings.scenario == Scenario::SingleStream;
+            let (percentile, queries) = (results.target_percentile(), results.measured.queries_issued);
+            Stopping::of_estimate(percentile, queries, results.main_latencies(), second)
+        };
+        let few = || results.measured.tokens_per_sample.iter().filter(|it| **it < 2).count() as u64;
+        Honest {
+            samples_per_second: rate(results.samples.count() as f64, lasted_s),
+            tokens_per_second: rate(results.tokens as f64, lasted_s),
+            token_throughput: rate(results.tokens as f64, results.samples.sum() as f64 / 1e9),
+            latency: estimates.then(latency),
+            ttft: streamed.then(|| validity::of_ttft(results)),
+            tpot: streamed.then(|| validity::of_tpot(results)),
+            too_few_tokens: if tokens { few() } else { 0 },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use workload_profiles::loadgen::{Effective, Qsl, Settings};
+
+    use super::*;
+    use crate::results::PhaseResult;
+
+    fn check(settings: &Settings, measured: &PhaseResult, lasted_s: f64) -> Honest {
+        let qsl = Qsl { name: String::new(), total_sample_count: 10, performance_sample_count: 10 };
+        let effective = Effective::new(settings, &qsl);
+        Honest::of(&Results::of(measured, settings, &effective), lasted_s)
+    }
+
+    fn server() -> Settings {
+        Settings {
+            scenario: Scenario::Server,
+            use_token_latencies: true,
+            server_tpot_latency: 10,
+            ..Settings::default()
+        }
+    }
+
+    #[test]
+    fn rates_end_with_the_latest_completion() {
+        let measured = PhaseResult {
+            sample_latencies_ns: vec![1_000_000_000; 10],
+            tokens_per_sample: vec![3; 10],
+            final_query_all_samples_done_time_s: 2.0,
+            ..PhaseResult::default()
+        };
+        let found = check(&server(), &measured, 4.0);
+        assert_eq!((found.samples_per_second, found.tokens_per_second), (Some(2.5), Some(7.5)));
+        assert_eq!(found.token_throughput, Some(3.0));
+    }
+
+    #[test]
+    fn both_token_tests_are_told_where_the_first_fails() {
+        let measured = PhaseResult {
+            sample_latencies_ns: vec![100; 500],
+            first_token_latencies_ns: vec![1; 500],
+            time_per_output_token_ns: vec![11; 500],
+            tokens_per_sample: vec![0; 500],
+            queries_issued: 500,
+            ..PhaseResult::default()
+        };
+        let found = check(&server(), &measured, 1.0);
+        assert!(!found.tpot.unwrap().met && found.ttft.unwrap().met);
+        assert_eq!(found.too_few_tokens, 500);
+    }
+
+    #[test]
+    fn nothing_measured_is_nothing_told() {
+        let found = check(&server(), &PhaseResult::default(), 0.0);
+        assert_eq!((found.samples_per_second, found.tokens_per_second, found.token_throughput), (None, None, None));
+    }
+}

@@ -1,0 +1,243 @@
+//! Predict: what the verdict on a performance phase will be, from what has completed so far; for progress while it runs.
+//!
+//! What is lost is certain: counts over a limit only grow. The rest goes on as the phase did so far, which need not be so.
+
+use std::time::Duration;
+
+use workload_profiles::loadgen::{Effective, Scenario, Settings};
+
+use crate::results::early_stopping::EarlyStopping;
+
+/// What a phase has come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SoFar {
+    /// Queries that were generated; Offline the samples of its one query.
+    pub planned: u64,
+    /// Of these, complete.
+    pub completed: u64,
+    /// Since the start of the phase.
+    pub elapsed: Duration,
+    /// Server without tokens: complete, and over the limit of latencies.
+    pub over_latency: u64,
+    /// Server with tokens: over the limit of first tokens.
+    pub over_ttft: u64,
+    /// Server with tokens: over the limit of times per output token.
+    pub over_tpot: u64,
+    /// Samples that failed.
+    pub failed: u64,
+}
+
+/// Where it goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outlook {
+    /// Nothing has completed.
+    Unknown,
+    /// VALID, if it goes on like this.
+    Valid,
+    /// INVALID, if it goes on like this; why.
+    Invalid(String),
+    /// INVALID, whatever comes; why.
+    Lost(String),
+}
+
+/// What is to come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prediction {
+    /// Where it goes.
+    pub outlook: Outlook,
+    /// How many more queries, Offline samples, have to complete, all of them within the limits.
+    pub more: u64,
+}
+
+/// Predicts a phase.
+pub fn predict(settings: &Settings, effective: &Effective, so_far: &SoFar) -> Prediction {
+    let mut it = match settings.scenario {
+        Scenario::Offline => offline(effective, so_far),
+        scenario => match EarlyStopping::at(effective.target_latency_percentile) {
+            Err(error) => Prediction { outlook: Outlook::Lost(error.to_string()), more: 0 },
+            Ok(test) if scenario == Scenario::Server => server(settings, effective, so_far, &test),
+            Ok(test) => streams(effective, so_far, &test),
+        },
+    };
+    if so_far.failed > 0 {
+        it.outlook = Outlook::Lost(format!("{} samples failed", so_far.failed));
+    } else if so_far.completed == 0 && !matches!(it.outlook, Outlook::Lost(_)) {
+        it.outlook = Outlook::Unknown;
+    }
+    it
+}
+
+fn server(settings: &Settings, effective: &Effective, so_far: &SoFar, test: &EarlyStopping) -> Prediction {
+    let latency = [("latency", so_far.over_latency)];
+    let token = [("TTFT", so_far.over_ttft), ("TPOT", so_far.over_tpot)];
+    let limits: &[(&str, u64)] = if settings.use_token_latencies { &token } else { &latency };
+    let most = limits.iter().map(|(_, over)| *over).max().unwrap_or_default();
+    let needed = test.queries(most).max(effective.min_query_count);
+    let more = needed.saturating_sub(so_far.completed);
+    let planned = so_far.planned;
+    let Some(budget) = test.budget(planned) else {
+        let why = format!("{planned} queries are too few for early stopping, which needs {}", test.queries(0));
+        return Prediction { outlook: Outlook::Lost(why), more };
+    };
+    // The value in the place of the percentile is within the limit when no more than those behind it are over.
+    let place = (planned as f64 * effective.target_latency_percentile) as u64;
+    let allowed = budget.min(planned.saturating_sub(1).saturating_sub(place));
+    let of = |over: u64| format!("{over} of {planned} queries over the limit, where {allowed} may be");
+    let projected = |over: u64| scaled(over, planned, so_far.completed);
+    let lost = limits.iter().find(|(_, over)| *over > allowed);
+    let risky = limits.iter().find(|(_, over)| projected(*over) > allowed);
+    let outlook = match (lost, risky) {
+        (Some((name, over)), _) => Outlook::Lost(format!("{name}: {}", of(*over))),
+        (None, Some((name, over))) => Outlook::Invalid(format!("{name}: at this pace {}", of(projected(*over)))),
+        (None, None) => Outlook::Valid,
+    };
+    Prediction { outlook, more }
+}
+
+/// SingleStream and MultiStream, which end when there are enough queries for long enough.
+fn streams(effective: &Effective, so_far: &SoFar, test: &EarlyStopping) -> Prediction {
+    let least = test.least_for_estimate();
+    let needed = least.max(effective.min_query_count);
+    let shortest = Duration::from_millis(effective.min_duration_ms);
+    let nanos = |it: Duration| u64::try_from(it.as_nanos()).unwrap_or(u64::MAX);
+    // Queries at the end of the least duration, and how long all that were generated last.
+    let then = scaled(so_far.completed, nanos(shortest), nanos(so_far.elapsed)).max(effective.min_query_count);
+    let all = Duration::from_nanos(scaled(nanos(so_far.elapsed), so_far.planned, so_far.completed));
+    let outlook = if so_far.planned < needed {
+        Outlook::Lost(format!("{} queries were generated, and {needed} are needed", so_far.planned))
+    } else if all < shortest {
+        Outlook::Invalid(format!(
+            "the generated queries run out after {all:.0?} of {shortest:?}; lower the expected latency"
+        ))
+    } else if then < least {
+        Outlook::Invalid(format!("{then} queries at its end are too few for early stopping, which needs {least}"))
+    } else {
+        Outlook::Valid
+    };
+    Prediction { outlook, more: needed.saturating_sub(so_far.completed) }
+}
+
+fn offline(effective: &Effective, so_far: &SoFar) -> Prediction {
+    let shortest = Duration::from_millis(effective.min_duration_ms);
+    let share = so_far.planned as f64 / so_far.completed.max(1) as f64;
+    let all = Duration::try_from_secs_f64(so_far.elapsed.as_secs_f64() * share).unwrap_or(Duration::MAX);
+    let too_few = so_far.planned < effective.min_sample_count;
+    let why = || format!("all samples take {all:.0?} of {shortest:?}; raise the expected rate");
+    let outlook = match (all < shortest, so_far.completed >= so_far.planned) {
+        _ if too_few => Outlook::Lost(format!("{} samples of {}", so_far.planned, effective.min_sample_count)),
+        (true, true) => Outlook::Lost(why()),
+        (true, false) => Outlook::Invalid(why()),
+        (false, _) => Outlook::Valid,
+    };
+    Prediction { outlook, more: so_far.planned.saturating_sub(so_far.completed) }
+}
+
+/// `value * whole / part`, rounded up.
+fn scaled(value: u64, whole: u64, part: u64) -> u64 {
+    let scaled = (u128::from(value) * u128::from(whole)).div_ceil(u128::from(part.max(1)));
+    u64::try_from(scaled).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use workload_profiles::loadgen::Qsl;
+
+    use super::*;
+    use crate::results::{PhaseResult, Results, validity::Validity};
+
+    fn settings(scenario: Scenario) -> Settings {
+        Settings { scenario, min_duration_ms: 10_000, server_target_latency_ns: 100, ..Settings::default() }
+    }
+
+    fn effective(settings: &Settings) -> Effective {
+        let qsl = Qsl { name: String::new(), total_sample_count: 10, performance_sample_count: 10 };
+        Effective::new(settings, &qsl)
+    }
+
+    fn check(scenario: Scenario, so_far: SoFar) -> Prediction {
+        let settings = settings(scenario);
+        predict(&settings, &effective(&settings), &so_far)
+    }
+
+    fn halfway() -> SoFar {
+        SoFar { planned: 2_000, completed: 1_000, elapsed: Duration::from_secs(5), ..SoFar::default() }
+    }
+
+    #[test]
+    fn a_server_run_within_its_limits_is_on_its_way() {
+        let found = check(Scenario::Server, halfway());
+        assert_eq!(found, Prediction { outlook: Outlook::Valid, more: 0 });
+        let early = SoFar { completed: 100, ..halfway() };
+        assert_eq!(check(Scenario::Server, early).more, 359);
+    }
+
+    #[test]
+    fn queries_over_the_limit_first_endanger_a_server_run_and_then_end_its_hope() {
+        let over = |over_latency| check(Scenario::Server, SoFar { over_latency, ..halfway() }).outlook;
+        assert!(matches!(over(1), Outlook::Valid));
+        assert!(matches!(over(8), Outlook::Invalid(why) if why.contains("latency: at this pace 16 of 2000")));
+        assert!(matches!(over(19), Outlook::Lost(why) if why.contains("latency: 19 of 2000")));
+    }
+
+    #[test]
+    fn a_failed_sample_loses_every_run() {
+        for scenario in Scenario::ALL {
+            let found = check(scenario, SoFar { failed: 1, ..halfway() });
+            assert_eq!(found.outlook, Outlook::Lost("1 samples failed".into()));
+        }
+    }
+
+    #[test]
+    fn nothing_completed_is_nothing_known() {
+        for scenario in Scenario::ALL {
+            let found = check(scenario, SoFar { planned: 2_000, ..SoFar::default() });
+            assert_eq!(found.outlook, Outlook::Unknown, "{scenario:?}");
+        }
+    }
+
+    #[test]
+    fn a_stream_is_short_of_queries_or_of_time() {
+        let slow = SoFar { planned: 2_000, completed: 10, elapsed: Duration::from_secs(5), ..SoFar::default() };
+        assert_eq!(check(Scenario::SingleStream, slow), Prediction { outlook: Outlook::Valid, more: 90 });
+        assert!(matches!(check(Scenario::MultiStream, slow).outlook, Outlook::Invalid(why) if why.contains("662")));
+        let fast = SoFar { completed: 1_000, elapsed: Duration::from_secs(1), ..slow };
+        assert!(
+            matches!(check(Scenario::SingleStream, fast).outlook, Outlook::Invalid(why) if why.contains("run out"))
+        );
+    }
+
+    #[test]
+    fn offline_is_a_matter_of_time() {
+        assert_eq!(check(Scenario::Offline, halfway()).outlook, Outlook::Valid);
+        let fast = SoFar { elapsed: Duration::from_secs(4), ..halfway() };
+        assert!(matches!(check(Scenario::Offline, fast).outlook, Outlook::Invalid(_)));
+        let done = SoFar { completed: 2_000, ..fast };
+        assert!(matches!(check(Scenario::Offline, done).outlook, Outlook::Lost(_)));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_lost_never_becomes_valid(over in 0_u64..60, seen in 0_u64..60, planned in 1_u64..3_000) {
+            let (over, seen) = (over.min(planned), seen.min(over).min(planned));
+            let settings = settings(Scenario::Server);
+            let effective = effective(&settings);
+            let so_far = SoFar { planned, completed: seen.max(1), over_latency: seen, ..SoFar::default() };
+            let prediction = predict(&settings, &effective, &so_far);
+            let latency = |place| if place < over { 101 } else { 100 };
+            let measured = PhaseResult {
+                sample_latencies_ns: (0..planned).map(latency).collect(),
+                queries_issued: planned,
+                final_query_scheduled_time_s: 10.0,
+                ..PhaseResult::default()
+            };
+            let validity = Validity::of(&Results::of(&measured, &settings, &effective), vec![]);
+            prop_assert!(!(matches!(prediction.outlook, Outlook::Lost(_)) && validity.valid()));
+            // Complete, the prediction is the verdict.
+            let complete = SoFar { completed: planned, over_latency: over, ..so_far };
+            let outlook = predict(&settings, &effective, &complete).outlook;
+            let enough = planned >= effective.min_query_count;
+            prop_assert_eq!(outlook == Outlook::Valid && enough, validity.valid());
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Validity: whether a performance phase counts, and what to change when it does not.
+//!
+//! LoadGen knows no failed samples: each has to be completed. The run's own rule stands beside LoadGen's four: with a failed
+//! sample, or ended before its time, a phase is INVALID, and the logs say why. Errors in the log do not enter.
+
+use workload_profiles::loadgen::Scenario;
+
+use crate::results::{Results, Series, stopping::Stopping};
+
+/// What LoadGen says where queries are missing.
+pub const EXITED_EARLY: &str = "The test exited early, before enough queries were issued.";
+
+/// The judgement on a performance phase.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Validity {
+    /// Server: the target percentile is within its limits; else always true.
+    pub perf_constraints_met: bool,
+    /// The phase was long enough.
+    pub min_duration_met: bool,
+    /// Enough queries were issued, and enough samples complete.
+    pub min_queries_met: bool,
+    /// Early stopping.
+    pub stopping: Stops,
+    /// What to do when the limits are not met.
+    pub perf_advice: String,
+    /// What to do when the phase was too short.
+    pub duration_advice: &'static str,
+    /// Why it is INVALID by the run's own rule; LoadGen has none of these.
+    pub faults: Vec<String>,
+}
+
+/// The tests of early stopping. With tokens that of the first tokens is made only when that of the times per output token
+/// is passed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stops {
+    /// All that were asked for are passed.
+    pub met: bool,
+    /// On latencies; without tokens only.
+    pub latency: Option<Stopping>,
+    /// On first tokens.
+    pub ttft: Option<Stopping>,
+    /// On times per output token.
+    pub tpot: Option<Stopping>,
+}
+
+impl Validity {
+    /// Judges a phase. `faults` are the reasons of the run's own.
+    pub fn of(results: &Results, faults: Vec<String>) -> Validity {
+        let (measured, effective) = (results.measured, results.effective);
+        let (seconds, duration_advice) = match results.settings.scenario {
+            Scenario::SingleStream | Scenario::MultiStream => (
+                measured.final_query_issued_time_s,
+                "Decrease the expected latency so the loadgen pre-generates more queries.",
+            ),
+            Scenario::Server => (
+                measured.final_query_scheduled_time_s,
+                "Increase the target QPS so the loadgen pre-generates more queries.",
+            ),
+            Scenario::Offline => (
+                measured.max_latency_s,
+                "Increase expected QPS so the loadgen pre-generates a larger (coalesced) query.",
+            ),
+        };
+        let perf_advice = perf_advice(results);
+        Validity {
+            perf_constraints_met: perf_advice.is_empty(),
+            min_duration_met: seconds >= effective.min_duration_ms as f64 / 1_000.0,
+            min_queries_met: measured.queries_issued >= effective.min_query_count
+                && results.samples.count() >= effective.min_sample_count,
+            stopping: Stops::of(results),
+            perf_advice,
+            duration_advice,
+            faults,
+        }
+    }
+
+    /// The verdict.
+    pub fn valid(&self) -> bool {
+        self.perf_constraints_met
+            && self.min_duration_met
+            && self.min_queries_met
+            && self.stopping.met
+            && self.faults.is_empty()
+    }
+
+    /// The verdict as the logs have it.
+    pub fn word(&self) -> &'static str {
+        if self.valid() { "VALID" } else { "INVALID" }
+    }
+}
+
+impl Stops {
+    fn of(results: &Results) -> Stops {
+        if results.settings.scenario == Scenario::Offline {
+            return Stops { met: true, ..Stops::default() };
+        }
+        if !results.settings.use_token_latencies {
+            let latency = on(results, &results.samples, results.effective.target_latency_ns);
+            return Stops { met: latency.met, latency: Some(latency), ..Stops::default() };
+        }
+        let tpot = of_tpot(results);
+        let ttft = tpot.met.then(|| of_ttft(results));
+        Stops { met: ttft.as_ref().is_some_and(|it| it.met), latency: None, ttft, tpot: Some(tpot) }
+    }
+
+    /// What is logged as early_stopping_latency_ss and _ms: of the test that was made last, so that with tokens it is no
+    /// latency.
+    pub fn estimates(&self) -> (i64, i64) {
+        let last = self.ttft.as_ref().or(self.tpot.as_ref()).or(self.latency.as_ref());
+        last.map_or((0, 0), |it| (it.estimate.unwrap_or_default(), it.estimate_99.unwrap_or_default()))
+    }
+}
+
+/// The test of first tokens, whether LoadGen would make it or not.
+pub(crate) fn of_ttft(results: &Results) -> Stopping {
+    on(results, &results.first_tokens, results.settings.server_ttft_latency)
+}
+
+/// The test of times per output token.
+pub(crate) fn of_tpot(results: &Results) -> Stopping {
+    on(results, &results.per_token, results.settings.server_tpot_latency)
+}
+
+/// The scenario's test of one kind of values.
+fn on(results: &Results, values: &Series, limit: u64) -> Stopping {
+    let (percentile, queries) = (results.target_percentile(), results.measured.queries_issued);
+    match results.settings.scenario {
+        Scenario::SingleStream => Stopping::of_estimate(percentile, queries, values, true),
+        // LoadGen takes the latencies of queries with tokens too.
+        Scenario::MultiStream => Stopping::of_estimate(percentile, queries, &results.queries, false),
+        Scenario::Server => Stopping::of_limit(percentile, queries, values.over(limit)),
+        Scenario::Offline => Stopping { met: true, ..Stopping::default() },
+    }
+}
+
+/// Empty where the limits are met.
+fn perf_advice(results: &Results) -> String {
+    const REDUCE: &str = "Reduce target QPS to improve latency.";
+    let settings = results.settings;
+    if settings.scenario != Scenario::Server {
+        return String::new();
+    }
+    let percentile = results.target_percentile();
+    let above = |values: &Series, limit: u64| i128::from(values.percentile(percentile)) > i128::from(limit);
+    if !settings.use_token_latencies {
+        let over = above(&results.samples, results.effective.target_latency_ns);
+        return if over { REDUCE.into() } else { String::new() };
+    }
+    let ttft = above(&results.first_tokens, settings.server_ttft_latency).then_some("TTFT");
+    let tpot = above(&results.per_token, settings.server_tpot_latency).then_some("TPOT");
+    let advice = ttft.into_iter().chain(tpot).map(|limit| format!("{limit} constrain not met: {REDUCE}"));
+    advice.collect::<Vec<_>>().join("\n * ")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use workload_profiles::loadgen::{Effective, Qsl, Settings};
+
+    use super::*;
+    use crate::results::PhaseResult;
+
+    fn server(tokens: bool) -> Settings {
+        Settings {
+            scenario: Scenario::Server,
+            use_token_latencies: tokens,
+            min_duration_ms: 1_000,
+            server_target_latency_ns: 100,
+            server_ttft_latency: 100,
+            server_tpot_latency: 10,
+            ..Settings::default()
+        }
+    }
+
+    fn measured(latencies: &[i64], ttft: i64, tpot: i64) -> PhaseResult {
+        PhaseResult {
+            sample_latencies_ns: latencies.to_vec(),
+            first_token_latencies_ns: vec![ttft; latencies.len()],
+            time_per_output_token_ns: vec![tpot; latencies.len()],
+            tokens_per_sample: vec![2; latencies.len()],
+            queries_issued: latencies.len() as u64,
+            final_query_scheduled_time_s: 1.0,
+            ..PhaseResult::default()
+        }
+    }
+
+    fn judge(settings: &Settings, measured: &PhaseResult, faults: Vec<String>) -> Validity {
+        let qsl = Qsl { name: String::new(), total_sample_count: 10, performance_sample_count: 10 };
+        let effective = Effective::new(settings, &qsl);
+        Validity::of(&Results::of(measured, settings, &effective), faults)
+    }
+
+    #[test]
+    fn a_run_within_all_limits_is_valid() {
+        let found = judge(&server(false), &measured(&[100; 459], 0, 0), vec![]);
+        assert!(found.valid() && found.word() == "VALID", "{found:?}");
+        assert!(judge(&server(true), &measured(&[1_000; 459], 100, 10), vec![]).valid());
+    }
+
+    #[test]
+    fn a_fault_of_the_run_makes_it_invalid_and_changes_nothing_else() {
+        let clean = judge(&server(false), &measured(&[100; 459], 0, 0), vec![]);
+        let found = judge(&server(false), &measured(&[100; 459], 0, 0), vec!["1 sample failed".into()]);
+        assert!(!found.valid());
+        assert_eq!(Validity { faults: vec![], ..found }, clean);
+    }
+
+    #[test]
+    fn both_token_limits_are_told_in_one_text() {
+        let found = judge(&server(true), &measured(&[1_000; 459], 101, 11), vec![]);
+        let expected = "TTFT constrain not met: Reduce target QPS to improve latency.\n * TPOT constrain not met: Reduce \
+                        target QPS to improve latency.";
+        assert_eq!((found.perf_constraints_met, found.perf_advice.as_str()), (false, expected));
+    }
+
+    #[test]
+    fn first_tokens_are_not_tested_when_the_output_tokens_fail() {
+        let found = judge(&server(true), &measured(&[1_000; 459], 100, 11), vec![]);
+        assert!(found.stopping.ttft.is_none() && found.stopping.tpot.is_some_and(|it| !it.met));
+        assert!(!found.stopping.met);
+    }
+
+    #[test]
+    fn too_short_and_too_few_are_told_apart() {
+        let short = PhaseResult { final_query_scheduled_time_s: 0.999, ..measured(&[1; 459], 0, 0) };
+        let found = judge(&server(false), &short, vec![]);
+        assert_eq!((found.min_duration_met, found.min_queries_met), (false, true));
+        let few = judge(&server(false), &measured(&[1; 99], 0, 0), vec![]);
+        assert_eq!((few.min_duration_met, few.min_queries_met), (true, false));
+    }
+
+    #[test]
+    fn nothing_measured_is_judged_too() {
+        for scenario in Scenario::ALL {
+            let settings = Settings { scenario, use_token_latencies: true, ..Settings::default() };
+            assert!(!judge(&settings, &PhaseResult::default(), vec![]).valid(), "{scenario:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_looser_limit_never_makes_a_run_invalid(
+            latencies in prop::collection::vec(0_i64..300, 459..700), limit in 0_u64..300, more in 0_u64..100,
+        ) {
+            let with = |limit| {
+                let settings = Settings { server_target_latency_ns: limit, ..server(false) };
+                judge(&settings, &measured(&latencies, 0, 0), vec![]).valid()
+            };
+            prop_assert!(!with(limit) || with(limit + more));
+        }
+    }
+}

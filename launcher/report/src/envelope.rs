@@ -1,0 +1,31 @@
+//! The analysis as the launcher's termination message.
+
+use crds::{
+    envelope::{Core, Envelope},
+    resolve::RunIdentity,
+};
+
+use super::folder::Stored;
+use analysis::Analysis;
+
+/// What a measurement tells the operator. `stored` is where it was kept, if it was.
+pub fn envelope(run: &RunIdentity, analysis: &Analysis, stored: Option<&Stored>) -> Envelope {
+    let reason = analysis.verdict.headline();
+    Envelope {
+        core: Core {
+            run_uid: run.uid.clone(),
+            attempt: run.attempt,
+            outcome: analysis.verdict.outcome,
+            reason: reason.name.into(),
+            message: reason.message.clone(),
+            model: analysis.model.clone(),
+            started: Some(analysis.started),
+            folder: stored.map(|it| it.name.clone()),
+            partial: analysis.partial,
+            summary: Some(analysis.summary()),
+            artifacts: stored.map(|it| it.artifacts.clone()).unwrap_or_default(),
+        },
+        stages: analysis.stage_summaries(),
+        stages_truncated: false,
+    }
+}

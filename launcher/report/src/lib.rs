@@ -1,0 +1,87 @@
+//! An analysis as people and programs read it: a file a format. Only [`folder`] and [`index`] write anything.
+
+mod benchmark_run;
+pub mod envelope;
+pub mod folder;
+pub mod index;
+pub mod json;
+mod judgement_json;
+pub mod loadgen;
+pub mod markdown;
+pub mod partial;
+mod redact;
+pub mod requests_parquet;
+pub mod standard;
+pub mod terminal;
+mod text;
+
+use std::io;
+
+use crds::resolve::ResolvedRun;
+use workload_profiles::{Notice, Workload};
+
+pub use benchmark_run::Inputs;
+pub use folder::{Folder, StorageError, Stored};
+pub use loadgen::LoadGenReport;
+pub use text::profile;
+
+use analysis::Analysis;
+use engine::recorder::Records;
+
+/// The release that writes the report.
+pub const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
+/// The name of this tool in formats of others.
+pub const TOOL: &str = "benchwright";
+
+/// All that a report tells of.
+#[derive(Clone, Copy, Debug)]
+pub struct Report<'a> {
+    /// The figures and the verdict.
+    pub analysis: &'a Analysis,
+    /// What was asked.
+    pub run: &'a ResolvedRun,
+    /// The load, as parsed.
+    pub workload: &'a Workload,
+    /// The profile, as rendered.
+    pub profile_text: &'a str,
+    /// Keys of the profile that were ignored or changed.
+    pub notices: &'a [Notice],
+    /// The LoadGen tests of the run; `None`: it has another load.
+    pub loadgen: Option<&'a LoadGenReport>,
+    /// Each request; `None` where the run does not ask for them.
+    pub records: Option<&'a Records>,
+}
+
+/// Writes `run.yaml`, `profile.yaml` and `benchmarkrun.yaml`: before the load, so that what a killed launcher leaves tells what
+/// it was doing. Credentials that the profile holds are blacked out.
+///
+/// # Errors
+/// The folder cannot be written.
+pub fn write_inputs(folder: &mut Folder, inputs: &Inputs<'_>) -> Result<(), StorageError> {
+    folder.write("run.yaml", |file| {
+        let text = serde_saphyr::to_string(inputs.run).map_err(io::Error::other)?;
+        file.write_all(text.as_bytes())
+    })?;
+    folder.write("profile.yaml", |file| file.write_all(redact::profile(inputs.profile_text).as_bytes()))?;
+    folder.write(benchmark_run::FILE_NAME, |file| file.write_all(benchmark_run::render(inputs).as_bytes()))
+}
+
+/// Writes every format: the machine's own first, the largest last.
+///
+/// # Errors
+/// The folder cannot be written; the files before it are whole.
+pub fn write_report(folder: &mut Folder, report: &Report<'_>) -> Result<(), StorageError> {
+    folder.write("report.json", |file| json::write(report, file))?;
+    folder.write("report.md", |file| file.write_all(markdown::render(report).as_bytes()))?;
+    // A status lists the first files alone, and there may be many stages.
+    loadgen::write(folder, report)?;
+    for (index, _) in report.analysis.stages.iter().enumerate() {
+        folder.write(&standard::file_name(report.analysis, index), |file| {
+            file.write_all(standard::render(report, index)?.as_bytes())
+        })?;
+    }
+    if let Some(records) = report.records {
+        folder.write("requests.parquet", |file| requests_parquet::write(report, records, file))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,304 @@
+//! `report.md`: the report that a person reads, or puts into a pull request.
+
+use std::fmt::{Display, Write as _};
+
+use crds::{
+    Outcome,
+    wording::{one_line, percent},
+};
+
+use super::{
+    Report, TOOL_VERSION, loadgen,
+    text::{self, aside, goals, has_marks, latencies, lengths, number, optional, percentile, rates, time, trust},
+};
+use analysis::{Analysis, Clock, Distribution, Labels};
+use engine::record::RequestOutcome;
+
+/// Columns on the left.
+const TEXT: &str = "---";
+/// Columns on the right.
+const NUMBERS: &str = "---:";
+
+/// The text of `report.md`.
+pub fn render(report: &Report<'_>) -> String {
+    let mut page = Page::default();
+    head(report, &mut page);
+    loadgen_tests(report, &mut page);
+    let first_table = page.0.len();
+    stages(report.analysis, &mut page);
+    figures(report.analysis, &mut page);
+    if has_marks(&page.0[first_table..]) {
+        page.line(format_args!("\n\\* {}.", text::LARGEST_MEANS));
+    }
+    failures(report.analysis, &mut page);
+    judgement(report, &mut page);
+    repeat(report, &mut page);
+    page.0
+}
+
+/// Text from outside as a cell of a table: on one line, with what Markdown and HTML would take for markup made harmless.
+pub(super) fn cell(text: &str) -> String {
+    one_line(text).replace('\\', "\\\\").replace('|', "\\|").replace('<', "&lt;").replace('`', "'")
+}
+
+fn head(report: &Report<'_>, page: &mut Page) {
+    let (analysis, run) = (report.analysis, report.run);
+    let goals = goals(analysis);
+    let met = goals.as_ref().map(|it| format!("; {}", it.text)).unwrap_or_default();
+    page.line(format_args!("# {}: {}{met}", cell(&run.run.name), analysis.verdict.outcome.name()));
+    page.blank();
+    for reason in &analysis.verdict.reasons {
+        let colon = if reason.message.is_empty() { "" } else { ": " };
+        page.line(format_args!("- **{}**{colon}{}", reason.name, cell(&reason.message)));
+    }
+    if goals.is_some_and(|it| it.are_few) && analysis.verdict.outcome == Outcome::Passed {
+        page.line("- Passed means that the measurement is valid. It does not mean that the goals were met.");
+    }
+    if analysis.partial {
+        page.line("- The run was stopped before all its requests had ended: the figures are of a part of the load.");
+    }
+    page.blank();
+    let rows = [
+        ("model", cell(&analysis.model)),
+        ("target", cell(run.endpoint.name())),
+        ("harness, profile", format!("{}, {}", run.harness.name(), cell(&text::profile(run)))),
+        ("started", analysis.started.to_string()),
+        ("duration", time(analysis.all.duration)),
+        ("attempt", run.run.attempt.to_string()),
+        ("comparability", analysis.labels.pairs().join(" ")),
+        ("benchwright", TOOL_VERSION.to_owned()),
+    ];
+    page.table(&["", ""], TEXT, rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]));
+}
+
+fn loadgen_tests(report: &Report<'_>, page: &mut Page) {
+    let (Some(loadgen), Some(tests)) = (&report.workload.loadgen, report.loadgen) else { return };
+    page.heading("LoadGen tests");
+    page.line(format_args!(
+        "Benchmark {}, round {}. LoadGen-compatible: for trial runs, tuning and pre-checks; official results need MLCommons' own build.",
+        cell(&loadgen.benchmark),
+        cell(&loadgen.round)
+    ));
+    page.blank();
+    let header: Vec<&str> = std::iter::once("logs in").chain(loadgen::COLUMNS).collect();
+    let rows = loadgen::rows(tests);
+    page.table(&header, NUMBERS, rows.map(|it| std::iter::once(it.name.to_owned()).chain(it.cells).collect()));
+    let notes = loadgen::notes(tests);
+    if !notes.is_empty() {
+        page.blank();
+        notes.iter().for_each(|it| page.line(format_args!("- {}", cell(it))));
+    }
+    if !tests.trials.is_empty() {
+        page.line("\nTrials before, to find the rate:\n");
+        let rows = tests.trials.iter().map(|it| {
+            let length = if it.full { "full" } else { "short" };
+            let met = if it.met { "met" } else { "not met" };
+            vec![number(it.rate), length.into(), met.into()]
+        });
+        page.table(&["queries/s", "length", "limits"], TEXT, rows);
+    }
+}
+
+fn figures(analysis: &Analysis, page: &mut Page) {
+    if analysis.stages.len() > 1 {
+        page.heading("All stages together");
+        page.line(
+            "Pauses included: the figures of different loads taken together are those of none. Compare the stages.\n",
+        );
+    } else {
+        page.heading("Figures");
+    }
+    let header = ["", "mean", "p50", "p90", "p95", "p99", "p99.9", "max", "count"];
+    let times = latencies(analysis).into_iter().map(|row| distribution(row.name, &row.figures.map(time)));
+    let tokens = lengths(analysis).into_iter().map(|row| distribution(row.name, &row.figures.map(number)));
+    page.table(&header, NUMBERS, times.chain(tokens));
+    page.blank();
+    let all = &analysis.all;
+    let counts = [
+        ("requests due", all.requests.to_string()),
+        ("succeeded", all.succeeded.to_string()),
+        ("failed", all.failed.to_string()),
+        ("cancelled", all.cancelled.to_string()),
+        ("retried", all.retried.to_string()),
+    ];
+    let further = [("abandoned", all.abandoned), ("incomplete", all.incomplete)].into_iter().filter(|it| it.1 > 0);
+    let further = further.chain(aside(analysis)).map(|(name, count)| (name, count.to_string()));
+    let rows =
+        counts.into_iter().chain(further).chain(rates(analysis)).map(|(name, value)| vec![name.to_owned(), value]);
+    page.table(&["", ""], NUMBERS, rows);
+}
+
+fn distribution(name: String, it: &Distribution<String>) -> Vec<String> {
+    let marked = |text: &String, permille| percentile(text.clone(), permille, it.count);
+    vec![
+        name,
+        it.mean.clone(),
+        marked(&it.p50, 500),
+        marked(&it.p90, 900),
+        marked(&it.p95, 950),
+        marked(&it.p99, 990),
+        marked(&it.p99p9, 999),
+        it.max.clone(),
+        it.count.to_string(),
+    ]
+}
+
+fn stages(analysis: &Analysis, page: &mut Page) {
+    if analysis.stages.len() < 2 {
+        return;
+    }
+    page.heading("Stages");
+    // Goals are of all stages or of none.
+    let goals = analysis.stages.iter().any(|it| it.figures.goodput.is_some());
+    let mut header =
+        vec!["stage", "clock", "requests", "failed", "cancelled", "asked/s", "sent/s", "requests/s", "output tokens/s"];
+    header.extend(goals.then_some(["goodput/s", "good share"]).into_iter().flatten());
+    header.extend(["TTFT p50", "TTFT p99", "ITL p50", "ITL p99", "latency p99", "send lag p99"]);
+    // The column is left out where no usage has a count of cached tokens.
+    let cached = analysis.all.cached.is_some();
+    header.extend(cached.then_some("prompt tokens cached"));
+    let p50 = |of: Option<Distribution<_>>| optional(of, |it| percentile(time(it.p50), 500, it.count));
+    let p99 = |of: Option<Distribution<_>>| optional(of, |it| percentile(time(it.p99), 990, it.count));
+    let rows = analysis.stages.iter().map(|stage| {
+        let it = &stage.figures;
+        let mut row = vec![
+            cell(&stage.stage.name),
+            stage.clock.name().into(),
+            it.requests.to_string(),
+            it.failed.to_string(),
+            it.cancelled.to_string(),
+            optional(stage.asked_rate, number),
+            optional(stage.achieved_rate, number),
+            optional(it.throughput, |it| number(it.requests)),
+            optional(it.throughput, |it| number(it.output_tokens)),
+        ];
+        if goals {
+            row.push(optional(it.goodput.and_then(|it| it.per_second), number));
+            row.push(optional(it.goodput.and_then(|it| it.share), percent));
+        }
+        row.extend([p50(it.ttft), p99(it.ttft), p50(it.itl), p99(it.itl), p99(it.latency), p99(it.send_lag)]);
+        row.extend(cached.then(|| optional(it.cached, |it| percent(it.share))));
+        row
+    });
+    page.table(&header, NUMBERS, rows);
+}
+
+fn failures(analysis: &Analysis, page: &mut Page) {
+    let all = &analysis.all;
+    if all.requests == all.succeeded {
+        return;
+    }
+    page.heading("Requests that did not succeed");
+    let mut rows = Vec::new();
+    for (outcome, count) in all.outcomes.iter().filter(|(it, _)| !it.is_success()) {
+        let sample = all.error_samples.get(outcome).map_or_else(String::new, |it| cell(it));
+        rows.push(vec![outcome.name(), count.to_string(), sample]);
+        if *outcome == RequestOutcome::Timeout {
+            let limits = all.timeouts.iter();
+            rows.extend(
+                limits
+                    .map(|(limit, count)| vec![format!("timeout: {}", limit.name()), count.to_string(), String::new()]),
+            );
+        }
+        let causes = all.causes.iter().filter(|(cause, _)| cause.outcome() == *outcome);
+        rows.extend(causes.map(|(cause, it)| {
+            vec![format!("{}: {}", outcome.name(), cause.name()), it.count.to_string(), cell(&it.sample)]
+        }));
+    }
+    page.table(&["kind", "count", "first message"], TEXT, rows);
+}
+
+fn judgement(report: &Report<'_>, page: &mut Page) {
+    page.heading("How far to trust these figures");
+    let (judgement, bounds) = (&report.analysis.judgement, &report.run.validity);
+    let counts = [
+        (
+            "failed share",
+            optional(report.analysis.all.failed_share(), percent),
+            format!("at most {}", percent(bounds.max_error_ratio)),
+        ),
+        (
+            "requests that succeeded",
+            report.analysis.all.succeeded.to_string(),
+            format!("at least {}", bounds.min_successful_requests),
+        ),
+    ];
+    let own = trust(judgement).into_iter().map(|it| {
+        let bound = it.bound.map_or_else(String::new, |bound| format!("at most {}", bound(bounds)));
+        (it.name, optional(it.found, |it| it), bound)
+    });
+    page.table(
+        &["", "found", "bound"],
+        NUMBERS,
+        counts.into_iter().chain(own).map(|(name, found, bound)| vec![name.into(), found, bound]),
+    );
+    page.blank();
+    if report.analysis.labels.clock.contains(Clock::Scheduled.name()) {
+        page.line("TTFT and latency count from the schedule for open-loop load: a server that stalls cannot hide by holding the next requests back. Counted from sending they stand beside it; the difference is what requests waited before they left.");
+        page.blank();
+    }
+    for remark in &judgement.remarks {
+        page.line(format_args!("- {}", cell(remark)));
+    }
+    for notice in report.notices {
+        page.line(format_args!("- profile, {}: {}", cell(&notice.path), cell(&notice.message)));
+    }
+    if !judgement.remarks.is_empty() || !report.notices.is_empty() {
+        page.blank();
+    }
+    page.line("Each formula stands in docs/metrics.md of Benchwright.");
+    if report.analysis.stages.iter().any(|it| Labels::of_stage(it) != report.analysis.labels) {
+        page.line("The stages differ in how they were measured: compare stages, not the run as a whole.");
+    }
+}
+
+fn repeat(report: &Report<'_>, page: &mut Page) {
+    page.heading("To run it again");
+    let run = report.run;
+    page.line(
+        "benchmarkrun.yaml of this folder runs it again, by `benchwright run -f` and by `kubectl apply -f`, with the same workload and schedule.",
+    );
+    let salt = cell(&run.prompt_salt);
+    match report.analysis.labels.prompts {
+        "fresh" | "shared" => page.line(format_args!(
+            "It sends the prompts of this run, by profile.promptSalt {salt}. For new prompts remove promptSalt."
+        )),
+        "replayed" => page.line(format_args!(
+            "This run had profile.promptSalt {salt}, and sent the prompts of every run with that salt and seed, which a server may have in its cache. The same salt sends them again; without it the prompts are new ones."
+        )),
+        _ => {}
+    }
+    page.line("report.json holds the run as resolved and the load as parsed; requests.parquet, where it was asked for, a row for every request.");
+}
+
+/// Markdown, line by line.
+#[derive(Default)]
+struct Page(String);
+
+impl Page {
+    fn line(&mut self, text: impl Display) {
+        writeln!(self.0, "{text}").expect("a String takes everything");
+    }
+
+    fn blank(&mut self) {
+        self.0.push('\n');
+    }
+
+    fn heading(&mut self, text: &str) {
+        self.line(format_args!("\n## {text}\n"));
+    }
+
+    /// The first column is text; the others are as `alignment` has it.
+    fn table(&mut self, header: &[&str], alignment: &str, rows: impl IntoIterator<Item = Vec<String>>) {
+        self.row(header.iter());
+        self.row(header.iter().enumerate().map(|(column, _)| if column == 0 { TEXT } else { alignment }));
+        for row in rows {
+            self.row(row.iter());
+        }
+    }
+
+    fn row(&mut self, cells: impl Iterator<Item = impl Display>) {
+        let cells: Vec<String> = cells.map(|it| it.to_string()).collect();
+        self.line(format_args!("| {} |", cells.join(" | ")));
+    }
+}

@@ -1,0 +1,174 @@
+//! `requests.parquet`: a row for every request, without prompts and outputs.
+//!
+//! Times are nanoseconds from the start of the run, which the file's metadata tells as `benchwright.started`; what did not happen
+//! is null. `benchwright.left_out` tells how many requests memory had no room for. Rows are in the order of stages and of the numbers in them.
+
+use std::{
+    io::{self, Write},
+    sync::Arc,
+    time::Duration,
+};
+
+use parquet::{
+    basic::{Compression, LogicalType, Repetition, Type as PhysicalType},
+    data_type::{ByteArray, ByteArrayType, DataType, Int64Type},
+    errors::ParquetError,
+    file::{
+        metadata::KeyValue,
+        properties::WriterProperties,
+        writer::{SerializedFileWriter, SerializedRowGroupWriter},
+    },
+    schema::types::{Type, TypePtr},
+};
+
+use super::{Report, TOOL_VERSION};
+use engine::{record::RequestRecord, recorder::Records};
+
+/// A reader holds one group in memory at a time, and so does the writer: about 15 MB.
+const ROWS_PER_GROUP: usize = 100_000;
+
+/// How a column takes its value from a request.
+enum Column {
+    /// Text that every request has.
+    Text(fn(&RequestRecord, &[String]) -> String),
+    /// A number that every request has.
+    Number(fn(&RequestRecord) -> i64),
+    /// A number that a request may lack.
+    Optional(fn(&RequestRecord) -> Option<i64>),
+}
+
+const COLUMNS: [(&str, Column); 16] = [
+    (
+        "stage",
+        Column::Text(|it, stages| stages.get(it.stage as usize).cloned().unwrap_or_else(|| it.stage.to_string())),
+    ),
+    ("number", Column::Number(|it| i64::try_from(it.number).unwrap_or(i64::MAX))),
+    ("outcome", Column::Text(|it, _| it.outcome.name())),
+    ("scheduled_ns", Column::Number(|it| nanos(it.scheduled))),
+    ("sent_ns", Column::Optional(|it| it.sent.map(nanos))),
+    ("first_token_ns", Column::Optional(|it| it.first_token.map(nanos))),
+    ("last_token_ns", Column::Optional(|it| it.last_token.map(nanos))),
+    ("ended_ns", Column::Number(|it| nanos(it.ended))),
+    ("asked_input_tokens", Column::Optional(|it| it.asked_input_tokens.map(i64::from))),
+    ("asked_output_tokens", Column::Optional(|it| it.asked_output_tokens.map(i64::from))),
+    ("input_tokens", Column::Optional(|it| it.input_tokens.map(i64::from))),
+    ("output_tokens", Column::Optional(|it| it.output_tokens.map(i64::from))),
+    ("content_events", Column::Number(|it| i64::from(it.content_events))),
+    ("queued_ns", Column::Optional(|it| it.queued.map(nanos))),
+    ("tpot_ns", Column::Optional(|it| it.tpot().map(nanos))),
+    ("cached_tokens", Column::Optional(|it| it.cached_tokens.map(i64::from))),
+];
+
+/// Writes the file.
+///
+/// # Errors
+/// The writer's.
+pub fn write(report: &Report<'_>, records: &Records, to: &mut (dyn Write + Send)) -> io::Result<()> {
+    let stages: Vec<String> = report.workload.stages.iter().map(|it| it.name.clone()).collect();
+    let mut ordered: Vec<&RequestRecord> = records.iter().collect();
+    ordered.sort_unstable_by_key(|it| (it.stage, it.number));
+    write_groups(report, records.left_out(), &stages, &ordered, to).map_err(into_io)
+}
+
+fn write_groups(
+    report: &Report<'_>,
+    left_out: u64,
+    stages: &[String],
+    records: &[&RequestRecord],
+    to: &mut (dyn Write + Send),
+) -> Result<(), ParquetError> {
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_created_by(format!("benchwright {TOOL_VERSION}"))
+        .set_key_value_metadata(Some(metadata(report, left_out)))
+        .build();
+    let mut writer = SerializedFileWriter::new(to, schema()?, Arc::new(properties))?;
+    for rows in records.chunks(ROWS_PER_GROUP) {
+        let mut group = writer.next_row_group()?;
+        for (_, column) in &COLUMNS {
+            write_column(&mut group, column, rows, stages)?;
+        }
+        group.close()?;
+    }
+    writer.close().map(drop)
+}
+
+fn metadata(report: &Report<'_>, left_out: u64) -> Vec<KeyValue> {
+    let run = &report.run.run;
+    [
+        ("benchwright.started", report.analysis.started.to_string()),
+        ("benchwright.run", run.name.clone()),
+        ("benchwright.uid", run.uid.clone()),
+        ("benchwright.attempt", run.attempt.to_string()),
+        ("benchwright.model", report.analysis.model.clone()),
+        ("benchwright.left_out", left_out.to_string()),
+    ]
+    .into_iter()
+    .map(|(key, value)| KeyValue::new(key.to_owned(), value))
+    .collect()
+}
+
+fn schema() -> Result<TypePtr, ParquetError> {
+    let fields = COLUMNS.iter().map(|(name, column)| {
+        let (physical, repetition, logical) = match column {
+            Column::Text(_) => (PhysicalType::BYTE_ARRAY, Repetition::REQUIRED, Some(LogicalType::String)),
+            Column::Number(_) => (PhysicalType::INT64, Repetition::REQUIRED, None),
+            Column::Optional(_) => (PhysicalType::INT64, Repetition::OPTIONAL, None),
+        };
+        let field = Type::primitive_type_builder(name, physical);
+        field.with_repetition(repetition).with_logical_type(logical).build().map(Arc::new)
+    });
+    let fields = fields.collect::<Result<Vec<_>, _>>()?;
+    Type::group_type_builder("request").with_fields(fields).build().map(Arc::new)
+}
+
+fn write_column<W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    column: &Column,
+    rows: &[&RequestRecord],
+    stages: &[String],
+) -> Result<(), ParquetError> {
+    match column {
+        Column::Text(of) => {
+            let values: Vec<ByteArray> = rows.iter().map(|it| of(it, stages).into_bytes().into()).collect();
+            write_values::<ByteArrayType, W>(group, &values, None)
+        }
+        Column::Number(of) => {
+            let values: Vec<i64> = rows.iter().map(|it| of(it)).collect();
+            write_values::<Int64Type, W>(group, &values, None)
+        }
+        Column::Optional(of) => {
+            let (present, values): (Vec<i16>, Vec<Option<i64>>) =
+                rows.iter().map(|it| of(it)).map(|it| (i16::from(it.is_some()), it)).unzip();
+            let values: Vec<i64> = values.into_iter().flatten().collect();
+            write_values::<Int64Type, W>(group, &values, Some(&present))
+        }
+    }
+}
+
+fn write_values<T: DataType, W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    values: &[T::T],
+    present: Option<&[i16]>,
+) -> Result<(), ParquetError> {
+    let column = group.next_column()?;
+    let mut column =
+        column.ok_or_else(|| ParquetError::General("the schema has fewer columns than the table".into()))?;
+    column.typed::<T>().write_batch(values, present, None)?;
+    column.close()
+}
+
+/// The cause below a Parquet error, so that a full disk is told as one.
+fn into_io(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(source) => match source.downcast::<io::Error>() {
+            Ok(error) => *error,
+            Err(source) => io::Error::other(source),
+        },
+        other => io::Error::other(other),
+    }
+}
+
+fn nanos(time: Duration) -> i64 {
+    i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
+}

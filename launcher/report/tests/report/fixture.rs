@@ -1,0 +1,257 @@
+//! A small measurement by hand: an open-loop stage of ten requests and a closed-loop stage of four.
+
+use std::time::Duration;
+
+use analysis::{Analysis, Measured, analyse};
+use clock::Offsets;
+use crds::{
+    benchmark_run::{Api, Harness, PerRequestRecords, ReadinessProbe},
+    resolve::{Endpoint, ResolvedRun, RunIdentity, ValidityBounds},
+    units::{RequestRate, Seed, Span},
+};
+use engine::{
+    histogram::Times,
+    record::{RequestOutcome, RequestRecord},
+    recorder::{Keep, Recorder, Records, WireTally},
+    stop::StopReason,
+    vitals::{
+        Vitals,
+        clocks::ClockSteps,
+        lane::{LaneVitals, StageVitals},
+        stalls::Stalls,
+        system::Throttling,
+    },
+};
+use report::Report;
+use workload_profiles::{
+    Notice, Workload,
+    workload::{
+        Arrivals, Goodput, LengthDistribution, Load, PromptReuse, PromptText, Rate, RequestSource, Sampling, Shape,
+        Stage, Timeouts, Window,
+    },
+};
+
+pub const PROFILE: &str = "\
+api:
+  type: completion
+  headers: {x-api-key: sk-of-the-profile}
+load:
+  stages: [{rate: 10, duration: 1}, {concurrency_level: 2, num_requests: 4}]
+";
+
+/// A measurement, with all that a report wants to know of it.
+pub struct Fixture {
+    pub run: ResolvedRun,
+    pub workload: Workload,
+    pub requests: Vec<(RequestRecord, WireTally)>,
+    pub notices: Vec<Notice>,
+    pub stopped: Option<StopReason>,
+}
+
+/// What [`Fixture::report`] borrows from.
+pub struct Analysed {
+    pub analysis: Analysis,
+    pub records: Records,
+}
+
+impl Fixture {
+    pub fn new() -> Self {
+        let mut fixture =
+            Fixture { run: run(), workload: workload(), requests: Vec::new(), notices: notices(), stopped: None };
+        for number in 0..10 {
+            fixture.requests.push(succeeded(0, number, 100 * number, 40 + 2 * number));
+        }
+        for number in 0..3 {
+            fixture.requests.push(succeeded(1, number, 3_000 + 300 * number, 30));
+        }
+        fixture.requests.push(failed(RequestOutcome::HttpError(503), 3, 3_100));
+        fixture
+    }
+
+    /// With its first stage alone.
+    pub fn of_one_stage() -> Self {
+        let mut fixture = Fixture::new();
+        fixture.workload.stages.truncate(1);
+        fixture.requests.retain(|(record, _)| record.stage == 0);
+        fixture
+    }
+
+    pub fn analyse(&self) -> Analysed {
+        let mut recorder = Recorder::new(self.workload.stages.len(), self.workload.goodput.clone(), Keep::Records);
+        for (record, wire) in &self.requests {
+            recorder.record(record.clone(), wire);
+        }
+        let measured = Measured {
+            recorder: &recorder,
+            started: "2026-01-02T03:04:05Z".parse().unwrap(),
+            stopped: self.stopped,
+            own_cpu: ms(250),
+            wall: ms(5_000),
+            threads: 2,
+            lanes: &lanes(self.workload.stages.len()),
+            vitals: &vitals(),
+        };
+        let analysis = analyse(&measured, &self.workload, &self.run, "org/model-8b");
+        Analysed { analysis, records: recorder.records.unwrap() }
+    }
+
+    pub fn report<'a>(&'a self, analysed: &'a Analysed) -> Report<'a> {
+        Report {
+            analysis: &analysed.analysis,
+            run: &self.run,
+            workload: &self.workload,
+            profile_text: PROFILE,
+            notices: &self.notices,
+            loadgen: None,
+            records: Some(&analysed.records),
+        }
+    }
+}
+
+/// What two threads took of each stage: the second is busier, and one read in a hundred came 2 ms late.
+fn lanes(stages: usize) -> Vec<LaneVitals> {
+    let stage = |cpu: u64| {
+        let mut delays = Times::default();
+        (0..100).for_each(|read| delays.record(Duration::from_micros(if read == 0 { 2_000 } else { 30 })));
+        StageVitals { cpu: ms(cpu), waited: Some(ms(cpu / 5)), wall: ms(1_500), receive_delay: Some(delays) }
+    };
+    let lane = |cpu| LaneVitals { stages: (0..stages).map(|_| stage(cpu)).collect(), coarse_timer: false };
+    vec![lane(60), lane(120)]
+}
+
+fn vitals() -> Vitals {
+    let mut stalls = Stalls::default();
+    for (at, late) in [(500, 0), (505, 6), (2_000, 7)] {
+        stalls.beat(ms(at), ms(late));
+    }
+    let mut steps = ClockSteps::default();
+    [0, 3_000_000].into_iter().for_each(|wall| steps.look(Offsets { wall, boot: 0 }));
+    Vitals {
+        process_cpu: Some(ms(280)),
+        stalls: Some(stalls),
+        throttling: Some(Throttling { periods: 50, throttled: 1, time: ms(12) }),
+        steal_share: Some(0.002),
+        clock_steps: Some(steps),
+    }
+}
+
+pub fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// Sent 1 ms late, first token after `ttft`, then four more, 10 ms apart.
+fn succeeded(stage: u32, number: u64, due: u64, ttft: u64) -> (RequestRecord, WireTally) {
+    let first = ms(due + 1 + ttft);
+    let record = RequestRecord {
+        stage,
+        number,
+        scheduled: ms(due),
+        sent: Some(ms(due + 1)),
+        queued: None,
+        first_token: Some(first),
+        last_token: Some(first + ms(40)),
+        ended: first + ms(41),
+        outcome: RequestOutcome::Ok,
+        asked_input_tokens: Some(20),
+        asked_output_tokens: Some(5),
+        input_tokens: Some(20),
+        cached_tokens: None,
+        output_tokens: Some(5),
+        content_events: 5,
+    };
+    (record, WireTally { gaps: [ms(10); 4].into_iter().collect(), reads: 5, ..WireTally::default() })
+}
+
+fn failed(outcome: RequestOutcome, number: u64, due: u64) -> (RequestRecord, WireTally) {
+    let record = RequestRecord {
+        first_token: None,
+        last_token: None,
+        ended: ms(due + 5),
+        outcome,
+        input_tokens: None,
+        output_tokens: None,
+        content_events: 0,
+        ..succeeded(1, number, due, 0).0
+    };
+    (record, WireTally { error: Some("503, overloaded|<b>\n\u{1b}[31m".into()), ..WireTally::default() })
+}
+
+fn run() -> ResolvedRun {
+    ResolvedRun {
+        run: RunIdentity {
+            name: "chat".into(),
+            namespace: "bench".into(),
+            uid: "2f9c4e0a-9d1b-4e57-8d8c-0a2f6f3f9b11".into(),
+            attempt: 1,
+        },
+        endpoint: Endpoint::Url("http://gateway.llm-d:80".into()),
+        api: None,
+        model: None,
+        token_file: Some("/etc/benchwright/auth/token".into()),
+        ca_file: None,
+        http_version: Default::default(),
+        readiness_probe: ReadinessProbe::Generate,
+        readiness_timeout: Span(ms(900_000)),
+        harness: Harness::InferencePerf,
+        profile_source: "inline".into(),
+        seed: Seed(42),
+        prompt_salt: "2f9c4e0a-9d1b-4e57-8d8c-0a2f6f3f9b11-a1".into(),
+        per_request_records: PerRequestRecords::Full,
+        store_results: true,
+        storage_required: true,
+        validity: ValidityBounds {
+            min_successful_requests: 1,
+            max_error_ratio: 0.01,
+            max_send_lag_p99: Span(ms(10)),
+            ..ValidityBounds::default()
+        },
+        run_deadline: Span(ms(3_600_000)),
+        grace_period: Span(ms(60_000)),
+    }
+}
+
+fn workload() -> Workload {
+    let open = Load::Open {
+        arrivals: Arrivals::ConditionedPoisson,
+        rate: Rate::Steady(RequestRate::try_from(10.0).unwrap()),
+        duration: Some(Span(ms(1_000))),
+        count: Some(10),
+        max_concurrency: None,
+    };
+    let closed = Load::Closed { concurrency: 2, count: Some(4), duration: None, ramp_up: Span::default() };
+    Workload {
+        api: Api::Completions,
+        streaming: true,
+        model: None,
+        headers: [("x-api-key".to_owned(), "sk-of-the-profile".to_owned())].into(),
+        requests: RequestSource::Random {
+            input: normal(20),
+            output: LengthDistribution::fixed(5),
+            text: PromptText::Words,
+        },
+        prompts: PromptReuse::Fresh,
+        stages: vec![Stage { pause_after: Span(ms(1_000)), ..Stage::new("r10", open) }, Stage::new("c2", closed)],
+        window: Window::All,
+        loadgen: None,
+        abandonment: None,
+        probes: None,
+        sampling: Sampling { ignore_eos: true, ..Sampling::default() },
+        timeouts: Timeouts::default(),
+        goodput: Goodput { ttft: Some(Span(ms(50))), ..Goodput::default() },
+    }
+}
+
+pub fn normal(mean: u32) -> LengthDistribution {
+    LengthDistribution {
+        shape: Shape::Normal,
+        min: mean / 2,
+        max: mean * 2,
+        mean: f64::from(mean),
+        std_dev: f64::from(mean) / 4.0,
+        total_count: None,
+    }
+}
+
+fn notices() -> Vec<Notice> {
+    vec![Notice { path: "storage".into(), message: "is ignored: results go into the results folder".into() }]
+}

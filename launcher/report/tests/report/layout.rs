@@ -1,0 +1,129 @@
+//! What a person reads of a sweep: its stages first, in the width of a terminal, with what so few values cannot tell marked.
+
+use std::time::Duration;
+
+use engine::record::{RequestOutcome, RequestRecord};
+use report::{markdown, terminal};
+use workload_profiles::workload::{Goodput, Stage};
+
+use crate::fixture::{Fixture, ms};
+
+/// Seven stages, from 4 to 256 requests, each with a TTFT that is 40 ms longer than that of the one before.
+fn sweep() -> Fixture {
+    let mut fixture = Fixture::new();
+    let (record, wire) = fixture.requests[0].clone();
+    let closed = fixture.workload.stages[1].clone();
+    let names = (0..7).map(|it| format!("concurrency-{}", 1 << it));
+    fixture.workload.stages = names.map(|name| Stage { name, ..closed.clone() }).collect();
+    let request = |stage: u32, number: u64| {
+        let begin = ms(123_456) * stage;
+        let after = |it: Option<Duration>| it.map(|it| it + begin + ms(40) * stage);
+        let record = RequestRecord {
+            stage,
+            number,
+            scheduled: record.scheduled + begin,
+            sent: record.sent.map(|it| it + begin),
+            first_token: after(record.first_token),
+            last_token: after(record.last_token),
+            ended: record.ended + begin + ms(40) * stage,
+            ..record.clone()
+        };
+        (record, wire.clone())
+    };
+    fixture.requests = (0..7)
+        .flat_map(|stage| (0..4 << stage).map(move |number| (stage, number)))
+        .map(|(stage, number)| request(stage, number))
+        .collect();
+    fixture
+}
+
+fn table(fixture: &Fixture) -> String {
+    terminal::table(&fixture.analyse().analysis, None)
+}
+
+fn page(fixture: &Fixture) -> String {
+    let analysed = fixture.analyse();
+    markdown::render(&fixture.report(&analysed))
+}
+
+#[test]
+fn prompts_of_a_salt_that_was_given_are_not_called_new() {
+    let mut fixture = Fixture::new();
+    assert!(page(&fixture).contains("It sends the prompts of this run, by profile.promptSalt 2f9c4e0a"));
+    fixture.run.prompt_salt = "of-an-earlier-run".into();
+    let text = page(&fixture);
+    assert!(text.contains("prompts=replayed") && !text.contains("will be new ones"), "{text}");
+    assert!(text.contains("This run had profile.promptSalt of-an-earlier-run"), "{text}");
+}
+
+/// Where texts begin, in the order in which they are expected.
+fn check_order(text: &str, parts: &[&str]) {
+    let places: Vec<Option<usize>> = parts.iter().map(|it| text.find(it)).collect();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{parts:?} at {places:?} of {text}");
+}
+
+/// The rows of a table begin with a blank; a reason or a remark is prose, and as long as it is.
+fn check_width(text: &str) {
+    let rows = text.lines().filter(|it| it.starts_with([' ', '\u{2500}', '*']) || it.starts_with("launcher:"));
+    let wide: Vec<&str> = rows.filter(|it| it.chars().count() > 80).collect();
+    assert!(wide.is_empty(), "{wide:#?}");
+}
+
+#[test]
+fn a_sweep_begins_with_its_stages() {
+    let fixture = sweep();
+    check_order(
+        &table(&fixture),
+        &["Passed", "good", "concurrency-1 ", "concurrency-64", "All stages", "TTFT from", "launcher:"],
+    );
+    check_order(
+        &page(&fixture),
+        &["## Stages", "good share", "concurrency-64", "## All stages together", "TTFT from", "## How far to trust"],
+    );
+    let one = table(&Fixture::of_one_stage());
+    assert!(!one.contains("All stages"), "{one}");
+}
+
+#[test]
+fn tables_fit_a_terminal_of_80_columns() {
+    check_width(&table(&sweep()));
+    check_width(&table(&Fixture::new()));
+    let mut fixture = sweep();
+    fixture.workload.goodput = Goodput::default();
+    check_width(&table(&fixture));
+    for (index, (record, _)) in fixture.requests.iter_mut().enumerate() {
+        let failures = [RequestOutcome::HttpError(503), RequestOutcome::BrokenStream, RequestOutcome::Abandoned];
+        record.outcome = failures.get(index % 5).copied().unwrap_or(RequestOutcome::Ok);
+    }
+    fixture.workload.goodput = Goodput { ttft: Some(crds::units::Span(ms(50))), ..Goodput::default() };
+    check_width(&table(&fixture));
+}
+
+#[test]
+fn what_is_the_largest_of_too_few_values_is_marked_in_stages_too() {
+    for text in [table(&sweep()), page(&sweep())] {
+        let row = |name: &str| text.lines().find(|it| it.contains(name)).unwrap();
+        assert!(row("concurrency-1 ").contains("40ms*"), "{text}");
+        assert!(row("concurrency-64").contains("280ms") && !row("concurrency-64").contains("280ms*"), "{text}");
+        assert!(text.contains("* the largest value"), "{text}");
+    }
+}
+
+#[test]
+fn passed_is_not_quoted_without_the_share_that_met_the_goals() {
+    let mut fixture = sweep();
+    for text in [table(&fixture), page(&fixture)] {
+        let first = text.lines().next().unwrap();
+        assert!(
+            first.contains("Passed") && first.contains("0 % to 100 % of the requests of a stage met the goals"),
+            "{first}"
+        );
+    }
+    fixture.workload.goodput.ttft = Some(crds::units::Span(ms(1)));
+    assert!(
+        table(&fixture).starts_with("Passed: org/model-8b, a valid measurement; 0 % of the requests met the goals\n")
+    );
+    assert!(page(&fixture).contains("It does not mean that the goals were met"));
+    fixture.workload.goodput = Goodput::default();
+    assert!(table(&fixture).starts_with("Passed: org/model-8b\n"));
+}

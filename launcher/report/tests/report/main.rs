@@ -1,0 +1,462 @@
+//! Records in, every report out.
+
+#![allow(clippy::unwrap_used, reason = "in helpers of tests as in tests themselves")]
+
+mod fixture;
+mod layout;
+
+use std::{
+    collections::BTreeSet,
+    fs::{self, File},
+    path::Path,
+    time::Duration,
+};
+
+use crds::{Envelope, Outcome};
+use engine::{
+    record::{Cause, Limit, RequestOutcome, RequestRecord},
+    recorder::{Records, WireTally},
+    stop::StopReason,
+};
+use fixture::{Analysed, Fixture, PROFILE, ms, normal};
+use parquet::{
+    file::reader::{FileReader as _, SerializedFileReader},
+    record::RowAccessor as _,
+};
+use report::{Folder, Inputs, Stored, TOOL_VERSION, index, json, markdown, standard, terminal};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+use workload_profiles::workload::{LengthDistribution, PromptText, RequestSource, Shape};
+
+/// Reports tell the release that wrote them; snapshots must survive the next one.
+fn without_version(text: &str) -> String {
+    text.replace(TOOL_VERSION, "[version]")
+}
+
+fn json_of(fixture: &Fixture, analysed: &Analysed) -> Value {
+    let mut text = Vec::new();
+    json::write(&fixture.report(analysed), &mut text).unwrap();
+    serde_json::from_slice(&text).unwrap()
+}
+
+#[test]
+fn the_markdown_report_of_two_stages() {
+    let fixture = Fixture::new();
+    let analysed = fixture.analyse();
+    insta::assert_snapshot!(without_version(&markdown::render(&fixture.report(&analysed))));
+}
+
+#[test]
+fn the_table_of_two_stages() {
+    insta::assert_snapshot!(terminal::table(&Fixture::new().analyse().analysis, None));
+}
+
+#[test]
+fn the_standard_report_of_one_stage() {
+    let fixture = Fixture::of_one_stage();
+    let analysed = fixture.analyse();
+    insta::assert_snapshot!(without_version(&standard::render(&fixture.report(&analysed), 0).unwrap()));
+}
+
+#[test]
+fn the_json_report_of_one_stage() {
+    let fixture = Fixture::of_one_stage();
+    let analysed = fixture.analyse();
+    let text = serde_json::to_string_pretty(&json_of(&fixture, &analysed)).unwrap();
+    insta::assert_snapshot!(without_version(&text));
+}
+
+/// One fixture for each corner of the formats.
+fn corners() -> Vec<(&'static str, Fixture)> {
+    let with = |change: fn(&mut Fixture)| {
+        let mut fixture = Fixture::new();
+        change(&mut fixture);
+        fixture
+    };
+    vec![
+        ("as it is", Fixture::new()),
+        ("one stage", Fixture::of_one_stage()),
+        ("mock prompts", with(|it| it.workload.requests = RequestSource::Mock)),
+        (
+            "mock prompts of unknown length",
+            with(|it| {
+                it.workload.requests = RequestSource::Mock;
+                it.requests.iter_mut().for_each(|(record, _)| record.input_tokens = None);
+            }),
+        ),
+        (
+            "uniform and log-normal lengths",
+            with(|it| {
+                it.workload.requests = RequestSource::Random {
+                    input: LengthDistribution { shape: Shape::Uniform, ..normal(20) },
+                    output: LengthDistribution { shape: Shape::Lognormal, ..normal(5) },
+                    text: PromptText::Prose,
+                };
+            }),
+        ),
+        ("shared prefixes", with(|it| it.workload.requests = shared_prefix(LengthDistribution::fixed(10)))),
+        ("shared prefixes of drawn length", with(|it| it.workload.requests = shared_prefix(normal(10)))),
+        ("no streaming", with(|it| it.workload.streaming = false)),
+        (
+            "several tokens an event",
+            with(|it| it.requests.iter_mut().for_each(|(record, _)| record.output_tokens = Some(20))),
+        ),
+        ("the model ends an answer", with(|it| it.workload.sampling.ignore_eos = false)),
+        ("no usage", with(|it| it.requests.iter_mut().for_each(|(record, _)| record.output_tokens = None))),
+        ("usage now and then", with(|it| it.requests[0].0.output_tokens = None)),
+        ("no success", with(|it| it.requests.retain(|(record, _)| record.outcome != RequestOutcome::Ok))),
+        ("no request", with(|it| it.requests.clear())),
+        (
+            "cut off",
+            with(|it| {
+                it.stopped = Some(StopReason::Signal);
+                it.requests[9].0.outcome = RequestOutcome::Cancelled;
+            }),
+        ),
+        ("no cluster", with(|it| it.run.run.namespace.clear())),
+    ]
+}
+
+fn shared_prefix(question_len: LengthDistribution) -> RequestSource {
+    RequestSource::SharedPrefix {
+        groups: 2,
+        prompts_per_group: 3,
+        system_prompt_len: LengthDistribution::fixed(10),
+        question_len,
+        output_len: LengthDistribution::fixed(5),
+        seed: None,
+    }
+}
+
+fn check_standard_reports(schema: &str) {
+    let validator = jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
+    for (name, fixture) in corners() {
+        let analysed = fixture.analyse();
+        for index in 0..analysed.analysis.stages.len() {
+            let text = standard::render(&fixture.report(&analysed), index).unwrap();
+            let value: Value = serde_saphyr::from_str(&text).unwrap();
+            let errors: Vec<String> =
+                validator.iter_errors(&value).map(|it| format!("{}: {it}", it.instance_path())).collect();
+            assert!(errors.is_empty(), "{name}, stage {index}: {errors:#?}\n{text}");
+            assert!(!text.contains("null"), "{name}, stage {index}: {text}");
+        }
+    }
+}
+
+#[test]
+fn every_standard_report_is_valid() {
+    check_standard_reports(include_str!("../fixtures/benchmark_report_v0.2.schema.json"));
+}
+
+#[test]
+fn every_standard_report_is_valid_by_its_makers_schema() {
+    let path =
+        "../../../shared/peer-data/llm-d-benchmark/llmdbenchmark/analysis/benchmark_report/br_v0_2_json_schema.json";
+    match fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)) {
+        Ok(schema) => check_standard_reports(&schema),
+        Err(_) => eprintln!("skipped: {path} is not there"),
+    }
+}
+
+#[test]
+fn what_was_not_measured_is_not_in_a_standard_report() {
+    for (name, absent) in [
+        ("no streaming", &["time_to_first_token", "inter_token_latency", "time_per_output_token:"][..]),
+        ("usage now and then", &["output_length", "output_token_rate", "total_token_rate", "time_per_output_token"]),
+        ("several tokens an event", &["inter_token_latency"]),
+        ("no success", &["latency", "input_length", "output_length"]),
+        ("mock prompts of unknown length", &["load:", "input_length", "input_token_rate", "total_token_rate"]),
+        ("the model ends an answer", &["output_seq_len"]),
+    ] {
+        let (_, fixture) = corners().into_iter().find(|it| it.0 == name).unwrap();
+        let analysed = fixture.analyse();
+        // The stage in which the corner shows.
+        let index = usize::from(name == "no success");
+        let text = standard::render(&fixture.report(&analysed), index).unwrap();
+        let aggregate = text.split("keywords:").nth(1).unwrap();
+        for key in absent {
+            let stands = aggregate.lines().any(|line| line.trim_start().starts_with(key));
+            assert!(!stands, "{name}: {key} stands in {text}");
+        }
+    }
+}
+
+#[test]
+fn several_stages_have_a_standard_report_each() {
+    let two = Fixture::new().analyse().analysis;
+    assert_eq!(standard::file_name(&two, 0), "benchmark_report_v0.2-r10.yaml");
+    assert_eq!(standard::file_name(&two, 1), "benchmark_report_v0.2-c2.yaml");
+    let mut odd = two.clone();
+    (odd.stages[0].stage.name, odd.stages[1].stage.name) = ("a/b".into(), "a_b".into());
+    assert_eq!(standard::file_name(&odd, 0), "benchmark_report_v0.2-a%2fb.yaml");
+    assert_eq!(standard::file_name(&odd, 1), "benchmark_report_v0.2-a_b.yaml");
+    assert_eq!(standard::file_name(&Fixture::of_one_stage().analyse().analysis, 0), "benchmark_report_v0.2.yaml");
+}
+
+/// Every key below some parts of `report.json`; what `keys of kinds` name is data.
+fn keys(value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(entries) => {
+            for (key, value) in entries {
+                found.insert(key.clone());
+                if !["outcomes", "errorSamples", "causes", "load"].contains(&key.as_str()) {
+                    keys(value, found);
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|it| keys(it, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_figure_stands_in_the_documentation() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/metrics.md");
+    let documentation = fs::read_to_string(path).unwrap();
+    let fixture = Fixture::new();
+    let report = json_of(&fixture, &fixture.analyse());
+    let mut found = BTreeSet::new();
+    for part in ["figures", "selfJudgement", "labels"] {
+        keys(&report[part], &mut found);
+    }
+    for stage in report["stages"].as_array().unwrap() {
+        found.extend(
+            stage.as_object().unwrap().keys().filter(|it| it.ends_with("PerSecond") || it.ends_with("Ms")).cloned(),
+        );
+    }
+    assert!(found.len() > 60, "{found:?}");
+    let undocumented: Vec<&String> = found.iter().filter(|it| !documentation.contains(&format!("`{it}`"))).collect();
+    assert!(undocumented.is_empty(), "{undocumented:?}");
+    for reason in [
+        "RunSucceeded",
+        "Cancelled",
+        "DeadlineExceeded",
+        "TargetLost",
+        "TooFewSuccesses",
+        "TooManyErrors",
+        "SendLagTooLarge",
+        "ReceiveDelayTooLarge",
+        "ReadsCoalesced",
+        "CpuSaturated",
+        "CpuThrottled",
+        "CpuStolen",
+        "SchedulerStalled",
+        "ClockStepped",
+        "EventsDropped",
+    ] {
+        assert!(documentation.contains(&format!("| {reason} |")), "{reason}");
+    }
+}
+
+#[test]
+fn timeouts_are_told_by_their_limit_and_retries_by_their_number() {
+    let mut fixture = Fixture::new();
+    let (failed, wire) = fixture.requests.pop().unwrap();
+    for limit in [Limit::Connect, Limit::FirstToken, Limit::TokenGap, Limit::TokenGap, Limit::Request] {
+        let record = RequestRecord { outcome: RequestOutcome::Timeout, ..failed.clone() };
+        let wire = WireTally { timeout: Some(limit), retried: true, error: Some("late".into()), ..wire.clone() };
+        fixture.requests.push((record, wire));
+    }
+    let analysed = fixture.analyse();
+    let figures = &json_of(&fixture, &analysed)["figures"];
+    assert_eq!(figures["outcomes"]["timeout"], 5);
+    let expected = serde_json::json!({"connect": 1, "firstToken": 1, "tokenGap": 2, "request": 1});
+    assert_eq!(figures["timeouts"], expected);
+    assert_eq!(figures["retried"], 5);
+    let markdown = markdown::render(&fixture.report(&analysed));
+    let table = terminal::table(&analysed.analysis, None);
+    for (name, count) in [("connect", 1), ("firstToken", 1), ("tokenGap", 2), ("request", 1)] {
+        assert!(markdown.contains(&format!("| timeout: {name} | {count} |")), "{markdown}");
+        let row = |line: &str| line.split_whitespace().eq([name, &count.to_string()]);
+        assert!(table.lines().any(row), "{table}");
+    }
+    assert!(markdown.contains("| timeout | 5 | late |") && markdown.contains("| retried | 5 |"), "{markdown}");
+    assert!(table.lines().any(|it| it.split_whitespace().eq(["retried", "5"])), "{table}");
+}
+
+#[test]
+fn each_cause_of_a_connect_error_has_its_count_and_its_message() {
+    let mut fixture = Fixture::new();
+    let (failed, wire) = fixture.requests.pop().unwrap();
+    for (cause, error) in [(Cause::Reset, "reset by peer"), (Cause::Refused, "refused"), (Cause::Refused, "again")] {
+        let record = RequestRecord { outcome: RequestOutcome::ConnectError, ..failed.clone() };
+        fixture.requests.push((record, WireTally { cause: Some(cause), error: Some(error.into()), ..wire.clone() }));
+    }
+    let analysed = fixture.analyse();
+    let figures = &json_of(&fixture, &analysed)["figures"];
+    let expected = serde_json::json!({
+        "reset": {"count": 1, "sample": "reset by peer"}, "refused": {"count": 2, "sample": "refused"},
+    });
+    assert_eq!((&figures["causes"], &figures["errorSamples"]["connect_error"]), (&expected, &"refused".into()));
+    let markdown = markdown::render(&fixture.report(&analysed));
+    assert!(markdown.contains("| connect_error: reset | 1 | reset by peer |"), "{markdown}");
+    assert!(
+        markdown.contains("(mostly connect_error: 3; the first says: refused); see that the server runs"),
+        "{markdown}"
+    );
+    let table = terminal::table(&analysed.analysis, None);
+    assert!(table.lines().any(|it| it.split_whitespace().eq(["refused", "2"])), "{table}");
+}
+
+#[test]
+fn the_workload_of_a_report_is_a_profile_of_the_same_load() {
+    let fixture = Fixture::new();
+    let report = json_of(&fixture, &fixture.analyse());
+    let run = crds::resolve::ResolvedRun { harness: crds::benchmark_run::Harness::Benchwright, ..fixture.run.clone() };
+    let (workload, _) = workload_profiles::parse(&run, &report["workload"].to_string()).unwrap();
+    // But for the credential, which no report holds.
+    assert_ne!(workload.headers, fixture.workload.headers);
+    assert_eq!(workload_profiles::Workload { headers: fixture.workload.headers.clone(), ..workload }, fixture.workload);
+}
+
+#[test]
+fn report_json_holds_what_repeats_the_run() {
+    let fixture = Fixture::new();
+    let analysed = fixture.analyse();
+    let report = json_of(&fixture, &analysed);
+    assert_eq!(report["format"], "benchwright.dev/report/v1");
+    assert_eq!(report["seeds"]["run"], 42);
+    assert_eq!(serde_json::from_value::<crds::ResolvedRun>(report["resolvedRun"].clone()).unwrap(), fixture.run);
+    let mut workload = fixture.workload.clone();
+    workload.headers.insert("x-api-key".into(), "<redacted>".into());
+    let read: workload_profiles::Workload = serde_json::from_value(report["workload"].clone()).unwrap();
+    assert_eq!(read, workload);
+    let summary: crds::RunSummary = serde_json::from_value(report["summary"].clone()).unwrap();
+    assert_eq!(summary, analysed.analysis.summary());
+}
+
+#[test]
+fn requests_parquet_has_a_row_for_every_request() {
+    let fixture = Fixture::new();
+    let mut analysed = fixture.analyse();
+    // In the order of their ends, as a run leaves them, and not of their numbers.
+    let mut records: Vec<RequestRecord> = analysed.records.into_iter().collect();
+    records.reverse();
+    analysed.records = records.into_iter().collect();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("requests.parquet");
+    let mut file = File::create(&path).unwrap();
+    report::requests_parquet::write(&fixture.report(&analysed), &analysed.records, &mut file).unwrap();
+
+    let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
+    let metadata = reader.metadata().file_metadata();
+    assert_eq!(metadata.num_rows(), 14);
+    let started = metadata.key_value_metadata().unwrap().iter().find(|it| it.key == "benchwright.started").unwrap();
+    assert_eq!(started.value.as_deref(), Some("2026-01-02T03:04:05Z"));
+    let left_out = metadata.key_value_metadata().unwrap().iter().find(|it| it.key == "benchwright.left_out").unwrap();
+    assert_eq!(left_out.value.as_deref(), Some("0"));
+    let columns: Vec<&str> = metadata.schema_descr().columns().iter().map(|it| it.name()).collect();
+    assert!(columns.iter().all(|it| !it.contains("prompt") && !it.contains("text")));
+    let column = |name: &str| columns.iter().position(|it| *it == name).unwrap();
+
+    let rows: Vec<_> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
+    let first = &fixture.requests[0].0;
+    let nanos = |time: Duration| i64::try_from(time.as_nanos()).unwrap();
+    assert_eq!(rows[0].get_string(column("stage")).unwrap(), "r10");
+    assert_eq!(rows[0].get_long(column("sent_ns")).unwrap(), nanos(first.sent.unwrap()));
+    assert_eq!(rows[0].get_long(column("last_token_ns")).unwrap(), nanos(first.last_token.unwrap()));
+    assert_eq!(rows[0].get_long(column("tpot_ns")).unwrap(), nanos(ms(10)));
+    assert_eq!(rows[0].get_long(column("output_tokens")).unwrap(), 5);
+    let last = rows.last().unwrap();
+    assert_eq!(last.get_string(column("stage")).unwrap(), "c2");
+    assert_eq!(last.get_string(column("outcome")).unwrap(), "http_503");
+    assert!(last.get_long(column("first_token_ns")).is_err(), "what did not happen is null");
+    let numbers: Vec<i64> = rows.iter().map(|it| it.get_long(column("number")).unwrap()).collect();
+    assert_eq!(numbers, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2, 3]);
+}
+
+#[test]
+fn many_requests_go_into_several_row_groups() {
+    let fixture = Fixture::new();
+    let analysed = fixture.analyse();
+    let model = &fixture.requests[0].0;
+    let records: Records = (0..100_001).map(|number| RequestRecord { number, ..model.clone() }).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("requests.parquet");
+    let mut file = File::create(&path).unwrap();
+    report::requests_parquet::write(&fixture.report(&analysed), &records, &mut file).unwrap();
+    let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
+    let rows: Vec<i64> = reader.metadata().row_groups().iter().map(|it| it.num_rows()).collect();
+    assert_eq!(rows, [100_000, 1]);
+}
+
+#[test]
+fn a_full_disk_in_the_middle_of_a_table_is_told_as_such() {
+    struct Full;
+    impl std::io::Write for Full {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::ErrorKind::StorageFull.into())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let fixture = Fixture::new();
+    let analysed = fixture.analyse();
+    let report = fixture.report(&analysed);
+    let table = report::requests_parquet::write(&report, &analysed.records, &mut Full).unwrap_err();
+    let document = json::write(&report, &mut Full).unwrap_err();
+    for error in [table, document] {
+        assert_eq!(error.kind(), std::io::ErrorKind::StorageFull, "{error}");
+    }
+}
+
+#[test]
+fn a_results_folder_is_whole_and_holds_no_credential() {
+    let root = tempfile::tempdir().unwrap();
+    let fixture = Fixture::new();
+    let analysed = fixture.analyse();
+    let report = fixture.report(&analysed);
+    let mut folder = Folder::create(root.path(), "chat/a1").unwrap();
+    let spec = serde_saphyr::from_str("target: {url: 'http://gateway.llm-d:80'}").unwrap();
+    let inputs = Inputs { run: &fixture.run, spec: &spec, profile_text: PROFILE, paths_from: None };
+    report::write_inputs(&mut folder, &inputs).unwrap();
+    report::write_report(&mut folder, &report).unwrap();
+    let stored = folder.finish().unwrap();
+    index::add(root.path(), &report, &stored).unwrap();
+
+    let mut names: Vec<String> =
+        fs::read_dir(&stored.path).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    let expected = [
+        "benchmark_report_v0.2-c2.yaml",
+        "benchmark_report_v0.2-r10.yaml",
+        "benchmarkrun.yaml",
+        "profile.yaml",
+        "report.json",
+        "report.md",
+        "requests.parquet",
+        "run.yaml",
+    ];
+    assert_eq!(names, expected);
+    for artifact in &stored.artifacts {
+        let bytes = fs::read(stored.path.join(&artifact.name)).unwrap();
+        let sha256 = crds::hex(&Sha256::digest(&bytes));
+        assert_eq!((artifact.bytes, &artifact.sha256), (bytes.len() as u64, &sha256), "{}", artifact.name);
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(!text.contains("sk-of-the-profile"), "{} holds a credential", artifact.name);
+    }
+    assert_eq!(fs::read_link(root.path().join("latest")).unwrap(), Path::new("chat/a1"));
+    let line = "| [chat/a1](chat/a1/report.md) | chat (inline) | r10, c2 | http://gateway.llm-d:80 | org/model-8b \
+                | Invalid; 50 % to 75 % of the requests of a stage met the goals | 14 | 1 | 30ms to 49ms | 30ms* to 59ms* | 10ms* | 22.32 to 50 |";
+    let index = fs::read_to_string(root.path().join("index.md")).unwrap();
+    assert!(index.contains(line), "{index}");
+
+    let run = serde_saphyr::from_str::<crds::ResolvedRun>(&fs::read_to_string(stored.path.join("run.yaml")).unwrap());
+    assert_eq!(run.unwrap(), fixture.run);
+}
+
+#[test]
+fn the_envelope_carries_the_verdict_and_the_stages() {
+    let fixture = Fixture::new();
+    let analysis = fixture.analyse().analysis;
+    let stored = Stored { path: "/results/chat/a1".into(), name: "chat/a1".into(), artifacts: Vec::new() };
+    let sent = report::envelope::envelope(&fixture.run.run, &analysis, Some(&stored));
+    let read = Envelope::parse(&sent.to_text()).unwrap();
+    assert_eq!(read, sent);
+    assert_eq!(read.core.folder.as_deref(), Some("chat/a1"));
+    assert_eq!((read.core.outcome, read.core.reason.as_str()), (Outcome::Invalid, "TooManyErrors"));
+    assert_eq!(read.core.summary.unwrap().requests, 14);
+    let stages: Vec<&str> = read.stages.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(stages, ["r10", "c2"]);
+}

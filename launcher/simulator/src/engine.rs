@@ -1,0 +1,260 @@
+//! [I/O] The engine: takes requests, runs the scheduler step by step in time, and tells each stream how far it is.
+//!
+//! One task runs while there is work and ends when there is none, so that an idle server wakes nobody. What passes to a
+//! stream is a counter and a waker, not a queue: a slow reader holds no memory here. Time is that of the runtime, so that
+//! a paused clock drives the simulation, or real time. Steps follow each other in model time, so that late timers do not
+//! add up.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures::task::AtomicWaker;
+
+use super::latency::Latency;
+use super::metrics::Metrics;
+use super::options::SimOptions;
+use super::scheduler::{Scheduler, Sequence};
+pub use super::work::{Finish, Siblings, Work};
+use clock::Clock;
+
+/// How far model time may stay behind the clock. Timers are late by a millisecond or so, which the next step makes up
+/// for; a machine that was busy for longer has slowed the engine down, as it would a real one.
+const MAX_CATCH_UP: Duration = Duration::from_millis(2);
+
+/// Steps without length that follow each other before the streams get to send. What is due at the same time then leaves in
+/// few writes, as from a busy server; with more of them a stream would send too much at once for what it is.
+const STEPS_AT_ONCE: u32 = 4;
+
+/// How far a request is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Tokens that are ready.
+    pub tokens: u32,
+    /// Set together with the last token.
+    pub finish: Option<Finish>,
+}
+
+/// What engine and stream share of one request.
+#[derive(Debug)]
+struct Slot {
+    /// Tokens in the lower half, the finish in the upper one, so that both change at once.
+    state: AtomicU64,
+    /// Prompt tokens that came from the prefix cache. Written before the first token is told.
+    cached: AtomicU32,
+    waker: AtomicWaker,
+    left: AtomicBool,
+    finish: Finish,
+}
+
+impl Slot {
+    fn set(&self, progress: Progress) {
+        let finish = match progress.finish {
+            None => 0,
+            Some(Finish::Stop) => 1,
+            Some(Finish::Length) => 2,
+            Some(Finish::Abort) => 3,
+        };
+        self.state.store(finish << 32 | u64::from(progress.tokens), Ordering::Release);
+        self.waker.wake();
+    }
+
+    fn get(&self) -> Progress {
+        let state = self.state.load(Ordering::Acquire);
+        let finish = match state >> 32 {
+            0 => None,
+            1 => Some(Finish::Stop),
+            2 => Some(Finish::Length),
+            _ => Some(Finish::Abort),
+        };
+        Progress { tokens: state as u32, finish }
+    }
+}
+
+/// A request in the engine; dropping it takes it out at the end of the step that runs.
+#[derive(Debug)]
+pub struct Generation {
+    engine: Arc<Engine>,
+    slot: Arc<Slot>,
+}
+
+impl Generation {
+    /// How far it is, as soon as more than `seen` tokens are ready or it has finished.
+    pub fn poll(&self, cx: &mut Context<'_>, seen: u32) -> Poll<Progress> {
+        let news = |progress: Progress| progress.tokens > seen || progress.finish.is_some();
+        let progress = self.slot.get();
+        if news(progress) {
+            return Poll::Ready(progress);
+        }
+        self.slot.waker.register(cx.waker());
+        // Again, since the engine may have gone on between the look and the registration.
+        let progress = self.slot.get();
+        if news(progress) { Poll::Ready(progress) } else { Poll::Pending }
+    }
+
+    /// Prompt tokens that came from the prefix cache, once there is a token.
+    pub fn cached_tokens(&self) -> u32 {
+        self.slot.cached.load(Ordering::Relaxed)
+    }
+
+    /// Waits for the end.
+    pub async fn finished(&self) -> Progress {
+        std::future::poll_fn(|cx| self.poll(cx, u32::MAX)).await
+    }
+}
+
+impl Drop for Generation {
+    fn drop(&mut self) {
+        if self.slot.get().finish.is_none() {
+            self.slot.left.store(true, Ordering::Release);
+            self.engine.somebody_left.store(true, Ordering::Release);
+        }
+    }
+}
+
+/// The engine of one server.
+#[derive(Debug)]
+pub struct Engine {
+    core: Mutex<Core>,
+    somebody_left: AtomicBool,
+    /// Zero is the first request, or the start of real time.
+    clock: OnceLock<Clock>,
+}
+
+#[derive(Debug)]
+struct Core {
+    scheduler: Scheduler<Arc<Slot>>,
+    latency: Latency,
+    metrics: Metrics,
+    /// Sequences that the step which runs left in the queue; who comes during the step does not wait yet.
+    queued: usize,
+    /// Whether the task runs.
+    busy: bool,
+    /// Whether the server shuts down.
+    closed: bool,
+}
+
+impl Engine {
+    /// An idle engine.
+    pub fn new(options: &SimOptions) -> Arc<Self> {
+        let core = Core {
+            scheduler: Scheduler::new(options),
+            latency: Latency::new(options.costs, options.seed),
+            metrics: Metrics::new(options),
+            queued: 0,
+            busy: false,
+            closed: false,
+        };
+        Arc::new(Engine { core: Mutex::new(core), somebody_left: AtomicBool::new(false), clock: OnceLock::new() })
+    }
+
+    /// Steps follow real time, to the microsecond, and not the clock of the runtime. Without effect after a request.
+    pub fn use_real_time(&self) {
+        self.clock.get_or_init(Clock::start);
+    }
+
+    /// Queues a request. Needs a tokio runtime. After [`Engine::close`] it is aborted at once.
+    pub fn submit(self: &Arc<Self>, work: Work) -> Generation {
+        let slot = Arc::new(Slot {
+            state: AtomicU64::new(0),
+            cached: AtomicU32::new(0),
+            waker: AtomicWaker::new(),
+            left: AtomicBool::new(false),
+            finish: work.finish,
+        });
+        let arrived = self.now();
+        let mut core = self.lock();
+        if core.closed {
+            slot.set(Progress { tokens: 0, finish: Some(Finish::Abort) });
+        } else {
+            core.scheduler.add(Sequence::new(slot.clone(), work, arrived));
+            if !std::mem::replace(&mut core.busy, true) {
+                tokio::spawn(self.clone().run());
+            }
+        }
+        drop(core);
+        Generation { engine: self.clone(), slot }
+    }
+
+    /// Aborts all requests and every one that comes later.
+    pub fn close(&self) {
+        let mut core = self.lock();
+        core.closed = true;
+        core.scheduler.drain().for_each(|slot| {
+            slot.set(Progress { finish: Some(Finish::Abort), ..slot.get() });
+        });
+    }
+
+    /// The metrics as they are now.
+    pub fn metrics(&self) -> Metrics {
+        self.lock().metrics.clone()
+    }
+
+    /// One step after the other until there is nothing to do.
+    async fn run(self: Arc<Self>) {
+        let sleeper = self.clock().sleeper();
+        let mut at = self.now();
+        let mut at_once = 0;
+        while let Some(length) = self.begin_step(at) {
+            let end = at + length;
+            if !length.is_zero() {
+                sleeper.until(end).await;
+            } else if at_once == 0 {
+                // The streams send what they have before they get more.
+                tokio::task::yield_now().await;
+            }
+            at_once = (at_once + 1) % STEPS_AT_ONCE;
+            self.end_step(end);
+            at = end.max(self.now().saturating_sub(MAX_CATCH_UP));
+        }
+    }
+
+    fn begin_step(&self, now: Duration) -> Option<Duration> {
+        let mut core = self.lock();
+        let core = &mut *core;
+        if self.somebody_left.swap(false, Ordering::AcqRel) {
+            core.scheduler.retain(|slot| !slot.left.load(Ordering::Acquire));
+        }
+        let load = core.scheduler.begin_step(now);
+        core.queued = core.scheduler.waiting();
+        core.busy = load.is_some();
+        core.metrics.set_cache(core.scheduler.cache_stats());
+        if load.is_none() {
+            core.metrics.set_load(0, 0, 0);
+        }
+        load.map(|load| core.latency.step(&load))
+    }
+
+    fn end_step(&self, now: Duration) {
+        let mut core = self.lock();
+        let Core { scheduler, metrics, queued, .. } = &mut *core;
+        scheduler.end_step(now, |sequence| {
+            let slot = &sequence.owner;
+            if slot.left.load(Ordering::Acquire) {
+                return;
+            }
+            let finish = sequence.is_finished().then_some(slot.finish);
+            metrics.token(sequence, now, finish);
+            if sequence.generated == 1 {
+                slot.cached.store(sequence.cached, Ordering::Relaxed);
+            }
+            slot.set(Progress { tokens: sequence.generated, finish });
+        });
+        metrics.set_load(scheduler.running(), *queued, scheduler.used_blocks());
+        metrics.end_step();
+    }
+
+    fn now(&self) -> Duration {
+        self.clock().now()
+    }
+
+    fn clock(&self) -> Clock {
+        *self.clock.get_or_init(Clock::of_runtime)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Core> {
+        // A panic elsewhere leaves counters that are at worst one request behind.
+        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,326 @@
+//! The blocks of the KV cache: who holds them, and which prefixes they keep. Pure.
+//!
+//! As in vLLM a sequence holds one block for each `block_size` tokens, the last one partly filled. A block that is full gets
+//! the digest of its prefix (it is sealed), and sequences with the same prefix share it. A sealed block that nobody holds
+//! stays until its room is needed; the one that was released longest ago goes first, and of one sequence the last block.
+//! Other than in vLLM a block that two sequences computed at the same time is kept once.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// No block.
+const NONE: u32 = u32::MAX;
+
+/// What one sequence holds.
+#[derive(Debug, Default)]
+pub struct Held {
+    /// Sealed blocks, from the first one on.
+    sealed: Vec<u32>,
+    /// Blocks after those.
+    unsealed: u32,
+}
+
+impl Held {
+    fn len(&self) -> u32 {
+        self.sealed.len() as u32 + self.unsealed
+    }
+}
+
+/// A sealed block. Those that nobody holds are in a list, the one to go next at its head.
+#[derive(Debug)]
+struct Block {
+    hash: u64,
+    holders: u32,
+    before: u32,
+    after: u32,
+}
+
+/// All blocks. Memory: at most 24 bytes, and an entry of the index, for each block of the capacity.
+#[derive(Debug)]
+pub struct KvCache {
+    block_size: u32,
+    /// Blocks that can be used.
+    capacity: u32,
+    /// Whether prefixes are kept.
+    caching: bool,
+    sealed: Vec<Block>,
+    /// Places in `sealed` that hold no block.
+    vacant: Vec<u32>,
+    index: HashMap<u64, u32, BuildHasherDefault<AsItIs>>,
+    /// Blocks in use that are not sealed.
+    unsealed: u32,
+    /// Sealed blocks that nobody holds.
+    idle: u32,
+    head: u32,
+    tail: u32,
+}
+
+impl KvCache {
+    /// An empty cache of `blocks` blocks, one of which is reserved as in vLLM.
+    pub fn new(block_size: u32, blocks: u32, caching: bool) -> Self {
+        KvCache {
+            block_size,
+            capacity: blocks.saturating_sub(1),
+            caching,
+            sealed: Vec::new(),
+            vacant: Vec::new(),
+            index: HashMap::default(),
+            unsealed: 0,
+            idle: 0,
+            head: NONE,
+            tail: NONE,
+        }
+    }
+
+    /// Tokens in a block.
+    pub fn block_size(&self) -> u32 {
+        self.block_size
+    }
+
+    /// Whether prefixes are kept.
+    pub fn is_caching(&self) -> bool {
+        self.caching
+    }
+
+    /// Blocks that sequences hold.
+    pub fn used(&self) -> u32 {
+        self.unsealed + self.index.len() as u32 - self.idle
+    }
+
+    /// The number of leading blocks that the cache has.
+    pub fn lookup(&self, hashes: &[u64]) -> u32 {
+        if !self.caching {
+            return 0;
+        }
+        hashes.iter().take_while(|hash| self.index.contains_key(hash)).count() as u32
+    }
+
+    /// Gives the blocks of a cached prefix to a sequence that holds none, if there is room for `tokens` tokens with them;
+    /// `false`: there is not, and it holds none.
+    pub fn admit(&mut self, held: &mut Held, prefix: &[u64], tokens: u32) -> bool {
+        let found: Vec<u32> = prefix.iter().filter_map(|hash| self.index.get(hash).copied()).collect();
+        let woken = found.iter().filter(|block| self.sealed[**block as usize].holders == 0).count() as u32;
+        let fresh = tokens.div_ceil(self.block_size).saturating_sub(found.len() as u32);
+        if fresh + woken > self.capacity - self.used() {
+            return false;
+        }
+        for block in found {
+            self.hold(block);
+            held.sealed.push(block);
+        }
+        true
+    }
+
+    /// Makes room for so many tokens of a sequence; `false`: there is none, and nothing has changed.
+    pub fn grow(&mut self, held: &mut Held, tokens: u32) -> bool {
+        let missing = tokens.div_ceil(self.block_size).saturating_sub(held.len());
+        if missing == 0 {
+            return true;
+        }
+        if missing > self.capacity - self.used() {
+            return false;
+        }
+        held.unsealed += missing;
+        self.unsealed += missing;
+        while self.unsealed + self.index.len() as u32 > self.capacity {
+            self.evict();
+        }
+        true
+    }
+
+    /// Seals the first blocks of a sequence whose digests these are.
+    pub fn seal(&mut self, held: &mut Held, hashes: &[u64]) {
+        if !self.caching {
+            return;
+        }
+        for hash in hashes.iter().skip(held.sealed.len()) {
+            if held.unsealed == 0 {
+                return;
+            }
+            held.unsealed -= 1;
+            self.unsealed -= 1;
+            let block = match self.index.get(hash) {
+                Some(block) => {
+                    let block = *block;
+                    self.hold(block);
+                    block
+                }
+                None => self.insert(*hash),
+            };
+            held.sealed.push(block);
+        }
+    }
+
+    /// Takes back what a sequence holds.
+    pub fn release(&mut self, held: &mut Held) {
+        self.unsealed -= std::mem::take(&mut held.unsealed);
+        for block in held.sealed.drain(..).rev() {
+            let holders = &mut self.sealed[block as usize].holders;
+            *holders -= 1;
+            if *holders == 0 {
+                self.append(block);
+            }
+        }
+    }
+
+    fn insert(&mut self, hash: u64) -> u32 {
+        let block = Block { hash, holders: 1, before: NONE, after: NONE };
+        let place = match self.vacant.pop() {
+            Some(place) => {
+                self.sealed[place as usize] = block;
+                place
+            }
+            None => {
+                self.sealed.push(block);
+                self.sealed.len() as u32 - 1
+            }
+        };
+        self.index.insert(hash, place);
+        place
+    }
+
+    fn hold(&mut self, block: u32) {
+        self.sealed[block as usize].holders += 1;
+        if self.sealed[block as usize].holders == 1 {
+            self.unlink(block);
+        }
+    }
+
+    /// Forgets the block that was released longest ago.
+    fn evict(&mut self) {
+        let block = self.head;
+        self.unlink(block);
+        self.index.remove(&self.sealed[block as usize].hash);
+        self.vacant.push(block);
+    }
+
+    fn append(&mut self, block: u32) {
+        let before = std::mem::replace(&mut self.tail, block);
+        let entry = &mut self.sealed[block as usize];
+        (entry.before, entry.after) = (before, NONE);
+        match before {
+            NONE => self.head = block,
+            before => self.sealed[before as usize].after = block,
+        }
+        self.idle += 1;
+    }
+
+    fn unlink(&mut self, block: u32) {
+        let Block { before, after, .. } = self.sealed[block as usize];
+        match before {
+            NONE => self.head = after,
+            before => self.sealed[before as usize].after = after,
+        }
+        match after {
+            NONE => self.tail = before,
+            after => self.sealed[after as usize].before = before,
+        }
+        self.idle -= 1;
+    }
+}
+
+/// The keys are digests already.
+#[derive(Debug, Default)]
+struct AsItIs(u64);
+
+impl Hasher for AsItIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.0 = self.0 << 8 | u64::from(*byte));
+    }
+
+    fn write_u64(&mut self, key: u64) {
+        self.0 = key;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::blocks::BlockHashes;
+
+    fn hashes(row: u64, blocks: u32) -> Vec<u64> {
+        let mut hashes = BlockHashes::new(4, row);
+        (0..blocks * 4).for_each(|id| hashes.push(id));
+        hashes.full().to_vec()
+    }
+
+    /// Runs a sequence of full blocks: what it found, and what it holds. `None` where it does not fit.
+    fn run(cache: &mut KvCache, hashes: &[u64]) -> Option<(u32, Held)> {
+        let (mut held, found) = (Held::default(), cache.lookup(hashes));
+        let tokens = hashes.len() as u32 * 4;
+        if !cache.admit(&mut held, &hashes[..found as usize], tokens) {
+            return None;
+        }
+        assert!(cache.grow(&mut held, tokens));
+        cache.seal(&mut held, hashes);
+        Some((found, held))
+    }
+
+    #[test]
+    fn a_prefix_is_found_while_it_is_held_and_after() {
+        let mut cache = KvCache::new(4, 11, true);
+        let (found, mut first) = run(&mut cache, &hashes(1, 3)).unwrap();
+        assert_eq!((found, cache.used()), (0, 3));
+        let (found, mut second) = run(&mut cache, &hashes(1, 5)).unwrap();
+        assert_eq!((found, cache.used()), (3, 5));
+        cache.release(&mut first);
+        assert_eq!(cache.used(), 5);
+        cache.release(&mut second);
+        assert_eq!((cache.used(), cache.lookup(&hashes(1, 5))), (0, 5));
+        assert_eq!(cache.lookup(&hashes(2, 5)), 0);
+    }
+
+    #[test]
+    fn what_was_released_longest_ago_goes_first_and_from_its_end() {
+        let mut cache = KvCache::new(4, 11, true);
+        for row in [1, 2, 1] {
+            let (_, mut held) = run(&mut cache, &hashes(row, 5)).unwrap();
+            cache.release(&mut held);
+        }
+        let (_, mut held) = run(&mut cache, &hashes(3, 2)).unwrap();
+        assert_eq!((cache.lookup(&hashes(2, 5)), cache.lookup(&hashes(1, 5))), (3, 5));
+        // What is held does not go: the rest is too little for a row of nine.
+        assert!(run(&mut cache, &hashes(4, 9)).is_none());
+        assert_eq!((cache.lookup(&hashes(3, 2)), cache.used()), (2, 2));
+        cache.release(&mut held);
+        assert!(run(&mut cache, &hashes(4, 9)).is_some());
+    }
+
+    #[test]
+    fn without_caching_blocks_are_counted_and_nothing_is_kept() {
+        let mut cache = KvCache::new(4, 4, false);
+        let (_, mut held) = run(&mut cache, &hashes(1, 3)).unwrap();
+        assert_eq!(cache.used(), 3);
+        assert!(!cache.grow(&mut held, 13));
+        cache.release(&mut held);
+        assert_eq!((cache.used(), cache.lookup(&hashes(1, 3))), (0, 0));
+    }
+
+    proptest! {
+        #[test]
+        fn the_capacity_is_never_exceeded_and_all_comes_back(
+            rows in prop::collection::vec((0_u64..6, 1_u32..7, any::<bool>()), 1..80),
+        ) {
+            let mut cache = KvCache::new(4, 13, true);
+            let mut running = std::collections::VecDeque::new();
+            for (row, blocks, stays) in rows {
+                if let Some((found, mut held)) = run(&mut cache, &hashes(row, blocks)) {
+                    prop_assert!(found <= blocks);
+                    if stays { running.push_back(held) } else { cache.release(&mut held) }
+                } else if let Some(mut held) = running.pop_front() {
+                    cache.release(&mut held);
+                }
+                prop_assert!(cache.unsealed + cache.index.len() as u32 <= 12 && cache.used() <= 12);
+                prop_assert_eq!(cache.sealed.len(), cache.index.len() + cache.vacant.len());
+            }
+            running.iter_mut().for_each(|held| cache.release(held));
+            prop_assert_eq!(cache.used(), 0);
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! Runs the LoadGen tests of a workload: finds the rate where the profile leaves that to the launcher, searches for the peak
+//! where a test asks for it, and issues the tests. Any other workload is issued as it is.
+//!
+//! The load itself is issued by a function that is given, a trial or the whole workload at a time.
+
+use std::time::Duration;
+
+use tracing::info;
+use workload_profiles::{
+    Workload,
+    loadgen::{Effective, Mode, Scenario, Settings},
+    workload::{AutoQps, Load, LoadGenTest, Stage},
+};
+
+use super::Failure;
+use analysis::loadgen::{
+    outcome::{TestOutcome, outcomes},
+    verdict::TrialVerdict,
+};
+use engine::issue::LoadResult;
+use loadgen::{
+    logs::{accuracy_log::AccuracyEntry, test_log::PhaseLog},
+    peak::{self, Tried},
+    results::early_stopping::EarlyStopping,
+    search::{self, Trial},
+};
+
+/// Samples of the burst from which a rate is guessed.
+const BURST: u64 = 256;
+/// The share of a burst's rate at which the search begins.
+const BEGIN: f64 = 0.8;
+/// Why what came of a search counts for nothing: the load that is left is a trial.
+const NO_RATE: &str = "no rate was found for the test itself";
+/// Why what came of LoadGen's own search does not count.
+const NO_PEAK: &str = "the search for the peak had not ended";
+
+/// What is told of a load while it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Foretell {
+    /// The verdict that its phase will have.
+    Verdict,
+    /// Only how far it is: a short trial has no verdict.
+    Nothing,
+}
+
+/// What was issued, and what came of it.
+pub(super) struct Issued {
+    /// As it was issued in the load that counts: with the rate that was found.
+    pub(super) workload: Workload,
+    /// The load that counts.
+    pub(super) load: LoadResult,
+    /// Its tests; empty for a workload without.
+    pub(super) tests: Vec<TestOutcome>,
+    /// The trials before it.
+    pub(super) trials: Vec<TrialVerdict>,
+}
+
+/// Issues a workload. `last_offline` is what an earlier Offline run against the same target came to, in samples per second.
+pub(super) fn issue(
+    workload: &Workload,
+    last_offline: impl FnOnce() -> Option<f64>,
+    mut load: impl FnMut(&Workload, Foretell) -> Result<LoadResult, Failure>,
+) -> Result<Issued, Failure> {
+    let Some(loadgen) = &workload.loadgen else {
+        let load = load(workload, Foretell::Verdict)?;
+        return Ok(Issued { workload: workload.clone(), load, tests: Vec::new(), trials: Vec::new() });
+    };
+    let mut one = |workload: Workload, foretell: Foretell| -> Result<Issued, Failure> {
+        let load = load(&workload, foretell)?;
+        let tests = workload.loadgen.as_ref().map(|it| outcomes(it, &workload.stages, &load)).unwrap_or_default();
+        Ok(Issued { workload, load, tests, trials: Vec::new() })
+    };
+    let known = match loadgen.auto_qps {
+        Some(AutoQps::LastOffline { share }) => last_offline().map(|rate| rate * share),
+        _ => None,
+    };
+    let first = loadgen.tests.first().map(|it| &it.settings);
+    match (loadgen.auto_qps, known, first.map(|it| it.scenario)) {
+        (Some(_), Some(rate), _) => {
+            info!(rate, "the target rate comes from the last Offline run against this target");
+            one(at_rate(workload, rate), Foretell::Verdict)
+        }
+        (Some(_), None, Some(Scenario::Server)) => match performance(workload) {
+            Some(settings) => searched(workload, &settings, &mut one),
+            // Without limits there is nothing to search by.
+            None => guessed(workload, first, BEGIN, &mut one),
+        },
+        (Some(_), None, Some(Scenario::Offline)) => guessed(workload, performance(workload).as_ref(), 1.0, &mut one),
+        _ if loadgen.tests.iter().any(|it| it.settings.mode == Mode::FindPeakPerformance) => {
+            peak_of(workload, &mut one)
+        }
+        _ => one(workload.clone(), Foretell::Verdict),
+    }
+}
+
+/// Issues a workload, or a trial.
+type One<'a> = &'a mut dyn FnMut(Workload, Foretell) -> Result<Issued, Failure>;
+
+/// A workload with one test in place of its own, and that test's phases as its stages.
+fn with_test(workload: &Workload, settings: Settings) -> Workload {
+    let mut workload = workload.clone();
+    if let Some(loadgen) = &mut workload.loadgen {
+        let scenario = settings.scenario;
+        let audited = loadgen.tests.iter().any(|it| it.audited);
+        let test = LoadGenTest { settings, audited, trials_before: Vec::new() };
+        let phases = test.phases(&loadgen.qsl);
+        loadgen.tests = vec![test];
+        loadgen.auto_qps = None;
+        let stage = |phase| Stage::new("performance", Load::LoadGen { test: 0, phase, scenario });
+        workload.stages = phases.into_iter().map(stage).collect();
+    }
+    workload
+}
+
+/// The same workload at a rate, in queries (Offline: samples) per second.
+fn at_rate(workload: &Workload, rate: f64) -> Workload {
+    let mut workload = workload.clone();
+    for test in workload.loadgen.iter_mut().flat_map(|it| &mut it.tests) {
+        test.settings.server_target_qps = rate;
+        test.settings.offline_expected_qps = rate;
+    }
+    workload
+}
+
+/// The settings of the test that measures performance.
+fn performance(workload: &Workload) -> Option<Settings> {
+    let tests = workload.loadgen.iter().flat_map(|it| &it.tests);
+    tests.map(|it| &it.settings).rfind(|it| it.mode != Mode::AccuracyOnly).cloned()
+}
+
+/// Whether the limits of the Server scenario are met, and no sample failed.
+fn met(issued: &Issued) -> bool {
+    let judged = issued
+        .tests
+        .iter()
+        .rev()
+        .find_map(|it| it.log.judged(|_, validity| validity.perf_constraints_met && validity.faults.is_empty()));
+    judged.unwrap_or(false)
+}
+
+/// Whether a trial of the launcher's own search held: to its end, and at full length with what early stopping asks for. With too
+/// few queries for that even with none over a limit a lower rate would not help, and it is not asked.
+fn held(issued: &Issued, full: bool) -> bool {
+    let test = issued.tests.iter().rev();
+    let held = test.map(|it| &it.log).find_map(|log| {
+        log.judged(|results, validity| {
+            let provable = EarlyStopping::at(results.target_percentile())
+                .is_ok_and(|it| it.queries(0) <= results.measured.queries_issued);
+            let stopping = validity.stopping.met || !(full && provable);
+            validity.perf_constraints_met
+                && validity.min_duration_met
+                && validity.min_queries_met
+                && validity.faults.is_empty()
+                && stopping
+        })
+    });
+    held.unwrap_or(false)
+}
+
+/// What came of a trial, where there is no test: it counts for nothing.
+fn no_test(mut issued: Issued) -> Issued {
+    for phase in issued.tests.iter_mut().flat_map(|it| &mut it.log.phases) {
+        phase.cut_short.get_or_insert_with(|| NO_RATE.to_owned());
+    }
+    issued
+}
+
+/// Server without a rate: short trials, and then the workload itself, lower each time its limits are not met.
+fn searched(workload: &Workload, settings: &Settings, one: One<'_>) -> Result<Issued, Failure> {
+    let mut tried: Vec<(Trial, bool)> = Vec::new();
+    let mut last: Option<Issued> = None;
+    let mut accuracy = Vec::new();
+    let (_, rate) = burst(workload, settings, one)?;
+    let begin = rate.map(|it| it * BEGIN);
+    loop {
+        let trial = match search::next(begin, &tried) {
+            search::Next::Run(trial) => trial,
+            end => {
+                info!(?end, "the search for a rate has ended");
+                break;
+            }
+        };
+        info!(rate = trial.rate, full = trial.full, "a trial of the search for a rate");
+        let mut issued = if !trial.full {
+            let short = Settings { mode: Mode::PerformanceOnly, ..search::settings(settings, trial) };
+            one(with_test(workload, short), Foretell::Nothing)?
+        } else if accuracy.is_empty() {
+            one(at_rate(workload, trial.rate), Foretell::Verdict)?
+        } else {
+            // What the first run of full length said of accuracy holds for a lower rate as well.
+            one(with_test(workload, search::settings(settings, trial)), Foretell::Verdict)?
+        };
+        if trial.full {
+            let of_accuracy = |it: &TestOutcome| it.log.settings.mode == Mode::AccuracyOnly;
+            match accuracy.is_empty() {
+                true => accuracy = issued.tests.iter().filter(|it| of_accuracy(it)).cloned().collect(),
+                false => issued.tests.splice(0..0, accuracy.iter().cloned()).for_each(drop),
+            }
+        }
+        let held = held(&issued, trial.full);
+        info!(rate = trial.rate, full = trial.full, held, "a trial of the search is over");
+        tried.push((trial, held));
+        let stopped = issued.load.stopped.is_some();
+        last = Some(if trial.full { issued } else { no_test(issued) });
+        if stopped {
+            break;
+        }
+    }
+    let verdicts = tried.iter().map(|(trial, met)| TrialVerdict { rate: trial.rate, full: trial.full, met: *met });
+    let trials = verdicts.collect();
+    last.map(|it| Issued { trials, ..it }).ok_or_else(|| Failure::configuration("the search made no trial".into()))
+}
+
+/// No rate, and nothing that limits it: this share of what a short burst with these settings comes to. Without settings a rate
+/// means nothing.
+fn guessed(workload: &Workload, settings: Option<&Settings>, share: f64, one: One<'_>) -> Result<Issued, Failure> {
+    let Some(settings) = settings else { return one(workload.clone(), Foretell::Verdict) };
+    let (burst, rate) = burst(workload, settings, one)?;
+    let Some(rate) = rate.map(|it| it * share) else { return Ok(no_test(burst)) };
+    info!(rate, "the rate comes from a short trial");
+    let trials = vec![TrialVerdict { rate, full: false, met: met(&burst) }];
+    one(at_rate(workload, rate), Foretell::Verdict).map(|it| Issued { trials, ..it })
+}
+
+/// Some samples at once, and how many of them were complete in a second; `None` where nothing is to be had of them.
+fn burst(workload: &Workload, settings: &Settings, one: One<'_>) -> Result<(Issued, Option<f64>), Failure> {
+    let short = Settings {
+        scenario: Scenario::Offline,
+        mode: Mode::PerformanceOnly,
+        min_duration_ms: 0,
+        min_query_count: BURST,
+        sample_concatenate_permutation: false,
+        performance_issue_unique: false,
+        accuracy_log_sampling_target: 0,
+        accuracy_log_probability: 0.0,
+        ..settings.clone()
+    };
+    let issued = one(with_test(workload, short), Foretell::Nothing)?;
+    let rate = issued.tests.iter().find_map(|it| it.log.judged(|results, _| results.offline_per_second()));
+    let rate = rate.filter(|it| it.is_finite() && *it > 0.0).filter(|_| issued.load.stopped.is_none());
+    Ok((issued, rate))
+}
+
+/// LoadGen's own search: every trial at full length, from a rate that must be good.
+fn peak_of(workload: &Workload, one: One<'_>) -> Result<Issued, Failure> {
+    let Some(settings) = performance(workload) else { return one(workload.clone(), Foretell::Verdict) };
+    if settings.scenario != Scenario::Server {
+        return Err(Failure::configuration(format!(
+            "{} The scenario is {}.",
+            peak::SERVER_ONLY,
+            settings.scenario.name()
+        )));
+    }
+    let (mut tried, mut phases): (Vec<Tried>, Vec<PhaseLog>) = (Vec::new(), Vec::new());
+    let (mut best, mut answers): (Option<Issued>, Vec<AccuracyEntry>) = (None, Vec::new());
+    let (mut started, mut elapsed) = (None, Duration::ZERO);
+    while let peak::Next::Run(trial) = peak::next(&settings, &tried) {
+        let trial_settings = Settings { server_target_qps: trial.rate(), ..settings.clone() };
+        let mut trial_of = with_test(workload, trial_settings);
+        for test in trial_of.loadgen.iter_mut().flat_map(|it| &mut it.tests) {
+            test.trials_before = tried.iter().map(|it| it.trial.rate()).collect();
+        }
+        let mut issued = one(trial_of, Foretell::Verdict)?;
+        let met = met(&issued);
+        info!(rate = trial.rate(), met, "a trial of the search for the peak is over");
+        tried.push(Tried { trial, met });
+        let reported = met || best.is_none();
+        if reported {
+            // Figures are told of one trial alone.
+            phases.iter_mut().for_each(|it| it.result = None);
+        }
+        answers.extend(issued.tests.iter_mut().flat_map(|it| it.answers.drain(..)));
+        for phase in issued.tests.iter_mut().flat_map(|it| it.log.phases.drain(..)) {
+            let phase = phase.later(elapsed, tried.last().cloned());
+            phases.push(PhaseLog { result: phase.result.filter(|_| reported), ..phase });
+        }
+        elapsed += issued.load.wall;
+        started = started.or_else(|| issued.tests.first().map(|it| it.log.started));
+        let stopped = issued.load.stopped.is_some();
+        if reported {
+            best = Some(issued);
+        }
+        if stopped {
+            break;
+        }
+    }
+    let mut best = best.ok_or_else(|| Failure::configuration("the search made no trial".into()))?;
+    if let (peak::Next::Run(_), Some(last)) = (peak::next(&settings, &tried), phases.last_mut()) {
+        last.cut_short.get_or_insert_with(|| NO_PEAK.to_owned());
+    }
+    if let Some(TestOutcome { log, answers: logged, .. }) = best.tests.first_mut() {
+        *logged = answers;
+        // The log is that of the whole search, which began with the settings' own rate.
+        log.effective = Effective::new(&settings, &log.qsl);
+        log.started = started.unwrap_or(log.started);
+        log.settings = settings.clone();
+        log.phases = phases;
+    }
+    let trials = tried.iter().map(|it| TrialVerdict { rate: it.trial.rate(), full: true, met: it.met }).collect();
+    Ok(Issued { trials, ..best })
+}
+
+#[cfg(test)]
+mod tests;

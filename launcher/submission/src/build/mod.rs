@@ -1,0 +1,304 @@
+//! [I/O] Builds a tree from finished tests. It is written under a temporary name, checked, and gets its name when
+//! nothing is missing; logs are copied byte for byte, but for accuracy logs, which are cut as a submission wants it.
+
+mod answers;
+mod inputs;
+mod source;
+#[cfg(test)]
+mod tests;
+mod texts;
+
+use std::{
+    collections::BTreeSet,
+    fmt::{self, Display},
+    io,
+    path::{Path, PathBuf},
+};
+
+use workload_profiles::loadgen::Round;
+
+use self::inputs::{Case, Inputs};
+pub(super) use self::source::{Test, tests as source_tests};
+use super::{
+    check::{self, CheckError},
+    findings::Report,
+    layout::{Division, INCOMPLETE, Layout},
+};
+use engine::user_file;
+use loadgen::logs::test06::ElementType;
+use report::{Folder, StorageError};
+
+/// What a tree is made of.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// The folder that is made.
+    pub out: PathBuf,
+    /// Who submits: the name of a folder.
+    pub submitter: String,
+    /// The description of the system; its name without `.json` is that of the system.
+    pub system: PathBuf,
+    /// Which division.
+    pub division: Division,
+    /// Which round.
+    pub round: Round,
+    /// The benchmark of folders that do not tell it: those of the official LoadGen.
+    pub benchmark: Option<String>,
+    /// What the evaluation scripts printed.
+    pub accuracy: Vec<Given>,
+    /// measurements.json.
+    pub measurements: Vec<Given>,
+    /// How the weights were quantised.
+    pub calibration: Option<PathBuf>,
+    /// The id of the end-of-sequence token, where the benchmark's is not known.
+    pub end_of_sequence: Option<i64>,
+    /// How token ids are stored, for TEST06.
+    pub elements: ElementType,
+    /// The runs are of one system, though their targets differ.
+    pub same_system: bool,
+    /// Write the tree though something is missing.
+    pub incomplete: bool,
+    /// The folders of finished tests.
+    pub runs: Vec<PathBuf>,
+}
+
+/// A file that is given, for one scenario or for all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Given {
+    /// `Offline` or `llama3.1-8b/Offline`; `None`: for all.
+    pub case: Option<String>,
+    /// The file.
+    pub path: PathBuf,
+}
+
+impl std::str::FromStr for Given {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        // A path may have an equals sign too.
+        let (case, path) = match text.split_once('=') {
+            Some((case, path)) if source::is_case(case) => (Some(case.to_owned()), path),
+            _ => (None, text),
+        };
+        Ok(Given { case, path: path.into() })
+    }
+}
+
+/// Something that a tree needs and that was not given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// What.
+    pub what: String,
+    /// How to give it.
+    pub remedy: String,
+}
+
+impl Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.what, self.remedy)
+    }
+}
+
+/// What became of it.
+#[derive(Debug)]
+pub struct Built {
+    /// The tree; absent: it was not written, because of what is missing or found.
+    pub path: Option<PathBuf>,
+    /// What is missing.
+    pub missing: Vec<Missing>,
+    /// What to know of the runs beside that.
+    pub notes: Vec<String>,
+    /// The check of the tree; absent: there was nothing to check.
+    pub report: Option<Report>,
+}
+
+/// The tree cannot be built.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// A name that cannot be a folder's.
+    #[error("{flag} gives the name {name:?}; take letters, digits, dots, dashes, underscores and plus signs")]
+    Name {
+        /// Of which argument.
+        flag: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// There is something in its place.
+    #[error("{path} exists; give --out a folder that does not", path = .0.display())]
+    Exists(PathBuf),
+    /// Left by a build that was killed.
+    #[error("{path} is left of a build that did not end; remove it", path = .0.display())]
+    Partial(PathBuf),
+    /// As it says.
+    #[error("cannot write {path}: {source}; choose another --out, or free space there", path = path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// As it says.
+    #[error(transparent)]
+    Check(#[from] CheckError),
+}
+
+impl From<StorageError> for BuildError {
+    fn from(StorageError { path, source }: StorageError) -> Self {
+        BuildError::Write { path, source }
+    }
+}
+
+/// Builds it. Without `incomplete` a tree is left only where nothing is missing and the check finds nothing.
+///
+/// # Errors
+/// It cannot be written, or an argument makes no sense.
+pub fn build(order: &Order) -> Result<Built, BuildError> {
+    check::known(order.round)?;
+    let name = system_name(&order.system);
+    for (flag, name) in [("--submitter", &order.submitter), ("--system", &name)] {
+        if !check::is_name(name) {
+            return Err(BuildError::Name { flag, name: name.clone() });
+        }
+    }
+    let (root, out) = split(&order.out)?;
+    let (tests, missing) = inputs::tests(order);
+    let (inputs, missing) = Inputs::of(order, &tests, missing);
+    let notes: Vec<_> = inputs.cases.iter().flat_map(Case::notes).collect();
+    if inputs.cases.is_empty() || (!missing.is_empty() && !order.incomplete) {
+        return Ok(Built { path: None, missing, notes, report: None });
+    }
+    let mut folder = Folder::create(&root, &out)?;
+    let written = write(order, &name, &inputs, &mut folder);
+    let report = match written.and_then(|()| Ok(check::check(folder.path(), order.round)?)) {
+        Ok(report) => report,
+        Err(error) => {
+            folder.discard()?;
+            return Err(error);
+        }
+    };
+    if !missing.is_empty() || !report.clean() {
+        if !order.incomplete {
+            folder.discard()?;
+            return Ok(Built { path: None, missing, notes, report: Some(report) });
+        }
+        put(&mut folder, INCOMPLETE, &texts::incomplete(&missing, &report))?;
+    }
+    let stored = folder.finish()?;
+    Ok(Built { path: Some(stored.path), missing, notes, report: Some(report) })
+}
+
+fn system_name(path: &Path) -> String {
+    path.file_stem().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// The folder that `out` is to be made in, and its name there.
+fn split(out: &Path) -> Result<(PathBuf, String), BuildError> {
+    let name = out.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
+    if name.is_empty() || out.symlink_metadata().is_ok() {
+        return Err(BuildError::Exists(out.to_owned()));
+    }
+    let root = out.parent().filter(|it| *it != Path::new("")).unwrap_or(Path::new(".")).to_owned();
+    let partial = root.join(format!("{name}.partial"));
+    if partial.symlink_metadata().is_ok() {
+        return Err(BuildError::Partial(partial));
+    }
+    Ok((root, name))
+}
+
+fn write(order: &Order, system: &str, inputs: &Inputs<'_>, folder: &mut Folder) -> Result<(), BuildError> {
+    let layout = Layout::of(order.round);
+    let path = format!("{}/{}", order.division.name(), order.submitter);
+    put(folder, "README.md", &texts::tree(order.round))?;
+    put(folder, &format!("{path}/{}/README.md", layout.source()), &texts::source())?;
+    if order.system.is_file() {
+        copy(folder, &order.system, &format!("{path}/systems/{system}.json"))?;
+    }
+    if let Some(calibration) = order.calibration.as_ref().filter(|it| it.is_file()) {
+        copy(folder, calibration, &format!("{path}/documentation/calibration.md"))?;
+    }
+    if !layout.together() {
+        // Checkers before v6.0 look for the code of each benchmark.
+        let benchmarks: BTreeSet<_> = inputs.cases.iter().map(|it| it.benchmark.folder).collect();
+        for benchmark in benchmarks {
+            put(folder, &format!("{path}/{}/{benchmark}/README.md", layout.source()), &texts::source())?;
+        }
+    }
+    inputs.cases.iter().try_for_each(|case| write_case(folder, layout, &path, system, case))
+}
+
+fn write_case(
+    folder: &mut Folder,
+    layout: Layout,
+    path: &str,
+    system: &str,
+    case: &Case<'_>,
+) -> Result<(), BuildError> {
+    let name = format!("{system}/{}/{}", case.benchmark.folder, case.place.name());
+    let results = layout.results(path, &name);
+    let facts = layout.measurements(path, &name);
+    put(folder, &format!("{facts}/README.md"), &texts::case(case))?;
+    if let Some(measurements) = case.measurements {
+        copy(folder, measurements, &format!("{facts}/{}", layout.facts(system)))?;
+    }
+    if let Some(test) = case.performance {
+        put(folder, &format!("{facts}/user.conf"), &test.user_conf)?;
+        let to = format!("{results}/performance/run_1");
+        logs(folder, &test.logs, &to)?;
+        let log = test.logs.join("mlperf_log_accuracy.json");
+        if case.accuracy.is_some_and(|it| it.logs == test.logs) {
+            // The one log of a SubmissionRun has all answers, which belong to its accuracy.
+            let cut = cut(&log)?;
+            folder.write(&format!("{to}/mlperf_log_accuracy.json"), |file| file.write_all(&cut.kept))?;
+        } else if log.is_file() {
+            copy(folder, &log, &format!("{to}/mlperf_log_accuracy.json"))?;
+        }
+        for file in ["run.yaml", "profile.yaml", "config.json"] {
+            let from = test.run.join(file);
+            if from.is_file() {
+                let place = format!("{path}/{}/{}/{}", layout.source(), case.benchmark.folder, case.place.name());
+                copy(folder, &from, &format!("{place}/{file}"))?;
+            }
+        }
+    }
+    if let Some(test) = case.accuracy {
+        let to = format!("{results}/accuracy");
+        logs(folder, &test.logs, &to)?;
+        let cut = cut(&test.logs.join("mlperf_log_accuracy.json"))?;
+        folder.write(&format!("{to}/mlperf_log_accuracy.json"), |file| file.write_all(&cut.kept))?;
+        if let Some(scores) = &case.scores {
+            put(folder, &format!("{to}/accuracy.txt"), &texts::accuracy(scores, &cut.hash))?;
+        }
+    }
+    if let Some((test, verdict)) = &case.audit {
+        let to = format!("{}/TEST06", layout.compliance(path, &name));
+        put(folder, &format!("{to}/verify_accuracy.txt"), verdict)?;
+        copy(folder, &test.logs.join("mlperf_log_accuracy.json"), &format!("{to}/accuracy/mlperf_log_accuracy.json"))?;
+    }
+    Ok(())
+}
+
+fn cut(log: &Path) -> Result<super::truncation::Truncated, BuildError> {
+    let cut = user_file::open(log).and_then(super::truncation::truncate);
+    cut.map_err(|source| BuildError::Write { path: log.to_owned(), source })
+}
+
+/// Copies the logs that are there; what is not is found by the check.
+fn logs(folder: &mut Folder, from: &Path, to: &str) -> Result<(), BuildError> {
+    for file in ["mlperf_log_detail.txt", "mlperf_log_summary.txt"] {
+        if from.join(file).is_file() {
+            copy(folder, &from.join(file), &format!("{to}/{file}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn copy(folder: &mut Folder, from: &Path, to: &str) -> Result<(), BuildError> {
+    let copied = folder.write(to, |mut file| {
+        let cannot = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", from.display()));
+        io::copy(&mut user_file::open(from).map_err(cannot)?, &mut file).map(drop)
+    });
+    Ok(copied?)
+}
+
+fn put(folder: &mut Folder, name: &str, text: &str) -> Result<(), BuildError> {
+    Ok(folder.write(name, |file| file.write_all(text.as_bytes()))?)
+}

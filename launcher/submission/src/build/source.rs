@@ -1,0 +1,249 @@
+//! [I/O] Finished tests: the folders of our own runs, and folders of logs that another LoadGen wrote.
+
+use std::{
+    fs,
+    io::{self, BufReader},
+    path::{Path, PathBuf},
+};
+
+use serde::Deserialize;
+use serde_json::Value;
+use workload_profiles::loadgen::{Mode, Round};
+
+use super::{
+    super::{detail_log::DetailLog, layout::Place, limits::Benchmark, user_conf},
+    Missing,
+};
+use engine::user_file;
+
+/// The longest config.json and user.conf that are read, in bytes. The former holds the requests of a workload.
+const MAX_CONFIG: u64 = 64 << 20;
+
+/// What a test is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Use {
+    Performance,
+    Accuracy,
+    /// A SubmissionRun has both in one log.
+    Both,
+    Test06,
+}
+
+/// The logs of a test.
+#[derive(Clone, Debug)]
+pub(in super::super) struct Test {
+    /// The folder that was given.
+    pub(super) run: PathBuf,
+    /// The name of that folder; of a link such as `latest` that of the folder which it leads to now.
+    pub(super) name: String,
+    /// The folder of the logs.
+    pub(in super::super) logs: PathBuf,
+    pub(super) for_what: Use,
+    pub(in super::super) benchmark: &'static Benchmark,
+    pub(in super::super) place: Place,
+    /// What was measured, and which model: told by our own runs.
+    pub(super) target: Option<String>,
+    pub(super) model: Option<String>,
+    /// Empty: not known.
+    pub(super) user_conf: String,
+    /// Where the user.conf that lay beside the logs says something else than they do.
+    pub(super) conf_differences: Vec<String>,
+    /// Which LoadGen wrote it.
+    pub(super) version: String,
+    /// Why Benchwright judged the run as Invalid, where it did.
+    pub(super) invalid: Option<String>,
+}
+
+impl Test {
+    pub(in super::super) fn is_audit(&self) -> bool {
+        self.for_what == Use::Test06
+    }
+}
+
+/// What config.json tells; it holds more.
+#[derive(Deserialize)]
+struct Config {
+    #[serde(default)]
+    target: Value,
+    #[serde(default)]
+    model: Value,
+    loadgen: ConfigLoadGen,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ConfigLoadGen {
+    benchmark: String,
+    #[serde(default)]
+    user_conf: String,
+}
+
+/// What summary.json tells; it holds more.
+#[derive(Deserialize)]
+struct Summary {
+    outcome: String,
+    #[serde(default)]
+    reasons: Vec<String>,
+}
+
+/// Whether it names a scenario, such as `Offline` or `llama3.1-8b/Offline`.
+pub(super) fn is_case(text: &str) -> bool {
+    Place::named(text.rsplit('/').next().unwrap_or(text)).is_some()
+}
+
+/// The tests of a folder. `benchmark` is for folders that do not tell it.
+pub(in super::super) fn tests(run: &Path, benchmark: Option<&str>, round: Round) -> Result<Vec<Test>, Missing> {
+    let missing =
+        |what: String, remedy: &str| Missing { what: format!("{}: {what}", run.display()), remedy: remedy.into() };
+    let config = match fs::metadata(run.join("config.json")) {
+        Ok(_) => {
+            let config = read(&run.join("config.json"));
+            let config = config.and_then(|it| serde_json::from_str::<Config>(&it).map_err(io::Error::from));
+            Some(config.map_err(|error| {
+                missing(
+                    format!("config.json is none of a LoadGen run ({error})"),
+                    "give a results folder as it was written",
+                )
+            })?)
+        }
+        Err(_) => None,
+    };
+    let folders = ["", "Performance", "Accuracy"].map(|it| run.join(it));
+    let with_logs: Vec<_> = folders.iter().filter(|it| it.join("mlperf_log_detail.txt").is_file()).collect();
+    if with_logs.is_empty() {
+        return Err(missing(
+            "there is no mlperf_log_detail.txt".into(),
+            "give the results folder of a LoadGen run, or a folder of LoadGen's logs",
+        ));
+    }
+    let name = config.as_ref().map(|it| it.loadgen.benchmark.as_str()).or(benchmark);
+    // The name of a folder says which accuracy is aimed at, which LoadGen's name does not.
+    let name = match (name, benchmark) {
+        (Some(told), Some(asked)) if same(told, asked, round) => (Some(told), asked),
+        (told, _) => (told, told.unwrap_or_default()),
+    };
+    let (Some(told), wanted) = name else {
+        return Err(missing("it does not tell its benchmark".into(), "name it by --benchmark, such as llama3.1-8b"));
+    };
+    let Some(benchmark) = Benchmark::named(wanted, round) else {
+        let known: Vec<_> = Benchmark::all(round).map(|it| it.folder).collect();
+        let remedy =
+            format!("{} has {}; name one of them by --benchmark, or another --round", round.name(), known.join(", "));
+        return Err(missing(format!("its benchmark {wanted} is not one of the round"), &remedy));
+    };
+    let folder = run.canonicalize().unwrap_or_else(|_| run.to_owned());
+    let folder = folder.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
+    let invalid = invalid(run);
+    let mut tests = Vec::new();
+    for logs in with_logs {
+        let read = user_file::open(&logs.join("mlperf_log_detail.txt")).map(BufReader::new);
+        let read = read.map_err(Into::into).and_then(DetailLog::read);
+        let log = read.map_err(|error| {
+            missing(format!("its mlperf_log_detail.txt is {error}"), "give the log as it was written")
+        })?;
+        let (for_what, place) = kind(&log, benchmark, told)
+            .map_err(|what| missing(what, "give performance and accuracy runs, and the run with audit TEST06"))?;
+        let user_conf = conf_of(run, logs, config.as_ref(), &log, place)
+            .map_err(|error| missing(format!("cannot read its user.conf ({error})"), "let it be a text file"))?;
+        let conf_differences = if config.is_none() && for_what != Use::Accuracy {
+            user_conf::differences(&user_conf, &log, benchmark, place, round)
+        } else {
+            Vec::new()
+        };
+        let words =
+            |value: &Value| (!value.is_null()).then(|| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+        tests.push(Test {
+            run: run.to_owned(),
+            name: folder.clone(),
+            logs: logs.clone(),
+            for_what,
+            benchmark,
+            place,
+            target: config.as_ref().and_then(|it| words(&it.target)),
+            model: config.as_ref().and_then(|it| words(&it.model)),
+            user_conf,
+            conf_differences,
+            version: log.shown("loadgen_version"),
+            invalid: invalid.clone(),
+        });
+    }
+    Ok(tests)
+}
+
+/// Why a run of ours is Invalid. One that cannot be read tells nothing: its logs are what counts.
+fn invalid(run: &Path) -> Option<String> {
+    let summary: Summary = serde_json::from_str(&read(&run.join("summary.json")).ok()?).ok()?;
+    (summary.outcome == "Invalid").then(|| summary.reasons.join("; "))
+}
+
+/// Whether two names are of benchmarks with the same tests.
+fn same(one: &str, other: &str, round: Round) -> bool {
+    let loadgen = |it| Benchmark::named(it, round).map(|it| it.loadgen);
+    loadgen(one).is_some() && loadgen(one) == loadgen(other)
+}
+
+fn kind(log: &DetailLog, benchmark: &Benchmark, name: &str) -> Result<(Use, Place), String> {
+    let mode = log.text("effective_test_mode").unwrap_or_default();
+    let sampled = (log.whole("requested_accuracy_log_rng_seed"), log.whole("requested_accuracy_log_sampling_target"));
+    let for_what = if mode == Mode::AccuracyOnly.name() {
+        Use::Accuracy
+    } else if mode == Mode::SubmissionRun.name() {
+        Use::Both
+    } else if mode != Mode::PerformanceOnly.name() {
+        return Err(format!("a test of mode {} is none of a submission", log.shown("effective_test_mode")));
+    } else if !log.audited {
+        Use::Performance
+    } else if sampled == (Some(720_381_539_243_781_796), Some(100)) {
+        Use::Test06
+    } else {
+        return Err("it is of an audit other than TEST06".into());
+    };
+    // Tests of Interactive are those of Server with other limits.
+    let limits = (log.whole("requested_server_ttft_latency"), log.whole("requested_server_tpot_latency"));
+    let interactive =
+        benchmark.interactive.is_some_and(|it| limits == (Some(it.ttft_ms * 1_000_000), Some(it.tpot_ms * 1_000_000)));
+    let scenario = log.shown("effective_scenario");
+    let place = Place::of(&scenario, interactive || name.to_lowercase().contains("-interactive"));
+    let place = place.filter(|it| benchmark.takes(*it));
+    let place = place.ok_or_else(|| format!("scenario {scenario} is none of {}", benchmark.folder))?;
+    Ok((for_what, place))
+}
+
+/// The user.conf of a test. That of a run of ours also has what its profile set without one.
+fn conf_of(run: &Path, logs: &Path, config: Option<&Config>, log: &DetailLog, place: Place) -> io::Result<String> {
+    let Some(config) = config else {
+        let found = [logs, run].map(|it| it.join("user.conf")).into_iter().find(|it| it.is_file());
+        return found.map_or_else(|| Ok(String::new()), |it| read(&it));
+    };
+    let scenario = place.scenario().name();
+    let rate = match place {
+        Place::Offline => ("target_qps", log.number("requested_offline_expected_qps")),
+        Place::Server | Place::Interactive => ("target_qps", log.number("requested_server_target_qps")),
+        Place::SingleStream => ("target_latency", millis(log, "requested_single_stream_expected_latency_ns")),
+        Place::MultiStream => ("target_latency", millis(log, "requested_multi_stream_expected_latency_ns")),
+    };
+    let settings = [
+        rate,
+        ("min_duration", log.number("requested_min_duration_ms")),
+        ("min_query_count", log.number("requested_min_query_count")),
+    ];
+    let mut text = config.loadgen.user_conf.trim_end().to_owned();
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text.push_str("# As the test was asked to run.\n");
+    for (name, value) in settings {
+        if let Some(value) = value {
+            text.push_str(&format!("*.{scenario}.{name} = {value}\n"));
+        }
+    }
+    Ok(text)
+}
+
+fn millis(log: &DetailLog, key: &str) -> Option<f64> {
+    Some(log.number(key)? / 1e6)
+}
+
+pub(super) fn read(path: &Path) -> io::Result<String> {
+    user_file::read_text(path, MAX_CONFIG)
+}

@@ -1,0 +1,74 @@
+//! [I/O] TEST06 on a finished run: reads its accuracy log, and says what verify_accuracy.txt has to hold.
+
+use std::{
+    io::{self, BufReader},
+    path::{Path, PathBuf},
+};
+
+use workload_profiles::loadgen::Round;
+
+use super::{
+    build::{Missing, source_tests},
+    layout::Place,
+};
+use engine::user_file;
+use loadgen::logs::{
+    accuracy_log::ReadError,
+    test06::{ElementType, Test06},
+};
+
+/// TEST06 cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum Test06Error {
+    /// The folder is none of a finished test.
+    #[error("{0}")]
+    Folder(Missing),
+    /// No audit was run.
+    #[error("{path} holds no run with audit TEST06; run the profile with audit: TEST06", path = .0.display())]
+    NoAudit(PathBuf),
+    /// It is not known which token ends an answer.
+    #[error("the end-of-sequence token of {0} is not known; give its id by --eos")]
+    NoEnd(&'static str),
+    /// No log.
+    #[error("cannot read {path} ({source}); give the folder with all files of the run", path = path.display())]
+    Open {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A log that is none.
+    #[error(transparent)]
+    Log(#[from] ReadError),
+}
+
+/// Makes the test on the audit run in `run`, and returns the folder of its logs with what was found.
+///
+/// # Errors
+/// There is no such run, or its log cannot be read.
+pub fn of_run(
+    run: &Path,
+    benchmark: Option<&str>,
+    end_of_sequence: Option<i64>,
+    elements: ElementType,
+) -> Result<(PathBuf, Test06), Test06Error> {
+    // Rounds differ in nothing that counts here: the first one that has the benchmark will do.
+    let mut rounds = Round::ALL.into_iter().map(|round| source_tests(run, benchmark, round));
+    let newest = rounds.next().unwrap_or_else(|| Ok(Vec::new()));
+    let tests = newest.or_else(|error| rounds.find_map(Result::ok).ok_or(error)).map_err(Test06Error::Folder)?;
+    let test = tests.iter().find(|it| it.is_audit()).ok_or_else(|| Test06Error::NoAudit(run.to_owned()))?;
+    Ok((test.logs.clone(), verify(test, end_of_sequence, elements)?))
+}
+
+/// Makes the test on the accuracy log of an audit run.
+pub(super) fn verify(
+    test: &super::build::Test,
+    end_of_sequence: Option<i64>,
+    elements: ElementType,
+) -> Result<Test06, Test06Error> {
+    let end = end_of_sequence.or(test.benchmark.end_of_sequence);
+    let end = end.ok_or(Test06Error::NoEnd(test.benchmark.folder))?;
+    let path = test.logs.join("mlperf_log_accuracy.json");
+    let log = user_file::open(&path).map_err(|source| Test06Error::Open { path, source })?;
+    Ok(Test06::of(BufReader::new(log), test.place == Place::Offline, end, elements)?)
+}

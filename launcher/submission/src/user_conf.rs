@@ -1,0 +1,90 @@
+//! What a user.conf says, held against the log of its test. Pure.
+
+use serde_json::{Map, Value};
+use workload_profiles::loadgen::{ConfFile, Round, Settings, apply_config};
+
+use super::{detail_log::DetailLog, layout::Place, limits::Benchmark};
+
+/// Logs show six digits of a number.
+const TOLERANCE: f64 = 1e-5;
+
+/// Where a log says something else than the user.conf, a text for each setting. Only what the file changes is compared.
+pub(super) fn differences(
+    text: &str,
+    log: &DetailLog,
+    benchmark: &Benchmark,
+    place: Place,
+    round: Round,
+) -> Vec<String> {
+    let interactive = if place == Place::Interactive { "-interactive" } else { "" };
+    let model = format!("{}{interactive}", benchmark.loadgen);
+    let scenario = place.scenario();
+    let mut before = Settings { scenario, ..Settings::default() };
+    let built_in = round.mlperf_conf();
+    let read = apply_config(ConfFile::MlperfConf, Some(&built_in), &model, scenario, &mut before);
+    let mut after = before.clone();
+    let read = read.and_then(|_| apply_config(ConfFile::UserConf, Some(text), &model, scenario, &mut after));
+    if let Err(error) = read {
+        return vec![format!("LoadGen refuses it ({error})")];
+    }
+    let (before, after) = (fields(&before), fields(&after));
+    let changed = after.iter().filter(|(name, value)| before.get(*name) != Some(value));
+    let told = changed.filter_map(|(name, value)| {
+        let key = format!("requested_{name}");
+        let same = match value {
+            Value::Bool(wanted) => log.flag(&key)? == *wanted,
+            other => close(log.number(&key)?, other.as_f64()?),
+        };
+        (!same).then(|| format!("it says {name} {value}, and the log of the test {}", log.shown(&key)))
+    });
+    told.collect()
+}
+
+fn fields(settings: &Settings) -> Map<String, Value> {
+    match serde_json::to_value(settings) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    }
+}
+
+fn close(one: f64, other: f64) -> bool {
+    (one - other).abs() <= TOLERANCE * one.abs().max(other.abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Run;
+
+    fn check(conf: &str, scenario: &'static str, expected: &[&str]) {
+        let run = Run::new("llama3_1-8b", scenario, "PerformanceOnly");
+        let log = DetailLog::read(run.log().as_bytes()).unwrap();
+        let benchmark = Benchmark::named("llama3.1-8b", Round::V6_1).unwrap();
+        let place = Place::named(scenario).unwrap();
+        assert_eq!(differences(conf, &log, benchmark, place, Round::V6_1), expected, "{conf}");
+    }
+
+    #[test]
+    fn what_differs_from_the_log_is_told() {
+        check("*.Server.target_qps = 5\n", "Server", &[]);
+        check("*.Server.target_qps = 5.00001\n*.Offline.target_qps = 99\n", "Server", &[]);
+        let rate = "it says server_target_qps 99.0, and the log of the test 5";
+        check("*.Server.target_qps = 99\n", "Server", &[rate]);
+        check("llama3_1-8b.Server.target_qps = 99\nother.Server.min_duration = 1\n", "Server", &[rate]);
+        let duration = "it says min_duration_ms 700000, and the log of the test 600000";
+        check("*.Offline.min_duration = 700000\n", "Offline", &[duration]);
+        let tokens = "it says use_token_latencies false, and the log of the test true";
+        check("*.*.use_token_latencies = 0\n", "Offline", &[tokens]);
+    }
+
+    #[test]
+    fn a_file_that_loadgen_refuses_is_told() {
+        check(
+            "*.Server.target_qps = fast\n",
+            "Server",
+            &[
+                "LoadGen refuses it (user.conf, line 1: \"*.Server.target_qps = fast\" has the value \"fast\", which is no number; write one)",
+            ],
+        );
+    }
+}
