@@ -55,9 +55,9 @@ pub struct Core {
     /// The model that was measured.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub model: String,
-    /// The first request.
+    /// When the load began: time zero of the figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub started: Option<Timestamp>,
+    pub load_start_time: Option<Timestamp>,
     /// The results folder below the mounted volume; absent when nothing was stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
@@ -77,8 +77,8 @@ pub struct Core {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct ArtifactRef {
-    /// Its name in the results folder.
-    #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
+    /// Its name in the results folder, which no other file has.
+    #[cfg_attr(feature = "kube", schemars(length(max = 128)))]
     pub name: String,
     /// Where it is, such as `pvc://workload-pvc/chat-r42-2db482-a1/report.json`. The launcher, which does not know the claim,
     /// leaves it out; the operator fills it in.
@@ -198,26 +198,25 @@ fn json<T: Serialize>(value: &T) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{summary::Quantiles, units::Span};
-
-    fn span(micros: u64) -> Span {
-        Span(Duration::from_micros(micros)).rounded()
-    }
+    use crate::summary::Quantiles;
 
     fn largest() -> Envelope {
-        let quantiles = Some(Quantiles { p50: span(123_456), p90: span(1_234_567), p99: span(12_345_678) });
+        let quantiles = Some(Quantiles {
+            p50_microseconds: 123_456.into(),
+            p90_microseconds: 1_234_567.into(),
+            p99_microseconds: 12_345_678.into(),
+        });
         let stage = |n: u32| StageSummary {
             name: format!("r{n}000.125"),
             requests: 10_000_000,
-            errors: 1_000_000,
-            ttft_p99: Some(span(12_345_678)),
-            itl_p99: Some(span(12_345_678)),
-            output_tokens_per_second: Some("1234567".into()),
+            failed: 1_000_000,
+            cancelled: 1_000_000,
+            ttft_p99_microseconds: Some(12_345_678.into()),
+            itl_p99_microseconds: Some(12_345_678.into()),
+            output_tokens_per_second_milli: Some(1_234_567_000.into()),
         };
         let artifact = |n: u32| ArtifactRef {
             name: format!("benchmark_report_v0.2-stage-{n}.yaml"),
@@ -233,23 +232,24 @@ mod tests {
                 reason: "SendLagTooLarge".into(),
                 message: "m".repeat(1_000),
                 model: "meta-llama/Llama-3.1-8B-Instruct".into(),
-                started: Some("2026-01-02T03:04:05Z".parse().unwrap()),
+                load_start_time: Some("2026-01-02T03:04:05Z".parse().unwrap()),
                 folder: Some("a-run-with-a-name-of-forty-six-characters-long-2db482-a11".into()),
                 partial: true,
                 summary: Some(RunSummary {
                     requests: 10_000_000,
-                    errors: 1_000_000,
-                    duration: span(604_800_000_000),
-                    send_lag_p99: Some(span(12_345)),
-                    receive_delay_p99: Some(span(12_345)),
-                    cpu_share: Some("0.9876".into()),
+                    failed: 1_000_000,
+                    cancelled: 1_000_000,
+                    duration_microseconds: 604_800_000_000.into(),
+                    send_lag_p99_microseconds: Some(12_345.into()),
+                    receive_delay_p99_microseconds: Some(12_345.into()),
+                    cpu_share_milli: Some(988.into()),
                     ttft: quantiles,
                     itl: quantiles,
                     tpot: quantiles,
-                    e2e: quantiles,
-                    requests_per_second: Some("12345".into()),
-                    output_tokens_per_second: Some("1234567".into()),
-                    total_tokens_per_second: Some("12345678".into()),
+                    latency: quantiles,
+                    requests_per_second_milli: Some(12_345_000.into()),
+                    output_tokens_per_second_milli: Some(1_234_567_000.into()),
+                    total_tokens_per_second_milli: Some(12_345_678_000.into()),
                 }),
                 artifacts: (0..16).map(artifact).collect(),
             },

@@ -8,6 +8,7 @@
 pub mod any_value;
 pub mod benchmark_run;
 pub mod envelope;
+pub mod figure;
 mod hex;
 pub mod reason;
 pub mod resolve;
@@ -23,6 +24,7 @@ pub use any_value::AnyValue;
 pub use benchmark_run::BenchmarkRun;
 pub use benchmark_run::BenchmarkRunSpec;
 pub use envelope::{ArtifactRef, Envelope};
+pub use figure::{Microseconds, Milli};
 pub use hex::hex;
 pub use reason::{ExitCode, LauncherReason, Reason, Reported, Word};
 pub use resolve::{ResolvedRun, RunIdentity, Settings};

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     envelope::ArtifactRef,
+    figure::{Microseconds, Milli},
     reason::{Reason, Reported},
     summary::{Outcome, RunSummary, StageSummary},
 };
@@ -31,9 +32,9 @@ pub struct BenchmarkRunStatus {
     /// Why the phase is what it is, in one word.
     #[serde(default, skip_serializing_if = "Reported::is_empty")]
     pub reason: Reported<Reason>,
-    /// The first request.
+    /// When the load began: time zero of the figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub start_time: Option<Timestamp>,
+    pub load_start_time: Option<Timestamp>,
     /// When the run entered its last phase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion_time: Option<Timestamp>,
@@ -43,6 +44,7 @@ pub struct BenchmarkRunStatus {
     /// The last five attempts, the newest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 5)))]
+    #[cfg_attr(feature = "kube", x_kube(merge_strategy = ListMerge::Map(vec!["number".to_string()])))]
     pub attempts: Vec<Attempt>,
     /// True: the run was ended before all its requests were issued; the figures are of those that were.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -50,9 +52,14 @@ pub struct BenchmarkRunStatus {
     /// The headline figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<RunSummary>,
+    /// Figures of the summary as text for people, which `kubectl get` prints. Only of a run whose figures count: Passed, and
+    /// not partial. A program reads the summary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub columns: Option<Columns>,
     /// A row per stage, the first 24.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 24)))]
+    #[cfg_attr(feature = "kube", x_kube(merge_strategy = ListMerge::Map(vec!["name".to_string()])))]
     pub stages: Vec<StageSummary>,
     /// True: there were more stages than rows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -60,6 +67,7 @@ pub struct BenchmarkRunStatus {
     /// The files of the results folder.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 16)))]
+    #[cfg_attr(feature = "kube", x_kube(merge_strategy = ListMerge::Map(vec!["name".to_string()])))]
     pub artifacts: Vec<ArtifactRef>,
     /// Ready, Reconciling, Stalled, Finished, Succeeded, TargetReady, ResultsStored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -79,16 +87,53 @@ impl Default for BenchmarkRunStatus {
             phase: None,
             outcome: None,
             reason: Reported::default(),
-            start_time: None,
+            load_start_time: None,
             completion_time: None,
             resolved: None,
             attempts: Vec::new(),
             partial: false,
             summary: None,
+            columns: None,
             stages: Vec::new(),
             stages_truncated: false,
             artifacts: Vec::new(),
             conditions: Vec::new(),
+        }
+    }
+}
+
+/// What `kubectl get` prints of the figures, as text to four significant digits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Columns {
+    /// The duration, such as `300.1s`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
+    pub duration: String,
+    /// 99th percentile of TTFT, such as `46.65ms`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
+    pub ttft_p99: String,
+    /// 99th percentile of ITL, such as `11.2ms`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
+    pub itl_p99: String,
+    /// Output tokens per second, such as `503.6`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
+    pub output_tokens_per_second: String,
+}
+
+impl From<&RunSummary> for Columns {
+    fn from(summary: &RunSummary) -> Self {
+        let time = |it: Option<Microseconds>| it.map(|it| it.to_string()).unwrap_or_default();
+        let rate = |it: Option<Milli>| it.map(|it| it.to_string()).unwrap_or_default();
+        Columns {
+            duration: summary.duration_microseconds.to_string(),
+            ttft_p99: time(summary.ttft.map(|it| it.p99_microseconds)),
+            itl_p99: time(summary.itl.map(|it| it.p99_microseconds)),
+            output_tokens_per_second: rate(summary.output_tokens_per_second_milli),
         }
     }
 }
@@ -183,13 +228,26 @@ pub struct Attempt {
     #[cfg_attr(feature = "kube", schemars(length(max = 63)))]
     pub job_name: String,
     /// The UID of that Job: a name can be taken by another object, a UID cannot.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, rename = "jobUID", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
     pub job_uid: Option<String>,
-    /// The UID of the launcher's pod, once it was seen. Only this pod's last word counts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The name of the launcher's pod, once it was seen.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
+    pub pod_name: String,
+    /// The UID of that pod. Only its termination message counts.
+    #[serde(default, rename = "podUID", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
     pub pod_uid: Option<String>,
+    /// The node that the pod ran on.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
+    pub node_name: String,
+    /// The image that the launcher ran from, as the node names it, with its digest. A tag, as in resolved.launcherImage, may
+    /// be moved to another image.
+    #[serde(default, rename = "imageID", skip_serializing_if = "String::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 512)))]
+    pub image_id: String,
     /// When the operator decided on it.
     pub start_time: Timestamp,
     /// When the launcher was first seen measuring.
@@ -203,26 +261,39 @@ pub struct Attempt {
     pub reason: Reported<Reason>,
 }
 
-/// One aspect of the state, as Kubernetes tells it.
+/// One aspect of the state, with the patterns and bounds of Kubernetes' metav1.Condition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Condition {
     /// Which aspect.
     #[serde(rename = "type")]
-    #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
+    #[cfg_attr(
+        feature = "kube",
+        schemars(
+            length(max = 316),
+            regex(
+                pattern = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
+            )
+        )
+    )]
     pub kind: String,
     /// True, False or Unknown.
     pub status: ConditionStatus,
     /// Why, in one word.
+    #[cfg_attr(
+        feature = "kube",
+        schemars(length(min = 1, max = 1024), regex(pattern = r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"))
+    )]
     pub reason: Reported<Reason>,
     /// Why, in a sentence that says what to do.
-    #[serde(default)]
-    #[cfg_attr(feature = "kube", schemars(length(max = 4096)))]
+    #[cfg_attr(feature = "kube", schemars(length(max = 32_768)))]
     pub message: String,
     /// When the status of this condition last changed.
     pub last_transition_time: Timestamp,
     /// The generation of the spec that it tells of.
+    #[serde(default)]
+    #[cfg_attr(feature = "kube", schemars(range(min = 0)))]
     pub observed_generation: i64,
 }
 

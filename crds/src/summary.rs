@@ -1,13 +1,13 @@
 //! RunSummary: the figures that the launcher reports and the status shows.
 //!
 //! The same values stand in `report.json`, in the termination message and in the status, so that they can be compared
-//! letter by letter. Kubernetes objects hold no floating-point numbers: times are [`Span`]s, rates are decimal text.
+//! letter by letter. Each is an integer whose field tells the unit.
 
 #[cfg(feature = "kube")]
 use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::units::Span;
+use crate::figure::{Microseconds, Milli};
 
 /// What a run came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,20 +43,21 @@ impl Outcome {
 pub struct RunSummary {
     /// Requests that were due, whatever became of them.
     pub requests: u64,
-    /// Requests that failed or were cancelled at the end.
-    pub errors: u64,
+    /// Of these, requests that failed: those that maxErrorRatio bounds.
+    pub failed: u64,
+    /// Of these, requests that were in flight, or due and not yet sent, when the run was stopped.
+    pub cancelled: u64,
     /// From the first scheduled request to the end of the last one.
-    pub duration: Span,
+    pub duration_microseconds: Microseconds,
     /// How late requests left after their scheduled time, 99th percentile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub send_lag_p99: Option<Span>,
+    pub send_lag_p99_microseconds: Option<Microseconds>,
     /// How long bytes may have lain before the launcher read them, 99th percentile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub receive_delay_p99: Option<Span>,
-    /// Share of the time in which the busiest load thread needed a CPU, from 0 to 1.
+    pub receive_delay_p99_microseconds: Option<Microseconds>,
+    /// Share of the time in which the busiest load thread needed a CPU, in thousandths: 1000 is all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "kube", schemars(length(max = 24)))]
-    pub cpu_share: Option<String>,
+    pub cpu_share_milli: Option<Milli>,
     /// Time to the first token, from the scheduled time for open-loop load, from sending for closed-loop load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttft: Option<Quantiles>,
@@ -68,26 +69,17 @@ pub struct RunSummary {
     pub tpot: Option<Quantiles>,
     /// Time to the last token, from the same start as TTFT.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub e2e: Option<Quantiles>,
-    /// Requests that succeeded per second of the duration.
+    pub latency: Option<Quantiles>,
+    /// Requests that succeeded per second of the duration, in thousandths.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "kube", schemars(length(max = 24)))]
-    pub requests_per_second: Option<String>,
-    /// Output tokens of requests that succeeded per second of the duration.
+    pub requests_per_second_milli: Option<Milli>,
+    /// Output tokens of requests that succeeded per second of the duration, in thousandths.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "kube", schemars(length(max = 24)))]
-    pub output_tokens_per_second: Option<String>,
-    /// Prompt and output tokens of requests that succeeded per second of the duration; absent where the server did not tell
-    /// the length of every prompt.
+    pub output_tokens_per_second_milli: Option<Milli>,
+    /// Prompt and output tokens of requests that succeeded per second of the duration, in thousandths; absent where the
+    /// server did not tell the length of every prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "kube", schemars(length(max = 24)))]
-    pub total_tokens_per_second: Option<String>,
-}
-
-impl Default for Span {
-    fn default() -> Self {
-        Span(std::time::Duration::ZERO)
-    }
+    pub total_tokens_per_second_milli: Option<Milli>,
 }
 
 /// The percentiles that a status shows.
@@ -96,11 +88,11 @@ impl Default for Span {
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Quantiles {
     /// The median.
-    pub p50: Span,
+    pub p50_microseconds: Microseconds,
     /// The 90th percentile.
-    pub p90: Span,
+    pub p90_microseconds: Microseconds,
     /// The 99th percentile.
-    pub p99: Span,
+    pub p99_microseconds: Microseconds,
 }
 
 /// One row per stage.
@@ -108,46 +100,22 @@ pub struct Quantiles {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct StageSummary {
-    /// Its name: `r10` for 10 requests per second, `c8` for 8 at once.
-    #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
+    /// Its name, which no other stage has: `r10` for 10 requests per second, `c8` for 8 at once.
+    #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
     pub name: String,
     /// Requests that were due.
     pub requests: u64,
-    /// Requests that failed or were cancelled at the end.
-    pub errors: u64,
+    /// Of these, requests that failed.
+    pub failed: u64,
+    /// Of these, requests that were in flight, or due and not yet sent, when the run was stopped.
+    pub cancelled: u64,
     /// 99th percentile of TTFT.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ttft_p99: Option<Span>,
+    pub ttft_p99_microseconds: Option<Microseconds>,
     /// 99th percentile of ITL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub itl_p99: Option<Span>,
-    /// Output tokens per second of the stage.
+    pub itl_p99_microseconds: Option<Microseconds>,
+    /// Output tokens per second of the stage, in thousandths.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "kube", schemars(length(max = 24)))]
-    pub output_tokens_per_second: Option<String>,
-}
-
-/// A rate as text: four significant digits, no exponent.
-pub fn rate_text(rate: f64) -> String {
-    if !rate.is_finite() || rate <= 0.0 {
-        return "0".into();
-    }
-    let digits = rate.log10().floor() as i32;
-    let decimals = usize::try_from((3 - digits).clamp(0, 9)).unwrap_or(0);
-    let text = format!("{rate:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_rate_keeps_four_digits_and_no_exponent() {
-        for (rate, text) in
-            [(10_233.4, "10233"), (503.649, "503.6"), (1.0, "1"), (0.012_345, "0.01235"), (0.0, "0"), (f64::NAN, "0")]
-        {
-            assert_eq!(rate_text(rate), text);
-        }
-    }
+    pub output_tokens_per_second_milli: Option<Milli>,
 }

@@ -82,7 +82,7 @@ impl Seed {
 pub struct SampleIndex(pub u32);
 
 /// A length of time, written as a number and a unit: `90s`, `1.5s`, `250ms`, `80us`, `5m`, `2h`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span(pub Duration);
 
 impl Span {
@@ -175,21 +175,6 @@ impl Serialize for Span {
 impl<'de> Deserialize<'de> for Span {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
-    }
-}
-
-#[cfg(feature = "kube")]
-impl schemars::JsonSchema for Span {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Span".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "type": "string",
-            "maxLength": 32,
-            "pattern": r"^[0-9]+(\.[0-9]{1,9})?(ns|us|µs|ms|s|m|h)$",
-        })
     }
 }
 

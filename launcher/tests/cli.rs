@@ -46,7 +46,8 @@ fn a_run_prints_its_table_and_leaves_its_folder() {
     let report = folder.report();
     assert_eq!(report["outcome"], "Passed");
     assert_eq!(report["summary"]["requests"], 40);
-    assert_eq!(report["summary"]["errors"], 0);
+    assert_eq!(report["summary"]["failed"], 0);
+    assert_eq!(report["summary"]["cancelled"], 0);
     folder.benchwright(&["show", "results/latest"]).assert().success().stdout(predicate::str::contains("TTFT"));
     let index = fs::read_to_string(folder.path("results/index.md")).unwrap();
     assert!(index.contains("chat"), "{index}");

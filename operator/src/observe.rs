@@ -152,6 +152,8 @@ fn pod_state(pod: &Pod) -> PodState {
     PodState {
         name: pod.metadata.name.clone(),
         uid: pod.metadata.uid.clone(),
+        node: pod.spec.as_ref().and_then(|it| it.node_name.clone()).unwrap_or_default(),
+        image_id: container.map(|it| it.image_id.clone()).unwrap_or_default(),
         ready: container.is_some_and(|it| it.ready),
         running: state.is_some_and(|it| it.running.is_some()),
         deleting: pod.metadata.deletion_timestamp.as_ref().map(|it| it.0),

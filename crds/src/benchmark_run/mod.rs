@@ -65,12 +65,12 @@ pub const MAX_PROMPT_SALT_BYTES: usize = 128;
         printcolumn(name = "Outcome", type_ = "string", json_path = ".status.outcome"),
         printcolumn(name = "Reason", type_ = "string", json_path = ".status.reason"),
         printcolumn(name = "Model", type_ = "string", json_path = ".status.resolved.model"),
-        printcolumn(name = "TTFT-P99", type_ = "string", json_path = ".status.summary.ttft.p99"),
-        printcolumn(name = "ITL-P99", type_ = "string", json_path = ".status.summary.itl.p99"),
-        printcolumn(name = "Out-Tok/s", type_ = "string", json_path = ".status.summary.outputTokensPerSecond"),
+        printcolumn(name = "TTFT-P99", type_ = "string", json_path = ".status.columns.ttftP99"),
+        printcolumn(name = "ITL-P99", type_ = "string", json_path = ".status.columns.itlP99"),
+        printcolumn(name = "Out-Tok/s", type_ = "string", json_path = ".status.columns.outputTokensPerSecond"),
         printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
         printcolumn(name = "Attempt", type_ = "integer", json_path = ".status.attempts[-1:].number", priority = 1),
-        printcolumn(name = "Duration", type_ = "string", json_path = ".status.summary.duration", priority = 1),
+        printcolumn(name = "Duration", type_ = "string", json_path = ".status.columns.duration", priority = 1),
         printcolumn(name = "Target", type_ = "string", json_path = ".status.resolved.endpoint", priority = 1)
     )
 )]

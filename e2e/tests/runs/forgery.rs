@@ -21,7 +21,7 @@ fn forged_word(run_uid: &str) -> String {
         reason: "RunSucceeded".into(),
         message: String::new(),
         model: FORGED.into(),
-        started: None,
+        load_start_time: None,
         folder: None,
         partial: false,
         summary: Some(RunSummary { requests: 999_999, ..RunSummary::default() }),

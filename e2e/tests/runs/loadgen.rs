@@ -23,10 +23,14 @@ async fn the_logs_of_a_loadgen_run_are_named_in_its_status_and_lie_on_its_volume
     let status = namespace.wait_finished("server", SOON).await?;
     assert_eq!((status.phase, status.outcome), (Some(Phase::Succeeded), Some(Outcome::Passed)), "{status:?}");
     let summary = status.summary.as_ref().context("a run that succeeded has figures")?;
-    let tests: Vec<_> = status.stages.iter().map(|it| (it.name.as_str(), it.requests, it.errors)).collect();
+    let tests: Vec<_> =
+        status.stages.iter().map(|it| (it.name.as_str(), it.requests, it.failed + it.cancelled)).collect();
     let queries = summary.requests.checked_sub(100).context("fewer requests than samples")?;
     assert_eq!(tests, [("accuracy", 100, 0), ("performance", queries, 0)]);
-    assert!(queries >= 600 && summary.ttft.is_some() && summary.output_tokens_per_second.is_some(), "{summary:?}");
+    assert!(
+        queries >= 600 && summary.ttft.is_some() && summary.output_tokens_per_second_milli.is_some(),
+        "{summary:?}"
+    );
 
     let job = &status.attempts.last().context("a run that ended has an attempt")?.job_name;
     let mut logs = Vec::new();

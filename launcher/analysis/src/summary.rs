@@ -2,52 +2,44 @@
 
 use std::time::Duration;
 
-use crds::{
-    summary::{Quantiles, RunSummary, StageSummary, rate_text},
-    units::Span,
-};
+use crds::summary::{Quantiles, RunSummary, StageSummary};
 
 use super::{Analysis, distribution::Distribution, figures::StageAnalysis};
-
-/// The longest name of a stage in a status.
-const MAX_NAME_CHARS: usize = 32;
 
 pub(super) fn of_run(analysis: &Analysis) -> RunSummary {
     let all = &analysis.all;
     let rates = all.throughput;
     RunSummary {
         requests: all.requests,
-        errors: all.failed + all.cancelled,
-        duration: rounded(all.duration),
-        send_lag_p99: all.send_lag.map(|it| rounded(it.p99)),
-        receive_delay_p99: analysis.judgement.receive_delay.map(|it| rounded(it.p99)),
-        cpu_share: analysis.judgement.busiest.as_ref().map(|it| rate_text(it.share)),
+        failed: all.failed,
+        cancelled: all.cancelled,
+        duration_microseconds: all.duration.into(),
+        send_lag_p99_microseconds: all.send_lag.map(|it| it.p99.into()),
+        receive_delay_p99_microseconds: analysis.judgement.receive_delay.map(|it| it.p99.into()),
+        cpu_share_milli: analysis.judgement.busiest.as_ref().map(|it| it.share.into()),
         ttft: all.ttft.as_ref().map(quantiles),
         itl: all.itl.as_ref().map(quantiles),
         tpot: all.tpot.as_ref().map(quantiles),
-        e2e: all.latency.as_ref().map(quantiles),
-        requests_per_second: rates.map(|it| rate_text(it.requests)),
-        output_tokens_per_second: rates.map(|it| rate_text(it.output_tokens)),
-        total_tokens_per_second: rates.and_then(|it| it.total_tokens).map(rate_text),
+        latency: all.latency.as_ref().map(quantiles),
+        requests_per_second_milli: rates.map(|it| it.requests.into()),
+        output_tokens_per_second_milli: rates.map(|it| it.output_tokens.into()),
+        total_tokens_per_second_milli: rates.and_then(|it| it.total_tokens).map(Into::into),
     }
 }
 
 pub(super) fn of_stage(stage: &StageAnalysis) -> StageSummary {
     let figures = &stage.figures;
     StageSummary {
-        name: stage.stage.name.chars().take(MAX_NAME_CHARS).collect(),
+        name: stage.stage.name.clone(),
         requests: figures.requests,
-        errors: figures.failed + figures.cancelled,
-        ttft_p99: figures.ttft.map(|it| rounded(it.p99)),
-        itl_p99: figures.itl.map(|it| rounded(it.p99)),
-        output_tokens_per_second: figures.throughput.map(|it| rate_text(it.output_tokens)),
+        failed: figures.failed,
+        cancelled: figures.cancelled,
+        ttft_p99_microseconds: figures.ttft.map(|it| it.p99.into()),
+        itl_p99_microseconds: figures.itl.map(|it| it.p99.into()),
+        output_tokens_per_second_milli: figures.throughput.map(|it| it.output_tokens.into()),
     }
 }
 
 fn quantiles(of: &Distribution<Duration>) -> Quantiles {
-    Quantiles { p50: rounded(of.p50), p90: rounded(of.p90), p99: rounded(of.p99) }
-}
-
-fn rounded(time: Duration) -> Span {
-    Span(time).rounded()
+    Quantiles { p50_microseconds: of.p50.into(), p90_microseconds: of.p90.into(), p99_microseconds: of.p99.into() }
 }

@@ -1,7 +1,7 @@
 //! The figures as a table for a terminal, and the words that other formats share with it. Pure.
 
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
-use crds::summary::rate_text;
+use crds::figure::rate_text;
 
 use super::figures::{Bound, Figure, Figures};
 

@@ -19,7 +19,7 @@ pub fn envelope(run: &RunIdentity, analysis: &Analysis, stored: Option<&Stored>)
             reason: reason.name.into(),
             message: reason.message.clone(),
             model: analysis.model.clone(),
-            started: Some(analysis.started),
+            load_start_time: Some(analysis.started),
             folder: stored.map(|it| it.name.clone()),
             partial: analysis.partial,
             summary: Some(analysis.summary()),

@@ -69,7 +69,6 @@ fn append(path: &Path, row: &str) -> io::Result<()> {
 
 fn row(report: &Report<'_>, stored: &Stored) -> String {
     let analysis = report.analysis;
-    let summary = analysis.summary();
     let cells = [
         format!("[{name}]({name}/report.md)", name = stored.name),
         cell(&text::profile(report.run)),
@@ -77,8 +76,8 @@ fn row(report: &Report<'_>, stored: &Stored) -> String {
         cell(report.run.endpoint.name()),
         cell(&analysis.model),
         outcome(report),
-        summary.requests.to_string(),
-        summary.errors.to_string(),
+        analysis.all.requests.to_string(),
+        (analysis.all.failed + analysis.all.cancelled).to_string(),
         of_stages(analysis, |it| it.ttft.map(|it| (it.p50.as_secs_f64(), percentile(time(it.p50), 500, it.count)))),
         of_stages(analysis, |it| it.ttft.map(|it| (it.p99.as_secs_f64(), percentile(time(it.p99), 990, it.count)))),
         of_stages(analysis, |it| it.itl.map(|it| (it.p99.as_secs_f64(), percentile(time(it.p99), 990, it.count)))),

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crds::{
+    figure::rate_text,
     resolve::{ResolvedRun, ValidityBounds},
-    summary::rate_text,
     units::Span,
     wording::percent,
 };

@@ -117,7 +117,7 @@ pub(super) fn envelope(input: &Input, done: &Result<Measurement, Failure>) -> En
                 reason: String::new(),
                 message: String::new(),
                 model: String::new(),
-                started: None,
+                load_start_time: None,
                 folder: None,
                 partial: false,
                 summary: None,

@@ -1,7 +1,7 @@
 //! A report for a terminal: a table with a line for each benchmark and scenario, and the list of findings. Pure.
 
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
-use crds::{summary::rate_text, wording::one_line};
+use crds::{figure::rate_text, wording::one_line};
 
 use super::findings::Report;
 

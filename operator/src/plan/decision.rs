@@ -25,6 +25,9 @@ const LONGEST_LOOK_SECONDS: u64 = 86_400;
 /// Decides what is to be done now.
 pub fn plan(run: &BenchmarkRun, observed: &Observed, turn: &Turn<'_>) -> Plan {
     let mut plan = decide(run, observed, turn);
+    if run.status.as_ref() != Some(&plan.status) {
+        status::locate(&mut plan.status, &observed.pod);
+    }
     status::limit_size(&mut plan.status);
     plan
 }

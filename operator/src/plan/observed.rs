@@ -104,6 +104,10 @@ pub struct PodState {
     pub name: Option<String>,
     /// Its UID.
     pub uid: Option<String>,
+    /// Its node; empty while it has none.
+    pub node: String,
+    /// The image of its container as the node names it; empty before the container has run.
+    pub image_id: String,
     /// Its container is ready: the launcher measures.
     pub ready: bool,
     /// Its container runs.

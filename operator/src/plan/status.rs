@@ -1,15 +1,17 @@
 //! Conditions, reasons and figures as the user sees them.
 
+use std::collections::BTreeSet;
+
 use crds::{
     BenchmarkRun, BenchmarkRunStatus, Envelope, Outcome, Reason,
     envelope::{MAX_ARTIFACTS, MAX_STAGES},
     resolve::claim,
-    status::{Condition, ConditionStatus, Phase},
+    status::{Columns, Condition, ConditionStatus, Phase},
 };
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 
-use super::{Plan, PlannedEvent};
+use super::{Plan, PlannedEvent, PodState};
 
 /// The longest message of Ready, Reconciling and Stalled, in bytes: those that people and tools look at.
 const MAX_MESSAGE: usize = 1_500;
@@ -72,7 +74,7 @@ pub fn warning(reason: Reason, message: &str) -> PlannedEvent {
 /// Puts the launcher's figures into a status.
 pub fn apply_envelope(status: &mut BenchmarkRunStatus, run: &BenchmarkRun, envelope: &Envelope) {
     let core = &envelope.core;
-    status.start_time = core.started;
+    status.load_start_time = core.load_start_time;
     status.partial = core.partial;
     status.summary.clone_from(&core.summary);
     status.stages.clone_from(&envelope.stages);
@@ -87,6 +89,8 @@ pub fn apply_envelope(status: &mut BenchmarkRunStatus, run: &BenchmarkRun, envel
         }
     }
     limit_fields(status);
+    let counts = status.outcome == Some(Outcome::Passed) && !status.partial;
+    status.columns = status.summary.as_ref().filter(|_| counts).map(Columns::from);
     let stored = match (claim(&run.spec), &core.folder) {
         (None, _) => (ConditionStatus::False, Reason::NotAsked, "storage.none is set".to_owned()),
         (Some(pvc), Some(folder)) => {
@@ -97,6 +101,21 @@ pub fn apply_envelope(status: &mut BenchmarkRunStatus, run: &BenchmarkRun, envel
     let stored = (stored.0, stored.1, truncate(&stored.2, MAX_SHORT_MESSAGE));
     let time = status.completion_time.unwrap_or_default();
     set(&mut status.conditions, status.observed_generation, time, "ResultsStored", stored);
+}
+
+/// Notes where the last attempt runs and from which image. This goes along with the next change of the status, because a
+/// write of its own for each step of the pod would be too much.
+pub fn locate(status: &mut BenchmarkRunStatus, pod: &PodState) {
+    let Some(attempt) = status.attempts.last_mut().filter(|it| it.pod_uid.is_some() && it.pod_uid == pod.uid) else {
+        return;
+    };
+    let name = pod.name.as_deref().unwrap_or_default();
+    let found = [(&mut attempt.pod_name, name, 253), (&mut attempt.node_name, &pod.node, 253)];
+    for (field, found, max) in found.into_iter().chain([(&mut attempt.image_id, pod.image_id.as_str(), 512)]) {
+        if !found.is_empty() {
+            *field = truncate(found, max);
+        }
+    }
 }
 
 fn conditions(
@@ -178,39 +197,40 @@ fn set(
 /// A launcher's image is the user's choice. What it says is cut to the bounds of the CRD, because a status that the API
 /// server refuses could never be written.
 fn limit_fields(status: &mut BenchmarkRunStatus) {
-    const RATE: usize = 24;
     const LARGEST: u64 = i64::MAX as u64;
-    status.start_time = status.start_time.filter(|it| it.as_second() >= 0);
+    status.load_start_time = status.load_start_time.filter(|it| it.as_second() >= 0);
     if let Some(resolved) = &mut status.resolved {
         resolved.model = truncate(&resolved.model, 256);
     }
     if let Some(summary) = &mut status.summary {
-        summary.requests = summary.requests.min(LARGEST);
-        summary.errors = summary.errors.min(LARGEST);
-        for rate in [
-            &mut summary.cpu_share,
-            &mut summary.requests_per_second,
-            &mut summary.output_tokens_per_second,
-            &mut summary.total_tokens_per_second,
-        ] {
-            *rate = rate.as_deref().map(|it| truncate(it, RATE));
+        for count in [&mut summary.requests, &mut summary.failed, &mut summary.cancelled] {
+            *count = (*count).min(LARGEST);
         }
     }
-    status.stages_truncated |= status.stages.len() > MAX_STAGES;
-    status.stages.truncate(MAX_STAGES);
     for stage in &mut status.stages {
-        stage.name = truncate(&stage.name, 32);
-        stage.requests = stage.requests.min(LARGEST);
-        stage.errors = stage.errors.min(LARGEST);
-        stage.output_tokens_per_second = stage.output_tokens_per_second.as_deref().map(|it| truncate(it, RATE));
+        stage.name = truncate(&stage.name, 64);
+        for count in [&mut stage.requests, &mut stage.failed, &mut stage.cancelled] {
+            *count = (*count).min(LARGEST);
+        }
     }
-    status.artifacts.truncate(MAX_ARTIFACTS);
+    let found = status.stages.len();
+    retain_unique(&mut status.stages, |it| &it.name);
+    status.stages.truncate(MAX_STAGES);
+    status.stages_truncated |= status.stages.len() < found;
     for artifact in &mut status.artifacts {
-        artifact.name = truncate(&artifact.name, 64);
+        artifact.name = truncate(&artifact.name, 128);
         artifact.uri = truncate(&artifact.uri, 1_024);
         artifact.bytes = artifact.bytes.min(LARGEST);
         artifact.sha256 = truncate(&artifact.sha256, 64);
     }
+    retain_unique(&mut status.artifacts, |it| &it.name);
+    status.artifacts.truncate(MAX_ARTIFACTS);
+}
+
+/// Keeps the first item of each name: in the CRD the name is the key of the list, and the API server refuses a second one.
+fn retain_unique<T>(items: &mut Vec<T>, name: impl Fn(&T) -> &String) {
+    let mut taken = BTreeSet::new();
+    items.retain(|it| taken.insert(name(it).clone()));
 }
 
 /// Keeps a status below [`MAX_STATUS_BYTES`]: files go first, then the last stages.

@@ -1,7 +1,5 @@
 //! What GitOps tools read: kstatus takes Reconciling for "in progress", Stalled for "failed", and Ready for "current".
 
-use std::iter;
-
 use crds::{
     Envelope, Outcome, Reason,
     envelope::ArtifactRef,
@@ -136,27 +134,28 @@ fn hostile() -> Envelope {
     let mut envelope = envelope(Outcome::Invalid, "r");
     envelope.core.message = "\u{1}\"\\é".repeat(70);
     envelope.core.model = "m".repeat(400);
-    envelope.core.started = Some("-000009-01-02T03:04:05Z".parse().unwrap());
+    envelope.core.load_start_time = Some("-000009-01-02T03:04:05Z".parse().unwrap());
     if let Some(summary) = &mut envelope.core.summary {
         summary.requests = u64::MAX;
-        summary.requests_per_second = Some("9".repeat(100));
+        summary.requests_per_second_milli = Some(u64::MAX.into());
     }
     let artifact = |n: usize| ArtifactRef {
-        name: "n".repeat(1 + n % 3),
+        name: "n".repeat(1 + n % 12),
         uri: String::new(),
         bytes: u64::MAX,
         sha256: String::new(),
     };
     envelope.core.artifacts = (0..30).map(artifact).collect();
-    let stage = StageSummary {
-        name: "s".repeat(40),
+    let stage = |n: usize| StageSummary {
+        name: "s".repeat(60 + n % 6),
         requests: u64::MAX,
-        errors: 0,
-        ttft_p99: None,
-        itl_p99: None,
-        output_tokens_per_second: Some("1".into()),
+        failed: u64::MAX,
+        cancelled: 0,
+        ttft_p99_microseconds: None,
+        itl_p99_microseconds: None,
+        output_tokens_per_second_milli: Some(1_000.into()),
     };
-    envelope.stages = iter::repeat_n(stage, 20).collect();
+    envelope.stages = (0..20).map(stage).collect();
     envelope
 }
 
@@ -177,17 +176,32 @@ fn whatever_a_launcher_says_the_status_fits_its_crd() {
     assert_eq!(misfits("status", schema, &status), Vec::<String>::new());
 }
 
-/// Where a value breaks the bounds of a schema: lengths, counts and the range of numbers.
+fn matches(schema: &serde_json::Value, text: &str) -> bool {
+    let pattern = schema["pattern"].as_str().map(|it| regex::Regex::new(it).unwrap());
+    pattern.is_none_or(|it| it.is_match(text))
+}
+
+/// Where a value breaks the bounds of a schema: lengths, patterns, counts, keys of lists and the range of numbers.
 fn misfits(path: &str, schema: &serde_json::Value, value: &serde_json::Value) -> Vec<String> {
     use serde_json::Value;
     let above = |key: &str, found: usize| schema[key].as_u64().is_some_and(|max| found as u64 > max);
     match value {
-        Value::String(text) if above("maxLength", text.chars().count()) => vec![format!("{path}: {text:?}")],
+        Value::String(text) if above("maxLength", text.chars().count()) || !matches(schema, text) => {
+            vec![format!("{path}: {text:?}")]
+        }
         Value::Number(number) if number.as_i64().is_none() => vec![format!("{path}: {number}")],
         Value::Array(items) => {
+            let keys = schema["x-kubernetes-list-map-keys"].as_array().into_iter().flatten();
+            let keys: Vec<&str> = keys.filter_map(Value::as_str).collect();
+            let mut taken = std::collections::BTreeSet::new();
+            let twice = items.iter().map(|it| keys.iter().map(|key| it[key].to_string()).collect::<Vec<_>>());
+            let twice: Vec<String> = twice
+                .filter(|it| !keys.is_empty() && !taken.insert(it.clone()))
+                .map(|it| format!("{path}: {it:?} twice"))
+                .collect();
             let count = above("maxItems", items.len()).then(|| format!("{path}: {} items", items.len()));
             let inside = items.iter().flat_map(|it| misfits(path, &schema["items"], it));
-            count.into_iter().chain(inside).collect()
+            count.into_iter().chain(twice).chain(inside).collect()
         }
         Value::Object(fields) => fields
             .iter()
@@ -199,4 +213,63 @@ fn misfits(path: &str, schema: &serde_json::Value, value: &serde_json::Value) ->
             .collect(),
         _ => Vec::new(),
     }
+}
+
+#[test]
+fn columns_have_figures_only_of_a_run_whose_figures_count() {
+    let columns = |envelope: &Envelope| {
+        let run = in_phase(SIMULATOR, Phase::Running);
+        let plan = operator::plan::plan(&run, &ended(said(envelope)), &turn(&settings(), 600));
+        assert_eq!(plan.status.summary, envelope.core.summary);
+        plan.status.columns
+    };
+    let shown = columns(&envelope(Outcome::Passed, "RunSucceeded")).unwrap();
+    assert_eq!((shown.duration.as_str(), shown.output_tokens_per_second.as_str()), ("10s", "900"));
+    assert_eq!((shown.ttft_p99.as_str(), shown.itl_p99.as_str()), ("", ""), "what was not measured is not shown");
+    assert_eq!(columns(&envelope(Outcome::Invalid, "TooManyErrors")), None);
+    let mut partial = envelope(Outcome::Passed, "RunSucceeded");
+    partial.core.partial = true;
+    assert_eq!(columns(&partial), None);
+
+    let cancelled =
+        with_status(&run("{target: {simulator: {}}, cancel: Graceful}"), in_phase(SIMULATOR, Phase::Running));
+    let plan = operator::plan::plan(
+        &cancelled,
+        &ended(said(&envelope(Outcome::Cancelled, "Cancelled"))),
+        &turn(&settings(), 600),
+    );
+    assert!(plan.status.summary.is_some() && plan.status.columns.is_none(), "{:?}", plan.status);
+}
+
+fn with_status(run: &crds::BenchmarkRun, other: crds::BenchmarkRun) -> crds::BenchmarkRun {
+    crds::BenchmarkRun { status: other.status, ..run.clone() }
+}
+
+#[test]
+fn an_attempt_tells_its_pod_node_and_image() {
+    let settings = settings();
+    let run = in_phase(SIMULATOR, Phase::Starting);
+    let mut observed = started();
+    observed.pod.uid = Some("pod-uid".into());
+    let seen = operator::plan::plan(&run, &observed, &turn(&settings, 10));
+    let attempt = &seen.status.attempts[0];
+    assert_eq!((attempt.pod_name.as_str(), attempt.node_name.as_str()), ("chat-2db482-a1-0-x", ""));
+
+    // The pod goes on without a change of the phase: that alone is not written.
+    let run = after(&run, &seen);
+    observed.pod.node = "node-1".into();
+    observed.pod.image_id = format!("registry/launcher@sha256:{}", "ab".repeat(32));
+    let same = operator::plan::plan(&run, &observed, &turn(&settings, 11));
+    assert_eq!(Some(same.status), run.status);
+
+    (observed.pod.running, observed.pod.ready) = (true, true);
+    let running = operator::plan::plan(&run, &observed, &turn(&settings, 60));
+    let attempt = &running.status.attempts[0];
+    assert_eq!((attempt.node_name.as_str(), &attempt.image_id), ("node-1", &observed.pod.image_id));
+
+    // Another pod is not the attempt's.
+    observed.pod.uid = Some("another".into());
+    observed.pod.node = "node-2".into();
+    let other = operator::plan::plan(&run, &observed, &turn(&settings, 60));
+    assert_eq!(other.status.attempts[0].node_name, "");
 }

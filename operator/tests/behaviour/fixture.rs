@@ -56,7 +56,10 @@ pub fn in_phase(spec: &str, phase: Phase) -> BenchmarkRun {
             number: 1,
             job_name: "chat-2db482-a1".into(),
             job_uid: None,
+            pod_name: String::new(),
             pod_uid: None,
+            node_name: String::new(),
+            image_id: String::new(),
             start_time: zero(),
             running_time,
             end_time: None,
@@ -101,7 +104,13 @@ pub fn measuring() -> Observed {
 }
 
 pub fn envelope(outcome: Outcome, reason: &str) -> Envelope {
-    let summary = RunSummary { requests: 100, requests_per_second: Some("10".into()), ..RunSummary::default() };
+    let summary = RunSummary {
+        requests: 100,
+        duration_microseconds: 10_000_000.into(),
+        requests_per_second_milli: Some(10_000.into()),
+        output_tokens_per_second_milli: Some(900_000.into()),
+        ..RunSummary::default()
+    };
     Envelope {
         core: Core {
             run_uid: UID.into(),
@@ -110,7 +119,7 @@ pub fn envelope(outcome: Outcome, reason: &str) -> Envelope {
             reason: reason.into(),
             message: "what the launcher says".into(),
             model: "org/model".into(),
-            started: Some(at(60)),
+            load_start_time: Some(at(60)),
             folder: Some("chat-2db482-a1".into()),
             partial: outcome == Outcome::Cancelled,
             summary: (outcome != Outcome::Error).then_some(summary),
@@ -119,10 +128,11 @@ pub fn envelope(outcome: Outcome, reason: &str) -> Envelope {
         stages: vec![StageSummary {
             name: "r10".into(),
             requests: 100,
-            errors: 0,
-            ttft_p99: None,
-            itl_p99: None,
-            output_tokens_per_second: Some("900".into()),
+            failed: 0,
+            cancelled: 0,
+            ttft_p99_microseconds: None,
+            itl_p99_microseconds: None,
+            output_tokens_per_second_milli: Some(900_000.into()),
         }],
         stages_truncated: false,
     }

@@ -17,7 +17,7 @@ pub fn run(name: &str, phase: &str, version: u64) -> Value {
         },
         "spec": {"target": {"simulator": {}}},
         "status": {"observedGeneration": 1, "phase": phase, "attempts": [{
-            "number": 1, "jobName": format!("{name}-a1"), "jobUid": format!("uid-{name}-a1"), "podUid": format!("uid-{name}-a1-0"),
+            "number": 1, "jobName": format!("{name}-a1"), "jobUID": format!("uid-{name}-a1"), "podUID": format!("uid-{name}-a1-0"),
             "startTime": "2026-01-02T03:04:05Z",
         }]},
     })

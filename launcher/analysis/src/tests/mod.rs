@@ -267,8 +267,9 @@ fn nothing_due_gives_no_figures_and_too_few_successes() {
     assert_eq!((analysis.all.ttft, analysis.all.throughput, analysis.all.isl), (None, None, None));
     assert_eq!(reasons(&analysis), ["TooFewSuccesses"]);
     let summary = analysis.summary();
-    assert_eq!((summary.requests, summary.ttft, summary.requests_per_second), (0, None, None));
-    assert_eq!((summary.send_lag_p99, analysis.stage_summaries()[0].output_tokens_per_second.as_ref()), (None, None));
+    assert_eq!((summary.requests, summary.ttft, summary.requests_per_second_milli), (0, None, None));
+    let stage = &analysis.stage_summaries()[0];
+    assert_eq!((summary.send_lag_p99_microseconds, stage.output_tokens_per_second_milli), (None, None));
 }
 
 #[test]
@@ -280,8 +281,8 @@ fn tokens_that_nobody_told_are_not_in_a_total() {
     let none = check(&case, [without_usage(request(0, 0, 0, 3))]);
     assert_eq!(none.all.token_count, Some(TokenCount::Client));
     assert_eq!((none.all.isl, none.all.input_tokens, none.all.output_tokens), (None, None, 3));
-    assert_eq!(none.summary().total_tokens_per_second, None);
-    assert!(none.summary().output_tokens_per_second.is_some());
+    assert_eq!(none.summary().total_tokens_per_second_milli, None);
+    assert!(none.summary().output_tokens_per_second_milli.is_some());
     assert!(none.judgement.remarks[0].contains("no usage"), "{:?}", none.judgement.remarks);
     let some = check(&case, [without_usage(request(0, 0, 0, 3)), request(0, 0, 0, 3)]);
     assert_eq!(some.all.token_count, Some(TokenCount::Mixed));

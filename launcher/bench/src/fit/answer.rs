@@ -1,6 +1,6 @@
 //! Whether a load fits, by how much, and what to do where it does not. Pure.
 
-use crds::{summary::rate_text, units::Span};
+use crds::{figure::rate_text, units::Span};
 
 use super::{demand::Demand, measured::Measured};
 use analysis::BUSY_SHARE;
