@@ -78,6 +78,8 @@ words! {
         MeasurementInvalid,
         /// The spec cannot be run.
         InvalidSpec,
+        /// The run has a value that this release of the operator cannot read.
+        Unreadable,
         /// The profile cannot be run.
         ProfileInvalid,
         /// The ConfigMap that holds the profile or one of its files does not exist, or lacks the key.

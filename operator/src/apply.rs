@@ -26,7 +26,7 @@ const AT_ONCE_SECONDS: u32 = 1;
 /// The most pods beside the launcher's that one turn stops: a Job makes one pod, and a turn has a limit.
 const MAX_STOPPED_PODS: usize = 64;
 /// Owner of every field of the status.
-const STATUS_MANAGER: &str = "benchwright-operator/status";
+pub(crate) const STATUS_MANAGER: &str = "benchwright-operator/status";
 
 /// Writes a plan down, and returns the run as it is then.
 ///

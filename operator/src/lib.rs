@@ -15,4 +15,5 @@ pub mod metrics;
 pub mod observe;
 pub mod plan;
 pub mod reconcile;
+pub mod unreadable;
 pub mod watches;

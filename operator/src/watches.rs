@@ -14,6 +14,7 @@ use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _, future::BoxFutu
 use k8s_openapi::{
     NamespaceResourceScope,
     api::{batch::v1::Job, core::v1::Pod},
+    apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
 use kube::{
     Api, Client, Resource, ResourceExt,
@@ -35,6 +36,7 @@ use crate::{
     error::Error,
     plan::meta,
     reconcile::{on_error, reconcile},
+    unreadable,
 };
 
 /// Runs at once: enough for a burst, few enough for any API server.
@@ -145,10 +147,8 @@ async fn turn(run: Arc<Guarded>, context: Arc<Context>) -> Result<Action, Error>
     match &run.0 {
         Ok(run) => reconcile(Arc::new(run.clone()), context).await,
         Err(invalid) => {
-            let name = invalid.metadata.name.as_deref().unwrap_or_default();
-            let namespace = invalid.metadata.namespace.as_deref().unwrap_or_default();
-            warn!(run = %format!("{namespace}/{name}"), error = %invalid, "a run of another release cannot be read, and is left alone");
-            Ok(Action::await_change())
+            let (namespace, name) = place(&invalid.metadata);
+            unreadable::leave_alone(&context, namespace, name).await
         }
     }
 }
@@ -156,8 +156,17 @@ async fn turn(run: Arc<Guarded>, context: Arc<Context>) -> Result<Action, Error>
 fn after_error(run: Arc<Guarded>, error: &Error, context: Arc<Context>) -> Action {
     match &run.0 {
         Ok(run) => on_error(Arc::new(run.clone()), error, context),
-        Err(_) => Action::await_change(),
+        Err(invalid) => {
+            let (namespace, name) = place(&invalid.metadata);
+            warn!(run = %format!("{namespace}/{name}"), %error, "it could not be told that a run cannot be read");
+            Action::requeue(unreadable::RETRY)
+        }
     }
+}
+
+/// Namespace and name.
+fn place(metadata: &ObjectMeta) -> (&str, &str) {
+    (metadata.namespace.as_deref().unwrap_or_default(), metadata.name.as_deref().unwrap_or_default())
 }
 
 /// The run that an object says it belongs to.

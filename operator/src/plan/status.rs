@@ -100,7 +100,7 @@ pub fn apply_envelope(status: &mut BenchmarkRunStatus, run: &BenchmarkRun, envel
     };
     let stored = (stored.0, stored.1, truncate(&stored.2, MAX_SHORT_MESSAGE));
     let time = status.completion_time.unwrap_or_default();
-    set(&mut status.conditions, status.observed_generation, time, "ResultsStored", stored);
+    set_condition(&mut status.conditions, status.observed_generation, time, "ResultsStored", stored);
 }
 
 /// Notes where the last attempt runs and from which image. This goes along with the next change of the status, because a
@@ -132,7 +132,7 @@ fn conditions(
         let main = ["Ready", "Reconciling", "Stalled"].contains(&kind);
         let message =
             if main { truncate_message(&standing.message) } else { truncate(&standing.message, MAX_SHORT_MESSAGE) };
-        set(&mut all, generation, now, kind, (status, reason, message));
+        set_condition(&mut all, generation, now, kind, (status, reason, message));
     };
     let terminal = standing.phase.is_terminal();
     let succeeded = standing.phase == Phase::Succeeded;
@@ -160,7 +160,7 @@ fn conditions(
     };
     if matches!(standing.phase, Phase::Running | Phase::Succeeded) {
         let met = (True, Reason::Measuring, "the launcher has measured it".to_owned());
-        set(&mut all, generation, now, "TargetReady", met);
+        set_condition(&mut all, generation, now, "TargetReady", met);
     }
     // Whether the target is ready is known again when the next attempt measures.
     let unknown = matches!(standing.phase, Phase::Preparing | Phase::Suspended).then_some("TargetReady");
@@ -170,7 +170,7 @@ fn conditions(
 }
 
 /// Sets one condition; its time changes only with its status.
-fn set(
+pub fn set_condition(
     all: &mut Vec<Condition>,
     observed_generation: i64,
     now: Timestamp,

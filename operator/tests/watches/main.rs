@@ -3,3 +3,4 @@
 mod dead_connection;
 mod fixture;
 mod memory;
+mod unreadable;

@@ -1,0 +1,103 @@
+//! [I/O] Runs that this release cannot read, such as one with a value that a newer release has added. They are left alone,
+//! and the user is told why.
+
+use std::time::Duration;
+
+use crds::{
+    BenchmarkRun, Reason, benchmark_run,
+    reason::Word as _,
+    status::{Condition, ConditionStatus},
+};
+use jiff::{Timestamp, Unit};
+use kube::{
+    Api, Resource as _, ResourceExt as _,
+    api::{ApiResource, DynamicObject, Patch, PatchParams},
+    runtime::{
+        controller::Action,
+        events::{Event, EventType},
+    },
+};
+use serde_json::{Value, json};
+use tracing::warn;
+
+use crate::{
+    apply::STATUS_MANAGER,
+    context::Context,
+    error::Error,
+    plan::status::{self, truncate},
+};
+
+/// When the user is told again where the API server refused it.
+pub const RETRY: Duration = Duration::from_secs(300);
+/// The longest note of an event, in bytes.
+const MAX_NOTE: usize = 1_000;
+
+/// Tells the user that a run cannot be read: by a log line, an event, and conditions where the run has no phase yet. The status
+/// of a run with a phase is another release's, and stays as it is.
+///
+/// # Errors
+/// Those of the API server.
+pub async fn leave_alone(context: &Context, namespace: &str, name: &str) -> Result<Action, Error> {
+    let resource = ApiResource::erase::<BenchmarkRun>(&());
+    let runs: Api<DynamicObject> = Api::namespaced_with(context.client.clone(), namespace, &resource);
+    let Some(run) = runs.get_opt(name).await? else { return Ok(Action::await_change()) };
+    let Some(problem) = problem(&run) else {
+        // It has changed since, and the watch will tell.
+        return Ok(Action::await_change());
+    };
+    let message = format!(
+        "benchwright-operator {} cannot read this run and leaves it alone: {problem}; install the release that knows this value, or create the run anew without it",
+        env!("CARGO_PKG_VERSION")
+    );
+    warn!(run = %format!("{namespace}/{name}"), %problem, "a run cannot be read and is left alone");
+    if run.data["status"]["phase"].is_null() && run.metadata.deletion_timestamp.is_none() {
+        write_conditions(context, &runs, &run, &message).await?;
+    }
+    let event = Event {
+        type_: EventType::Warning,
+        reason: Reason::Unreadable.name().to_owned(),
+        note: Some(truncate(&message, MAX_NOTE)),
+        action: "Reconcile".into(),
+        secondary: None,
+    };
+    context.metrics.write("create", "events");
+    if let Err(error) = context.recorder.publish(&event, &run.object_ref(&resource)).await {
+        warn!(run = %format!("{namespace}/{name}"), %error, "an event was not written");
+    }
+    Ok(Action::await_change())
+}
+
+/// What of a run cannot be read: field, value and what this release knows; `None` where all of it can.
+fn problem(run: &DynamicObject) -> Option<String> {
+    let whole = serde_json::to_value(run).unwrap_or_default();
+    serde_path_to_error::deserialize::<Value, BenchmarkRun>(whole).err().map(|it| it.to_string())
+}
+
+async fn write_conditions(
+    context: &Context,
+    runs: &Api<DynamicObject>,
+    run: &DynamicObject,
+    message: &str,
+) -> Result<(), Error> {
+    let before = &run.data["status"]["conditions"];
+    let mut conditions: Vec<Condition> = serde_json::from_value(before.clone()).unwrap_or_default();
+    let generation = run.metadata.generation.unwrap_or_default();
+    let now = Timestamp::now().round(Unit::Second).unwrap_or_default();
+    for (kind, status) in [("Ready", ConditionStatus::False), ("Stalled", ConditionStatus::True)] {
+        let message = status::truncate_message(message);
+        status::set_condition(&mut conditions, generation, now, kind, (status, Reason::Unreadable, message));
+    }
+    if serde_json::to_value(&conditions).ok().as_ref() == Some(before) {
+        return Ok(());
+    }
+    let patch = json!({
+        "apiVersion": format!("{}/{}", benchmark_run::GROUP, benchmark_run::VERSION),
+        "kind": benchmark_run::KIND,
+        "metadata": {"name": run.name_any(), "uid": run.uid()},
+        "status": {"observedGeneration": generation, "conditions": conditions},
+    });
+    context.metrics.write("patch", "benchmarkruns/status");
+    let params = PatchParams::apply(STATUS_MANAGER).force();
+    runs.patch_status(&run.name_any(), &params, &Patch::Apply(&patch)).await?;
+    Ok(())
+}

@@ -1,0 +1,145 @@
+//! Runs that this release cannot read, on an API server that notes what is written.
+
+use std::{
+    convert::Infallible,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http::{Method, Request, Response};
+use http_body_util::{BodyExt as _, Full, StreamBody, combinators::UnsyncBoxBody};
+use kube::{Client, client::Body};
+use operator::{
+    connection::{Health, Limits},
+    context::Context,
+    watches,
+};
+use serde_json::{Value, json};
+
+use crate::fixture::{context, list, run};
+
+/// Runs, and what is written: the path and the body of each request.
+struct Server {
+    runs: Vec<Value>,
+    written: Mutex<Vec<(String, Value)>>,
+}
+
+impl Server {
+    async fn answer(&self, request: Request<Body>) -> Response<UnsyncBoxBody<Bytes, Infallible>> {
+        let path = request.uri().path().to_owned();
+        let watches = request.uri().query().unwrap_or_default().contains("watch=true");
+        let reads = request.method() == Method::GET;
+        let body = request.into_body().collect().await.map(|it| it.to_bytes()).unwrap_or_default();
+        let found = match path.rsplit('/').next().unwrap_or_default() {
+            _ if watches => return Response::new(StreamBody::new(futures::stream::pending()).boxed_unsync()),
+            "benchmarkruns" => list(&self.runs, 1),
+            "jobs" | "pods" => list(&[], 1),
+            name if reads => match self.runs.iter().find(|it| it["metadata"]["name"] == name) {
+                Some(run) => run.clone(),
+                None => return not_found(),
+            },
+            _ => {
+                let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+                self.written.lock().unwrap_or_else(PoisonError::into_inner).push((path, body.clone()));
+                body
+            }
+        };
+        Response::new(body_of(&found))
+    }
+
+    /// The bodies that were written to paths with this end.
+    fn written(&self, end: &str) -> Vec<Value> {
+        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        written.iter().filter(|(path, _)| path.ends_with(end)).map(|(_, body)| body.clone()).collect()
+    }
+}
+
+fn body_of(value: &Value) -> UnsyncBoxBody<Bytes, Infallible> {
+    Full::new(Bytes::from(value.to_string())).boxed_unsync()
+}
+
+fn not_found() -> Response<UnsyncBoxBody<Bytes, Infallible>> {
+    let status = json!({"kind": "Status", "status": "Failure", "code": 404, "reason": "NotFound", "message": "x"});
+    let mut response = Response::new(body_of(&status));
+    *response.status_mut() = http::StatusCode::NOT_FOUND;
+    response
+}
+
+/// Starts an operator on these runs, and lets all that can happen happen. The clock is paused, so that this takes no time.
+async fn operator_on(runs: Vec<Value>) -> (Arc<Server>, Arc<Context>) {
+    let server = Arc::new(Server { runs, written: Mutex::default() });
+    let service = Arc::clone(&server);
+    let client = Client::new(
+        tower::service_fn(move |request| {
+            let server = Arc::clone(&service);
+            async move { Ok::<_, Infallible>(server.answer(request).await) }
+        }),
+        "bench",
+    );
+    let context = context(client, Arc::new(Health::new(Limits::default())));
+    let (turns, _) = watches::controller(None, &context, futures::future::pending());
+    tokio::spawn(turns);
+    tokio::time::sleep(Duration::from_millis(900)).await;
+    (server, context)
+}
+
+/// A run with a value of a newer release at a path, such as `/spec/harness`.
+fn newer(name: &str, path: &str, value: Value) -> Value {
+    let mut run = run(name, "Running", 1);
+    run["spec"]["harness"] = json!("loadgen");
+    run["status"]["outcome"] = json!("Passed");
+    *run.pointer_mut(path).expect("the fixture has the path") = value;
+    run
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_of_a_newer_release_is_left_as_it_is_and_the_user_is_told() {
+    for (path, value, names) in [
+        ("/status/phase", json!("Evaluating"), "status.phase: unknown variant `Evaluating`"),
+        ("/status/outcome", json!("SLOViolated"), "status.outcome: unknown variant `SLOViolated`"),
+        ("/spec/harness", json!("fmperf"), "spec.harness: unknown variant `fmperf`"),
+        ("/spec/target/simulator", json!({"preset": "warp"}), "spec.target.simulator.preset: unknown variant `warp`"),
+    ] {
+        let (server, context) = operator_on(vec![newer("odd", path, value), run("fine", "Running", 1)]).await;
+        assert!(server.written("odd/status").is_empty(), "{path}: a status of another release was overwritten");
+        let events = server.written("/events");
+        let note = events.iter().find(|it| it["reason"] == "Unreadable").map(|it| it["note"].to_string());
+        assert!(note.as_ref().is_some_and(|it| it.contains(names)), "{path}: {events:?}");
+        assert_eq!(context.failures.count("uid-odd"), 0);
+        assert!(!server.written("fine/status").is_empty(), "{path}: the readable run got no turn");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_no_release_has_begun_is_told_to_be_stalled() {
+    let mut fresh = newer("odd", "/spec/harness", json!("fmperf"));
+    fresh["status"] = json!({"observedGeneration": -1});
+    let (server, _) = operator_on(vec![fresh.clone()]).await;
+    let written = server.written("odd/status");
+    let [patch] = written.as_slice() else { panic!("{written:?}") };
+    let conditions = patch["status"]["conditions"].as_array().unwrap();
+    let found: Vec<_> =
+        conditions.iter().map(|it| (it["type"].as_str().unwrap(), it["status"].as_str().unwrap())).collect();
+    assert_eq!(found, [("Ready", "False"), ("Stalled", "True")]);
+    assert!(conditions.iter().all(|it| it["reason"] == "Unreadable" && it["message"].to_string().contains("`fmperf`")));
+    assert_eq!(patch["metadata"]["uid"], "uid-odd");
+
+    // An operator that starts again has nothing to add.
+    fresh["status"] = patch["status"].clone();
+    let (server, _) = operator_on(vec![fresh]).await;
+    assert!(server.written("odd/status").is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn reasons_of_a_newer_release_are_read() {
+    let mut run = newer("odd", "/status/outcome", json!(null));
+    run["status"]["reason"] = json!("Evaluating");
+    run["status"]["attempts"][0]["reason"] = json!("Evaluating");
+    run["status"]["conditions"] = json!([{
+        "type": "Ready", "status": "False", "reason": "Evaluating", "message": "", "lastTransitionTime": "2026-01-02T03:04:05Z",
+    }]);
+    let read: crds::BenchmarkRun = serde_json::from_value(run.clone()).unwrap();
+    let status = serde_json::to_value(read.status).unwrap();
+    assert_eq!((&status["reason"], &status["attempts"][0]["reason"]), (&json!("Evaluating"), &json!("Evaluating")));
+}
