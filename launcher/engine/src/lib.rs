@@ -5,6 +5,7 @@
 
 pub mod client;
 pub mod data_set;
+pub mod file_digest;
 pub mod gaps;
 pub mod histogram;
 pub mod issue;

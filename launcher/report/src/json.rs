@@ -24,7 +24,7 @@ use workload_profiles::{
 
 use super::{Report, TOOL_VERSION, judgement_json::JudgementJson, redact::redact};
 use analysis::{Analysis, Distribution, Figures, GoodputFigures, Labels, StageAnalysis, Throughput};
-use engine::{record::RequestOutcome, recorder::CauseTally};
+use engine::{file_digest::FileDigest, record::RequestOutcome, recorder::CauseTally};
 
 /// The version of this format: it changes with every change that a reader must know of.
 pub const FORMAT: &str = "benchwright.dev/report/v1";
@@ -59,6 +59,7 @@ struct Document<'a> {
     labels: &'a Labels,
     notices: &'a [Notice],
     seeds: Seeds<'a>,
+    inputs: InputsJson<'a>,
     resolved_run: &'a ResolvedRun,
     workload: Value,
 }
@@ -91,6 +92,7 @@ impl<'a> Document<'a> {
             labels: &analysis.labels,
             notices: report.notices,
             seeds: Seeds { run: report.run.seed, prompt_salt: &report.run.prompt_salt },
+            inputs: InputsJson { profile_sha256: report.profile_sha256(), files: report.files },
             resolved_run: report.run,
             workload,
         })
@@ -111,6 +113,14 @@ struct ReasonJson<'a> {
 struct Seeds<'a> {
     run: Seed,
     prompt_salt: &'a str,
+}
+
+/// What the load was made of: digests tell whether two runs had the same.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct InputsJson<'a> {
+    profile_sha256: String,
+    files: &'a [FileDigest],
 }
 
 #[derive(Serialize)]

@@ -17,7 +17,8 @@ mod text;
 
 use std::io;
 
-use crds::resolve::ResolvedRun;
+use crds::{hex, resolve::ResolvedRun};
+use sha2::{Digest as _, Sha256};
 use workload_profiles::{Notice, Workload};
 
 pub use benchmark_run::Inputs;
@@ -26,7 +27,7 @@ pub use loadgen::LoadGenReport;
 pub use text::profile;
 
 use analysis::Analysis;
-use engine::recorder::Records;
+use engine::{file_digest::FileDigest, recorder::Records};
 
 /// The release that writes the report.
 pub const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -44,12 +45,21 @@ pub struct Report<'a> {
     pub workload: &'a Workload,
     /// The profile, as rendered.
     pub profile_text: &'a str,
+    /// The files that the workload reads.
+    pub files: &'a [FileDigest],
     /// Keys of the profile that were ignored or changed.
     pub notices: &'a [Notice],
     /// The LoadGen tests of the run; `None`: it has another load.
     pub loadgen: Option<&'a LoadGenReport>,
     /// Each request; `None` where the run does not ask for them.
     pub records: Option<&'a Records>,
+}
+
+impl Report<'_> {
+    /// SHA-256 of `profile.yaml` in the results folder, in hex.
+    pub fn profile_sha256(&self) -> String {
+        hex(&Sha256::digest(redact::profile(self.profile_text).as_bytes()))
+    }
 }
 
 /// Writes `run.yaml`, `profile.yaml` and `benchmarkrun.yaml`: before the load, so that what a killed launcher leaves tells what

@@ -12,7 +12,7 @@ use super::{
     text::{self, aside, goals, has_marks, latencies, lengths, number, optional, percentile, rates, time, trust},
 };
 use analysis::{Analysis, Clock, Distribution, Labels};
-use engine::record::RequestOutcome;
+use engine::{file_digest::FileDigest, record::RequestOutcome};
 
 /// Columns on the left.
 const TEXT: &str = "---";
@@ -34,6 +34,11 @@ pub fn render(report: &Report<'_>) -> String {
     judgement(report, &mut page);
     repeat(report, &mut page);
     page.0
+}
+
+/// The path of a file as a cell of a table.
+fn path(file: &FileDigest) -> String {
+    cell(&file.path.display().to_string())
 }
 
 /// Text from outside as a cell of a table: on one line, with what Markdown and HTML would take for markup made harmless.
@@ -58,7 +63,7 @@ fn head(report: &Report<'_>, page: &mut Page) {
         page.line("- The run was stopped before all its requests had ended: the figures are of a part of the load.");
     }
     page.blank();
-    let rows = [
+    let mut rows = vec![
         ("model", cell(&analysis.model)),
         ("target", cell(run.endpoint.name())),
         ("harness, profile", format!("{}, {}", run.harness.name(), cell(&text::profile(run)))),
@@ -67,7 +72,10 @@ fn head(report: &Report<'_>, page: &mut Page) {
         ("attempt", run.run.attempt.to_string()),
         ("comparability", analysis.labels.pairs().join(" ")),
         ("benchwright", TOOL_VERSION.to_owned()),
+        ("SHA-256 of profile.yaml", report.profile_sha256()),
     ];
+    let files = report.files.iter().map(|it| ("SHA-256 of a file", format!("{} {}", it.sha256, path(it))));
+    rows.extend(files);
     page.table(&["", ""], TEXT, rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]));
 }
 

@@ -41,7 +41,7 @@ use loadgen::{Foretell, Issued};
 pub(crate) use outcome::Failure;
 pub use outcome::{EXIT_CANCELLED, EXIT_CONFIGURATION, EXIT_STORAGE, EXIT_TARGET};
 use ready::Secrets;
-use report::{LoadGenReport, Stored, profile, terminal};
+use report::{LoadGenReport, Report, Stored, profile, terminal};
 
 /// More threads than this have never helped, and each has connections of its own.
 const MAX_DEFAULT_THREADS: usize = 8;
@@ -168,7 +168,7 @@ fn measure(input: &Input, options: &RunOptions) -> Result<Measurement, Failure> 
     let keep = store.keep(&input.run);
     // LoadGen's figures are of every single sample.
     let needed = if input.workload.loadgen.is_some() { Keep::Records } else { keep };
-    let (ready, issued, of_files) = match load(input, options, &stop, &measuring, needed) {
+    let (ready, issued, files) = match load(input, options, &stop, &measuring, needed) {
         Ok(loaded) => loaded,
         Err(failure) => {
             store.discard();
@@ -177,13 +177,23 @@ fn measure(input: &Input, options: &RunOptions) -> Result<Measurement, Failure> 
     };
     let Issued { workload, load, tests, trials } = issued;
     // The report is of what was issued.
-    let notices = input.notices.iter().cloned().chain(of_files).collect();
+    let notices = input.notices.iter().chain(files.notices()).cloned().collect();
     let input = &Input { workload, notices, ..input.clone() };
     let mut analysis = analysis::analyse(&Measured::from(&load), &input.workload, &input.run, &ready.model);
     let loadgen = input.workload.loadgen.is_some().then(|| LoadGenReport::of(tests, trials));
     analysis.verdict.hear(loadgen.iter().flat_map(LoadGenReport::verdicts));
     let records = load.recorder.records.as_ref().filter(|_| keep != Keep::Summary);
-    match store.write(input, &analysis, loadgen.as_ref(), records) {
+    let report = Report {
+        analysis: &analysis,
+        run: &input.run,
+        workload: &input.workload,
+        profile_text: &input.profile_text,
+        files: files.digests(),
+        notices: &input.notices,
+        loadgen: loadgen.as_ref(),
+        records,
+    };
+    match store.write(&report, &input.inputs()) {
         Ok(stored) => Ok(Measurement { analysis, loadgen, stored }),
         Err(error) => Err(Failure::storage_of(error.to_string(), Measurement { analysis, loadgen, stored: None })),
     }
@@ -207,7 +217,7 @@ fn load(
     stop: &Stop,
     measuring: &Measuring,
     keep: Keep,
-) -> Result<(ready::Ready, Issued, Vec<Notice>), Failure> {
+) -> Result<(ready::Ready, Issued, Files), Failure> {
     // Before there is a target to wait for. What cannot be planned is told when it is to be issued.
     let plan = input.workload.loadgen.as_ref().and_then(|it| plan::plan(it, 0).ok());
     if let Some(message) = plan.and_then(|it| it.past(input.run.run_deadline.0)) {
@@ -228,7 +238,7 @@ fn load(
     let issued = loadgen::issue(&input.workload, last_offline, one);
     deadline.end();
     measuring.set(false);
-    Ok((ready, issued?, files.notices().to_vec()))
+    Ok((ready, issued?, files))
 }
 
 #[expect(clippy::too_many_arguments, reason = "each is another subject, and there is one caller")]

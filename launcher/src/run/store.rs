@@ -9,10 +9,9 @@ use tracing::warn;
 
 use super::{Failure, RunOptions};
 use crate::input::Input;
-use analysis::Analysis;
-use engine::recorder::{Keep, Records};
+use engine::recorder::Keep;
 use report::{
-    Folder, LoadGenReport, Report, StorageError, Stored, index,
+    Folder, Inputs, Report, StorageError, Stored, index,
     partial::{self, Leftovers},
 };
 
@@ -81,38 +80,24 @@ impl Store {
     }
 
     /// Writes the report. `Ok(None)` where none is kept.
-    pub(super) fn write(
-        self,
-        input: &Input,
-        analysis: &Analysis,
-        loadgen: Option<&LoadGenReport>,
-        records: Option<&Records>,
-    ) -> Result<Option<Stored>, StorageError> {
+    pub(super) fn write(self, report: &Report<'_>, inputs: &Inputs<'_>) -> Result<Option<Stored>, StorageError> {
         let Store::Open { mut folder, root, local } = self else { return Ok(None) };
         let is_there = folder.is_there();
         if !is_there {
             let path = folder.path().display();
             warn!(folder = %path, "files of the results folder were moved or deleted while the run went on: they are written again");
         }
-        let report = Report {
-            analysis,
-            run: &input.run,
-            workload: &input.workload,
-            profile_text: &input.profile_text,
-            notices: &input.notices,
-            loadgen,
-            records,
-        };
-        let inputs = if is_there { Ok(()) } else { report::write_inputs(&mut folder, &input.inputs()) };
-        let written = inputs.and_then(|()| report::write_report(&mut folder, &report)).and_then(|()| folder.finish());
+        let inputs_written = if is_there { Ok(()) } else { report::write_inputs(&mut folder, inputs) };
+        let written =
+            inputs_written.and_then(|()| report::write_report(&mut folder, report)).and_then(|()| folder.finish());
         match written {
             Ok(stored) => {
-                if local && let Err(error) = index::add(&root, &report, &stored) {
+                if local && let Err(error) = index::add(&root, report, &stored) {
                     warn!(%error, "`latest` and `index.md` were not brought up to date; the folder itself is whole");
                 }
                 Ok(Some(stored))
             }
-            Err(error) if input.run.storage_required => Err(error),
+            Err(error) if report.run.storage_required => Err(error),
             Err(error) => {
                 warn!(%error, "the results are not kept; the figures count all the same, as storage.required says");
                 Ok(None)

@@ -51,7 +51,7 @@ impl Engine {
         if !BodyTemplate::can_hold(workload.api, workload.requests.form()) {
             return Err(RequestsError::TokenIdsInChat.into());
         }
-        Ok(data_set::of(workload)?)
+        Ok(data_set::of(workload)?.rows)
     }
 
     pub(super) fn new(input: &Input, rows: Rows, target: Target, model: &str) -> Result<Engine, SutError> {

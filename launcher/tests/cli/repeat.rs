@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use sha2::{Digest as _, Sha256};
+
 use super::{
     common::{Folder, at, simulated},
     prompts::Recorder,
@@ -38,13 +40,18 @@ fn a_results_folder_runs_again_with_the_same_prompts_and_schedule() {
     let (prompts, plan, first) = (server.take(), plan_of(&folder), folder.report());
     assert_eq!(prompts.len(), 15);
 
+    let sha256 = |bytes: &[u8]| crds::hex(&Sha256::digest(bytes));
+    let profile = fs::read(folder.path("results/latest/profile.yaml")).unwrap();
+    assert_eq!(first["inputs"]["profileSha256"], sha256(&profile));
+    assert_eq!(first["inputs"]["files"][0]["sha256"], sha256(TRACE.as_bytes()));
+
     for _ in 0..2 {
         let again = fs::canonicalize(folder.path("results/latest")).unwrap().join("benchmarkrun.yaml");
         folder.benchwright(&["run", "-f", again.to_str().unwrap()]).assert().success();
         assert_eq!((server.take(), plan_of(&folder)), (prompts.clone(), plan.clone()));
         let report = folder.report();
         assert_eq!(report["workload"], first["workload"]);
-        assert_eq!(report["seeds"], first["seeds"]);
+        assert_eq!((&report["seeds"], &report["inputs"]), (&first["seeds"], &first["inputs"]));
         assert_eq!(report["run"]["name"], "chat");
     }
 

@@ -21,6 +21,7 @@ use workload_profiles::{
 };
 
 use crate::{
+    file_digest::{DigestReader, FileDigest},
     lines::{Bounded, Line, read_line},
     requests::Rows,
     user_file,
@@ -75,14 +76,25 @@ pub enum DataSetError {
     },
 }
 
+/// A data set that was read.
+#[derive(Clone, Debug, Default)]
+pub struct ReadDataSet {
+    /// The prompts that are used.
+    pub rows: Rows,
+    /// Of the whole file; `None`: there is no file, or it is larger than what is read of one.
+    pub digest: Option<FileDigest>,
+}
+
 /// The prompts of a workload's data set; none where its requests are of another source.
 ///
 /// # Errors
 /// A file that cannot be read, the first row that is no prompt, or too few of them.
-pub fn of(workload: &Workload) -> Result<Rows, DataSetError> {
-    let RequestSource::DataSet(set) = &workload.requests else { return Ok(Rows::default()) };
-    let file = user_file::open(&set.path).map_err(|cause| DataSetError::Read { path: set.path.clone(), cause })?;
-    read_within(set, file, MAX_BYTES, MAX_ROW)
+pub fn of(workload: &Workload) -> Result<ReadDataSet, DataSetError> {
+    let RequestSource::DataSet(set) = &workload.requests else { return Ok(ReadDataSet::default()) };
+    let cannot = |cause| DataSetError::Read { path: set.path.clone(), cause };
+    let mut file = DigestReader::new(user_file::open(&set.path).map_err(cannot)?);
+    let rows = read_within(set, &mut file, MAX_BYTES, MAX_ROW)?;
+    Ok(ReadDataSet { rows, digest: file.finish(&set.path, MAX_BYTES).map_err(cannot)? })
 }
 
 /// Reads a file of at most so many bytes, of which a row has fewer than `longest`.

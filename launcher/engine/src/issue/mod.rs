@@ -39,6 +39,7 @@ use workload_profiles::{Notice, Workload};
 use crate::{
     client::Target,
     data_set::{self, DataSetError},
+    file_digest::FileDigest,
     recorder::{Keep, Recorder},
     requests::{RequestsError, Rows, Seeds},
     stop::{Stop, StopReason, StopState},
@@ -161,6 +162,7 @@ pub struct LoadResult {
 pub struct Files {
     traces: trace_file::Traces,
     rows: Arc<Rows>,
+    digests: Vec<FileDigest>,
 }
 
 impl Files {
@@ -169,7 +171,14 @@ impl Files {
     /// # Errors
     /// One that cannot be read, or holds what it must not.
     pub fn read(workload: &Workload) -> Result<Files, LoadError> {
-        Ok(Files { traces: trace_file::of(workload)?, rows: Arc::new(data_set::of(workload)?) })
+        let (traces, data_set) = (trace_file::of(workload)?, data_set::of(workload)?);
+        let digests = traces.digests.iter().cloned().chain(data_set.digest).collect();
+        Ok(Files { traces, rows: Arc::new(data_set.rows), digests })
+    }
+
+    /// Which files they are, and what was in them.
+    pub fn digests(&self) -> &[FileDigest] {
+        &self.digests
     }
 
     /// What is sent otherwise than they have it.

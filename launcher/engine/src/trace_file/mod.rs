@@ -18,10 +18,11 @@ use serde_json::{Map, Value};
 use tracing::info;
 use workload_profiles::{
     Notice, Workload,
-    workload::{Load, MAX_REQUESTS, Stage, Trace, TraceEntry, TraceFile, TraceFormat, TraceTime},
+    workload::{Load, MAX_REQUESTS, Trace, TraceEntry, TraceFile, TraceFormat, TraceTime},
 };
 
 use crate::{
+    file_digest::{DigestReader, FileDigest},
     lines::{Bounded, Line, read_line},
     user_file,
 };
@@ -88,6 +89,8 @@ pub struct Traces {
     pub entries: Vec<Vec<TraceEntry>>,
     /// What is replayed otherwise than recorded, or may be.
     pub notices: Vec<Notice>,
+    /// Of each file, once.
+    pub digests: Vec<FileDigest>,
 }
 
 /// Reads what the stages of a workload replay.
@@ -95,21 +98,30 @@ pub struct Traces {
 /// # Errors
 /// A file that cannot be read, or the first line that is no request.
 pub fn of(workload: &Workload) -> Result<Traces, TraceError> {
-    let mut notices = Vec::new();
-    let of_stage = |stage: &Stage| match &stage.load {
-        Load::Trace { trace, .. } => {
-            let (entries, told) = entries(trace)?;
-            notices.extend(told);
-            Ok(entries)
+    let mut traces = Traces::default();
+    for stage in &workload.stages {
+        match &stage.load {
+            Load::Trace { trace: Trace::Inline(entries), .. } => traces.entries.push(entries.clone()),
+            Load::Trace { trace: Trace::File(file), .. } => traces.add_file(file)?,
+            _ => traces.entries.push(Vec::new()),
         }
-        _ => Ok(Vec::new()),
-    };
-    let traces = workload.stages.iter().map(of_stage).collect::<Result<Vec<_>, _>>()?;
-    let requests = workload.stages.iter().zip(&traces).map(|(stage, trace)| requests(&stage.load, trace)).sum::<f64>();
-    if requests > MAX_REQUESTS as f64 {
-        Err(TraceError::TooMany { requests })
-    } else {
-        Ok(Traces { entries: traces, notices })
+    }
+    let stages = workload.stages.iter().zip(&traces.entries);
+    let requests = stages.map(|(stage, trace)| requests(&stage.load, trace)).sum::<f64>();
+    if requests > MAX_REQUESTS as f64 { Err(TraceError::TooMany { requests }) } else { Ok(traces) }
+}
+
+impl Traces {
+    /// Reads what the next stage replays.
+    fn add_file(&mut self, file: &TraceFile) -> Result<(), TraceError> {
+        let cannot = |cause| TraceError::Read { path: file.path.clone(), cause };
+        let mut bytes = DigestReader::new(user_file::open(&file.path).map_err(cannot)?);
+        let (entries, notices) = read_within(file, &mut bytes, MAX_BYTES)?;
+        let digest = bytes.finish(&file.path, MAX_BYTES).map_err(cannot)?;
+        self.digests.extend(digest.filter(|it| !self.digests.contains(it)));
+        self.entries.push(entries);
+        self.notices.extend(notices);
+        Ok(())
     }
 }
 
@@ -119,15 +131,6 @@ fn requests(load: &Load, trace: &[TraceEntry]) -> f64 {
         Load::Trace { count, .. } => count.unwrap_or(u64::MAX).min(trace.len() as u64) as f64,
         _ => load.mean_count(),
     }
-}
-
-fn entries(trace: &Trace) -> Result<(Vec<TraceEntry>, Vec<Notice>), TraceError> {
-    let file = match trace {
-        Trace::Inline(entries) => return Ok((entries.clone(), Vec::new())),
-        Trace::File(file) => file,
-    };
-    let open = user_file::open(&file.path).map_err(|cause| TraceError::Read { path: file.path.clone(), cause })?;
-    read_within(file, open, MAX_BYTES)
 }
 
 /// Reads a file of at most so many bytes.
@@ -508,7 +511,7 @@ mod tests {
 
     #[test]
     fn a_file_that_is_not_there_says_what_to_do() {
-        let error = entries(&Trace::File(TraceFile { path: "/nowhere/t.csv".into(), ..azure() })).unwrap_err();
+        let error = Traces::default().add_file(&TraceFile { path: "/nowhere/t.csv".into(), ..azure() }).unwrap_err();
         assert!(error.to_string().ends_with("in a cluster, name the file in spec.profile.files"), "{error}");
     }
 }

@@ -10,6 +10,7 @@ use crds::{
     units::{RequestRate, Seed, Span},
 };
 use engine::{
+    file_digest::FileDigest,
     histogram::Times,
     record::{RequestOutcome, RequestRecord},
     recorder::{Keep, Recorder, Records, WireTally},
@@ -44,6 +45,7 @@ pub struct Fixture {
     pub run: ResolvedRun,
     pub workload: Workload,
     pub requests: Vec<(RequestRecord, WireTally)>,
+    pub files: Vec<FileDigest>,
     pub notices: Vec<Notice>,
     pub stopped: Option<StopReason>,
 }
@@ -56,8 +58,14 @@ pub struct Analysed {
 
 impl Fixture {
     pub fn new() -> Self {
-        let mut fixture =
-            Fixture { run: run(), workload: workload(), requests: Vec::new(), notices: notices(), stopped: None };
+        let mut fixture = Fixture {
+            run: run(),
+            workload: workload(),
+            requests: Vec::new(),
+            files: files(),
+            notices: notices(),
+            stopped: None,
+        };
         for number in 0..10 {
             fixture.requests.push(succeeded(0, number, 100 * number, 40 + 2 * number));
         }
@@ -101,11 +109,17 @@ impl Fixture {
             run: &self.run,
             workload: &self.workload,
             profile_text: PROFILE,
+            files: &self.files,
             notices: &self.notices,
             loadgen: None,
             records: Some(&analysed.records),
         }
     }
+}
+
+fn files() -> Vec<FileDigest> {
+    let sha256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    vec![FileDigest { path: "/data/traces/prod.csv".into(), bytes: 3, sha256: sha256.into() }]
 }
 
 /// What two threads took of each stage: the second is busier, and one read in a hundred came 2 ms late.

@@ -1,0 +1,74 @@
+//! SHA-256 of the files that a workload reads, made while they are read, so that a report names the bytes that were sent and not
+//! those that lie under the same name later.
+
+use std::{
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+use crds::hex;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+/// A file that was read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FileDigest {
+    /// Where it was.
+    pub path: PathBuf,
+    /// Its length.
+    pub bytes: u64,
+    /// In hex, as `sha256sum` prints it.
+    pub sha256: String,
+}
+
+/// Hashes the bytes that are read through it.
+pub struct DigestReader<R> {
+    inner: R,
+    bytes: u64,
+    hash: Sha256,
+}
+
+impl<R: Read> DigestReader<R> {
+    /// Nothing was read of `inner` before.
+    pub fn new(inner: R) -> Self {
+        DigestReader { inner, bytes: 0, hash: Sha256::new() }
+    }
+
+    /// Reads what is left of the file of this path. `None`: the file has more than `most` bytes, and is not read to its end.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn finish(mut self, path: &Path, most: u64) -> io::Result<Option<FileDigest>> {
+        let left = most.saturating_add(1).saturating_sub(self.bytes);
+        io::copy(&mut self.by_ref().take(left), &mut io::sink())?;
+        let DigestReader { bytes, hash, .. } = self;
+        Ok((bytes <= most).then(|| FileDigest { path: path.to_owned(), bytes, sha256: hex(&hash.finalize()) }))
+    }
+}
+
+impl<R: Read> Read for DigestReader<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(to)?;
+        self.hash.update(&to[..read]);
+        self.bytes += read as u64;
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_digest_is_of_the_whole_file_however_much_of_it_is_used() {
+        let sha256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        let expected = FileDigest { path: "a".into(), bytes: 3, sha256: sha256.into() };
+        for used in 0..=3 {
+            let mut reader = DigestReader::new(&b"abc"[..]);
+            reader.read_exact(&mut [0; 3][..used]).unwrap();
+            assert_eq!(reader.finish(Path::new("a"), 3).unwrap(), Some(expected.clone()));
+        }
+        assert_eq!(DigestReader::new(&b"abc"[..]).finish(Path::new("a"), 2).unwrap(), None);
+    }
+}
