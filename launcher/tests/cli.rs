@@ -382,19 +382,6 @@ fn finished_loadgen_runs_become_a_tree_that_says_what_it_lacks() {
 }
 
 #[test]
-fn the_launcher_builds_without_any_kubernetes_crate() {
-    let tree = std::process::Command::new(env!("CARGO"))
-        .args(["tree", "--locked", "--package", "launcher", "--edges", "normal,build", "--prefix", "none"])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .unwrap();
-    let tree = String::from_utf8(tree.stdout).unwrap();
-    assert!(tree.contains("workload-profiles"), "cargo tree printed nothing: {tree}");
-    let kubernetes: Vec<_> = tree.lines().filter(|it| it.starts_with("kube") || it.starts_with("k8s")).collect();
-    assert!(kubernetes.is_empty(), "{kubernetes:?}");
-}
-
-#[test]
 fn the_help_names_every_command() {
     let mut help = std::process::Command::cargo_bin("benchwright").unwrap();
     let text = String::from_utf8(help.arg("--help").output().unwrap().stdout).unwrap();

@@ -1,0 +1,108 @@
+//! Which crate of the workspace may depend on which: the arrows of `docs/architecture.md`, held against Cargo's own answer.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    process::Command,
+};
+
+use serde_json::Value;
+
+/// Each crate and the crates of the workspace that its code uses, tests aside.
+const ARROWS: [(&str, &[&str]); 13] = [
+    ("crds", &[]),
+    ("workload-profiles", &["crds"]),
+    ("operator", &["crds", "workload-profiles"]),
+    ("clock", &[]),
+    ("loadgen", &["crds", "workload-profiles"]),
+    ("engine", &["clock", "crds", "loadgen", "workload-profiles"]),
+    ("analysis", &["crds", "engine", "loadgen", "workload-profiles"]),
+    ("report", &["analysis", "crds", "engine", "loadgen", "workload-profiles"]),
+    ("submission", &["crds", "engine", "loadgen", "report", "workload-profiles"]),
+    ("simulator", &["clock", "crds"]),
+    ("bench", &["analysis", "clock", "crds", "engine", "report", "simulator", "workload-profiles"]),
+    (
+        "launcher",
+        &[
+            "analysis",
+            "bench",
+            "clock",
+            "crds",
+            "engine",
+            "loadgen",
+            "report",
+            "simulator",
+            "submission",
+            "workload-profiles",
+        ],
+    ),
+    ("e2e", &["crds"]),
+];
+
+/// Crates whose functions take values and return values, down to the last dependency.
+const PURE: [&str; 3] = ["crds", "workload-profiles", "loadgen"];
+
+/// Crates that use what the engine recorded, and do nothing asynchronous by themselves.
+const WITHOUT_RUNTIME: [&str; 3] = ["analysis", "report", "submission"];
+
+fn cargo(arguments: &[&str]) -> String {
+    let run = Command::new(env!("CARGO")).args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    String::from_utf8(run.stdout).unwrap()
+}
+
+/// The dependencies of each crate of the workspace, those of its tests aside.
+fn direct() -> BTreeMap<String, BTreeSet<String>> {
+    let text = cargo(&["metadata", "--locked", "--no-deps", "--format-version", "1"]);
+    let metadata: Value = serde_json::from_str(&text).unwrap();
+    let name = |it: &Value| it["name"].as_str().unwrap().to_owned();
+    let used = |package: &Value| {
+        let dependencies = package["dependencies"].as_array().unwrap().iter();
+        dependencies.filter(|it| it["kind"] != "dev").map(name).collect()
+    };
+    metadata["packages"].as_array().unwrap().iter().map(|it| (name(it), used(it))).collect()
+}
+
+/// The names of all that a crate is built of.
+fn all_of(package: &str) -> BTreeSet<String> {
+    let text = cargo(&["tree", "--locked", "--package", package, "--edges", "normal,build", "--prefix", "none"]);
+    let names: BTreeSet<String> = text.lines().filter_map(|it| it.split(' ').next()).map(str::to_owned).collect();
+    assert!(names.contains("serde"), "`cargo tree` printed no dependency of {package}: {text}");
+    names
+}
+
+#[test]
+fn each_crate_uses_the_crates_below_it_and_no_other() {
+    let direct = direct();
+    let found: BTreeMap<&str, BTreeSet<&str>> = direct
+        .iter()
+        .map(|(package, used)| {
+            let ours = used.iter().filter(|it| direct.contains_key(*it)).map(String::as_str);
+            (package.as_str(), ours.collect())
+        })
+        .collect();
+    let wanted = ARROWS.map(|(package, used)| (package, used.iter().copied().collect()));
+    assert_eq!(found, BTreeMap::from(wanted));
+}
+
+#[test]
+fn pure_crates_have_no_runtime_and_no_network() {
+    for package in PURE {
+        let all = all_of(package);
+        let found: Vec<_> =
+            ["tokio", "hyper", "h2", "reqwest", "rustls", "kube"].iter().filter(|it| all.contains(**it)).collect();
+        assert!(found.is_empty(), "{package} is built of {found:?}");
+    }
+    let direct = direct();
+    for package in WITHOUT_RUNTIME {
+        assert!(!direct[package].contains("tokio"), "{package} uses tokio");
+    }
+}
+
+#[test]
+fn the_launcher_is_built_without_any_kubernetes_crate() {
+    let all = all_of("launcher");
+    let found: Vec<_> = all.iter().filter(|it| it.starts_with("kube") || it.starts_with("k8s")).collect();
+    assert!(found.is_empty(), "{found:?}");
+}
