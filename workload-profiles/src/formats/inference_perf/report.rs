@@ -1,0 +1,68 @@
+//! Section `report`: of it only goodput concerns the load.
+
+use super::{
+    api::ApiSection,
+    values::{MAX_CONSTRAINT_SECONDS, span},
+};
+use crate::{
+    reader::{Section, ValueType},
+    workload::Goodput,
+};
+
+/// Of the reports only goodput concerns the load: which files are written is the run's choice.
+pub(super) fn read(section: Option<Section>, call: &ApiSection) -> Goodput {
+    let mut goodput = call.goodput.clone();
+    let Some(section) = section else { return goodput };
+    if let Some(files) = section.section("request_lifecycle") {
+        files.all_ignored(&[
+            ("summary", ValueType::Bool),
+            ("per_stage", ValueType::Bool),
+            ("per_request", ValueType::Bool),
+            ("per_adapter", ValueType::Bool),
+            ("per_adapter_stage", ValueType::Bool),
+            ("use_server_output_tokens", ValueType::Bool),
+            ("max_error_messages", ValueType::Number),
+        ]);
+        if files.ignored("percentiles", ValueType::List) {
+            files.notice("percentiles", "is not used: the report has a fixed set of percentiles");
+        }
+        files.finish();
+    }
+    for key in ["prometheus", "session_lifecycle"] {
+        if let Some(files) = section.section(key) {
+            files.all_ignored(&[
+                ("summary", ValueType::Bool),
+                ("per_stage", ValueType::Bool),
+                ("per_session", ValueType::Bool),
+            ]);
+            files.finish();
+        }
+    }
+    if let Some(section) = section.section("goodput") {
+        if let Some(constraints) = section.section("constraints") {
+            bound(&mut goodput, constraints, call.streaming);
+        }
+        section.finish();
+    }
+    section.finish();
+    goodput
+}
+
+/// Reads the bounds that a request must meet to count as good.
+fn bound(goodput: &mut Goodput, constraints: Section, streaming: bool) {
+    let Goodput { ttft, tpot, itl, ntpot, request_latency } = goodput;
+    for (key, bound, needs_streaming) in [
+        ("ttft", ttft, true),
+        ("tpot", tpot, true),
+        ("itl", itl, true),
+        ("ntpot", ntpot, false),
+        ("request_latency", request_latency, false),
+    ] {
+        let seconds = constraints.positive_number(key, MAX_CONSTRAINT_SECONDS);
+        *bound = seconds.and_then(span).or(*bound);
+        if seconds.is_some() && needs_streaming && !streaming {
+            constraints.notice(key, "can be met by no request, because api.streaming is off and so it is not measured");
+        }
+    }
+    constraints.finish();
+}

@@ -1,0 +1,41 @@
+//! Section `server`: of it only the model and `ignore_eos` concern the load.
+
+use crate::{
+    formats::Target,
+    reader::{Section, ValueType},
+};
+
+/// The model and whether to ignore the end of a text.
+pub(super) fn read(section: Option<Section>, target: Target) -> (Option<String>, bool) {
+    let Some(section) = section else { return (None, true) };
+    const MOCK: &str = "mock";
+    let servers = [("vllm", "vllm"), ("sglang", "sglang"), ("tgi", "tgi"), (MOCK, MOCK)];
+    if section.choice("type", &servers) == Some(MOCK) {
+        section.problem(
+            "type",
+            "is \"mock\", which calls no server; take it out, and set target.simulator for a run without one",
+        );
+    }
+    let model = section.text("model_name").map(str::trim).filter(|it| !it.is_empty());
+    if let (Some(model), Some(asked)) = (model, target.model)
+        && model != asked
+    {
+        section.notice("model_name", format!("is {model}, but the run asks for target.model, {asked}"));
+    }
+    let url = section.text("base_url").map(|it| it.trim_end_matches('/')).filter(|it| !it.is_empty());
+    if let (Some(url), Some(asked)) = (url, target.url)
+        && url != asked
+    {
+        section.notice("base_url", format!("is {url}, but the load goes to the target of the run, {asked}"));
+    }
+    if section.ignored("api_key", ValueType::Text) {
+        section.notice("api_key", "is not sent; put the token into a Secret, and name it in target.auth");
+    }
+    if section.ignored("cert_path", ValueType::Text) | section.ignored("key_path", ValueType::Text) {
+        section.notice("cert_path", "is not used: client certificates are not supported yet");
+    }
+    let ignore_eos = section.bool("ignore_eos").unwrap_or(true);
+    let model = model.map(str::to_owned);
+    section.finish();
+    (model, ignore_eos)
+}

@@ -1,0 +1,51 @@
+//! Sections about inference-perf's own work, which have no meaning here: only the types of their keys are checked.
+
+use crate::reader::{Section, ValueType};
+
+/// Sections about the original's own work: checked for their form only.
+pub(super) fn check(root: &Section) {
+    if let Some(section) = root.section("tokenizer") {
+        section.all_ignored(&[("trust_remote_code", ValueType::Bool), ("token", ValueType::Text)]);
+        if section.ignored("pretrained_model_name_or_path", ValueType::Text) {
+            section.notice(
+                "pretrained_model_name_or_path",
+                "is not loaded: prompts are made of words to about the asked length, and reports show the server's own counts",
+            );
+        }
+        section.finish();
+    }
+    if let Some(section) = root.section("metrics") {
+        section.choice("type", &[("prometheus", ()), ("default", ())]);
+        if let Some(prometheus) = section.section("prometheus") {
+            prometheus.all_ignored(&[
+                ("scrape_interval", ValueType::Number),
+                ("url", ValueType::Text),
+                ("google_managed", ValueType::Bool),
+                ("filters", ValueType::List),
+            ]);
+            prometheus.finish();
+            section.notice("prometheus", "is not asked: no Prometheus server is read");
+        }
+        section.finish();
+    }
+    if let Some(section) = root.section("storage") {
+        storage(section);
+    }
+    if root.list("circuit_breakers").is_some_and(|it| !it.is_empty()) {
+        root.notice("circuit_breakers", "is not used: no breaker ends a stage early");
+    }
+}
+
+fn storage(section: Section) {
+    const CLOUDS: [&str; 2] = ["google_cloud_storage", "simple_storage_service"];
+    if let Some(local) = section.section("local_storage") {
+        local.all_ignored(&[("path", ValueType::Text), ("report_file_prefix", ValueType::Text)]);
+        local.finish();
+    }
+    for key in CLOUDS {
+        if section.ignored(key, ValueType::Mapping) {
+            section.notice(key, "is not used: results stay in the storage of the run, nothing is uploaded");
+        }
+    }
+    section.finish();
+}
