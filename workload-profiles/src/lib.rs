@@ -1,8 +1,8 @@
 //! The translator: a workload-profile template in, a [`Workload`] out.
 //!
-//! Template -> `render` -> text -> `overrides` -> tree of values -> `formats` -> [`Workload`]. Values in, values out:
-//! no file, no environment, no clock. Everything here comes from users and may be hostile, so that every step has a bound,
-//! and whatever is wrong becomes a [`ProfileError`] with a line for each problem.
+//! Template -> `render` -> text -> `overrides` -> tree of values -> `formats` -> [`Workload`]. It reads
+//! no file, no environment variable and no clock. The input comes from users and may be hostile: every step has a bound, and
+//! everything that is wrong becomes a [`ProfileError`] with a line for each problem.
 
 mod formats;
 mod overrides;
@@ -41,19 +41,19 @@ pub use crate::{
 /// A profile that is ready to run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prepared {
-    /// `profile.yaml`: as rendered, with its comments where there are no overrides; else rendered anew with them applied.
-    /// [`parse`] reads it back to the same workload.
+    /// The text of `profile.yaml`, which [`parse`] reads back to the same workload. Without overrides it is the rendered text
+    /// with its comments; with overrides it is written anew, without comments.
     pub text: String,
-    /// What it asks for.
+    /// The load that the profile describes.
     pub workload: Workload,
-    /// What is read otherwise than written.
+    /// Keys that do not mean what their author may expect.
     pub notices: Vec<Notice>,
 }
 
 /// The variables that a template may use: the facts of the run, and what the user set.
 ///
 /// # Errors
-/// Every variable of the user whose name is taken or no identifier, or whose value is too long.
+/// All variables of the user with a name that is taken or is not an identifier, or with a value that is too long.
 pub fn variables(run: &ResolvedRun, user: &BTreeMap<String, AnyValue>) -> Result<Variables, ProfileError> {
     let findings = Findings::default();
     for (name, value) in user {
@@ -67,10 +67,10 @@ pub fn variables(run: &ResolvedRun, user: &BTreeMap<String, AnyValue>) -> Result
     Variables::new(run, &any_value::texts(user))
 }
 
-/// Renders a template, applies overrides, and reads the result. What the run says of its target outweighs the profile.
+/// Renders a template, applies overrides, and reads the result. The model and the API of the run replace those of the profile.
 ///
 /// # Errors
-/// Everything that is wrong, at once; only a template that cannot be rendered and a text that is no YAML end it early.
+/// All problems at once. Only a template that cannot be rendered, or a text that is not YAML, ends the reading early.
 pub fn prepare(
     run: &ResolvedRun,
     template: &str,
@@ -96,7 +96,7 @@ pub fn prepare(
 /// Reads a profile that [`prepare`] rendered: for the launcher in a pod.
 ///
 /// # Errors
-/// Everything that is wrong, at once; only a text that is no YAML ends it early.
+/// All problems at once. Only a text that is not YAML ends the reading early.
 pub fn parse(run: &ResolvedRun, text: &str) -> Result<(Workload, Vec<Notice>), ProfileError> {
     parse_with(run.harness, Target::from_run(run), text, |workload, findings| with_target(workload, run, findings))
 }
@@ -126,23 +126,24 @@ fn read(harness: Harness, target: Target, profile: &Value, findings: &Findings) 
     formats::parse(harness, profile, target, findings)
 }
 
-/// The workload as the run asks for it: its model and API where it names them. Only here the API is known for certain.
+/// The workload with the model and the API of the run, where the run names them. The API is final only here, so the check for
+/// token ids in a chat is here.
 fn with_target(workload: Workload, run: &ResolvedRun, findings: &Findings) -> Workload {
     let api = run.api.unwrap_or(workload.api);
     if api == Api::Chat && workload.requests.form() == PromptForm::TokenIds {
-        let by = if run.api.is_some() { "target.api of the run" } else { "api" };
-        let what = format!("is tokenIds, but {by} asks for chats, which take no token ids");
+        let key = if run.api.is_some() { "target.api of the run" } else { "api" };
+        let what = format!("is tokenIds, but {key} is chat, and a chat cannot hold token ids");
         let (path, remedy) = match (&workload.loadgen, &workload.requests) {
             (None, _) => ("requests.random.text", "write words or prose"),
             (Some(_), RequestSource::DataSet(_)) => ("dataset.file.form", "write text, and a column that holds it"),
             (Some(_), _) => ("dataset.synthetic.text", "write words or prose"),
         };
-        findings.problem(path, format!("{what}; {remedy}, or ask for completions"));
+        findings.problem(path, format!("{what}; {remedy}, or set {key} to completions"));
     }
     Workload { model: run.model.clone().or(workload.model), api, ..workload }
 }
 
-/// For a parser that gives neither a workload nor a reason, against its contract: better a poor message than a wrong load.
+/// The error for a parser that returned neither a workload nor a problem, which must not happen.
 fn unexplained() -> ProfileError {
     ProfileError::one(
         "profile",
@@ -150,7 +151,7 @@ fn unexplained() -> ProfileError {
     )
 }
 
-/// Adds to each problem with a value which override set it.
+/// Adds to each problem the override that set the value.
 fn with_overrides(mut error: ProfileError, applied: &[Applied]) -> ProfileError {
     for problem in &mut error.problems {
         if let Some(by) = applied.iter().find(|it| it.path == problem.path) {
@@ -160,14 +161,14 @@ fn with_overrides(mut error: ProfileError, applied: &[Applied]) -> ProfileError 
     error
 }
 
-/// Adds to each problem with a value the variable that filled it in, as far as the value tells.
+/// Adds to each problem a variable that has the value which the message shows: it is probably where the value comes from.
 fn with_variables(mut error: ProfileError, variables: &Variables) -> ProfileError {
     let user: Vec<(&str, &str)> = variables.by_user().filter_map(|it| Some((it, variables.get(it)?))).collect();
     let plain = |it: &str| it.chars().all(|it| it.is_alphanumeric() || "._-/".contains(it));
     for problem in &mut error.problems {
         let found = problem.message.split("; ").next().unwrap_or_default();
         let by = user.iter().find(|(_, value)| match found.strip_prefix("is ") {
-            // A value with signs of YAML in it may have broken the text.
+            // A value with characters that mean something in YAML may be what made the text unreadable.
             Some(words) if words.starts_with("no readable YAML") => !plain(value),
             Some("empty") => value.is_empty(),
             Some(shown) => yaml::typed(value).is_ok_and(|it| described(&it) == shown),

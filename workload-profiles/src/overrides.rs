@@ -1,9 +1,9 @@
 //! Overrides: `load.stages.0.rate=5` set into the rendered profile.
 //!
-//! A path begins at the root; its segments are parted by dots, and an element of a list is a segment of digits or brackets:
-//! `load.stages.0.rate` and `load.stages[0].rate` are the same, `-1` is the last element. A single key that the root does not
-//! have, and the format does not know there, is set wherever a value of exactly that name stands, as llm-d-benchmark's older versions did it, less their accident
-//! of changing every key that merely ends like it.
+//! A path begins at the root, and dots separate its segments. An element of a list is a number as a segment or in brackets:
+//! `load.stages.0.rate` and `load.stages[0].rate` are the same, and `-1` is the last element. A single key that is neither at the
+//! root nor known there is set at every place where a value has exactly that name, as in older versions of llm-d-benchmark.
+//! (These also changed every key that only ends with the name.)
 
 use std::collections::BTreeMap;
 
@@ -20,17 +20,17 @@ const MAX_COUNT: usize = 64;
 /// The longest value of an override, in bytes.
 const MAX_VALUE_BYTES: usize = 8 * 1024;
 
-/// Where an override went, for messages about the value that it set.
+/// A place that an override changed, for messages about the value that it set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Applied {
     /// The key as the user wrote it.
     pub key: String,
-    /// The path that it changed.
+    /// The path of the place.
     pub path: String,
 }
 
-/// Sets every override, in the order of their keys. A wrong one leaves a problem and changes nothing. `keys` are those that the
-/// profile's format knows at its root: an override may add them.
+/// Sets every override, in the order of their keys. A wrong one adds a problem and changes nothing. `keys` are the keys of the
+/// format at its root, which an override may add.
 pub(crate) fn apply(
     root: &mut Value,
     overrides: &BTreeMap<String, String>,
@@ -58,7 +58,7 @@ pub(crate) fn apply(
             findings.problem(format!("profile.overrides.{}", named(key)), message);
             continue;
         }
-        // An older notation for a comma, from when a comma parted two overrides.
+        // From llm-d-benchmark, where a comma separates two overrides.
         let changed = match typed(&text.replace("REPLACE_COMMA", ",")) {
             Ok(value) => set(root, key, value, keys, findings),
             Err(message) => Err(format!("cannot be read: {message}")),
@@ -71,14 +71,14 @@ pub(crate) fn apply(
     applied
 }
 
-/// Sets one value; the paths that it went to.
+/// Sets one value, and returns the paths of the places that it changed.
 fn set(root: &mut Value, key: &str, value: Value, keys: &[&str], findings: &Findings) -> Result<Vec<String>, String> {
     let segments = segments(key)?;
     if let (Some(entries), Some(first)) = (root.as_object_mut(), segments.first())
         && keys.contains(first)
         && !entries.contains_key(*first)
     {
-        // The section, or the value that takes its place at once.
+        // An empty section, for the override to set a key in it or to replace it.
         entries.insert((*first).to_owned(), Value::Object(Default::default()));
     }
     match (segments.as_slice(), root.as_object()) {
@@ -99,7 +99,7 @@ fn segments(key: &str) -> Result<Vec<&str>, String> {
         while let Some(after) = rest.strip_prefix('[') {
             let (index, after) = after
                 .split_once(']')
-                .ok_or("opens a bracket that it does not close; write a path such as load.stages[0].rate")?;
+                .ok_or("has a bracket that is not closed; write a path such as load.stages[0].rate")?;
             segments.push(index);
             rest = after;
         }
@@ -163,7 +163,7 @@ fn place(path: &str) -> &str {
     if path.is_empty() { "the profile" } else { path }
 }
 
-/// Sets every value of a name, wherever it stands.
+/// Sets every value of a name, anywhere in the profile.
 fn set_everywhere(root: &mut Value, key: &str, value: &Value, findings: &Findings) -> Result<Vec<String>, String> {
     let mut paths = Vec::new();
     let mut names = Vec::new();
@@ -179,7 +179,7 @@ fn set_everywhere(root: &mut Value, key: &str, value: &Value, findings: &Finding
         names.dedup();
         let known: Vec<&str> = names.iter().map(String::as_str).collect();
         let remedy = suggestion(key, known.iter().copied());
-        return Err(format!("is the name of no value in the profile; {remedy}; to add a key write its whole path"));
+        return Err(format!("is not the name of a value in the profile; {remedy}; to add a key, write its whole path"));
     }
     let places: Vec<&str> = paths.iter().map(String::as_str).collect();
     let message = format!("has no path, and was set at every place of that name: {}", listed(&places));
@@ -291,7 +291,7 @@ mod tests {
         );
         check_error(
             &["mim=5"],
-            "profile.overrides.mim: is the name of no value in the profile; did you mean min?; to add a key write its whole path",
+            "profile.overrides.mim: is not the name of a value in the profile; did you mean min?; to add a key, write its whole path",
         );
         check_error(
             &["load..rate=5"],
@@ -299,7 +299,7 @@ mod tests {
         );
         check_error(
             &["load.stages[0=5"],
-            "profile.overrides.load.stages[0: opens a bracket that it does not close; write a path such as load.stages[0].rate",
+            "profile.overrides.load.stages[0: has a bracket that is not closed; write a path such as load.stages[0].rate",
         );
         check_error(
             &["load.stages[0]x=5"],

@@ -1,32 +1,32 @@
-//! What is wrong with a profile, and what was read otherwise than written: one line each, all of them at once.
+//! Problems and notices of a profile: a line for each, and all of them at once.
 
 use std::{cell::RefCell, fmt};
 
 pub(crate) use crds::wording::{listed, named, quoted, suggestion};
 use serde::{Deserialize, Serialize};
 
-/// How many problems one error lists; a broken list of a thousand stages says the same thing over and over.
+/// The most problems that one error lists: a list of a thousand wrong stages has the same problem a thousand times.
 const MAX_LISTED: usize = 48;
-/// How much of another library's message is repeated, in characters.
+/// The most characters of another library's message that are repeated.
 const MAX_REPEATED: usize = 240;
-/// One thing that keeps a profile from being run.
+
+/// A reason why a profile cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{path}: {message}")]
 pub struct Problem {
-    /// Where: a dotted path such as `load.stages[0].rate`, or a place in the text.
+    /// A dotted path such as `load.stages[0].rate`, or a position in the text.
     pub path: String,
-    /// What was found, and what to do about it.
+    /// What was found, and what to do.
     pub message: String,
 }
 
 impl Problem {
-    /// A problem at a place.
     pub(crate) fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
         Problem { path: path.into(), message: message.into() }
     }
 }
 
-/// A profile that cannot be run. It prints a line a problem, `path: what was found; what to do`.
+/// A profile that cannot be run. It prints a line for each problem, `path: what was found; what to do`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{}", lines(problems))]
 pub struct ProfileError {
@@ -47,21 +47,21 @@ impl From<Problem> for ProfileError {
     }
 }
 
-/// A line a problem, and how many were left out.
+/// A line for each problem, up to the bound, and the number of further ones.
 fn lines(problems: &[Problem]) -> String {
     let mut lines: Vec<String> = problems.iter().take(MAX_LISTED).map(ToString::to_string).collect();
     if problems.len() > MAX_LISTED {
-        lines.push(format!("and {} more of the kind", problems.len() - MAX_LISTED));
+        lines.push(format!("and {} more problems", problems.len() - MAX_LISTED));
     }
     lines.join("\n")
 }
 
-/// A key that is read otherwise than its author may expect, or not at all. The profile runs all the same.
+/// A key that does not have the effect that its author may expect. The profile can still run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notice {
-    /// Which key, as a dotted path.
+    /// The key, as a dotted path.
     pub path: String,
-    /// What is done instead.
+    /// The effect that it has.
     pub message: String,
 }
 
@@ -71,7 +71,7 @@ impl fmt::Display for Notice {
     }
 }
 
-/// Where the readers of a profile leave what they find, so that they can go on after a problem.
+/// Collects problems and notices, so that a reader of a profile can go on after a problem.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     problems: RefCell<Vec<Problem>>,
@@ -84,7 +84,7 @@ impl Findings {
         self.problems.borrow_mut().push(Problem::new(path, message));
     }
 
-    /// Adds problems with paths that have none yet.
+    /// Adds the problems whose paths have no problem yet.
     pub fn add_new(&self, problems: impl IntoIterator<Item = Problem>) {
         for problem in problems {
             if !self.problems.borrow().iter().any(|it| it.path == problem.path) {
@@ -115,10 +115,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_list_of_problems_is_cut() {
+    fn a_long_list_of_problems_is_shortened() {
         let problems = (0..MAX_LISTED + 2).map(|it| Problem::new(format!("stage {it}"), "is wrong")).collect();
         let text = ProfileError { problems }.to_string();
         assert_eq!(text.lines().count(), MAX_LISTED + 1);
-        assert!(text.ends_with("and 2 more of the kind"));
+        assert!(text.ends_with("and 2 more problems"));
     }
 }

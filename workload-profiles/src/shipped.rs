@@ -10,7 +10,7 @@ macro_rules! profile {
     };
 }
 
-/// Name and text of each, a test holds the list against the folder.
+/// The name and the text of each profile. A test compares the list with the folder.
 const BENCHWRIGHT: [(&str, &str); 10] = [
     profile!("benchwright", "burst"),
     profile!("benchwright", "bursty_gamma"),
@@ -24,7 +24,6 @@ const BENCHWRIGHT: [(&str, &str); 10] = [
     profile!("benchwright", "trace_replay"),
 ];
 
-/// As those of Benchwright.
 const INFERENCE_PERF: [(&str, &str); 6] = [
     profile!("inference-perf", "chatbot_synthetic"),
     profile!("inference-perf", "code_completion_synthetic"),
@@ -34,7 +33,6 @@ const INFERENCE_PERF: [(&str, &str); 6] = [
     profile!("inference-perf", "summarization_synthetic"),
 ];
 
-/// As those of Benchwright.
 const LOADGEN: [(&str, &str); 9] = [
     profile!("loadgen", "llama2-70b-interactive"),
     profile!("loadgen", "llama2-70b-offline"),
@@ -60,16 +58,19 @@ pub fn shipped_names(harness: Harness) -> Vec<&'static str> {
     all(harness).iter().map(|(name, _)| *name).collect()
 }
 
-/// The template of a profile that ships. `.yaml` and `.yaml.in` may stand at the end of its name.
+/// The template of a profile that ships. Its name may end with `.yaml` or `.yaml.in`.
 ///
 /// # Errors
-/// A name that is not among them; the message has the nearest one.
+/// An unknown name; the message has the nearest known one.
 pub fn shipped(harness: Harness, name: &str) -> Result<&'static str, ProfileError> {
     let plain = name.trim_end_matches(".in").trim_end_matches(".yaml");
     let found = all(harness).iter().find(|(known, _)| *known == plain).map(|(_, text)| *text);
     found.ok_or_else(|| {
         let remedy = suggestion(plain, shipped_names(harness));
-        ProfileError::one("profile.name", format!("{} is no profile of {}; {remedy}", quoted(name), harness.name()))
+        ProfileError::one(
+            "profile.name",
+            format!("{} is not a shipped profile of {}; {remedy}", quoted(name), harness.name()),
+        )
     })
 }
 
@@ -100,7 +101,7 @@ mod tests {
         assert_eq!(shipped(harness, "sanity_random.yaml.in"), shipped(harness, "sanity_random"));
         assert_eq!(
             shipped(harness, "sanity_randon").unwrap_err().to_string(),
-            "profile.name: \"sanity_randon\" is no profile of inference-perf; did you mean sanity_random?"
+            "profile.name: \"sanity_randon\" is not a shipped profile of inference-perf; did you mean sanity_random?"
         );
     }
 }

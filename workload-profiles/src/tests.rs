@@ -48,7 +48,7 @@ fn values_of_every_natural_type_are_variables() {
     assert_eq!(
         user(serde_json::json!({"a": null, "b": {"c": 1}})).unwrap_err(),
         "profile.variables.a: is empty; write a text, a number, true or false; a list as a text, such as \"[1, 2, 4]\"\n\
-         profile.variables.b: is a mapping of c; write a text, a number, true or false; a list as a text, such as \"[1, 2, 4]\""
+         profile.variables.b: is a mapping with the key c; write a text, a number, true or false; a list as a text, such as \"[1, 2, 4]\""
     );
 }
 
@@ -178,7 +178,7 @@ fn a_length_of_time_that_is_none_names_its_variable() {
     };
     let found = error("duration=10 s");
     assert!(
-        found.contains("\"10 s\" is no length of time; write a number of seconds, or a number and its unit"),
+        found.contains("\"10 s\" is not a length of time; write a number of seconds, or a number and its unit"),
         "{found}"
     );
     assert!(found.contains("profile.variables.duration is"), "{found}");
@@ -248,8 +248,8 @@ fn a_profile_for_another_target_is_noticed() {
     assert_eq!(
         notices(&prepared(&template, &[], &[]).unwrap()),
         [
-            "server.model_name: is gpt, but the run asks for target.model, m",
-            "server.base_url: is http://other:80, but the load goes to the target of the run, http://server:8000",
+            "server.model_name: is gpt, but target.model of the run is m, which is used",
+            "server.base_url: is http://other:80, but requests are sent to the target of the run, http://server:8000",
         ]
     );
     let ready = prepared(&template, &[], &[]).unwrap();
@@ -258,7 +258,7 @@ fn a_profile_for_another_target_is_noticed() {
 }
 
 #[test]
-fn what_the_run_says_of_its_target_outweighs_the_profile() {
+fn the_target_of_the_run_replaces_that_of_the_profile() {
     let chat = ResolvedRun { api: Some(crds::benchmark_run::Api::Chat), ..run("m") };
     let profile = "server: {model_name: gpt}\napi: {type: completion}\ndata: {type: mock}\n\
                    load: {stages: [{rate: 1, duration: 1}]}";
@@ -310,27 +310,27 @@ fn a_chat_of_token_ids_is_refused_whoever_asks_for_the_chat() {
         let requests = "requests: {random: {input: 5, output: 5, text: tokenIds}}";
         format!("api: {api}\n{requests}\nstages: [{{load: {{burst: {{count: 1}}}}}}]")
     };
-    let asked = |api| ResolvedRun { harness: Harness::Benchwright, api, ..run("m") };
+    let requested = |api| ResolvedRun { harness: Harness::Benchwright, api, ..run("m") };
     let check = |run: &ResolvedRun, api: &str, by: &str| {
         let expected = format!(
-            "requests.random.text: is tokenIds, but {by} asks for chats, which take no token ids; \
-             write words or prose, or ask for completions"
+            "requests.random.text: is tokenIds, but {by} is chat, and a chat cannot hold token ids; \
+             write words or prose, or set {by} to completions"
         );
         assert_eq!(parse(run, &profile(api)).unwrap_err().to_string(), expected);
         let prepared = prepare(run, &profile(api), &with("m", &[]).unwrap(), &BTreeMap::new());
         assert_eq!(prepared.unwrap_err().to_string(), expected);
     };
-    check(&asked(None), "chat", "api");
-    check(&asked(Some(Api::Chat)), "completions", "target.api of the run");
+    check(&requested(None), "chat", "api");
+    check(&requested(Some(Api::Chat)), "completions", "target.api of the run");
     let loadgen = ResolvedRun { harness: Harness::Loadgen, api: Some(Api::Chat), ..run("m") };
     let profile_of = |dataset: &str| format!("benchmark: llama3_1-8b\nscenario: Server\ndataset: {dataset}");
     let error = parse(&loadgen, &profile_of("{file: {path: cnn.json}}")).unwrap_err().to_string();
-    assert!(error.starts_with("dataset.file.form: is tokenIds, but target.api of the run asks for chats"), "{error}");
+    assert!(error.starts_with("dataset.file.form: is tokenIds, but target.api of the run is chat"), "{error}");
     let error = parse(&loadgen, &profile_of("{synthetic: {input: 5, text: tokenIds}}")).unwrap_err().to_string();
     assert!(error.starts_with("dataset.synthetic.text: is tokenIds"), "{error}");
-    // What the run says outweighs the profile.
+    // The API of the run replaces that of the profile.
     for (api, of_profile) in [(None, "completions"), (Some(Api::Completions), "chat")] {
-        assert!(parse(&asked(api), &profile(of_profile)).is_ok());
+        assert!(parse(&requested(api), &profile(of_profile)).is_ok());
     }
 }
 

@@ -19,7 +19,7 @@ const MAX_COUNT: usize = 64;
 /// The most elements of a list that a user sets.
 const MAX_LIST: usize = 256;
 
-/// The names that llm-d-benchmark's templates know after `REPLACE_ENV_`, and what they are called here.
+/// The names after `REPLACE_ENV_` in templates of llm-d-benchmark, and the variables that they stand for.
 const ALIASES: [(&str, &str); 6] = [
     ("LLMDBENCH_DEPLOY_CURRENT_MODEL", "model"),
     ("LLMDBENCH_DEPLOY_CURRENT_TOKENIZER", "tokenizer"),
@@ -29,10 +29,10 @@ const ALIASES: [(&str, &str); 6] = [
     ("LLMDBENCH_RUN_DATASET_FILE", "dataset_file"),
 ];
 
-/// The facts of the run that are texts and come from outside of the profile.
+/// The facts of the run that are texts from outside of the profile.
 pub(crate) const FACTS: [&str; 5] = ["model", "tokenizer", "endpoint", "name", "namespace"];
 
-/// What a template may use: the facts of the run, and what the user set.
+/// The variables of a template: the facts of the run, and those that the user set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variables {
     /// By name, as text.
@@ -46,7 +46,7 @@ impl Variables {
     /// `model` and `tokenizer` (empty while the model is not known), `endpoint`, `seed`, `name`, `namespace`, and the user's.
     ///
     /// # Errors
-    /// Every variable of the user whose name is taken or no identifier, or whose value is too long.
+    /// All variables of the user with a name that is taken or is not an identifier, or with a value that is too long.
     pub(crate) fn new(run: &ResolvedRun, user: &BTreeMap<String, String>) -> Result<Self, ProfileError> {
         let model = run.model.clone().unwrap_or_default();
         let facts = [
@@ -69,12 +69,12 @@ impl Variables {
         }
         for (name, value) in user {
             let path = format!("profile.variables.{}", named(name));
-            let own = ALIASES.iter().find(|(alias, _)| alias == name).map_or(name.as_str(), |(_, own)| own);
-            if let Some((_, _, field)) = facts.iter().find(|(fact, _, _)| *fact == own) {
+            let name_here = ALIASES.iter().find(|(alias, _)| alias == name).map_or(name.as_str(), |(_, it)| it);
+            if let Some((_, _, field)) = facts.iter().find(|(fact, _, _)| *fact == name_here) {
                 findings.problem(&path, format!("is set by the run itself; take it out, and set {field} instead"));
             } else if !is_identifier(name) {
                 let remedy = format!("use at most {MAX_NAME_BYTES} letters, digits and _, and begin with a letter");
-                findings.problem(&path, format!("is no name for a variable; {remedy}"));
+                findings.problem(&path, format!("is not a name of a variable; {remedy}"));
             }
             if value.len() > MAX_VALUE_BYTES {
                 findings.problem(
@@ -112,12 +112,12 @@ impl Variables {
 
     /// The name of the variable that fills `REPLACE_ENV_<name>`, when there is one.
     pub(crate) fn filling(&self, name: &str) -> Option<&str> {
-        let own = ALIASES.iter().find(|(alias, _)| *alias == name).map(|(_, own)| *own);
-        own.into_iter().chain([name]).find_map(|it| self.values.get_key_value(it)).map(|(key, _)| key.as_str())
+        let name_here = ALIASES.iter().find(|(alias, _)| *alias == name).map(|(_, it)| *it);
+        name_here.into_iter().chain([name]).find_map(|it| self.values.get_key_value(it)).map(|(key, _)| key.as_str())
     }
 }
 
-/// A list that a loop can run over holds numbers and texts only.
+/// A list for a loop may hold only numbers, texts and booleans.
 fn check_list(path: &str, text: &str, findings: &Findings) {
     match yaml::typed(text) {
         Err(message) => {
@@ -128,7 +128,7 @@ fn check_list(path: &str, text: &str, findings: &Findings) {
                 .problem(path, format!("holds {} elements; at most {MAX_LIST} are allowed, shorten it", items.len()));
         }
         Ok(Value::Array(items)) if items.iter().any(|it| it.is_array() || it.is_object()) => {
-            findings.problem(path, "holds a list or a mapping in its list; write numbers, texts and booleans alone");
+            findings.problem(path, "holds a list or a mapping in its list; write only numbers, texts and booleans");
         }
         Ok(_) => {}
     }
@@ -209,7 +209,7 @@ pub(crate) mod tests {
         );
         check_error(
             "a-b=x",
-            "profile.variables.a-b: is no name for a variable; use at most 64 letters, digits and _, and begin with a letter",
+            "profile.variables.a-b: is not a name of a variable; use at most 64 letters, digits and _, and begin with a letter",
         );
         assert!(with("m", &["rates=[1, 2"]).unwrap_err().to_string().contains("begins like a list"));
         assert!(with("m", &["rates=[[1]]"]).unwrap_err().to_string().contains("list or a mapping in its list"));

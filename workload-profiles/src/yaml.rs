@@ -1,21 +1,21 @@
-//! YAML in and out, with bounds: the text of a profile as a tree of values, and single values as a user types them.
+//! Reads and writes the YAML of a profile, and reads single values as a user types them. All input has bounds.
 
 use serde_json::{Number, Value};
 
 use crate::problem::{Findings, Problem, first_line, quoted};
 
-/// The largest profile, as rendered, in bytes: it has to fit a ConfigMap of 1 MiB beside the run, with room to spare.
+/// The most bytes of a rendered profile: it has to fit into a ConfigMap of 1 MiB together with the run.
 pub(crate) const MAX_TEXT_BYTES: usize = 256 * 1024;
-/// The most values that a profile may hold after its aliases are filled in. A stage has three.
+/// The most values of a profile, after its aliases are expanded. A stage has three.
 const MAX_NODES: usize = 50_000;
 
-/// Reads one YAML (or JSON) document. Aliases cannot blow it up: the parser's budget counts what they expand to.
+/// Reads one YAML or JSON document. The bound on its values counts what aliases expand to.
 pub(crate) fn read(text: &str) -> Result<Value, Problem> {
     let (value, problems) = read_all(text)?;
     problems.into_iter().next().map_or(Ok(value), Err)
 }
 
-/// Reads one document that may hold values that cannot be used, such as `.nan`; these are told beside it.
+/// Reads one document. Values that cannot be used, such as `.nan`, are returned as problems beside it.
 pub(crate) fn read_all(text: &str) -> Result<(Value, Vec<Problem>), Problem> {
     if text.len() > MAX_TEXT_BYTES {
         let found = text.len();
@@ -24,7 +24,7 @@ pub(crate) fn read_all(text: &str) -> Result<(Value, Vec<Problem>), Problem> {
             format!("has {found} bytes; at most {MAX_TEXT_BYTES} are read, shorten it"),
         ));
     }
-    // The first reader tells well what is wrong, the second one takes words as they are, such as yes and off.
+    // The first reader has good messages. The second one keeps words such as yes and off as texts.
     let document = crds::yaml::read(text).map_err(from_yaml_problem)?;
     let problems = document.map(|it| it.problems).unwrap_or_default();
     let twice = |it: &&crds::yaml::Problem| it.message.starts_with("is given twice");
@@ -33,7 +33,7 @@ pub(crate) fn read_all(text: &str) -> Result<(Value, Vec<Problem>), Problem> {
     }
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! { max_nodes: MAX_NODES },
-        // It is one of the problems already.
+        // The first reader has reported it.
         non_finite_float_policy: serde_saphyr::NonFiniteFloatPolicy::AsString,
     };
     let value = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
@@ -58,7 +58,7 @@ fn from_yaml_problem(problem: crds::yaml::Problem) -> Problem {
     Problem::new(path, problem.message)
 }
 
-/// Writes a tree of values as YAML that [`read`] reads back to the same tree.
+/// Writes a tree of values as YAML, which [`read`] reads back to the same tree.
 pub(crate) fn write(value: &Value) -> Result<String, Problem> {
     serde_saphyr::to_string(value)
         .map_err(|error| Problem::new("profile", format!("cannot be written as YAML: {error}")))
@@ -99,7 +99,7 @@ pub(crate) fn decimal(text: &str) -> Option<f64> {
     text.parse::<f64>().ok().filter(|it| numeric && it.is_finite())
 }
 
-/// Refuses texts that stand for a value that nobody filled in: `REPLACE_ENV_NAME` and `${NAME}`.
+/// Reports placeholders that were not filled in: `REPLACE_ENV_NAME` and `${NAME}`.
 pub(crate) fn report_unfilled(value: &Value, path: &str, findings: &Findings) {
     match value {
         Value::String(text) => {
@@ -112,7 +112,8 @@ pub(crate) fn report_unfilled(value: &Value, path: &str, findings: &Findings) {
             for name in unfilled(text, "${", "}") {
                 let advice =
                     format!("write the value, or {{{{ {} }}}} and set it in profile.variables", name.to_lowercase());
-                findings.problem(path, format!("holds ${{{name}}}, a shell variable that nothing fills in; {advice}"));
+                findings
+                    .problem(path, format!("holds ${{{name}}}, a shell variable, which is not filled in; {advice}"));
             }
         }
         Value::Array(items) => {
@@ -200,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn aliases_cannot_blow_a_profile_up() {
+    fn aliases_cannot_make_a_profile_too_large() {
         let mut bomb = String::from("a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n");
         for level in 1..12 {
             let alias = format!("*a{},", level - 1).repeat(10);
@@ -222,7 +223,7 @@ mod tests {
             [
                 "a.b[0]: holds REPLACE_ENV_DIR, which has no value; set profile.variables.DIR",
                 "a.b[0]: holds REPLACE_ENV_FILE, which has no value; set profile.variables.FILE",
-                "c: holds ${N}, a shell variable that nothing fills in; write the value, or {{ n }} and set it in profile.variables",
+                "c: holds ${N}, a shell variable, which is not filled in; write the value, or {{ n }} and set it in profile.variables",
             ]
         );
     }

@@ -50,7 +50,7 @@ fn a_data_section_in_the_wrong_place_is_diagnosed() {
     check_error(
         include_str!("fixtures/nested_data.yaml"),
         &[
-            "data: is missing; there is one at tokenizer.data",
+            "data: is missing; move tokenizer.data to the root",
             "tokenizer.data: data is no part of tokenizer",
             "tokenizer.data.shared_prefix.num_groups: holds ${GROUPS}",
         ],
@@ -78,9 +78,9 @@ fn the_profiles_of_the_other_projects_are_accepted_or_refused_for_a_reason() {
     check(&llm_d("random_concurrent.yaml.in"), "data.input_distribution.std: is read as std_dev, 500");
     check_error(
         &llm_d("guide_predicted-latency-routing_1.yaml"),
-        &["data: is missing; there is one at tokenizer.data", "conversation_replay.seed: holds ${CONCURRENCY}"],
+        &["data: is missing; move tokenizer.data to the root", "conversation_replay.seed: holds ${CONCURRENCY}"],
     );
-    let refused = "which inference-perf has and this engine has not yet";
+    let refused = "which inference-perf supports and this engine does not yet";
     check_error(&llm_d("chatbot_sharegpt.yaml.in"), &["data.type: is shareGPT", refused]);
     check_error(&llm_d("agentic_code_generation.yaml.in"), &["data.type: is conversation_replay", refused]);
     check_error(

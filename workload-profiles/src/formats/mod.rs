@@ -14,17 +14,16 @@ use serde_json::Value;
 
 use crate::{problem::Findings, workload::Workload};
 
-/// Where a run goes, to be compared with what its profile says.
+/// The target of a run, to compare it with what the profile says.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Target<'a> {
-    /// The base URL; the simulator has none.
+    /// The base URL; `None` for the simulator.
     pub url: Option<&'a str>,
-    /// The model that the run asks for.
+    /// The model, where the run names it.
     pub model: Option<&'a str>,
 }
 
 impl<'a> Target<'a> {
-    /// The target of a run.
     pub(crate) fn from_run(run: &'a ResolvedRun) -> Target<'a> {
         let url = match &run.endpoint {
             Endpoint::Url(url) => Some(url.as_str()),
@@ -34,7 +33,8 @@ impl<'a> Target<'a> {
     }
 }
 
-/// The keys that a format of our own knows at the root of a profile; those of others are theirs to name.
+/// The keys that an override may add at the root of a profile: those of our own formats. In a foreign format an override only
+/// changes what the profile has.
 pub(crate) fn root_keys(harness: Harness) -> &'static [&'static str] {
     match harness {
         Harness::Benchwright => &benchwright::KEYS,

@@ -92,7 +92,7 @@ impl<'a> Section<'a> {
         for key in keys.iter().filter(|key| !self.looked_up.borrow().contains(*key) && self.entries.contains_key(**key))
         {
             let (here, there) = (&self.path, &owner.path);
-            self.problem(key, format!("is no part of {here}, it belongs to {there}; write it there, beside its load"));
+            self.problem(key, format!("is not a key of {here}, but of {there}; move it there, beside load"));
         }
         self.looked_up.borrow_mut().extend(keys);
     }
@@ -102,10 +102,7 @@ impl<'a> Section<'a> {
         let looked_up = self.looked_up.borrow();
         for key in self.entries.keys().filter(|key| !looked_up.contains(key.as_str())) {
             let message = if !self.path.is_empty() && self.root_keys.contains(&key.as_str()) {
-                format!(
-                    "{key} is no part of {}, it belongs to the root of the profile; take its indentation out",
-                    self.path
-                )
+                format!("is not a key of {}, but of the root of the profile; remove its indentation", self.path)
             } else {
                 format!("is no known key; {}", suggestion(key, looked_up.iter().copied()))
             };

@@ -20,7 +20,11 @@ fn a_value_of_the_wrong_kind_is_shown_with_its_path() {
     check("a: '5'", |it| it.count("a", 1..=9), Ok(5));
     check("a: 5.5", |it| it.count("a", 1..=9), Err("a: is 5.5; write a whole number from 1 to 9"));
     check("a: -1", |it| it.count("a", 1..=9), Err("a: is -1; write a whole number from 1 to 9"));
-    check("a: {x: 1}", |it| it.count("a", 1..=9), Err("a: is a mapping of x; write a whole number from 1 to 9"));
+    check(
+        "a: {x: 1}",
+        |it| it.count("a", 1..=9),
+        Err("a: is a mapping with the key x; write a whole number from 1 to 9"),
+    );
     check("a: 0", |it| it.positive_number("a", 9.0), Err("a: is 0; write a number above 0 and at most 9"));
     check("a: off", |it| it.bool("a"), Ok(false));
     check("a: 1", |it| it.bool("a"), Err("a: is 1; write true or false"));
@@ -28,7 +32,7 @@ fn a_value_of_the_wrong_kind_is_shown_with_its_path() {
     check(
         "a: [1]",
         |it| it.section("a").map(drop),
-        Err("a: is a list of 1; write a mapping, a line `key: value` for each key"),
+        Err("a: is a list of length 1; write a mapping, a line `key: value` for each key"),
     );
     check("a: 1.5s", |it| it.positive_span("a", 9).map(|it| it.to_string()), Ok("1.5s".to_owned()));
     let wanted = "write a length of time such as 90s, 1.5s or 250ms, above 0s and at most 9s";
@@ -38,7 +42,7 @@ fn a_value_of_the_wrong_kind_is_shown_with_its_path() {
     check("a: {b: 1}", |it| it.variant("a", &["b", "d"]).map(|it| it.0), Ok("b"));
     check("a: d", |it| it.variant("a", &["b", "d"]).map(|it| it.0), Ok("d"));
     check("a: {b: 1, d: 2}", |it| it.variant("a", &["b", "d"]).map(drop), Err("a: holds b and d; keep one of them"));
-    check("a: {}", |it| it.variant("a", &["b", "d"]).map(drop), Err("a: is a mapping of ; write one of b and d"));
+    check("a: {}", |it| it.variant("a", &["b", "d"]).map(drop), Err("a: is an empty mapping; write one of b and d"));
     check("a: {bb: 1}", |it| it.variant("a", &["b", "d"]).map(drop), Err("a.bb: is no known key; did you mean b?"));
     check("a: c", |it| it.choice("a", &[("b", 1), ("d", 2)]), Err("a: is \"c\"; choose one of b and d"));
     check("a: 5", |it| it.ignored("a", ValueType::Text).then_some(()), Err("a: is 5; write a text"));
@@ -47,7 +51,7 @@ fn a_value_of_the_wrong_kind_is_shown_with_its_path() {
     check(
         "- a",
         |it| it.text("a").map(drop),
-        Err("profile: is a list of 1; write a mapping, a line `key: value` for each key"),
+        Err("profile: is a list of length 1; write a mapping, a line `key: value` for each key"),
     );
 }
 
@@ -60,6 +64,6 @@ fn a_key_that_nobody_asked_for_is_reported() {
     Section::root(&value, &["load", "data"], &findings).unwrap().section("x").unwrap().finish();
     assert_eq!(
         findings.into_result().unwrap_err().to_string(),
-        "x.data: data is no part of x, it belongs to the root of the profile; take its indentation out"
+        "x.data: is not a key of x, but of the root of the profile; remove its indentation"
     );
 }

@@ -47,10 +47,14 @@ pub(crate) fn described(value: &Value) -> String {
         Value::Bool(it) => it.to_string(),
         Value::Number(it) => it.to_string(),
         Value::String(it) => quoted(it),
-        Value::Array(items) => format!("a list of {}", items.len()),
+        Value::Array(items) if items.is_empty() => "an empty list".to_owned(),
+        Value::Array(items) => format!("a list of length {}", items.len()),
+        Value::Object(entries) if entries.is_empty() => "an empty mapping".to_owned(),
         Value::Object(entries) => {
             let keys: Vec<String> = entries.keys().take(3).map(|it| named(it)).collect();
-            format!("a mapping of {}{}", keys.join(", "), if entries.len() > 3 { ", ..." } else { "" })
+            let (word, more) =
+                (if entries.len() == 1 { "key" } else { "keys" }, if entries.len() > 3 { ", ..." } else { "" });
+            format!("a mapping with the {word} {}{more}", keys.join(", "))
         }
     }
 }
@@ -70,7 +74,7 @@ pub(super) fn type_name(value: &Value) -> &'static str {
 pub(super) fn as_bool(value: &Value) -> Option<bool> {
     match value {
         Value::Bool(it) => Some(*it),
-        // YAML 1.1, which the Python tools read, has more words for it.
+        // The words of YAML 1.1, which the Python tools read.
         Value::String(text) => match text.to_ascii_lowercase().as_str() {
             "true" | "yes" | "on" => Some(true),
             "false" | "no" | "off" => Some(false),
@@ -80,7 +84,7 @@ pub(super) fn as_bool(value: &Value) -> Option<bool> {
     }
 }
 
-/// A finite number; also one in quotes, which the Python tools read as a number too.
+/// A finite number, with or without quotes: the Python tools read both.
 pub(super) fn as_number(value: &Value) -> Option<f64> {
     match value {
         Value::Number(it) => it.as_f64().filter(|it| it.is_finite()),

@@ -1,7 +1,7 @@
-//! Refuses the parts of the template language that have no bound, and puts a counter into the loops of the rest.
+//! The subset of Tera's language that a template may use. Constructs without a bound are refused, and loops get a counter.
 //!
-//! Tera shows nobody its syntax tree, so this finds the tags itself, by Tera's own rules: a tag begins at `{{`, `{%` or `{#`,
-//! ends at the first matching end outside a quoted text, and a backslash in a quoted text takes the next letter along.
+//! Tera does not give access to its syntax tree, so this module finds the tags itself, by Tera's rules: a tag begins at `{{`,
+//! `{%` or `{#` and ends at the first matching end outside a quoted text. In a quoted text a backslash escapes the next letter.
 
 use std::collections::BTreeSet;
 
@@ -11,14 +11,14 @@ use crate::{
     variables::FACTS,
 };
 
-/// How much code a template may hold: the text inside its tags, in bytes.
+/// The most bytes of code in a template: the text inside its tags.
 pub(crate) const MAX_CODE_BYTES: usize = 8 * 1024;
-/// The filter that every list of a `for` passes through. No template can name it, because [`FILTERS`] does not.
+/// The filter that every list of a `for` passes through. A template cannot name it, because it is not in [`FILTERS`].
 pub(super) const COUNTED: &str = "benchwright_counted";
 
 /// The tags of the language.
 const TAGS: [&str; 8] = ["if", "elif", "else", "endif", "for", "endfor", "break", "continue"];
-/// Filters whose result is not longer than what goes in, but for a few bytes.
+/// Filters whose result is longer than their input by a few bytes at most.
 const FILTERS: [&str; 12] =
     ["abs", "default", "first", "float", "int", "last", "length", "lower", "round", "seconds", "trim", "upper"];
 /// Functions; `range` is our own.
@@ -45,14 +45,14 @@ const TESTS: [&str; 13] = [
 pub(super) struct Checked {
     /// The template, with its loops counted.
     pub text: String,
-    /// The variables that need no value: one with a default, or asked for by `is defined`.
+    /// The variables that need no value: those with a default, or in a test `is defined`.
     pub optional: BTreeSet<String>,
 }
 
 /// Checks a template.
 ///
 /// # Errors
-/// Every construct that is refused, with its line.
+/// All constructs that are refused, with their lines.
 pub(super) fn check(template: &str) -> Result<Checked, ProfileError> {
     let findings = Findings::default();
     let mut checked = Checked { text: String::with_capacity(template.len()), optional: BTreeSet::new() };
@@ -98,7 +98,7 @@ fn tag_start(text: &str) -> Option<usize> {
     text.as_bytes().windows(2).position(|it| matches!(it, b"{{" | b"{%" | b"{#"))
 }
 
-/// A tag as it stands in the text: `open code close`, where open and close may hold the dash that trims whitespace.
+/// A tag of the text: `open code close`. Open and close include the dash that trims whitespace.
 struct Tag<'a> {
     open: &'a str,
     code: &'a str,
@@ -122,12 +122,12 @@ impl<'a> Tag<'a> {
         Some(Tag { open: &text[..open], code, close, length })
     }
 
-    /// Whether it writes a fact of the run, as it is.
+    /// Whether the tag only writes a fact of the run.
     fn is_fact(&self) -> bool {
         self.open.starts_with("{{") && FACTS.contains(&self.code.trim())
     }
 
-    /// The tag as it goes to Tera, or what is wrong with it.
+    /// The tag for Tera, or what is wrong with it.
     fn checked(&self, optional: &mut BTreeSet<String>, filter: Option<&str>) -> Result<String, Vec<String>> {
         let Tag { open, code, close, .. } = *self;
         if open.starts_with("{#") {
@@ -160,7 +160,7 @@ impl<'a> Tag<'a> {
     }
 }
 
-/// The place of `close` outside quoted texts.
+/// The position of `close` outside quoted texts.
 fn code_end(code: &str, close: &str) -> Option<usize> {
     let bytes = code.as_bytes();
     let mut at = 0;
@@ -174,7 +174,7 @@ fn code_end(code: &str, close: &str) -> Option<usize> {
     None
 }
 
-/// The place after the quoted text that begins at `start`.
+/// The position after the quoted text that begins at `start`.
 fn quoted_end(bytes: &[u8], start: usize, quote: u8) -> Option<usize> {
     let mut at = start + 1;
     while at < bytes.len() {
@@ -197,11 +197,11 @@ enum TokenKind<'a> {
 #[derive(Clone, Copy)]
 struct Token<'a> {
     kind: TokenKind<'a>,
-    /// The place after it.
+    /// The position after the token.
     end: usize,
 }
 
-/// The words, quoted texts and single signs of a piece of code. Numbers count as signs: nothing here asks for them.
+/// The words, quoted texts and other single characters of a piece of code. Digits are skipped: no check needs them.
 fn tokens(code: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let mut at = 0;
@@ -209,7 +209,7 @@ fn tokens(code: &str) -> Vec<Token<'_>> {
         let word = |it: char| it.is_ascii_alphanumeric() || it == '_';
         let kind = match sign {
             '\'' | '"' | '`' => {
-                // A quoted text without an end never gets here: its tag had none either.
+                // A quoted text without an end does not get here, because its tag has no end either.
                 at = quoted_end(code.as_bytes(), at, sign as u8).unwrap_or(code.len());
                 TokenKind::Quoted
             }
@@ -232,19 +232,19 @@ fn tokens(code: &str) -> Vec<Token<'_>> {
     tokens
 }
 
-/// Whether the token at a place may stand there.
+/// Whether the token at `index` is allowed there.
 fn refusal(tokens: &[Token], index: usize) -> Result<(), String> {
     let kind = |offset: usize| tokens.get(index + offset).map(|it| it.kind);
     let before = index.checked_sub(1).and_then(|it| tokens.get(it)).map(|it| it.kind);
     match tokens[index].kind {
         TokenKind::Other('~') => {
-            Err("the sign ~ is not available; write the parts side by side, {{ a }}{{ b }}".into())
+            Err("the operator ~ is not available; write the parts side by side, {{ a }}{{ b }}".into())
         }
         TokenKind::Other('|') => match kind(1) {
             Some(TokenKind::Name(name)) => allowed("filter", name, &FILTERS),
             _ => Ok(()),
         },
-        TokenKind::Name("for") => Err("a list cannot be made by a loop inside it; write a for tag".into()),
+        TokenKind::Name("for") => Err("a list comprehension is not available; write a for tag".into()),
         TokenKind::Name("is") => match (kind(1), kind(2)) {
             (Some(TokenKind::Name("not")), Some(TokenKind::Name(name))) | (Some(TokenKind::Name(name)), _) => {
                 allowed("test", name, &TESTS)
@@ -271,7 +271,7 @@ fn allowed(what: &str, name: &str, known: &[&str]) -> Result<(), String> {
     ))
 }
 
-/// The variable at the head of the tokens, when they say that it may be without a value.
+/// The variable at the start of the tokens, if they allow that it has no value.
 fn optional_name<'a>(tokens: &[Token<'a>]) -> Option<&'a str> {
     let kinds: Vec<TokenKind> = tokens.iter().take(4).map(|it| it.kind).collect();
     match kinds.as_slice() {
@@ -287,8 +287,8 @@ fn optional_name<'a>(tokens: &[Token<'a>]) -> Option<&'a str> {
     }
 }
 
-/// `for x in LIST` with its list sent through the filter that counts. LIST must keep its brackets in balance, so that the
-/// ones around it belong together.
+/// `for x in LIST`, with the list sent through the filter that counts. The brackets in LIST must be balanced, so that the added
+/// ones belong together.
 fn count_loop(code: &str, tokens: &[Token]) -> Result<String, String> {
     let kinds: Vec<TokenKind> = tokens.iter().take(4).map(|it| it.kind).collect();
     let head = match kinds.as_slice() {
@@ -303,10 +303,10 @@ fn count_loop(code: &str, tokens: &[Token]) -> Result<String, String> {
             TokenKind::Other(')') => depth.checked_sub(1),
             _ => Some(depth),
         };
-        depth = next.ok_or("the list of the loop closes a bracket that it did not open")?;
+        depth = next.ok_or("the list of the loop closes a bracket that is not open")?;
     }
     if depth > 0 {
-        return Err("the list of the loop opens a bracket that it does not close".into());
+        return Err("the list of the loop has a bracket that is not closed".into());
     }
     let (head, list) = code.split_at(tokens[head - 1].end);
     Ok(format!("{head} ({}) | {COUNTED} ", list.trim()))

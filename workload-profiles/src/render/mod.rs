@@ -1,18 +1,17 @@
-//! A profile template and its variables in, the text of a profile out.
+//! Renders a profile template with its variables to the text of a profile.
 //!
-//! Two syntaxes may stand side by side: Tera's `{{ model }}`, and llm-d-benchmark's `REPLACE_ENV_NAME`. Tera comes first, so
-//! that a value can never be read as template code.
+//! A template may use two syntaxes: Tera's `{{ model }}`, and llm-d-benchmark's `REPLACE_ENV_NAME`. Tera's tags are replaced
+//! first, so that a value is never read as template code.
 //!
-//! Templates come from users and are rendered in an operator that lives for months, so rendering ends soon whatever the
-//! template says. A clock could only tell that it did not, and a thread that renders cannot be stopped; so the bound is in
-//! the language, and [`language`] enforces it before Tera sees the text:
-//! - Code repeats only by `for`: macros, components, blocks, includes, inheritance and list comprehensions are refused, and
-//!   every list that a `for` runs over passes through a filter that takes a step for each element from a budget of
-//!   [`MAX_STEPS`]. So every piece of code runs at most `MAX_STEPS + 1` times, and there are at most
-//!   [`language::MAX_CODE_BYTES`] of it. `range` takes its steps from the same budget, because it makes elements.
-//! - No value is longer than what stands in one tag and the variables it names: there is no `set` to carry a value on, no `~`,
-//!   and no filter that makes a text or a list grow.
-//! - What is written goes to a buffer that fails at [`MAX_TEXT_BYTES`].
+//! Templates come from users, and an operator that runs for months renders them, so rendering has to end soon for every
+//! template. A timeout would not help, because a thread that renders cannot be stopped. So the template language is restricted,
+//! and [`language`] enforces this before Tera sees the text:
+//! - Only `for` repeats code: macros, components, blocks, includes, inheritance and list comprehensions are refused. Every list
+//!   of a `for` passes through a filter that takes a step for each element from a budget of [`MAX_STEPS`], and so does `range`.
+//!   So each piece of code runs at most `MAX_STEPS + 1` times, and there are at most [`language::MAX_CODE_BYTES`] of code.
+//! - No value is longer than the text of one tag and the variables that it names: there is no `set` to keep a value, no `~`,
+//!   and no filter that makes a text or a list longer.
+//! - The output goes to a buffer that fails at [`MAX_TEXT_BYTES`].
 //!
 //! Nothing is read from disk or from the environment.
 
@@ -38,19 +37,19 @@ use crate::{
     yaml::{self, MAX_TEXT_BYTES},
 };
 
-/// How many elements all loops and ranges of a template may run through together.
+/// The most elements of all loops and ranges of a template together.
 const MAX_STEPS: usize = 1024;
-/// The most decimals that `round` keeps; a number has no more that mean something.
+/// The most decimals that `round` keeps: a double has no more that mean something.
 const MAX_PRECISION: i32 = 15;
-/// The template's name inside Tera; no suffix that Tera escapes for.
+/// The template's name inside Tera, without a suffix for which Tera would escape values.
 const NAME: &str = "profile";
 
 /// Renders a template.
 ///
 /// # Errors
-/// Every construct that is refused, every variable that has no value, and every variable of the user that the template
-/// does not use; else the first error of Tera. A `REPLACE_ENV_` name without a value is left in the text: in a comment it
-/// does no harm, and elsewhere [`yaml::report_unfilled`] finds it in the parsed profile and names its path.
+/// All constructs that are refused, all variables without a value, and all variables of the user that the template does not
+/// use; else the first error of Tera. A `REPLACE_ENV_` name without a value stays in the text. It may be in a comment; anywhere
+/// else [`yaml::report_unfilled`] finds it in the parsed profile and names its path.
 pub(crate) fn render(template: &str, variables: &Variables) -> Result<String, ProfileError> {
     if template.len() > MAX_TEXT_BYTES {
         let found = template.len();
@@ -72,7 +71,7 @@ fn too_long() -> Problem {
     Problem::new("template", format!("renders to more than {MAX_TEXT_BYTES} bytes; shorten its loops"))
 }
 
-/// Tera with the one template, and with loops and ranges that take their steps from one budget.
+/// Tera with the template. Its loops and ranges take their steps from one budget.
 fn engine(text: &str) -> Result<Tera, Problem> {
     let mut tera = Tera::default();
     let budget = Arc::new(AtomicUsize::new(MAX_STEPS));
@@ -105,12 +104,12 @@ fn engine(text: &str) -> Result<Tera, Problem> {
     tera.register_filter("seconds", seconds);
     tera.add_raw_template(NAME, text).map_err(|error| {
         let Problem { path, message } = problem(&error);
-        Problem::new(path, format!("{message}; write the tag as docs/profiles.md has it"))
+        Problem::new(path, format!("{message}; docs/profiles.md describes the tags"))
     })?;
     Ok(tera)
 }
 
-/// Tera's own, for results that are numbers: with a large precision that one makes NaN.
+/// Replaces Tera's `round`, which gives NaN for a large precision.
 fn round(value: f64, arguments: Kwargs, _: &State) -> TeraResult<Value> {
     let precision = arguments.get::<i32>("precision")?.unwrap_or_default();
     if !(0..=MAX_PRECISION).contains(&precision) {
@@ -128,16 +127,16 @@ fn round(value: f64, arguments: Kwargs, _: &State) -> TeraResult<Value> {
             return Err(tera::Error::message(message));
         }
     } / scale;
-    // A number that is too large to be scaled has no decimals.
+    // A number that overflows when it is scaled has no decimals.
     Ok((if rounded.is_finite() { rounded } else { value }).into())
 }
 
-/// A length of time as its number of seconds: a number is one, and a text has a unit.
+/// A length of time in seconds. A number is in seconds already, and a text has a unit.
 fn seconds(value: Value, _: Kwargs, _: &State) -> TeraResult<Value> {
     let Some(text) = value.as_str() else { return Ok(value) };
     let span = text.trim().parse::<Span>().map_err(|_| {
         let wanted = "write a number of seconds, or a number and its unit, such as 90s, 1.5s, 250ms or 2m";
-        tera::Error::message(format!("{} is no length of time; {wanted}", quoted(text)))
+        tera::Error::message(format!("{} is not a length of time; {wanted}", quoted(text)))
     })?;
     let whole = span.0.subsec_nanos() == 0;
     Ok(if whole { span.0.as_secs().into() } else { span.0.as_secs_f64().into() })
@@ -152,7 +151,7 @@ fn take_steps(budget: &AtomicUsize, steps: usize) -> TeraResult<()> {
     Ok(())
 }
 
-/// Every name that the template uses has a value or a default, and every variable of the user is used.
+/// Checks that every name in the template has a value or a default, and that every variable of the user is used.
 fn check_names(
     tera: &Tera,
     checked: &language::Checked,
@@ -182,7 +181,8 @@ fn check_names(
     findings.into_result().map(drop)
 }
 
-/// The variables as values: numbers and booleans where the text is exactly how one prints, lists where it begins like one.
+/// The variables as values of Tera. A text becomes a number or a boolean if it is exactly how that value prints, and a list if
+/// it begins with `[`.
 fn context(variables: &Variables) -> Context {
     let mut context = Context::new();
     for name in variables.names() {
@@ -203,7 +203,7 @@ fn value(text: &str) -> Value {
     if candidate.to_string() == text { candidate } else { Value::from(text) }
 }
 
-/// What Tera says, with the line of the template.
+/// An error of Tera, with the line of the template.
 fn problem(error: &tera::Error) -> Problem {
     match error.kind() {
         ErrorKind::SyntaxError(report) | ErrorKind::RenderingError(report) => {
@@ -214,7 +214,7 @@ fn problem(error: &tera::Error) -> Problem {
     }
 }
 
-/// What Tera says of values, with the line of the template and the variables in it.
+/// An error of Tera about values, with the line of the template and the variables in that line.
 fn located(error: &tera::Error, template: &str, variables: &Variables) -> Problem {
     let problem = problem(error);
     let line = match error.kind() {
@@ -230,14 +230,14 @@ fn located(error: &tera::Error, template: &str, variables: &Variables) -> Proble
         user.filter_map(|it| Some(format!("profile.variables.{it} is {}", quoted(variables.get(it)?)))).collect();
     let remedy = match set.as_slice() {
         [] => "change the line".to_owned(),
-        // A filter of ours has said what to write.
+        // The message of one of our filters says what to write.
         _ if problem.message.contains("; write") => set.join(", "),
         _ => format!("{}; write a value that the line can use, such as a number", set.join(", ")),
     };
     Problem::new(problem.path, format!("{}, in {}; {remedy}", problem.message, quoted(line.trim())))
 }
 
-/// A buffer that takes [`MAX_TEXT_BYTES`] and no more.
+/// A buffer that holds at most [`MAX_TEXT_BYTES`].
 #[derive(Default)]
 struct Output {
     bytes: Vec<u8>,

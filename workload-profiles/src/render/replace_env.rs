@@ -1,8 +1,8 @@
 //! llm-d-benchmark's template syntax: `REPLACE_ENV_NAME`, and the older `REPLACE_ENV_NAME++++default=VALUE`.
 //!
-//! Replacing is textual, as there: inside quotes, inside a longer text and inside comments alike. A name without a value
-//! and without a default stays as it stands, so that a comment may speak of a name that nobody fills in; one that is left
-//! in the profile itself is found in the parsed profile, where no comment is left, and is an error there.
+//! Names are replaced in the whole text, as in llm-d-benchmark: also inside quotes, longer texts and comments. A name without a
+//! value and without a default stays in the text. In a comment it may stay; anywhere else it is an error, which is found in the
+//! parsed profile, because that has no comments.
 
 use super::yaml_position::YamlPosition;
 use crate::{
@@ -41,7 +41,7 @@ pub(super) fn replace(text: &str, variables: &Variables) -> Result<String, Probl
     Ok(output)
 }
 
-/// The names that a text asks for.
+/// The names in a text.
 pub(super) fn names(text: &str) -> Vec<&str> {
     let mut names = Vec::new();
     let mut rest = text;
@@ -64,7 +64,7 @@ fn next(text: &str) -> Option<Found<'_>> {
     let name = leading(&text[start + TOKEN.len()..], |it| it.is_ascii_alphanumeric() || it == '_');
     let end = start + TOKEN.len() + name.len();
     let default = text[end..].strip_prefix(DEFAULT).map(|rest| {
-        // A default ends where the value of a YAML scalar may: at a blank, a quote, or a sign of a flow collection.
+        // A default ends where a YAML scalar may end: at a blank, a quote, or a comma or bracket of a flow collection.
         leading(rest, |it| !it.is_whitespace() && !"\"',[]{}".contains(it))
     });
     Some(Found { start, end: end + default.map_or(0, |it| DEFAULT.len() + it.len()), name, default })

@@ -1,5 +1,5 @@
-//! Puts a fact of the run, such as the model, into the text of a profile so that it stays the one value that it is: a name
-//! with a quote, a colon or the looks of a number neither ends its position nor changes its type.
+//! Escapes a fact of the run, such as the model, for its position in the YAML of a profile, so that it stays one text: a name
+//! with a quote or a colon does not break the YAML, and a name like a number does not become a number.
 
 use std::borrow::Cow;
 
@@ -7,21 +7,21 @@ use serde_json::Value;
 
 use crate::yaml;
 
-/// What a tag stands in.
+/// Where in the YAML a tag is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum YamlPosition {
-    /// Between single quotes, right behind the first one.
+    /// In single quotes, directly after the first one.
     SingleQuoted,
-    /// Between double quotes, right behind the first one.
+    /// In double quotes, directly after the first one.
     DoubleQuoted,
-    /// It is a whole value.
+    /// A whole value without quotes.
     WholeValue,
-    /// A part of a longer text.
+    /// Any other part of a text.
     PartOfText,
 }
 
 impl YamlPosition {
-    /// All that need an escape, with the name of the filter that does it. No template can name these filters.
+    /// The positions that need an escape, with the filter for it. A template cannot name these filters.
     pub const FILTERS: [(YamlPosition, &str); 3] = [
         (YamlPosition::SingleQuoted, "benchwright_single"),
         (YamlPosition::DoubleQuoted, "benchwright_double"),
@@ -47,7 +47,7 @@ impl YamlPosition {
         Self::FILTERS.iter().find(|(position, _)| *position == self).map(|(_, name)| *name)
     }
 
-    /// The text as it has to be written there.
+    /// The text as it has to be written at the position.
     pub fn escape(self, text: &str) -> Cow<'_, str> {
         let quoted = || Value::from(text).to_string();
         match self {
@@ -62,7 +62,7 @@ impl YamlPosition {
     }
 }
 
-/// Whether YAML reads a text without quotes as that text. An empty one is read as nothing, which a profile may want.
+/// Whether YAML reads a text without quotes as that text. An empty text reads as null, which a profile may want.
 fn is_plain(text: &str) -> bool {
     let read = || yaml::read(&format!("a: {text}")).is_ok_and(|it| it["a"] == text);
     text.is_empty() || (!text.contains(['[', ']', '{', '}', ',']) && read())

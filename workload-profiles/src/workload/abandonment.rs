@@ -9,26 +9,26 @@ use serde::{Deserialize, Serialize};
 pub struct Abandonment {
     /// The share of the requests whose client would go away: 0 to 1.
     pub share: f64,
-    /// When it goes; a request that has ended by then is as any other.
+    /// When it goes away. A request that has ended before is like any other.
     pub after: Departure,
 }
 
-/// How long a client waits before it goes away.
+/// How long a client waits until it goes away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Departure {
-    /// A time from sending on, drawn evenly from a range.
+    /// A time after sending, drawn from a uniform distribution.
     Uniform {
         /// The shortest.
         min: Span,
         /// The longest.
         max: Span,
     },
-    /// A time from sending on, drawn from an exponential distribution.
+    /// A time after sending, drawn from an exponential distribution.
     Exponential {
         /// Its mean.
         mean: Span,
     },
-    /// Until so many events with output have come.
+    /// Until this number of events with output has arrived.
     Tokens(u32),
 }

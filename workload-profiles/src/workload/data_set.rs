@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::PromptForm;
 
-/// A file of prompts, read once before the load: request i holds the prompt of row i, counted from 0. Nothing is drawn.
+/// A file of prompts, which is read once before the load. Request i holds the prompt of row i, counted from 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DataSet {
@@ -14,12 +14,12 @@ pub struct DataSet {
     pub path: PathBuf,
     /// How it is written.
     pub format: DataSetFormat,
-    /// Which column of a row is the prompt. No other one takes its place where it is missing: a file may hold both what is
-    /// to be sent and what that was made of.
+    /// The column of the prompts. A row without it is an error, even if it has another column of text: that may be what the
+    /// prompt was made from.
     pub prompt: PromptColumn,
     /// The most tokens of each answer.
     pub output: u32,
-    /// How many rows are used, from the first. A file with fewer is refused; further ones are not read.
+    /// The number of rows that are used, from the first. A file with fewer rows is refused.
     pub count: u64,
 }
 
@@ -27,14 +27,14 @@ pub struct DataSet {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum DataSetFormat {
-    /// A JSON array of objects, a row each.
+    /// A JSON array with an object for each row.
     Json,
-    /// A JSON object a line.
+    /// A JSON object on each line.
     Jsonl,
 }
 
 impl DataSetFormat {
-    /// The format of a file by the end of its name, in letters of either case; `None`: it is none that can be read.
+    /// The format by the extension of a file, in upper or lower case; `None` for an unknown one.
     pub fn from_path(path: &Path) -> Option<DataSetFormat> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "json" => Some(DataSetFormat::Json),
@@ -48,9 +48,9 @@ impl DataSetFormat {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PromptColumn {
-    /// Its name: the key in each row.
+    /// The name of the column: the key in each row.
     pub name: String,
-    /// What it holds, and how it is sent: a text, or a list of token ids.
+    /// Whether it holds a text or a list of token ids.
     pub form: PromptForm,
 }
 

@@ -11,43 +11,44 @@ use crate::loadgen::{Phase, Scenario};
 /// The most requests of a run: each may leave a record.
 pub const MAX_REQUESTS: u64 = 10_000_000;
 
-/// A part of the load with one shape. The next one starts when all its requests have ended and its pause is over.
+/// A part of the load with one shape. The next stage starts when all requests of this one have ended and its pause is over.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Stage {
-    /// Unique in the workload: `r10` for 10 requests per second, `c8` for 8 at once, with `-2` where it comes again.
+    /// Unique in the workload. Without a name in the profile it is `r10` for 10 requests per second, `c8` for 8 at once, with `-2`
+    /// for the second stage of that name.
     pub name: String,
     /// Its shape.
     pub load: Load,
-    /// How long nothing is sent after it.
+    /// How long nothing is sent after the stage.
     pub pause_after: Span,
-    /// Its first requests, which are sent and are in no figure; absent: none.
+    /// Its first requests, which are sent but are in no figure; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_up: Option<Margin>,
-    /// Its last requests, which are sent and are in no figure; absent: none.
+    /// Its last requests, which are sent but are in no figure; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cool_down: Option<Margin>,
-    /// How long after its duration what is under way may go on; what is left then is ended and counts as incomplete.
-    /// Absent: until it ends by itself.
+    /// How long requests may still run after the duration of the stage. Requests that are then under way are cancelled and count
+    /// as incomplete. Absent: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grace: Option<Span>,
 }
 
 impl Stage {
-    /// A stage that counts from its first request to its last, with no pause after it.
+    /// A stage without margins and without a pause after it.
     pub fn new(name: impl Into<String>, load: Load) -> Self {
         let pause_after = Span::default();
         Stage { name: name.into(), load, pause_after, warm_up: None, cool_down: None, grace: None }
     }
 }
 
-/// The begin or the end of a stage.
+/// A part at the start or at the end of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Margin {
-    /// So long.
+    /// A length of time.
     Duration(Span),
-    /// So many requests.
+    /// A number of requests.
     Count(u64),
     /// The whole stage.
     All,
@@ -64,59 +65,58 @@ pub enum Load {
         arrivals: Arrivals,
         /// Requests per second.
         rate: Rate,
-        /// How long requests are due; absent: until there were `count` of them.
+        /// How long requests are sent; absent: until `count` were sent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         duration: Option<Span>,
-        /// The most requests; absent: as many as are due in `duration`.
+        /// The most requests; absent: all that are due within `duration`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         count: Option<u64>,
-        /// The most requests under way at once: others wait in the client, and their latency counts from their due time
-        /// all the same. Absent: no limit.
+        /// The most requests under way at once. Other requests wait in the client, and their latency includes the wait.
+        /// Absent: no limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         max_concurrency: Option<u32>,
     },
     /// Everything at once: all requests are due at the start of the stage.
     #[serde(rename_all = "camelCase")]
     Burst {
-        /// How many.
+        /// The number of requests.
         count: u64,
-        /// As of an open loop.
+        /// As for an open loop.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         max_concurrency: Option<u32>,
     },
     /// At recorded times.
     #[serde(rename_all = "camelCase")]
     Trace {
-        /// What was recorded.
+        /// The recorded requests.
         trace: Trace,
-        /// How fast it is replayed: at 2 in half the time.
+        /// The speed of the replay: 2 replays in half the time.
         speed: f64,
         /// The most requests; absent: all.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         count: Option<u64>,
-        /// Whether prompts and answers have the recorded lengths, where there are some, in place of those of the request
-        /// source.
+        /// Whether recorded lengths replace those of the request source, where a request has them.
         lengths: bool,
-        /// As of an open loop.
+        /// As for an open loop.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         max_concurrency: Option<u32>,
     },
     /// Closed loop: each of some slots sends its next request when its last one has ended.
     #[serde(rename_all = "camelCase")]
     Closed {
-        /// How many slots.
+        /// The number of slots.
         concurrency: u32,
-        /// How many requests in all; absent: until the duration is over, and [`MAX_REQUESTS`] at most.
+        /// The most requests in all; absent: [`MAX_REQUESTS`].
         #[serde(default, skip_serializing_if = "Option::is_none")]
         count: Option<u64>,
-        /// How long requests are sent; absent: until there were `count` of them.
+        /// How long requests are sent; absent: until `count` were sent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         duration: Option<Span>,
-        /// The slots are opened one after the other, evenly within this time.
+        /// The slots open one after the other, evenly spaced within this time.
         #[serde(default)]
         ramp_up: Span,
     },
-    /// A phase of an MLPerf LoadGen test: its scenario and settings decide.
+    /// A phase of an MLPerf LoadGen test. The scenario and the settings of the test decide when requests are sent.
     #[serde(rename_all = "camelCase")]
     LoadGen {
         /// How its queries are issued.
@@ -129,8 +129,8 @@ pub enum Load {
 }
 
 impl Load {
-    /// How many requests the load itself says that it sends: the most of them where its duration may end it first; `None`
-    /// where a draw, a trace, the settings of a test or the server decides.
+    /// The number of requests that the load names; its duration may end it earlier. `None` where a draw, a trace, the settings of a
+    /// test or the server decides.
     pub fn count(&self) -> Option<u64> {
         match self {
             Load::Burst { count, .. } => Some(*count),
@@ -139,20 +139,19 @@ impl Load {
         }
     }
 
-    /// How many requests it sends in the mean; 0 where nobody knows before it ran. Of a trace's file only `count`
-    /// is known.
+    /// The mean number of requests; 0 where it is not known before the run. Of a trace in a file only `count` is known.
     pub fn mean_count(&self) -> f64 {
         let count = self.count().map(|it| it as f64);
-        let of_itself = match self {
+        let of_rate_or_trace = match self {
             Load::Open { rate, duration: Some(duration), arrivals, .. } => {
                 let mean = rate.requests_until(duration.0.as_secs_f64());
-                // The first of these is due at once.
+                // The first request is due at once.
                 if *arrivals == Arrivals::Constant { mean.map(f64::ceil) } else { mean }
             }
             Load::Trace { trace: Trace::Inline(entries), .. } => Some(entries.len() as f64),
             _ => None,
         };
-        match (count, of_itself) {
+        match (count, of_rate_or_trace) {
             (Some(count), Some(mean)) => count.min(mean),
             (count, mean) => count.or(mean).unwrap_or(0.0),
         }
@@ -170,8 +169,8 @@ impl Load {
     }
 }
 
-/// How the times of an open-loop stage are drawn. A rate that varies stretches and squeezes them: the draws are made for
-/// one request per second, and time is changed by the inverse of the integrated rate.
+/// How the times of an open-loop stage are drawn. With a rate that varies, times are drawn for one request per second, and then
+/// mapped through the inverse of the integrated rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Arrivals {
@@ -181,7 +180,7 @@ pub enum Arrivals {
     ConstantAfterGap,
     /// Exponential gaps: a Poisson process.
     Poisson,
-    /// Gamma gaps of shape `burstiness` and of the rate's mean: 1 is a Poisson process, less is burstier, more is more even.
+    /// Gamma gaps of shape `burstiness` and of the rate's mean: 1 is a Poisson process, below 1 is burstier, above 1 more even.
     Gamma {
         /// The shape: 1 / the squared coefficient of variation of the gaps.
         burstiness: f64,
@@ -191,7 +190,7 @@ pub enum Arrivals {
     ConditionedPoisson,
     /// Gamma gaps, rescaled in the same way: what vLLM does with a steady rate.
     ConditionedGamma {
-        /// As of [`Arrivals::Gamma`].
+        /// As for [`Arrivals::Gamma`].
         burstiness: f64,
     },
     /// Second by second: a Poisson number of requests, placed by rescaled exponential gaps, until the count is reached.
@@ -203,7 +202,7 @@ pub enum Arrivals {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Trace {
-    /// In the profile, in order of time.
+    /// In the profile itself, in order of time.
     Inline(Vec<TraceEntry>),
     /// In a file, which the launcher reads before it sends the first request.
     File(TraceFile),
@@ -213,7 +212,7 @@ pub enum Trace {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TraceEntry {
-    /// From the start of the stage, at speed 1.
+    /// The time from the start of the stage, at speed 1.
     pub at: Span,
     /// Length of the prompt in tokens, where it was recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -223,35 +222,35 @@ pub struct TraceEntry {
     pub output: Option<u32>,
 }
 
-/// Where recorded requests stand, a line each. Times count from the first line.
+/// A file with a recorded request on each line. Times count from the first one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TraceFile {
-    /// Where the launcher finds it.
+    /// The path, as the launcher sees it.
     pub path: PathBuf,
-    /// What a line is.
+    /// The format of a line.
     pub format: TraceFormat,
-    /// How its times are written.
+    /// The format of the times.
     pub time: TraceTime,
     /// The column, or key, with the time.
     pub at_column: String,
-    /// The column, or key, with the length of the prompt in tokens; a file may be without it.
+    /// The column, or key, with the length of the prompt in tokens, if the file has it.
     pub input_column: String,
-    /// The column, or key, with the length of the answer in tokens; a file may be without it.
+    /// The column, or key, with the length of the answer in tokens, if the file has it.
     pub output_column: String,
 }
 
-/// What a line of a trace is.
+/// The format of a line of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum TraceFormat {
-    /// Values with commas between them; the first line names the columns.
+    /// Values separated by commas; the first line names the columns.
     Csv,
     /// A JSON object.
     Jsonl,
 }
 
-/// How the times of a trace are written.
+/// The format of the times of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum TraceTime {

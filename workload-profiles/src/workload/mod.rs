@@ -1,7 +1,7 @@
-//! Workload: what the launcher's engine runs, whatever harness's format it was written in.
+//! Workload: the load that the launcher's engine runs, in whichever format it was written.
 //!
-//! Nothing in it means "not said": a format's parser fills every default. It is part of `report.json`, so that a report
-//! alone is enough to repeat its run.
+//! The parser of each format fills in every default. The workload is part of `report.json`, so that a report alone is enough
+//! to repeat its run.
 
 mod abandonment;
 mod data_set;
@@ -37,30 +37,30 @@ pub use crate::loadgen::{AutoQps, LoadGen, LoadGenTest, Phase};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Workload {
-    /// Which endpoint is called.
+    /// The API that is called.
     pub api: Api,
-    /// Whether the answer is streamed. Without it there is no TTFT, TPOT or ITL.
+    /// Whether answers are streamed. Without streams there is no TTFT, TPOT or ITL.
     pub streaming: bool,
-    /// The model to ask for; absent: the one that the server serves.
+    /// The model that requests name; absent: the one that the server serves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Header fields sent with every request.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// What the requests hold.
+    /// The content of the requests.
     pub requests: RequestSource,
     /// Whether the texts of synthetic prompts are used again.
     #[serde(default)]
     pub prompts: PromptReuse,
-    /// When they are sent; stages run one after the other.
+    /// When the requests are sent. Stages run one after the other.
     pub stages: Vec<Stage>,
-    /// The MLPerf LoadGen tests whose phases the stages are; absent: it is no such load.
+    /// The MLPerf LoadGen tests whose phases are the stages; absent for any other load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loadgen: Option<LoadGen>,
     /// Which requests are in the figures.
     #[serde(default)]
     pub window: Window,
-    /// Clients that go away early; absent: none does.
+    /// Clients that go away early; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub abandonment: Option<Abandonment>,
     /// Tiny requests beside the load; absent: none.
@@ -78,7 +78,7 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// The files that it is read from beside the profile: traces and a data set.
+    /// The paths of the other files that it needs: traces and a data set.
     pub fn files_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
         let set = match &mut self.requests {
             RequestSource::DataSet(set) => Some(&mut set.path),
@@ -120,8 +120,8 @@ impl Goodput {
     }
 }
 
-/// What the requests hold. The lengths of request i are the same in every stage and in every run with the same seed; its text
-/// is as [`PromptReuse`] says.
+/// The content of the requests. Request i has the same lengths in every stage and in every run with the same seed.
+/// [`PromptReuse`] decides on its text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RequestSource {
@@ -132,7 +132,7 @@ pub enum RequestSource {
     Random {
         /// Prompt lengths in tokens.
         input: LengthDistribution,
-        /// Asked output lengths in tokens.
+        /// Requested output lengths in tokens.
         output: LengthDistribution,
         /// Random words, running text, or token ids.
         text: PromptText,
@@ -183,7 +183,7 @@ pub struct LengthDistribution {
     pub mean: f64,
     /// The standard deviation of the shape before clipping.
     pub std_dev: f64,
-    /// How many lengths are drawn before they repeat; absent: one for each request.
+    /// The number of lengths that are drawn before they repeat; absent: one for each request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_count: Option<u32>,
 }
@@ -210,7 +210,7 @@ pub enum Shape {
     Normal,
     /// Log-normal with the given mean and standard deviation of the lengths themselves.
     Lognormal,
-    /// Every length from min to max alike.
+    /// Each length from min to max with the same probability.
     Uniform,
     /// Always the mean.
     Fixed,

@@ -3,7 +3,8 @@
 use crds::units::RequestRate;
 use serde::{Deserialize, Serialize};
 
-/// Tiny requests beside the load, evenly spaced, in figures of their own: how the server feels to somebody else.
+/// Tiny requests beside the load, evenly spaced, with figures of their own: the latency that another user of the server would
+/// see.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Probes {
@@ -11,6 +12,6 @@ pub struct Probes {
     pub rate: RequestRate,
     /// Length of the prompt in words, which are about as many tokens.
     pub input: u32,
-    /// Asked length of the answer in tokens.
+    /// Requested length of the answer in tokens.
     pub output: u32,
 }

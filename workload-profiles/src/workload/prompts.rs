@@ -15,7 +15,7 @@ pub enum PromptText {
 }
 
 impl PromptText {
-    /// The form in which a request holds it.
+    /// The form in which a request holds such a prompt.
     pub fn form(self) -> PromptForm {
         match self {
             PromptText::Words | PromptText::Prose => PromptForm::Text,
@@ -24,12 +24,12 @@ impl PromptText {
     }
 }
 
-/// Whether the texts of synthetic prompts are used again. Lengths and times repeat with the seed in either case.
+/// Whether the texts of synthetic prompts are used again. Lengths and times repeat with the seed in both cases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PromptReuse {
-    /// Each request of each stage has a text of its own, and each run and attempt has others. Shared prefixes and their
-    /// questions are those of the run, the same in every stage.
+    /// Each request of each stage, run and attempt has another text. Shared prefixes and their questions are the same in every
+    /// stage of a run.
     #[default]
     Fresh,
     /// Request i has the same text in every stage and in every run with the same seed.
@@ -40,7 +40,7 @@ pub enum PromptReuse {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PromptForm {
-    /// A text, which the server cuts into tokens.
+    /// A text, which the server tokenizes.
     #[default]
     Text,
     /// A list of token ids.
@@ -55,7 +55,7 @@ pub struct TokenIdRange {
     max: u32,
 }
 
-/// As written, unchecked.
+/// A range that is not checked yet.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Range {
@@ -63,8 +63,8 @@ struct Range {
     max: u32,
 }
 
-/// Ids that are plain tokens in the vocabularies of GPT-2, Llama 2 to 4, Mistral, Qwen and their relatives: special tokens
-/// have lower or higher ones.
+/// Ids of plain tokens in the vocabularies of GPT-2, Llama 2 to 4, Mistral, Qwen and similar models. Their special tokens have
+/// lower or higher ids.
 impl Default for Range {
     fn default() -> Self {
         Range { min: 1_000, max: 31_999 }
@@ -78,13 +78,13 @@ impl Default for TokenIdRange {
     }
 }
 
-/// A range without an id.
+/// The error for a range that holds no id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("min is {min}, above max, which is {max}; token ids are drawn from min to max")]
 pub struct TokenIdRangeError {
-    /// As written.
+    /// The lowest id, as written.
     pub min: u32,
-    /// As written.
+    /// The highest id, as written.
     pub max: u32,
 }
 
@@ -92,17 +92,17 @@ impl TokenIdRange {
     /// The ids from `min` to `max`.
     ///
     /// # Errors
-    /// There is none.
+    /// `min` is above `max`.
     pub fn new(min: u32, max: u32) -> Result<TokenIdRange, TokenIdRangeError> {
         if min > max { Err(TokenIdRangeError { min, max }) } else { Ok(TokenIdRange { min, max }) }
     }
 
-    /// The lowest.
+    /// The lowest id.
     pub fn min(self) -> u32 {
         self.min
     }
 
-    /// The highest, at least the lowest.
+    /// The highest id, at least [`TokenIdRange::min`].
     pub fn max(self) -> u32 {
         self.max
     }

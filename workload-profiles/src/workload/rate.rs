@@ -1,4 +1,4 @@
-//! Rate: requests per second, the same all the time or a function of it.
+//! Rate: requests per second, constant or a function of time.
 
 use std::f64::consts::TAU;
 
@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Rate {
-    /// The same all the time.
+    /// A constant rate.
     Steady(RequestRate),
-    /// Changing.
+    /// A rate that changes.
     Varying(RateShape),
 }
 
@@ -19,22 +19,22 @@ pub enum Rate {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RateShape {
-    /// Straight lines between these points, which are in order of time; before the first and after the last of them its
-    /// rate. Two points of one time are a step.
+    /// Straight lines between these points, which are in order of time. Before the first point its rate applies, and after the last
+    /// point the rate of that. Two points at one time are a step.
     Points(Vec<RatePoint>),
-    /// mean x (1 + amplitude x sin(2 pi (t + phase) / period)): load that comes and goes, as with day and night.
+    /// mean x (1 + amplitude x sin(2 pi (t + phase) / period)): load that rises and falls, as by day and night.
     #[serde(rename_all = "camelCase")]
     Sinusoid {
         /// The mean over whole periods.
         mean: RequestRate,
-        /// How far it swings, as a share of the mean: 0 to 1.
+        /// The amplitude as a share of the mean: 0 to 1.
         amplitude: f64,
-        /// From one peak to the next.
+        /// The time from one peak to the next.
         period: Span,
-        /// How far into a period it begins: at 0 with the mean, rising.
+        /// The position in the period at the start of the stage. At 0 the rate is the mean and rises.
         phase: Span,
     },
-    /// By the number of the request and not by time: request i of n has the gap of the rate at i / (n - 1). vLLM's
+    /// A function of the request number, not of time: the gap of request i of n is that of the rate at i / (n - 1). This is vLLM's
     /// `--ramp-up-strategy`.
     #[serde(rename_all = "camelCase")]
     RampUp {
@@ -74,7 +74,7 @@ impl From<RequestRate> for Rate {
 }
 
 impl Rate {
-    /// The highest rate; one request per second where it is nothing all the time.
+    /// The highest rate; one request per second where the rate is always 0.
     pub fn peak(&self) -> RequestRate {
         let peak = match self {
             Rate::Steady(rate) => return *rate,
@@ -86,7 +86,7 @@ impl Rate {
         RequestRate::try_from(peak).unwrap_or_else(|_| RequestRate::try_from(1.0).expect("1 is a rate"))
     }
 
-    /// The integral of the rate from 0 on: how many requests are due until then, in the mean. `None` where the rate is no
+    /// The mean number of requests that are due until a time: the integral of the rate from 0. `None` where the rate is not a
     /// function of time.
     pub fn requests_until(&self, seconds: f64) -> Option<f64> {
         match self {
@@ -95,13 +95,13 @@ impl Rate {
         }
     }
 
-    /// Whether so many requests are due within a time, in the mean.
+    /// Whether `count` requests are due within a time, in the mean.
     pub fn reaches(&self, count: u64, seconds: f64) -> bool {
         match self {
             Rate::Varying(RateShape::RampUp { strategy, from, to }) => {
                 ramp_up_seconds(*strategy, from.per_second(), to.per_second(), count) <= seconds
             }
-            // A rounding error does not decide.
+            // A rounding error must not decide.
             _ => self.requests_until(seconds).is_none_or(|it| it * (1.0 + 1e-9) >= count as f64),
         }
     }
@@ -123,7 +123,7 @@ impl RateShape {
     }
 }
 
-/// How long the requests of a ramp take, in the mean: their gaps are those of the rates between both ends.
+/// How long the requests of a ramp-up take, in the mean.
 fn ramp_up_seconds(strategy: RampUpStrategy, from: f64, to: f64, count: u64) -> f64 {
     let ratio = to / from;
     // The mean of 1 / rate over the ramp.
@@ -132,7 +132,7 @@ fn ramp_up_seconds(strategy: RampUpStrategy, from: f64, to: f64, count: u64) -> 
         RampUpStrategy::Linear => ratio.ln() / (to - from),
         RampUpStrategy::Exponential => (1.0 / from - 1.0 / to) / ratio.ln(),
     };
-    // Both ends count half in the mean, and whole among the gaps.
+    // The trapezoidal rule counts both ends half, but the gaps hold both in full.
     (count - 1) as f64 * gap + f64::midpoint(1.0 / from, 1.0 / to)
 }
 

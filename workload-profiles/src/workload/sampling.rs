@@ -20,32 +20,32 @@ const LAUNCHER_FIELDS: [&str; 9] = [
 /// The most bytes of all further fields as JSON: every request carries them.
 const MAX_EXTRA_BYTES: usize = 64 << 10;
 
-/// How the server is to generate. What is left out is the server's choice.
+/// How the server is to generate. The server decides about everything that is left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Sampling {
-    /// Generate up to the asked length although the model would stop.
+    /// Generate up to the requested length even if the model would stop.
     pub ignore_eos: bool,
-    /// Do not stop before so many tokens; where a request asks for fewer, that is its least too.
+    /// The least number of tokens; for a request with a lower output length, that length.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_tokens: Option<u32>,
-    /// How a chat names the asked output length.
+    /// The field that holds the requested output length of a chat.
     #[serde(skip_serializing_if = "LengthField::is_default")]
     pub length_field: LengthField,
-    /// Further fields of the body, as they are: `temperature`, `top_p`, `stop` and whatever else the server knows.
+    /// Further fields of the body, sent unchanged: `temperature`, `top_p`, `stop` and others that the server knows.
     #[serde(skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
 }
 
 impl Sampling {
-    /// How many answers each prompt is to get: the further field `n`, else one. Their tokens count together.
+    /// The number of answers to each prompt: the further field `n`, else 1. Their tokens are counted together.
     pub fn choices(&self) -> u32 {
-        let asked = self.extra.0.get("n").and_then(Value::as_u64).and_then(|it| u32::try_from(it).ok());
-        asked.map_or(1, |it| it.max(1))
+        let requested = self.extra.0.get("n").and_then(Value::as_u64).and_then(|it| u32::try_from(it).ok());
+        requested.map_or(1, |it| it.max(1))
     }
 }
 
-/// The field that holds the asked output length. A completion has `max_tokens` alone.
+/// The field that holds the requested output length. A completion only has `max_tokens`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum LengthField {
@@ -70,16 +70,16 @@ pub struct Extra(BTreeMap<String, Value>);
 /// Fields that cannot be added to a body.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExtraError {
-    /// The launcher writes it.
+    /// A field that the launcher writes.
     #[error("{name} is a field that the launcher writes itself; take it out")]
     Reserved {
-        /// Its name.
+        /// The name of the field.
         name: String,
     },
-    /// Too long.
+    /// The fields are too long together.
     #[error("the fields have {found} bytes, and {MAX_EXTRA_BYTES} are sent at most; take some out")]
     TooLong {
-        /// Bytes as JSON.
+        /// The bytes of the fields as JSON.
         found: usize,
     },
 }
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_has_one_answer_unless_more_are_asked() {
+    fn a_prompt_has_one_answer_unless_n_asks_for_more() {
         for (extra, choices) in [("{}", 1), (r#"{"n":3}"#, 3), (r#"{"n":0}"#, 1), (r#"{"n":"x"}"#, 1)] {
             let sampling: Sampling = serde_json::from_str(&format!(r#"{{"extra":{extra}}}"#)).unwrap();
             assert_eq!(sampling.choices(), choices, "{extra}");

@@ -5,20 +5,20 @@ use std::time::Duration;
 use crds::units::Span;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
-/// How long a request, and each part of it, may take; absent: no limit. One that takes longer has failed.
+/// How long a request, and each part of it, may take; absent: no limit. A request that takes longer fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Timeouts {
-    /// Making a connection: finding the address, TCP and TLS.
+    /// Making a connection: name resolution, TCP and TLS.
     #[serde(deserialize_with = "above_zero")]
     pub connect: Span,
-    /// From sending to the first event with a token. A server sends the head of a stream at once, so that a head says nothing.
+    /// From sending to the first event with a token. The head of the response does not end it: servers send the head at once.
     #[serde(deserialize_with = "some_above_zero", skip_serializing_if = "Option::is_none")]
     pub first_token: Option<Span>,
-    /// Between two events with a token, and from the last of them to the end of the stream.
+    /// Between two events with a token, and from the last such event to the end of the stream.
     #[serde(deserialize_with = "some_above_zero", skip_serializing_if = "Option::is_none")]
     pub token_gap: Option<Span>,
-    /// From when the request is to be sent to its end, its connection included.
+    /// From the scheduled time of the request to its end, including the connection.
     #[serde(deserialize_with = "some_above_zero", skip_serializing_if = "Option::is_none")]
     pub request: Option<Span>,
 }

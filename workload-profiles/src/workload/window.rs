@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Which requests of a stage are in its figures, beside its warm-up and cool-down, which never are. The window of a stage
-/// begins after its warm-up and ends before its cool-down.
+/// Which requests of a stage are in its figures. The window of a stage begins after its warm-up and ends before its cool-down;
+/// the requests of these two are never in the figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Window {

@@ -9,7 +9,7 @@ use crate::{
 /// Reads the section `abandonment`; `None` goes with at least one problem.
 pub(super) fn read(section: Section) -> Option<Abandonment> {
     section.require("share", "write the share of the requests whose client goes away, 0 to 1");
-    section.require("after", "write when it goes, such as {exponential: {mean: 5s}} or {tokens: 10}");
+    section.require("after", "write when the client goes away, such as {exponential: {mean: 5s}} or {tokens: 10}");
     let share = section.number("share", 0.0..=1.0);
     let after = section
         .variant_with_value("after", &["uniform", "exponential", "tokens"])
@@ -27,14 +27,14 @@ fn departure(name: &'static str, holder: &Section) -> Option<Departure> {
 }
 
 fn exponential(section: Section) -> Option<Departure> {
-    section.require("mean", "write the mean time from sending on");
+    section.require("mean", "write the mean time after sending");
     let mean = section.positive_span("mean", MAX_PAUSE_SECONDS);
     section.finish();
     Some(Departure::Exponential { mean: mean? })
 }
 
 fn uniform(section: Section) -> Option<Departure> {
-    section.require("max", "write the longest time from sending on");
+    section.require("max", "write the longest time after sending");
     let min = section.span("min", MAX_PAUSE_SECONDS).unwrap_or_default();
     let max = section.positive_span("max", MAX_PAUSE_SECONDS);
     if let Some(max) = max.filter(|it| min > *it) {

@@ -23,12 +23,13 @@ pub(super) fn read(section: &Section, key: &'static str) -> Option<Arrivals> {
     let (name, holder) = section.variant(key, &NAMES)?;
     if let Some((_, arrivals)) = PLAIN.iter().find(|(plain, _)| *plain == name) {
         if holder.is_some() {
-            section.problem(key, format!("has no settings for {name}; write {key}: {name}"));
+            section.problem(key, format!("takes no settings for {name}; write {key}: {name}"));
         }
         return Some(*arrivals);
     }
     let gamma = section.with_value(key, name, holder)?.section(name)?;
-    gamma.require("burstiness", "write the shape of the gaps: 1 as Poisson, less in bursts, more more even");
+    gamma
+        .require("burstiness", "write the shape of the gaps: 1 for Poisson, below 1 for bursts, above 1 for even gaps");
     let burstiness = gamma.number("burstiness", BURSTINESS);
     gamma.finish();
     let burstiness = burstiness?;

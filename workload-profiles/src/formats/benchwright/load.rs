@@ -10,8 +10,8 @@ use crate::{
     workload::{Arrivals, Load, Rate, RateShape, RequestSource},
 };
 
-/// The keys of a stage that are sometimes written a level too deep, into its load. `warmUp` and `coolDown` are keys of the
-/// root too, but there they are those of the run.
+/// The keys of a stage that are sometimes written a level too deep, into its load. `warmUp` and `coolDown` are also keys of
+/// the root, but there they mean the whole run.
 const STAGE_KEYS: [&str; 5] = ["coolDown", "grace", "name", "pauseAfter", "warmUp"];
 
 /// Reads the key `load` of a stage; `None` goes with at least one problem.
@@ -46,25 +46,28 @@ fn open(section: &Section) -> Option<Load> {
     }
     let load = Load::Open { arrivals, rate, duration, count, max_concurrency };
     if duration.is_some() && !is_ramp_up && load.mean_count() < 1.0 {
-        section.problem("rate", "makes no whole request in the duration; raise one of them");
+        section.problem("rate", "gives less than one request in the duration; raise one of them");
     }
     Some(load)
 }
 
-/// What ends the load: a ramp-up ends with its count, any other load with its duration or its count.
+/// A ramp-up ends after its count, any other load after its duration or its count.
 fn check_end(section: &Section, rate: &Rate) {
     let is_read = |key| section.value(key).is_some();
     let (duration, count) = (is_read("duration"), is_read("count"));
     if !matches!(rate, Rate::Varying(RateShape::RampUp { .. })) {
         if !duration && !count {
-            section.require("duration", "write how long requests are due, or their count");
+            section.require("duration", "write how long requests are sent, or their count");
         }
     } else if !count {
-        section.problem("count", "is missing; a rampUp goes from its first to its last request, so write how many");
+        section.problem(
+            "count",
+            "is missing; a rampUp changes the rate from its first to its last request, so write how many there are",
+        );
     } else if duration {
         section.problem(
             "duration",
-            "does not belong to a rampUp, which ends with its count; take it out, or write a ramp",
+            "cannot be combined with a rampUp, which ends after its count; take it out, or write a ramp",
         );
     }
 }
@@ -74,13 +77,13 @@ fn check_arrivals(section: &Section, arrivals: Arrivals, rate: &Rate) {
     let per_second = arrivals == Arrivals::PoissonPerSecond;
     let is_ramp_up = matches!(rate, Rate::Varying(RateShape::RampUp { .. }));
     if is_ramp_up && (conditioned || per_second) {
-        section.problem("arrivals", "cannot follow a rampUp; choose constantAfterGap, poisson or gamma");
+        section.problem("arrivals", "cannot be combined with a rampUp; choose constantAfterGap, poisson or gamma");
     } else if per_second && !matches!(rate, Rate::Steady(_)) {
-        section.problem("arrivals", "is poissonPerSecond, whose rate cannot vary; choose poisson");
+        section.problem("arrivals", "is poissonPerSecond, which needs a rate that does not vary; choose poisson");
     }
 }
 
-/// A load that ends with its count has to reach it within the longest stage.
+/// A load that ends after its count has to reach it within the longest stage.
 fn check_length(section: &Section, rate: &Rate, count: u64) {
     if !rate.reaches(count, MAX_STAGE_SECONDS as f64) {
         let what = format!("is {count}, which takes more than {MAX_STAGE_SECONDS}s, the longest stage, at this rate");
@@ -104,7 +107,7 @@ fn closed(section: &Section) -> Option<Load> {
     }
     let ramp_up = section.span("rampUp", MAX_STAGE_SECONDS).unwrap_or_default();
     if let Some(duration) = duration.filter(|it| *it < ramp_up) {
-        section.problem("rampUp", format!("is {ramp_up}, longer than the duration, {duration}; shorten it"));
+        section.problem("rampUp", format!("is {ramp_up}, longer than the duration, which is {duration}; shorten it"));
     }
     Some(Load::Closed { concurrency: concurrency?, count, duration, ramp_up })
 }

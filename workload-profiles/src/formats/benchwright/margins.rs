@@ -28,7 +28,7 @@ fn read_one_of(section: &Section, key: &'static str, names: &[&'static str]) -> 
         "duration" => holder.span("duration", MAX_PAUSE_SECONDS).map(Margin::Duration),
         "count" => holder.count("count", 0..=MAX_REQUESTS).map(Margin::Count),
         _ => {
-            holder.problem("all", format!("has no value; write {key}: all"));
+            holder.problem("all", format!("takes no value; write {key}: all"));
             None
         }
     }
@@ -51,7 +51,9 @@ fn check_burst(section: &Section, stage: &Stage) {
     }
     for (key, length) in [("warmUp", length(stage.warm_up)), ("coolDown", length(stage.cool_down))] {
         if let Some(length) = length.filter(|it| !it.0.is_zero()) {
-            let message = format!("is {length}, but a burst is due at one moment, which is then outside of its window");
+            let message = format!(
+                "is {length}, but all requests of a burst are due at its start, so none would be left to measure"
+            );
             section.problem(key, format!("{message}; write a count"));
         }
     }
@@ -98,38 +100,39 @@ fn first_key(has_warm_up: bool) -> &'static str {
     if has_warm_up { "warmUp" } else { "coolDown" }
 }
 
-/// A window and a grace need to know when the stage ends.
+/// A window and a grace need the time at which the stage ends.
 fn check_ends(section: &Section, stage: &Stage, window: Window) {
     let problem = |key: &str, what: &str| section.problem(key, what.to_owned());
     let windowed = window != Window::All && stage.warm_up != Some(Margin::All);
     if windowed && matches!(stage.load, Load::Burst { .. }) {
-        problem("load", "is a burst, which is due at one moment and has no window; write window: all");
+        problem("load", "is a burst, whose requests are all due at its start, so it has no window; write window: all");
     }
     let Load::Closed { count, duration, .. } = &stage.load else { return };
     let by_count = |margin: Option<Margin>| matches!(margin, Some(Margin::Count(_)));
     if duration.is_none() {
-        const REMEDY: &str = "a closed loop without a duration ends with its requests";
+        const WHY: &str =
+            "a closed loop without a duration ends with its last request, at a time that is not known before";
         if matches!(stage.cool_down, Some(Margin::Duration(_))) {
-            problem("coolDown", &format!("is a length of time, but {REMEDY}; write a count, or set a duration"));
+            problem("coolDown", &format!("is a length of time, but {WHY}; write a count, or set a duration"));
         }
         if stage.grace.is_some() {
-            problem("grace", &format!("has no beginning, because {REMEDY}; set a duration, or take it out"));
+            problem("grace", &format!("needs the end of the stage, but {WHY}; set a duration, or take it out"));
         }
         if windowed {
-            problem("load", &format!("has no end for the window, because {REMEDY}; set a duration, or window: all"));
+            problem("load", &format!("has no end for the window, because {WHY}; set a duration, or write window: all"));
         }
         return;
     }
     if by_count(stage.cool_down) && count.is_none() {
         problem(
             "coolDown",
-            "is a count, but nobody knows how many requests a closed loop sends in a time; write a duration",
+            "is a count, but how many requests a closed loop sends in its duration is not known before; write a duration",
         );
     }
     if windowed && (by_count(stage.warm_up) || by_count(stage.cool_down)) {
         problem(
             "load",
-            "is a closed loop, whose requests have no times by number for a window; write margins as durations",
+            "is a closed loop, where a number of requests gives no time at which a window begins or ends; write warmUp and coolDown as durations",
         );
     }
 }

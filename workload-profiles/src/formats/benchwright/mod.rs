@@ -1,7 +1,7 @@
-//! Benchwright's own profile format: a [`Workload`] as `report.json` writes it, less what has a default, and with a few short
-//! forms. What a report holds under `workload` is a profile of this format.
+//! Benchwright's own profile format: a [`Workload`] as `report.json` writes it. Keys with a default may be left out, and some
+//! values have short forms. The `workload` of a report is a profile of this format.
 //!
-//! Every key is told in `docs/profiles.md`.
+//! `docs/profiles.md` describes every key.
 
 mod abandonment;
 mod arrivals;

@@ -1,4 +1,4 @@
-//! The rate of an open load, and its short forms.
+//! The rate of an open load. `ramp`, `step` and `spike` are short for points.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::{
 /// The most points of a rate.
 const MAX_POINTS: usize = 10_000;
 
-/// Reads `rate` of an open load, which lasts for `duration`, if that is known; `None` goes with at least one problem.
+/// Reads `rate` of an open load; `duration` is that of the load, where it has one. `None` goes with at least one problem.
 pub(super) fn read(section: &Section, duration: Option<Span>) -> Option<Rate> {
     let value = section.value("rate")?;
     if !value.is_object() {
@@ -41,7 +41,7 @@ fn some_rate(section: &Section, key: &'static str) -> Option<RequestRate> {
     section.positive_number(key, RequestRate::MAX).and_then(|it| RequestRate::try_from(it).ok())
 }
 
-/// A rate that has to be there and may be zero.
+/// A required rate that may be zero.
 fn any_rate(section: &Section, key: &'static str) -> Option<f64> {
     section.require(key, "write requests per second");
     section.number(key, 0.0..=RequestRate::MAX)
@@ -111,7 +111,7 @@ fn spike(section: &Section) -> Option<RateShape> {
     let (base, peak) = (any_rate(section, "base"), any_rate(section, "peak"));
     let (at, length) = (stage_time(section, "at"), stage_time(section, "length"));
     let (base, peak, at) = (base?, peak?, at?);
-    // A stage is over by then.
+    // No stage is longer.
     let end = Span((at.0 + length?.0).min(Duration::from_secs(MAX_STAGE_SECONDS)));
     Some(lines(&[(at, base), (at, peak), (end, peak), (end, base)]))
 }

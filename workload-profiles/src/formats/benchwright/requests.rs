@@ -17,7 +17,7 @@ pub(super) fn read(root: &Section) -> Option<RequestSource> {
     let (name, holder) = root.variant("requests", &["random", "sharedPrefix", "mock"])?;
     if name == "mock" {
         if let Some(holder) = holder {
-            holder.problem("mock", "has no settings; write requests: mock");
+            holder.problem("mock", "takes no settings; write requests: mock");
         }
         return Some(RequestSource::Mock);
     }

@@ -16,7 +16,7 @@ use crate::{
 /// The longest name of a stage.
 const MAX_NAME: usize = 64;
 
-/// Reads `stages`, and the warm-up and cool-down of the run, which are those of its first and its last stage; `None` goes
+/// Reads `stages`, and the warm-up and cool-down of the run, which become those of its first and its last stage. `None` goes
 /// with at least one problem.
 pub(super) fn read(root: &Section, window: Window, requests: Option<&RequestSource>) -> Option<Vec<Stage>> {
     let warm_up = margins::read_part(root, "warmUp");
@@ -39,7 +39,7 @@ pub(super) fn read(root: &Section, window: Window, requests: Option<&RequestSour
             inherit(&section, "coolDown", cool_down.filter(|_| index == count - 1), &mut stage.cool_down);
             margins::check(&section, stage, window);
             if !taken.insert(stage.name.clone()) {
-                section.problem("name", format!("is {}, as of a stage before it; give it another", stage.name));
+                section.problem("name", format!("is {}, the name of an earlier stage; choose another one", stage.name));
             }
         }
         section.finish();
@@ -47,15 +47,15 @@ pub(super) fn read(root: &Section, window: Window, requests: Option<&RequestSour
     }
     let requests: f64 = stages.iter().map(|it| it.load.mean_count()).sum();
     if requests > MAX_REQUESTS as f64 {
-        root.problem("stages", format!("come to {requests:.0} requests; at most {MAX_REQUESTS} are sent in a run, so lower a rate or shorten a stage"));
+        root.problem("stages", format!("ask for {requests:.0} requests in all; a run sends at most {MAX_REQUESTS}, so lower a rate or shorten a stage"));
     }
     (stages.len() == count).then_some(stages)
 }
 
-/// The run's margin at its first or last stage, unless that has its own.
+/// Gives the run's margin to its first or last stage, which must not have its own as well.
 fn inherit(section: &Section, key: &'static str, of_run: Option<Margin>, of_stage: &mut Option<Margin>) {
     if of_run.is_some() && of_stage.is_some() {
-        section.problem(key, format!("stands beside the {key} of the run; keep one of them"));
+        section.problem(key, format!("is set, and so is {key} of the run; keep one of them"));
     }
     *of_stage = of_run.or(*of_stage);
 }

@@ -34,7 +34,10 @@ pub(super) fn read(section: &Section, requests_hold: Option<&RequestSource>) -> 
         Trace::File(_) => true,
     };
     if lengths && has_input && matches!(requests_hold, Some(RequestSource::Mock | RequestSource::SharedPrefix { .. })) {
-        section.notice("lengths", "is on, but only random prompts can have the recorded lengths; answers have them");
+        section.notice(
+            "lengths",
+            "is on, but only random prompts can have the recorded lengths; here only the answers have them",
+        );
     }
     Some(Load::Trace { trace: recorded, speed: speed?, count, lengths, max_concurrency })
 }
@@ -88,7 +91,7 @@ fn file(section: Section) -> Option<TraceFile> {
     Some(TraceFile { path: path?, format: format?, time: time?, at_column, input_column, output_column })
 }
 
-/// Whether a file's name says that it holds a JSON object a line.
+/// Whether the name of a file is that of JSON lines.
 fn is_jsonl(path: Option<&PathBuf>) -> bool {
     path.and_then(|it| it.extension()).is_some_and(|it| it == "jsonl" || it == "ndjson")
 }

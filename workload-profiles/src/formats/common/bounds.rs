@@ -1,4 +1,4 @@
-//! What no profile may exceed, whatever its format.
+//! Bounds that hold for every format.
 
 /// The most stages.
 pub(in crate::formats) const MAX_STAGES: usize = 1000;
@@ -6,12 +6,11 @@ pub(in crate::formats) const MAX_STAGES: usize = 1000;
 pub(in crate::formats) const MAX_STAGE_SECONDS: u64 = 604_800;
 /// The longest pause, timeout and bound of goodput, in seconds: a day.
 pub(in crate::formats) const MAX_PAUSE_SECONDS: u64 = 86_400;
-/// The most slots of a closed loop, and places of an open one. Each holds a connection; a machine has 64,512 ports to one
-/// address.
+/// The most requests under way at once. Each holds a connection, and a machine has 64,512 ports to one address.
 pub(in crate::formats) const MAX_CONCURRENCY: u64 = 60_000;
 /// The longest prompt or answer, in tokens.
 pub(in crate::formats) const MAX_TOKENS: u64 = 2_000_000;
 /// The most lengths that are drawn before they repeat.
 pub(in crate::formats) const MAX_DRAWN: u64 = 10_000_000;
-/// The most distinct prompts of a shared-prefix load: each keeps its place in a shuffled order.
+/// The most distinct prompts of a shared-prefix load: their shuffled order is kept in memory.
 pub(in crate::formats) const MAX_PROMPTS: u64 = 1_000_000;

@@ -1,4 +1,4 @@
-//! Fields that our own formats share.
+//! Keys that several formats share.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub(in crate::formats) fn api(root: &Section) -> Option<Api> {
     root.or_default("api", Api::Completions, |it, key| it.choice(key, &apis()))
 }
 
-/// The API's names in a profile, and those that a report writes.
+/// The names of each API: first those of profiles, then those that a report writes.
 fn apis() -> [(&'static str, Api); 4] {
     [
         ("completions", Api::Completions),
@@ -30,15 +30,15 @@ fn apis() -> [(&'static str, Api); 4] {
 /// The key `model`, with a notice where the run asks for another.
 pub(in crate::formats) fn model(root: &Section, target: Target) -> Option<String> {
     let model = root.text("model").map(str::trim).filter(|it| !it.is_empty());
-    if let (Some(model), Some(asked)) = (model, target.model)
-        && model != asked
+    if let (Some(model), Some(requested)) = (model, target.model)
+        && model != requested
     {
-        root.notice("model", format!("is {model}, but the run asks for target.model, {asked}"));
+        root.notice("model", format!("is {model}, but target.model of the run is {requested}, which is used"));
     }
     model.map(str::to_owned)
 }
 
-/// The section `sampling`; `defaults` has what it leaves out.
+/// The section `sampling`; keys that are left out have the value of `defaults`.
 pub(in crate::formats) fn sampling(root: &Section, defaults: Sampling) -> Sampling {
     let Some(section) = root.section("sampling") else { return defaults };
     let fields = [("maxTokens", LengthField::MaxTokens), ("maxCompletionTokens", LengthField::MaxCompletionTokens)];
@@ -58,14 +58,15 @@ pub(in crate::formats) fn sampling(root: &Section, defaults: Sampling) -> Sampli
     sampling
 }
 
-/// Bounds of what only a stream has.
+/// Adds a problem for each key that bounds what only a stream has, when there is no stream.
 pub(in crate::formats) fn needs_streaming(section: &Section, streaming: bool, keys: &[&'static str]) {
     for key in keys.iter().filter(|key| !streaming && section.value(key).is_some()) {
-        section.problem(key, "is measured in streams only, and streaming is off; take it out, or stream");
+        section
+            .problem(key, "is measured in streams only, and streaming is off; take it out, or set streaming to true");
     }
 }
 
-/// The section `timeouts`; `defaults` has what it leaves out.
+/// The section `timeouts`; keys that are left out have the value of `defaults`.
 pub(in crate::formats) fn timeouts(root: &Section, defaults: Timeouts, streaming: bool) -> Timeouts {
     let Some(section) = root.section("timeouts") else { return defaults };
     needs_streaming(&section, streaming, &["firstToken", "tokenGap"]);

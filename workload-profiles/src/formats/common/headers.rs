@@ -30,7 +30,7 @@ pub(in crate::formats) fn headers(section: &Section) -> BTreeMap<String, String>
         if let Some(other) = headers.keys().find(same) {
             section.problem(
                 name,
-                format!("is the same field as {other}, because names of fields have no case; keep one of them"),
+                format!("is the same field as {other}, because upper and lower case do not matter; keep one of them"),
             );
             continue;
         }
@@ -47,14 +47,15 @@ fn header(name: &str, value: &Value) -> Result<String, String> {
     let lower = name.to_ascii_lowercase();
     if lower == "authorization" {
         return Err(
-            "is a credential, which a profile cannot keep; put it into a Secret, and name it in target.auth".into()
+            "is a credential, and a profile is not secret; put it into a Secret, and name the Secret in target.auth"
+                .into(),
         );
     }
     if LAUNCHER_HEADERS.contains(&lower.as_str()) {
         return Err("is set by the launcher; take it out".into());
     }
     if name.is_empty() || !name.bytes().all(is_token) {
-        return Err("is no name for a header field; use letters, digits and dashes".into());
+        return Err("is not a name of a header field; use letters, digits and dashes".into());
     }
     let text = match value {
         Value::String(text) => text.clone(),
@@ -62,7 +63,7 @@ fn header(name: &str, value: &Value) -> Result<String, String> {
         _ => return Err(format!("is {}; write a text", described(value))),
     };
     if text.len() > MAX_HEADER_BYTES || !text.bytes().all(|it| (b' '..=b'~').contains(&it)) {
-        return Err(format!("is {}; write at most {MAX_HEADER_BYTES} printable ASCII letters", quoted(&text)));
+        return Err(format!("is {}; write at most {MAX_HEADER_BYTES} printable ASCII characters", quoted(&text)));
     }
     Ok(text)
 }

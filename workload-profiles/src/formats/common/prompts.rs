@@ -1,4 +1,4 @@
-//! What prompts are made of, and how long they and their answers are, in our own formats.
+//! The text and the lengths of prompts, and the lengths of answers, as our own formats write them.
 
 use std::ops::RangeInclusive;
 
@@ -8,7 +8,7 @@ use crate::{
     workload::{LengthDistribution, PromptText, Shape, TokenIdRange},
 };
 
-/// What prompts are made of.
+/// What prompts are made of: `words`, `prose` or `tokenIds`.
 pub(in crate::formats) fn text(section: &Section, key: &'static str) -> Option<PromptText> {
     let (name, holder) = section.variant(key, &["words", "prose", "tokenIds"])?;
     match (name, holder) {
@@ -17,7 +17,7 @@ pub(in crate::formats) fn text(section: &Section, key: &'static str) -> Option<P
         ("tokenIds", None) => Some(PromptText::TokenIds(TokenIdRange::default())),
         ("tokenIds", Some(holder)) => token_ids(holder.section(name)?).map(PromptText::TokenIds),
         (word, _) => {
-            section.problem(key, format!("has no settings for {word}; write {key}: {word}"));
+            section.problem(key, format!("takes no settings for {word}; write {key}: {word}"));
             None
         }
     }
@@ -51,17 +51,17 @@ pub(in crate::formats) fn check_prompt_count(
     }
 }
 
-/// Where the mean of a normal distribution may lie. inference-perf has both rules, and what a report says of its workloads is
-/// a profile.
+/// Where the mean of a normal distribution may lie. inference-perf has both rules, and a workload of it, as its report shows
+/// it, has to be a profile of our format.
 #[derive(Clone, Copy, PartialEq)]
 pub(in crate::formats) enum NormalMean {
     /// Between min and max.
     WithinBounds,
-    /// Anywhere: what is drawn is clipped.
+    /// Anywhere: lengths are clipped after they are drawn.
     Anywhere,
 }
 
-/// A length that has to be there: a number, or a distribution.
+/// A required length: a number, or a distribution.
 pub(in crate::formats) fn required_length(
     parent: &Section,
     key: &'static str,
@@ -108,7 +108,7 @@ fn distribution(section: Section, normal: NormalMean) -> Option<LengthDistributi
 fn min_and_max(section: &Section, fixed: Option<f64>) -> (u32, u32) {
     let (min, max) = (section.count_u32("min", 1..=MAX_TOKENS), section.count_u32("max", 1..=MAX_TOKENS));
     match fixed.map(|it| it.round() as u32) {
-        // Never beyond the other bound: the mean is what is wrong then.
+        // A bound that is left out never passes the other one: then it is the mean that is wrong.
         Some(fixed) => (min.unwrap_or(fixed.min(max.unwrap_or(fixed))), max.unwrap_or(fixed.max(min.unwrap_or(fixed)))),
         None => (min.unwrap_or(1), max.unwrap_or(MAX_TOKENS as u32)),
     }

@@ -1,15 +1,15 @@
-//! Names of stages that have none of their own.
+//! Names for stages that have none in the profile.
 
 use std::collections::BTreeMap;
 
 use crate::workload::{Load, Phase, Rate};
 
-/// Gives each stage a name of its own.
+/// Gives each stage a different name.
 #[derive(Default)]
 pub(in crate::formats) struct StageNames(BTreeMap<String, u32>);
 
 impl StageNames {
-    /// `r10` for 10 requests per second, `c8` for 8 at once, with `-2` where it comes again.
+    /// `r10` for 10 requests per second, `c8` for 8 at once, with `-2` for the second stage of that name.
     pub fn name(&mut self, load: &Load) -> String {
         let name = match load {
             Load::Open { rate: Rate::Steady(rate), .. } => format!("r{rate}"),

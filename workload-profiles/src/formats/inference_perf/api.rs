@@ -19,9 +19,9 @@ pub(super) struct ApiSection {
     pub api: Api,
     pub streaming: bool,
     pub headers: BTreeMap<String, String>,
-    /// Fields of the body that the section asks for.
+    /// Fields of the request body.
     pub extra: Extra,
-    /// What the header fields for SLOs ask for.
+    /// The bounds in the header fields for SLOs.
     pub goodput: Goodput,
 }
 
@@ -64,7 +64,7 @@ impl ApiSection {
         let extra = section.section("response_format").map(|it| response_format(&section, it, api));
         for key in ["session_id_header_key", "session_token_header_key"] {
             if section.ignored(key, ValueType::Text) {
-                section.notice(key, "is not sent: the requests of this load belong to no session");
+                section.notice(key, "is not sent: the requests of this load do not belong to sessions");
             }
         }
         let fields = section.section("headers");
@@ -75,7 +75,7 @@ impl ApiSection {
     }
 }
 
-/// The form that answers must have: a chat's field of the same name, as the original sends it.
+/// The format that answers must have. The original sends it with chats, as the field of the same name.
 fn response_format(api: &Section, section: Section, kind: Api) -> Extra {
     let schema = section.section("json_schema").map(|it| {
         let fields: serde_json::Map<_, _> = it.entries().map(|(key, value)| (key.to_owned(), value.clone())).collect();
@@ -91,7 +91,7 @@ fn response_format(api: &Section, section: Section, kind: Api) -> Extra {
     };
     section.finish();
     if kind != Api::Chat {
-        api.notice("response_format", "is not sent: inference-perf sends it with chats alone");
+        api.notice("response_format", "is not sent: inference-perf sends it only with chats");
         return Extra::default();
     }
     let fields = BTreeMap::from([("response_format".to_owned(), format)]);
@@ -101,7 +101,7 @@ fn response_format(api: &Section, section: Section, kind: Api) -> Extra {
     })
 }
 
-/// A header field for an SLO is not only sent, it also bounds what counts as good.
+/// The header fields for SLOs: they are sent, and a request has to meet them to count as good.
 fn slo_headers(api: &Section, fields: Option<&Section>, headers: &BTreeMap<String, String>) -> Goodput {
     let (unit, per_second) =
         api.choice("slo_unit", &[("ms", ("ms", 1000.0)), ("s", ("s", 1.0))]).unwrap_or(("ms", 1000.0));

@@ -14,7 +14,7 @@ use crate::{
 };
 
 const SUPPORTED: [&str; 4] = ["random", "synthetic", "shared_prefix", "mock"];
-/// What else the original has.
+/// Types that only the original supports.
 const UNSUPPORTED: [&str; 8] = [
     "shareGPT",
     "cnn_dailymail",
@@ -25,7 +25,7 @@ const UNSUPPORTED: [&str; 8] = [
     "otel_trace_replay",
     "weka_trace_replay",
 ];
-/// Settings of one type of data each.
+/// Keys that hold the settings of one type of data each.
 const SETTINGS: [&str; 4] = ["shared_prefix", "conversation_replay", "otel_trace_replay", "weka_trace_replay"];
 
 #[derive(Clone, Copy, PartialEq)]
@@ -36,16 +36,16 @@ enum Type {
     Unsupported(&'static str),
 }
 
-/// What the section says.
+/// The section as it was read.
 pub(super) struct DataSection {
     pub requests: RequestSource,
-    /// Where the lengths are from, if not from distributions.
+    /// The file with the lengths, where they do not come from distributions.
     pub trace: Option<Recording>,
 }
 
 /// Reads the section; `None` goes with at least one problem.
 pub(super) fn read(section: Section) -> Option<DataSection> {
-    section.require("type", "name it, or write mock to ask for the mock prompts that inference-perf sends without it");
+    section.require("type", "write one of random, synthetic and shared_prefix, or mock for the mock prompts that inference-perf sends without a type");
     let mut types = vec![
         ("random", Type::Random(PromptText::Words)),
         ("synthetic", Type::Random(PromptText::Prose)),
@@ -56,7 +56,7 @@ pub(super) fn read(section: Section) -> Option<DataSection> {
     let kind = section.choice("type", &types);
     if let Some(Type::Unsupported(name)) = kind {
         section.problem("type", unsupported(name, &SUPPORTED));
-        // What it would need says nothing about what to change.
+        // Problems with the other keys would not help: they belong to that type.
         return None;
     }
     refuse(&section, kind?);
@@ -72,7 +72,7 @@ pub(super) fn read(section: Section) -> Option<DataSection> {
         }
         Type::Mock | Type::Unsupported(_) => Some(RequestSource::Mock),
     };
-    unused(&section, kind?);
+    note_unused(&section, kind?);
     section.finish();
     Some(DataSection { requests: source?, trace })
 }
@@ -92,15 +92,15 @@ fn refuse(section: &Section, kind: Type) {
     }
 }
 
-/// Settings of other types of data, which the original overlooks as well.
-fn unused(section: &Section, kind: Type) {
+/// Notices for settings of other types of data, which the original ignores too.
+fn note_unused(section: &Section, kind: Type) {
     section.ignored("path", ValueType::Text);
-    let mut overlooked: Vec<&'static str> = SETTINGS.to_vec();
-    overlooked.retain(|it| !(*it == "shared_prefix" && kind == Type::SharedPrefix));
+    let mut unused: Vec<&'static str> = SETTINGS.to_vec();
+    unused.retain(|it| !(*it == "shared_prefix" && kind == Type::SharedPrefix));
     if !matches!(kind, Type::Random(_)) {
-        overlooked.extend(["input_distribution", "output_distribution"]);
+        unused.extend(["input_distribution", "output_distribution"]);
     }
-    for key in overlooked {
+    for key in unused {
         if section.ignored(key, ValueType::Mapping) {
             section.notice(key, "is not used: it does not belong to this data.type");
         }
@@ -109,7 +109,7 @@ fn unused(section: &Section, kind: Type) {
 
 fn random(section: &Section, text: PromptText, recorded: bool) -> Option<RequestSource> {
     if recorded && section.value("input_distribution").is_none() && section.value("output_distribution").is_none() {
-        // Every row has both lengths: these are never drawn.
+        // Every row of the file has both lengths, so these are never used.
         let (input, output) = (LengthDistribution::fixed(1), LengthDistribution::fixed(1));
         return Some(RequestSource::Random { input, output, text });
     }
@@ -154,7 +154,7 @@ fn shared_prefix(section: Section) -> Option<RequestSource> {
     })
 }
 
-/// A count with two names; 10 when it has neither, as in the original.
+/// A count under one of two names; 10 when both are absent, as in the original.
 fn either(section: &Section, name: &'static str, alias: &'static str) -> Option<u32> {
     if section.value(name).is_some() && section.value(alias).is_some() {
         section.problem(alias, format!("means the same as {name}; keep one of them"));
@@ -166,13 +166,13 @@ fn either(section: &Section, name: &'static str, alias: &'static str) -> Option<
     }
 }
 
-/// A length, or the older key that can only hold a distribution; 50 when it has neither, as in the original.
+/// A length, or an older key that holds only a distribution; 50 when both are absent, as in the original.
 fn either_length(section: &Section, name: &'static str, older: &'static str) -> Option<LengthDistribution> {
     if section.value(older).is_none() {
         return length_or(section, name, 50);
     }
     if section.value(name).is_some() {
-        section.problem(older, format!("stands beside {name}; keep {name}"));
+        section.problem(older, format!("is set, and so is {name}; keep {name}"));
     }
     lengths::read(section, older, Sampler::Single)
 }

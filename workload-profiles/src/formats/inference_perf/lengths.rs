@@ -1,4 +1,4 @@
-//! The original's distribution object: how long prompts and answers are.
+//! The lengths of prompts and answers: the distribution object of the original.
 
 use crate::{
     formats::{
@@ -9,15 +9,15 @@ use crate::{
     workload::{LengthDistribution, Shape},
 };
 
-/// What the original takes when a key is left out.
+/// The original's defaults of min, max, mean and standard deviation.
 const DEFAULT: (u32, u32, f64, f64) = (10, 1024, 512.0, 200.0);
 
-/// The original has two samplers with different rules.
+/// Which of the two samplers of the original draws the lengths; their rules differ.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Sampler {
-    /// Of random and synthetic prompts: the mean of a normal distribution must lie between min and max.
+    /// For random and synthetic prompts: the mean of a normal distribution must lie between min and max.
     Lists,
-    /// Of shared prefixes: draw, clip, round.
+    /// For shared prefixes: a length is drawn, clipped and rounded, and the mean may lie anywhere.
     Single,
 }
 
@@ -92,39 +92,37 @@ fn shape(section: &Section) -> Option<Shape> {
     }
 }
 
-/// The spread, from `std_dev`, from `std`, which the original overlooks, or from `variance`, which it takes only beside an
-/// explicit `std_dev: 0`.
+/// The standard deviation: from `std_dev`; from `std`, which the original ignores; or from `variance`, which the original uses
+/// only together with `std_dev: 0`.
 fn std_dev(section: &Section) -> f64 {
     let most = MAX_TOKENS as f64;
     let given = section.number("std_dev", 0.0..=most);
-    let short = section.number("std", 0.0..=most);
+    let std = section.number("std", 0.0..=most);
     let variance = section.number("variance", 0.0..=most * most);
-    match (given, short, variance) {
-        (Some(_), Some(_), _) => section.problem("std", "stands beside std_dev; keep std_dev"),
-        (None, Some(short), None) => {
-            section.notice(
-                "std",
-                format!("is read as std_dev, {short}; inference-perf overlooks it and takes {}", DEFAULT.3),
-            );
+    match (given, std, variance) {
+        (Some(_), Some(_), _) => section.problem("std", "is set, and so is std_dev; keep std_dev"),
+        (None, Some(std), None) => {
+            section
+                .notice("std", format!("is read as std_dev, {std}; inference-perf ignores it and uses {}", DEFAULT.3));
         }
-        (None, Some(_), Some(_)) => section.problem("variance", "stands beside std; keep one of them, as std_dev"),
+        (None, Some(_), Some(_)) => section.problem("variance", "is set, and so is std; keep one of them, as std_dev"),
         (_, None, Some(variance)) if variance > 0.0 && given != Some(0.0) => {
             let std_dev = variance.sqrt();
-            let advice = format!("write std_dev: {std_dev} instead, or std_dev: 0 beside it");
+            let advice = format!("write std_dev: {std_dev} instead, or std_dev: 0 as well");
             section.problem(
                 "variance",
-                format!("is {variance} beside a std_dev that is not 0 ({} when left out); {advice}", DEFAULT.3),
+                format!("is {variance}, but std_dev is not 0 (it is {} when left out); {advice}", DEFAULT.3),
             );
         }
         _ => {}
     }
-    match (given, short, variance) {
+    match (given, std, variance) {
         (Some(0.0), None, Some(variance)) => variance.sqrt(),
-        _ => given.or(short).unwrap_or(DEFAULT.3),
+        _ => given.or(std).unwrap_or(DEFAULT.3),
     }
 }
 
-/// ` (the default)` where the key was left out: its value stands nowhere in the profile.
+/// ` (the default)` when the key was left out, so that its value is not in the profile.
 fn default_note(section: &Section, key: &'static str) -> &'static str {
     if section.value(key).is_none() { " (the default)" } else { "" }
 }

@@ -28,7 +28,7 @@ const DEFAULT_TIMEOUT: f64 = 300.0;
 
 const SUPPORTED: [&str; 4] = ["constant", "poisson", "concurrent", "trace_replay"];
 
-/// What the section says.
+/// The section as it was read.
 pub(super) struct LoadSection {
     pub stages: Vec<Stage>,
     pub request_timeout: Span,
@@ -42,10 +42,10 @@ enum Type {
     Unsupported(&'static str),
 }
 
-/// Reads the section; `None` goes with at least one problem. `lengths` is the trace that the lengths are from, if any.
+/// Reads the section; `None` goes with at least one problem. `lengths` is the file with recorded lengths, if any.
 pub(super) fn read(section: Section, lengths: Option<&Recording>) -> Option<LoadSection> {
     let types = [
-        // The original draws exponential gaps for `constant` too; evenly paced it is not.
+        // The original draws exponential gaps for `constant` too: its requests are not evenly spaced.
         ("constant", Type::Open(Arrivals::ConditionedPoisson)),
         ("poisson", Type::Open(Arrivals::PoissonPerSecond)),
         ("concurrent", Type::Closed),
@@ -58,7 +58,7 @@ pub(super) fn read(section: Section, lengths: Option<&Recording>) -> Option<Load
     };
     if let Some(Type::Unsupported(name)) = kind {
         section.problem("type", unsupported(name, &SUPPORTED));
-        // What it would need says nothing about what to change.
+        // Problems with the other keys would not help: they belong to that type.
         return None;
     }
     refuse(&section);
@@ -71,15 +71,17 @@ pub(super) fn read(section: Section, lengths: Option<&Recording>) -> Option<Load
     Some(LoadSection { stages: stages?, request_timeout: span(timeout)? })
 }
 
-/// What a load of type trace_replay replays, and whether lengths are from there too.
+/// The trace that a load of type trace_replay replays, and whether it also gives the lengths.
 fn trace(section: &Section, kind: Option<Type>, lengths: Option<&Recording>) -> Option<(Recording, bool)> {
     if !matches!(kind, Some(Type::Trace)) {
         if section.value("trace").is_some() {
             section.problem("trace", "belongs to a load of type trace_replay; take it out, or change load.type");
         }
         if lengths.is_some() {
-            section
-                .problem("type", "is not trace_replay, without which data.trace is not supported; take data.trace out");
+            section.problem(
+                "type",
+                "is not trace_replay, and data.trace is supported only with that; take data.trace out",
+            );
         }
         return None;
     }
@@ -88,13 +90,10 @@ fn trace(section: &Section, kind: Option<Type>, lengths: Option<&Recording>) -> 
     if lengths.is_some_and(|it| *it != recording) {
         section.problem(
             "trace",
-            "is another file than data.trace; write the same file in both, because times and lengths belong together",
+            "is another file than data.trace; write the same file in both, because each request has its time and its lengths from one row",
         );
     }
-    section.notice(
-        "trace",
-        "is replayed as exactly as it is written; inference-perf cuts times to hundredths of a second",
-    );
+    section.notice("trace", "is replayed at the exact times; inference-perf shortens them to hundredths of a second");
     Some((recording, lengths.is_some()))
 }
 
@@ -116,7 +115,7 @@ fn without_meaning(section: &Section, kind: Option<Type>) {
     {
         section.notice(
             "worker_max_concurrency",
-            "is not used: an open loop stays open however many requests are under way",
+            "is not used: the number of requests under way does not slow an open loop",
         );
     }
     if section.ignored("base_seed", ValueType::Number) {
@@ -136,8 +135,7 @@ fn stages(section: &Section, kind: Option<Type>, trace: &Option<(Recording, bool
     let mut stages = Vec::with_capacity(items.len());
     let mut complete = true;
     for (index, (path, value)) in items.into_iter().enumerate() {
-        // The original pauses after the last stage too. Nothing comes after it here, so that this would only delay the
-        // report; no request notices.
+        // The original also pauses after the last stage. No request follows it, so here there is no pause.
         let pause_after = if index == last { Span(Duration::ZERO) } else { pause };
         let load = section.element(value, path).and_then(|it| stage(it, kind?, trace.as_ref()));
         complete &= load.is_some();
@@ -145,7 +143,7 @@ fn stages(section: &Section, kind: Option<Type>, trace: &Option<(Recording, bool
     }
     let requests = stages.iter().filter_map(|it| it.load.count()).fold(0, u64::saturating_add);
     if requests > MAX_REQUESTS {
-        section.problem("stages", format!("come to {requests} requests; at most {MAX_REQUESTS} are sent in a run, so lower a rate or shorten a stage"));
+        section.problem("stages", format!("ask for {requests} requests in all; a run sends at most {MAX_REQUESTS}, so lower a rate or shorten a stage"));
     }
     complete.then_some(stages)
 }
@@ -154,7 +152,7 @@ fn stages(section: &Section, kind: Option<Type>, trace: &Option<(Recording, bool
 fn stage(stage: Section, kind: Type, trace: Option<&(Recording, bool)>) -> Option<Load> {
     let load = match kind {
         Type::Open(arrivals) => open(&stage, arrivals),
-        // As in the original: the rate and the duration only say how many rows of the file are replayed.
+        // As in the original, the rate and the duration only give the number of rows that are replayed.
         Type::Trace => open(&stage, Arrivals::Poisson)
             .and_then(|it| it.count())
             .and_then(|count| trace.map(|(recording, lengths)| recording.load(count, *lengths))),
@@ -166,8 +164,8 @@ fn stage(stage: Section, kind: Type, trace: Option<&(Recording, bool)>) -> Optio
         ("num_requests", "concurrent"),
         ("concurrency_level", "concurrent"),
     ] {
-        let own = matches!(kind, Type::Open(_) | Type::Trace) == belongs.starts_with("constant");
-        if !own && stage.value(key).is_some() {
+        let fits = matches!(kind, Type::Open(_) | Type::Trace) == belongs.starts_with("constant");
+        if !fits && stage.value(key).is_some() {
             stage.problem(key, format!("belongs to a load of type {belongs}; take it out, or change load.type"));
         }
     }
@@ -177,7 +175,7 @@ fn stage(stage: Section, kind: Type, trace: Option<&(Recording, bool)>) -> Optio
 
 fn open(stage: &Section, arrivals: Arrivals) -> Option<Load> {
     stage.require("rate", "write the requests per second");
-    stage.require("duration", "write the seconds that it lasts");
+    stage.require("duration", "write its length in seconds");
     let rate = stage.positive_number("rate", RequestRate::MAX);
     let seconds = stage.positive_number("duration", MAX_STAGE);
     let (rate, seconds) = (rate?, seconds?);
@@ -186,7 +184,7 @@ fn open(stage: &Section, arrivals: Arrivals) -> Option<Load> {
     if requests < 1.0 {
         stage.problem(
             "rate",
-            format!("is {rate}, which in {seconds} s makes no whole request; raise it or the duration"),
+            format!("is {rate}, which in {seconds} s gives less than one request; raise it or the duration"),
         );
         return None;
     }

@@ -1,9 +1,9 @@
-//! The profile format of inference-perf (version 0.6): sections load, data, api, server, report, and some without a meaning
-//! here.
+//! The profile format of inference-perf (version 0.6). "The original" in comments is inference-perf.
 //!
-//! What the original takes and this engine cannot do yet is refused by name; what concerns only the original (its worker
-//! processes, its files) is checked for its type and left alone, with a notice where that changes what a reader may expect.
-//! Where the original fails silently (a `data` section in the wrong place, `std` for `std_dev`) this speaks.
+//! The sections api, data, load, server and report describe the load. What the original supports and this engine does not is
+//! refused by name. Sections and keys about the original itself, such as its worker processes, are only checked for their types,
+//! with a notice where an author may expect more. Mistakes that the original ignores without a message are reported, such as a
+//! `data` section in the wrong place, or `std` in place of `std_dev`.
 
 mod api;
 mod data;
@@ -70,17 +70,15 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
     })
 }
 
-/// The original sends mock prompts when there is no `data`, and says nothing; so a wrong indentation measures another load.
+/// Without `data` the original sends mock prompts and does not say so, and a wrong indentation changes the load.
 fn missing_data(root: &Section, profile: &Value) {
     let nested = profile.as_object().into_iter().flatten().find(|(_, value)| value.get("data").is_some());
     let remedy = match nested {
         Some((section, _)) => format!(
-            "there is one at {section}.data, which is too deep: inference-perf would send mock prompts and not say so"
+            "move {section}.data to the root of the profile; where it is, inference-perf would send mock prompts and not say so"
         ),
-        None => {
-            "write what to send, or data: {type: mock} to ask for the mock prompts that inference-perf sends without it"
-                .to_owned()
-        }
+        None => "write what to send, or data: {type: mock} for the mock prompts that inference-perf sends without it"
+            .to_owned(),
     };
     root.require("data", &remedy);
 }

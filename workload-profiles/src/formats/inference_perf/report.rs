@@ -9,7 +9,7 @@ use crate::{
     workload::Goodput,
 };
 
-/// Of the reports only goodput concerns the load: which files are written is the run's choice.
+/// Only goodput concerns the load: the run decides which reports are written.
 pub(super) fn read(section: Option<Section>, call: &ApiSection) -> Goodput {
     let mut goodput = call.goodput.clone();
     let Some(section) = section else { return goodput };
@@ -61,7 +61,7 @@ fn bound(goodput: &mut Goodput, constraints: Section, streaming: bool) {
         let seconds = constraints.positive_number(key, MAX_CONSTRAINT_SECONDS);
         *bound = seconds.and_then(span).or(*bound);
         if seconds.is_some() && needs_streaming && !streaming {
-            constraints.notice(key, "can be met by no request, because api.streaming is off and so it is not measured");
+            constraints.notice(key, "cannot be met by any request: it is not measured while api.streaming is off");
         }
     }
     constraints.finish();

@@ -5,7 +5,7 @@ use crate::{
     reader::{Section, ValueType},
 };
 
-/// The model and whether to ignore the end of a text.
+/// The model, and whether the server ignores the end-of-sequence token.
 pub(super) fn read(section: Option<Section>, target: Target) -> (Option<String>, bool) {
     let Some(section) = section else { return (None, true) };
     const MOCK: &str = "mock";
@@ -17,19 +17,19 @@ pub(super) fn read(section: Option<Section>, target: Target) -> (Option<String>,
         );
     }
     let model = section.text("model_name").map(str::trim).filter(|it| !it.is_empty());
-    if let (Some(model), Some(asked)) = (model, target.model)
-        && model != asked
+    if let (Some(model), Some(requested)) = (model, target.model)
+        && model != requested
     {
-        section.notice("model_name", format!("is {model}, but the run asks for target.model, {asked}"));
+        section.notice("model_name", format!("is {model}, but target.model of the run is {requested}, which is used"));
     }
     let url = section.text("base_url").map(|it| it.trim_end_matches('/')).filter(|it| !it.is_empty());
-    if let (Some(url), Some(asked)) = (url, target.url)
-        && url != asked
+    if let (Some(url), Some(target)) = (url, target.url)
+        && url != target
     {
-        section.notice("base_url", format!("is {url}, but the load goes to the target of the run, {asked}"));
+        section.notice("base_url", format!("is {url}, but requests are sent to the target of the run, {target}"));
     }
     if section.ignored("api_key", ValueType::Text) {
-        section.notice("api_key", "is not sent; put the token into a Secret, and name it in target.auth");
+        section.notice("api_key", "is not sent; put the token into a Secret, and name the Secret in target.auth");
     }
     if section.ignored("cert_path", ValueType::Text) | section.ignored("key_path", ValueType::Text) {
         section.notice("cert_path", "is not used: client certificates are not supported yet");

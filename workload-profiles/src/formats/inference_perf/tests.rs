@@ -150,20 +150,20 @@ fn a_key_whose_meaning_is_lost_is_noticed() {
     );
     check_notice(
         "load: {stages: [{rate: 1, duration: 30}], worker_max_concurrency: 10}",
-        "load.worker_max_concurrency: is not used: an open loop stays open however many requests are under way",
+        "load.worker_max_concurrency: is not used: the number of requests under way does not slow an open loop",
     );
     check_notice(
         "server: {api_key: secret}",
-        "server.api_key: is not sent; put the token into a Secret, and name it in target.auth",
+        "server.api_key: is not sent; put the token into a Secret, and name the Secret in target.auth",
     );
     check_notice(
         "tokenizer: {pretrained_model_name_or_path: m}",
-        "tokenizer.pretrained_model_name_or_path: is not loaded: prompts are made of words to about the asked length, \
-         and reports show the server's own counts",
+        "tokenizer.pretrained_model_name_or_path: is not loaded: prompts are made of words and have about the requested \
+         length; reports show the token counts of the server",
     );
     check_notice(
         &input("std: 5"),
-        "data.input_distribution.std: is read as std_dev, 5; inference-perf overlooks it and takes 200",
+        "data.input_distribution.std: is read as std_dev, 5; inference-perf ignores it and uses 200",
     );
     check_notice(
         "data: {type: mock, input_distribution: {}}",
@@ -209,7 +209,7 @@ fn a_chat_carries_its_response_format() {
     );
     check_notice(
         "api: {streaming: true, response_format: {type: json_object}}",
-        "api.response_format: is not sent: inference-perf sends it with chats alone",
+        "api.response_format: is not sent: inference-perf sends it only with chats",
     );
     check_error(
         "api: {type: chat, streaming: true, response_format: {name: answer}}",
@@ -228,12 +228,12 @@ fn what_the_engine_has_not_yet_is_refused_by_name() {
     let load = |more: &str| format!("load: {{stages: [{{rate: 1, duration: 1}}], {more}}}");
     check_error(
         "load: {type: trace_session_replay, stages: [{concurrent_sessions: 4}]}",
-        "load.type: is trace_session_replay, which inference-perf has and this engine has not yet; \
+        "load.type: is trace_session_replay, which inference-perf supports and this engine does not yet; \
          choose one of constant, poisson, concurrent and trace_replay",
     );
     check_error(
         "data: {type: shareGPT}",
-        "data.type: is shareGPT, which inference-perf has and this engine has not yet; \
+        "data.type: is shareGPT, which inference-perf supports and this engine does not yet; \
          choose one of random, synthetic, shared_prefix and mock",
     );
     check_error(
@@ -250,7 +250,7 @@ fn what_the_engine_has_not_yet_is_refused_by_name() {
     );
     check_error(
         &input("type: skew_normal"),
-        "data.input_distribution.type: is skew_normal, which inference-perf has and this engine has not yet; \
+        "data.input_distribution.type: is skew_normal, which inference-perf supports and this engine does not yet; \
          choose one of normal, lognormal, uniform and fixed",
     );
 }
@@ -276,15 +276,15 @@ fn a_trace_is_replayed_with_its_lengths_where_the_data_want_them() {
     assert!(lengths_of(&text("data: {type: random, trace: {file: /d/t.csv}}")));
     check_notice(
         &text(""),
-        "load.trace: is replayed as exactly as it is written; inference-perf cuts times to hundredths of a second",
+        "load.trace: is replayed at the exact times; inference-perf shortens them to hundredths of a second",
     );
     check_error(
         &text("data: {type: random, trace: {file: /d/other.csv}}"),
-        "load.trace: is another file than data.trace; write the same file in both, because times and lengths belong together",
+        "load.trace: is another file than data.trace; write the same file in both, because each request has its time and its lengths from one row",
     );
     check_error(
         "data: {type: random, trace: {file: t}}",
-        "load.type: is not trace_replay, without which data.trace is not supported; take data.trace out",
+        "load.type: is not trace_replay, and data.trace is supported only with that; take data.trace out",
     );
     check_error(
         "load: {type: poisson, trace: {file: t}, stages: [{rate: 1, duration: 1}]}",
@@ -292,7 +292,7 @@ fn a_trace_is_replayed_with_its_lengths_where_the_data_want_them() {
     );
     check_error(
         "load: {type: trace_replay, trace: {file: t, format: Other}, stages: [{rate: 1, duration: 1}]}",
-        "load.trace.format: is Other, which inference-perf has and this engine has not yet; choose one of AzurePublicDataset",
+        "load.trace.format: is Other, which inference-perf supports and this engine does not yet; choose one of AzurePublicDataset",
     );
 }
 
@@ -306,16 +306,16 @@ fn mock_prompts_are_never_sent_unasked() {
     };
     assert_eq!(
         error("load: {stages: [{rate: 1, duration: 1}]}"),
-        "data: is missing; write what to send, or data: {type: mock} to ask for the mock prompts that inference-perf sends without it"
+        "data: is missing; write what to send, or data: {type: mock} for the mock prompts that inference-perf sends without it"
     );
     assert_eq!(
         error("load: {stages: [{rate: 1, duration: 1}]}\ntokenizer: {data: {type: random}}"),
-        "data: is missing; there is one at tokenizer.data, which is too deep: inference-perf would send mock prompts and not say so\n\
-         tokenizer.data: data is no part of tokenizer, it belongs to the root of the profile; take its indentation out"
+        "data: is missing; move tokenizer.data to the root of the profile; where it is, inference-perf would send mock prompts and not say so\n\
+         tokenizer.data: is not a key of tokenizer, but of the root of the profile; remove its indentation"
     );
     check_error(
         "data: {}",
-        "data.type: is missing; name it, or write mock to ask for the mock prompts that inference-perf sends without it",
+        "data.type: is missing; write one of random, synthetic and shared_prefix, or mock for the mock prompts that inference-perf sends without a type",
     );
 }
 
@@ -331,17 +331,17 @@ fn lengths_that_contradict_each_other_are_refused() {
     );
     check_error(
         &input("variance: 16"),
-        "data.input_distribution.variance: is 16 beside a std_dev that is not 0 (200 when left out); \
-         write std_dev: 4 instead, or std_dev: 0 beside it",
+        "data.input_distribution.variance: is 16, but std_dev is not 0 (it is 200 when left out); \
+         write std_dev: 4 instead, or std_dev: 0 as well",
     );
-    check_error(&input("std: 1, std_dev: 2"), "data.input_distribution.std: stands beside std_dev; keep std_dev");
+    check_error(&input("std: 1, std_dev: 2"), "data.input_distribution.std: is set, and so is std_dev; keep std_dev");
 }
 
 #[test]
 fn a_run_has_at_most_ten_million_requests() {
     check_error(
         "load: {stages: [{rate: 6000, duration: 1000}, {rate: 6000, duration: 1000}]}",
-        "load.stages: come to 12000000 requests; at most 10000000 are sent in a run, so lower a rate or shorten a stage",
+        "load.stages: ask for 12000000 requests in all; a run sends at most 10000000, so lower a rate or shorten a stage",
     );
 }
 

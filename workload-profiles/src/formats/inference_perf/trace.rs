@@ -1,4 +1,4 @@
-//! `load.trace` and `data.trace`: requests at the times, and of the lengths, of a file in the format of the Azure data set.
+//! `load.trace` and `data.trace`: a file in the format of the Azure data set, with the times and the lengths of requests.
 
 use std::path::PathBuf;
 
@@ -10,14 +10,14 @@ use crate::{
 
 const AZURE: &str = "AzurePublicDataset";
 
-/// Where a trace is.
+/// A file with recorded requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Recording {
     path: PathBuf,
 }
 
 impl Recording {
-    /// Reads a key that holds a trace; `None` when it is absent, or wrong, which leaves a problem.
+    /// Reads a key that names such a file; `None` when it is absent, or wrong, which adds a problem.
     pub fn read(parent: &Section, key: &'static str) -> Option<Recording> {
         let section = parent.section(key)?;
         section.require("file", "write where the launcher finds the file");

@@ -2,14 +2,13 @@
 
 use crate::reader::{Section, ValueType};
 
-/// Sections about the original's own work: checked for their form only.
 pub(super) fn check(root: &Section) {
     if let Some(section) = root.section("tokenizer") {
         section.all_ignored(&[("trust_remote_code", ValueType::Bool), ("token", ValueType::Text)]);
         if section.ignored("pretrained_model_name_or_path", ValueType::Text) {
             section.notice(
                 "pretrained_model_name_or_path",
-                "is not loaded: prompts are made of words to about the asked length, and reports show the server's own counts",
+                "is not loaded: prompts are made of words and have about the requested length; reports show the token counts of the server",
             );
         }
         section.finish();
@@ -24,7 +23,7 @@ pub(super) fn check(root: &Section) {
                 ("filters", ValueType::List),
             ]);
             prometheus.finish();
-            section.notice("prometheus", "is not asked: no Prometheus server is read");
+            section.notice("prometheus", "is not used: no Prometheus server is read");
         }
         section.finish();
     }
@@ -32,7 +31,7 @@ pub(super) fn check(root: &Section) {
         storage(section);
     }
     if root.list("circuit_breakers").is_some_and(|it| !it.is_empty()) {
-        root.notice("circuit_breakers", "is not used: no breaker ends a stage early");
+        root.notice("circuit_breakers", "is not used: no circuit breaker ends a stage early");
     }
 }
 

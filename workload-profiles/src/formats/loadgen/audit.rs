@@ -1,6 +1,6 @@
 //! The audit.config files of MLPerf's compliance tests for language models.
 
-/// Name and text of each.
+/// The name of each test and the text of its file.
 const TESTS: [(&str, &str); 3] = [
     (
         "TEST06",

@@ -25,7 +25,7 @@ pub struct Effective {
 }
 
 impl Effective {
-    /// What a test with these settings runs by. A rate below 0 becomes 1, as in LoadGen, which logs an error.
+    /// The effective settings of a test. A rate below 0 becomes 1, as in LoadGen, which logs an error.
     pub fn new(settings: &Settings, qsl: &Qsl) -> Effective {
         let given = |value: u64, default: u64| if value == 0 { default } else { value };
         let performance_sample_count = given(settings.performance_sample_count_override, qsl.performance_sample_count);
@@ -55,7 +55,7 @@ impl Effective {
                 if settings.sample_concatenate_permutation {
                     let expected = (2.0 * seconds * it.target_qps) as u64;
                     let least = it.min_query_count.max(expected);
-                    // LoadGen takes the count of the library, and adds a whole one to a multiple of it.
+                    // LoadGen rounds down to a multiple of the library's count, and adds that count once.
                     let pass = qsl.performance_sample_count.max(1);
                     it.min_query_count = (least - least % pass).saturating_add(pass);
                 }
@@ -87,7 +87,7 @@ impl Effective {
         it
     }
 
-    /// How many sample sets an accuracy phase goes through, one after the other.
+    /// The number of sample sets that an accuracy phase sends, one after the other.
     pub fn accuracy_sets(&self, qsl: &Qsl) -> u64 {
         self.accuracy_sample_count.min(qsl.total_sample_count).div_ceil(self.performance_sample_count.max(1))
     }

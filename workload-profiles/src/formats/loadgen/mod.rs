@@ -1,7 +1,7 @@
-//! The settings of an MLPerf LoadGen test: their names and defaults, the configuration files that set them, and what
-//! LoadGen makes of them before a test.
+//! MLPerf LoadGen: `profile` reads a profile of `harness: loadgen`. The other modules are the settings of a test: their names and
+//! defaults, the configuration files that set them, and the settings that LoadGen derives from them before a test.
 //!
-//! Everything here follows LoadGen 6.0.17. What is done with the settings, queries and results, is the launcher's.
+//! Everything follows LoadGen 6.0.17. The launcher issues the queries and computes the results.
 
 mod audit;
 mod conf;

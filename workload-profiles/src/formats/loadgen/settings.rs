@@ -1,4 +1,4 @@
-//! Settings: what LoadGen's TestSettings holds, under the same names and with the same defaults.
+//! The settings of LoadGen's TestSettings, with the same names and the same defaults.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub enum Scenario {
 }
 
 impl Scenario {
-    /// All of them.
+    /// All scenarios.
     pub const ALL: [Scenario; 4] = [Scenario::SingleStream, Scenario::MultiStream, Scenario::Server, Scenario::Offline];
 
     /// Its name in configuration files and logs.
@@ -65,7 +65,7 @@ pub struct Qsl {
     pub name: String,
     /// Samples of the data set.
     pub total_sample_count: u64,
-    /// Samples that are in memory at once: the most of a performance phase.
+    /// The most samples that are in memory at once, and so in a performance phase.
     pub performance_sample_count: u64,
 }
 
@@ -77,7 +77,7 @@ pub struct Settings {
     pub scenario: Scenario,
     pub mode: Mode,
     pub single_stream_expected_latency_ns: f64,
-    /// A share: 0.9 for the 90th percentile, as all percentiles here.
+    /// A share, as all percentiles here: 0.9 is the 90th percentile.
     pub single_stream_target_latency_percentile: f64,
     pub multi_stream_expected_latency_ns: f64,
     pub multi_stream_target_latency_percentile: f64,
@@ -93,7 +93,7 @@ pub struct Settings {
     /// 0: the thread that runs the test.
     pub server_num_issue_query_threads: u64,
     pub offline_expected_qps: f64,
-    /// Equal issue: whole passes over the sample set, each in an order of its own.
+    /// Equal issue: whole passes over the sample set, each in another order.
     pub sample_concatenate_permutation: bool,
     pub min_duration_ms: u64,
     /// 0: none.
@@ -101,7 +101,7 @@ pub struct Settings {
     pub min_query_count: u64,
     /// 0: none.
     pub max_query_count: u64,
-    /// Of a seed only the lower 32 bits count.
+    /// Only the lower 32 bits of a seed are used.
     pub qsl_rng_seed: u64,
     pub sample_index_rng_seed: u64,
     pub schedule_rng_seed: u64,

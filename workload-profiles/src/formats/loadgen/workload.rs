@@ -1,4 +1,4 @@
-//! The MLPerf LoadGen tests of a workload.
+//! The LoadGen tests that a workload holds, and their phases.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,8 +16,8 @@ pub struct LoadGen {
     pub sut_name: String,
     /// What the sample library reports.
     pub qsl: Qsl,
-    /// The most requests under way at once in an open scenario: others wait in the client, as they would in a server's
-    /// queue, and their latency counts all the same. Absent: no limit.
+    /// The most requests under way at once in Server and Offline. Other requests wait in the client, and their latency includes
+    /// the wait. Absent: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_concurrency: Option<u32>,
     /// The tests, in order. Each has logs of its own.
@@ -34,13 +34,13 @@ pub struct LoadGen {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LoadGenTest {
-    /// As requested, after all configuration files.
+    /// The settings after all configuration files.
     pub settings: Settings,
-    /// An audit.config was applied: the logs warn of it.
+    /// Whether an audit.config was applied, of which the logs warn.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub audited: bool,
-    /// The test is a trial of a search: the rates of the trials before it, in queries per second. Its samples are numbered after
-    /// theirs.
+    /// For a trial of a search: the rates of the trials before it, in queries per second. Sample numbers continue after those of
+    /// these trials.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trials_before: Vec<f64>,
 }
@@ -51,7 +51,7 @@ impl LoadGenTest {
         if self.settings.mode == Mode::AccuracyOnly { "Accuracy" } else { "Performance" }
     }
 
-    /// The phases of the test, in order. A search for the peak has one, which stands for all its trials.
+    /// The phases of the test, in order. A search for the peak has one phase for all its trials.
     pub fn phases(&self, qsl: &Qsl) -> Vec<Phase> {
         let sets = || (0..Effective::new(&self.settings, qsl).accuracy_sets(qsl)).map(|set| Phase::Accuracy { set });
         match self.settings.mode {
@@ -62,25 +62,25 @@ impl LoadGenTest {
     }
 }
 
-/// What is measured between loading a sample set and unloading it.
+/// The part of a test between loading a sample set and unloading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Phase {
-    /// Every sample of a set once, and all answers are kept.
+    /// Each sample of a set is sent once, and all answers are kept.
     Accuracy {
         /// Which set, from 0.
         set: u64,
     },
-    /// The figures.
+    /// The phase that is measured.
     Performance,
 }
 
-/// Where a target rate comes from that the profile does not name.
+/// How a target rate is found that the profile does not give.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum AutoQps {
-    /// This share of the samples per second that the last Offline run against the same target and model had; searched where
-    /// there was none.
+    /// A share of the samples per second of the last Offline run against the same target and model; a search when there was
+    /// none.
     LastOffline {
         /// 0.8 in MLPerf's runner for Llama-3.1-8B.
         share: f64,

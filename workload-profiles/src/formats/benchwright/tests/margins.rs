@@ -14,7 +14,7 @@ fn margins_of_the_run_are_those_of_its_first_and_last_stage() {
     assert_eq!(stage("load: {burst: {count: 9}}, warmUp: all").warm_up, Some(Margin::All));
     check_error(
         "warmUp: {count: 2}\nstages: [{load: {burst: {count: 9}}, warmUp: {count: 1}}]",
-        "stages[0].warmUp: stands beside the warmUp of the run; keep one of them",
+        "stages[0].warmUp: is set, and so is warmUp of the run; keep one of them",
     );
 }
 
@@ -23,29 +23,29 @@ fn a_window_needs_to_know_when_its_stage_ends() {
     let closed = |window: &str, keys: &str, more: &str| {
         format!("window: {window}\nstages: [{{load: {{closed: {{concurrency: 1, {keys}}}}}{more}}}]")
     };
-    let ends = "a closed loop without a duration ends with its requests";
+    let ends = "a closed loop without a duration ends with its last request, at a time that is not known before";
     check_error(
         &closed("cut", "count: 5", ""),
-        &format!("stages[0].load: has no end for the window, because {ends}; set a duration, or window: all"),
+        &format!("stages[0].load: has no end for the window, because {ends}; set a duration, or write window: all"),
     );
     check_error(
         &closed("all", "count: 5", ", coolDown: {duration: 1s}, grace: 3s"),
         &format!(
             "stages[0].coolDown: is a length of time, but {ends}; write a count, or set a duration\n\
-             stages[0].grace: has no beginning, because {ends}; set a duration, or take it out"
+             stages[0].grace: needs the end of the stage, but {ends}; set a duration, or take it out"
         ),
     );
     check_error(
         &closed("all", "duration: 5s", ", coolDown: {count: 1}"),
-        "stages[0].coolDown: is a count, but nobody knows how many requests a closed loop sends in a time; write a duration",
+        "stages[0].coolDown: is a count, but how many requests a closed loop sends in its duration is not known before; write a duration",
     );
     check_error(
         &closed("trimmed", "duration: 5s, count: 9", ", warmUp: {count: 1}"),
-        "stages[0].load: is a closed loop, whose requests have no times by number for a window; write margins as durations",
+        "stages[0].load: is a closed loop, where a number of requests gives no time at which a window begins or ends; write warmUp and coolDown as durations",
     );
     check_error(
         "window: cut\nstages: [{load: {burst: {count: 5}}}]",
-        "stages[0].load: is a burst, which is due at one moment and has no window; write window: all",
+        "stages[0].load: is a burst, whose requests are all due at its start, so it has no window; write window: all",
     );
     // A stage that is warm-up as a whole has no window.
     workload(&closed("cut", "count: 5", ", warmUp: all"));
@@ -78,7 +78,7 @@ fn margins_that_leave_nothing_are_refused() {
         check(load, both, &format!("warmUp: is 5 together with the coolDown, {nothing}"));
         stage(&format!("load: {{{load}}}, warmUp: {{count: 2}}, coolDown: {{count: 2}}"));
     }
-    let moment = "but a burst is due at one moment, which is then outside of its window; write a count";
+    let moment = "but all requests of a burst are due at its start, so none would be left to measure; write a count";
     check("burst: {count: 5}", "warmUp: {duration: 1s}", &format!("warmUp: is 1s, {moment}"));
     check("burst: {count: 5}", "coolDown: {duration: 1s}", &format!("coolDown: is 1s, {moment}"));
     stage("load: {burst: {count: 5}}, coolDown: {duration: 0s}");

@@ -161,14 +161,12 @@ fn what_belongs_to_a_stage_is_sent_there_from_its_load() {
     {
         check_load_error(
             &format!("open: {{rate: 1, duration: 30s, {key}: {value}}}"),
-            &format!(
-                "open.{key}: is no part of stages[0].load.open, it belongs to stages[0]; write it there, beside its load"
-            ),
+            &format!("open.{key}: is not a key of stages[0].load.open, but of stages[0]; move it there, beside load"),
         );
     }
     check_load_error(
         "open: {rate: 1, duration: 30s, window: cut}",
-        "open.window: window is no part of stages[0].load.open, it belongs to the root of the profile; take its indentation out",
+        "open.window: is not a key of stages[0].load.open, but of the root of the profile; remove its indentation",
     );
 }
 
@@ -213,7 +211,7 @@ fn a_mean_outside_of_its_bounds_is_refused() {
 
 #[test]
 fn bounds_of_streams_need_streaming() {
-    let off = "is measured in streams only, and streaming is off; take it out, or stream";
+    let off = "is measured in streams only, and streaming is off; take it out, or set streaming to true";
     for (section, keys) in [("timeouts", ["firstToken", "tokenGap"].as_slice()), ("goodput", &["ttft", "tpot", "itl"])]
     {
         for key in keys {
@@ -230,29 +228,29 @@ fn a_rate_that_sends_nothing_is_refused() {
     for rate in ["{points: [{at: 0s, rate: 0}]}", "{step: {from: 0, to: 9, at: 60s}}"] {
         check_load_error(
             &format!("open: {{rate: {rate}, duration: 30s}}"),
-            "open.rate: makes no whole request in the duration; raise one of them",
+            "open.rate: gives less than one request in the duration; raise one of them",
         );
     }
 }
 
 #[test]
 fn a_load_that_says_too_little_or_too_much_is_refused() {
-    check_load_error("open: {rate: 1}", "open.duration: is missing; write how long requests are due, or their count");
+    check_load_error("open: {rate: 1}", "open.duration: is missing; write how long requests are sent, or their count");
     check_load_error(
         "open: {rate: 0.1, duration: 5s}",
-        "open.rate: makes no whole request in the duration; raise one of them",
+        "open.rate: gives less than one request in the duration; raise one of them",
     );
     check_load_error(
         "open: {rate: {rampUp: {from: 1, to: 2}}, duration: 5s}",
-        "open.count: is missing; a rampUp goes from its first to its last request, so write how many",
+        "open.count: is missing; a rampUp changes the rate from its first to its last request, so write how many there are",
     );
     check_load_error(
         "open: {rate: {rampUp: {from: 1, to: 2}}, count: 5, arrivals: conditionedPoisson}",
-        "open.arrivals: cannot follow a rampUp; choose constantAfterGap, poisson or gamma",
+        "open.arrivals: cannot be combined with a rampUp; choose constantAfterGap, poisson or gamma",
     );
     check_load_error(
         "open: {rate: {ramp: {from: 1, to: 2}}, duration: 5s, arrivals: poissonPerSecond}",
-        "open.arrivals: is poissonPerSecond, whose rate cannot vary; choose poisson",
+        "open.arrivals: is poissonPerSecond, which needs a rate that does not vary; choose poisson",
     );
     check_load_error(
         "open: {rate: {points: [{at: 5s, rate: 1}, {at: 4s, rate: 1}]}, duration: 5s}",
@@ -264,7 +262,7 @@ fn a_load_that_says_too_little_or_too_much_is_refused() {
     );
     check_load_error(
         "closed: {concurrency: 2, duration: 5s, rampUp: 6s}",
-        "closed.rampUp: is 6s, longer than the duration, 5s; shorten it",
+        "closed.rampUp: is 6s, longer than the duration, which is 5s; shorten it",
     );
     check_load_error(
         "open: {rate: 1, duration: 5s, arivals: constant}",
@@ -274,11 +272,11 @@ fn a_load_that_says_too_little_or_too_much_is_refused() {
     check_error("stages: [{load: open}]", "stages[0].load: is only the word open; write a mapping, load: {open: ...}");
     check_error(
         "stages: [{load: {open: {rate: 1000000, duration: 1000s}}}]",
-        "stages: come to 1000000000 requests; at most 10000000 are sent in a run, so lower a rate or shorten a stage",
+        "stages: ask for 1000000000 requests in all; a run sends at most 10000000, so lower a rate or shorten a stage",
     );
     check_error(
         "stages: [{name: a, load: {burst: {count: 1}}}, {name: a, load: {burst: {count: 1}}}]",
-        "stages[1].name: is a, as of a stage before it; give it another",
+        "stages[1].name: is a, the name of an earlier stage; choose another one",
     );
 }
 
@@ -316,7 +314,7 @@ fn recorded_prompt_lengths_need_random_prompts() {
     assert_eq!(
         notices,
         [
-            "stages[0].load.trace.lengths: is on, but only random prompts can have the recorded lengths; answers have them"
+            "stages[0].load.trace.lengths: is on, but only random prompts can have the recorded lengths; here only the answers have them"
         ]
     );
     assert_eq!(read(trace).unwrap().1, [""; 0]);

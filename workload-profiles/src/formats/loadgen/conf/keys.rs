@@ -1,4 +1,4 @@
-//! The settings that a configuration file can hold: under which name, in which scenario, in which unit.
+//! The settings that a configuration file can hold: the name, the type, the scenarios and the unit of each.
 
 use super::{Conf, ConfFile, number};
 use crate::{
@@ -9,9 +9,9 @@ use crate::{
 /// How a value is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SettingType {
-    /// Yes or no; 1 is yes.
+    /// 0 or 1; 1 is on.
     Flag,
-    /// A whole number: what of the value comes before a point or an exponent.
+    /// A whole number. A point or an exponent, and everything after it, is ignored.
     Integer,
     Real,
 }
@@ -21,9 +21,9 @@ pub(crate) enum SettingType {
 pub(crate) struct Key {
     pub name: &'static str,
     pub setting_type: SettingType,
-    /// The scenarios under which it is looked up.
+    /// The scenarios that use it.
     pub under: &'static [Scenario],
-    /// It counts in mlperf.conf alone.
+    /// Only mlperf.conf can set it.
     pub built_in_only: bool,
 }
 
@@ -41,10 +41,10 @@ const fn built_in(name: &'static str, setting_type: SettingType) -> Key {
 
 const SERVER: &[Scenario] = &[Scenario::Server];
 const WITH_LATENCY: &[Scenario] = &[Scenario::SingleStream, Scenario::MultiStream, Scenario::Server];
-/// A percentile of Offline is in mlperf.conf, and never read.
+/// Offline does not use its percentile, but mlperf.conf sets it.
 const WITH_PERCENTILE: &[Scenario] = &Scenario::ALL;
 
-/// All of them.
+/// All settings.
 pub(crate) const KEYS: [Key; 33] = [
     key("mode", SettingType::Integer),
     built_in("qsl_rng_seed", SettingType::Integer),
@@ -81,7 +81,7 @@ pub(crate) const KEYS: [Key; 33] = [
     key("accuracy_sample_count_override", SettingType::Integer),
 ];
 
-/// What LoadGen does not say about a line.
+/// The remark about a line, if it has another effect than its author may expect.
 pub(super) fn remark(file: ConfFile, key: &str, value: &str) -> Option<String> {
     let mut parts = key.rsplitn(3, '.');
     let (Some(name), Some(scenario), Some(model)) = (parts.next(), parts.next(), parts.next()) else {
@@ -94,7 +94,7 @@ pub(super) fn remark(file: ConfFile, key: &str, value: &str) -> Option<String> {
     if scenario != "*" && !known.under.iter().any(|it| it.name() == scenario) {
         let names = known.under.iter().map(|it| it.name());
         return Some(match Scenario::ALL.iter().any(|it| it.name() == scenario) {
-            true => format!("is overlooked: {name} is looked up under {}", names.collect::<Vec<_>>().join(", ")),
+            true => format!("is ignored: {name} is a setting of {}", names.collect::<Vec<_>>().join(", ")),
             false => format!(
                 "has the scenario {}, which LoadGen does not know; {}",
                 quoted(scenario),
@@ -104,29 +104,33 @@ pub(super) fn remark(file: ConfFile, key: &str, value: &str) -> Option<String> {
     }
     if file == ConfFile::AuditConfig && model != "*" {
         return Some(format!(
-            "is overlooked: of audit.config only lines for all models count; write *.{scenario}.{name}"
+            "is ignored: in audit.config only lines for all models are used; write *.{scenario}.{name}"
         ));
     }
     if file != ConfFile::MlperfConf && known.built_in_only {
-        return Some(format!(
-            "is overlooked: {name} comes from the built-in mlperf.conf of the round alone; take it out"
-        ));
+        return Some(format!("is ignored: {name} comes only from the built-in mlperf.conf of the round; take it out"));
     }
     let server_limit = name == "target_latency" && scenario == "Server";
     let whole = known.setting_type != SettingType::Real || server_limit;
     let (read, length) = number::integer(value);
     if name == "mode" && mode(read).is_none() {
-        return Some(format!("is an error to LoadGen, which leaves the mode as it was: {read} is none; write 0 to 3"));
+        return Some(format!(
+            "is an error to LoadGen, which keeps the mode as it was: {read} is not a mode; write 0 to 3"
+        ));
     }
     if whole && length < value.len() {
         return Some(format!("is read as {read}, a whole number; write it as one"));
     }
     let real = number::real(value).0;
     match name {
-        _ if ONE_ALONE.contains(&name) && read > 1 => Some(format!("is read as no: {name} is on at 1 alone; write 1")),
-        "max_async_queries" if i32::try_from(read).is_err() => {
-            Some(format!("is cut to 32 bits: {}; write at most {}, or 0 for no limit", read as i32, i32::MAX))
+        _ if ON_ONLY_AT_1.contains(&name) && read > 1 => {
+            Some(format!("is read as off: {name} is on only at 1; write 1"))
         }
+        "max_async_queries" if i32::try_from(read).is_err() => Some(format!(
+            "is truncated to 32 bits, which gives {}; write at most {}, or 0 for no limit",
+            read as i32,
+            i32::MAX
+        )),
         "target_latency_percentile" if real > 0.0 && real <= 1.0 => {
             Some(format!("is read as {real} percent; write 99 for 99 in 100"))
         }
@@ -134,8 +138,8 @@ pub(super) fn remark(file: ConfFile, key: &str, value: &str) -> Option<String> {
     }
 }
 
-/// What LoadGen compares with 1; all other flags are on at anything but 0.
-const ONE_ALONE: [&str; 4] =
+/// Flags that are on only at 1. All other flags are on at every value but 0.
+const ON_ONLY_AT_1: [&str; 4] =
     ["use_token_latencies", "infer_token_latencies", "sample_concatenate_permutation", "test05"];
 
 fn mode(number: u64) -> Option<Mode> {
@@ -201,9 +205,10 @@ impl Conf {
         set(&mut it.print_timestamps, any("print_timestamps"));
         set(&mut it.sample_concatenate_permutation, one("sample_concatenate_permutation"));
         set(&mut it.server_coalesce_queries, integer_of(Scenario::Server, "coalesce_queries").map(|value| value != 0));
-        // LoadGen keeps it as an int in between.
-        let places = integer_of(Scenario::Server, "max_async_queries").map(|value| i64::from(value as i32) as u64);
-        set(&mut it.server_max_async_queries, places);
+        // LoadGen stores it as an int first.
+        let max_async_queries =
+            integer_of(Scenario::Server, "max_async_queries").map(|value| i64::from(value as i32) as u64);
+        set(&mut it.server_max_async_queries, max_async_queries);
         set(&mut it.min_duration_ms, integer("min_duration"));
         set(&mut it.max_duration_ms, integer("max_duration"));
         set(&mut it.min_query_count, integer("min_query_count"));
@@ -215,7 +220,7 @@ impl Conf {
     }
 }
 
-/// Sets what the file has.
+/// Sets a field, if the file has a value for it.
 fn set<T>(to: &mut T, value: Option<T>) {
     if let Some(value) = value {
         *to = value;
@@ -226,7 +231,7 @@ fn set<T>(to: &mut T, value: Option<T>) {
 mod tests {
     use crate::loadgen::{ConfError, ConfFile, Remark, Scenario, Settings, apply_config};
 
-    /// What is remarked about a line, with its file and text left out.
+    /// The remarks about a line, without its file and text.
     fn check(file: ConfFile, text: &str, expected: &str) {
         let mut settings = Settings::default();
         let remarks: Result<Vec<Remark>, ConfError> =
@@ -255,24 +260,24 @@ mod tests {
             "*.server.target_qps = 5",
             "has the scenario \"server\", which LoadGen does not know; did you mean Server?",
         );
-        check(User, "*.Offline.ttft_latency = 5", "is overlooked: ttft_latency is looked up under Server");
-        let seed = "is overlooked: qsl_rng_seed comes from the built-in mlperf.conf of the round alone; take it out";
+        check(User, "*.Offline.ttft_latency = 5", "is ignored: ttft_latency is a setting of Server");
+        let seed = "is ignored: qsl_rng_seed comes only from the built-in mlperf.conf of the round; take it out";
         check(User, "*.*.qsl_rng_seed = 5", seed);
         check(BuiltIn, "*.*.qsl_rng_seed = 5", "");
-        let model = "is overlooked: of audit.config only lines for all models count; write *.Offline.min_duration";
+        let model = "is ignored: in audit.config only lines for all models are used; write *.Offline.min_duration";
         check(Audit, "m.Offline.min_duration = 5", model);
         check(User, "m.Offline.min_duration = 1e3", "is read as 1, a whole number; write it as one");
         check(User, "m.Server.target_latency = 1.5", "is read as 1, a whole number; write it as one");
         check(User, "m.SingleStream.target_latency = 1.5", "");
-        check(User, "*.*.use_token_latencies = 2", "is read as no: use_token_latencies is on at 1 alone; write 1");
+        check(User, "*.*.use_token_latencies = 2", "is read as off: use_token_latencies is on only at 1; write 1");
         check(User, "*.*.use_token_latencies = 1", "");
         check(User, "*.*.performance_issue_unique = 2", "");
-        let cut = "is cut to 32 bits: -1294967296; write at most 2147483647, or 0 for no limit";
-        check(User, "*.Server.max_async_queries = 3000000000", cut);
+        let truncated = "is truncated to 32 bits, which gives -1294967296; write at most 2147483647, or 0 for no limit";
+        check(User, "*.Server.max_async_queries = 3000000000", truncated);
         let share = "is read as 0.99 percent; write 99 for 99 in 100";
         check(User, "*.Server.target_latency_percentile = 0.99", share);
         check(User, "*.Server.target_latency_percentile = 99", "");
-        let mode = "is an error to LoadGen, which leaves the mode as it was: 9 is none; write 0 to 3";
+        let mode = "is an error to LoadGen, which keeps the mode as it was: 9 is not a mode; write 0 to 3";
         check(User, "m.*.mode = 9", mode);
     }
 

@@ -1,8 +1,7 @@
-//! Configuration files of LoadGen: the mlperf.conf that is built in, user.conf and audit.config, as LoadGen reads them, and
-//! what its users should know of what it overlooks.
+//! Configuration files of LoadGen: the built-in mlperf.conf, user.conf and audit.config. They are read as LoadGen reads them.
 //!
-//! A line is `model.scenario.name = value`, with blanks. `*` stands for any model and any scenario. What LoadGen
-//! overlooks silently, or reads otherwise than written, is a [`Remark`] here; the result is LoadGen's.
+//! A line is `model.scenario.name = value`, with blanks around `=`. `*` stands for any model or any scenario. A line that
+//! LoadGen ignores without a message, or that it reads in an unexpected way, has the same effect here, and a [`Remark`].
 
 mod keys;
 mod number;
@@ -20,7 +19,7 @@ pub enum ConfFile {
     MlperfConf,
     /// user.conf, type 1.
     UserConf,
-    /// audit.config, type 2. Its lines count for all models or not at all.
+    /// audit.config, type 2. Only its lines for all models are used.
     AuditConfig,
 }
 
@@ -35,7 +34,7 @@ impl ConfFile {
     }
 }
 
-/// A file of which nothing is applied.
+/// A file that cannot be applied. The settings are unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfError {
     /// There is no such file.
@@ -50,7 +49,7 @@ pub enum ConfError {
 }
 
 impl ConfError {
-    /// What LoadGen's FromConfig returns.
+    /// The value that LoadGen's FromConfig returns.
     pub fn return_code(&self) -> i32 {
         match self {
             ConfError::Missing { .. } => -2,
@@ -59,7 +58,7 @@ impl ConfError {
     }
 }
 
-/// A line that cannot be read, or that means less than it says.
+/// A line that cannot be read, or that has another effect than its author may expect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}, line {line}: {} {message}", file.name(), quoted(text))]
 pub struct LineError {
@@ -73,14 +72,14 @@ pub struct LineError {
     pub message: String,
 }
 
-/// What LoadGen does without a word, or only logs.
+/// A line that LoadGen accepts, but whose effect its author may not expect.
 pub type Remark = LineError;
 
-/// Applies the text of a file to the settings of a model in a scenario, as LoadGen's FromConfig does; `None`: the file could
-/// not be opened. The built-in file is not applied first: call this with it.
+/// Applies the text of a file to the settings of a model in a scenario, as LoadGen's FromConfig does. The text is `None` when
+/// the file could not be opened. The built-in file is applied only by a call of its own.
 ///
 /// # Errors
-/// A file that cannot be read. The settings are as they were.
+/// A file that cannot be read. The settings are unchanged.
 pub fn apply_config(
     file: ConfFile,
     text: Option<&str>,
@@ -115,55 +114,55 @@ impl Conf {
         let mut conf = Conf { file, entries: BTreeMap::new(), remarks: Vec::new() };
         let mut errors = Vec::new();
         for (index, text) in text.split('\n').enumerate() {
-            let place = |message: String| LineError { file, line: index + 1, text: text.trim().to_owned(), message };
+            let remark = |message: String| LineError { file, line: index + 1, text: text.trim().to_owned(), message };
             match line(text) {
                 Line::Nothing => {}
-                Line::Ignored(message) => conf.remarks.push(place(message)),
-                Line::Wrong(message) => errors.push(place(message)),
+                Line::Ignored(message) => conf.remarks.push(remark(message)),
+                Line::Wrong(message) => errors.push(remark(message)),
                 Line::Entry { key, value, more } => {
                     if more {
-                        conf.remarks.push(place(format!("has several values, of which the last counts, {value}")));
+                        conf.remarks
+                            .push(remark(format!("has several values, of which the last one is used, {value}")));
                     }
                     let entry = Entry { line: index + 1, text: text.trim().to_owned(), value: value.to_owned() };
                     if conf.entries.insert(key.to_owned(), entry).is_some() {
-                        conf.remarks.push(place(format!("sets {key} again; this line counts, delete the other")));
+                        conf.remarks.push(remark(format!("sets {key} again; this line is used, delete the other one")));
                     }
-                    conf.remarks.extend(keys::remark(file, key, value).map(place));
+                    conf.remarks.extend(keys::remark(file, key, value).map(remark));
                 }
             }
         }
         if errors.is_empty() { Ok(conf) } else { Err(ConfError::Lines(errors)) }
     }
 
-    /// The value of a setting: the line that is nearest to the model and the scenario.
+    /// The line that sets a setting: one for the model or the scenario comes before one for all of them.
     fn find(&self, model: &str, scenario: Scenario, name: &str) -> Option<&Entry> {
         let scenario = scenario.name();
         let keys = [(model, scenario), ("*", scenario), (model, "*"), ("*", "*")];
         keys.iter().find_map(|(model, scenario)| self.entries.get(&format!("{model}.{scenario}.{name}")))
     }
 
-    /// The lines that LoadGen does not look up because of what these settings say by now.
+    /// The lines that LoadGen does not use because another setting switches them off.
     fn unread(&self, model: &str, scenario: Scenario, settings: &Settings) -> Vec<Remark> {
         let tokens = ("use_token_latencies", settings.use_token_latencies || scenario != Scenario::Server);
         let infer = ("infer_token_latencies", settings.infer_token_latencies);
-        let of = |(name, (switch, is_on)): (&str, (&str, bool))| {
+        let remark = |(name, (switch, is_on)): (&str, (&str, bool))| {
             let Entry { line, text, .. } = self.find(model, scenario, name).filter(|_| !is_on)?;
-            let message =
-                format!("is overlooked: {name} is read only where {switch} is on by then; set that to 1 as well");
+            let message = format!("is ignored: {name} is used only when {switch} is on; set that to 1 as well");
             Some(LineError { file: self.file, line: *line, text: text.clone(), message })
         };
         let names = [("ttft_latency", tokens), ("tpot_latency", tokens), ("token_latency_scaling_factor", infer)];
-        names.into_iter().filter_map(of).collect()
+        names.into_iter().filter_map(remark).collect()
     }
 }
 
-/// What a line is to LoadGen.
+/// A line as LoadGen reads it.
 enum Line<'a> {
     /// Empty, or a comment.
     Nothing,
-    /// Overlooked, and why.
+    /// LoadGen ignores it; the reason.
     Ignored(String),
-    /// An error, and the remedy.
+    /// LoadGen refuses the file; the reason and the remedy.
     Wrong(String),
     Entry {
         key: &'a str,
@@ -173,14 +172,14 @@ enum Line<'a> {
 }
 
 fn line(text: &str) -> Line<'_> {
-    // What C calls white space.
+    // White space as in C.
     let mut tokens = text.split([' ', '\t', '\r', '\x0b', '\x0c']).filter(|it| !it.is_empty());
     let Some(key) = tokens.next().filter(|it| *it != "#") else { return Line::Nothing };
     match tokens.next() {
         None if key.starts_with('#') => return Line::Nothing,
         None | Some("#") => {
             let remedy = if key.contains('=') { "write blanks around =" } else { "write `key = value`" };
-            return Line::Ignored(format!("is overlooked, because it has no = of its own; {remedy}"));
+            return Line::Ignored(format!("is ignored, because it has no = between blanks; {remedy}"));
         }
         Some("=") => {}
         Some(found) => {
@@ -203,15 +202,15 @@ fn line(text: &str) -> Line<'_> {
             );
         }
         if number::integer(value).1 != value.len() && number::real(value).1 != value.len() {
-            return Line::Wrong(format!("has the value {}, which is no number; write one", quoted(value)));
+            return Line::Wrong(format!("has the value {}, which is not a number; write one", quoted(value)));
         }
         more = last.replace(value).is_some();
     }
     match last {
-        // `#text = 5` is a key to LoadGen, of a name that nobody asks for.
+        // To LoadGen `#text = 5` sets a key with an unknown name.
         Some(_) if key.starts_with('#') => Line::Nothing,
         Some(value) => Line::Entry { key, value, more },
-        None => Line::Ignored("is overlooked, because it has no value; write one, or delete the line".to_owned()),
+        None => Line::Ignored("is ignored, because it has no value; write one, or delete the line".to_owned()),
     }
 }
 
@@ -221,7 +220,7 @@ mod tests {
 
     use super::*;
 
-    /// What is remarked about a user.conf, or its errors, each as a line.
+    /// The remarks about a user.conf, or its errors, each as a line.
     fn check(text: &str, expected: Result<&[&str], &str>) {
         let mut settings = Settings::default();
         let read = apply_config(ConfFile::UserConf, Some(text), "llama3_1-8b", Scenario::Server, &mut settings);
@@ -250,7 +249,7 @@ mod tests {
             Err("user.conf, line 1: \"*.Server.target_qps 5\" has \"5\" where = is expected; write `key = value`\n\
                  user.conf, line 2: \"*.Server.target_qps =5\" has \"=5\" where = is expected; write blanks around =\n\
                  user.conf, line 3: \"#a comment\" has \"comment\" where = is expected; write a blank after the # of a comment\n\
-                 user.conf, line 4: \"*.Server.target_qps = fast\" has the value \"fast\", which is no number; write one"),
+                 user.conf, line 4: \"*.Server.target_qps = fast\" has the value \"fast\", which is not a number; write one"),
         );
     }
 
@@ -260,32 +259,31 @@ mod tests {
         check(
             "*.Server.target_qps=99\n*.Server.min_duration\n*.Server.max_duration =\n*.Server.mode # 5",
             Ok(&[
-                "user.conf, line 1: \"*.Server.target_qps=99\" is overlooked, because it has no = of its own; write blanks around =",
-                "user.conf, line 2: \"*.Server.min_duration\" is overlooked, because it has no = of its own; write `key = value`",
-                "user.conf, line 3: \"*.Server.max_duration =\" is overlooked, because it has no value; write one, or delete the line",
-                "user.conf, line 4: \"*.Server.mode # 5\" is overlooked, because it has no = of its own; write `key = value`",
+                "user.conf, line 1: \"*.Server.target_qps=99\" is ignored, because it has no = between blanks; write blanks around =",
+                "user.conf, line 2: \"*.Server.min_duration\" is ignored, because it has no = between blanks; write `key = value`",
+                "user.conf, line 3: \"*.Server.max_duration =\" is ignored, because it has no value; write one, or delete the line",
+                "user.conf, line 4: \"*.Server.mode # 5\" is ignored, because it has no = between blanks; write `key = value`",
             ]),
         );
         check(
             "*.Server.target_qps = 2 3\n*.Server.target_qps = 4",
             Ok(&[
-                "user.conf, line 1: \"*.Server.target_qps = 2 3\" has several values, of which the last counts, 3",
-                "user.conf, line 2: \"*.Server.target_qps = 4\" sets *.Server.target_qps again; this line counts, delete the other",
+                "user.conf, line 1: \"*.Server.target_qps = 2 3\" has several values, of which the last one is used, 3",
+                "user.conf, line 2: \"*.Server.target_qps = 4\" sets *.Server.target_qps again; this line is used, delete the other one",
             ]),
         );
     }
 
     #[test]
     fn a_line_that_other_settings_switch_off_is_remarked() {
-        let what =
-            "is overlooked: tpot_latency is read only where use_token_latencies is on by then; set that to 1 as well";
+        let what = "is ignored: tpot_latency is used only when use_token_latencies is on; set that to 1 as well";
         let limits = "*.Server.tpot_latency = 40\n*.Offline.ttft_latency = 5";
         let offline =
-            "user.conf, line 2: \"*.Offline.ttft_latency = 5\" is overlooked: ttft_latency is looked up under Server";
+            "user.conf, line 2: \"*.Offline.ttft_latency = 5\" is ignored: ttft_latency is a setting of Server";
         check(limits, Ok(&[offline, &format!("user.conf, line 1: \"*.Server.tpot_latency = 40\" {what}")]));
         check(&format!("{limits}\n*.*.use_token_latencies = 1"), Ok(&[offline]));
         let factor = "*.*.token_latency_scaling_factor = 2";
-        let what = "is overlooked: token_latency_scaling_factor is read only where infer_token_latencies is on by then; \
+        let what = "is ignored: token_latency_scaling_factor is used only when infer_token_latencies is on; \
                     set that to 1 as well";
         check(factor, Ok(&[&format!("user.conf, line 1: \"{factor}\" {what}")]));
         check(&format!("{factor}\n*.*.infer_token_latencies = 1"), Ok(&[]));

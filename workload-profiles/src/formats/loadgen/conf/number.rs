@@ -1,9 +1,9 @@
-//! Numbers as C's `strtoull` and `strtod` read them: as much of a text as makes sense, and how much that was.
+//! Numbers as C's `strtoull` and `strtod` read them: the longest prefix of a text that is a number, and its length.
 //!
-//! Rust's own parsers take no octal and hexadecimal integers, wrap nothing, and read no prefix of a text.
+//! Rust's own parsers do not read a prefix, do not wrap negative numbers, and do not tell octal integers by their leading 0.
 
-/// An integer as `strtoull` with base 0 reads it: an optional sign, `0x` for hexadecimal, a leading 0 for octal. What is too
-/// large is 2^64 - 1, what is negative wraps. Also how many bytes were read, 0 if it is none.
+/// An integer as `strtoull` with base 0 reads it: an optional sign, `0x` for hexadecimal, a leading 0 for octal. A value that is
+/// too large becomes 2^64 - 1, and a negative value wraps. The second result is the number of bytes read, 0 if there is no number.
 pub(super) fn integer(text: &str) -> (u64, usize) {
     let (negative, sign) = sign(text);
     let digits = &text[sign..];
@@ -30,8 +30,8 @@ pub(super) fn integer(text: &str) -> (u64, usize) {
     }
 }
 
-/// A number as `strtod` reads it: decimal or hexadecimal, with or without exponent, `inf`, `infinity` and `nan`. Also how many
-/// bytes were read, 0 if it is none.
+/// A number as `strtod` reads it: decimal or hexadecimal, with or without exponent, `inf`, `infinity` and `nan`. The second
+/// result is the number of bytes read, 0 if there is no number.
 pub(super) fn real(text: &str) -> (f64, usize) {
     let (negative, sign) = sign(text);
     let digits = &text[sign..];
@@ -39,7 +39,7 @@ pub(super) fn real(text: &str) -> (f64, usize) {
     (if negative { -value } else { value }, if length == 0 { 0 } else { sign + length })
 }
 
-/// Whether there is a minus, and how many bytes the sign has.
+/// Whether the sign is a minus, and the bytes of the sign.
 fn sign(text: &str) -> (bool, usize) {
     (text.starts_with('-'), usize::from(text.starts_with(['-', '+'])))
 }
@@ -50,7 +50,7 @@ fn word(text: &str) -> Option<(f64, usize)> {
     if let Some(length) = length {
         return Some((f64::INFINITY, length));
     }
-    // What stands in brackets after nan is part of it.
+    // Letters in brackets after nan are part of it.
     begins("nan").then(|| {
         let inside = text[3..].strip_prefix('(').map(|it| digits(it, |it| it.is_ascii_alphanumeric() || it == b'_'));
         let closed = inside.map(|it| it + 4).filter(|end| text[*end..].starts_with(')'));
@@ -58,12 +58,12 @@ fn word(text: &str) -> Option<(f64, usize)> {
     })
 }
 
-/// How many bytes at the start are such.
+/// The number of leading bytes for which `is` holds.
 fn digits(text: &str, is: impl Fn(u8) -> bool) -> usize {
     text.bytes().take_while(|it| is(*it)).count()
 }
 
-/// The bytes of digits, a point among them, and of the digits alone; no digit is no number.
+/// The number of bytes with a point, and of digits alone; `None` without any digit.
 fn mantissa(text: &str, is: impl Fn(u8) -> bool + Copy) -> Option<(usize, usize)> {
     let whole = digits(text, is);
     let fraction = text[whole..].strip_prefix('.').map(|it| digits(it, is));
@@ -71,7 +71,7 @@ fn mantissa(text: &str, is: impl Fn(u8) -> bool + Copy) -> Option<(usize, usize)
     (length > 0).then(|| (whole + fraction.map_or(0, |it| it + 1), length))
 }
 
-/// The bytes of an exponent behind one of two letters, and its value, cut to what no double comes near.
+/// The bytes of an exponent that begins with the letter in either case, and its value, limited to far beyond any double.
 fn exponent(text: &str, letter: char) -> (usize, i64) {
     let Some(rest) = text.strip_prefix([letter, letter.to_ascii_uppercase()]) else { return (0, 0) };
     let (negative, sign) = sign(rest);
@@ -86,7 +86,7 @@ fn exponent(text: &str, letter: char) -> (usize, i64) {
 fn decimal(text: &str) -> (f64, usize) {
     let Some((length, _)) = mantissa(text, |it| it.is_ascii_digit()) else { return (0.0, 0) };
     let length = length + exponent(&text[length..], 'e').0;
-    // Both round to the nearest double, and what is too large is infinite.
+    // Rust and C both round to the nearest double, and a number that is too large is infinite.
     (text[..length].parse().unwrap_or(0.0), length)
 }
 
@@ -100,7 +100,7 @@ fn hexadecimal(text: &str) -> Option<(f64, usize)> {
             after_point = true;
             continue;
         };
-        // Digits beyond 60 bits only say whether something is left.
+        // Of digits beyond 60 bits only matters whether one of them is not 0.
         if mantissa >> 60 == 0 {
             mantissa = mantissa << 4 | u64::from(digit);
             shift -= if after_point { 4 } else { 0 };
@@ -112,28 +112,28 @@ fn hexadecimal(text: &str) -> Option<(f64, usize)> {
     Some((scaled(mantissa, lost, shift + exponent), 2 + length + of_exponent))
 }
 
-/// The double nearest to `mantissa` * 2^`exponent`, ties to even; `lost`: it was a little more.
+/// The double nearest to `mantissa` * 2^`exponent`, ties to even. `lost` says that the exact mantissa is a little larger.
 fn scaled(mantissa: u64, lost: bool, exponent: i64) -> f64 {
-    /// What a double has less than 64 bits.
+    /// 64 bits less the 53 of a double's mantissa.
     const SPARE: u32 = 11;
     if mantissa == 0 {
         return 0.0;
     }
     let up = mantissa.leading_zeros();
-    // Of the leading bit.
-    let place = exponent - i64::from(up) + 63;
-    if place > 1_023 {
+    // The exponent of the leading bit.
+    let leading = exponent - i64::from(up) + 63;
+    if leading > 1_023 {
         return f64::INFINITY;
     }
     // Below 2^-1022 a double has a bit less for each power of two.
-    let drop = i64::from(SPARE) + (-1_022 - place).max(0);
+    let drop = i64::from(SPARE) + (-1_022 - leading).max(0);
     let wide = u128::from(mantissa << up) << 1 | u128::from(lost);
     let drop = u32::try_from(drop + 1).unwrap_or(u32::MAX).min(100);
     let (kept, half) = ((wide >> drop) as u64, 1_u128 << (drop - 1));
     let rest = wide & ((1 << drop) - 1);
     let kept = kept + u64::from(rest > half || (rest == half && kept & 1 == 1));
     // The leading bit of a normal number is not written: it adds one to the field of the exponent.
-    let field = u64::try_from(place + 1_022).unwrap_or_default();
+    let field = u64::try_from(leading + 1_022).unwrap_or_default();
     f64::from_bits((field << 52) + kept)
 }
 

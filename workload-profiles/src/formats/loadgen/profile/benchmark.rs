@@ -1,13 +1,13 @@
-//! What MLPerf's language benchmarks send: how many samples, and how long their answers may be.
+//! MLPerf's language benchmarks: the number of samples, and the most tokens of an answer.
 
 /// A benchmark.
 #[derive(Debug)]
 pub(super) struct Benchmark {
     /// LoadGen's name of its model.
     pub name: &'static str,
-    /// The samples of the data set.
+    /// The number of samples of the data set.
     pub samples: u64,
-    /// The most tokens of an answer, where its rules are known here.
+    /// The most tokens of an answer; `None` where this project does not know the rule.
     pub max_tokens: Option<u32>,
 }
 
@@ -33,19 +33,18 @@ const BENCHMARKS: [Benchmark; 15] = [
     benchmark("gptj", 13_368, None),
 ];
 
-/// The benchmark of LoadGen's name.
+/// The benchmark with this name of LoadGen.
 pub(super) fn find(name: &str) -> Option<&'static Benchmark> {
     BENCHMARKS.iter().find(|it| it.name == name)
 }
 
-/// LoadGen's name of a benchmark that may be written as in MLPerf's tables: `llama3.1-8b`, `llama2-70b-99.9`, in any case. Any
-/// other name is as it was.
+/// LoadGen's name of a benchmark. The names of MLPerf's tables are accepted too, in upper or lower case: `llama3.1-8b`,
+/// `llama2-70b-99.9`. Any other name is returned as it is.
 pub(super) fn canonical(name: &str) -> String {
     let plain = name.to_lowercase().replacen("-99.9", "", 1).replacen("-99", "", 1).replace('.', "_");
     if find(&plain).is_some() { plain } else { name.to_owned() }
 }
 
-/// All names.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     BENCHMARKS.iter().map(|it| it.name)
 }

@@ -1,4 +1,4 @@
-//! What no test may exceed, whichever file set it.
+//! Bounds of the settings of a test, whichever file set them.
 
 use super::{mlperf_tests::Tests, target_qps::MAX_RATE};
 use crate::{
@@ -45,18 +45,18 @@ fn check_sums(tests: &Tests, qsl: &Qsl) -> Vec<Found> {
         requests += if settings.mode == Mode::AccuracyOnly { 0.0 } else { samples(&effective) };
     }
     if stages > MAX_STAGES as u64 {
-        let what = format!("makes {stages} sample sets, and a run has at most {MAX_STAGES}");
+        let what = format!("gives {stages} sample sets, and a run has at most {MAX_STAGES}");
         problems.push(("performance_sample_count_override", format!("{what}; raise it")));
     } else if requests > MAX_REQUESTS as f64 {
         let what = format!(
-            "comes, with the rate and the durations, to {requests:.0} samples; at most {MAX_REQUESTS} are sent"
+            "gives, with the rate and the durations, {requests:.0} samples; a run sends at most {MAX_REQUESTS}"
         );
-        problems.push(("min_query_count", format!("{what} in a run, so lower one of them")));
+        problems.push(("min_query_count", format!("{what}, so lower one of them")));
     }
     problems
 }
 
-/// The samples that the performance phase of a test sends at least, or at its rate.
+/// The samples that the performance phase of a test sends: at its rate, or at least.
 fn samples(effective: &Effective) -> f64 {
     let expected = effective.target_duration_ms as f64 / 1_000.0 * effective.target_qps;
     let queries = expected.max(effective.min_query_count as f64);
@@ -121,12 +121,15 @@ fn check_issue_order(settings: &Settings, qsl: &Qsl) -> Vec<Found> {
     let same = settings.performance_issue_same;
     if same && settings.performance_issue_unique {
         problems
-            .push(("performance_issue_same", "stands beside performance_issue_unique; keep one of them".to_owned()));
+            .push(("performance_issue_same", "is on, and so is performance_issue_unique; keep one of them".to_owned()));
     }
     let index = settings.performance_issue_same_index;
     let count = Effective::new(settings, qsl).performance_sample_count.min(qsl.total_sample_count);
     if same && index >= count {
-        problems.push(("performance_issue_same_index", format!("is {index}; {REMEDY}, below {count}, the samples")));
+        problems.push((
+            "performance_issue_same_index",
+            format!("is {index}; {REMEDY}, below {count}, the number of samples"),
+        ));
     }
     problems
 }

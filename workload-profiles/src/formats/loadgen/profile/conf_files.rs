@@ -38,7 +38,7 @@ pub(super) fn audit<'a>(root: &Section<'a>) -> Result<Option<AuditConfig<'a>>, R
     }
     let test = root.text("audit").ok_or(Reported)?;
     if text.is_some() {
-        root.problem("audit", "stands beside audit_config; keep one of them");
+        root.problem("audit", "is set, and so is audit_config; keep one of them");
     }
     let Some(text) = audit_config(test) else {
         let names: Vec<&str> = audit_tests().collect();
@@ -57,11 +57,14 @@ pub(super) fn report(root: &Section, key: &str, applied: Result<Vec<Remark>, Con
     }
 }
 
-/// Adds a notice for lines of a user.conf that mean the model by another name than LoadGen's.
+/// Adds a notice for lines of a user.conf that name the model in another way than LoadGen.
 pub(super) fn check_names(root: &Section, user_conf: &str, model: &str) {
     let models = user_conf.lines().filter_map(|it| it.split_whitespace().next()?.rsplitn(3, '.').nth(2));
     let others: BTreeSet<&str> = models.filter(|it| *it != model && benchmark::canonical(it) == model).collect();
     for other in others {
-        root.notice("user_conf", format!("has lines for {other}, whose name is {model} to LoadGen; write that one"));
+        root.notice(
+            "user_conf",
+            format!("has lines for {other}, which LoadGen ignores; its name of the model is {model}, write that"),
+        );
     }
 }

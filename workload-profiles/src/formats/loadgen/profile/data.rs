@@ -1,4 +1,4 @@
-//! What the samples are, and how long their answers may be.
+//! The samples of the tests, and the lengths of their answers.
 
 use std::path::PathBuf;
 
@@ -18,10 +18,10 @@ use crate::{
     },
 };
 
-/// The name of the sample library where samples are made up.
+/// The name of the sample library when the samples are synthetic.
 const SYNTHETIC: &str = "synthetic";
 
-/// How many tokens an answer has.
+/// The least and the most tokens of an answer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tokens {
     pub max: u32,
@@ -34,7 +34,7 @@ pub(super) struct Data {
     pub requests: RequestSource,
 }
 
-/// Reads `tokens`; the benchmark's own where it has them.
+/// Reads `tokens`; what it leaves out comes from the benchmark.
 pub(super) fn tokens(root: &Section, benchmark: Option<&str>) -> Option<Tokens> {
     let known = benchmark.and_then(benchmark::find).and_then(|it| it.max_tokens);
     let section = root.section("tokens");
@@ -42,7 +42,7 @@ pub(super) fn tokens(root: &Section, benchmark: Option<&str>) -> Option<Tokens> 
     let (max, min) = (count("max"), count("min").unwrap_or(1));
     let is_written = section.as_ref().is_some_and(|it| it.value("max").is_some());
     if known.is_none() && !is_written && benchmark.is_some() {
-        let what = "is missing, and the benchmark has no limit that is known here";
+        let what = "is missing, and the limit of this benchmark is not built in";
         root.problem("tokens.max", format!("{what}; write the most tokens of an answer, such as 128"));
     }
     let max = if is_written { max } else { known };
@@ -57,7 +57,7 @@ pub(super) fn tokens(root: &Section, benchmark: Option<&str>) -> Option<Tokens> 
     max.map(|max| Tokens { max, min })
 }
 
-/// Reads `qsl` and `dataset`. A chat can hold no token ids, so that a file is read as text for it.
+/// Reads `qsl` and `dataset`.
 pub(super) fn read(root: &Section, benchmark: Option<&str>, tokens: Option<Tokens>, api: Option<Api>) -> Option<Data> {
     root.require("dataset", "write what is sent, such as {synthetic: {input: 512}}");
     let mut qsl = qsl(root, benchmark);
@@ -87,7 +87,7 @@ fn qsl(root: &Section, benchmark: Option<&str>) -> Option<Qsl> {
     let is_written = |key| section.as_ref().is_some_and(|it| it.value(key).is_some());
     let total = if is_written("total_sample_count") { count("total_sample_count") } else { known.map(|it| it.samples) };
     if benchmark.is_some() && known.is_none() && !is_written("total_sample_count") {
-        let what = "is missing, and the benchmark has no data set that is known here";
+        let what = "is missing, and the data set of this benchmark is not built in";
         root.problem("qsl.total_sample_count", format!("{what}; write how many samples there are"));
     }
     let most = |total| known.map_or(total, |it| it.samples.min(total));
@@ -109,14 +109,15 @@ fn file(section: &Section, tokens: Option<Tokens>, api: Option<Api>, count: u64)
     let format = section.choice("format", &formats).or_else(|| DataSetFormat::from_path(path.as_deref()?));
     if let (Some(path), None, false) = (&path, format, written) {
         let found = quoted(&path.to_string_lossy());
-        let remedy = "name its format, json or jsonl; a pickle has to be converted";
-        section.problem("path", format!("is {found}, whose name does not tell what is in it; {remedy}"));
+        let remedy = "set format to json or jsonl; convert a pickle first";
+        section.problem("path", format!("is {found}, whose format the name does not tell; {remedy}"));
     }
     let prompt = prompt_column(section, api);
     Some(DataSet { path: path?, format: format?, prompt: prompt?, output: tokens?.max, count })
 }
 
-/// The column of the prompts. Of MLPerf's data sets the token ids are sent where the API can hold them.
+/// The column of the prompts. The default is the column of token ids in MLPerf's data sets, or that of texts for a chat, which
+/// cannot hold token ids.
 fn prompt_column(section: &Section, api: Option<Api>) -> Option<PromptColumn> {
     let column = section.text("column");
     let ids = PromptColumn::from_form(PromptForm::TokenIds);
@@ -133,7 +134,7 @@ fn prompt_column(section: &Section, api: Option<Api>) -> Option<PromptColumn> {
     })
 }
 
-/// Prompts that are made up.
+/// Synthetic prompts.
 fn synthetic(section: &Section, tokens: Option<Tokens>) -> Option<RequestSource> {
     let input = required_length(section, "input", NormalMean::WithinBounds);
     let output = match section.value("output") {
@@ -145,7 +146,7 @@ fn synthetic(section: &Section, tokens: Option<Tokens>) -> Option<RequestSource>
     Some(RequestSource::Random { input: input?, output: output?, text: text? })
 }
 
-/// No answer is asked to be longer than the benchmark allows.
+/// Limits the requested lengths to what the benchmark allows.
 fn within_limit(section: &Section, output: LengthDistribution, tokens: Option<Tokens>) -> Option<LengthDistribution> {
     let most = tokens?.max;
     if output.min > most {

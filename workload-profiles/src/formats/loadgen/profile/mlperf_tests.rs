@@ -78,9 +78,9 @@ fn check_benchmark(root: &Section, name: &str) {
         return;
     }
     if let Some(plain) = name.strip_suffix("-interactive").filter(|it| benchmark::find(it).is_some()) {
-        root.problem("scenario", format!("is Interactive, for which {plain} has no limits; choose Server"));
+        root.problem("scenario", format!("is Interactive, but {plain} has no limits for it; choose Server"));
     } else {
-        let what = "is no benchmark that is known here, so that what mlperf.conf has for all models counts";
+        let what = "is not a known benchmark, so that the lines of mlperf.conf for all models are used";
         root.notice("benchmark", format!("{name} {what}; {}", suggestion(name, benchmark::names())));
     }
 }
@@ -134,7 +134,10 @@ fn tests(
                 let what = if written.len() > 1 { "both" } else { mode.name() };
                 root.problem(
                     "mode",
-                    format!("is {what}, but {key} makes a {} of each test; leave mode out", settings.mode.name()),
+                    format!(
+                        "is {what}, but {key} sets the mode {} for each test; leave mode out",
+                        settings.mode.name()
+                    ),
                 );
             }
         }
@@ -150,10 +153,13 @@ fn check_peak(root: &Section, settings: &Settings, auto_qps: Option<AutoQps>) {
     }
     if settings.scenario != Scenario::Server {
         let scenario = settings.scenario.name();
-        let what = format!("is FindPeakPerformance, which LoadGen has in Server alone, not in {scenario}");
+        let what = format!("is FindPeakPerformance, which LoadGen has only in Server, not in {scenario}");
         root.problem("mode", format!("{what}; choose performance"));
     }
     if auto_qps.is_some() {
-        root.problem("target_qps", "is searched by mode already, from a first rate on; write that as a number");
+        root.problem(
+            "target_qps",
+            "is searched already, because mode is FindPeakPerformance; write the first rate as a number",
+        );
     }
 }

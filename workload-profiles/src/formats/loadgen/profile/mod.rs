@@ -1,7 +1,7 @@
-//! MLPerf LoadGen tests: `harness: loadgen`. Settings have LoadGen's names, units and defaults, and are put together in its
-//! order from its own configuration files; what is beside them, such as the requests, has the words of our own format.
+//! The profile format of `harness: loadgen`. Settings have LoadGen's names, units and defaults, and come from its configuration
+//! files in its order. All other keys, such as those of the requests, are those of our own format.
 //!
-//! Every key is told in `docs/loadgen.md`.
+//! `docs/loadgen.md` describes every key.
 
 mod benchmark;
 mod bounds;
@@ -34,8 +34,8 @@ use crate::{
 use data::Tokens;
 use mlperf_tests::Tests;
 
-/// Requests under way at once in Offline: enough for the largest batch of a server, and few enough for its queue of new
-/// connections.
+/// The most requests under way at once in Offline: enough for the largest batch of a server, and few enough for its queue of
+/// new connections.
 const OFFLINE_CONCURRENCY: u32 = 1_024;
 /// The keys of a profile.
 pub(in crate::formats) const KEYS: [&str; 21] = [
@@ -61,9 +61,9 @@ pub(in crate::formats) const KEYS: [&str; 21] = [
     "tokens",
     "user_conf",
 ];
-/// The name in logs of a server behind a network; MLPerf's network division asks for these words.
+/// The name of the system under test in logs. MLPerf's network division requires these words.
 const SUT_NAME: &str = "Network SUT";
-/// How long a request may take where nothing is said, in seconds: LoadGen itself waits for ever for an answer that was lost.
+/// The default of `timeouts.request` in seconds. LoadGen itself has no limit, and waits for ever for an answer that is lost.
 const REQUEST_SECONDS: u64 = 3_600;
 
 /// Reads a profile. `None` goes with at least one problem in the findings.
@@ -83,7 +83,7 @@ pub(in crate::formats) fn parse(profile: &Value, target: Target, findings: &Find
     let max_concurrency = max_concurrency(&root, tests.as_ref());
     let within = tests.as_ref().zip(data.as_ref()).is_some_and(|(tests, data)| bounds::check(&root, tests, &data.qsl));
     root.finish();
-    // Only now: what is wrong elsewhere is told as well.
+    // `?` only from here on, so that every key is read and every problem found.
     let (tests, data) = (tests?, data?);
     if !within {
         return None;
@@ -104,7 +104,7 @@ pub(in crate::formats) fn parse(profile: &Value, target: Target, findings: &Find
         model,
         headers,
         requests: data.requests,
-        // Samples are a data set: the same at every use.
+        // The samples are a data set, and a data set does not change.
         prompts: PromptReuse::Repeated,
         stages: stages(&loadgen, tests.scenario),
         loadgen: Some(loadgen),
@@ -117,38 +117,38 @@ pub(in crate::formats) fn parse(profile: &Value, target: Target, findings: &Find
     })
 }
 
-/// The stages: a phase of a test each.
+/// A stage for each phase of each test.
 fn stages(loadgen: &LoadGen, scenario: Scenario) -> Vec<Stage> {
     let mut names = StageNames::default();
-    let of_test = |(test, it): (u32, &LoadGenTest)| {
+    let loads = |(test, it): (u32, &LoadGenTest)| {
         it.phases(&loadgen.qsl).into_iter().map(move |phase| Load::LoadGen { scenario, test, phase })
     };
-    let loads = (0..).zip(&loadgen.tests).flat_map(of_test);
+    let loads = (0..).zip(&loadgen.tests).flat_map(loads);
     loads.map(|load| Stage::new(names.name(&load), load)).collect()
 }
 
-/// Whether answers are streamed: where the times of tokens are judged they have to be.
+/// Whether answers are streamed. They have to be where a test has limits on the times of tokens.
 fn streaming(root: &Section, tests: Option<&Tests>) -> bool {
     let scenario = tests.map(|it| it.scenario);
     let tokens = tests.is_some_and(|it| it.tests.iter().any(|it| it.settings.use_token_latencies));
     let needed = tokens && scenario != Some(Scenario::Offline);
     let streaming = root.bool("streaming").unwrap_or(needed);
     if needed && !streaming {
-        let what = "is off, but use_token_latencies is on, and the times of tokens are measured in streams only";
+        let what = "is off, but use_token_latencies is on, and the times of tokens are measured only in streams";
         root.problem("streaming", format!("{what}; leave it out, or set settings.use_token_latencies to false"));
     }
     streaming
 }
 
-/// How many requests are under way at once at most, where the scenario has no number of its own.
+/// The most requests under way at once, in scenarios that do not fix it.
 fn max_concurrency(root: &Section, tests: Option<&Tests>) -> Option<u32> {
-    let places = concurrency(root, "maxConcurrency");
+    let written = concurrency(root, "maxConcurrency");
     let scenario = tests.map(|it| it.scenario);
-    if let (Some(_), Some(scenario @ (Scenario::SingleStream | Scenario::MultiStream))) = (places, scenario) {
-        let what = format!("has no meaning in {}, which sends a query when the last one is complete", scenario.name());
+    if let (Some(_), Some(scenario @ (Scenario::SingleStream | Scenario::MultiStream))) = (written, scenario) {
+        let what = format!("is not a key for {}, which sends a query when the last one is complete", scenario.name());
         root.problem("maxConcurrency", format!("{what}; take it out"));
     }
-    places.or((scenario == Some(Scenario::Offline)).then_some(OFFLINE_CONCURRENCY))
+    written.or((scenario == Some(Scenario::Offline)).then_some(OFFLINE_CONCURRENCY))
 }
 
 /// The section `sampling`. The likeliest token each time, as MLPerf asks, unless the profile has a temperature.
@@ -162,7 +162,7 @@ fn greedy_sampling(root: &Section, tokens: Option<Tokens>) -> Sampling {
     }
     let mut fields = BTreeMap::from(sampling.extra.clone());
     fields.entry("temperature".to_owned()).or_insert_with(|| 0.into());
-    // What fitted before fits with so little more, or is sent as it was.
+    // If the fields are now too long, they are sent without the temperature.
     let extra = Extra::try_from(fields).unwrap_or_else(|_| sampling.extra.clone());
     Sampling { extra, ..sampling }
 }

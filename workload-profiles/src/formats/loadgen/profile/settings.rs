@@ -1,4 +1,4 @@
-//! `settings` and `seeds`: settings by the names of configuration files.
+//! `settings` and `seeds`: LoadGen's settings by their names in configuration files.
 
 use std::fmt::Write as _;
 
@@ -7,14 +7,14 @@ use crate::{
     reader::{Section, described},
 };
 
-/// The largest real number: nothing that is set is larger in earnest.
+/// The largest real number that a setting takes.
 const MAX_REAL: f64 = 1e12;
 /// The most threads that issue queries.
 const MAX_THREADS: u64 = 1_024;
-/// The most decimals of a rate that is searched.
+/// The most decimals of the rate that a search finds.
 const MAX_DECIMALS: u64 = 9;
 
-/// Reads `settings` into the text of a configuration file, and sets what no such file can.
+/// Reads `settings` into the text of a configuration file, and sets what such a file cannot hold.
 pub(super) fn read(root: &Section, scenario: Scenario, settings: &mut Settings) -> String {
     let mut text = String::new();
     let Some(section) = root.section("settings") else { return text };
@@ -24,19 +24,19 @@ pub(super) fn read(root: &Section, scenario: Scenario, settings: &mut Settings) 
             continue;
         }
         if name == "mode" {
-            section.problem(name, "is a key of the profile itself, mode; write it there");
+            section.problem(name, "is a key of the root; write mode there");
         } else if key.built_in_only {
             let remedy = if name.starts_with("test05") || name == "accuracy_log_probability" {
                 "take it out"
             } else {
                 "write it under seeds"
             };
-            section.problem(name, format!("comes from the mlperf.conf of the round alone; {remedy}"));
+            section.problem(name, format!("comes only from the mlperf.conf of the round; {remedy}"));
         } else if let Some(value) = value(&section, name, setting_type(name, key.setting_type, scenario)) {
             if !key.under.contains(&scenario) {
                 section.notice(name, format!("has no effect in {}", scenario.name()));
             }
-            // Of what each scenario has for itself, that of this one alone.
+            // A setting that scenarios have separately is set only for this scenario.
             let at = if key.under.contains(&scenario) { scenario } else { key.under[0] };
             // Writing to a String cannot fail.
             let _ = writeln!(text, "*.{}.{name} = {value}", at.name());
@@ -50,18 +50,21 @@ pub(super) fn read(root: &Section, scenario: Scenario, settings: &mut Settings) 
     }
     if let Some(threads) = section.count("server_num_issue_query_threads", 0..=MAX_THREADS) {
         settings.server_num_issue_query_threads = threads;
-        section.notice("server_num_issue_query_threads", "is written to the logs; the launcher has its own threads");
+        section.notice(
+            "server_num_issue_query_threads",
+            "is only written to the logs; the launcher chooses its own number of threads",
+        );
     }
     section.finish();
     text
 }
 
-/// LoadGen reads the latency limit of a server in whole milliseconds.
+/// The type of a setting. LoadGen reads the latency limit of a server in whole milliseconds.
 fn setting_type(name: &str, setting_type: SettingType, scenario: Scenario) -> SettingType {
     if name == "target_latency" && scenario == Scenario::Server { SettingType::Integer } else { setting_type }
 }
 
-/// A value as a configuration file has it.
+/// A value as a configuration file writes it.
 fn value(section: &Section, name: &'static str, setting_type: SettingType) -> Option<String> {
     match setting_type {
         SettingType::Integer => section.seed(name).map(|it| it.to_string()),
@@ -96,7 +99,7 @@ pub(super) fn seeds(root: &Section, settings: &mut Settings) {
         }
     }
     if round != [settings.qsl_rng_seed, settings.sample_index_rng_seed, settings.schedule_rng_seed] {
-        root.notice("seeds", "are not those of the round, so that no checker of submissions takes the results");
+        root.notice("seeds", "are not those of the round, so that a checker of submissions refuses the results");
     }
     section.finish();
 }

@@ -8,7 +8,7 @@ use crate::{
 
 /// The highest rate, in queries per second.
 pub(super) const MAX_RATE: f64 = 1e6;
-/// The share of the Offline rate that a server takes with latency limits, in MLPerf's own runner for Llama 3.1 8B.
+/// The default share of the Offline rate: that of MLPerf's own runner for Llama 3.1 8B.
 const SHARE: f64 = 0.8;
 /// The largest share of the Offline rate.
 const MAX_SHARE: f64 = 10.0;
@@ -17,13 +17,13 @@ const MAX_SHARE: f64 = 10.0;
 pub(super) fn read(root: &Section, scenario: Scenario, settings: &mut Settings) -> Option<AutoQps> {
     let value = root.value("target_qps")?;
     if root.value("settings").is_some_and(|it| !it["target_qps"].is_null()) {
-        root.problem("target_qps", "stands beside settings.target_qps; keep one of them");
+        root.problem("target_qps", "is set, and so is settings.target_qps; keep one of them");
     }
     let to = match scenario {
         Scenario::Server => &mut settings.server_target_qps,
         Scenario::Offline => &mut settings.offline_expected_qps,
         Scenario::SingleStream | Scenario::MultiStream => {
-            let what = format!("is no setting of {}, which has no rate", scenario.name());
+            let what = format!("is not a setting of {}, which has no rate", scenario.name());
             root.problem("target_qps", format!("{what}; write the expected milliseconds as settings.target_latency"));
             return None;
         }
@@ -44,7 +44,7 @@ pub(super) fn read(root: &Section, scenario: Scenario, settings: &mut Settings) 
             share.map(|share| AutoQps::LastOffline { share })
         }
         (word, _) => {
-            root.problem("target_qps", format!("has no settings for {word}; write target_qps: {word}"));
+            root.problem("target_qps", format!("takes no settings for {word}; write target_qps: {word}"));
             None
         }
     }

@@ -1,11 +1,11 @@
 //! Rounds of MLPerf Inference, and the mlperf.conf that LoadGen has built in for each.
 //!
-//! Rounds differ here in their seeds alone: for all else the older ones have what v6.1 has, so that limits that were others
-//! then have to be set. The seeds of TEST05 are known of v6.1 only; no language model has that test.
+//! Only the seeds differ by round. All other values are those of v6.1: a limit that was different in an older round has to be
+//! set in the profile. Only v6.1 has the seeds of TEST05, a test that no language model has.
 
 use std::fmt::Write as _;
 
-/// What all rounds share.
+/// The lines that all rounds share.
 const MODELS: &str = include_str!("mlperf.conf");
 
 /// A round of MLPerf Inference.
@@ -23,7 +23,7 @@ pub enum Round {
 }
 
 impl Round {
-    /// All of them, the newest first.
+    /// All rounds, the newest first.
     pub const ALL: [Round; 4] = [Round::V6_1, Round::V6_0, Round::V5_1, Round::V5_0];
 
     /// Its name: `v6.1`.

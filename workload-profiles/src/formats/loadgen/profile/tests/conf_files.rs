@@ -23,9 +23,9 @@ fn a_mode_comes_from_the_files_where_the_profile_has_none() {
     let conf = "user_conf: '*.*.mode = 1'\n";
     assert_eq!(settings(conf).mode, Mode::AccuracyOnly);
     assert_eq!(settings(&format!("{conf}mode: performance")).mode, Mode::PerformanceOnly);
-    let both = "is both, but audit makes a PerformanceOnly of each test; leave mode out";
+    let both = "is both, but audit sets the mode PerformanceOnly for each test; leave mode out";
     check_error("mode: both\naudit: TEST06", &format!("mode: {both}"));
-    let accuracy = "is AccuracyOnly, but audit makes a PerformanceOnly of each test; leave mode out";
+    let accuracy = "is AccuracyOnly, but audit sets the mode PerformanceOnly for each test; leave mode out";
     check_error("mode: accuracy\naudit: TEST06", &format!("mode: {accuracy}"));
     assert_eq!(settings("mode: performance\naudit: TEST06").mode, Mode::PerformanceOnly);
     assert_eq!(settings("user_conf: '*.*.mode = 1'\naudit: TEST06").mode, Mode::PerformanceOnly);
@@ -40,14 +40,14 @@ fn a_bad_user_conf_is_refused_with_its_line() {
     );
     check_notices(
         "user_conf: '*.Server.target_qps=2'",
-        &["user_conf: user.conf, line 1: \"*.Server.target_qps=2\" is overlooked, because it has no = of its own; \
+        &["user_conf: user.conf, line 1: \"*.Server.target_qps=2\" is ignored, because it has no = between blanks; \
            write blanks around ="],
     );
     check_notices(
         "audit_config: 'llama3_1-8b.Server.min_duration = 5'",
         &[
-            "audit_config: audit.config, line 1: \"llama3_1-8b.Server.min_duration = 5\" is overlooked: of audit.config only \
-           lines for all models count; write *.Server.min_duration",
+            "audit_config: audit.config, line 1: \"llama3_1-8b.Server.min_duration = 5\" is ignored: in audit.config only \
+           lines for all models are used; write *.Server.min_duration",
         ],
     );
 }
@@ -55,7 +55,8 @@ fn a_bad_user_conf_is_refused_with_its_line() {
 #[test]
 fn lines_for_a_benchmark_by_another_name_are_noticed() {
     let conf = "user_conf: |\n  llama3.1-8b.Server.target_qps = 7\n  gptj.Server.target_qps = 8\n  llama3_1-8b.Server.max_duration = 9\n";
-    let notice = "user_conf: has lines for llama3.1-8b, whose name is llama3_1-8b to LoadGen; write that one";
+    let notice =
+        "user_conf: has lines for llama3.1-8b, which LoadGen ignores; its name of the model is llama3_1-8b, write that";
     check_notices(conf, &[notice]);
     assert_eq!(settings(conf).server_target_qps, 1.0);
 }
@@ -66,7 +67,7 @@ fn seeds_of_ones_own_are_noticed() {
     let it = settings(seeds);
     let found = [it.qsl_rng_seed, it.sample_index_rng_seed, it.schedule_rng_seed, it.accuracy_log_rng_seed];
     assert_eq!(found, [1, 2, u64::MAX, 4]);
-    check_notices(seeds, &["seeds: are not those of the round, so that no checker of submissions takes the results"]);
+    check_notices(seeds, &["seeds: are not those of the round, so that a checker of submissions refuses the results"]);
     check_notices("seeds: {accuracy_log: 4}", &[]);
     assert_eq!(settings("round: v5.1").qsl_rng_seed, 1_780_908_523_862_526_354);
 }

@@ -112,7 +112,7 @@ fn a_benchmark_without_limits_of_interactive_use_is_not_interactive() {
         let keys = format!(
             "scenario: Interactive\nbenchmark: {benchmark}\ntokens: {{max: 9}}\nqsl: {{total_sample_count: 5}}"
         );
-        check_error(&keys, &format!("scenario: is Interactive, for which {name} has no limits; choose Server"));
+        check_error(&keys, &format!("scenario: is Interactive, but {name} has no limits for it; choose Server"));
     }
 }
 
@@ -126,15 +126,15 @@ fn a_rate_is_a_number_or_is_found() {
     assert_eq!(auto("target_qps: auto\nscenario: Offline"), Some(AutoQps::Search));
     check_error(
         "target_qps: 5\nscenario: SingleStream",
-        "target_qps: is no setting of SingleStream, which has no rate; write the expected milliseconds as settings.target_latency",
+        "target_qps: is not a setting of SingleStream, which has no rate; write the expected milliseconds as settings.target_latency",
     );
     check_error(
         "target_qps: auto\nsettings: {target_qps: 1}",
-        "target_qps: stands beside settings.target_qps; keep one of them",
+        "target_qps: is set, and so is settings.target_qps; keep one of them",
     );
     check_error(
         "target_qps: auto\nmode: FindPeakPerformance",
-        "target_qps: is searched by mode already, from a first rate on; write that as a number",
+        "target_qps: is searched already, because mode is FindPeakPerformance; write the first rate as a number",
     );
 }
 
@@ -145,7 +145,7 @@ fn requests_under_way_are_bounded_where_the_scenario_does_not() {
     assert_eq!(loadgen("scenario: Offline").max_concurrency, Some(1_024));
     check_error(
         "scenario: MultiStream\nmaxConcurrency: 64",
-        "maxConcurrency: has no meaning in MultiStream, which sends a query when the last one is complete; take it out",
+        "maxConcurrency: is not a key for MultiStream, which sends a query when the last one is complete; take it out",
     );
 }
 
@@ -156,7 +156,7 @@ fn streams_are_asked_for_where_tokens_are_timed() {
     assert!(!workload("settings: {use_token_latencies: false}").streaming);
     check_error(
         "streaming: false",
-        "streaming: is off, but use_token_latencies is on, and the times of tokens are measured in streams only; leave it \
+        "streaming: is off, but use_token_latencies is on, and the times of tokens are measured only in streams; leave it \
          out, or set settings.use_token_latencies to false",
     );
 }
@@ -167,7 +167,7 @@ fn any_other_benchmark_has_what_counts_for_all() {
     check_notices(
         keys,
         &[&format!(
-            "benchmark: mine is no benchmark that is known here, so that what mlperf.conf has for all models counts; {}",
+            "benchmark: mine is not a known benchmark, so that the lines of mlperf.conf for all models are used; {}",
             suggestion("mine", benchmark::names())
         )],
     );
@@ -178,8 +178,8 @@ fn any_other_benchmark_has_what_counts_for_all() {
     assert_eq!((qsl.name.as_str(), qsl.total_sample_count, qsl.performance_sample_count), ("poems", 50, 50));
     check_error(
         "benchmark: llama3_1-8bb-x\n",
-        "tokens.max: is missing, and the benchmark has no limit that is known here; write the most tokens of an answer, such as 128\n\
-         qsl.total_sample_count: is missing, and the benchmark has no data set that is known here; write how many samples there are",
+        "tokens.max: is missing, and the limit of this benchmark is not built in; write the most tokens of an answer, such as 128\n\
+         qsl.total_sample_count: is missing, and the data set of this benchmark is not built in; write how many samples there are",
     );
 }
 
@@ -219,23 +219,22 @@ fn a_value_that_cannot_be_run_is_told_with_its_bound() {
         ),
         (
             "scenario: Offline\ntarget_qps: 100000",
-            "settings.min_query_count: comes, with the rate and the durations, to 66000000 samples; at most 10000000 are sent in a \
-             run, so lower one of them"
+            "settings.min_query_count: gives, with the rate and the durations, 66000000 samples; a run sends at most 10000000, so lower one of them"
                 .to_owned(),
         ),
         (
             "mode: accuracy\nsettings: {performance_sample_count_override: 1}",
-            "settings.performance_sample_count_override: makes 13369 sample sets, and a run has at most 1000; raise it"
+            "settings.performance_sample_count_override: gives 13369 sample sets, and a run has at most 1000; raise it"
                 .to_owned(),
         ),
         (
             "settings: {performance_issue_same: true, performance_issue_same_index: 13368}",
-            "settings.performance_issue_same_index: is 13368; set it under settings or in user_conf, below 13368, the samples"
+            "settings.performance_issue_same_index: is 13368; set it under settings or in user_conf, below 13368, the number of samples"
                 .to_owned(),
         ),
         (
             "mode: FindPeakPerformance\nscenario: Offline",
-            "mode: is FindPeakPerformance, which LoadGen has in Server alone, not in Offline; choose performance".to_owned(),
+            "mode: is FindPeakPerformance, which LoadGen has only in Server, not in Offline; choose performance".to_owned(),
         ),
     ] {
         check_error(keys, &expected);
@@ -271,8 +270,8 @@ fn a_file_of_samples_is_sent_as_token_ids_where_the_api_takes_them() {
     assert_eq!((set(keys).4, loadgen(keys).qsl.name.as_str()), (7, "cnn"));
     check_error(
         "dataset: {file: {path: /d/orca.pkl}}",
-        "dataset.file.path: is \"/d/orca.pkl\", whose name does not tell what is in it; name its format, json or jsonl; a \
-         pickle has to be converted",
+        "dataset.file.path: is \"/d/orca.pkl\", whose format the name does not tell; set format to json or jsonl; \
+         convert a pickle first",
     );
 }
 
