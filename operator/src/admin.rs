@@ -1,5 +1,7 @@
-//! [I/O] `/metrics`, `/healthz` and `/readyz`. Ready: the caches have been filled, and every watch is answered. Healthy: every
-//! watch is at least asked for; what is not would be helped by a new start, an API server that is away would not.
+//! [I/O] `/metrics`, `/healthz` and `/readyz`.
+//!
+//! Ready: the caches are filled, and the API server answers every watch. Healthy: the operator still requests every watch. A
+//! restart helps an operator that requests none; it does not help when the API server is down.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -38,20 +40,21 @@ async fn metrics(State(admin): State<Admin>) -> String {
 }
 
 async fn health(State(admin): State<Admin>) -> (StatusCode, String) {
-    unless("not even asked for", &admin.context.health.stuck())
+    status_of_watches("has not been requested", &admin.context.health.stuck())
 }
 
 async fn readiness(State(admin): State<Admin>) -> (StatusCode, String) {
     if !admin.runs.iter().all(Runs::is_filled) {
         return (StatusCode::SERVICE_UNAVAILABLE, "the caches are not filled yet\n".into());
     }
-    unless("without an answer, so that changes are not seen", &admin.context.health.silent())
+    status_of_watches("has had no answer, so that changes are not seen,", &admin.context.health.silent())
 }
 
-fn unless(what: &str, watches: &BTreeMap<String, Duration>) -> (StatusCode, String) {
-    if watches.is_empty() {
+/// 200 if the list of failed watches is empty.
+fn status_of_watches(problem: &str, failed: &BTreeMap<String, Duration>) -> (StatusCode, String) {
+    if failed.is_empty() {
         return (StatusCode::OK, "ok\n".into());
     }
-    let lines = watches.iter().map(|(path, age)| format!("the watch on {path} is {what}, for {} s\n", age.as_secs()));
+    let lines = failed.iter().map(|(path, age)| format!("the watch on {path} {problem} for {} s\n", age.as_secs()));
     (StatusCode::SERVICE_UNAVAILABLE, lines.collect())
 }

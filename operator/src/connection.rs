@@ -1,9 +1,9 @@
-//! [I/O] The connection to the API server. A connection that died without a word must be noticed: who waits on it for
-//! changes sees no new run, while everything looks well.
+//! [I/O] The connection to the API server. The client has to notice a connection that died without being closed: a watch on
+//! it reports no change, and nothing else shows the failure.
 //!
-//! A watch is ended by the server and asked for anew every few seconds, so that an answer to it is a sign of life. All reads
-//! have a limit, idle connections are thrown away before they can be stale, and TCP itself probes the peer. There is no
-//! retry in here: the watches and the loop have their own, and one inside a turn would hold its place.
+//! The server ends each watch after a few seconds and the client requests it again, so that its answers show that the
+//! connection works. All reads have a time limit, idle connections are closed early, and TCP keep-alive probes the peer. The
+//! client itself never retries a request: the watches and the loop retry, and a retry inside a turn would delay other runs.
 
 use std::{
     collections::BTreeMap,
@@ -25,21 +25,21 @@ use tokio::time::{Instant, interval};
 use tower::{BoxError, Service, ServiceBuilder};
 use tracing::{info, warn};
 
-/// How long each silence may last. With the defaults a dead connection is noticed within 20 seconds.
+/// Time limits. With the defaults a dead connection is noticed within 20 seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// For a new connection, and for writing.
+    /// To open a connection, and to write.
     pub connect: Duration,
-    /// For the next bytes of an answer, counted from the request or from the last bytes.
+    /// To wait for the next bytes of an answer, from the request or from the last bytes.
     pub read: Duration,
-    /// After so many seconds the server ends a watch, and it is asked for anew. kube waits five seconds longer, and then
-    /// takes the connection for dead.
+    /// Seconds after which the server ends a watch, and the client requests it again. kube waits five seconds longer before
+    /// it gives up the connection.
     pub watch_seconds: u32,
-    /// An idle connection older than this is not used again.
+    /// How long an idle connection may be used again.
     pub idle: Duration,
-    /// A watch without an answer for so long is silent: the operator is not ready.
+    /// A watch without an answer for this time is silent, and the operator is not ready.
     pub silent: Duration,
-    /// A watch that was not even asked for in so long is stuck: the operator has to be started anew.
+    /// A watch that was not requested for this time is stuck, and the operator has to be restarted.
     pub stuck: Duration,
 }
 
@@ -56,16 +56,16 @@ impl Default for Limits {
     }
 }
 
-/// TCP asks a peer that says nothing after so long, and as often again until it gives up.
+/// How long a connection may be quiet before TCP probes the peer.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(3);
 const KEEP_ALIVE_PROBES: u32 = 3;
-/// What was sent and is not acknowledged for so long ends the connection.
+/// TCP closes the connection if the peer acknowledges nothing for this time.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(20);
-/// How often the watches are looked at for the log.
-const LOOK: Duration = Duration::from_secs(5);
+/// How often [`Health::report`] checks the watches.
+const REPORT_INTERVAL: Duration = Duration::from_secs(5);
 
-/// A client whose watches are observed by `health`.
+/// A client that notes the requests and answers of its watches in `health`.
 ///
 /// # Errors
 /// When the configuration's certificates or credentials cannot be used.
@@ -82,7 +82,7 @@ pub fn client(config: &Config, health: &Arc<Health>) -> Result<Client, kube::Err
     connector.set_connect_timeout(Some(limits.connect));
     connector.set_read_timeout(Some(limits.read));
     connector.set_write_timeout(Some(limits.connect));
-    // Else the time that a connection was idle would count against the next answer on it.
+    // Otherwise the idle time of a connection would count towards the time limit of the next answer.
     connector.set_reset_reader_on_write(true);
     let http = hyper_util::client::legacy::Client::builder(TokioExecutor::new())
         .pool_idle_timeout(limits.idle)
@@ -98,66 +98,66 @@ pub fn client(config: &Config, health: &Arc<Health>) -> Result<Client, kube::Err
     Ok(ClientBuilder::new(service, config.default_namespace.clone()).build())
 }
 
-/// When each watch was last asked for and last answered.
+/// When each watch was last requested and last answered.
 #[derive(Debug)]
 pub struct Health {
     limits: Limits,
-    watches: Mutex<BTreeMap<String, Signs>>,
+    watches: Mutex<BTreeMap<String, LastTimes>>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Signs {
-    asked: Instant,
+struct LastTimes {
+    requested: Instant,
     answered: Instant,
 }
 
 impl Health {
-    /// No watch is known yet.
+    /// Without any watch.
     pub fn new(limits: Limits) -> Self {
         Health { limits, watches: Mutex::default() }
     }
 
-    /// The limits that are kept.
+    /// The time limits.
     pub fn limits(&self) -> Limits {
         self.limits
     }
 
-    /// A watch begins: from now on its requests are awaited.
+    /// Adds a watch whose requests are expected from now on.
     pub fn expect(&self, path: &str) {
         let now = Instant::now();
-        self.lock().insert(path.to_owned(), Signs { asked: now, answered: now });
+        self.lock().insert(path.to_owned(), LastTimes { requested: now, answered: now });
     }
 
-    /// The watches without an answer for too long, each with the time since its last one.
+    /// The silent watches, each with the time since its last answer.
     pub fn silent(&self) -> BTreeMap<String, Duration> {
         self.older_than(self.limits.silent, |it| it.answered)
     }
 
-    /// The watches that are not even asked for.
+    /// The stuck watches, each with the time since its last request.
     pub fn stuck(&self) -> BTreeMap<String, Duration> {
-        self.older_than(self.limits.stuck, |it| it.asked)
+        self.older_than(self.limits.stuck, |it| it.requested)
     }
 
-    fn older_than(&self, limit: Duration, sign: impl Fn(&Signs) -> Instant) -> BTreeMap<String, Duration> {
-        let ages = self.lock().iter().map(|(path, signs)| (path.clone(), sign(signs).elapsed())).collect::<Vec<_>>();
+    fn older_than(&self, limit: Duration, time: impl Fn(&LastTimes) -> Instant) -> BTreeMap<String, Duration> {
+        let ages = self.lock().iter().map(|(path, times)| (path.clone(), time(times).elapsed())).collect::<Vec<_>>();
         ages.into_iter().filter(|(_, age)| *age > limit).collect()
     }
 
-    fn note(&self, path: &str, note: impl Fn(&mut Signs, Instant)) {
-        if let Some(signs) = self.lock().get_mut(path) {
-            note(signs, Instant::now());
+    fn note(&self, path: &str, note: impl Fn(&mut LastTimes, Instant)) {
+        if let Some(times) = self.lock().get_mut(path) {
+            note(times, Instant::now());
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Signs>> {
-        // The map is whole at every moment, also after a panic elsewhere.
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, LastTimes>> {
+        // Each operation leaves the map valid, so that a panic elsewhere does not invalidate it.
         self.watches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes to the log when a watch falls silent and when it is heard again. Never ends.
+    /// Logs when a watch becomes silent and when it is answered again. Never ends.
     pub async fn report(&self) {
         let mut known = BTreeMap::new();
-        let mut look = interval(LOOK.min(self.limits.silent));
+        let mut look = interval(REPORT_INTERVAL.min(self.limits.silent));
         loop {
             look.tick().await;
             let silent = self.silent();
@@ -176,7 +176,7 @@ impl Health {
     }
 }
 
-/// The waits after failures of a watch: 1, 2, 4 and then 5 seconds. Short, because nothing is seen meanwhile.
+/// The waits after failures of a watch: 1, 2, 4 and then 5 seconds. They are short, because no change is seen meanwhile.
 #[derive(Debug, Default)]
 pub struct WatchBackoff(u32);
 
@@ -196,8 +196,8 @@ impl Backoff for WatchBackoff {
     }
 }
 
-/// No wait between the triggers of the loop after a failure of one of its watches: each watch has its own waits, and one that
-/// grows with the failures of all of them would hold back those that work.
+/// No wait after a failure of one of the loop's watches. Each watch has its own waits; a common one would delay the watches
+/// that work.
 #[derive(Debug)]
 pub struct NoBackoff;
 
@@ -213,7 +213,7 @@ impl Backoff for NoBackoff {
     fn reset(&mut self) {}
 }
 
-/// Notes the requests of watches and the answers to them.
+/// Notes requests and answers of watches in a [`Health`].
 struct Observed<S> {
     inner: S,
     health: Arc<Health>,
@@ -237,16 +237,16 @@ where
         let query = request.uri().query().unwrap_or_default();
         let has = |part: &str| query.split('&').any(|it| it.starts_with(part));
         let is_watch = has("watch=true");
-        // A watch begins with a list in pages. The reads of a turn have the same path, but no pages, and are no sign of it.
+        // A watch begins with a list request that has a page limit. Other reads of the same path have none and do not count.
         if request.method() == Method::GET && (is_watch || has("limit=")) {
-            self.health.note(&path, |signs, now| signs.asked = now);
+            self.health.note(&path, |times, now| times.requested = now);
         }
         let health = Arc::clone(&self.health);
         let answer = self.inner.call(request);
         Box::pin(async move {
             let answer = answer.await?;
             if is_watch && answer.status().is_success() {
-                health.note(&path, |signs, now| signs.answered = now);
+                health.note(&path, |times, now| times.answered = now);
             }
             Ok(answer)
         })
@@ -257,7 +257,7 @@ where
 mod tests {
     use super::*;
 
-    /// What kube's watcher waits longer than it has told the server.
+    /// How much longer than `watch_seconds` kube's watcher waits.
     const KUBE_MARGIN: Duration = Duration::from_secs(5);
 
     #[test]
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn only_the_requests_of_a_watch_are_its_signs_of_life() -> anyhow::Result<()> {
+    async fn only_the_requests_of_a_watch_are_its_times_of_life() -> anyhow::Result<()> {
         let path = "/api/v1/namespaces/bench/pods";
         let health = Arc::new(Health::new(Limits::default()));
         health.expect(path);
@@ -306,11 +306,11 @@ mod tests {
         assert!(health.stuck().is_empty());
         tokio::time::advance(Duration::from_secs(150)).await;
         assert_eq!(health.stuck().len(), 1);
-        health.note("/pods", |signs, now| signs.asked = now);
+        health.note("/pods", |times, now| times.requested = now);
         assert_eq!((health.silent().len(), health.stuck().len()), (1, 0));
-        health.note("/pods", |signs, now| signs.answered = now);
+        health.note("/pods", |times, now| times.answered = now);
         assert!(health.silent().is_empty());
-        health.note("/other", |signs, now| signs.answered = now);
+        health.note("/other", |times, now| times.answered = now);
         assert_eq!(health.lock().len(), 1, "only watches are kept");
     }
 }

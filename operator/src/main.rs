@@ -21,38 +21,38 @@ use tokio::{
 };
 use tracing::info;
 
-/// Turns BenchmarkRuns into launchers and their figures into status.
+/// Runs a launcher for each BenchmarkRun and writes its figures into the run's status
 #[derive(Parser)]
 #[command(name = "benchwright-operator", version)]
 struct Flags {
-    /// The image of launchers that name none
+    /// Image of launchers, unless the run names one
     #[arg(long, env = "LAUNCHER_IMAGE")]
     launcher_image: String,
-    /// CPU and memory that a launcher asks for, as name=quantity; may be given several times
+    /// Resource request of a launcher, as name=quantity; may be given several times
     #[arg(long = "launcher-request", value_parser = quantity)]
     launcher_requests: Vec<(String, String)>,
-    /// What a launcher may not exceed, as name=quantity; may be given several times
+    /// Resource limit of a launcher, as name=quantity; may be given several times
     #[arg(long = "launcher-limit", value_parser = quantity)]
     launcher_limits: Vec<(String, String)>,
-    /// When launchers' images are pulled
+    /// Pull policy of the launchers' image
     #[arg(long, default_value = "IfNotPresent", value_parser = ["Always", "IfNotPresent", "Never"])]
     launcher_pull_policy: String,
-    /// A Secret, in the namespace of each run, that launchers' images are pulled with; may be given several times
+    /// Pull secret of the launchers' image, which each run's namespace has to hold; may be given several times
     #[arg(long = "launcher-pull-secret", value_name = "NAME")]
     launcher_pull_secrets: Vec<String>,
-    /// A namespace to watch; may be given several times; none: all of them
+    /// Namespace to watch, by default all; may be given several times
     #[arg(long = "watch-namespace", value_name = "NAMESPACE")]
     watch_namespaces: Vec<String>,
-    /// What follows `<service>.<namespace>.` in the DNS name of a Service
+    /// Suffix of a Service's DNS name after `<service>.<namespace>.`
     #[arg(long, default_value = "svc.cluster.local")]
     service_domain: String,
-    /// Where /metrics, /healthz and /readyz are served
+    /// Address that serves /metrics, /healthz and /readyz
     #[arg(long, default_value = "0.0.0.0:8080")]
     admin_address: SocketAddr,
-    /// How much is logged: error, warn, info, debug or trace; or a filter such as operator=debug
+    /// Log level: error, warn, info, debug or trace; or a filter such as operator=debug
     #[arg(long, env = "BENCHWRIGHT_LOG", default_value = "info")]
     log_level: String,
-    /// How a line is written
+    /// Format of log lines
     #[arg(long, value_enum, default_value_t = LogFormat::Json)]
     log_format: LogFormat,
 }
@@ -65,7 +65,7 @@ enum LogFormat {
 
 fn quantity(text: &str) -> Result<(String, String), String> {
     let (name, amount) =
-        text.split_once('=').ok_or_else(|| format!("{text:?} is no name=quantity, such as memory=1Gi"))?;
+        text.split_once('=').ok_or_else(|| format!("{text:?} is not of the form name=quantity, such as memory=1Gi"))?;
     Ok((name.to_owned(), amount.to_owned()))
 }
 
@@ -73,7 +73,7 @@ fn quantity(text: &str) -> Result<(String, String), String> {
 async fn main() -> anyhow::Result<()> {
     let flags = Flags::parse();
     start_logging(&flags)?;
-    let config = Config::infer().await.context("no cluster: neither in one nor KUBECONFIG")?;
+    let config = Config::infer().await.context("no cluster was found: run in a cluster, or set KUBECONFIG")?;
     let health = Arc::new(Health::new(Limits::default()));
     let client = connection::client(&config, &health).context("the cluster's configuration cannot be used")?;
     let context = Arc::new(context(&flags, client, health));
@@ -84,7 +84,7 @@ async fn main() -> anyhow::Result<()> {
         [] => vec![None],
         some => some.iter().map(|it| Some(it.as_str())).collect(),
     };
-    info!(version = env!("CARGO_PKG_VERSION"), ?namespaces, "the operator begins");
+    info!(version = env!("CARGO_PKG_VERSION"), ?namespaces, "the operator starts");
     let controllers = namespaces.iter().map(|it| watches::controller(*it, &context, ended(end.clone())));
     let (controllers, runs): (Vec<_>, Vec<_>) = controllers.unzip();
     let admin = admin::serve(listener, Arc::clone(&context), runs, ended(end.clone()));
@@ -94,12 +94,12 @@ async fn main() -> anyhow::Result<()> {
     join_all(controllers).await;
     reporter.abort();
     info!("the operator has ended");
-    admin.await.context("the admin server broke down")?.context("the admin server failed")
+    admin.await.context("the task of the admin server panicked")?.context("the admin server failed")
 }
 
 fn start_logging(flags: &Flags) -> anyhow::Result<()> {
-    let filter =
-        tracing_subscriber::EnvFilter::try_new(filter(&flags.log_level)).context("--log-level is no filter")?;
+    let filter = tracing_subscriber::EnvFilter::try_new(filter(&flags.log_level))
+        .context("--log-level is neither a level nor a filter")?;
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     match flags.log_format {
         LogFormat::Json => builder.json().flatten_event(true).with_current_span(false).with_span_list(false).init(),
@@ -108,7 +108,7 @@ fn start_logging(flags: &Flags) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A level alone is for the operator's own lines: of its libraries, TLS and HTTP among them, only warnings are of use.
+/// The log filter of a level: the operator's own modules log at that level, and libraries only warnings.
 fn filter(level: &str) -> String {
     match level.parse::<tracing::Level>() {
         Ok(level) if level > tracing::Level::WARN => {
@@ -137,22 +137,22 @@ fn context(flags: &Flags, client: Client, health: Arc<Health>) -> Context {
     Context::new(client, settings, reporter, health)
 }
 
-/// Turns true at SIGTERM or SIGINT.
+/// Becomes true at SIGTERM or SIGINT.
 fn end_on_signal() -> anyhow::Result<watch::Receiver<bool>> {
     let (end, ended) = watch::channel(false);
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     tokio::spawn(async move {
         tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
-        info!("asked to end: turns under way are finished");
-        // Nobody may listen any more, and then all has ended.
+        info!("received a signal: ends after the turns in progress");
+        // An error means that no receiver is left, because everything has ended already.
         let _ = end.send(true);
     });
     Ok(ended)
 }
 
 async fn ended(mut end: watch::Receiver<bool>) {
-    // A sender that is gone means the end as well.
+    // An error means that the sender is gone, which is the end as well.
     let _ = end.wait_for(|it| *it).await;
 }
 

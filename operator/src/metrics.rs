@@ -1,4 +1,4 @@
-//! The operator's own Prometheus metrics. No label names a run: the number of series does not grow with the runs.
+//! The operator's Prometheus metrics. No label names a run, so that the number of series does not grow with the runs.
 
 use std::time::Instant;
 
@@ -27,7 +27,7 @@ struct WriteLabels {
     resource: String,
 }
 
-/// Counters and histograms.
+/// All metrics of the operator.
 pub struct Metrics {
     registry: Registry,
     turns: Counter,
@@ -36,7 +36,7 @@ pub struct Metrics {
     phases: Family<PhaseLabels, Counter>,
     runs: Family<PhaseLabels, Gauge>,
     attempts: Family<ReasonLabels, Counter>,
-    last_words: Histogram,
+    message_sizes: Histogram,
     writes: Family<WriteLabels, Counter>,
 }
 
@@ -50,7 +50,7 @@ impl Default for Metrics {
             phases: Family::default(),
             runs: Family::default(),
             attempts: Family::default(),
-            last_words: Histogram::new([256.0, 512.0, 1_024.0, 1_536.0, 2_048.0, 3_072.0, 4_096.0]),
+            message_sizes: Histogram::new([256.0, 512.0, 1_024.0, 1_536.0, 2_048.0, 3_072.0, 4_096.0]),
             writes: Family::default(),
         };
         metrics.registered()
@@ -60,31 +60,35 @@ impl Default for Metrics {
 impl Metrics {
     fn registered(mut self) -> Self {
         let registry = &mut self.registry;
-        registry.register("reconcile", "Turns of the loop", self.turns.clone());
+        registry.register("reconcile", "Turns of the reconcile loop", self.turns.clone());
         registry.register("reconcile_errors", "Turns that failed, by cause", self.errors.clone());
         registry.register("reconcile_duration_seconds", "How long a turn took", self.duration.clone());
         registry.register("phase_transitions", "Runs that entered a phase", self.phases.clone());
         registry.register("runs", "Runs, by the phase they are in", self.runs.clone());
         registry.register("attempts", "Attempts that ended, by reason", self.attempts.clone());
-        registry.register("termination_message_bytes", "Size of the launchers' last words", self.last_words.clone());
+        registry.register(
+            "termination_message_bytes",
+            "Size of the launchers' termination messages",
+            self.message_sizes.clone(),
+        );
         registry.register("api_writes", "Writes to the API server, by verb and resource", self.writes.clone());
         self
     }
 
-    /// A turn begins.
+    /// Counts a turn and starts its clock.
     pub fn turn(&self) -> Turn<'_> {
         self.turns.inc();
         Turn { metrics: self, began: Instant::now() }
     }
 
-    /// A run has entered a phase.
+    /// Counts a change of phase.
     pub fn phase_changed(&self, phase: Option<Phase>) {
         if let Some(phase) = phase {
             self.phases.get_or_create(&PhaseLabels { phase: phase.name() }).inc();
         }
     }
 
-    /// How many runs there are in each phase; a run without one has not been looked at yet.
+    /// Sets the number of runs in each phase. A run without a phase has not had its first turn yet.
     pub fn count_runs(&self, phases: impl Iterator<Item = Option<Phase>>) {
         let mut counts = Phase::ALL.map(|phase| (phase.name(), 0_i64)).to_vec();
         counts.push(("None", 0));
@@ -99,29 +103,29 @@ impl Metrics {
         }
     }
 
-    /// An attempt has ended.
+    /// Counts the end of an attempt.
     pub fn attempt_ended(&self, reason: Reason) {
         self.attempts.get_or_create(&ReasonLabels { reason: reason.name() }).inc();
     }
 
-    /// A launcher's termination message was read.
-    pub fn last_word(&self, bytes: usize) {
-        self.last_words.observe(f64::from(u32::try_from(bytes).unwrap_or(u32::MAX)));
+    /// Records the size of a termination message that was read.
+    pub fn termination_message(&self, bytes: usize) {
+        self.message_sizes.observe(f64::from(u32::try_from(bytes).unwrap_or(u32::MAX)));
     }
 
-    /// The API server is about to be written to.
+    /// Counts a write to the API server.
     pub fn write(&self, verb: &'static str, resource: &str) {
         self.writes.get_or_create(&WriteLabels { verb, resource: resource.to_owned() }).inc();
     }
 
-    /// All of them, as Prometheus reads them.
+    /// All metrics in the format of Prometheus.
     pub fn text(&self) -> String {
         let mut text = String::new();
         encode(&mut text, &self.registry).expect("a String takes everything");
         text
     }
 
-    /// Writes to the API server so far.
+    /// Number of writes to the API server so far.
     pub fn writes(&self) -> u64 {
         let text = self.text();
         let lines = text.lines().filter(|it| it.starts_with("benchwright_operator_api_writes_total{"));
@@ -129,14 +133,14 @@ impl Metrics {
     }
 }
 
-/// A turn that is under way.
+/// The clock of one turn.
 pub struct Turn<'a> {
     metrics: &'a Metrics,
     began: Instant,
 }
 
 impl Turn<'_> {
-    /// It has ended.
+    /// Records the duration of the turn, and its error.
     pub fn end(self, error: Option<&Error>) {
         self.metrics.duration.observe(self.began.elapsed().as_secs_f64());
         if let Some(error) = error {

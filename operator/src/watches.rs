@@ -1,7 +1,8 @@
-//! [I/O] The watches on one namespace or on all, and the loop that they drive. What they keep in memory is small: runs
-//! without what is read live anyway, and no Jobs and pods at all, which only tell that there is something to look at.
+//! [I/O] The watches on one namespace or on all, and the loop that they drive. They keep little in memory: runs without their
+//! large fields, which each turn reads live, and no Jobs or pods, whose events only start a turn.
 
 use std::{
+    fmt::Debug,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -10,7 +11,7 @@ use std::{
 };
 
 use crds::{BenchmarkRun, status::Phase};
-use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _, future::BoxFuture};
+use futures::{FutureExt as _, Stream, StreamExt as _, TryStreamExt as _, future::BoxFuture};
 use k8s_openapi::{
     NamespaceResourceScope,
     api::{batch::v1::Job, core::v1::Pod},
@@ -23,10 +24,11 @@ use kube::{
         Controller, PredicateConfig, WatchStreamExt as _,
         controller::{Action, Config, Error as TurnError},
         predicates,
-        reflector::{ObjectRef, Store, store},
+        reflector::{ObjectRef, Store, store, store::Writer},
         watcher::{self, Event, watcher},
     },
 };
+use serde::de::DeserializeOwned;
 use tracing::{debug, info, warn};
 
 use crate::{
@@ -39,36 +41,36 @@ use crate::{
     unreadable,
 };
 
-/// Runs at once: enough for a burst, few enough for any API server.
+/// The most turns at the same time: enough for a burst of runs, few enough for the API server.
 const CONCURRENCY: u16 = 16;
-/// Several changes of one run become one turn.
+/// Changes of one run within this time start one turn.
 const DEBOUNCE: Duration = Duration::from_millis(200);
-/// Where `kubectl apply` keeps the whole object a second time.
+/// The annotation in which `kubectl apply` keeps a copy of the whole object.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// A run, or one that this release cannot read: it must not keep the others from being read.
+/// A run, or the error of one that this release cannot read: that run must not stop the watch on the others.
 type Guarded = DeserializeGuard<BenchmarkRun>;
 
-/// The runs that a watch knows.
+/// The cache of a watch on runs.
 #[derive(Clone)]
 pub struct Runs {
     store: Store<Guarded>,
-    /// Not asked of the store: it wakes one waiter alone, and that is the controller.
+    /// Kept beside the store, which wakes only one waiter, and that is the controller.
     filled: Arc<AtomicBool>,
 }
 
 impl Runs {
-    /// Whether the watch has seen all that was there when it began.
+    /// Whether the cache holds all runs that existed when the watch began.
     pub fn is_filled(&self) -> bool {
         self.filled.load(Ordering::Acquire)
     }
 
-    /// The phase of each.
+    /// The phase of each run.
     pub fn phases(&self) -> Vec<Option<Phase>> {
         self.store.state().iter().map(|it| it.0.as_ref().ok().and_then(phase)).collect()
     }
 
-    /// Keeps the last word of a pod whose run is under way. A run that the watch has not told of yet is read live anyway.
+    /// Keeps how a pod ended, if its run is in the cache and unfinished.
     fn note(&self, reference: &ObjectRef<Guarded>, pod: &Pod, ended_pods: &EndedPods) {
         if let Some(run) = self.store.get(reference)
             && let Ok(run) = &run.0
@@ -83,50 +85,26 @@ fn phase(run: &BenchmarkRun) -> Option<Phase> {
     run.status.as_ref()?.phase
 }
 
-/// The loop over the runs of a namespace, or of all of them. It ends after `end`, when the turns under way are finished.
+/// The loop over the runs of one namespace or of all. It ends after `end`, when the turns in progress are done.
 pub fn controller(
     namespace: Option<&str>,
     context: &Arc<Context>,
     end: impl Future<Output = ()> + Send + Sync + 'static,
 ) -> (BoxFuture<'static, ()>, Runs) {
-    let client = &context.client;
     let (reader, writer) = store();
     let runs = Runs { store: reader.clone(), filled: Arc::default() };
-    let (forget, filled) = (Arc::clone(context), Arc::clone(&runs.filled));
-    let place = namespace.unwrap_or("all").to_owned();
-    let watched = watcher::Config::default().timeout(context.health.limits().watch_seconds);
-    let all_runs = api::<Guarded>(client, namespace);
-    context.health.expect(all_runs.resource_url());
-    let changed = watcher(all_runs, watched.clone())
-        .backoff(WatchBackoff::default())
-        .modify(slim_run)
-        .reflect(writer)
-        .inspect_ok(move |event| match event {
-            Event::Delete(run) => forget.forget(&run.uid().unwrap_or_default()),
-            Event::InitDone if !filled.swap(true, Ordering::AcqRel) => {
-                info!(namespace = place, "the cache of runs is filled")
-            }
-            _ => {}
-        })
-        .applied_objects()
-        // Our own writes of the status are no news.
-        .predicate_filter(predicates::generation, PredicateConfig::default());
-    let children = watched.labels(meta::MANAGED);
-    let (all_jobs, all_pods) = (api::<Job>(client, namespace), api::<Pod>(client, namespace));
-    context.health.expect(all_jobs.resource_url());
-    context.health.expect(all_pods.resource_url());
-    let jobs = watcher(all_jobs, children.clone()).backoff(WatchBackoff::default()).touched_objects();
-    let pods = watcher(all_pods, children).backoff(WatchBackoff::default()).touched_objects();
-    let (ended_pods, of_pods) = (Arc::clone(&context.ended_pods), runs.clone());
-    let turns = Controller::for_stream(changed, reader)
+    let jobs = child_changes::<Job>(namespace, context);
+    let pods = child_changes::<Pod>(namespace, context);
+    let (ended_pods, known) = (Arc::clone(&context.ended_pods), runs.clone());
+    let turns = Controller::for_stream(run_changes(namespace, context, writer, &runs), reader)
         .with_config(Config::default().concurrency(CONCURRENCY).debounce(DEBOUNCE))
         .trigger_backoff(NoBackoff)
         .watches_stream(jobs, |job| run_of(&job))
         .watches_stream(pods, move |pod| {
             let run = run_of(&pod);
-            // A pod goes a moment after its end; the event of its deletion may be all that is left to read.
+            // A pod may be gone shortly after its end, so that the event of its deletion is the last copy of its status.
             if let Some(run) = &run {
-                of_pods.note(run, &pod, &ended_pods);
+                known.note(run, &pod, &ended_pods);
             }
             run
         })
@@ -134,13 +112,57 @@ pub fn controller(
         .run(turn, after_error, Arc::clone(context))
         .for_each(async |turn| match turn {
             Ok(_) => {}
-            // The next watch event or the backoff brings it up again.
+            // The next watch event or the backoff starts another turn.
             Err(error @ (TurnError::ObjectNotFound(_) | TurnError::ReconcilerFailed(..))) => {
-                debug!(%error, "the loop goes on")
+                debug!(%error, "a turn ended with an error")
             }
-            Err(error) => warn!(%error, "a watch broke off and begins again"),
+            Err(error) => warn!(%error, "a watch failed and starts again"),
         });
     (turns.boxed(), runs)
+}
+
+/// Changes of runs that need a turn. Fills the cache, and removes deleted runs from memory.
+fn run_changes(
+    namespace: Option<&str>,
+    context: &Arc<Context>,
+    writer: Writer<Guarded>,
+    runs: &Runs,
+) -> impl Stream<Item = Result<Guarded, watcher::Error>> + Send + 'static {
+    let api = api::<Guarded>(&context.client, namespace);
+    context.health.expect(api.resource_url());
+    let (context, filled) = (Arc::clone(context), Arc::clone(&runs.filled));
+    let place = namespace.unwrap_or("all").to_owned();
+    watcher(api, watch_config(&context))
+        .backoff(WatchBackoff::default())
+        .modify(slim_run)
+        .reflect(writer)
+        .inspect_ok(move |event| match event {
+            Event::Delete(run) => context.forget(&run.uid().unwrap_or_default()),
+            Event::InitDone if !filled.swap(true, Ordering::AcqRel) => {
+                info!(namespace = place, "the cache of runs is filled")
+            }
+            _ => {}
+        })
+        .applied_objects()
+        // The operator's own status writes do not change the generation and need no turn.
+        .predicate_filter(predicates::generation, PredicateConfig::default())
+}
+
+/// Changes and deletions of Jobs or pods that the operator created.
+fn child_changes<K>(
+    namespace: Option<&str>,
+    context: &Context,
+) -> impl Stream<Item = Result<K, watcher::Error>> + Send + 'static
+where
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + DeserializeOwned + Send + 'static,
+{
+    let api = api::<K>(&context.client, namespace);
+    context.health.expect(api.resource_url());
+    watcher(api, watch_config(context).labels(meta::MANAGED)).backoff(WatchBackoff::default()).touched_objects()
+}
+
+fn watch_config(context: &Context) -> watcher::Config {
+    watcher::Config::default().timeout(context.health.limits().watch_seconds)
 }
 
 async fn turn(run: Arc<Guarded>, context: Arc<Context>) -> Result<Action, Error> {
@@ -158,7 +180,7 @@ fn after_error(run: Arc<Guarded>, error: &Error, context: Arc<Context>) -> Actio
         Ok(run) => on_error(Arc::new(run.clone()), error, context),
         Err(invalid) => {
             let (namespace, name) = place(&invalid.metadata);
-            warn!(run = %format!("{namespace}/{name}"), %error, "it could not be told that a run cannot be read");
+            warn!(run = %format!("{namespace}/{name}"), %error, "the user could not be told that a run cannot be read");
             Action::requeue(unreadable::RETRY)
         }
     }
@@ -169,13 +191,13 @@ fn place(metadata: &ObjectMeta) -> (&str, &str) {
     (metadata.namespace.as_deref().unwrap_or_default(), metadata.name.as_deref().unwrap_or_default())
 }
 
-/// The run that an object says it belongs to.
+/// The run that the labels of an object name.
 fn run_of<K: ResourceExt>(child: &K) -> Option<ObjectRef<Guarded>> {
     let name = child.labels().get(meta::RUN)?;
     Some(ObjectRef::new(name).within(&child.namespace()?))
 }
 
-/// Takes out what fills memory and is not used: a run that has not finished is read live at every turn.
+/// Removes large fields that are not used: each turn reads an unfinished run live.
 fn slim_run(run: &mut Guarded) {
     run.managed_fields_mut().clear();
     run.annotations_mut().remove(LAST_APPLIED);
