@@ -110,6 +110,9 @@ pub struct FieldError {
     pub message: String,
 }
 
+/// The port on which a launcher in a pod answers `/ready`.
+pub const STATUS_PORT: u16 = 8080;
+
 /// Where the launcher's pod mounts the token and the certificate authorities.
 pub mod mounts {
     /// The bearer token of the target.

@@ -15,8 +15,8 @@ use super::{
 };
 
 impl Decision<'_> {
-    /// Decides that an attempt came to nothing in time. The reason is in the status before anything is deleted: who looks
-    /// at what is left after a crash must not take it for somebody else's doing.
+    /// Decides to end an attempt that failed without a result. It writes the reason into the status before anything is
+    /// deleted: after a crash, an operator without that reason would blame somebody else for a missing Job.
     pub(super) fn give_up(&self, reason: Reason, message: &str) -> Plan {
         let phase = self.before.phase.unwrap_or(Phase::Starting);
         let mut plan = self.status_plan(NextStatus::new(phase, reason, message));
@@ -27,7 +27,7 @@ impl Decision<'_> {
         plan
     }
 
-    /// Ends an attempt that was given up.
+    /// Ends an attempt for which [`Self::give_up`] wrote a reason.
     pub(super) fn end_given_up(&self, attempt: &Attempt, reason: Reason) -> Plan {
         let mut plan = self.end_attempt(reason, self.last_message(), None);
         plan.stop = match self.observed.job.presence {
@@ -41,7 +41,7 @@ impl Decision<'_> {
         Stop::PodAndJobNow { pod: self.observed.pod.name.clone(), job: attempt.job_name.clone() }
     }
 
-    /// Somebody deleted the Job. A pod that was left to itself must not go on.
+    /// The Job was deleted by somebody else. If its pod was left behind, it has to stop.
     pub(super) fn job_lost(&self, attempt: &Attempt, envelope: Option<&Envelope>) -> Plan {
         let message = format!("{} was deleted while it ran", attempt.job_name);
         let mut plan = self.end_attempt(Reason::JobLost, &message, envelope);
@@ -49,15 +49,15 @@ impl Decision<'_> {
         plan
     }
 
-    /// Ends a pod that no Job looks after any more. A Job that goes may leave its pod behind (`--cascade=orphan`).
+    /// Stops a pod without a Job: deleting a Job with `--cascade=orphan` leaves its pod.
     pub(super) fn stop_orphan(&self) -> Option<Stop> {
         let (job, pod) = (&self.observed.job, &self.observed.pod);
-        let alone = job.presence != Presence::Ours || job.deleting;
-        let orphan = alone && pod.deleting.is_none() && self.observed.ended.is_none();
+        let without_job = job.presence != Presence::Ours || job.deleting;
+        let orphan = without_job && pod.deleting.is_none() && self.observed.ended.is_none();
         pod.name.clone().filter(|_| orphan).map(Stop::Pod)
     }
 
-    /// A run that has finished is looked at no more, so that whatever still works for it has to be told to end now.
+    /// Stops what still works for a run that finishes now: a finished run has no further turn that could do it.
     fn stop_remaining(&self) -> Option<Stop> {
         let (job, pod) = (&self.observed.job, &self.observed.pod);
         let last = self.before.attempts.last().filter(|_| self.observed.ended.is_none())?;
@@ -70,15 +70,15 @@ impl Decision<'_> {
         }
     }
 
-    /// The Job has ended, and how its pod ended has not been seen yet.
+    /// The Job has ended. Waits for the end of its pod, up to `collectSeconds`.
     pub(super) fn await_result(&self, attempt: &Attempt) -> Plan {
         let failed = self.observed.job.failed.as_deref();
         if self.observed.pod.name.is_none() {
             return match failed {
                 Some("DeadlineExceeded") => {
-                    self.end_attempt(Reason::DeadlineExceeded, "the Job outran its deadline", None)
+                    self.end_attempt(Reason::DeadlineExceeded, "the Job exceeded its deadline", None)
                 }
-                _ => self.end_attempt(Reason::Disrupted, "the pod went before its result could be read", None),
+                _ => self.end_attempt(Reason::Disrupted, "the pod was gone before its result could be read", None),
             };
         }
         let since = self.observed.job.ended_at.unwrap_or_else(|| attempt.running_time.unwrap_or(attempt.start_time));
@@ -92,13 +92,13 @@ impl Decision<'_> {
                 _ => self.end_attempt(Reason::Disrupted, &message, None),
             };
         }
-        let message = "the Job has ended, its result is being read";
+        let message = "the Job has ended; the operator waits for its pod to end, to read the result";
         let mut plan = self.status_plan(NextStatus::new(Phase::Collecting, Reason::ReadingResult, message));
         plan.next_look = Some(SOON);
         plan
     }
 
-    /// The launcher has ended: what did it say?
+    /// The launcher has ended: decides by its termination message.
     pub(super) fn read_result(&self) -> Plan {
         let Some(ended) = &self.observed.ended else {
             return Plan { again: true, status: self.before.clone(), ..Plan::default() };
@@ -114,7 +114,7 @@ impl Decision<'_> {
         let disrupted = self.observed.ended.as_ref().and_then(|it| it.disrupted.as_deref());
         match core.outcome {
             Outcome::Passed => {
-                let message = "the figures count";
+                let message = "the figures are valid";
                 let mut plan = self.finish(Phase::Succeeded, Outcome::Passed, Reason::RunSucceeded, message);
                 status::apply_envelope(&mut plan.status, self.run, envelope);
                 plan
@@ -132,10 +132,10 @@ impl Decision<'_> {
                 }
             }
             Outcome::Cancelled if self.observed.job.failed.as_deref() == Some("DeadlineExceeded") => {
-                self.end_attempt(Reason::DeadlineExceeded, "the Job outran its deadline", Some(envelope))
+                self.end_attempt(Reason::DeadlineExceeded, "the Job exceeded its deadline", Some(envelope))
             }
             Outcome::Cancelled => {
-                let why = disrupted.unwrap_or("its pod was asked to end by somebody else");
+                let why = disrupted.unwrap_or("somebody else deleted its pod");
                 self.end_attempt(Reason::Disrupted, &format!("the run was interrupted: {why}"), Some(envelope))
             }
             Outcome::Error => {
@@ -146,14 +146,14 @@ impl Decision<'_> {
         }
     }
 
-    /// Ends the current attempt: another one, if spec.execution.retry allows it, else the end of the run.
+    /// Ends the current attempt. Another one follows if `spec.execution.retry` allows it; otherwise the run fails.
     pub(super) fn end_attempt(&self, reason: Reason, message: &str, envelope: Option<&Envelope>) -> Plan {
         let retry = &self.run.spec.execution.retry;
         let allowed = reason.retry_cause().is_some_and(|cause: RetryCause| retry.reasons.contains(&cause));
         let tried = self.before.attempts.iter().filter(|it| it.reason != Reason::Suspended).count();
-        // Attempts that the status has forgotten cannot be counted, so there are no more than it remembers.
+        // The status keeps MAX_ATTEMPTS attempts, and older ones cannot be counted.
         if allowed && tried <= retry.limit as usize && tried < MAX_ATTEMPTS {
-            let message = format!("attempt ended with {reason}: {message}; it is tried again");
+            let message = format!("the attempt ended with {reason}: {message}; another attempt follows");
             let mut plan = self.status_plan(NextStatus::new(Phase::Preparing, Reason::Retrying, message));
             end_last(&mut plan.status, reason, self.turn.now);
             plan.next_look = Some(SOON);
@@ -171,9 +171,9 @@ impl Decision<'_> {
             self.status_plan(NextStatus { outcome: Some(outcome), ..NextStatus::new(phase, reason, message) });
         plan.status.completion_time = Some(self.turn.now);
         plan.stop = self.stop_remaining();
-        // Whatever became of the pod whose word counts.
+        // Also when the launcher's own pod has ended.
         plan.stop_pods.clone_from(&self.observed.other_pods);
-        // Nothing else would tell when its time is over.
+        // The next plan schedules the deletion of the run; no watch would start a turn for it.
         plan.again = self.run.spec.cleanup.run.is_some();
         if self.attempt().is_some() {
             end_last(&mut plan.status, reason, self.turn.now);

@@ -1,4 +1,4 @@
-//! How far an attempt is whose intent is in the status, and what it waits for.
+//! How far the current attempt is, and what it waits for.
 
 use std::time::Duration;
 
@@ -16,12 +16,12 @@ use super::{
     status::NextStatus,
 };
 
-/// What a young pod waits for passes by itself, as a rule: a claim that its first pod binds, a target that is asked for the
-/// first time. To tell each would be a write for nothing.
+/// How long a new pod may wait before the status says for what: most waits for a claim, a node or the target are shorter, and
+/// a status write for each would be wasted.
 const SETTLE_SECONDS: u32 = 5;
 
 impl Decision<'_> {
-    /// Goes on with an attempt whose intent is in the status.
+    /// Continues an attempt that is in the status.
     pub(super) fn follow(&self, attempt: &Attempt) -> Plan {
         let job = &self.observed.job;
         if let Some(reason) = attempt.reason.known() {
@@ -37,12 +37,12 @@ impl Decision<'_> {
         }
     }
 
-    /// Looks how far an attempt is whose Job exists.
+    /// Follows an attempt whose Job exists.
     fn watch(&self, attempt: &Attempt) -> Plan {
-        let (observed, deadlines) = (self.observed, &self.run.spec.execution.deadlines);
+        let (observed, now) = (self.observed, self.turn.now);
         if observed.ambiguous {
             let message = format!(
-                "two pods of Job {} were created in the same second, and the figures of only one may count; see who else creates pods in this namespace: {}",
+                "two pods of Job {} were created in the same second, and only one of them can be the launcher's; find out who else creates pods in this namespace: {}",
                 attempt.job_name,
                 observed.other_pods.join(", ")
             );
@@ -54,26 +54,33 @@ impl Decision<'_> {
         if observed.job.failed.is_some() || observed.job.complete {
             return self.await_result(attempt);
         }
-        let now = self.turn.now;
-        if let Some(since) = observed.pod.deleting.filter(|it| seconds_since(*it, now) > deadlines.collect_seconds) {
-            let limit = deadlines.collect_seconds;
+        let limit = self.run.spec.execution.deadlines.collect_seconds;
+        if let Some(since) = observed.pod.deleting.filter(|it| seconds_since(*it, now) > limit) {
             let message = format!(
-                "the pod should be gone since {since}, and is not {limit} seconds later (execution.deadlines.collectSeconds); see whether its node is lost"
+                "the grace period of the deleted pod ended at {since}, and {limit} seconds later (execution.deadlines.collectSeconds) it still exists; check whether its node is lost"
             );
             return self.end_attempt(Reason::Disrupted, &message, None);
         }
-        if let Some(running) = attempt.running_time {
-            let limit = deadlines.run_seconds + self.run.spec.execution.grace_period_seconds + LEEWAY_SECONDS;
-            if seconds_since(running, now) > limit {
-                let message =
-                    format!("the launcher did not end within {limit} seconds; raise execution.deadlines.runSeconds");
-                return self.give_up(Reason::DeadlineExceeded, &message);
-            }
-            return self.running(attempt);
+        match attempt.running_time {
+            Some(running) => self.watch_measuring(attempt, running),
+            None if observed.pod.ready => self.running(attempt),
+            None => self.watch_starting(attempt),
         }
-        if observed.pod.ready {
-            return self.running(attempt);
+    }
+
+    fn watch_measuring(&self, attempt: &Attempt, running: Timestamp) -> Plan {
+        let execution = &self.run.spec.execution;
+        let limit = execution.deadlines.run_seconds + execution.grace_period_seconds + LEEWAY_SECONDS;
+        if seconds_since(running, self.turn.now) > limit {
+            let message =
+                format!("the launcher did not end within {limit} seconds; raise execution.deadlines.runSeconds");
+            return self.give_up(Reason::DeadlineExceeded, &message);
         }
+        self.running(attempt)
+    }
+
+    fn watch_starting(&self, attempt: &Attempt) -> Plan {
+        let (now, limit) = (self.turn.now, self.run.spec.execution.deadlines.start_seconds);
         let (reason, message) = self.why_not_running();
         let passing = [Reason::Unschedulable, Reason::VolumePending, Reason::TargetNotReady].contains(&reason);
         if passing && seconds_since(attempt.start_time, now) < SETTLE_SECONDS {
@@ -81,21 +88,19 @@ impl Decision<'_> {
             plan.next_look = Some(SOON);
             return plan;
         }
-        let since = observed.job.created.map_or(attempt.start_time, |it| it.max(attempt.start_time));
-        if seconds_since(since, now) > deadlines.start_seconds {
-            let limit = deadlines.start_seconds;
+        let since = self.observed.job.created.map_or(attempt.start_time, |it| it.max(attempt.start_time));
+        if seconds_since(since, now) > limit {
             let message = format!(
-                "the launcher did not measure within {limit} seconds (execution.deadlines.startSeconds): {message}"
+                "the launcher did not start to measure within {limit} seconds (execution.deadlines.startSeconds): {message}"
             );
-            let reason = if reason == Reason::PodStarting || reason == Reason::TargetNotReady {
-                Reason::StartTimeout
-            } else {
-                reason
+            let reason = match reason {
+                Reason::PodStarting | Reason::TargetNotReady => Reason::StartTimeout,
+                other => other,
             };
             return self.give_up(reason, &message);
         }
         let mut plan = self.status_plan(NextStatus::new(Phase::Starting, reason, message));
-        plan.next_look = Some(until(since, deadlines.start_seconds, now));
+        plan.next_look = Some(until(since, limit, now));
         plan
     }
 
@@ -112,38 +117,22 @@ impl Decision<'_> {
 
     fn why_not_running(&self) -> (Reason, String) {
         let pod = &self.observed.pod;
-        // Most claims wait for the first pod that mounts them, and so are not bound while there is no room for it.
-        let about_volumes = pod.unschedulable.as_deref().is_some_and(is_about_volumes);
-        let pending = claim(&self.run.spec).filter(|_| !self.observed.claim.bound && about_volumes);
-        match (&pod.unschedulable, &pod.waiting, pending) {
-            (Some(why), _, Some(pvc)) => {
-                let class = &self.observed.claim.class;
-                let class = if class.is_empty() {
-                    "the default StorageClass".into()
-                } else {
-                    format!("StorageClass {class:?}")
-                };
-                let name = pvc.claim_name;
-                let message = format!(
-                    "claim {name:?} has no volume ({class}): {why}; see that the class exists and can provision"
-                );
-                (Reason::VolumePending, message)
-            }
-            (Some(why), ..) => (Reason::Unschedulable, format!("no node takes the pod: {why}")),
-            (None, Some((reason, why)), _) if is_image_problem(reason) => {
+        match (&pod.unschedulable, &pod.waiting) {
+            (Some(why), _) => self.why_unscheduled(why),
+            (None, Some((reason, why))) if is_image_problem(reason) => {
                 let image = job::image(self.run, self.turn.settings);
-                (
-                    Reason::ImagePull,
-                    format!("image {image:?} cannot be had: {reason}: {why}; see that it exists and may be pulled"),
-                )
+                let message = format!(
+                    "image {image:?} cannot be pulled: {reason}: {why}; check that it exists and that the namespace may pull it"
+                );
+                (Reason::ImagePull, message)
             }
-            (None, Some((reason, why)), _) if reason != "ContainerCreating" && reason != "PodInitializing" => {
+            (None, Some((reason, why))) if reason != "ContainerCreating" && reason != "PodInitializing" => {
                 (Reason::PodStarting, format!("the container waits: {reason}: {why}"))
             }
             _ if pod.running => {
                 let limit = self.run.spec.target.readiness.timeout_seconds;
                 let message = format!(
-                    "the launcher waits for the target to be ready, up to {limit} seconds (target.readiness.timeoutSeconds); its log tells what it meets"
+                    "the launcher waits for the target to be ready, up to {limit} seconds (target.readiness.timeoutSeconds); the launcher's log says what the target answers"
                 );
                 (Reason::TargetNotReady, message)
             }
@@ -151,15 +140,30 @@ impl Decision<'_> {
         }
     }
 
-    /// One sentence for all that comes before the container runs: each step told by itself would be a write of its own.
+    fn why_unscheduled(&self, why: &str) -> (Reason, String) {
+        // Most claims are bound only when the first pod that mounts them is scheduled. An unbound claim alone is no problem.
+        let pending = claim(&self.run.spec).filter(|_| !self.observed.claim.bound && is_about_volumes(why));
+        let Some(pvc) = pending else { return (Reason::Unschedulable, format!("no node takes the pod: {why}")) };
+        let class = match self.observed.claim.class.as_str() {
+            "" => "the default StorageClass".to_owned(),
+            class => format!("StorageClass {class:?}"),
+        };
+        let message = format!(
+            "claim {:?} has no volume ({class}): {why}; check that the class exists and can provision one",
+            pvc.claim_name
+        );
+        (Reason::VolumePending, message)
+    }
+
+    /// One message for all steps before the container runs, so that not each step needs a status write.
     pub(super) fn starting(&self) -> String {
         let mounts = self.mounts();
         format!(
-            "the pod is being made, or starts on its node{mounts}; if this lasts, its events and the events of the Job tell why"
+            "the pod is being created or starts on its node{mounts}; if this takes long, see its events and the events of the Job"
         )
     }
 
-    /// What the pod cannot start without, and whose absence only its own events tell.
+    /// The objects that the pod mounts. If one is missing, only the pod's events say so.
     fn mounts(&self) -> String {
         let target = &self.run.spec.target;
         let secret = target.auth.as_ref().map(|it| format!("Secret {:?}", it.secret_key_ref.name));
@@ -173,11 +177,14 @@ impl Decision<'_> {
         if all.is_empty() {
             return String::new();
         }
-        format!("; it mounts {}: see that they exist, have the keys, and are free", all.join(", "))
+        format!(
+            "; it mounts {}: check that they exist, have the keys, and are not in use on another node",
+            all.join(", ")
+        )
     }
 }
 
-/// Whether the scheduler's words are about the claim, its class or its volume.
+/// Whether the scheduler's message is about the claim, its class or its volume.
 fn is_about_volumes(message: &str) -> bool {
     let message = message.to_ascii_lowercase();
     ["volume", "storageclass"].iter().any(|it| message.contains(it))
@@ -187,7 +194,7 @@ fn is_image_problem(reason: &str) -> bool {
     reason.starts_with("ErrImage") || reason.starts_with("ImagePull") || reason == "InvalidImageName"
 }
 
-/// Until a deadline has passed, at least [`SOON`] and at most [`OFTEN`].
+/// The time until a deadline has passed, at least [`SOON`] and at most [`OFTEN`].
 fn until(then: Timestamp, seconds: u32, now: Timestamp) -> Duration {
     let left = u64::from(seconds.saturating_sub(seconds_since(then, now))) + 1;
     Duration::from_secs(left).clamp(SOON, OFTEN)

@@ -1,4 +1,5 @@
-//! How an attempt starts: when nothing of the last one is left, the intent goes into the status, and then the children are made.
+//! How an attempt starts: it waits until nothing of the last attempt is left, notes the new attempt in the status, and creates
+//! the children.
 
 use std::time::Duration;
 
@@ -15,11 +16,11 @@ use super::{
     status::{self, NextStatus},
 };
 
-/// While a ConfigMap has been missing for long.
+/// The next look while a ConfigMap has been missing for a long time.
 const SELDOM: Duration = Duration::from_secs(60);
 
 impl Decision<'_> {
-    /// Starts another attempt, once nothing of the last one is left.
+    /// Starts the next attempt once nothing of the last one is left.
     pub(super) fn begin(&self) -> Plan {
         if let Some(last) = self.before.attempts.last()
             && (self.observed.job.presence == Presence::Ours || self.observed.pod.name.is_some())
@@ -28,12 +29,15 @@ impl Decision<'_> {
         }
         let input = match &self.observed.input {
             Some(Ok(input)) => input,
-            Some(Err(refusal)) => return self.input_failed(refusal),
+            Some(Err(error)) => return self.input_failed(error),
             None => return Plan { again: true, status: self.before.clone(), ..Plan::default() },
         };
         let number = input.run.run.attempt;
-        let mut plan =
-            self.status_plan(NextStatus::new(Phase::Preparing, Reason::Preparing, "makes ConfigMap, volume and Job"));
+        let mut plan = self.status_plan(NextStatus::new(
+            Phase::Preparing,
+            Reason::Preparing,
+            "the operator creates ConfigMap, claim and Job",
+        ));
         plan.status.resolved = Some(self.resolved(input));
         add_attempt(
             &mut plan.status.attempts,
@@ -51,12 +55,13 @@ impl Decision<'_> {
                 reason: Reported::default(),
             },
         );
-        // The intent is in the status before the Job exists; a crash in between leaves nothing that is not accounted for.
+        // The attempt is in the status before its Job exists, so that an operator that crashes in between finds the Job again.
         plan.again = true;
         plan
     }
 
-    /// Two attempts at once would disturb each other, and a volume can be mounted by one node at a time.
+    /// Waits until Job and pod of the last attempt are gone: two attempts at once would distort each other's figures, and only
+    /// one node at a time can mount the volume.
     fn wait_for_end_of(&self, last: &Attempt) -> Plan {
         let (job, pod) = (&self.observed.job, &self.observed.pod);
         let limit = self.run.spec.execution.deadlines.prepare_seconds;
@@ -67,7 +72,7 @@ impl Decision<'_> {
             );
             return self.finish(Phase::Failed, Outcome::Error, Reason::PrepareTimeout, &message);
         }
-        let message = format!("waits until {} is gone, before attempt {}", last.job_name, last.number + 1);
+        let message = format!("attempt {1} starts when {0} is gone", last.job_name, last.number + 1);
         let mut plan = self.status_plan(NextStatus::new(Phase::Preparing, Reason::Retrying, message));
         plan.stop = match (&pod.name, job.presence) {
             (_, Presence::Ours) => (!job.deleting).then(|| Stop::Job(last.job_name.clone())),
@@ -87,27 +92,25 @@ impl Decision<'_> {
         }
     }
 
-    fn input_failed(&self, refusal: &InputError) -> Plan {
+    fn input_failed(&self, error: &InputError) -> Plan {
         let created = self.run.metadata.creation_timestamp.as_ref().map_or(self.turn.now, |it| it.0);
         let limit = self.run.spec.execution.deadlines.prepare_seconds;
         let age = seconds_since(created, self.turn.now);
-        if refusal.reason != Reason::ProfileNotFound {
-            return self.finish(Phase::Failed, Outcome::Error, refusal.reason, &refusal.message);
+        if error.reason != Reason::ProfileNotFound {
+            return self.finish(Phase::Failed, Outcome::Error, error.reason, &error.message);
         }
         if self.attempt().is_none() && age < limit {
-            // `kubectl apply -f folder/` may bring the ConfigMap a moment after the run.
-            let message = format!(
-                "{}\nthe run waits for it {limit} seconds (execution.deadlines.prepareSeconds)",
-                refusal.message
-            );
+            // `kubectl apply -f folder/` may create the ConfigMap shortly after the run.
+            let message =
+                format!("{}\nthe run waits for it {limit} seconds (execution.deadlines.prepareSeconds)", error.message);
             let mut plan = self.status_plan(NextStatus::new(Phase::Pending, Reason::ProfileNotFound, message));
-            // Each look reads whole ConfigMaps: a run that has waited for long looks less often.
-            let seldom = Duration::from_secs(u64::from(age / 10)).clamp(SOON, SELDOM);
-            plan.next_look = Some(seldom.min(Duration::from_secs(u64::from(limit - age) + 1)));
+            // Each turn reads whole ConfigMaps, so that a run that has waited long gets fewer turns.
+            let wait = Duration::from_secs(u64::from(age / 10)).clamp(SOON, SELDOM);
+            plan.next_look = Some(wait.min(Duration::from_secs(u64::from(limit - age) + 1)));
             return plan;
         }
-        let message = format!("{}\nthis run has ended: then create the run anew", refusal.message);
-        self.finish(Phase::Failed, Outcome::Error, refusal.reason, &message)
+        let message = format!("{}\nthis run has ended; create it again when that is done", error.message);
+        self.finish(Phase::Failed, Outcome::Error, error.reason, &message)
     }
 
     pub(super) fn conflict(&self, name: &str) -> Plan {
@@ -116,14 +119,14 @@ impl Decision<'_> {
         self.finish(Phase::Failed, Outcome::Error, Reason::NameConflict, &message)
     }
 
-    /// Makes the children. The Job comes last, when all that it mounts is there.
+    /// Creates the children. The Job is the last, because it mounts the others.
     pub(super) fn create(&self, attempt: &Attempt) -> Plan {
         if self.observed.config_map == Presence::Foreign {
             return self.conflict(&attempt.job_name);
         }
         let input = match &self.observed.input {
             Some(Ok(input)) => input,
-            Some(Err(refusal)) => return self.input_failed(refusal),
+            Some(Err(error)) => return self.input_failed(error),
             None => return Plan { again: true, status: self.before.clone(), ..Plan::default() },
         };
         if let Some(refused) = &self.observed.refused {
@@ -133,7 +136,7 @@ impl Decision<'_> {
         if seconds_since(attempt.start_time, self.turn.now) > limit {
             let last = self.last_message();
             let message = format!(
-                "ConfigMap, volume and Job were not made within {limit} seconds (execution.deadlines.prepareSeconds); the last was: {last}"
+                "ConfigMap, claim and Job were not created within {limit} seconds (execution.deadlines.prepareSeconds); the last message was: {last}"
             );
             return self.end_attempt(Reason::PrepareTimeout, &message, None);
         }
@@ -144,7 +147,7 @@ impl Decision<'_> {
         plan
     }
 
-    /// Tells what the API server said. Whether it is asked again is the loop's.
+    /// Puts the API server's message into the status. The loop decides whether to try again.
     fn creation_refused(&self, refused: &Refused) -> Plan {
         if refused.for_good {
             return self.finish(Phase::Failed, Outcome::Error, Reason::InvalidSpec, &refused.message);
@@ -169,7 +172,7 @@ impl Decision<'_> {
     }
 }
 
-/// Adds an attempt; what does not fit goes, the suspended ones first, because they count against no limit.
+/// Adds an attempt and drops the oldest above [`MAX_ATTEMPTS`]; suspended ones first, because they count towards no limit.
 fn add_attempt(attempts: &mut Vec<Attempt>, attempt: Attempt) {
     attempts.push(attempt);
     while attempts.len() > MAX_ATTEMPTS {

@@ -1,4 +1,4 @@
-//! What a person asks of a run in progress: to cancel or to suspend it.
+//! Decides on a run that a user cancels or suspends.
 
 use crds::{Envelope, Outcome, Reason, benchmark_run::Cancel, status::Phase};
 
@@ -15,7 +15,7 @@ impl Decision<'_> {
         let Some(attempt) = self.attempt() else { return self.cancelled(None) };
         if let Some(ended) = &self.observed.ended {
             return match termination_message::read(self.run, attempt.number, ended) {
-                // It was quicker than the cancel: what it measured is whole.
+                // The run ended before the cancel took effect, so that its measurement is complete.
                 Ok(envelope) if envelope.core.outcome == Outcome::Passed => self.end_with(&envelope),
                 Ok(envelope) => self.cancelled(Some(&envelope)),
                 Err(_) => self.cancelled(None),
@@ -23,7 +23,7 @@ impl Decision<'_> {
         }
         let pod = &self.observed.pod;
         let ours = self.observed.job.presence == Presence::Ours;
-        // A node that is lost never says that its pod is gone.
+        // A lost node never reports the end of its pod.
         let overdue = pod.deleting.is_some_and(|it| seconds_since(it, self.turn.now) > LEEWAY_SECONDS);
         let graceful = self.run.spec.cancel == Some(Cancel::Graceful) && !overdue;
         match &pod.name {
@@ -37,7 +37,7 @@ impl Decision<'_> {
             }
             Some(_) if ours => Plan { stop: Some(self.stop_now(attempt)), ..self.cancelled(None) },
             Some(_) => Plan { stop: self.stop_orphan(), ..self.cancelled(None) },
-            // No pod yet, or gone unseen: the Job must not make another one.
+            // There is no pod yet, or it was gone before it was seen: the Job must not create another one.
             None => Plan { stop: ours.then(|| Stop::Job(attempt.job_name.clone())), ..self.cancelled(None) },
         }
     }
@@ -45,9 +45,9 @@ impl Decision<'_> {
     pub(super) fn cancelled(&self, envelope: Option<&Envelope>) -> Plan {
         let figures = envelope.is_some_and(|it| it.core.summary.is_some());
         let message = if figures {
-            "ended early; the figures are of what was sent until then"
+            "cancelled; the figures cover the requests that were due until then"
         } else {
-            "ended early, and the launcher's last word was not seen; its results folder may hold a partial report"
+            "cancelled, and the launcher's termination message was not seen; its results folder may hold a partial report"
         };
         let mut plan = self.finish(Phase::Cancelled, Outcome::Cancelled, Reason::Cancelled, message);
         if let Some(envelope) = envelope {
@@ -56,13 +56,13 @@ impl Decision<'_> {
         plan
     }
 
-    /// A benchmark cannot pause: what runs loses its attempt.
+    /// Suspends the run. A benchmark cannot pause, so that an attempt in progress is lost.
     pub(super) fn suspend(&self) -> Plan {
         if let (Some(attempt), Some(ended)) = (self.attempt(), &self.observed.ended)
             && let Ok(envelope) = termination_message::read(self.run, attempt.number, ended)
             && envelope.core.outcome == Outcome::Passed
         {
-            // It was quicker: what it measured is whole.
+            // The run ended before the suspension took effect, so that its measurement is complete.
             return self.end_with(&envelope);
         }
         let mut plan = self.status_plan(NextStatus::new(Phase::Suspended, Reason::Suspended, "spec.suspend is true"));

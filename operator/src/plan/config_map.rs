@@ -1,12 +1,12 @@
-//! The ConfigMap of an attempt: `run.yaml`, `spec.yaml` (the spec as the user wrote it) and `profile.yaml`, all that the
-//! launcher gets.
+//! The ConfigMap of an attempt, with the launcher's whole input: `run.yaml`, `spec.yaml` (the spec as the user wrote it) and
+//! `profile.yaml`.
 
 use crds::{BenchmarkRun, ResolvedRun};
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::meta;
 
-/// Builds it. It is immutable: an attempt's input never changes.
+/// Builds the ConfigMap. It is immutable, because the input of an attempt never changes.
 pub fn build(run: &BenchmarkRun, resolved: &ResolvedRun, profile: &str) -> ConfigMap {
     let attempt = resolved.run.attempt;
     const SERIALIZES: &str = "text keys and finite numbers always serialize";

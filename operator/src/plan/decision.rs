@@ -1,4 +1,4 @@
-//! Which phase a run is in and which may follow.
+//! Decides what a turn has to do: entry point, shared state and times.
 
 use std::time::Duration;
 
@@ -13,16 +13,16 @@ use super::{
     status::{self, NextStatus},
 };
 
-/// While something is under way that no watch tells of.
+/// The next look while the run waits for something that no watch reports.
 pub(super) const SOON: Duration = Duration::from_secs(2);
-/// While an attempt starts or runs: a deadline may pass.
+/// The next look while an attempt starts or runs, because a deadline may pass.
 pub(super) const OFTEN: Duration = Duration::from_secs(10);
-/// How long past the run's own deadline and grace the operator waits before it ends an attempt.
+/// How long the operator waits after the launcher's deadline and grace period before it ends an attempt.
 pub(super) const LEEWAY_SECONDS: u32 = 60;
-/// The longest wait of a finished run for its deletion, so that a clock that was set is noticed.
+/// The longest time to the next look at a finished run: the clock may be set meanwhile.
 const LONGEST_LOOK_SECONDS: u64 = 86_400;
 
-/// Decides what is to be done now.
+/// Decides what the turn has to do.
 pub fn plan(run: &BenchmarkRun, observed: &Observed, turn: &Turn<'_>) -> Plan {
     let mut plan = decide(run, observed, turn);
     if run.status.as_ref() != Some(&plan.status) {
@@ -51,7 +51,7 @@ fn decide(run: &BenchmarkRun, observed: &Observed, turn: &Turn<'_>) -> Plan {
     }
 }
 
-/// Keeps which Job and which pod carry the attempt, as soon as they are seen: from then on no other one is believed.
+/// Notes the UIDs of the attempt's Job and pod when they are first seen. From then on no other Job or pod is trusted.
 fn identify(status: &mut BenchmarkRunStatus, observed: &Observed) {
     if let Some(current) = status.attempts.last_mut().filter(|it| it.end_time.is_none()) {
         current.job_uid = current.job_uid.take().or_else(|| observed.job.uid.clone());
@@ -59,13 +59,13 @@ fn identify(status: &mut BenchmarkRunStatus, observed: &Observed) {
     }
 }
 
-/// The attempt that has not ended.
+/// The last attempt, unless it has ended.
 pub fn current_attempt(status: &BenchmarkRunStatus) -> Option<&Attempt> {
     status.attempts.last().filter(|it| it.end_time.is_none())
 }
 
-/// A run that has finished stays as it is, until its time is over. What may still change in its spec changes nothing of
-/// it, and the status says that it has been seen: else a GitOps tool would wait for it for ever.
+/// Plans for a finished run: its status stays, and it is deleted when its retention time has passed. A later change of the
+/// spec has no effect, but `observedGeneration` follows it, because GitOps tools wait for that.
 fn finished(run: &BenchmarkRun, mut status: BenchmarkRunStatus, now: Timestamp) -> Plan {
     let generation = run.metadata.generation.unwrap_or_default();
     if status.observed_generation != generation {
@@ -86,7 +86,7 @@ fn finished(run: &BenchmarkRun, mut status: BenchmarkRunStatus, now: Timestamp) 
     plan
 }
 
-/// A run, all that was observed of it, and its status before this turn.
+/// A run, what was observed of it, and its status before this turn.
 pub(super) struct Decision<'a> {
     pub(super) run: &'a BenchmarkRun,
     pub(super) observed: &'a Observed,
@@ -99,7 +99,7 @@ impl Decision<'_> {
         current_attempt(&self.before)
     }
 
-    /// What the status says now.
+    /// The message of the condition Ready before this turn.
     pub(super) fn last_message(&self) -> &str {
         let ready = self.before.conditions.iter().find(|it| it.kind == "Ready");
         ready.map_or("", |it| it.message.as_str())
@@ -110,7 +110,7 @@ impl Decision<'_> {
     }
 }
 
-/// Whole seconds since a time; 0 when the clock went back.
+/// Whole seconds since a time; 0 if the clock was set back.
 pub(super) fn seconds_since(then: Timestamp, now: Timestamp) -> u32 {
     u32::try_from(now.duration_since(then).as_secs()).unwrap_or(0)
 }

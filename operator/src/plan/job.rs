@@ -1,11 +1,11 @@
-//! The Job of an attempt. Its pod passes Pod Security `restricted` with nothing set by the user, and has no API token.
+//! The Job of an attempt. Its pod complies with Pod Security `restricted` without settings of the user, and has no API token.
 
 use std::{collections::BTreeMap, path::Path};
 
 use crds::{
     AnyValue, BenchmarkRun, Settings,
     benchmark_run::{ClaimRef, KeyRef, Toleration},
-    resolve::{claim, mounts},
+    resolve::{STATUS_PORT, claim, mounts},
 };
 use k8s_openapi::{
     api::{
@@ -22,15 +22,14 @@ use k8s_openapi::{
 
 use super::meta;
 
-/// The container of the launcher.
+/// Name of the launcher's container.
 pub const CONTAINER: &str = "launcher";
-/// A user that is nobody in particular.
+/// UID and GID of the launcher: an unprivileged user.
 const USER: i64 = 65_532;
-const STATUS_PORT: i32 = 8_080;
-/// Past all deadlines of its own, Kubernetes ends the Job.
+/// How long after all deadlines of the launcher Kubernetes ends the Job.
 const BACKSTOP_SECONDS: i64 = 300;
 
-/// Builds it.
+/// Builds the Job.
 pub fn build(run: &BenchmarkRun, attempt: u32, settings: &Settings) -> Job {
     let execution = &run.spec.execution;
     let deadlines =
@@ -107,17 +106,17 @@ fn container(run: &BenchmarkRun, settings: &Settings, volume_mounts: Vec<VolumeM
         image_pull_policy: Some(settings.launcher_pull_policy.clone()),
         args: Some(vec!["run".into()]),
         ports: Some(vec![ContainerPort {
-            container_port: STATUS_PORT,
+            container_port: STATUS_PORT.into(),
             name: Some("status".into()),
             ..ContainerPort::default()
         }]),
         readiness_probe: Some(Probe {
             http_get: Some(HTTPGetAction {
                 path: Some("/ready".into()),
-                port: IntOrString::Int(STATUS_PORT),
+                port: IntOrString::Int(STATUS_PORT.into()),
                 ..HTTPGetAction::default()
             }),
-            // It listens a moment after its start; a probe before that would be a Warning in every run.
+            // The launcher listens shortly after its start. An earlier probe would cause a Warning event in every run.
             initial_delay_seconds: Some(1),
             period_seconds: Some(1),
             failure_threshold: Some(3),
@@ -136,13 +135,13 @@ fn container(run: &BenchmarkRun, settings: &Settings, volume_mounts: Vec<VolumeM
         }),
         termination_message_policy: Some("FallbackToLogsOnError".into()),
         volume_mounts: Some(volume_mounts),
-        // A relative path in a profile begins where the profile lies.
+        // Relative paths in a profile begin at its folder.
         working_dir: Some(mounts::INPUT.into()),
         ..Container::default()
     }
 }
 
-/// The image that runs: the user's, else the setting.
+/// The launcher's image: the run's, or else the one in the settings.
 pub fn image(run: &BenchmarkRun, settings: &Settings) -> String {
     Some(run.spec.launcher.image.clone()).filter(|it| !it.is_empty()).unwrap_or_else(|| settings.launcher_image.clone())
 }
@@ -175,7 +174,7 @@ fn volumes(run: &BenchmarkRun, attempt: u32) -> Vec<(Volume, VolumeMount)> {
     }
     let claims = run.spec.profile.files.iter().filter_map(|it| it.claim.as_ref());
     for (index, ClaimRef { claim_name }) in claims.enumerate() {
-        // Read-only for the volume too: the kubelet would give all its files to the launcher's group otherwise.
+        // The volume is read-only as well: otherwise the kubelet would change the group of all its files.
         let source = PersistentVolumeClaimVolumeSource { claim_name: claim_name.clone(), read_only: Some(true) };
         let name = format!("data-{index}");
         let mounted = mount(&name, &format!("{}/{claim_name}", mounts::DATA), true);
@@ -185,7 +184,7 @@ fn volumes(run: &BenchmarkRun, attempt: u32) -> Vec<(Volume, VolumeMount)> {
         let source = SecretVolumeSource {
             secret_name: Some(auth.secret_key_ref.name.clone()),
             items: Some(vec![item(&auth.secret_key_ref, mounts::TOKEN_FILE)]),
-            // Root owns it and fsGroup may read it: the launcher's user is not its owner.
+            // The file belongs to root, and the launcher reads it through its group (fsGroup).
             default_mode: Some(0o440),
             ..SecretVolumeSource::default()
         };
@@ -208,7 +207,7 @@ fn volumes(run: &BenchmarkRun, attempt: u32) -> Vec<(Volume, VolumeMount)> {
     all
 }
 
-/// One folder: what the operator wrote for the attempt, and the profile's own files beside it.
+/// The sources of the input folder: the ConfigMap of the attempt, and the files of the profile.
 fn input(run: &BenchmarkRun, attempt: u32) -> Vec<VolumeProjection> {
     let part = |name: String, items: Option<Vec<KeyToPath>>| VolumeProjection {
         config_map: Some(ConfigMapProjection { name, items, ..ConfigMapProjection::default() }),
@@ -230,9 +229,9 @@ fn item(key: &KeyRef, file: &str) -> KeyToPath {
     KeyToPath { key: key.key.clone(), path: name.into(), mode: None }
 }
 
-fn quantities(of: &BTreeMap<String, AnyValue>) -> Option<BTreeMap<String, Quantity>> {
-    let all = of.iter().map(|(name, amount)| (name.clone(), Quantity(amount.text())));
-    (!of.is_empty()).then(|| all.collect())
+fn quantities(amounts: &BTreeMap<String, AnyValue>) -> Option<BTreeMap<String, Quantity>> {
+    let all = amounts.iter().map(|(name, amount)| (name.clone(), Quantity(amount.text())));
+    (!amounts.is_empty()).then(|| all.collect())
 }
 
 fn pull_secret(name: &str) -> LocalObjectReference {

@@ -1,4 +1,4 @@
-//! Names, labels and owner references of everything that belongs to a run; nothing else makes them up.
+//! Names, labels and owner references of everything that belongs to a run. No other module makes any.
 
 use std::collections::BTreeMap;
 
@@ -6,20 +6,20 @@ use crds::{BenchmarkRun, RunIdentity};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Resource as _, ResourceExt as _};
 
-/// What the operator is in `app.kubernetes.io/managed-by`, and the prefix of its field managers.
+/// The operator's value of `app.kubernetes.io/managed-by`, and the prefix of its field managers.
 pub const MANAGER: &str = "benchwright-operator";
-/// The label that holds the UID of the run: selectors use it, because a name may come again.
+/// The label with the UID of the run. Selectors use it, because a later run may have the same name.
 pub const RUN_UID: &str = "benchwright.dev/run-uid";
-/// The label that holds the name of the run, for people.
+/// The label with the name of the run, for users.
 pub const RUN: &str = "benchwright.dev/run";
-/// The label that holds the attempt's number.
+/// The label with the number of the attempt.
 pub const ATTEMPT: &str = "benchwright.dev/attempt";
-/// The label in which Kubernetes keeps the UID of a pod's Job.
+/// The label that the Job controller sets to the UID of a pod's Job.
 const JOB_UID: &str = "batch.kubernetes.io/controller-uid";
-/// What a watch on children selects.
+/// The label selector of the watches on Jobs and pods.
 pub const MANAGED: &str = "app.kubernetes.io/managed-by=benchwright-operator";
 
-/// Who an attempt of a run is.
+/// The identity of an attempt.
 pub fn identity(run: &BenchmarkRun, attempt: u32) -> RunIdentity {
     RunIdentity {
         name: run.name_any(),
@@ -34,7 +34,7 @@ pub fn attempt_name(run: &BenchmarkRun, attempt: u32) -> String {
     identity(run, attempt).attempt_name()
 }
 
-/// The labels of a child.
+/// The labels of an object that belongs to a run.
 pub fn labels(run: &BenchmarkRun, attempt: u32) -> BTreeMap<String, String> {
     [
         ("app.kubernetes.io/name", "benchwright".to_owned()),
@@ -50,7 +50,7 @@ pub fn labels(run: &BenchmarkRun, attempt: u32) -> BTreeMap<String, String> {
     .collect()
 }
 
-/// Metadata of a child that goes with its run.
+/// Metadata of an object that is deleted with its run.
 pub fn owned(run: &BenchmarkRun, attempt: u32, name: String) -> ObjectMeta {
     ObjectMeta {
         name: Some(name),
@@ -61,8 +61,8 @@ pub fn owned(run: &BenchmarkRun, attempt: u32, name: String) -> ObjectMeta {
     }
 }
 
-/// Whether this very Job controls a pod. Labels can be copied, and a name can be taken again. The Job controller also asks to
-/// block the owner's deletion, which others may not write where OwnerReferencesPermissionEnforcement is on.
+/// Whether the Job with this UID controls a pod. Labels can be copied, and another Job can have the same name. The Job
+/// controller also sets `blockOwnerDeletion`, which the admission plugin OwnerReferencesPermissionEnforcement forbids to others.
 pub fn is_of_job(pod: &ObjectMeta, job_name: &str, job_uid: &str) -> bool {
     let mut owners = pod.owner_references.iter().flatten();
     owners.any(|it| {
@@ -75,15 +75,15 @@ pub fn is_of_job(pod: &ObjectMeta, job_name: &str, job_uid: &str) -> bool {
     })
 }
 
-/// Whether a pod has no owner and the label of this Job, which the Job controller writes: so is a pod that is left when its Job
-/// is deleted with `--cascade=orphan`. A label can be copied: it is reason enough to end a pod, not to believe it.
+/// Whether a pod has no owner and the Job controller's label with the UID of this Job, as `--cascade=orphan` leaves it. A label
+/// can be copied, so that this is enough to delete a pod, but not to trust its result.
 pub fn is_left_by(pod: &ObjectMeta, job_uid: &str) -> bool {
     let alone = pod.owner_references.as_ref().is_none_or(Vec::is_empty);
     let label = pod.labels.as_ref().and_then(|it| it.get(JOB_UID));
     alone && !job_uid.is_empty() && label.is_some_and(|it| it == job_uid)
 }
 
-/// Whether an object belongs to this very run, not to another one of the same name.
+/// Whether an object belongs to this run, and not to another one of the same name.
 pub fn is_ours(run: &BenchmarkRun, metadata: &ObjectMeta) -> bool {
     let owners = metadata.owner_references.iter().flatten();
     owners.into_iter().any(|it| Some(&it.uid) == run.metadata.uid.as_ref())

@@ -1,4 +1,4 @@
-//! Run + observed + now -> plan: wanted objects, wanted status, next look. Pure: no clock, no client.
+//! Run + observed + now -> plan: wanted objects, wanted status, next look. Pure: it uses no clock and no client.
 
 mod attempt_end;
 mod attempt_progress;
@@ -25,70 +25,70 @@ use k8s_openapi::api::{
 pub use decision::{current_attempt, plan};
 pub use observed::{ClaimState, Ended, InputError, JobState, LauncherInput, Observed, PodState, Presence, Refused};
 
-/// What is to be done.
+/// What a turn has to do.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// Objects to create, in this order. One that exists already and is ours is as good as created.
+    /// Objects to create, in this order. An existing object of this run is accepted.
     pub create: Vec<Child>,
-    /// How to end what runs.
+    /// How to stop the attempt.
     pub stop: Option<Stop>,
-    /// Pods to ask to end beside that.
+    /// Other pods to delete.
     pub stop_pods: Vec<String>,
     /// The wanted status.
     pub status: BenchmarkRunStatus,
-    /// What to tell people about, after the status is written.
+    /// The event to write after the status.
     pub event: Option<PlannedEvent>,
-    /// Delete the run itself: its time after the finish is over.
+    /// Delete the run: its retention time has passed.
     pub delete_run: bool,
-    /// Plan once more right after the status is written.
+    /// Plan again right after the status is written.
     pub again: bool,
-    /// When to look again without being told.
+    /// When to run the next turn if no watch reports a change before.
     pub next_look: Option<Duration>,
 }
 
 /// An object to create.
 #[derive(Clone, Debug)]
 pub enum Child {
-    /// What the launcher is given.
+    /// The launcher's input.
     ConfigMap(Box<ConfigMap>),
-    /// Where results are kept; shared, so that one of anybody's is good.
+    /// The claim of the results. Runs share it, so that an existing one of any owner is accepted.
     Claim(Box<PersistentVolumeClaim>),
-    /// The attempt.
+    /// The Job of the attempt.
     Job(Box<Job>),
 }
 
-/// How to end what runs.
+/// How to stop an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// Ask the pod to end: it gets SIGTERM, drains and reports.
+    /// Delete the pod with its grace period: the launcher gets SIGTERM, drains and reports.
     Pod(String),
-    /// Delete the pod at once, and the Job with it.
+    /// Delete Job and pod without a grace period.
     PodAndJobNow {
-        /// The pod, if there is one.
+        /// Name of the pod, if there is one.
         pod: Option<String>,
-        /// The Job.
+        /// Name of the Job.
         job: String,
     },
-    /// Delete the Job; it is gone when its pods are.
+    /// Delete the Job in the foreground: it is gone once its pods are gone.
     Job(String),
 }
 
-/// Something that a person may want to know.
+/// An event to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedEvent {
-    /// A Warning, not a Normal one.
+    /// Whether its type is Warning; otherwise it is Normal.
     pub warning: bool,
-    /// In one word.
+    /// Its reason.
     pub reason: Reason,
-    /// In a sentence.
+    /// Its message.
     pub note: String,
 }
 
-/// What the pure core is told beside the run and what was observed.
+/// What a decision needs beside the run and what was observed.
 #[derive(Clone, Copy, Debug)]
 pub struct Turn<'a> {
-    /// What this place decides.
+    /// Defaults that this installation sets.
     pub settings: &'a crds::Settings,
-    /// The time.
+    /// The current time.
     pub now: Timestamp,
 }

@@ -6,90 +6,90 @@ use jiff::Timestamp;
 /// All that a decision needs beside the run itself.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
-    /// What the launcher would be given; `None` when the phase needs it no more.
+    /// The launcher's input; `None` in phases that do not need it.
     pub input: Option<Result<LauncherInput, InputError>>,
-    /// Whether the ConfigMap of the current attempt is there.
+    /// Whether the ConfigMap of the current attempt exists.
     pub config_map: Presence,
     /// The claim of the results.
     pub claim: ClaimState,
     /// The Job of the current attempt.
     pub job: JobState,
-    /// Its pod.
+    /// The pod of that Job.
     pub pod: PodState,
-    /// The names of other pods that the Job has or left behind, and that have not ended.
+    /// Names of other pods that the Job controls or left behind and that have not ended.
     pub other_pods: Vec<String>,
-    /// Two pods could be the attempt's, so that `pod` is neither.
+    /// Two pods could be the launcher's, so that `pod` is neither.
     pub ambiguous: bool,
-    /// How its container ended, when that has been seen, though the pod may be gone.
+    /// How the launcher's container ended, if that was seen. The pod itself may be gone.
     pub ended: Option<Ended>,
-    /// What the API server said when it refused to create a child in this very turn.
+    /// The API server's refusal to create a child in this turn.
     pub refused: Option<Refused>,
 }
 
-/// A child that the API server did not want.
+/// The API server refused to create a child.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// Which child, and the API server's words.
+    /// Names the child and repeats the API server's message.
     pub message: String,
-    /// It will never want it: the object itself is wrong, not the moment.
+    /// Whether a later try would be refused as well, because the object itself is wrong.
     pub for_good: bool,
 }
 
-/// What the launcher is given.
+/// The launcher's input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LauncherInput {
-    /// `run.yaml`; its attempt is the one to come.
+    /// Content of `run.yaml`, for the current or next attempt.
     pub run: ResolvedRun,
-    /// `profile.yaml`.
+    /// Content of `profile.yaml`.
     pub profile: String,
-    /// SHA-256 of it, in hex.
+    /// SHA-256 of `profile`, in hex.
     pub profile_sha256: String,
 }
 
-/// Why a spec gives nothing that a launcher could be given.
+/// Why there is no input: the spec, the profile, or an object that they name is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputError {
-    /// In one word.
+    /// The reason that the run fails or waits with.
     pub reason: Reason,
-    /// Field, value and remedy, a line for each problem.
+    /// Field, value and remedy; one line for each problem.
     pub message: String,
 }
 
-/// Whether an object of a name that this run needs is there.
+/// Whether an object whose name this run needs exists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Presence {
-    /// It is not.
+    /// It does not exist.
     #[default]
     Absent,
-    /// It is, and belongs to this run.
+    /// It exists and belongs to this run.
     Ours,
-    /// It is, and belongs to somebody else.
+    /// It exists and belongs to somebody else.
     Foreign,
 }
 
 /// The claim of the results.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClaimState {
-    /// It is there.
+    /// Whether it exists.
     pub exists: bool,
-    /// A volume is bound to it.
+    /// Whether a volume is bound to it.
     pub bound: bool,
-    /// Its StorageClass.
+    /// Its StorageClass; empty if it names none.
     pub class: String,
 }
 
 /// The Job of the current attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JobState {
-    /// Whether it is there.
+    /// Whether it exists.
     pub presence: Presence,
     /// Its UID, when it is ours.
     pub uid: Option<String>,
-    /// The reason of its condition Failed, once it holds.
+    /// Reason of its condition Failed, if that is true.
     pub failed: Option<String>,
-    /// Its condition Complete holds.
+    /// Whether its condition Complete is true.
     pub complete: bool,
-    /// Somebody has asked to delete it.
+    /// Whether it is being deleted.
     pub deleting: bool,
     /// When it was created.
     pub created: Option<Timestamp>,
@@ -108,27 +108,27 @@ pub struct PodState {
     pub node: String,
     /// The image of its container as the node names it; empty before the container has run.
     pub image_id: String,
-    /// Its container is ready: the launcher measures.
+    /// Whether its container is ready, which means that the launcher measures.
     pub ready: bool,
-    /// Its container runs.
+    /// Whether its container runs.
     pub running: bool,
-    /// Somebody has asked to delete it: when its grace period is over.
+    /// If it is being deleted, the end of its grace period.
     pub deleting: Option<Timestamp>,
-    /// Why it has no node.
+    /// If it has no node, the scheduler's message.
     pub unschedulable: Option<String>,
-    /// Why its container waits: the kubelet's reason and message.
+    /// If its container waits, the kubelet's reason and message.
     pub waiting: Option<(String, String)>,
 }
 
 /// How the launcher's container ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ended {
-    /// Its exit status.
+    /// Its exit code; -1 if the container left none.
     pub exit_code: i32,
     /// The kubelet's reason, such as `OOMKilled`.
     pub reason: String,
-    /// The termination message: the envelope, or the end of the log.
+    /// The termination message: the envelope, or the end of the log if the launcher wrote no envelope.
     pub message: String,
-    /// The pod was evicted, preempted or lost with its node.
+    /// If the pod was evicted, preempted or lost with its node: reason and message.
     pub disrupted: Option<String>,
 }

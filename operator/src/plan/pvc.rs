@@ -1,4 +1,4 @@
-//! The claim that holds the results folders. It has no owner: it is shared by runs and outlives them.
+//! The claim of the results folders. Runs share it and it outlives them, so that it has no owner.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use kube::ResourceExt as _;
 
 use super::meta;
 
-/// Builds it. One node at a time may write, which is what every provisioner offers.
+/// Builds the claim. Its access mode is ReadWriteOnce, which every provisioner supports.
 pub fn build(run: &BenchmarkRun, pvc: &Pvc) -> PersistentVolumeClaim {
     let labels = BTreeMap::from([
         ("app.kubernetes.io/name".to_owned(), "benchwright".to_owned()),

@@ -1,4 +1,4 @@
-//! Conditions, reasons and figures as the user sees them.
+//! The status as users see it: conditions, reasons and figures.
 
 use std::collections::BTreeSet;
 
@@ -13,30 +13,30 @@ use kube::ResourceExt as _;
 
 use super::{Plan, PlannedEvent, PodState};
 
-/// The longest message of Ready, Reconciling and Stalled, in bytes: those that people and tools look at.
+/// The longest message of Ready, Reconciling and Stalled, in bytes. Users and tools read these conditions first.
 const MAX_MESSAGE: usize = 1_500;
 /// The longest message of the other conditions, in bytes.
 const MAX_SHORT_MESSAGE: usize = 250;
 /// The largest status, in bytes of JSON.
 pub const MAX_STATUS_BYTES: usize = 16 * 1024;
-/// The longest note of an event, in bytes.
+/// The longest message of an event, in bytes.
 const MAX_NOTE: usize = 1_000;
 
-/// Where a run stands, in words.
+/// The phase of the next status, with its reason.
 #[derive(Clone, Debug)]
 pub struct NextStatus {
-    /// The phase.
+    /// Its phase.
     pub phase: Phase,
-    /// What it came to; only in a terminal phase.
+    /// The outcome of the run; only in a terminal phase.
     pub outcome: Option<Outcome>,
-    /// Why, in one word.
+    /// Why the run is in this phase.
     pub reason: Reason,
-    /// Why, in a sentence that says what to do.
+    /// The reason in a sentence, with what to do.
     pub message: String,
 }
 
 impl NextStatus {
-    /// A phase that is not terminal.
+    /// A status without an outcome.
     pub fn new(phase: Phase, reason: Reason, message: impl Into<String>) -> Self {
         NextStatus { phase, outcome: None, reason, message: message.into() }
     }
@@ -47,31 +47,31 @@ impl NextStatus {
     }
 }
 
-/// A plan that only tells where the run stands.
-pub fn plan(run: &BenchmarkRun, before: &BenchmarkRunStatus, standing: NextStatus, now: Timestamp) -> Plan {
-    let changed = before.phase != Some(standing.phase);
-    let stuck = standing.is_warning() && before.reason != standing.reason;
-    // The making of a ConfigMap is no news; what comes of it is.
-    let news = (changed && standing.phase != Phase::Preparing) || stuck;
-    let note = || truncate(&standing.message, MAX_NOTE);
-    let event = news.then(|| PlannedEvent { warning: standing.is_warning(), reason: standing.reason, note: note() });
+/// A plan that only writes a status, with an event if the phase changed or the run is stuck.
+pub fn plan(run: &BenchmarkRun, before: &BenchmarkRunStatus, next: NextStatus, now: Timestamp) -> Plan {
+    let changed = before.phase != Some(next.phase);
+    let stuck = next.is_warning() && before.reason != next.reason;
+    // Preparing lasts only a moment and needs no event.
+    let news = (changed && next.phase != Phase::Preparing) || stuck;
+    let note = || truncate(&next.message, MAX_NOTE);
+    let event = news.then(|| PlannedEvent { warning: next.is_warning(), reason: next.reason, note: note() });
     let status = BenchmarkRunStatus {
         observed_generation: run.metadata.generation.unwrap_or_default(),
-        phase: Some(standing.phase),
-        outcome: standing.outcome,
-        reason: standing.reason.into(),
-        conditions: conditions(run, before, &standing, now),
+        phase: Some(next.phase),
+        outcome: next.outcome,
+        reason: next.reason.into(),
+        conditions: conditions(run, before, &next, now),
         ..before.clone()
     };
     Plan { status, event, ..Plan::default() }
 }
 
-/// An event that warns of something that is no phase.
+/// A Warning event without a change of phase.
 pub fn warning(reason: Reason, message: &str) -> PlannedEvent {
     PlannedEvent { warning: true, reason, note: truncate(message, MAX_NOTE) }
 }
 
-/// Puts the launcher's figures into a status.
+/// Copies the launcher's figures into a status.
 pub fn apply_envelope(status: &mut BenchmarkRunStatus, run: &BenchmarkRun, envelope: &Envelope) {
     let core = &envelope.core;
     status.load_start_time = core.load_start_time;
@@ -92,7 +92,11 @@ pub fn apply_envelope(status: &mut BenchmarkRunStatus, run: &BenchmarkRun, envel
     let counts = status.outcome == Some(Outcome::Passed) && !status.partial;
     status.columns = status.summary.as_ref().filter(|_| counts).map(Columns::from);
     let stored = match (claim(&run.spec), &core.folder) {
-        (None, _) => (ConditionStatus::False, Reason::NotAsked, "storage.none is set".to_owned()),
+        (None, _) => (
+            ConditionStatus::False,
+            Reason::NotAsked,
+            "storage.none is set, so that no results folder was written".to_owned(),
+        ),
         (Some(pvc), Some(folder)) => {
             (ConditionStatus::True, Reason::Stored, format!("in {folder} on claim {}", pvc.claim_name))
         }
@@ -103,8 +107,8 @@ pub fn apply_envelope(status: &mut BenchmarkRunStatus, run: &BenchmarkRun, envel
     set_condition(&mut status.conditions, status.observed_generation, time, "ResultsStored", stored);
 }
 
-/// Notes where the last attempt runs and from which image. This goes along with the next change of the status, because a
-/// write of its own for each step of the pod would be too much.
+/// Notes the pod, node and image of the last attempt. They are written together with the next change of the status, because a
+/// write for each step of the pod would be too many.
 pub fn locate(status: &mut BenchmarkRunStatus, pod: &PodState) {
     let Some(attempt) = status.attempts.last_mut().filter(|it| it.pod_uid.is_some() && it.pod_uid == pod.uid) else {
         return;
@@ -118,24 +122,18 @@ pub fn locate(status: &mut BenchmarkRunStatus, pod: &PodState) {
     }
 }
 
-fn conditions(
-    run: &BenchmarkRun,
-    before: &BenchmarkRunStatus,
-    standing: &NextStatus,
-    now: Timestamp,
-) -> Vec<Condition> {
+fn conditions(run: &BenchmarkRun, before: &BenchmarkRunStatus, next: &NextStatus, now: Timestamp) -> Vec<Condition> {
     use ConditionStatus::{False, True, Unknown};
     let mut all = before.conditions.clone();
     let generation = run.metadata.generation.unwrap_or_default();
-    let reason = standing.reason;
+    let reason = next.reason;
     let mut put = |kind: &str, status: ConditionStatus| {
         let main = ["Ready", "Reconciling", "Stalled"].contains(&kind);
-        let message =
-            if main { truncate_message(&standing.message) } else { truncate(&standing.message, MAX_SHORT_MESSAGE) };
+        let message = if main { truncate_message(&next.message) } else { truncate(&next.message, MAX_SHORT_MESSAGE) };
         set_condition(&mut all, generation, now, kind, (status, reason, message));
     };
-    let terminal = standing.phase.is_terminal();
-    let succeeded = standing.phase == Phase::Succeeded;
+    let terminal = next.phase.is_terminal();
+    let succeeded = next.phase == Phase::Succeeded;
     put("Ready", if succeeded { True } else { False });
     put("Finished", if terminal { True } else { False });
     put(
@@ -146,7 +144,7 @@ fn conditions(
             (true, false) => False,
         },
     );
-    if standing.reason == Reason::TargetUnavailable {
+    if next.reason == Reason::TargetUnavailable {
         put("TargetReady", False);
     }
     let gone = if terminal {
@@ -158,18 +156,18 @@ fn conditions(
         put("Reconciling", True);
         "Stalled"
     };
-    if matches!(standing.phase, Phase::Running | Phase::Succeeded) {
-        let met = (True, Reason::Measuring, "the launcher has measured it".to_owned());
+    if matches!(next.phase, Phase::Running | Phase::Succeeded) {
+        let met = (True, Reason::Measuring, "the launcher measures or has measured the target".to_owned());
         set_condition(&mut all, generation, now, "TargetReady", met);
     }
-    // Whether the target is ready is known again when the next attempt measures.
-    let unknown = matches!(standing.phase, Phase::Preparing | Phase::Suspended).then_some("TargetReady");
+    // The next attempt has to find out again whether the target is ready.
+    let unknown = matches!(next.phase, Phase::Preparing | Phase::Suspended).then_some("TargetReady");
     all.retain(|it| it.kind != gone && Some(it.kind.as_str()) != unknown);
     all.iter_mut().for_each(|it| it.observed_generation = generation);
     all
 }
 
-/// Sets one condition; its time changes only with its status.
+/// Sets one condition. Its transition time changes only if its status changes.
 pub fn set_condition(
     all: &mut Vec<Condition>,
     observed_generation: i64,
@@ -194,8 +192,8 @@ pub fn set_condition(
     }
 }
 
-/// A launcher's image is the user's choice. What it says is cut to the bounds of the CRD, because a status that the API
-/// server refuses could never be written.
+/// Truncates what the launcher reported to the limits of the CRD. The user chooses the launcher's image, so that any content is
+/// possible, and the API server refuses a status that exceeds them.
 fn limit_fields(status: &mut BenchmarkRunStatus) {
     const LARGEST: u64 = i64::MAX as u64;
     status.load_start_time = status.load_start_time.filter(|it| it.as_second() >= 0);
@@ -233,7 +231,7 @@ fn retain_unique<T>(items: &mut Vec<T>, name: impl Fn(&T) -> &String) {
     items.retain(|it| taken.insert(name(it).clone()));
 }
 
-/// Keeps a status below [`MAX_STATUS_BYTES`]: files go first, then the last stages.
+/// Shortens a status to [`MAX_STATUS_BYTES`]: it removes files first, then the last stages.
 pub fn limit_size(status: &mut BenchmarkRunStatus) {
     let size = |status: &BenchmarkRunStatus| serde_json::to_vec(status).map_or(0, |it| it.len());
     while size(status) > MAX_STATUS_BYTES {
@@ -247,12 +245,12 @@ pub fn limit_size(status: &mut BenchmarkRunStatus) {
     }
 }
 
-/// A message as Ready, Reconciling and Stalled hold it.
+/// Truncates a message as Ready, Reconciling and Stalled hold it.
 pub fn truncate_message(text: &str) -> String {
     truncate(text, MAX_MESSAGE)
 }
 
-/// At most so many bytes, cut between characters.
+/// Truncates a text to at most `max` bytes, between two characters.
 pub fn truncate(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.to_owned();

@@ -53,7 +53,12 @@ fn a_graceful_cancel_waits_for_the_last_word() {
     let plan = check(&run, &gone, 130, &cancelled(Some(Reason::Cancelled)));
     assert!(plan.status.summary.is_some(), "the figures of what was sent");
     gone.ended = Some(Ended { exit_code: 137, reason: "Error".into(), ..Ended::default() });
-    let plan = check(&run, &gone, 130, &Want { says: "last word was not seen", ..cancelled(Some(Reason::Cancelled)) });
+    let plan = check(
+        &run,
+        &gone,
+        130,
+        &Want { says: "termination message was not seen", ..cancelled(Some(Reason::Cancelled)) },
+    );
     assert!(plan.status.summary.is_none());
 }
 
