@@ -1,0 +1,69 @@
+//! What each release stores is read by this one and written back the same: a folder of `golden/` for each release.
+
+#![cfg(feature = "kube")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crds::{BenchmarkRunStatus, Envelope, ResolvedRun};
+use serde_json::Value;
+
+/// The file of each release, with its path.
+fn files(name: &str) -> Vec<(PathBuf, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let mut releases: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()).collect();
+    releases.sort();
+    assert!(!releases.is_empty());
+    let paths = releases.into_iter().map(|it| it.join(name));
+    paths.map(|it| (it.clone(), fs::read_to_string(&it).unwrap())).collect()
+}
+
+#[test]
+fn a_stored_status_is_read_and_written_back() {
+    for (path, text) in files("status.json") {
+        let stored: Value = serde_json::from_str(&text).unwrap();
+        let status: BenchmarkRunStatus = serde_json::from_value(stored.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&status).unwrap(), stored, "{}", path.display());
+    }
+}
+
+#[test]
+fn a_termination_message_is_read_and_written_back() {
+    for (path, text) in files("termination-message.txt") {
+        let envelope = Envelope::parse(&text).unwrap();
+        assert!(!envelope.stages.is_empty() && envelope.core.summary.is_some());
+        assert_eq!(envelope.to_text(), text, "{}", path.display());
+    }
+}
+
+#[test]
+fn a_run_yaml_is_read_and_written_back() {
+    for (path, text) in files("run.yaml") {
+        let run: ResolvedRun = serde_saphyr::from_str(&text).unwrap();
+        let stored: Value = serde_saphyr::from_str(&text).unwrap();
+        assert_eq!(serde_json::to_value(&run).unwrap(), stored, "{}", path.display());
+    }
+}
+
+/// The paths of all fields that a schema has and a value has not.
+fn missing(path: &str, schema: &Value, value: &Value) -> Vec<String> {
+    if value.is_null() {
+        return vec![path.to_owned()];
+    }
+    let properties = schema["properties"].as_object().into_iter().flatten();
+    let inner = properties.flat_map(|(name, schema)| missing(&format!("{path}.{name}"), schema, &value[name]));
+    let items = schema["items"].is_object().then(|| missing(&format!("{path}[0]"), &schema["items"], &value[0]));
+    inner.chain(items.into_iter().flatten()).collect()
+}
+
+#[test]
+fn the_newest_stored_status_has_every_field() {
+    let crd: Value = serde_saphyr::from_str(&crds::crd_yaml().unwrap()).unwrap();
+    let schema = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"];
+    let (path, text) = files("status.json").pop().unwrap();
+    let stored: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(missing("status", schema, &stored), Vec::<String>::new(), "{}", path.display());
+}
