@@ -18,10 +18,14 @@ use launcher::{
     run::EXIT_CONFIGURATION,
 };
 
+/// The commit that this binary was built from, as build.rs found it.
+const COMMIT: &str = env!("BENCHWRIGHT_COMMIT");
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("BENCHWRIGHT_COMMIT"), ")");
+
 /// Benchmarks LLM serving: issues the load of a workload profile exactly, measures every token, and says when its own
 /// figures are not to be trusted.
 #[derive(Parser)]
-#[command(name = "benchwright", version, max_term_width = 110)]
+#[command(name = "benchwright", version = VERSION, max_term_width = 110)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -46,6 +46,7 @@ pub(super) fn run(spec: &ReportSpec, read_run: ReadRun) -> Result<ReportResult, 
     let inputs = Inputs { run: &input.run, spec: &input.spec, profile_text: &input.profile_text, paths_from: None };
     report::write_inputs(&mut folder, &inputs)?;
     let report = Report {
+        commit: "unknown",
         analysis: &analysis,
         run: &input.run,
         workload: &input.workload,

@@ -44,6 +44,7 @@ pub fn write(report: &Report<'_>, to: &mut (impl Write + ?Sized)) -> io::Result<
 struct Document<'a> {
     format: &'static str,
     tool_version: &'static str,
+    tool_commit: &'a str,
     run: &'a RunIdentity,
     model: &'a str,
     started: Timestamp,
@@ -73,6 +74,7 @@ impl<'a> Document<'a> {
         Ok(Document {
             format: FORMAT,
             tool_version: TOOL_VERSION,
+            tool_commit: report.commit,
             run: &report.run.run,
             model: &analysis.model,
             started: analysis.started,

@@ -37,6 +37,8 @@ pub const TOOL: &str = "benchwright";
 /// All that a report tells of.
 #[derive(Clone, Copy, Debug)]
 pub struct Report<'a> {
+    /// The commit that the binary was built from.
+    pub commit: &'a str,
     /// The figures and the verdict.
     pub analysis: &'a Analysis,
     /// What was asked.

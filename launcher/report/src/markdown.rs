@@ -71,7 +71,7 @@ fn head(report: &Report<'_>, page: &mut Page) {
         ("duration", time(analysis.all.duration)),
         ("attempt", run.run.attempt.to_string()),
         ("comparability", analysis.labels.pairs().join(" ")),
-        ("benchwright", TOOL_VERSION.to_owned()),
+        ("benchwright", format!("{TOOL_VERSION}, commit {}", cell(report.commit))),
         ("SHA-256 of profile.yaml", report.profile_sha256()),
     ];
     let files = report.files.iter().map(|it| ("SHA-256 of a file", format!("{} {}", it.sha256, path(it))));

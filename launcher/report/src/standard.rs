@@ -74,6 +74,7 @@ fn run(report: &Report<'_>, stage: &StageAnalysis) -> Value {
     keywords.push(format!("outcome={}", analysis.verdict.outcome.name()));
     keywords.extend(analysis.verdict.reasons.iter().map(|it| format!("reason={}", it.name)));
     keywords.extend(analysis.partial.then(|| "partial".to_owned()));
+    keywords.push(format!("commit={}", report.commit));
     keywords.push(format!("profile_sha256={}", report.profile_sha256()));
     keywords.extend(report.files.iter().map(|it| format!("file_sha256={}", it.sha256)));
     run.insert("keywords".into(), json!(keywords));

@@ -69,6 +69,8 @@ pub struct RunOptions {
     pub termination_log: Option<PathBuf>,
     /// Plain lines in place of a progress bar.
     pub plain: bool,
+    /// The commit that the binary was built from, for the report.
+    pub commit: &'static str,
 }
 
 impl RunOptions {
@@ -184,6 +186,7 @@ fn measure(input: &Input, options: &RunOptions) -> Result<Measurement, Failure> 
     analysis.verdict.hear(loadgen.iter().flat_map(LoadGenReport::verdicts));
     let records = load.recorder.records.as_ref().filter(|_| keep != Keep::Summary);
     let report = Report {
+        commit: options.commit,
         analysis: &analysis,
         run: &input.run,
         workload: &input.workload,

@@ -40,6 +40,7 @@ fn a_results_folder_runs_again_with_the_same_prompts_and_schedule() {
     let (prompts, plan, first) = (server.take(), plan_of(&folder), folder.report());
     assert_eq!(prompts.len(), 15);
 
+    assert_eq!(first["toolCommit"], env!("BENCHWRIGHT_COMMIT"));
     let sha256 = |bytes: &[u8]| crds::hex(&Sha256::digest(bytes));
     let profile = fs::read(folder.path("results/latest/profile.yaml")).unwrap();
     assert_eq!(first["inputs"]["profileSha256"], sha256(&profile));

@@ -105,6 +105,7 @@ impl Fixture {
 
     pub fn report<'a>(&'a self, analysed: &'a Analysed) -> Report<'a> {
         Report {
+            commit: "0123456789ab",
             analysis: &analysed.analysis,
             run: &self.run,
             workload: &self.workload,
