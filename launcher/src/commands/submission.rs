@@ -10,7 +10,7 @@ use launcher::console::{self, PrintError};
 use loadgen::logs::test06::ElementType;
 use submission::{
     Division, Report,
-    build::{self, BuildError, Given, Order},
+    build::{self, BuildError, BuildOptions, ScenarioFile},
     check::{self, CheckError},
     render,
     test06::{self, Test06Error},
@@ -56,10 +56,10 @@ struct BuildArgs {
     benchmark: Option<String>,
     /// What the evaluation script printed; several scenarios need SCENARIO= or BENCHMARK/SCENARIO= before it
     #[arg(long, value_name = "[SCENARIO=]FILE")]
-    accuracy: Vec<Given>,
+    accuracy: Vec<ScenarioFile>,
     /// The measurements.json of all scenarios, or of the one before it
     #[arg(long, value_name = "[SCENARIO=]FILE")]
-    measurements: Vec<Given>,
+    measurements: Vec<ScenarioFile>,
     /// A text on how the weights were quantised, or that they were not
     #[arg(long, value_name = "FILE")]
     calibration: Option<PathBuf>,
@@ -179,7 +179,7 @@ pub(crate) fn run(args: SubmissionArgs) -> Result<bool, CommandError> {
 }
 
 fn build_command(args: BuildArgs) -> Result<bool, CommandError> {
-    let order = Order {
+    let options = BuildOptions {
         out: args.out,
         submitter: args.submitter,
         system: args.system,
@@ -195,7 +195,7 @@ fn build_command(args: BuildArgs) -> Result<bool, CommandError> {
         elements: args.elements.into(),
         runs: args.runs,
     };
-    let built = build::build(&order)?;
+    let built = build::build(&options)?;
     if let Some(report) = &built.report {
         print(report, args.json)?;
     }
@@ -204,14 +204,14 @@ fn build_command(args: BuildArgs) -> Result<bool, CommandError> {
     built.missing.iter().for_each(|it| console::say(format_args!("missing: {it}")));
     match &built.path {
         Some(path) => console::say(format_args!("the tree is in {}", path.display())),
-        None if order.incomplete => console::say("no tree was written: there is no test to write of"),
+        None if options.incomplete => console::say("no tree was written: there is no test to write of"),
         None => console::say("no tree was written; --incomplete writes it all the same"),
     }
     Ok(built.missing.is_empty() && built.report.is_some_and(|it| it.clean()))
 }
 
 fn test06_command(args: &Test06Args) -> Result<bool, CommandError> {
-    let (folder, found) = test06::of_run(&args.run, args.benchmark.as_deref(), args.eos, args.elements.into())?;
+    let (folder, found) = test06::verify_run(&args.run, args.benchmark.as_deref(), args.eos, args.elements.into())?;
     let text = found.text();
     let path = folder.join("verify_accuracy.txt");
     let temporary = folder.join(".verify_accuracy.txt.tmp");

@@ -1,4 +1,4 @@
-//! Finished runs for tests, small and made up, and the order that makes a tree without a fault of them.
+//! Finished runs for tests, small and made up, and the options that build a tree without findings from them.
 
 use std::{
     fs,
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use workload_profiles::loadgen::Round;
 
 use super::{
-    build::{Given, Order},
+    build::{BuildOptions, ScenarioFile},
     layout::Division,
 };
 use loadgen::logs::{
@@ -64,7 +64,7 @@ impl Run {
         add("loadgen_file_sha1", "{}".into());
         add("sut_name", text("Network SUT of a test"));
         if audit {
-            add("warning_generic_message", text("Found Audit Config file (audit.config)."));
+            add("warning_generic_message", text("CaseTests Audit Config file (audit.config)."));
         }
         add("qsl_reported_total_count", samples.to_string());
         match self.scenario {
@@ -170,11 +170,11 @@ pub(super) fn line(key: &str, value: &str, error: bool) -> String {
     )
 }
 
-/// A folder with runs, and the order for a tree of them.
+/// A folder with runs, and the options that build a tree of them.
 #[derive(Debug)]
 pub(super) struct Fixture {
     pub(super) folder: TempDir,
-    pub(super) order: Order,
+    pub(super) options: BuildOptions,
 }
 
 impl Fixture {
@@ -189,10 +189,14 @@ impl Fixture {
         for scenario in ["Offline", "SingleStream"] {
             runs.extend(["PerformanceOnly", "AccuracyOnly"].map(|mode| ("llama3_1-8b-edge", scenario, mode)));
         }
-        Fixture::of(&runs, division, round)
+        Fixture::with_runs(&runs, division, round)
     }
 
-    pub(super) fn of(runs: &[(&'static str, &'static str, &'static str)], division: Division, round: Round) -> Fixture {
+    pub(super) fn with_runs(
+        runs: &[(&'static str, &'static str, &'static str)],
+        division: Division,
+        round: Round,
+    ) -> Fixture {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         let used = runs.iter().map(|(benchmark, scenario, _)| {
@@ -214,10 +218,10 @@ impl Fixture {
         });
         fs::write(path("measurements.json"), facts.to_string()).unwrap();
         fs::write(path("calibration.md"), "Nothing was quantised.\n").unwrap();
-        let given = |case: &str, file: &str| Given { case: Some(case.into()), path: path(file) };
+        let given = |case: &str, file: &str| ScenarioFile { case: Some(case.into()), path: path(file) };
         let accuracy = ["Offline", "Server", "Interactive"].map(|it| given(&format!("llama3.1-8b/{it}"), "scores.txt"));
         let edge = ["Offline", "SingleStream"].map(|it| given(&format!("llama3.1-8b-edge/{it}"), "edge-scores.txt"));
-        let order = Order {
+        let options = BuildOptions {
             out: path("tree"),
             submitter: "Us".into(),
             system: path("h100x8.json"),
@@ -225,7 +229,7 @@ impl Fixture {
             round,
             benchmark: None,
             accuracy: accuracy.into_iter().chain(edge).filter(|it| used.contains(&it.case)).collect(),
-            measurements: vec![Given { case: None, path: path("measurements.json") }],
+            measurements: vec![ScenarioFile { case: None, path: path("measurements.json") }],
             calibration: Some(path("calibration.md")),
             end_of_sequence: None,
             elements: ElementType::default(),
@@ -233,7 +237,7 @@ impl Fixture {
             incomplete: false,
             runs,
         };
-        Fixture { folder, order }
+        Fixture { folder, options }
     }
 }
 

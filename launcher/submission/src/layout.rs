@@ -35,7 +35,7 @@ impl Division {
 
 /// A folder of a scenario. Interactive is the Server scenario with other limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Place {
+pub(super) enum ScenarioFolder {
     Offline,
     Server,
     Interactive,
@@ -43,39 +43,48 @@ pub(super) enum Place {
     MultiStream,
 }
 
-impl Place {
-    const ALL: [Place; 5] =
-        [Place::Offline, Place::Server, Place::Interactive, Place::SingleStream, Place::MultiStream];
+impl ScenarioFolder {
+    const ALL: [ScenarioFolder; 5] = [
+        ScenarioFolder::Offline,
+        ScenarioFolder::Server,
+        ScenarioFolder::Interactive,
+        ScenarioFolder::SingleStream,
+        ScenarioFolder::MultiStream,
+    ];
 
     pub(super) fn name(self) -> &'static str {
         match self {
-            Place::Interactive => "Interactive",
+            ScenarioFolder::Interactive => "Interactive",
             other => other.scenario().name(),
         }
     }
 
-    pub(super) fn named(name: &str) -> Option<Place> {
-        Place::ALL.into_iter().find(|it| it.name() == name)
+    pub(super) fn from_name(name: &str) -> Option<ScenarioFolder> {
+        ScenarioFolder::ALL.into_iter().find(|it| it.name() == name)
     }
 
     /// Where logs of a scenario go; `interactive` tells which limits a Server test had.
-    pub(super) fn of(scenario: &str, interactive: bool) -> Option<Place> {
-        let place = Place::named(scenario)?;
-        Some(if place == Place::Server && interactive { Place::Interactive } else { place })
+    pub(super) fn from_log(scenario: &str, interactive: bool) -> Option<ScenarioFolder> {
+        let scenario_folder = ScenarioFolder::from_name(scenario)?;
+        Some(if scenario_folder == ScenarioFolder::Server && interactive {
+            ScenarioFolder::Interactive
+        } else {
+            scenario_folder
+        })
     }
 
     /// The scenario from which an edge system may infer its result.
-    pub(super) fn inferred_from(self) -> Option<Place> {
-        (self == Place::Offline).then_some(Place::SingleStream)
+    pub(super) fn inferred_from(self) -> Option<ScenarioFolder> {
+        (self == ScenarioFolder::Offline).then_some(ScenarioFolder::SingleStream)
     }
 
     /// What the logs in it say.
     pub(super) fn scenario(self) -> Scenario {
         match self {
-            Place::Offline => Scenario::Offline,
-            Place::Server | Place::Interactive => Scenario::Server,
-            Place::SingleStream => Scenario::SingleStream,
-            Place::MultiStream => Scenario::MultiStream,
+            ScenarioFolder::Offline => Scenario::Offline,
+            ScenarioFolder::Server | ScenarioFolder::Interactive => Scenario::Server,
+            ScenarioFolder::SingleStream => Scenario::SingleStream,
+            ScenarioFolder::MultiStream => Scenario::MultiStream,
         }
     }
 }
@@ -88,7 +97,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub(super) fn of(round: Round) -> Layout {
+    pub(super) fn new(round: Round) -> Layout {
         Layout { together: matches!(round, Round::V6_0 | Round::V6_1) }
     }
 
@@ -131,9 +140,9 @@ mod tests {
     #[test]
     fn older_rounds_have_a_folder_for_each_kind_of_file() {
         let case = "a/llama3.1-8b/Offline";
-        let new = Layout::of(Round::V6_0);
+        let new = Layout::new(Round::V6_0);
         assert_eq!(new.measurements("closed/us", case), new.results("closed/us", case));
-        let old = Layout::of(Round::V5_1);
+        let old = Layout::new(Round::V5_1);
         assert_eq!(old.measurements("closed/us", case), format!("closed/us/measurements/{case}"));
         assert_eq!(old.compliance("closed/us", case), format!("closed/us/compliance/{case}"));
         assert_eq!((new.source(), old.source()), ("src", "code"));
@@ -142,9 +151,9 @@ mod tests {
 
     #[test]
     fn interactive_is_a_server_test() {
-        assert_eq!(Place::of("Server", true), Some(Place::Interactive));
-        assert_eq!(Place::of("Offline", true), Some(Place::Offline));
-        assert_eq!(Place::named("Interactive").map(Place::scenario), Some(Scenario::Server));
-        assert_eq!(Place::named("server"), None);
+        assert_eq!(ScenarioFolder::from_log("Server", true), Some(ScenarioFolder::Interactive));
+        assert_eq!(ScenarioFolder::from_log("Offline", true), Some(ScenarioFolder::Offline));
+        assert_eq!(ScenarioFolder::from_name("Interactive").map(ScenarioFolder::scenario), Some(Scenario::Server));
+        assert_eq!(ScenarioFolder::from_name("server"), None);
     }
 }

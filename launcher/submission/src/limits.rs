@@ -5,7 +5,7 @@
 
 use workload_profiles::loadgen::Round;
 
-use super::layout::Place;
+use super::layout::ScenarioFolder;
 
 /// A benchmark of a round.
 #[derive(Debug, PartialEq)]
@@ -20,9 +20,9 @@ pub(super) struct Benchmark {
     rounds: &'static [Round],
     /// What `system_type` has to hold.
     pub(super) category: &'static str,
-    pub(super) required: &'static [Place],
+    pub(super) required: &'static [ScenarioFolder],
     /// Of these at least one is required in v6.1.
-    pub(super) one_of: &'static [Place],
+    pub(super) one_of: &'static [ScenarioFolder],
     /// Samples of a performance run, and the least of an Offline query.
     pub(super) samples: u64,
     /// Samples of an accuracy run.
@@ -85,8 +85,8 @@ const USUAL: Benchmark = Benchmark {
     loadgen: "",
     rounds: ALL,
     category: "datacenter",
-    required: &[Place::Offline],
-    one_of: &[Place::Server, Place::Interactive],
+    required: &[ScenarioFolder::Offline],
+    one_of: &[ScenarioFolder::Server, ScenarioFolder::Interactive],
     samples: 0,
     accuracy_samples: 0,
     server: None,
@@ -122,7 +122,7 @@ const TABLE: &[Benchmark] = &[
         other: &["llama3_1-8b-edge"],
         loadgen: "llama3_1-8b-edge",
         category: "edge",
-        required: &[Place::SingleStream, Place::Offline],
+        required: &[ScenarioFolder::SingleStream, ScenarioFolder::Offline],
         one_of: &[],
         samples: 5_000,
         accuracy_samples: 5_000,
@@ -176,7 +176,7 @@ const TABLE: &[Benchmark] = &[
         folder: "mixtral-8x7b",
         loadgen: "mixtral-8x7b",
         rounds: BEFORE,
-        required: &[Place::Server, Place::Offline],
+        required: &[ScenarioFolder::Server, ScenarioFolder::Offline],
         one_of: &[],
         samples: 15_000,
         accuracy_samples: 15_000,
@@ -227,29 +227,30 @@ impl Benchmark {
     }
 
     /// The one of a folder.
-    pub(super) fn of_folder(name: &str, round: Round) -> Option<&'static Benchmark> {
+    pub(super) fn from_folder(name: &str, round: Round) -> Option<&'static Benchmark> {
         Benchmark::all(round).find(|it| it.folder == name || it.other.contains(&name))
     }
 
     /// The one of a folder or of LoadGen's name, with or without `-interactive`, whatever its case and its dots.
-    pub(super) fn named(name: &str, round: Round) -> Option<&'static Benchmark> {
+    pub(super) fn from_name(name: &str, round: Round) -> Option<&'static Benchmark> {
         let plain = spelling(name).replacen("-interactive", "", 1);
         let known = |name: fn(&Benchmark) -> &'static str| Benchmark::all(round).find(|it| spelling(name(it)) == plain);
         known(|it| it.folder).or_else(|| known(|it| it.loadgen))
     }
 
     /// The limits in a folder of a scenario.
-    pub(super) fn token_limits(&self, place: Place) -> Option<TokenLimits> {
-        match place {
-            Place::Server => self.server,
-            Place::Interactive => self.interactive,
+    pub(super) fn token_limits(&self, scenario_folder: ScenarioFolder) -> Option<TokenLimits> {
+        match scenario_folder {
+            ScenarioFolder::Server => self.server,
+            ScenarioFolder::Interactive => self.interactive,
             _ => None,
         }
     }
 
     /// Whether it is run in this scenario.
-    pub(super) fn takes(&self, place: Place) -> bool {
-        self.required.contains(&place) || (self.one_of.contains(&place) && self.token_limits(place).is_some())
+    pub(super) fn takes(&self, scenario_folder: ScenarioFolder) -> bool {
+        self.required.contains(&scenario_folder)
+            || (self.one_of.contains(&scenario_folder) && self.token_limits(scenario_folder).is_some())
     }
 
     /// Whether TEST06 is asked.
@@ -272,7 +273,7 @@ mod tests {
     #[test]
     fn benchmarks_are_found_by_every_name_of_theirs() {
         let check = |name: &str, round: Round, folder: Option<&str>| {
-            assert_eq!(Benchmark::named(name, round).map(|it| it.folder), folder, "{name} {}", round.name());
+            assert_eq!(Benchmark::from_name(name, round).map(|it| it.folder), folder, "{name} {}", round.name());
         };
         check("llama3_1-8b-interactive", Round::V6_1, Some("llama3.1-8b"));
         check("llama3.1-8b", Round::V5_1, Some("llama3.1-8b"));

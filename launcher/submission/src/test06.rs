@@ -9,7 +9,7 @@ use workload_profiles::loadgen::Round;
 
 use super::{
     build::{Missing, source_tests},
-    layout::Place,
+    layout::ScenarioFolder,
 };
 use engine::user_file;
 use loadgen::logs::{
@@ -46,7 +46,7 @@ pub enum Test06Error {
 ///
 /// # Errors
 /// There is no such run, or its log cannot be read.
-pub fn of_run(
+pub fn verify_run(
     run: &Path,
     benchmark: Option<&str>,
     end_of_sequence: Option<i64>,
@@ -70,5 +70,5 @@ pub(super) fn verify(
     let end = end.ok_or(Test06Error::NoEnd(test.benchmark.folder))?;
     let path = test.logs.join("mlperf_log_accuracy.json");
     let log = user_file::open(&path).map_err(|source| Test06Error::Open { path, source })?;
-    Ok(Test06::of(BufReader::new(log), test.place == Place::Offline, end, elements)?)
+    Ok(Test06::of(BufReader::new(log), test.scenario_folder == ScenarioFolder::Offline, end, elements)?)
 }

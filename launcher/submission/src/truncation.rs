@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 /// How much stays of the beginning and of the end, in bytes; a log is ASCII. Shorter logs stay whole.
 const KEPT: usize = 4096;
 /// What stands in place of the rest.
-pub(super) const CUT: &str = "\n\n...\n\n";
+pub(super) const ELLIPSIS: &str = "\n\n...\n\n";
 /// The most that the checker takes, in bytes.
 pub(super) const MAX_LOG: u64 = 10_240;
 /// The key of the hash in accuracy.txt.
@@ -40,7 +40,7 @@ pub(super) fn truncate(mut log: impl Read) -> io::Result<Truncated> {
         tail.extend_from_slice(read);
         tail.drain(..tail.len().saturating_sub(KEPT));
     }
-    let kept = if head.len() < KEPT { head } else { [head.as_slice(), CUT.as_bytes(), &tail].concat() };
+    let kept = if head.len() < KEPT { head } else { [head.as_slice(), ELLIPSIS.as_bytes(), &tail].concat() };
     Ok(Truncated { kept, hash: hex(&hash.finalize()) })
 }
 
@@ -72,9 +72,9 @@ mod tests {
     fn beginning_and_end_of_a_log_stay() {
         check(0, 0);
         check(4095, 4095);
-        check(4096, 8192 + CUT.len());
-        check(300_000, 8192 + CUT.len());
-        assert!(String::from_utf8(check(9_000, 8199).kept).unwrap().contains(CUT));
+        check(4096, 8192 + ELLIPSIS.len());
+        check(300_000, 8192 + ELLIPSIS.len());
+        assert!(String::from_utf8(check(9_000, 8199).kept).unwrap().contains(ELLIPSIS));
     }
 
     #[test]

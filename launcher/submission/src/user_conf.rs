@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use workload_profiles::loadgen::{ConfFile, Round, Settings, apply_config};
 
-use super::{detail_log::DetailLog, layout::Place, limits::Benchmark};
+use super::{detail_log::DetailLog, layout::ScenarioFolder, limits::Benchmark};
 
 /// Logs show six digits of a number.
 const TOLERANCE: f64 = 1e-5;
@@ -13,12 +13,12 @@ pub(super) fn differences(
     text: &str,
     log: &DetailLog,
     benchmark: &Benchmark,
-    place: Place,
+    scenario_folder: ScenarioFolder,
     round: Round,
 ) -> Vec<String> {
-    let interactive = if place == Place::Interactive { "-interactive" } else { "" };
+    let interactive = if scenario_folder == ScenarioFolder::Interactive { "-interactive" } else { "" };
     let model = format!("{}{interactive}", benchmark.loadgen);
-    let scenario = place.scenario();
+    let scenario = scenario_folder.scenario();
     let mut before = Settings { scenario, ..Settings::default() };
     let built_in = round.mlperf_conf();
     let read = apply_config(ConfFile::MlperfConf, Some(&built_in), &model, scenario, &mut before);
@@ -59,9 +59,9 @@ mod tests {
     fn check(conf: &str, scenario: &'static str, expected: &[&str]) {
         let run = Run::new("llama3_1-8b", scenario, "PerformanceOnly");
         let log = DetailLog::read(run.log().as_bytes()).unwrap();
-        let benchmark = Benchmark::named("llama3.1-8b", Round::V6_1).unwrap();
-        let place = Place::named(scenario).unwrap();
-        assert_eq!(differences(conf, &log, benchmark, place, Round::V6_1), expected, "{conf}");
+        let benchmark = Benchmark::from_name("llama3.1-8b", Round::V6_1).unwrap();
+        let scenario_folder = ScenarioFolder::from_name(scenario).unwrap();
+        assert_eq!(differences(conf, &log, benchmark, scenario_folder, Round::V6_1), expected, "{conf}");
     }
 
     #[test]

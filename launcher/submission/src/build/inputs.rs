@@ -7,9 +7,9 @@ use std::{
 };
 
 use super::{
-    super::{layout::Place, limits::Benchmark, test06},
-    Given, Missing, Order, answers,
-    source::{self, Test, Use},
+    super::{layout::ScenarioFolder, limits::Benchmark, test06},
+    BuildOptions, Missing, ScenarioFile, answers,
+    source::{self, Purpose, Test},
 };
 
 /// All of it.
@@ -22,7 +22,7 @@ pub(super) struct Inputs<'a> {
 #[derive(Debug)]
 pub(super) struct Case<'a> {
     pub(super) benchmark: &'static Benchmark,
-    pub(super) place: Place,
+    pub(super) scenario_folder: ScenarioFolder,
     pub(super) performance: Option<&'a Test>,
     pub(super) accuracy: Option<&'a Test>,
     /// With the text of its verify_accuracy.txt.
@@ -39,8 +39,8 @@ impl Case<'_> {
         let uses = [("performance", self.performance), ("accuracy", self.accuracy), ("TEST06", audit)];
         let invalid = uses.into_iter().filter_map(|(what, test)| Some((what, test?, test?.invalid.as_ref()?)));
         let told = invalid.map(|(what, test, why)| {
-            let (benchmark, place) = (self.benchmark.folder, self.place.name());
-            format!("{benchmark}/{place}: benchwright judged the {what} run {} as Invalid: {why}", test.name)
+            let (benchmark, scenario_folder) = (self.benchmark.folder, self.scenario_folder.name());
+            format!("{benchmark}/{scenario_folder}: benchwright judged the {what} run {} as Invalid: {why}", test.name)
         });
         told.collect()
     }
@@ -48,7 +48,7 @@ impl Case<'_> {
 
 /// The tests of a case, before they are looked at.
 #[derive(Default)]
-struct Found<'a> {
+struct CaseTests<'a> {
     performance: Vec<&'a Test>,
     accuracy: Vec<&'a Test>,
     audit: Vec<&'a Test>,
@@ -63,16 +63,16 @@ impl List {
     }
 }
 
-/// The tests of an order, and what is wrong with its folders.
-pub(super) fn tests(order: &Order) -> (Vec<Test>, Vec<Missing>) {
+/// The tests of all runs, and what is wrong with its folders.
+pub(super) fn tests(options: &BuildOptions) -> (Vec<Test>, Vec<Missing>) {
     let (mut tests, mut missing) = (Vec::new(), Vec::new());
     let mut seen = BTreeSet::new();
-    for run in &order.runs {
+    for run in &options.runs {
         // `results/*` names the last run twice, once as `latest`.
         if !seen.insert(run.canonicalize().unwrap_or_else(|_| run.clone())) {
             continue;
         }
-        match source::tests(run, order.benchmark.as_deref(), order.round) {
+        match source::tests(run, options.benchmark.as_deref(), options.round) {
             Ok(found) => tests.extend(found),
             Err(error) => missing.push(error),
         }
@@ -81,50 +81,56 @@ pub(super) fn tests(order: &Order) -> (Vec<Test>, Vec<Missing>) {
 }
 
 impl<'a> Inputs<'a> {
-    pub(super) fn of(order: &'a Order, tests: &'a [Test], missing: Vec<Missing>) -> (Inputs<'a>, Vec<Missing>) {
+    pub(super) fn collect(
+        options: &'a BuildOptions,
+        tests: &'a [Test],
+        missing: Vec<Missing>,
+    ) -> (Inputs<'a>, Vec<Missing>) {
         let mut list = List(missing);
-        if let Err(error) = source::read(&order.system) {
+        if let Err(error) = source::read(&options.system) {
             list.add(
-                format!("the description of the system, {}, cannot be read ({error})", order.system.display()),
+                format!("the description of the system, {}, cannot be read ({error})", options.system.display()),
                 "write it and name it by --system",
             );
         }
-        if order.calibration.as_ref().map_or(order.division.bounded(), |it| !it.is_file()) {
+        if options.calibration.as_ref().map_or(options.division.bounded(), |it| !it.is_file()) {
             list.add("no text says how the weights were calibrated", "write one and name it by --calibration");
         }
-        alike(order, tests, &mut list);
-        let mut found: BTreeMap<(&str, Place), Found<'a>> = BTreeMap::new();
+        alike(options, tests, &mut list);
+        let mut found: BTreeMap<(&str, ScenarioFolder), CaseTests<'a>> = BTreeMap::new();
         for test in tests {
-            let case = found.entry((test.benchmark.folder, test.place)).or_default();
-            if matches!(test.for_what, Use::Performance | Use::Both) {
+            let case = found.entry((test.benchmark.folder, test.scenario_folder)).or_default();
+            if matches!(test.purpose, Purpose::Performance | Purpose::Both) {
                 case.performance.push(test);
             }
-            if matches!(test.for_what, Use::Accuracy | Use::Both) {
+            if matches!(test.purpose, Purpose::Accuracy | Purpose::Both) {
                 case.accuracy.push(test);
             }
-            if test.for_what == Use::Test06 {
+            if test.purpose == Purpose::Test06 {
                 case.audit.push(test);
             }
         }
-        for (flag, given) in [("--accuracy", &order.accuracy), ("--measurements", &order.measurements)] {
+        for (flag, given) in [("--accuracy", &options.accuracy), ("--measurements", &options.measurements)] {
             for case in given.iter().filter_map(|it| it.case.as_deref()) {
-                let names = found.keys().any(|(folder, place)| is_of(case, &format!("{folder}/{}", place.name())));
+                let names = found
+                    .keys()
+                    .any(|(folder, scenario_folder)| is_of(case, &format!("{folder}/{}", scenario_folder.name())));
                 if !names {
                     list.add(format!("{flag} {case}= is of no scenario of the runs"), "name one of them");
                 }
             }
         }
         let alone = found.len() == 1;
-        let cases = found.into_values().filter_map(|it| case(order, it, alone, &mut list)).collect();
+        let cases = found.into_values().filter_map(|it| case(options, it, alone, &mut list)).collect();
         (Inputs { cases }, list.0)
     }
 }
 
 /// A tree is about one system, and a benchmark about one model.
-fn alike(order: &Order, tests: &[Test], list: &mut List) {
+fn alike(options: &BuildOptions, tests: &[Test], list: &mut List) {
     let told = |it: BTreeSet<&str>| it.into_iter().collect::<Vec<_>>().join(", ");
     let targets: BTreeSet<_> = tests.iter().filter_map(|it| it.target.as_deref()).collect();
-    if targets.len() > 1 && !order.same_system {
+    if targets.len() > 1 && !options.same_system {
         list.add(
             format!("the runs are of different targets: {}", told(targets)),
             "build a tree for each system, or say by --same-system that these are one",
@@ -143,11 +149,11 @@ fn alike(order: &Order, tests: &[Test], list: &mut List) {
     }
 }
 
-fn case<'a>(order: &'a Order, found: Found<'a>, alone: bool, list: &mut List) -> Option<Case<'a>> {
+fn case<'a>(options: &'a BuildOptions, found: CaseTests<'a>, alone: bool, list: &mut List) -> Option<Case<'a>> {
     let any = found.performance.iter().chain(&found.accuracy).chain(&found.audit).next()?;
-    let (benchmark, place) = (any.benchmark, any.place);
-    let name = format!("{}/{}", benchmark.folder, place.name());
-    let audited = order.division.bounded() && benchmark.test06(order.round);
+    let (benchmark, scenario_folder) = (any.benchmark, any.scenario_folder);
+    let name = format!("{}/{}", benchmark.folder, scenario_folder.name());
+    let audited = options.division.bounded() && benchmark.test06(options.round);
     let performance =
         one(&found.performance, &name, "performance", "run the profile with mode performance or both", list);
     let accuracy = one(&found.accuracy, &name, "accuracy", "run the profile with mode accuracy or both", list);
@@ -168,7 +174,7 @@ fn case<'a>(order: &'a Order, found: Found<'a>, alone: bool, list: &mut List) ->
             list.add(format!("{name}: the {log} run has no {file}"), "give the folder with all files of the run");
         }
     }
-    let verdict = |test: &'a Test| match test06::verify(test, order.end_of_sequence, order.elements) {
+    let verdict = |test: &'a Test| match test06::verify(test, options.end_of_sequence, options.elements) {
         Ok(found) => Some((test, found.text())),
         Err(error) => {
             list.add(format!("{name}: {error}"), "see docs/submission.md on TEST06");
@@ -176,8 +182,8 @@ fn case<'a>(order: &'a Order, found: Found<'a>, alone: bool, list: &mut List) ->
         }
     };
     let audit = audit.and_then(verdict);
-    let scores = scores(order, accuracy, &name, alone, list);
-    let measurements = given(&order.measurements, &name, true).map(|it| it.path.as_path());
+    let scores = scores(options, accuracy, &name, alone, list);
+    let measurements = given(&options.measurements, &name, true).map(|it| it.path.as_path());
     if measurements.is_none_or(|it| !it.is_file()) {
         list.add(
             format!("{name}: no measurements.json"),
@@ -194,7 +200,7 @@ fn case<'a>(order: &'a Order, found: Found<'a>, alone: bool, list: &mut List) ->
         }
     }
     let measurements = measurements.filter(|it| it.is_file());
-    Some(Case { benchmark, place, performance, accuracy, audit, scores, measurements })
+    Some(Case { benchmark, scenario_folder, performance, accuracy, audit, scores, measurements })
 }
 
 fn one<'a>(tests: &[&'a Test], name: &str, what: &str, remedy: &str, list: &mut List) -> Option<&'a Test> {
@@ -215,17 +221,17 @@ fn is_of(case: &str, name: &str) -> bool {
 }
 
 /// The file for a case; one that names the case goes before one for all.
-fn given<'a>(files: &'a [Given], name: &str, for_all: bool) -> Option<&'a Given> {
+fn given<'a>(files: &'a [ScenarioFile], name: &str, for_all: bool) -> Option<&'a ScenarioFile> {
     let named = files.iter().find(|it| it.case.as_deref().is_some_and(|it| is_of(it, name)));
     named.or_else(|| files.iter().find(|it| for_all && it.case.is_none()))
 }
 
-fn scores(order: &Order, accuracy: Option<&Test>, name: &str, alone: bool, list: &mut List) -> Option<String> {
+fn scores(options: &BuildOptions, accuracy: Option<&Test>, name: &str, alone: bool, list: &mut List) -> Option<String> {
     let beside =
         |test: &Test| [&test.logs, &test.run].map(|it| it.join("accuracy.txt")).into_iter().find(|it| it.is_file());
-    let file = given(&order.accuracy, name, alone).map(|it| it.path.clone()).or_else(|| accuracy.and_then(beside));
+    let file = given(&options.accuracy, name, alone).map(|it| it.path.clone()).or_else(|| accuracy.and_then(beside));
     let Some(file) = file else {
-        let unused = order.accuracy.iter().find(|it| it.case.is_none());
+        let unused = options.accuracy.iter().find(|it| it.case.is_none());
         let unused = unused.map(|it| {
             format!(", and --accuracy {} was not used: it names none of the several scenarios", it.path.display())
         });

@@ -30,7 +30,7 @@ use report::{Folder, StorageError};
 
 /// What a tree is made of.
 #[derive(Clone, Debug)]
-pub struct Order {
+pub struct BuildOptions {
     /// The folder that is made.
     pub out: PathBuf,
     /// Who submits: the name of a folder.
@@ -44,9 +44,9 @@ pub struct Order {
     /// The benchmark of folders that do not tell it: those of the official LoadGen.
     pub benchmark: Option<String>,
     /// What the evaluation scripts printed.
-    pub accuracy: Vec<Given>,
+    pub accuracy: Vec<ScenarioFile>,
     /// measurements.json.
-    pub measurements: Vec<Given>,
+    pub measurements: Vec<ScenarioFile>,
     /// How the weights were quantised.
     pub calibration: Option<PathBuf>,
     /// The id of the end-of-sequence token, where the benchmark's is not known.
@@ -63,14 +63,14 @@ pub struct Order {
 
 /// A file that is given, for one scenario or for all.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Given {
+pub struct ScenarioFile {
     /// `Offline` or `llama3.1-8b/Offline`; `None`: for all.
     pub case: Option<String>,
     /// The file.
     pub path: PathBuf,
 }
 
-impl std::str::FromStr for Given {
+impl std::str::FromStr for ScenarioFile {
     type Err = std::convert::Infallible;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -79,7 +79,7 @@ impl std::str::FromStr for Given {
             Some((case, path)) if source::is_case(case) => (Some(case.to_owned()), path),
             _ => (None, text),
         };
-        Ok(Given { case, path: path.into() })
+        Ok(ScenarioFile { case, path: path.into() })
     }
 }
 
@@ -151,24 +151,24 @@ impl From<StorageError> for BuildError {
 ///
 /// # Errors
 /// It cannot be written, or an argument makes no sense.
-pub fn build(order: &Order) -> Result<Built, BuildError> {
-    check::known(order.round)?;
-    let name = system_name(&order.system);
-    for (flag, name) in [("--submitter", &order.submitter), ("--system", &name)] {
+pub fn build(options: &BuildOptions) -> Result<Built, BuildError> {
+    check::known(options.round)?;
+    let name = system_name(&options.system);
+    for (flag, name) in [("--submitter", &options.submitter), ("--system", &name)] {
         if !check::is_name(name) {
             return Err(BuildError::Name { flag, name: name.clone() });
         }
     }
-    let (root, out) = split(&order.out)?;
-    let (tests, missing) = inputs::tests(order);
-    let (inputs, missing) = Inputs::of(order, &tests, missing);
+    let (root, out) = split(&options.out)?;
+    let (tests, missing) = inputs::tests(options);
+    let (inputs, missing) = Inputs::collect(options, &tests, missing);
     let notes: Vec<_> = inputs.cases.iter().flat_map(Case::notes).collect();
-    if inputs.cases.is_empty() || (!missing.is_empty() && !order.incomplete) {
+    if inputs.cases.is_empty() || (!missing.is_empty() && !options.incomplete) {
         return Ok(Built { path: None, missing, notes, report: None });
     }
     let mut folder = Folder::create(&root, &out)?;
-    let written = write(order, &name, &inputs, &mut folder);
-    let report = match written.and_then(|()| Ok(check::check(folder.path(), order.round)?)) {
+    let written = write(options, &name, &inputs, &mut folder);
+    let report = match written.and_then(|()| Ok(check::check(folder.path(), options.round)?)) {
         Ok(report) => report,
         Err(error) => {
             folder.discard()?;
@@ -176,7 +176,7 @@ pub fn build(order: &Order) -> Result<Built, BuildError> {
         }
     };
     if !missing.is_empty() || !report.clean() {
-        if !order.incomplete {
+        if !options.incomplete {
             folder.discard()?;
             return Ok(Built { path: None, missing, notes, report: Some(report) });
         }
@@ -204,15 +204,15 @@ fn split(out: &Path) -> Result<(PathBuf, String), BuildError> {
     Ok((root, name))
 }
 
-fn write(order: &Order, system: &str, inputs: &Inputs<'_>, folder: &mut Folder) -> Result<(), BuildError> {
-    let layout = Layout::of(order.round);
-    let path = format!("{}/{}", order.division.name(), order.submitter);
-    put(folder, "README.md", &texts::tree(order.round))?;
+fn write(options: &BuildOptions, system: &str, inputs: &Inputs<'_>, folder: &mut Folder) -> Result<(), BuildError> {
+    let layout = Layout::new(options.round);
+    let path = format!("{}/{}", options.division.name(), options.submitter);
+    put(folder, "README.md", &texts::tree(options.round))?;
     put(folder, &format!("{path}/{}/README.md", layout.source()), &texts::source())?;
-    if order.system.is_file() {
-        copy(folder, &order.system, &format!("{path}/systems/{system}.json"))?;
+    if options.system.is_file() {
+        copy(folder, &options.system, &format!("{path}/systems/{system}.json"))?;
     }
-    if let Some(calibration) = order.calibration.as_ref().filter(|it| it.is_file()) {
+    if let Some(calibration) = options.calibration.as_ref().filter(|it| it.is_file()) {
         copy(folder, calibration, &format!("{path}/documentation/calibration.md"))?;
     }
     if !layout.together() {
@@ -232,7 +232,7 @@ fn write_case(
     system: &str,
     case: &Case<'_>,
 ) -> Result<(), BuildError> {
-    let name = format!("{system}/{}/{}", case.benchmark.folder, case.place.name());
+    let name = format!("{system}/{}/{}", case.benchmark.folder, case.scenario_folder.name());
     let results = layout.results(path, &name);
     let facts = layout.measurements(path, &name);
     put(folder, &format!("{facts}/README.md"), &texts::case(case))?;
@@ -246,26 +246,27 @@ fn write_case(
         let log = test.logs.join("mlperf_log_accuracy.json");
         if case.accuracy.is_some_and(|it| it.logs == test.logs) {
             // The one log of a SubmissionRun has all answers, which belong to its accuracy.
-            let cut = cut(&log)?;
-            folder.write(&format!("{to}/mlperf_log_accuracy.json"), |file| file.write_all(&cut.kept))?;
+            let truncated = truncated(&log)?;
+            folder.write(&format!("{to}/mlperf_log_accuracy.json"), |file| file.write_all(&truncated.kept))?;
         } else if log.is_file() {
             copy(folder, &log, &format!("{to}/mlperf_log_accuracy.json"))?;
         }
         for file in ["run.yaml", "profile.yaml", "config.json"] {
             let from = test.run.join(file);
             if from.is_file() {
-                let place = format!("{path}/{}/{}/{}", layout.source(), case.benchmark.folder, case.place.name());
-                copy(folder, &from, &format!("{place}/{file}"))?;
+                let code =
+                    format!("{path}/{}/{}/{}", layout.source(), case.benchmark.folder, case.scenario_folder.name());
+                copy(folder, &from, &format!("{code}/{file}"))?;
             }
         }
     }
     if let Some(test) = case.accuracy {
         let to = format!("{results}/accuracy");
         logs(folder, &test.logs, &to)?;
-        let cut = cut(&test.logs.join("mlperf_log_accuracy.json"))?;
-        folder.write(&format!("{to}/mlperf_log_accuracy.json"), |file| file.write_all(&cut.kept))?;
+        let truncated = truncated(&test.logs.join("mlperf_log_accuracy.json"))?;
+        folder.write(&format!("{to}/mlperf_log_accuracy.json"), |file| file.write_all(&truncated.kept))?;
         if let Some(scores) = &case.scores {
-            put(folder, &format!("{to}/accuracy.txt"), &texts::accuracy(scores, &cut.hash))?;
+            put(folder, &format!("{to}/accuracy.txt"), &texts::accuracy(scores, &truncated.hash))?;
         }
     }
     if let Some((test, verdict)) = &case.audit {
@@ -276,9 +277,9 @@ fn write_case(
     Ok(())
 }
 
-fn cut(log: &Path) -> Result<super::truncation::Truncated, BuildError> {
-    let cut = user_file::open(log).and_then(super::truncation::truncate);
-    cut.map_err(|source| BuildError::Write { path: log.to_owned(), source })
+fn truncated(log: &Path) -> Result<super::truncation::Truncated, BuildError> {
+    let read = user_file::open(log).and_then(super::truncation::truncate);
+    read.map_err(|source| BuildError::Write { path: log.to_owned(), source })
 }
 
 /// Copies the logs that are there; what is not is found by the check.

@@ -11,7 +11,7 @@ use serde_json::Value;
 use workload_profiles::loadgen::{Mode, Round};
 
 use super::{
-    super::{detail_log::DetailLog, layout::Place, limits::Benchmark, user_conf},
+    super::{detail_log::DetailLog, layout::ScenarioFolder, limits::Benchmark, user_conf},
     Missing,
 };
 use engine::user_file;
@@ -21,7 +21,7 @@ const MAX_CONFIG: u64 = 64 << 20;
 
 /// What a test is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Use {
+pub(in super::super) enum Purpose {
     Performance,
     Accuracy,
     /// A SubmissionRun has both in one log.
@@ -38,9 +38,9 @@ pub(in super::super) struct Test {
     pub(super) name: String,
     /// The folder of the logs.
     pub(in super::super) logs: PathBuf,
-    pub(super) for_what: Use,
+    pub(super) purpose: Purpose,
     pub(in super::super) benchmark: &'static Benchmark,
-    pub(in super::super) place: Place,
+    pub(in super::super) scenario_folder: ScenarioFolder,
     /// What was measured, and which model: told by our own runs.
     pub(super) target: Option<String>,
     pub(super) model: Option<String>,
@@ -56,7 +56,7 @@ pub(in super::super) struct Test {
 
 impl Test {
     pub(in super::super) fn is_audit(&self) -> bool {
-        self.for_what == Use::Test06
+        self.purpose == Purpose::Test06
     }
 }
 
@@ -88,7 +88,7 @@ struct Summary {
 
 /// Whether it names a scenario, such as `Offline` or `llama3.1-8b/Offline`.
 pub(super) fn is_case(text: &str) -> bool {
-    Place::named(text.rsplit('/').next().unwrap_or(text)).is_some()
+    ScenarioFolder::from_name(text.rsplit('/').next().unwrap_or(text)).is_some()
 }
 
 /// The tests of a folder. `benchmark` is for folders that do not tell it.
@@ -125,7 +125,7 @@ pub(in super::super) fn tests(run: &Path, benchmark: Option<&str>, round: Round)
     let (Some(told), wanted) = name else {
         return Err(missing("it does not tell its benchmark".into(), "name it by --benchmark, such as llama3.1-8b"));
     };
-    let Some(benchmark) = Benchmark::named(wanted, round) else {
+    let Some(benchmark) = Benchmark::from_name(wanted, round) else {
         let known: Vec<_> = Benchmark::all(round).map(|it| it.folder).collect();
         let remedy =
             format!("{} has {}; name one of them by --benchmark, or another --round", round.name(), known.join(", "));
@@ -141,12 +141,12 @@ pub(in super::super) fn tests(run: &Path, benchmark: Option<&str>, round: Round)
         let log = read.map_err(|error| {
             missing(format!("its mlperf_log_detail.txt is {error}"), "give the log as it was written")
         })?;
-        let (for_what, place) = kind(&log, benchmark, told)
+        let (purpose, scenario_folder) = purpose_and_folder(&log, benchmark, told)
             .map_err(|what| missing(what, "give performance and accuracy runs, and the run with audit TEST06"))?;
-        let user_conf = conf_of(run, logs, config.as_ref(), &log, place)
+        let user_conf = conf_of(run, logs, config.as_ref(), &log, scenario_folder)
             .map_err(|error| missing(format!("cannot read its user.conf ({error})"), "let it be a text file"))?;
-        let conf_differences = if config.is_none() && for_what != Use::Accuracy {
-            user_conf::differences(&user_conf, &log, benchmark, place, round)
+        let conf_differences = if config.is_none() && purpose != Purpose::Accuracy {
+            user_conf::differences(&user_conf, &log, benchmark, scenario_folder, round)
         } else {
             Vec::new()
         };
@@ -156,9 +156,9 @@ pub(in super::super) fn tests(run: &Path, benchmark: Option<&str>, round: Round)
             run: run.to_owned(),
             name: folder.clone(),
             logs: logs.clone(),
-            for_what,
+            purpose,
             benchmark,
-            place,
+            scenario_folder,
             target: config.as_ref().and_then(|it| words(&it.target)),
             model: config.as_ref().and_then(|it| words(&it.model)),
             user_conf,
@@ -178,23 +178,23 @@ fn invalid(run: &Path) -> Option<String> {
 
 /// Whether two names are of benchmarks with the same tests.
 fn same(one: &str, other: &str, round: Round) -> bool {
-    let loadgen = |it| Benchmark::named(it, round).map(|it| it.loadgen);
+    let loadgen = |it| Benchmark::from_name(it, round).map(|it| it.loadgen);
     loadgen(one).is_some() && loadgen(one) == loadgen(other)
 }
 
-fn kind(log: &DetailLog, benchmark: &Benchmark, name: &str) -> Result<(Use, Place), String> {
+fn purpose_and_folder(log: &DetailLog, benchmark: &Benchmark, name: &str) -> Result<(Purpose, ScenarioFolder), String> {
     let mode = log.text("effective_test_mode").unwrap_or_default();
     let sampled = (log.whole("requested_accuracy_log_rng_seed"), log.whole("requested_accuracy_log_sampling_target"));
-    let for_what = if mode == Mode::AccuracyOnly.name() {
-        Use::Accuracy
+    let purpose = if mode == Mode::AccuracyOnly.name() {
+        Purpose::Accuracy
     } else if mode == Mode::SubmissionRun.name() {
-        Use::Both
+        Purpose::Both
     } else if mode != Mode::PerformanceOnly.name() {
         return Err(format!("a test of mode {} is none of a submission", log.shown("effective_test_mode")));
     } else if !log.audited {
-        Use::Performance
+        Purpose::Performance
     } else if sampled == (Some(720_381_539_243_781_796), Some(100)) {
-        Use::Test06
+        Purpose::Test06
     } else {
         return Err("it is of an audit other than TEST06".into());
     };
@@ -203,24 +203,34 @@ fn kind(log: &DetailLog, benchmark: &Benchmark, name: &str) -> Result<(Use, Plac
     let interactive =
         benchmark.interactive.is_some_and(|it| limits == (Some(it.ttft_ms * 1_000_000), Some(it.tpot_ms * 1_000_000)));
     let scenario = log.shown("effective_scenario");
-    let place = Place::of(&scenario, interactive || name.to_lowercase().contains("-interactive"));
-    let place = place.filter(|it| benchmark.takes(*it));
-    let place = place.ok_or_else(|| format!("scenario {scenario} is none of {}", benchmark.folder))?;
-    Ok((for_what, place))
+    let scenario_folder =
+        ScenarioFolder::from_log(&scenario, interactive || name.to_lowercase().contains("-interactive"));
+    let scenario_folder = scenario_folder.filter(|it| benchmark.takes(*it));
+    let scenario_folder =
+        scenario_folder.ok_or_else(|| format!("scenario {scenario} is none of {}", benchmark.folder))?;
+    Ok((purpose, scenario_folder))
 }
 
 /// The user.conf of a test. That of a run of ours also has what its profile set without one.
-fn conf_of(run: &Path, logs: &Path, config: Option<&Config>, log: &DetailLog, place: Place) -> io::Result<String> {
+fn conf_of(
+    run: &Path,
+    logs: &Path,
+    config: Option<&Config>,
+    log: &DetailLog,
+    scenario_folder: ScenarioFolder,
+) -> io::Result<String> {
     let Some(config) = config else {
         let found = [logs, run].map(|it| it.join("user.conf")).into_iter().find(|it| it.is_file());
         return found.map_or_else(|| Ok(String::new()), |it| read(&it));
     };
-    let scenario = place.scenario().name();
-    let rate = match place {
-        Place::Offline => ("target_qps", log.number("requested_offline_expected_qps")),
-        Place::Server | Place::Interactive => ("target_qps", log.number("requested_server_target_qps")),
-        Place::SingleStream => ("target_latency", millis(log, "requested_single_stream_expected_latency_ns")),
-        Place::MultiStream => ("target_latency", millis(log, "requested_multi_stream_expected_latency_ns")),
+    let scenario = scenario_folder.scenario().name();
+    let rate = match scenario_folder {
+        ScenarioFolder::Offline => ("target_qps", log.number("requested_offline_expected_qps")),
+        ScenarioFolder::Server | ScenarioFolder::Interactive => {
+            ("target_qps", log.number("requested_server_target_qps"))
+        }
+        ScenarioFolder::SingleStream => ("target_latency", millis(log, "requested_single_stream_expected_latency_ns")),
+        ScenarioFolder::MultiStream => ("target_latency", millis(log, "requested_multi_stream_expected_latency_ns")),
     };
     let settings = [
         rate,

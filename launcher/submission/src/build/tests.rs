@@ -33,18 +33,18 @@ fn files(root: &Path) -> Vec<String> {
 }
 
 /// What is missing, as one text.
-fn missing(order: &Order) -> String {
-    let built = build(order).unwrap();
+fn missing(options: &BuildOptions) -> String {
+    let built = build(options).unwrap();
     assert_eq!(built.path, None);
-    assert!(!order.out.exists() && !order.out.with_extension("partial").exists());
+    assert!(!options.out.exists() && !options.out.with_extension("partial").exists());
     built.missing.iter().map(|it| format!("{it}\n")).collect()
 }
 
 #[test]
 fn a_tree_has_the_files_that_the_checker_wants() {
-    let fixture = Fixture::of(&ONE, Division::Open, Round::V6_1);
-    let built = build(&fixture.order).unwrap();
-    assert_eq!((built.path.as_ref(), built.report.unwrap().findings), (Some(&fixture.order.out), vec![]));
+    let fixture = Fixture::with_runs(&ONE, Division::Open, Round::V6_1);
+    let built = build(&fixture.options).unwrap();
+    assert_eq!((built.path.as_ref(), built.report.unwrap().findings), (Some(&fixture.options.out), vec![]));
     let tree = built.path.unwrap();
     let case = "open/Us/results/h100x8/llama3.1-8b/Offline";
     let expected = [
@@ -84,11 +84,11 @@ fn a_tree_has_the_files_that_the_checker_wants() {
 #[cfg(unix)]
 #[test]
 fn a_run_behind_a_link_is_told_by_its_own_name() {
-    let mut fixture = Fixture::of(&ONE, Division::Open, Round::V6_1);
+    let mut fixture = Fixture::with_runs(&ONE, Division::Open, Round::V6_1);
     let latest = fixture.folder.path().join("latest");
-    std::os::unix::fs::symlink(&fixture.order.runs[0], &latest).unwrap();
-    fixture.order.runs[0] = latest;
-    let tree = build(&fixture.order).unwrap().path.unwrap();
+    std::os::unix::fs::symlink(&fixture.options.runs[0], &latest).unwrap();
+    fixture.options.runs[0] = latest;
+    let tree = build(&fixture.options).unwrap().path.unwrap();
     let text = fs::read_to_string(tree.join("open/Us/results/h100x8/llama3.1-8b/Offline/README.md")).unwrap();
     assert!(text.contains("run `llama3_1-8b-Offline-PerformanceOnly`"), "{text}");
 }
@@ -96,9 +96,9 @@ fn a_run_behind_a_link_is_told_by_its_own_name() {
 #[test]
 fn older_rounds_have_their_own_tree() {
     let fixture = Fixture::new(Division::Closed, Round::V5_1);
-    let built = build(&fixture.order).unwrap();
+    let built = build(&fixture.options).unwrap();
     assert_eq!((built.missing, built.report.unwrap().findings), (vec![], vec![]));
-    let all = files(&fixture.order.out).join("\n");
+    let all = files(&fixture.options.out).join("\n");
     for part in [
         "code/README.md",
         "code/llama3.1-8b/README.md",
@@ -109,27 +109,27 @@ fn older_rounds_have_their_own_tree() {
         assert!(all.contains(part), "{part} is not in {all}");
     }
     // What the checker of the round looks for: any name that begins with the system's, and code of each benchmark.
-    let facts = fixture.order.out.join("closed/Us/measurements/h100x8/llama3.1-8b/Offline");
+    let facts = fixture.options.out.join("closed/Us/measurements/h100x8/llama3.1-8b/Offline");
     fs::rename(facts.join("h100x8.json"), facts.join("h100x8_vllm_Offline.json")).unwrap();
-    assert_eq!(check::check(&fixture.order.out, Round::V5_1).unwrap().findings, []);
+    assert_eq!(check::check(&fixture.options.out, Round::V5_1).unwrap().findings, []);
     fs::rename(facts.join("h100x8_vllm_Offline.json"), facts.join("measurements.json")).unwrap();
-    fs::remove_dir_all(fixture.order.out.join("closed/Us/code/llama3.1-8b")).unwrap();
-    let report = check::check(&fixture.order.out, Round::V5_1).unwrap();
+    fs::remove_dir_all(fixture.options.out.join("closed/Us/code/llama3.1-8b")).unwrap();
+    let report = check::check(&fixture.options.out, Round::V5_1).unwrap();
     let found: Vec<_> = report.findings.iter().map(|it| (it.rule, it.file.rsplit('/').next().unwrap())).collect();
     assert_eq!(found, [(Rule::NoSource, "llama3.1-8b"), (Rule::MissingFile, "h100x8.json")]);
-    let newer = check::check(&fixture.order.out, Round::V6_1).unwrap();
+    let newer = check::check(&fixture.options.out, Round::V6_1).unwrap();
     assert!(newer.findings.iter().any(|it| it.rule == Rule::Seeds));
-    let refused = build(&Order { round: Round::V5_0, ..fixture.order }).unwrap_err().to_string();
+    let refused = build(&BuildOptions { round: Round::V5_0, ..fixture.options }).unwrap_err().to_string();
     assert!(refused.contains("v5.0"), "{refused}");
 }
 
 #[test]
 fn all_that_is_missing_is_told_at_once_and_nothing_is_written() {
-    let mut fixture = Fixture::of(&ONE[..1], Division::Closed, Round::V6_1);
-    let order = &mut fixture.order;
-    (order.accuracy, order.measurements, order.calibration) = (vec!["Server=a".parse().unwrap()], vec![], None);
-    order.system = order.system.with_file_name("other.json");
-    let list = missing(order);
+    let mut fixture = Fixture::with_runs(&ONE[..1], Division::Closed, Round::V6_1);
+    let options = &mut fixture.options;
+    (options.accuracy, options.measurements, options.calibration) = (vec!["Server=a".parse().unwrap()], vec![], None);
+    options.system = options.system.with_file_name("other.json");
+    let list = missing(options);
     for part in [
         "--system",
         "--calibration",
@@ -146,56 +146,56 @@ fn all_that_is_missing_is_told_at_once_and_nothing_is_written() {
 
 #[test]
 fn an_incomplete_tree_says_so() {
-    let mut fixture = Fixture::of(&ONE[..1], Division::Closed, Round::V6_1);
-    fixture.order.incomplete = true;
-    let built = build(&fixture.order).unwrap();
+    let mut fixture = Fixture::with_runs(&ONE[..1], Division::Closed, Round::V6_1);
+    fixture.options.incomplete = true;
+    let built = build(&fixture.options).unwrap();
     let marker = fs::read_to_string(built.path.unwrap().join(INCOMPLETE)).unwrap();
     assert!(marker.contains("no accuracy run") && marker.contains("missing-scenario"), "{marker}");
-    let report = check::check(&fixture.order.out, Round::V6_1).unwrap();
+    let report = check::check(&fixture.options.out, Round::V6_1).unwrap();
     assert!(report.findings.iter().any(|it| it.rule == Rule::Incomplete));
 }
 
 #[test]
 fn a_calibration_that_is_not_there_is_missing_and_stops_no_incomplete_tree() {
-    let mut fixture = Fixture::of(&ONE, Division::Open, Round::V6_1);
-    fixture.order.calibration = Some(fixture.folder.path().join("nowhere.md"));
-    assert!(missing(&fixture.order).contains("--calibration"));
-    fixture.order.incomplete = true;
-    assert!(build(&fixture.order).unwrap().path.is_some());
+    let mut fixture = Fixture::with_runs(&ONE, Division::Open, Round::V6_1);
+    fixture.options.calibration = Some(fixture.folder.path().join("nowhere.md"));
+    assert!(missing(&fixture.options).contains("--calibration"));
+    fixture.options.incomplete = true;
+    assert!(build(&fixture.options).unwrap().path.is_some());
 }
 
 #[test]
 fn a_run_that_does_not_count_makes_no_tree() {
-    let fixture = Fixture::of(&ONE, Division::Open, Round::V6_1);
-    let log = fixture.order.runs[0].join("Performance/mlperf_log_detail.txt");
+    let fixture = Fixture::with_runs(&ONE, Division::Open, Round::V6_1);
+    let log = fixture.options.runs[0].join("Performance/mlperf_log_detail.txt");
     let text = fs::read_to_string(&log).unwrap() + &line("error_runtime", "\"lost\"", true);
     fs::write(log, text).unwrap();
-    let built = build(&fixture.order).unwrap();
+    let built = build(&fixture.options).unwrap();
     let found: Vec<_> = built.report.unwrap().findings.iter().map(|it| it.rule).collect();
     assert_eq!((built.path, found), (None, vec![Rule::PerformanceErrors]));
-    assert!(!fixture.order.out.exists());
+    assert!(!fixture.options.out.exists());
 }
 
 #[test]
 fn logs_of_another_loadgen_are_taken_as_well() {
-    let mut fixture = Fixture::of(&[], Division::Open, Round::V6_1);
+    let mut fixture = Fixture::with_runs(&[], Division::Open, Round::V6_1);
     let official = fixture.folder.path().join("official");
     for (mode, name) in [("PerformanceOnly", "performance"), ("AccuracyOnly", "accuracy")] {
         Run::new("llama3_1-8b-interactive", "Server", mode).write_logs(&official.join(name));
-        fixture.order.runs.push(official.join(name));
+        fixture.options.runs.push(official.join(name));
     }
     fs::write(official.join("performance/user.conf"), "*.Server.target_qps = 5\n").unwrap();
     fs::write(official.join("accuracy/accuracy.txt"), "{'rouge1': 1}\n").unwrap();
-    (fixture.order.accuracy, fixture.order.incomplete) = (vec![], false);
-    assert!(missing(&fixture.order).contains("--benchmark"));
-    fixture.order.benchmark = Some("llama3.1-8b".into());
-    let built = build(&fixture.order).unwrap();
+    (fixture.options.accuracy, fixture.options.incomplete) = (vec![], false);
+    assert!(missing(&fixture.options).contains("--benchmark"));
+    fixture.options.benchmark = Some("llama3.1-8b".into());
+    let built = build(&fixture.options).unwrap();
     assert_eq!((built.missing, built.report.unwrap().findings), (vec![], vec![]));
-    let conf = fixture.order.out.join("open/Us/results/h100x8/llama3.1-8b/Interactive/user.conf");
+    let conf = fixture.options.out.join("open/Us/results/h100x8/llama3.1-8b/Interactive/user.conf");
     assert_eq!(fs::read_to_string(conf).unwrap(), "*.Server.target_qps = 5\n");
     fs::write(official.join("performance/user.conf"), "*.Server.target_qps = 99\n").unwrap();
-    fixture.order.out = fixture.folder.path().join("another");
-    let list = missing(&fixture.order);
+    fixture.options.out = fixture.folder.path().join("another");
+    let list = missing(&fixture.options);
     assert!(
         list.contains("Interactive: user.conf does not fit: it says server_target_qps 99.0, and the log"),
         "{list}"
@@ -204,25 +204,25 @@ fn logs_of_another_loadgen_are_taken_as_well() {
 
 #[test]
 fn a_run_that_benchwright_calls_invalid_is_noted() {
-    let fixture = Fixture::of(&ONE, Division::Open, Round::V6_1);
-    for (run, outcome) in fixture.order.runs.iter().zip(["Invalid", "Passed", "Passed"]) {
+    let fixture = Fixture::with_runs(&ONE, Division::Open, Round::V6_1);
+    for (run, outcome) in fixture.options.runs.iter().zip(["Invalid", "Passed", "Passed"]) {
         let summary = serde_json::json!({"outcome": outcome, "reasons": ["SendLagTooLarge: 131 ms"]});
         fs::write(run.join("summary.json"), summary.to_string()).unwrap();
     }
-    let built = build(&fixture.order).unwrap();
+    let built = build(&fixture.options).unwrap();
     let note = "llama3.1-8b/Offline: benchwright judged the performance run llama3_1-8b-Offline-PerformanceOnly as Invalid: \
                 SendLagTooLarge: 131 ms";
     assert_eq!((built.missing, built.notes), (vec![], vec![note.to_owned()]));
-    let readme = fixture.order.out.join("open/Us/results/h100x8/llama3.1-8b/Offline/README.md");
+    let readme = fixture.options.out.join("open/Us/results/h100x8/llama3.1-8b/Offline/README.md");
     assert!(fs::read_to_string(readme).unwrap().contains(note));
 }
 
 #[test]
 fn a_file_of_scores_that_names_no_scenario_is_said_to_be_unused() {
     let mut fixture = Fixture::new(Division::Closed, Round::V6_1);
-    let scores = fixture.order.accuracy[0].path.clone();
-    fixture.order.accuracy = vec![Given { case: None, path: scores }];
-    let list = missing(&fixture.order);
+    let scores = fixture.options.accuracy[0].path.clone();
+    fixture.options.accuracy = vec![ScenarioFile { case: None, path: scores }];
+    let list = missing(&fixture.options);
     let part = "scores.txt was not used: it names none of the several scenarios; evaluate the accuracy log and name what the \
                 script printed by --accuracy llama3.1-8b/Offline=FILE";
     assert!(list.contains(part), "{list}");
@@ -230,22 +230,23 @@ fn a_file_of_scores_that_names_no_scenario_is_said_to_be_unused() {
 
 #[test]
 fn one_run_may_hold_both_in_one_log() {
-    let fixture = Fixture::of(&[("llama3_1-8b", "Offline", "SubmissionRun"), ONE[2]], Division::Open, Round::V6_1);
-    let built = build(&fixture.order).unwrap();
+    let fixture =
+        Fixture::with_runs(&[("llama3_1-8b", "Offline", "SubmissionRun"), ONE[2]], Division::Open, Round::V6_1);
+    let built = build(&fixture.options).unwrap();
     assert_eq!((built.missing, built.report.unwrap().findings), (vec![], vec![]));
 }
 
 #[test]
 fn runs_that_do_not_belong_together_are_told() {
-    let mut fixture = Fixture::of(&ONE, Division::Open, Round::V6_1);
-    let config = fixture.order.runs[1].join("config.json");
+    let mut fixture = Fixture::with_runs(&ONE, Division::Open, Round::V6_1);
+    let config = fixture.options.runs[1].join("config.json");
     let text = fs::read_to_string(&config).unwrap();
     fs::write(&config, text.replace("http://sut:80", "http://other:80").replace("org/m", "org/n")).unwrap();
     let again = Run::new("llama3_1-8b", "Offline", "PerformanceOnly").write(&fixture.folder.path().join("again"));
-    fixture.order.runs.extend([again, fixture.order.runs[0].join(".")]);
-    let list = missing(&fixture.order);
+    fixture.options.runs.extend([again, fixture.options.runs[0].join(".")]);
+    let list = missing(&fixture.options);
     assert!(list.contains("different targets: http://other:80, http://sut:80; build a tree for each"), "{list}");
-    let same = missing(&Order { same_system: true, ..fixture.order.clone() });
+    let same = missing(&BuildOptions { same_system: true, ..fixture.options.clone() });
     assert!(!same.contains("different targets") && same.contains("different models"), "{same}");
     assert!(list.contains("different models: org/m, org/n"), "{list}");
     assert!(list.contains("several performance runs"), "{list}");
@@ -254,24 +255,24 @@ fn runs_that_do_not_belong_together_are_told() {
 
 #[test]
 fn an_audit_that_fails_is_found() {
-    let fixture = Fixture::of(&ONE, Division::Closed, Round::V6_1);
-    let log = fixture.order.runs[2].join("Performance/mlperf_log_accuracy.json");
+    let fixture = Fixture::with_runs(&ONE, Division::Closed, Round::V6_1);
+    let log = fixture.options.runs[2].join("Performance/mlperf_log_accuracy.json");
     let text = fs::read_to_string(&log).unwrap().replacen("\"token_count\" : 3", "\"token_count\" : 9", 1);
     fs::write(log, text).unwrap();
-    let report = build(&fixture.order).unwrap().report.unwrap();
+    let report = build(&fixture.options).unwrap().report.unwrap();
     let rules: Vec<_> = report.findings.iter().map(|it| it.rule).collect();
     assert!(rules.contains(&Rule::AuditFailed) && rules.contains(&Rule::AuditLog), "{rules:?}");
 }
 
 #[test]
 fn token_ids_of_an_audit_may_have_eight_bytes() {
-    let mut fixture = Fixture::of(&ONE, Division::Network, Round::V6_1);
-    let log = fixture.order.runs[2].join("Performance/mlperf_log_accuracy.json");
+    let mut fixture = Fixture::with_runs(&ONE, Division::Network, Round::V6_1);
+    let log = fixture.options.runs[2].join("Performance/mlperf_log_accuracy.json");
     let text = fs::read_to_string(&log).unwrap();
     let (ids, wide) = ("070000000800000009F40100", "0700000000000000080000000000000009F4010000000000");
     fs::write(&log, text.replace(ids, wide)).unwrap();
-    fixture.order.elements = ElementType::Int64;
-    let report = build(&fixture.order).unwrap().report.unwrap();
+    fixture.options.elements = ElementType::Int64;
+    let report = build(&fixture.options).unwrap().report.unwrap();
     let rules: Vec<_> = report.findings.iter().map(|it| it.rule).collect();
     assert_eq!(rules, [Rule::MissingScenario], "Server is not there");
 }
@@ -279,11 +280,11 @@ fn token_ids_of_an_audit_may_have_eight_bytes() {
 #[test]
 fn a_sample_without_an_answer_is_told() {
     let check = |from: &str, to: &str, part: &str| {
-        let fixture = Fixture::of(&ONE, Division::Open, Round::V6_1);
-        let log = fixture.order.runs[1].join("Accuracy/mlperf_log_accuracy.json");
+        let fixture = Fixture::with_runs(&ONE, Division::Open, Round::V6_1);
+        let log = fixture.options.runs[1].join("Accuracy/mlperf_log_accuracy.json");
         let text = fs::read_to_string(&log).unwrap();
         fs::write(&log, text.replacen(from, to, 1)).unwrap();
-        let list = missing(&fixture.order);
+        let list = missing(&fixture.options);
         assert!(list.contains(part), "{part} is not in {list}");
     };
     check(
@@ -297,9 +298,9 @@ fn a_sample_without_an_answer_is_told() {
 #[test]
 fn folders_that_are_none_of_a_test_are_told() {
     let check = |part: &str, spoil: &dyn Fn(&Path)| {
-        let fixture = Fixture::of(&ONE, Division::Open, Round::V6_1);
-        spoil(&fixture.order.runs[0]);
-        let list = missing(&fixture.order);
+        let fixture = Fixture::with_runs(&ONE, Division::Open, Round::V6_1);
+        spoil(&fixture.options.runs[0]);
+        let list = missing(&fixture.options);
         assert!(list.contains(part), "{part} is not in {list}");
     };
     let log = |run: &Path| run.join("Performance/mlperf_log_detail.txt");
@@ -320,7 +321,7 @@ fn folders_that_are_none_of_a_test_are_told() {
     });
     check("an audit other than TEST06", &|run| {
         let text = fs::read_to_string(log(run)).unwrap();
-        fs::write(log(run), text + &line("warning_generic_message", "\"Found Audit Config file\"", false)).unwrap();
+        fs::write(log(run), text + &line("warning_generic_message", "\"CaseTests Audit Config file\"", false)).unwrap();
     });
     check("benchmark bert is not one of the round", &|run| {
         let text = fs::read_to_string(run.join("config.json")).unwrap();
@@ -330,11 +331,11 @@ fn folders_that_are_none_of_a_test_are_told() {
 
 #[test]
 fn names_and_places_that_make_no_sense_are_refused() {
-    let fixture = Fixture::of(&ONE, Division::Open, Round::V6_1);
-    let refused = |change: &dyn Fn(&mut Order)| {
-        let mut order = fixture.order.clone();
-        change(&mut order);
-        build(&order).unwrap_err().to_string()
+    let fixture = Fixture::with_runs(&ONE, Division::Open, Round::V6_1);
+    let refused = |change: &dyn Fn(&mut BuildOptions)| {
+        let mut options = fixture.options.clone();
+        change(&mut options);
+        build(&options).unwrap_err().to_string()
     };
     assert!(refused(&|it| it.submitter = "../Us".into()).contains("--submitter"));
     assert!(refused(&|it| it.system = "my system.json".into()).contains("--system"));
@@ -347,7 +348,7 @@ fn names_and_places_that_make_no_sense_are_refused() {
 #[test]
 fn a_file_is_given_for_one_scenario_or_for_all() {
     let check = |text: &str, case: Option<&str>, path: &str| {
-        assert_eq!(text.parse(), Ok(Given { case: case.map(str::to_owned), path: path.into() }), "{text}");
+        assert_eq!(text.parse(), Ok(ScenarioFile { case: case.map(str::to_owned), path: path.into() }), "{text}");
     };
     check("a.txt", None, "a.txt");
     check("Offline=a.txt", Some("Offline"), "a.txt");

@@ -34,7 +34,7 @@ pub(super) fn source() -> String {
 
 /// README.md of a scenario.
 pub(super) fn case(case: &Case<'_>) -> String {
-    let mut text = format!("# {}, {}\n\n", case.benchmark.folder, case.place.name());
+    let mut text = format!("# {}, {}\n\n", case.benchmark.folder, case.scenario_folder.name());
     let audit = case.audit.as_ref().map(|(test, _)| *test);
     for (name, test) in [("Performance", case.performance), ("Accuracy", case.accuracy), ("TEST06", audit)] {
         let Some(test) = test else { continue };

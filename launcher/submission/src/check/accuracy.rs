@@ -8,7 +8,7 @@ use super::{
         limits::Score,
         rules::Rule,
         tree::MAX_TEXT,
-        truncation::{self, CUT, HASH, MAX_LOG},
+        truncation::{self, ELLIPSIS, HASH, MAX_LOG},
     },
     Case, Check,
 };
@@ -64,7 +64,7 @@ impl Check {
             return;
         }
         // A log that was not cut is the one that the hash is of.
-        let whole = self.tree.text(&file, MAX_LOG).ok().filter(|it| !it.contains(CUT));
+        let whole = self.tree.text(&file, MAX_LOG).ok().filter(|it| !it.contains(ELLIPSIS));
         let found = whole.and_then(|it| truncation::truncate(it.as_bytes()).ok());
         if let (Some(found), Some(hash)) = (found, hash) {
             let met = found.hash.eq_ignore_ascii_case(hash);
@@ -96,8 +96,8 @@ fn score(text: &str, score: &Score, about: &mut About<'_>) {
 /// The numbers that stand behind `'key': `, in quotes or not.
 fn values(text: &str, key: &str) -> Vec<f64> {
     let name = format!("'{key}': ");
-    let places = text.match_indices(&name).map(|(at, name)| &text[at + name.len()..]);
-    places
+    let values = text.match_indices(&name).map(|(at, name)| &text[at + name.len()..]);
+    values
         .filter_map(|it| {
             let number = it.strip_prefix('\'').unwrap_or(it);
             let end = number.find(|it: char| !it.is_ascii_digit() && it != '.').unwrap_or(number.len());

@@ -4,10 +4,10 @@ use std::io::BufReader;
 
 use super::{
     super::{
-        layout::Place,
+        layout::ScenarioFolder,
         rules::Rule,
         tree::MAX_TEXT,
-        truncation::{CUT, MAX_LOG},
+        truncation::{ELLIPSIS, MAX_LOG},
     },
     Case, Check,
 };
@@ -24,7 +24,7 @@ impl Check {
         let folder = format!("{}/TEST06", case.compliance);
         let file = format!("{folder}/verify_accuracy.txt");
         match self.tree.text(&file, MAX_TEXT) {
-            Ok(text) => self.verdict(&file, &text, case.place),
+            Ok(text) => self.verdict(&file, &text, case.scenario_folder),
             Err(error) => self.findings.fault(&file, &error, Rule::AuditMissing),
         }
         let file = format!("{folder}/accuracy/mlperf_log_accuracy.json");
@@ -33,10 +33,10 @@ impl Check {
         }
     }
 
-    fn verdict(&mut self, file: &str, text: &str, place: Place) {
+    fn verdict(&mut self, file: &str, text: &str, scenario_folder: ScenarioFolder) {
         let mut about = self.findings.about(file);
         // Offline there are no first tokens to look at.
-        let first: &[&str] = if place == Place::Offline { &["True", "Skipped"] } else { &["True"] };
+        let first: &[&str] = if scenario_folder == ScenarioFolder::Offline { &["True", "Skipped"] } else { &["True"] };
         for (key, wanted) in
             [("First token check pass", first), ("EOS check pass", &["True"]), ("Sample length check pass", &["True"])]
         {
@@ -54,9 +54,9 @@ impl Check {
     /// Makes the test again on its log, where that is whole and the end of an answer known. The tree does not tell how
     /// token ids are stored: any way in which it passes will do.
     fn audit_log(&mut self, file: &str, case: &Case) {
-        let cut = self.tree.text(file, MAX_LOG).is_ok_and(|it| it.contains(CUT));
+        let cut = self.tree.text(file, MAX_LOG).is_ok_and(|it| it.contains(ELLIPSIS));
         let Some(end) = case.benchmark.end_of_sequence.filter(|_| !cut) else { return };
-        let offline = case.place == Place::Offline;
+        let offline = case.scenario_folder == ScenarioFolder::Offline;
         let test = |elements| {
             let (log, _) = self.tree.open(file).ok()?;
             Some(Test06::of(BufReader::new(log), offline, end, elements))

@@ -44,7 +44,7 @@ impl Check {
         for key in KEYS {
             about.want(log.has(key), Rule::LogKeys, key, "nothing", "a value");
         }
-        let scenario = case.place.scenario().name();
+        let scenario = case.scenario_folder.scenario().name();
         let ran = case.ran(&log).scenario().name();
         let accuracy = mode == Mode::AccuracyOnly;
         let (key, rule) = ("effective_scenario", if accuracy { Rule::AccuracyScenario } else { Rule::Scenario });

@@ -21,7 +21,7 @@ use workload_profiles::loadgen::Round;
 use super::{
     detail_log::DetailLog,
     findings::{Findings, Report, Row},
-    layout::{Division, INCOMPLETE, Layout, Place},
+    layout::{Division, INCOMPLETE, Layout, ScenarioFolder},
     limits::Benchmark,
     rules::Rule,
     tree::Tree,
@@ -64,7 +64,7 @@ pub fn check(root: &Path, round: Round) -> Result<Report, CheckError> {
     let mut check = Check {
         tree: Tree::new(root),
         round,
-        layout: Layout::of(round),
+        layout: Layout::new(round),
         findings: Findings::default(),
         notes: BTreeSet::new(),
         rows: Vec::new(),
@@ -91,7 +91,7 @@ struct Check {
 struct Case {
     division: Division,
     benchmark: &'static Benchmark,
-    place: Place,
+    scenario_folder: ScenarioFolder,
     system: String,
     /// Its results may be inferred from those of another scenario.
     edge: bool,
@@ -105,10 +105,10 @@ struct Case {
 
 impl Case {
     /// The scenario that the logs are of: that of the folder, or one that it may be inferred from.
-    fn ran(&self, log: &DetailLog) -> Place {
-        let told = log.text("effective_scenario").and_then(Place::named);
-        let inferred = self.place.inferred_from().filter(|it| self.edge && told == Some(*it));
-        inferred.unwrap_or(self.place)
+    fn ran(&self, log: &DetailLog) -> ScenarioFolder {
+        let told = log.text("effective_scenario").and_then(ScenarioFolder::from_name);
+        let inferred = self.scenario_folder.inferred_from().filter(|it| self.edge && told == Some(*it));
+        inferred.unwrap_or(self.scenario_folder)
     }
 }
 
@@ -169,7 +169,7 @@ impl Check {
 
     fn benchmark(&mut self, division: Division, path: &str, system: &str, name: &str, system_type: Option<&str>) {
         let folder = format!("{path}/results/{system}/{name}");
-        let Some(benchmark) = Benchmark::of_folder(name, self.round) else {
+        let Some(benchmark) = Benchmark::from_folder(name, self.round) else {
             let known: Vec<_> = Benchmark::all(self.round).map(|it| it.folder).collect();
             self.findings.add(Rule::UnknownBenchmark, &folder, "", name, known.join(", "));
             return;
@@ -191,22 +191,23 @@ impl Check {
                 self.findings.add(Rule::NoSource, &code, "", "nothing", "a folder with the code of the benchmark");
             }
         }
-        let mut places = BTreeSet::new();
+        let mut scenario_folders = BTreeSet::new();
         for scenario in self.tree.folders(&folder, &mut self.findings) {
-            let Some(place) = Place::named(&scenario).filter(|it| benchmark.takes(*it)) else {
+            let Some(scenario_folder) = ScenarioFolder::from_name(&scenario).filter(|it| benchmark.takes(*it)) else {
                 let known: Vec<_> = benchmark.required.iter().chain(benchmark.one_of).map(|it| it.name()).collect();
                 let file = format!("{folder}/{scenario}");
                 self.findings.add(Rule::UnknownScenario, &file, "", scenario, known.join(", "));
                 continue;
             };
-            places.insert(place);
+            scenario_folders.insert(scenario_folder);
             let case = format!("{system}/{name}/{scenario}");
             let case = Case {
                 division,
                 benchmark,
-                place,
+                scenario_folder,
                 system: system.into(),
-                edge: benchmark.takes(Place::SingleStream) && system_type.is_some_and(|it| it.contains("edge")),
+                edge: benchmark.takes(ScenarioFolder::SingleStream)
+                    && system_type.is_some_and(|it| it.contains("edge")),
                 results: self.layout.results(path, &case),
                 measurements: self.layout.measurements(path, &case),
                 compliance: self.layout.compliance(path, &case),
@@ -223,20 +224,20 @@ impl Check {
             });
         }
         if division.bounded() {
-            self.scenarios(benchmark, &folder, &places);
+            self.scenarios(benchmark, &folder, &scenario_folders);
         }
     }
 
-    fn scenarios(&mut self, benchmark: &Benchmark, folder: &str, places: &BTreeSet<Place>) {
-        let names = |it: &[Place]| it.iter().map(|it| it.name()).collect::<Vec<_>>().join(" or ");
-        let found: Vec<_> = places.iter().map(|it| it.name()).collect();
+    fn scenarios(&mut self, benchmark: &Benchmark, folder: &str, scenario_folders: &BTreeSet<ScenarioFolder>) {
+        let names = |it: &[ScenarioFolder]| it.iter().map(|it| it.name()).collect::<Vec<_>>().join(" or ");
+        let found: Vec<_> = scenario_folders.iter().map(|it| it.name()).collect();
         let found = if found.is_empty() { "nothing".into() } else { found.join(", ") };
-        for place in benchmark.required.iter().filter(|it| !places.contains(it)) {
-            self.findings.add(Rule::MissingScenario, folder, "", &found, place.name());
+        for scenario_folder in benchmark.required.iter().filter(|it| !scenario_folders.contains(it)) {
+            self.findings.add(Rule::MissingScenario, folder, "", &found, scenario_folder.name());
         }
         // Rounds before v6.1 ask for Offline alone.
         let asked = self.round == Round::V6_1 && !benchmark.one_of.is_empty();
-        if asked && !benchmark.one_of.iter().any(|it| places.contains(it)) {
+        if asked && !benchmark.one_of.iter().any(|it| scenario_folders.contains(it)) {
             self.findings.add(Rule::MissingScenario, folder, "", &found, names(benchmark.one_of));
         }
     }

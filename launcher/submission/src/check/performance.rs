@@ -4,8 +4,8 @@ use workload_profiles::loadgen::{Mode, Round};
 
 use super::{
     super::{
-        detail_log::DetailLog, findings::About, layout::Place, limits::MIN_DURATION_MS, rules::Rule, tree::MAX_TEXT,
-        user_conf,
+        detail_log::DetailLog, findings::About, layout::ScenarioFolder, limits::MIN_DURATION_MS, rules::Rule,
+        tree::MAX_TEXT, user_conf,
     },
     Case, Check,
 };
@@ -14,22 +14,22 @@ use super::{
 const SYNTHETIC: &str = "synthetic";
 
 /// The reported metric of a scenario: its key, what it is multiplied with, and its unit then.
-fn metric(place: Place) -> (&'static str, f64, &'static str) {
-    match place {
-        Place::Offline => ("result_tokens_per_second", 1.0, "tokens/s"),
-        Place::Server | Place::Interactive => ("result_completed_tokens_per_second", 1.0, "tokens/s"),
-        Place::SingleStream => ("result_90.00_percentile_latency_ns", 1e-6, "ms"),
-        Place::MultiStream => ("result_99.00_percentile_per_query_latency_ns", 1e-6, "ms"),
+fn metric(scenario_folder: ScenarioFolder) -> (&'static str, f64, &'static str) {
+    match scenario_folder {
+        ScenarioFolder::Offline => ("result_tokens_per_second", 1.0, "tokens/s"),
+        ScenarioFolder::Server | ScenarioFolder::Interactive => ("result_completed_tokens_per_second", 1.0, "tokens/s"),
+        ScenarioFolder::SingleStream => ("result_90.00_percentile_latency_ns", 1e-6, "ms"),
+        ScenarioFolder::MultiStream => ("result_99.00_percentile_per_query_latency_ns", 1e-6, "ms"),
     }
 }
 
 /// What MLPerf's checker reads first, even where the tokens per second then take its place.
-fn first_metric(place: Place) -> &'static str {
-    match place {
-        Place::Offline => "result_samples_per_second",
-        Place::Server | Place::Interactive => "result_completed_samples_per_sec",
-        Place::SingleStream => "early_stopping_latency_ss",
-        Place::MultiStream => "early_stopping_latency_ms",
+fn first_metric(scenario_folder: ScenarioFolder) -> &'static str {
+    match scenario_folder {
+        ScenarioFolder::Offline => "result_samples_per_second",
+        ScenarioFolder::Server | ScenarioFolder::Interactive => "result_completed_samples_per_sec",
+        ScenarioFolder::SingleStream => "early_stopping_latency_ss",
+        ScenarioFolder::MultiStream => "early_stopping_latency_ms",
     }
 }
 
@@ -39,7 +39,7 @@ impl Check {
         let folder = format!("{}/performance/run_1", case.results);
         self.wanted(&format!("{folder}/mlperf_log_accuracy.json"), Rule::MissingQuietFile);
         let Some(log) = self.detail(case, &folder, Mode::PerformanceOnly) else {
-            return (None, metric(case.place).2);
+            return (None, metric(case.scenario_folder).2);
         };
         let file = format!("{folder}/mlperf_log_detail.txt");
         let ran = case.ran(&log);
@@ -49,7 +49,7 @@ impl Check {
         let key = first_metric(ran);
         about.want(log.number(key).is_some(), Rule::ResultKey, key, log.shown(key), "a number");
         let inferred = ("result_qps_without_loadgen_overhead", 1.0, "samples/s");
-        let (key, factor, unit) = if ran == case.place { metric(ran) } else { inferred };
+        let (key, factor, unit) = if ran == case.scenario_folder { metric(ran) } else { inferred };
         let value = log.number(key).filter(|it| it.is_finite() && *it > 0.0);
         about.want(value.is_some(), Rule::Metric, key, log.shown(key), "a number above 0");
         self.summary(&folder, &log);
@@ -71,7 +71,7 @@ impl Check {
     }
 
     /// A program may set more than its user.conf, so that a difference is no fault by itself.
-    fn user_conf(&mut self, case: &Case, log: &DetailLog, ran: Place) {
+    fn user_conf(&mut self, case: &Case, log: &DetailLog, ran: ScenarioFolder) {
         let file = format!("{}/user.conf", case.measurements);
         let Ok(text) = self.tree.text(&file, MAX_TEXT) else { return };
         for it in user_conf::differences(&text, log, case.benchmark, ran, self.round) {
@@ -80,7 +80,7 @@ impl Check {
     }
 }
 
-fn settings(log: &DetailLog, case: &Case, ran: Place, round: Round, about: &mut About<'_>) {
+fn settings(log: &DetailLog, case: &Case, ran: ScenarioFolder, round: Round, about: &mut About<'_>) {
     let benchmark = case.benchmark;
     for (name, seed) in ["qsl", "sample_index", "schedule"].into_iter().zip(round.seeds()) {
         let key = format!("effective_{name}_rng_seed");
@@ -92,7 +92,7 @@ fn settings(log: &DetailLog, case: &Case, ran: Place, round: Round, about: &mut 
     };
     at_least(Rule::MinDuration, "effective_min_duration_ms", MIN_DURATION_MS);
     at_least(Rule::SampleCount, "effective_performance_sample_count", benchmark.samples);
-    if ran == Place::Offline && case.division.bounded() {
+    if ran == ScenarioFolder::Offline && case.division.bounded() {
         at_least(Rule::OfflineSamples, "effective_samples_per_query", benchmark.samples);
     }
     let mut flag = |rule, key: &str, wanted: bool| {
@@ -104,7 +104,7 @@ fn settings(log: &DetailLog, case: &Case, ran: Place, round: Round, about: &mut 
     if case.division.bounded() {
         flag(Rule::EqualIssue, "effective_sample_concatenate_permutation", true);
     }
-    if matches!(case.place, Place::Server | Place::Interactive) {
+    if matches!(case.scenario_folder, ScenarioFolder::Server | ScenarioFolder::Interactive) {
         let (key, most) = ("effective_target_latency_ns", benchmark.target_latency_ns);
         let met = log.whole(key).is_some_and(|it| it <= most);
         about.want(met, Rule::TargetLatency, key, log.shown(key), format!("{most} at most"));
@@ -118,16 +118,16 @@ fn settings(log: &DetailLog, case: &Case, ran: Place, round: Round, about: &mut 
 }
 
 /// VALID and early stopping are said of the limits that the test had, so that looser ones say nothing.
-fn verdict_limits(log: &DetailLog, case: &Case, ran: Place, about: &mut About<'_>) {
+fn verdict_limits(log: &DetailLog, case: &Case, ran: ScenarioFolder, about: &mut About<'_>) {
     let percentile = match ran {
-        Place::Offline => return,
-        Place::SingleStream => 0.9,
-        Place::Server | Place::Interactive | Place::MultiStream => 0.99,
+        ScenarioFolder::Offline => return,
+        ScenarioFolder::SingleStream => 0.9,
+        ScenarioFolder::Server | ScenarioFolder::Interactive | ScenarioFolder::MultiStream => 0.99,
     };
     let (rule, key) = (Rule::VerdictLimits, "effective_target_latency_percentile");
     let met = log.number(key).is_some_and(|it| it >= percentile);
     about.want(met, rule, key, log.shown(key), format!("{percentile} at least"));
-    let Some(limits) = case.benchmark.token_limits(case.place) else { return };
+    let Some(limits) = case.benchmark.token_limits(case.scenario_folder) else { return };
     for (key, millis) in
         [("requested_server_ttft_latency", limits.ttft_ms), ("requested_server_tpot_latency", limits.tpot_ms)]
     {
@@ -136,10 +136,10 @@ fn verdict_limits(log: &DetailLog, case: &Case, ran: Place, about: &mut About<'_
     }
 }
 
-fn outcome(log: &DetailLog, case: &Case, ran: Place, about: &mut About<'_>) {
+fn outcome(log: &DetailLog, case: &Case, ran: ScenarioFolder, about: &mut About<'_>) {
     let key = "result_validity";
     about.want(log.text(key) == Some("VALID"), Rule::Validity, key, log.shown(key), "VALID");
-    if ran != Place::Offline {
+    if ran != ScenarioFolder::Offline {
         let key = "early_stopping_met";
         about.want(log.flag(key) == Some(true), Rule::EarlyStopping, key, log.shown(key), true);
     }
@@ -147,8 +147,11 @@ fn outcome(log: &DetailLog, case: &Case, ran: Place, about: &mut About<'_>) {
         let found = format!("{} errors, the first on line {line} ({error})", log.errors);
         about.want(false, Rule::PerformanceErrors, "is_error", found, "none");
     }
-    let Some(limits) = case.benchmark.token_limits(case.place).filter(|_| case.division.bounded()) else { return };
-    let rule = if case.place == Place::Interactive { Rule::InteractiveLimits } else { Rule::TokenLimits };
+    let Some(limits) = case.benchmark.token_limits(case.scenario_folder).filter(|_| case.division.bounded()) else {
+        return;
+    };
+    let rule =
+        if case.scenario_folder == ScenarioFolder::Interactive { Rule::InteractiveLimits } else { Rule::TokenLimits };
     for (key, millis) in [
         ("result_first_token_99.00_percentile_latency_ns", limits.ttft_ms),
         ("result_time_per_output_token_99.00_percentile_ns", limits.tpot_ms),

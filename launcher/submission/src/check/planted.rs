@@ -118,11 +118,11 @@ static FILES: [LazyLock<Files>; 3] = [
 
 fn built(division: Division) -> Files {
     let fixture = Fixture::new(division, Round::V6_1);
-    let built = build::build(&fixture.order).unwrap();
+    let built = build::build(&fixture.options).unwrap();
     let report = built.report.unwrap();
     assert_eq!((built.missing, report.findings), (vec![], vec![]));
     let mut files = Vec::new();
-    let mut folders = vec![fixture.order.out.clone()];
+    let mut folders = vec![fixture.options.out.clone()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -130,7 +130,7 @@ fn built(division: Division) -> Files {
                 folders.push(path);
             } else {
                 let bytes = fs::read(&path).unwrap();
-                files.push((path.strip_prefix(&fixture.order.out).unwrap().to_owned(), bytes));
+                files.push((path.strip_prefix(&fixture.options.out).unwrap().to_owned(), bytes));
             }
         }
     }

@@ -120,7 +120,7 @@ fn closed() -> Vec<(Rule, String, Change)> {
     for (folder, loose) in [(SERVER, "0.98"), (INTERACTIVE, "0.5"), (SINGLE, "0.89")] {
         add(Rule::VerdictLimits, folder, PERFORMANCE, Key("effective_target_latency_percentile", Some(loose)));
     }
-    let audited = "\"Found Audit Config file (audit.config).\"";
+    let audited = "\"CaseTests Audit Config file (audit.config).\"";
     add(Rule::Audited, SERVER, PERFORMANCE, Line("warning_generic_message", audited, false));
     add(Rule::AccuracyErrors, SERVER, ACCURACY, Line("error_runtime", "\"lost\"", true));
     add(Rule::AccuracySampleCount, SERVER, ACCURACY, Key("effective_accuracy_sample_count", Some("13367")));
