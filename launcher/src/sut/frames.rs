@@ -28,7 +28,7 @@ pub struct Sample {
 
 /// What a LoadGen program says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum Message {
     /// The version of its frames; the first of all.
     Hello(u16),
     /// Samples to be sent now, in order.
@@ -73,16 +73,16 @@ impl Decoder {
     ///
     /// # Errors
     /// It is none; nothing that follows can be read.
-    pub fn next(&mut self) -> Result<Option<Said>, FrameError> {
+    pub fn next(&mut self) -> Result<Option<Message>, FrameError> {
         let Some((length, rest)) = self.bytes[self.read..].split_first_chunk() else { return Ok(None) };
         let length = u32::from_le_bytes(*length) as usize;
         if length > MAX_FRAME {
             return Err(FrameError::TooLong(length));
         }
         let Some(frame) = rest.get(..length) else { return Ok(None) };
-        let said = read(frame)?;
+        let message = read(frame)?;
         self.read += size_of::<u32>() + length;
-        Ok(Some(said))
+        Ok(Some(message))
     }
 
     /// Whether it ended in the middle of a frame.
@@ -91,12 +91,12 @@ impl Decoder {
     }
 }
 
-fn read(frame: &[u8]) -> Result<Said, FrameError> {
+fn read(frame: &[u8]) -> Result<Message, FrameError> {
     let (kind, content) = frame.split_first().unwrap_or((&0, &[]));
     match (*kind, content) {
-        (HELLO, [low, high]) => Ok(Said::Hello(u16::from_le_bytes([*low, *high]))),
+        (HELLO, [low, high]) => Ok(Message::Hello(u16::from_le_bytes([*low, *high]))),
         (ISSUE, samples) if samples.len() % SAMPLE == 0 => {
-            Ok(Said::Issue(samples.chunks_exact(SAMPLE).map(sample).collect()))
+            Ok(Message::Issue(samples.chunks_exact(SAMPLE).map(sample).collect()))
         }
         (kind, content) => Err(FrameError::Unknown { kind, length: content.len() }),
     }
@@ -161,12 +161,12 @@ mod tests {
 
     use super::*;
 
-    fn said(frames: &[Said]) -> Vec<u8> {
+    fn message(frames: &[Message]) -> Vec<u8> {
         let mut bytes = Vec::new();
         for it in frames {
             match it {
-                Said::Hello(version) => frame(&mut bytes, HELLO, |content| content.extend(version.to_le_bytes())),
-                Said::Issue(samples) => frame(&mut bytes, ISSUE, |content| {
+                Message::Hello(version) => frame(&mut bytes, HELLO, |content| content.extend(version.to_le_bytes())),
+                Message::Issue(samples) => frame(&mut bytes, ISSUE, |content| {
                     content.extend(samples.iter().flat_map(|it| [it.id, it.index]).flat_map(u64::to_le_bytes));
                 }),
             }
@@ -175,7 +175,7 @@ mod tests {
     }
 
     /// Bytes that come in pieces of these lengths, the last of all that are left.
-    fn check(bytes: &[u8], pieces: &[usize]) -> Result<Vec<Said>, FrameError> {
+    fn check(bytes: &[u8], pieces: &[usize]) -> Result<Vec<Message>, FrameError> {
         let (mut decoder, mut found, mut rest) = (Decoder::default(), Vec::new(), bytes);
         for length in pieces.iter().copied().chain([usize::MAX]) {
             let (piece, behind) = rest.split_at(length.min(rest.len()));
@@ -196,8 +196,8 @@ mod tests {
             pieces in prop::collection::vec(0_usize..40, 0..30),
         ) {
             let samples = samples.into_iter().map(|(id, index)| Sample { id, index }).collect();
-            let frames = [Said::Hello(7), Said::Issue(samples), Said::Issue(Vec::new()), Said::Hello(u16::MAX)];
-            prop_assert_eq!(check(&said(&frames), &pieces), Ok(frames.to_vec()));
+            let frames = [Message::Hello(7), Message::Issue(samples), Message::Issue(Vec::new()), Message::Hello(u16::MAX)];
+            prop_assert_eq!(check(&message(&frames), &pieces), Ok(frames.to_vec()));
         }
 
         #[test]

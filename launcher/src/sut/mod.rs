@@ -5,9 +5,9 @@
 //! one (`frames`). A request goes out when its frame arrives. Deliberately absent: schedule, recorder, analysis, report; the
 //! library does all of these.
 
-mod engine;
 mod frames;
 mod outbox;
+mod sample_answerer;
 mod serve;
 
 use std::{io, path::PathBuf, sync::Arc};
@@ -17,13 +17,13 @@ use crate::{
     input::{self, LocalOptions},
     run::{EXIT_CONFIGURATION, Failure, ready, ready::Secrets, target},
 };
-use ::engine::{
+use engine::{
     data_set::DataSetError,
     issue::{EVENT_INTERVAL, LoadError, raise_file_limit},
     requests::RequestsError,
 };
-use engine::{Engine, Tally};
 use frames::{FrameError, VERSION};
+use sample_answerer::{SampleAnswerer, Tally};
 use serve::Incoming;
 use tracing::{info, warn};
 
@@ -128,7 +128,7 @@ fn try_run(options: &SutOptions) -> Result<Tally, (String, u8)> {
     runtime.block_on(incoming.hello()).map_err(own)?;
 
     let secrets = Secrets::read(&input.run).map_err(of_run)?;
-    let rows = Engine::rows(&input.workload).map_err(own)?;
+    let rows = SampleAnswerer::rows(&input.workload).map_err(own)?;
     let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_deref()).map_err(of_run)?;
     let ready = runtime.block_on(async {
         tokio::select! {
@@ -136,14 +136,16 @@ fn try_run(options: &SutOptions) -> Result<Tally, (String, u8)> {
             gone = serve::reader_gone(&outgoing) => Err(own(gone)),
         }
     })?;
-    let engine = Arc::new(
-        Engine::new(&input, rows, ready.target, &ready.model).map_err(own)?.with_first_tokens(options.first_tokens),
+    let answerer = Arc::new(
+        SampleAnswerer::new(&input, rows, ready.target, &ready.model)
+            .map_err(own)?
+            .with_first_tokens(options.first_tokens),
     );
     info!(target = base_url, model = ready.model, "the target is ready");
-    engine.outbox.add(|it| frames::ready(it, engine.samples, &ready.model));
+    answerer.outbox.add(|it| frames::ready(it, answerer.samples, &ready.model));
     let bound = input.workload.loadgen.as_ref().and_then(|it| it.max_concurrency);
     let most = options.max_in_flight.or(bound).unwrap_or(MAX_IN_FLIGHT).max(1) as usize;
-    runtime.block_on(serve::serve(&engine, incoming, outgoing, most)).map_err(own)?;
-    let tally = engine.tally().clone();
+    runtime.block_on(serve::serve(&answerer, incoming, outgoing, most)).map_err(own)?;
+    let tally = answerer.tally().clone();
     Ok(tally)
 }

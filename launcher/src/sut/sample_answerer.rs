@@ -18,7 +18,7 @@ use engine::{
 };
 
 /// What the requests need. One thread.
-pub(super) struct Engine {
+pub(super) struct SampleAnswerer {
     pub(super) client: Client,
     pub(super) outbox: Arc<Outbox>,
     clock: Clock,
@@ -45,7 +45,7 @@ pub(super) struct Tally {
     pub(super) first_failure: Option<String>,
 }
 
-impl Engine {
+impl SampleAnswerer {
     /// What the requests hold, which needs no target.
     pub(super) fn rows(workload: &Workload) -> Result<Rows, SutError> {
         if !BodyTemplate::can_hold(workload.api, workload.requests.form()) {
@@ -54,13 +54,13 @@ impl Engine {
         Ok(data_set::of(workload)?.rows)
     }
 
-    pub(super) fn new(input: &Input, rows: Rows, target: Target, model: &str) -> Result<Engine, SutError> {
+    pub(super) fn new(input: &Input, rows: Rows, target: Target, model: &str) -> Result<SampleAnswerer, SutError> {
         let Workload { api, streaming, sampling, timeouts, .. } = &input.workload;
         let told = input.workload.loadgen.as_ref().map_or(0, |it| it.qsl.total_sample_count);
         let clock = Clock::start();
         let mut run_id = uuid::Uuid::new_v4().simple().to_string();
         run_id.truncate(8);
-        Ok(Engine {
+        Ok(SampleAnswerer {
             client: Client::new(target, clock).with_connect_timeout(timeouts.connect.0),
             outbox: Arc::default(),
             clock,
@@ -78,8 +78,8 @@ impl Engine {
     }
 
     /// The same, where first tokens are judged or not.
-    pub(super) fn with_first_tokens(self, first_tokens: bool) -> Engine {
-        Engine { first_tokens, ..self }
+    pub(super) fn with_first_tokens(self, first_tokens: bool) -> SampleAnswerer {
+        SampleAnswerer { first_tokens, ..self }
     }
 
     pub(super) fn tally(&self) -> MutexGuard<'_, Tally> {

@@ -15,9 +15,9 @@ use tokio::{
 
 use super::{
     SutError,
-    engine::Engine,
-    frames::{Decoder, Said, Sample, VERSION},
+    frames::{Decoder, Message, Sample, VERSION},
     outbox::Outbox,
+    sample_answerer::SampleAnswerer,
 };
 use engine::issue::{landed, launch};
 
@@ -47,17 +47,17 @@ impl Incoming {
     /// The version that the program says first.
     pub(super) async fn hello(&mut self) -> Result<(), SutError> {
         match self.next().await? {
-            Some(Said::Hello(VERSION)) => Ok(()),
-            Some(Said::Hello(found)) => Err(SutError::Version(found)),
-            Some(Said::Issue(_)) | None => Err(SutError::NoHello),
+            Some(Message::Hello(VERSION)) => Ok(()),
+            Some(Message::Hello(found)) => Err(SutError::Version(found)),
+            Some(Message::Issue(_)) | None => Err(SutError::NoHello),
         }
     }
 
     /// The next frame; `None` at the end. No frame is lost when it is dropped.
-    async fn next(&mut self) -> Result<Option<Said>, SutError> {
+    async fn next(&mut self) -> Result<Option<Message>, SutError> {
         loop {
-            if let Some(said) = self.decoder.next()? {
-                return Ok(Some(said));
+            if let Some(message) = self.decoder.next()? {
+                return Ok(Some(message));
             }
             match self.pipe.read(&mut self.bytes).await.map_err(|source| SutError::Pipe("stdin", source))? {
                 0 if self.decoder.has_rest() => return Err(SutError::CutFrame),
@@ -79,34 +79,34 @@ fn own(fd: impl AsFd) -> io::Result<OwnedFd> {
 
 /// Answers all samples. At most `most` requests are under way; others wait in order.
 pub(super) async fn serve(
-    engine: &Arc<Engine>,
+    answerer: &Arc<SampleAnswerer>,
     mut incoming: Incoming,
     outgoing: pipe::Sender,
     most: usize,
 ) -> Result<(), SutError> {
-    let mut writing = tokio::spawn(write(Arc::clone(&engine.outbox), outgoing));
-    engine.client.warm(SPARE.min(most), SPARE.min(most)).await;
+    let mut writing = tokio::spawn(write(Arc::clone(&answerer.outbox), outgoing));
+    answerer.client.warm(SPARE.min(most), SPARE.min(most)).await;
     let mut waiting = VecDeque::new();
     let mut flights = JoinSet::new();
     let mut open = true;
     while open || !waiting.is_empty() || !flights.is_empty() {
-        if send(engine, &mut waiting, &mut flights, most) == MAX_AT_ONCE {
+        if send(answerer, &mut waiting, &mut flights, most) == MAX_AT_ONCE {
             yield_now().await;
             continue;
         }
         tokio::select! {
             biased;
-            said = incoming.next(), if open && waiting.len() < MAX_WAITING => match said? {
-                Some(Said::Issue(samples)) => waiting.extend(samples),
-                Some(Said::Hello(found)) => return Err(SutError::Version(found)),
+            message = incoming.next(), if open && waiting.len() < MAX_WAITING => match message? {
+                Some(Message::Issue(samples)) => waiting.extend(samples),
+                Some(Message::Hello(found)) => return Err(SutError::Version(found)),
                 None => open = false,
             },
             Some(joined) = flights.join_next() => landed(joined),
-            () = engine.outbox.room(), if !engine.outbox.has_room() => {}
+            () = answerer.outbox.room(), if !answerer.outbox.has_room() => {}
             written = &mut writing => return wrote(written),
         }
     }
-    engine.outbox.close();
+    answerer.outbox.close();
     wrote(writing.await)
 }
 
@@ -116,19 +116,24 @@ fn wrote(written: Result<Result<(), SutError>, JoinError>) -> Result<(), SutErro
 }
 
 /// Sends what may be sent, and returns how many that were.
-fn send(engine: &Arc<Engine>, waiting: &mut VecDeque<Sample>, flights: &mut JoinSet<()>, most: usize) -> usize {
+fn send(
+    answerer: &Arc<SampleAnswerer>,
+    waiting: &mut VecDeque<Sample>,
+    flights: &mut JoinSet<()>,
+    most: usize,
+) -> usize {
     let mut sent = 0;
-    while sent < MAX_AT_ONCE && flights.len() < most && engine.outbox.has_room() {
+    while sent < MAX_AT_ONCE && flights.len() < most && answerer.outbox.has_room() {
         let Some(sample) = waiting.pop_front() else { break };
-        launch(flights, Arc::clone(engine).answer(sample));
+        launch(flights, Arc::clone(answerer).answer(sample));
         sent += 1;
         while let Some(joined) = flights.try_join_next() {
             landed(joined);
         }
     }
-    if sent > 0 && engine.client.is_short() {
-        let engine = Arc::clone(engine);
-        tokio::spawn(async move { engine.client.fill().await });
+    if sent > 0 && answerer.client.is_short() {
+        let answerer = Arc::clone(answerer);
+        tokio::spawn(async move { answerer.client.fill().await });
     }
     sent
 }
