@@ -54,17 +54,17 @@ impl StopRules {
         let longest = self.strings.iter().map(String::len).max().unwrap_or(0);
         let held = if self.include { 0 } else { longest.saturating_sub(1) };
         let mut text = String::new();
-        for place in 0..tokens {
+        for position in 0..tokens {
             let before = text.len();
-            text.push_str(text::word(words, place));
-            if place < min_tokens {
+            text.push_str(text::word(words, position));
+            if position < min_tokens {
                 continue;
             }
             let found = |shown: usize, reason: Value| {
                 let shown = Some(shown);
-                (place + 1, Stop { held, shown, reason: Some(reason.to_string()) })
+                (position + 1, Stop { held, shown, reason: Some(reason.to_string()) })
             };
-            let id = text::word_id(words, place);
+            let id = text::word_id(words, position);
             if self.token_ids.contains(&id) {
                 return found(if self.include { text.len() } else { before }, json!(id));
             }
@@ -82,7 +82,7 @@ impl StopRules {
 
 /// The text of an answer as it grows.
 #[derive(Debug)]
-pub struct Text {
+pub struct AnswerText {
     answer: Answer,
     /// What was not shown yet.
     pending: String,
@@ -90,15 +90,15 @@ pub struct Text {
     shown: usize,
 }
 
-impl Text {
+impl AnswerText {
     /// Before its first token.
     pub fn new(answer: Answer) -> Self {
-        Text { answer, pending: String::new(), shown: 0 }
+        AnswerText { answer, pending: String::new(), shown: 0 }
     }
 
-    /// The text that the token at this place makes visible.
-    pub fn next(&mut self, place: u32, last: bool) -> String {
-        self.pending.push_str(text::word(self.answer.words, place));
+    /// The text that the token at this position makes visible.
+    pub fn next(&mut self, position: u32, last: bool) -> String {
+        self.pending.push_str(text::word(self.answer.words, position));
         let visible = match &self.answer.stop {
             None => self.pending.len(),
             Some(Stop { shown, .. }) if last => {
@@ -124,11 +124,11 @@ impl Text {
 
 /// The log probabilities of the tokens from `first` on, in the form of the endpoint. The model has none: they are made up,
 /// the same ones for the same answer, and the token that was chosen is always the likeliest.
-pub fn logprobs(endpoint: Endpoint, words: u64, places: std::ops::Range<u32>, alternatives: u32) -> Value {
-    let tokens = places.clone().map(|place| {
-        let chosen = text::word(words, place);
-        let likeliest = -f64::from(text::mix(words, u64::from(!place)) as u32 % 2_000) / 1_000.0;
-        let others = text::others(words, place).map(str::to_owned);
+pub fn logprobs(endpoint: Endpoint, words: u64, positions: std::ops::Range<u32>, alternatives: u32) -> Value {
+    let tokens = positions.clone().map(|position| {
+        let chosen = text::word(words, position);
+        let likeliest = -f64::from(text::mix(words, u64::from(!position)) as u32 % 2_000) / 1_000.0;
+        let others = text::others(words, position).map(str::to_owned);
         let mut all = vec![(chosen.to_owned(), likeliest)];
         all.extend(others.take(alternatives as usize).zip(1..).map(|(word, rank)| (word, likeliest - f64::from(rank))));
         all
@@ -148,7 +148,7 @@ pub fn logprobs(endpoint: Endpoint, words: u64, places: std::ops::Range<u32>, al
         }
         Endpoint::Completions => {
             let tokens: Vec<_> = tokens.collect();
-            let mut offset: usize = (0..places.start).map(|place| text::word(words, place).len()).sum();
+            let mut offset: usize = (0..positions.start).map(|position| text::word(words, position).len()).sum();
             let mut offsets = Vec::with_capacity(tokens.len());
             for all in &tokens {
                 offsets.push(offset);
@@ -172,8 +172,8 @@ mod tests {
 
     fn check(rules: &StopRules, min_tokens: u32) -> (u32, String, Option<String>) {
         let (tokens, stop) = rules.apply(7, min_tokens, 40);
-        let mut text = Text::new(Answer { words: 7, stop: Some(stop), ..Answer::default() });
-        let shown: String = (0..tokens).map(|place| text.next(place, place + 1 == tokens)).collect();
+        let mut text = AnswerText::new(Answer { words: 7, stop: Some(stop), ..Answer::default() });
+        let shown: String = (0..tokens).map(|position| text.next(position, position + 1 == tokens)).collect();
         (tokens, shown, text.stop_reason().map(str::to_owned))
     }
 
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn what_may_begin_a_stop_string_is_held_back() {
         let mut text =
-            Text::new(Answer { words: 7, stop: Some(Stop { held: 3, ..Stop::default() }), ..Answer::default() });
+            AnswerText::new(Answer { words: 7, stop: Some(Stop { held: 3, ..Stop::default() }), ..Answer::default() });
         let (first, second) = (text.next(0, false), text.next(1, true));
         assert_eq!(first.len(), text::word(7, 0).len().saturating_sub(3));
         assert_eq!(first + &second, text::answer(7, 2));

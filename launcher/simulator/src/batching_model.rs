@@ -75,7 +75,7 @@ impl Slot {
 /// A request in the engine; dropping it takes it out at the end of the step that runs.
 #[derive(Debug)]
 pub struct Generation {
-    engine: Arc<Engine>,
+    model: Arc<BatchingModel>,
     slot: Arc<Slot>,
 }
 
@@ -108,14 +108,14 @@ impl Drop for Generation {
     fn drop(&mut self) {
         if self.slot.get().finish.is_none() {
             self.slot.left.store(true, Ordering::Release);
-            self.engine.somebody_left.store(true, Ordering::Release);
+            self.model.somebody_left.store(true, Ordering::Release);
         }
     }
 }
 
 /// The engine of one server.
 #[derive(Debug)]
-pub struct Engine {
+pub struct BatchingModel {
     core: Mutex<Core>,
     somebody_left: AtomicBool,
     /// Zero is the first request, or the start of real time.
@@ -135,7 +135,7 @@ struct Core {
     closed: bool,
 }
 
-impl Engine {
+impl BatchingModel {
     /// An idle engine.
     pub fn new(options: &SimOptions) -> Arc<Self> {
         let core = Core {
@@ -146,7 +146,11 @@ impl Engine {
             busy: false,
             closed: false,
         };
-        Arc::new(Engine { core: Mutex::new(core), somebody_left: AtomicBool::new(false), clock: OnceLock::new() })
+        Arc::new(BatchingModel {
+            core: Mutex::new(core),
+            somebody_left: AtomicBool::new(false),
+            clock: OnceLock::new(),
+        })
     }
 
     /// Steps follow real time, to the microsecond, and not the clock of the runtime. Without effect after a request.
@@ -154,7 +158,7 @@ impl Engine {
         self.clock.get_or_init(Clock::start);
     }
 
-    /// Queues a request. Needs a tokio runtime. After [`Engine::close`] it is aborted at once.
+    /// Queues a request. Needs a tokio runtime. After [`BatchingModel::close`] it is aborted at once.
     pub fn submit(self: &Arc<Self>, work: Work) -> Generation {
         let slot = Arc::new(Slot {
             state: AtomicU64::new(0),
@@ -174,7 +178,7 @@ impl Engine {
             }
         }
         drop(core);
-        Generation { engine: self.clone(), slot }
+        Generation { model: self.clone(), slot }
     }
 
     /// Aborts all requests and every one that comes later.

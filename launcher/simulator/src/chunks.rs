@@ -10,8 +10,8 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use serde_json::{Value, json};
 
-use super::answer::{self, Answer, Text};
-use super::engine::Finish;
+use super::answer::{self, Answer, AnswerText};
+use super::batching_model::Finish;
 use super::request::Endpoint;
 use super::text;
 
@@ -38,7 +38,7 @@ pub struct CacheUse {
 
 impl CacheUse {
     /// For a prompt of so many tokens of which so many were cached. `block_size` is 0 without a prefix cache.
-    pub fn of(prompt_tokens: u32, cached: u32, block_size: u32) -> Self {
+    pub fn new(prompt_tokens: u32, cached: u32, block_size: u32) -> Self {
         let full = prompt_tokens.checked_rem(block_size).map_or(0, |rest| prompt_tokens - rest);
         CacheUse { cached, created: full.saturating_sub(cached) }
     }
@@ -59,14 +59,14 @@ pub struct Identity {
 
 /// Which usage a stream tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum UsageTold {
+pub enum StreamUsage {
     /// None.
     #[default]
     Never,
     /// In a chunk of its own at the end.
-    AtTheEnd,
+    AtEnd,
     /// There, and with each chunk what it was until then.
-    WithEachChunk,
+    EveryChunk,
 }
 
 /// One of the choices of an answer.
@@ -88,14 +88,14 @@ pub struct Chunks {
     endpoint: Endpoint,
     words: u64,
     prompt_tokens: u32,
-    usage: UsageTold,
+    usage: StreamUsage,
     logprobs: Option<u32>,
     /// Whether chunks tell token ids.
     token_ids: bool,
     /// Those of the prompt, as JSON, until a chunk has told them.
     prompt_ids: Option<String>,
     index: u32,
-    text: Text,
+    text: AnswerText,
     /// Whether a chunk is nothing but head, word and tail.
     plain: bool,
     /// From `data: ` to the word of a token.
@@ -108,7 +108,7 @@ pub struct Chunks {
 
 impl Chunks {
     /// For one choice of the answer to one request.
-    pub fn new(identity: &Identity, choice: Choice, usage: UsageTold) -> Self {
+    pub fn new(identity: &Identity, choice: Choice, usage: StreamUsage) -> Self {
         let Identity { endpoint, created, .. } = *identity;
         let Choice { index, answer, prompt_tokens, prompt_ids } = choice;
         let (object, text) = match endpoint {
@@ -129,10 +129,10 @@ impl Chunks {
             usage,
             logprobs,
             token_ids: prompt_ids.is_some(),
-            plain: !told && prompt_ids.is_none() && usage != UsageTold::WithEachChunk,
+            plain: !told && prompt_ids.is_none() && usage != StreamUsage::EveryChunk,
             prompt_ids: prompt_ids.as_deref().map(list),
             index,
-            text: Text::new(answer),
+            text: AnswerText::new(answer),
             head,
             common,
             buffer: BytesMut::with_capacity(BUFFER),
@@ -154,8 +154,8 @@ impl Chunks {
         Some(self.put(self.common, &[&role, &usage, r#","prompt_token_ids":"#, ids.as_deref().unwrap_or(NULL), end]))
     }
 
-    /// The chunk of the token at this place, which is the last one if it has a finish.
-    pub fn token(&mut self, place: u32, finish: Option<Finish>) -> Bytes {
+    /// The chunk of the token at this position, which is the last one if it has a finish.
+    pub fn token(&mut self, position: u32, finish: Option<Finish>) -> Bytes {
         if self.plain && finish.is_none() {
             let tail = match self.endpoint {
                 Endpoint::Chat => concat!(r#""},"logprobs":null,"finish_reason":null,"token_ids":null}]}"#, "\n\n"),
@@ -165,10 +165,10 @@ impl Chunks {
                     "\n\n"
                 ),
             };
-            return self.put(self.head.len(), &[text::word(self.words, place), tail]);
+            return self.put(self.head.len(), &[text::word(self.words, position), tail]);
         }
-        let shown = self.text.next(place, finish.is_some());
-        self.choice(&shown, Some(place), place + 1, finish)
+        let shown = self.text.next(position, finish.is_some());
+        self.choice(&shown, Some(position), position + 1, finish)
     }
 
     /// The chunk that ends a stream without a token, after so many.
@@ -176,16 +176,16 @@ impl Chunks {
         self.choice("", None, tokens, Some(finish))
     }
 
-    /// A chunk with a text, for the token at `place` if there is one, after which there are `tokens`.
-    fn choice(&mut self, shown: &str, place: Option<u32>, tokens: u32, finish: Option<Finish>) -> Bytes {
+    /// A chunk with a text, for the token at `position` if there is one, after which there are `tokens`.
+    fn choice(&mut self, shown: &str, position: Option<u32>, tokens: u32, finish: Option<Finish>) -> Bytes {
         let whole = self.head.len();
         let shown = json!(shown).to_string();
-        let ids = self
-            .token_ids
-            .then(|| list(&place.map(|place| text::word_id(self.words, place)).into_iter().collect::<Vec<_>>()));
-        let logprobs = match (self.logprobs, place) {
-            (Some(alternatives), Some(place)) => {
-                answer::logprobs(self.endpoint, self.words, place..place + 1, alternatives).to_string()
+        let ids = self.token_ids.then(|| {
+            list(&position.map(|position| text::word_id(self.words, position)).into_iter().collect::<Vec<_>>())
+        });
+        let logprobs = match (self.logprobs, position) {
+            (Some(alternatives), Some(position)) => {
+                answer::logprobs(self.endpoint, self.words, position..position + 1, alternatives).to_string()
             }
             _ => NULL.into(),
         };
@@ -206,7 +206,7 @@ impl Chunks {
         };
         let (quote, finished) = finish.map_or(("", NULL), |it| ("\"", it.name()));
         let fingerprint = match finish {
-            Some(_) if self.usage == UsageTold::Never => format!(r#","system_fingerprint":"{FINGERPRINT}""#),
+            Some(_) if self.usage == StreamUsage::Never => format!(r#","system_fingerprint":"{FINGERPRINT}""#),
             _ => String::new(),
         };
         let usage = self.running_usage(tokens);
@@ -237,7 +237,7 @@ impl Chunks {
 
     /// The usage up to this chunk, where the request asks for `continuous_usage_stats`.
     fn running_usage(&self, tokens: u32) -> String {
-        if self.usage != UsageTold::WithEachChunk {
+        if self.usage != StreamUsage::EveryChunk {
             return String::new();
         }
         let prompt_tokens = self.prompt_tokens;
@@ -253,7 +253,7 @@ impl Chunks {
 
     /// The chunk with the counts of all choices, if it was asked for. With `details` it tells of the prefix cache.
     pub fn usage(&mut self, prompt_tokens: u32, completion_tokens: u32, details: Option<CacheUse>) -> Option<Bytes> {
-        if self.usage == UsageTold::Never {
+        if self.usage == StreamUsage::Never {
             return None;
         }
         let total = prompt_tokens + completion_tokens;
@@ -330,9 +330,9 @@ fn whole_choice(endpoint: Endpoint, choice: Choice, tokens: u32, finish: Finish)
     let words = answer.words;
     let logprobs = answer.logprobs.map(|alternatives| answer::logprobs(endpoint, words, 0..tokens, alternatives));
     let token_ids =
-        prompt_ids.is_some().then(|| (0..tokens).map(|place| text::word_id(words, place)).collect::<Vec<_>>());
-    let mut text = Text::new(answer);
-    let shown: String = (0..tokens).map(|place| text.next(place, place + 1 == tokens)).collect();
+        prompt_ids.is_some().then(|| (0..tokens).map(|position| text::word_id(words, position)).collect::<Vec<_>>());
+    let mut text = AnswerText::new(answer);
+    let shown: String = (0..tokens).map(|position| text.next(position, position + 1 == tokens)).collect();
     let reason = text.stop_reason().filter(|_| finish == Finish::Stop).and_then(|it| serde_json::from_str(it).ok());
     let reason: Option<Value> = reason;
     match endpoint {

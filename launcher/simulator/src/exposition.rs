@@ -48,7 +48,7 @@ impl Histogram {
 }
 
 /// The text as it grows.
-pub struct Text<'a> {
+pub struct Exposition<'a> {
     /// The lines so far.
     pub out: String,
     /// The labels of every series.
@@ -57,7 +57,7 @@ pub struct Text<'a> {
     pub created: f64,
 }
 
-impl Text<'_> {
+impl Exposition<'_> {
     fn head(&mut self, name: &str, kind: &str, help: &str) {
         self.line(format_args!("# HELP vllm:{name} {help}"));
         self.line(format_args!("# TYPE vllm:{name} {kind}"));

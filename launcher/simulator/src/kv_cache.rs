@@ -13,14 +13,14 @@ const NONE: u32 = u32::MAX;
 
 /// What one sequence holds.
 #[derive(Debug, Default)]
-pub struct Held {
+pub struct HeldBlocks {
     /// Sealed blocks, from the first one on.
     sealed: Vec<u32>,
     /// Blocks after those.
     unsealed: u32,
 }
 
-impl Held {
+impl HeldBlocks {
     fn len(&self) -> u32 {
         self.sealed.len() as u32 + self.unsealed
     }
@@ -97,7 +97,7 @@ impl KvCache {
 
     /// Gives the blocks of a cached prefix to a sequence that holds none, if there is room for `tokens` tokens with them;
     /// `false`: there is not, and it holds none.
-    pub fn admit(&mut self, held: &mut Held, prefix: &[u64], tokens: u32) -> bool {
+    pub fn admit(&mut self, held: &mut HeldBlocks, prefix: &[u64], tokens: u32) -> bool {
         let found: Vec<u32> = prefix.iter().filter_map(|hash| self.index.get(hash).copied()).collect();
         let woken = found.iter().filter(|block| self.sealed[**block as usize].holders == 0).count() as u32;
         let fresh = tokens.div_ceil(self.block_size).saturating_sub(found.len() as u32);
@@ -112,7 +112,7 @@ impl KvCache {
     }
 
     /// Makes room for so many tokens of a sequence; `false`: there is none, and nothing has changed.
-    pub fn grow(&mut self, held: &mut Held, tokens: u32) -> bool {
+    pub fn grow(&mut self, held: &mut HeldBlocks, tokens: u32) -> bool {
         let missing = tokens.div_ceil(self.block_size).saturating_sub(held.len());
         if missing == 0 {
             return true;
@@ -129,7 +129,7 @@ impl KvCache {
     }
 
     /// Seals the first blocks of a sequence whose digests these are.
-    pub fn seal(&mut self, held: &mut Held, hashes: &[u64]) {
+    pub fn seal(&mut self, held: &mut HeldBlocks, hashes: &[u64]) {
         if !self.caching {
             return;
         }
@@ -152,7 +152,7 @@ impl KvCache {
     }
 
     /// Takes back what a sequence holds.
-    pub fn release(&mut self, held: &mut Held) {
+    pub fn release(&mut self, held: &mut HeldBlocks) {
         self.unsealed -= std::mem::take(&mut held.unsealed);
         for block in held.sealed.drain(..).rev() {
             let holders = &mut self.sealed[block as usize].holders;
@@ -251,8 +251,8 @@ mod tests {
     }
 
     /// Runs a sequence of full blocks: what it found, and what it holds. `None` where it does not fit.
-    fn run(cache: &mut KvCache, hashes: &[u64]) -> Option<(u32, Held)> {
-        let (mut held, found) = (Held::default(), cache.lookup(hashes));
+    fn run(cache: &mut KvCache, hashes: &[u64]) -> Option<(u32, HeldBlocks)> {
+        let (mut held, found) = (HeldBlocks::default(), cache.lookup(hashes));
         let tokens = hashes.len() as u32 * 4;
         if !cache.admit(&mut held, &hashes[..found as usize], tokens) {
             return None;

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::answer::{Stop, StopRules};
+use super::batching_model::{Finish, Work};
 use super::blocks::BlockHashes;
-use super::engine::{Finish, Work};
 use super::error::ApiError;
 use super::options::SimOptions;
 use super::prompt::PromptLength;

@@ -7,9 +7,9 @@
 //! far: LoRA, tools, structured outputs, log probabilities of prompts; `refusals` answers to them as vLLM would.
 
 pub mod answer;
+mod batching_model;
 mod blocks;
 pub mod chunks;
-mod engine;
 mod error;
 mod exposition;
 pub mod faults;
@@ -45,10 +45,10 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tracing::{debug, warn};
 
-pub use engine::Finish;
+pub use batching_model::Finish;
 pub use options::{OptionError, SimOptions};
 
-use engine::Engine;
+use batching_model::BatchingModel;
 
 /// Connections that are served at once; the next ones wait in the listener's backlog. Each holds at most one request,
 /// and so this bounds the engine's queue too.
@@ -73,7 +73,7 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Simulator {
     options: SimOptions,
-    engine: Arc<Engine>,
+    model: Arc<BatchingModel>,
     started: jiff::Timestamp,
     requests: AtomicU64,
     stopping: watch::Sender<bool>,
@@ -84,16 +84,16 @@ pub struct Simulator {
 impl Simulator {
     /// A server that does nothing until it gets connections.
     pub fn new(options: SimOptions) -> Arc<Self> {
-        let engine = Engine::new(&options);
+        let model = BatchingModel::new(&options);
         let stopping = watch::Sender::new(false);
         let (requests, is_stopping) = (AtomicU64::new(0), AtomicBool::new(false));
-        Arc::new(Simulator { options, engine, started: clock::now(), requests, stopping, is_stopping })
+        Arc::new(Simulator { options, model, started: clock::now(), requests, stopping, is_stopping })
     }
 
     /// Serves connections until `shutdown` is there; then aborts what runs, as vLLM does, and ends the connections.
     /// Sockets live in real time, and so does the engine from here on.
     pub async fn serve(self: &Arc<Self>, listener: TcpListener, shutdown: impl Future<Output = ()>) {
-        self.engine.use_real_time();
+        self.model.use_real_time();
         let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS as usize));
         tokio::pin!(shutdown);
         let mut failures = 0_u64;
@@ -148,7 +148,7 @@ impl Simulator {
             if let Poll::Ready(ended) = connection.as_mut().poll(cx) {
                 return Poll::Ready(Some(ended));
             }
-            // Asked again only when there is news: this is polled for each token, and asking takes a lock.
+            // GenerationRequest again only when there is news: this is polled for each token, and asking takes a lock.
             let is_known = known.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
             if is_known && !self.is_stopping.load(Ordering::Acquire) {
                 return Poll::Pending;
@@ -170,7 +170,7 @@ impl Simulator {
 
     /// Aborts what runs: streams get a chunk with `finish_reason: "abort"`, their usage and `[DONE]`. Connections end.
     pub fn stop(&self) {
-        self.engine.close();
+        self.model.close();
         self.is_stopping.store(true, Ordering::Release);
         self.stopping.send_replace(true);
     }

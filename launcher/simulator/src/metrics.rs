@@ -7,8 +7,8 @@
 
 use std::time::Duration;
 
-use super::engine::Finish;
-use super::exposition::{CacheOptions, Histogram, Text, escape};
+use super::batching_model::Finish;
+use super::exposition::{CacheOptions, Exposition, Histogram, escape};
 use super::options::SimOptions;
 use super::scheduler::{CacheStats, Sequence};
 
@@ -49,7 +49,7 @@ pub struct Metrics {
     generation_tokens: u64,
     step_tokens: u64,
     stopped: u64,
-    cut: u64,
+    length_limited: u64,
     iteration_tokens: Histogram,
     ttft: Histogram,
     itl: Histogram,
@@ -89,7 +89,7 @@ impl Metrics {
             generation_tokens: 0,
             step_tokens: 0,
             stopped: 0,
-            cut: 0,
+            length_limited: 0,
             iteration_tokens: Histogram::new(STEP_BUCKETS),
             ttft: Histogram::new(TTFT_BUCKETS),
             itl: Histogram::new(ITL_BUCKETS),
@@ -124,7 +124,7 @@ impl Metrics {
         let Some(finish) = finish else { return };
         match finish {
             Finish::Stop => self.stopped += 1,
-            Finish::Length => self.cut += 1,
+            Finish::Length => self.length_limited += 1,
             // What a shutdown aborts is counted nowhere, as in vLLM.
             Finish::Abort => return,
         }
@@ -174,7 +174,7 @@ impl Metrics {
 
     /// Prometheus text, format 0.0.4.
     pub fn render(&self) -> String {
-        let mut text = Text { out: String::with_capacity(24 << 10), labels: &self.labels, created: self.created };
+        let mut text = Exposition { out: String::with_capacity(24 << 10), labels: &self.labels, created: self.created };
         self.render_gauges(&mut text);
         self.render_cache(&mut text);
         self.render_counters(&mut text);
@@ -184,7 +184,7 @@ impl Metrics {
         text.out
     }
 
-    fn render_gauges(&self, text: &mut Text<'_>) {
+    fn render_gauges(&self, text: &mut Exposition<'_>) {
         text.gauge("num_requests_running", "Number of requests in model execution batches.", self.running as f64);
         text.gauge("num_requests_waiting", "Number of requests waiting to be processed.", self.waiting as f64);
         let reasons = [("reason=\"capacity\"", self.waiting as f64), ("reason=\"deferred\"", 0.0)];
@@ -198,7 +198,7 @@ impl Metrics {
         text.gauge("kv_cache_usage_perc", "KV-cache usage. 1 means 100 percent usage.", self.kv_cache_usage);
     }
 
-    fn render_cache(&self, text: &mut Text<'_>) {
+    fn render_cache(&self, text: &mut Exposition<'_>) {
         let CacheStats { queries, hits, preemptions } = self.cache;
         for (name, help, value) in [
             ("prefix_cache_queries", "Prefix cache queries, in terms of number of queried tokens.", queries),
@@ -217,7 +217,7 @@ impl Metrics {
         }
     }
 
-    fn render_counters(&self, text: &mut Text<'_>) {
+    fn render_counters(&self, text: &mut Exposition<'_>) {
         text.counter("prompt_tokens", "Number of prefill tokens processed.", &[("", self.prompt_tokens)]);
         let sources = [
             ("source=\"local_compute\"", self.prompt_tokens - self.cached_tokens),
@@ -239,7 +239,7 @@ impl Metrics {
         text.counter("generation_tokens", "Number of generation tokens processed.", &[("", self.generation_tokens)]);
         let finished = [
             ("finished_reason=\"stop\"", self.stopped),
-            ("finished_reason=\"length\"", self.cut),
+            ("finished_reason=\"length\"", self.length_limited),
             ("finished_reason=\"abort\"", 0),
             ("finished_reason=\"error\"", 0),
             ("finished_reason=\"repetition\"", 0),
@@ -250,7 +250,7 @@ impl Metrics {
     }
 
     #[rustfmt::skip]
-    fn render_histograms(&self, text: &mut Text<'_>) {
+    fn render_histograms(&self, text: &mut Exposition<'_>) {
         for (name, help, histogram) in [
             ("request_prompt_tokens", "Number of prefill tokens processed.", &self.request_prompt_tokens),
             ("request_generation_tokens", "Number of generation tokens processed.", &self.request_generation_tokens),

@@ -14,16 +14,16 @@ const END_HEADER: u32 = 128_007;
 const END_OF_TURN: u32 = 128_009;
 
 /// A prompt, and whether it was text. vLLM stops counting text one token past the context.
-pub struct Given {
+pub struct RequestPrompt {
     /// How long it is and which one.
     pub prompt: Prompt,
     is_text: bool,
     bad_token: Option<u64>,
 }
 
-impl Given {
+impl RequestPrompt {
     fn text(prompt: Prompt) -> Self {
-        Given { prompt, is_text: true, bad_token: None }
+        RequestPrompt { prompt, is_text: true, bad_token: None }
     }
 
     /// Itself unless it holds a token that does not exist.
@@ -59,7 +59,7 @@ pub struct PromptLength {
 
 /// The prompt of `/v1/chat/completions`: all messages, with what a chat template adds: the role and two marks before each
 /// message, a mark after it, and the role of the answer at the end. `prompt` is an empty one.
-pub fn chat_prompt(body: &Map<String, Value>, mut prompt: Prompt, model: &str) -> Result<Given, ApiError> {
+pub fn chat_prompt(body: &Map<String, Value>, mut prompt: Prompt, model: &str) -> Result<RequestPrompt, ApiError> {
     let messages = match body.get("messages") {
         None => {
             let input = format!("<dict of {} items>", body.len());
@@ -92,7 +92,7 @@ pub fn chat_prompt(body: &Map<String, Value>, mut prompt: Prompt, model: &str) -
         return Err(ApiError::bad(Some("messages"), "messages is an empty list; send at least one message"));
     }
     add_header(&mut prompt, "assistant");
-    Ok(Given::text(prompt))
+    Ok(RequestPrompt::text(prompt))
 }
 
 /// A role is one token, whatever it is.
@@ -121,7 +121,7 @@ fn texts<'a>(content: &'a Value, model: &str) -> Result<Vec<&'a str>, ApiError> 
 const MAX_PROMPTS: usize = 1_024;
 
 /// The prompts of `/v1/completions`: a text or a list of token ids, or a list of such. `prompt` is an empty one.
-pub fn completion_prompts(body: &Map<String, Value>, prompt: &Prompt) -> Result<Vec<Given>, ApiError> {
+pub fn completion_prompts(body: &Map<String, Value>, prompt: &Prompt) -> Result<Vec<RequestPrompt>, ApiError> {
     if body.get("suffix").is_some_and(|suffix| !suffix.is_null()) {
         return Err(ApiError::bad(Some("suffix"), "suffix is only supported for models with FIM completion rendering"));
     }
@@ -173,13 +173,13 @@ pub fn prompt_texts(body: &Map<String, Value>) -> Vec<String> {
     }
 }
 
-fn text_prompt(text: &str, mut prompt: Prompt) -> Given {
+fn text_prompt(text: &str, mut prompt: Prompt) -> RequestPrompt {
     prompt.add_text(text);
-    Given::text(prompt).not_empty()
+    RequestPrompt::text(prompt).not_empty()
 }
 
-fn token_prompt(list: &[Value], loc: &str, prompt: Prompt) -> Result<Given, ApiError> {
-    let mut given = Given { prompt, is_text: false, bad_token: None };
+fn token_prompt(list: &[Value], loc: &str, prompt: Prompt) -> Result<RequestPrompt, ApiError> {
+    let mut given = RequestPrompt { prompt, is_text: false, bad_token: None };
     for (index, token) in list.iter().enumerate() {
         let Some(id) = token.as_u64() else {
             let (loc, text) = (format!("{loc}.{index}"), "Input should be a valid integer");

@@ -42,7 +42,7 @@ fn structured_outputs(body: &Map<String, Value>) -> Result<(), ApiError> {
             return Err(ApiError::parameter("response_format", text));
         }
         Some(kind) if kind != "text" => {
-            return Err(absent("response_format", &format!("structured outputs (type '{}')", short(kind))));
+            return Err(absent("response_format", &format!("structured outputs (type '{}')", truncated(kind))));
         }
         _ => {}
     }
@@ -86,7 +86,7 @@ fn tools(body: &Map<String, Value>) -> Result<(), ApiError> {
         Some(Value::String(choice)) => choice.as_str(),
         Some(named) => {
             let name = named.get("function").and_then(|it| it.get("name")).and_then(Value::as_str).unwrap_or_default();
-            let text = format!("tool_choice=function \"{}\" requires --tool-call-parser to be set", short(name));
+            let text = format!("tool_choice=function \"{}\" requires --tool-call-parser to be set", truncated(name));
             return Err(ApiError::bad(None, text));
         }
     };
@@ -99,7 +99,7 @@ fn tools(body: &Map<String, Value>) -> Result<(), ApiError> {
         other => {
             let text = format!(
                 "Invalid value for `tool_choice`: {}! Only named tools, \"none\", \"auto\" or \"required\" are supported.",
-                short(other)
+                truncated(other)
             );
             ApiError::parameter("tool_choice", text)
         }
@@ -107,7 +107,7 @@ fn tools(body: &Map<String, Value>) -> Result<(), ApiError> {
 }
 
 /// At most 64 characters of a text.
-fn short(text: &str) -> String {
+fn truncated(text: &str) -> String {
     text.chars().take(64).collect()
 }
 

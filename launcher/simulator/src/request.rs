@@ -8,8 +8,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::answer::Answer;
-use super::chunks::{Choice, UsageTold};
-use super::engine::{Siblings, Work};
+use super::batching_model::{Siblings, Work};
+use super::chunks::{Choice, StreamUsage};
 use super::error::ApiError;
 use super::lengths::Lengths;
 use super::options::SimOptions;
@@ -30,7 +30,7 @@ pub enum Endpoint {
 
 /// A request that is accepted.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct GenerationRequest {
     /// The choices in the order of their numbers, at least one, each with its work for the engine.
     pub choices: Vec<(Choice, Work)>,
     /// Tokens of all prompts, each counted once.
@@ -38,7 +38,7 @@ pub struct Asked {
     /// Whether the answer comes token by token.
     pub stream: bool,
     /// Which usage a stream tells.
-    pub usage: UsageTold,
+    pub usage: StreamUsage,
 }
 
 /// The greatest number of choices of one prompt in vLLM.
@@ -48,7 +48,7 @@ const MAX_N: i64 = 16_384;
 const MAX_CHOICES: i64 = 1_024;
 
 /// Reads a request.
-pub fn read(endpoint: Endpoint, body: &[u8], options: &SimOptions) -> Result<Asked, ApiError> {
+pub fn read(endpoint: Endpoint, body: &[u8], options: &SimOptions) -> Result<GenerationRequest, ApiError> {
     let body = json(body)?;
     let body = fields(&body)?;
     let shape = Shape::read(body)?;
@@ -67,7 +67,8 @@ pub fn read(endpoint: Endpoint, body: &[u8], options: &SimOptions) -> Result<Ask
     let echo = endpoint == Endpoint::Completions && flag(body, "body", "echo")?.unwrap_or(false);
     let mut echo = if echo { prompt_texts(body) } else { Vec::new() }.into_iter();
     let request_seed = integer(body, "seed")?.unwrap_or(0);
-    let mut asked = Asked { choices: Vec::new(), prompt_tokens: 0, stream: shape.stream, usage: shape.usage };
+    let mut asked =
+        GenerationRequest { choices: Vec::new(), prompt_tokens: 0, stream: shape.stream, usage: shape.usage };
     for prompt in prompts {
         let prompt = prompt.counted()?;
         let lengths = Lengths::read(endpoint, body, prompt.length(), options)?;
@@ -123,7 +124,7 @@ fn empty_prompt(body: &Map<String, Value>, with_ids: bool, options: &SimOptions)
 /// How the answer is to be sent.
 struct Shape {
     stream: bool,
-    usage: UsageTold,
+    usage: StreamUsage,
     token_ids: bool,
 }
 
@@ -143,9 +144,9 @@ impl Shape {
         };
         // A running usage alone is no usage, as in vLLM.
         let usage = match (told("include_usage")?, told("continuous_usage_stats")?) {
-            (false, _) => UsageTold::Never,
-            (true, false) => UsageTold::AtTheEnd,
-            (true, true) => UsageTold::WithEachChunk,
+            (false, _) => StreamUsage::Never,
+            (true, false) => StreamUsage::AtEnd,
+            (true, true) => StreamUsage::EveryChunk,
         };
         let token_ids = flag(body, "body", "return_token_ids")?.unwrap_or(false);
         Ok(Shape { stream, usage, token_ids })
@@ -185,7 +186,7 @@ mod tests {
         SimOptions { model: "m".into(), max_model_len: 100, mean_output_tokens: 20, ..SimOptions::default() }
     }
 
-    fn check(endpoint: Endpoint, body: Value) -> Result<Asked, (u16, String)> {
+    fn check(endpoint: Endpoint, body: Value) -> Result<GenerationRequest, (u16, String)> {
         let error = |error: ApiError| (error.status.as_u16(), error.message);
         read(endpoint, body.to_string().as_bytes(), &options()).map_err(error)
     }

@@ -11,7 +11,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::kv_cache::{Held, KvCache};
+use super::kv_cache::{HeldBlocks, KvCache};
 use super::latency::StepLoad;
 use super::options::SimOptions;
 use super::text;
@@ -40,7 +40,7 @@ pub struct Sequence<T> {
     pub preemptions: u32,
     computed: u32,
     scheduled: u32,
-    held: Held,
+    held: HeldBlocks,
     /// Tokens of the answer whose digests are known.
     hashed: u32,
 }
@@ -60,7 +60,7 @@ impl<T> Sequence<T> {
             preemptions: 0,
             computed: 0,
             scheduled: 0,
-            held: Held::default(),
+            held: HeldBlocks::default(),
             hashed: 0,
         }
     }

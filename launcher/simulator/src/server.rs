@@ -10,12 +10,12 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
 
 use super::Simulator;
+use super::batching_model::Finish;
 use super::chunks::{self, Chunks, Identity};
-use super::engine::Finish;
 use super::error::ApiError;
 use super::faults::FaultKind;
-use super::request::{self, Asked, Endpoint};
-use super::stream::{Body, Details, EventStream, Part};
+use super::request::{self, Endpoint, GenerationRequest};
+use super::stream::{Body, ChoiceStream, EventStream, PromptBlocks};
 use super::text::mix;
 use super::tokens;
 
@@ -46,7 +46,7 @@ enum Route {
 }
 
 impl Route {
-    fn of(path: &str) -> Option<Self> {
+    fn from_path(path: &str) -> Option<Self> {
         Some(match path {
             "/v1/chat/completions" => Route::Generate(Endpoint::Chat),
             "/v1/completions" => Route::Generate(Endpoint::Completions),
@@ -78,7 +78,7 @@ impl Simulator {
             self.stopped().await;
             return refusal(&ApiError::fault(StatusCode::SERVICE_UNAVAILABLE));
         }
-        let Some(route) = Route::of(request.uri().path()) else {
+        let Some(route) = Route::from_path(request.uri().path()) else {
             return response(StatusCode::NOT_FOUND, JSON, Body::whole(r#"{"detail":"Not Found"}"#));
         };
         let is_ping = request.uri().path() == "/ping" && request.method() == Method::POST;
@@ -114,7 +114,7 @@ impl Simulator {
                 response
             }
             Route::Version => response(StatusCode::OK, JSON, Body::whole(r#"{"version":"0.32.0"}"#)),
-            Route::Metrics => response(StatusCode::OK, PROMETHEUS, Body::whole(self.engine.metrics().render())),
+            Route::Metrics => response(StatusCode::OK, PROMETHEUS, Body::whole(self.model.metrics().render())),
         }
     }
 
@@ -142,12 +142,12 @@ impl Simulator {
             created: clock::now().as_second(),
             model: self.options.model.clone(),
         };
-        let Asked { choices, prompt_tokens, stream, usage } = asked;
+        let GenerationRequest { choices, prompt_tokens, stream, usage } = asked;
         let first_prompt = choices.first().map_or(0, |(choice, _)| choice.prompt_tokens);
-        let choices = choices.into_iter().map(|(choice, work)| (choice, self.engine.submit(work)));
+        let choices = choices.into_iter().map(|(choice, work)| (choice, self.model.submit(work)));
         if stream {
             let details = self.details(first_prompt);
-            let part = |(choice, generation)| Part::new(generation, Chunks::new(&identity, choice, usage));
+            let part = |(choice, generation)| ChoiceStream::new(generation, Chunks::new(&identity, choice, usage));
             let stream = EventStream::new(choices.map(part).collect(), prompt_tokens, fault, details);
             return Ok(response(StatusCode::OK, EVENTS, Body::Stream(Box::new(stream))));
         }
@@ -157,7 +157,7 @@ impl Simulator {
         for (choice, generation) in choices {
             let progress = generation.finished().await;
             // That of the last prompt, as in vLLM.
-            details = self.details(choice.prompt_tokens).map(|it| it.of(&generation));
+            details = self.details(choice.prompt_tokens).map(|it| it.cache_use(&generation));
             ended.push((choice, progress.tokens, progress.finish.unwrap_or(Finish::Abort)));
         }
         if let Some(FaultKind::StallAfter(_)) = fault {
@@ -167,9 +167,9 @@ impl Simulator {
     }
 
     /// What it takes to tell what came of the prefix cache, where the usage is to tell it.
-    fn details(&self, prompt_tokens: u32) -> Option<Details> {
+    fn details(&self, prompt_tokens: u32) -> Option<PromptBlocks> {
         let block_size = if self.options.prefix_caching { self.options.block_size } else { 0 };
-        self.options.prompt_tokens_details.then_some(Details { prompt_tokens, block_size })
+        self.options.prompt_tokens_details.then_some(PromptBlocks { prompt_tokens, block_size })
     }
 
     /// 16 hexadecimal digits, another value for each request.

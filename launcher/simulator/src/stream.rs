@@ -7,8 +7,8 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 
+use super::batching_model::{Finish, Generation};
 use super::chunks::{CacheUse, Chunks, DONE};
-use super::engine::{Finish, Generation};
 use super::faults::FaultKind;
 
 /// The body of an answer.
@@ -56,7 +56,7 @@ impl hyper::body::Body for Body {
 
 /// One choice of a stream.
 #[derive(Debug)]
-pub struct Part {
+pub struct ChoiceStream {
     generation: Generation,
     chunks: Chunks,
     /// Tokens that were sent.
@@ -64,10 +64,10 @@ pub struct Part {
     ended: bool,
 }
 
-impl Part {
+impl ChoiceStream {
     /// Before its first chunk.
     pub fn new(generation: Generation, chunks: Chunks) -> Self {
-        Part { generation, chunks, sent: 0, ended: false }
+        ChoiceStream { generation, chunks, sent: 0, ended: false }
     }
 
     /// The next token, or the end of one that was aborted.
@@ -77,11 +77,11 @@ impl Part {
             self.ended = true;
             return Poll::Ready(self.chunks.ending(self.sent, progress.finish.unwrap_or(Finish::Abort)));
         }
-        let place = self.sent;
+        let position = self.sent;
         self.sent += 1;
         let last = progress.finish.filter(|finish| self.sent == progress.tokens && *finish != Finish::Abort);
         self.ended = last.is_some();
-        Poll::Ready(self.chunks.token(place, last))
+        Poll::Ready(self.chunks.token(position, last))
     }
 }
 
@@ -89,11 +89,11 @@ impl Part {
 #[derive(Debug)]
 pub struct EventStream {
     /// At least one.
-    parts: Vec<Part>,
+    parts: Vec<ChoiceStream>,
     /// Tokens of all prompts, each counted once.
     prompt_tokens: u32,
     fault: Option<FaultKind>,
-    details: Option<Details>,
+    details: Option<PromptBlocks>,
     /// Who is asked first for the next token.
     turn: usize,
     next: Next,
@@ -101,17 +101,17 @@ pub struct EventStream {
 
 /// What it takes to tell what came of the prefix cache.
 #[derive(Clone, Copy, Debug)]
-pub struct Details {
+pub struct PromptBlocks {
     /// Length of the prompt.
     pub prompt_tokens: u32,
     /// Tokens in a block; 0 without a prefix cache.
     pub block_size: u32,
 }
 
-impl Details {
+impl PromptBlocks {
     /// For a request that has its first token.
-    pub fn of(self, generation: &Generation) -> CacheUse {
-        CacheUse::of(self.prompt_tokens, generation.cached_tokens(), self.block_size)
+    pub fn cache_use(self, generation: &Generation) -> CacheUse {
+        CacheUse::new(self.prompt_tokens, generation.cached_tokens(), self.block_size)
     }
 }
 
@@ -121,7 +121,7 @@ enum Next {
     /// That of the part with this number.
     Role(usize),
     Token,
-    Cut,
+    Break,
     Usage,
     Done,
     Nothing,
@@ -130,7 +130,12 @@ enum Next {
 impl EventStream {
     /// A stream from its first event on, of at least one part. Of the faults it knows those that strike in a stream. With
     /// `details`, those of the first prompt, its usage tells of the prefix cache.
-    pub fn new(parts: Vec<Part>, prompt_tokens: u32, fault: Option<FaultKind>, details: Option<Details>) -> Self {
+    pub fn new(
+        parts: Vec<ChoiceStream>,
+        prompt_tokens: u32,
+        fault: Option<FaultKind>,
+        details: Option<PromptBlocks>,
+    ) -> Self {
         EventStream { parts, prompt_tokens, fault, details, turn: 0, next: Next::Role(0) }
     }
 
@@ -150,7 +155,7 @@ impl EventStream {
                 Next::Token => {
                     match self.fault {
                         Some(FaultKind::BreakAfter(tokens)) if self.sent() >= tokens => {
-                            self.next = Next::Cut;
+                            self.next = Next::Break;
                             // One turn later, so that what was sent before is on the wire.
                             cx.waker().wake_by_ref();
                             return Poll::Pending;
@@ -161,12 +166,12 @@ impl EventStream {
                     }
                     return Poll::Ready(Some(Ok(ready!(self.poll_token(cx)))));
                 }
-                Next::Cut => return Poll::Ready(Some(Err(io::Error::other("cut by a fault")))),
+                Next::Break => return Poll::Ready(Some(Err(io::Error::other("broken by a fault")))),
                 Next::Usage => {
                     self.next = Next::Done;
                     let (prompt_tokens, sent) = (self.prompt_tokens, self.sent());
                     let Some(first) = self.parts.first_mut() else { continue };
-                    let details = self.details.map(|it| it.of(&first.generation));
+                    let details = self.details.map(|it| it.cache_use(&first.generation));
                     if let Some(usage) = first.chunks.usage(prompt_tokens, sent, details) {
                         return Poll::Ready(Some(Ok(usage)));
                     }
@@ -183,13 +188,13 @@ impl EventStream {
     /// The next token of any part.
     fn poll_token(&mut self, cx: &mut Context<'_>) -> Poll<Bytes> {
         let count = self.parts.len();
-        for place in (self.turn..count).chain(0..self.turn) {
-            let part = &mut self.parts[place];
+        for position in (self.turn..count).chain(0..self.turn) {
+            let part = &mut self.parts[position];
             if part.ended {
                 continue;
             }
             if let Poll::Ready(chunk) = part.poll_token(cx) {
-                self.turn = (place + 1) % count;
+                self.turn = (position + 1) % count;
                 if self.parts.iter().all(|part| part.ended) {
                     self.next = Next::Usage;
                 }

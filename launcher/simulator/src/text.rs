@@ -61,7 +61,7 @@ impl Prompt {
 
 /// What a byte is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ByteClass {
     Space,
     Mark,
     Word,
@@ -75,8 +75,8 @@ fn for_each_token(text: &str, mut token: impl FnMut(u32)) {
     let mut begin = 0;
     let word_id = |word: &str, digest: u64| numbered(word).unwrap_or_else(|| id(digest));
     for (at, byte) in text.bytes().enumerate() {
-        match KINDS[usize::from(byte)] {
-            Kind::Word => {
+        match BYTE_CLASSES[usize::from(byte)] {
+            ByteClass::Word => {
                 // FNV-1a: the cheapest digest of single bytes.
                 word = (word ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
                 if !std::mem::replace(&mut in_word, true) {
@@ -87,7 +87,7 @@ fn for_each_token(text: &str, mut token: impl FnMut(u32)) {
                 if std::mem::take(&mut in_word) {
                     token(word_id(&text[begin..at], std::mem::replace(&mut word, START)));
                 }
-                if kind == Kind::Mark {
+                if kind == ByteClass::Mark {
                     token(id(u64::from(byte)));
                 }
             }
@@ -121,14 +121,14 @@ fn id(digest: u64) -> u32 {
 }
 
 /// A word is made of letters, digits and anything beyond ASCII.
-const KINDS: [Kind; 256] = {
-    let mut kinds = [Kind::Word; 256];
+const BYTE_CLASSES: [ByteClass; 256] = {
+    let mut kinds = [ByteClass::Word; 256];
     let mut byte = 0;
     while byte < 128_u8 {
         if byte.is_ascii_whitespace() || byte.is_ascii_control() {
-            kinds[byte as usize] = Kind::Space;
+            kinds[byte as usize] = ByteClass::Space;
         } else if !byte.is_ascii_alphanumeric() {
-            kinds[byte as usize] = Kind::Mark;
+            kinds[byte as usize] = ByteClass::Mark;
         }
         byte += 1;
     }
@@ -168,15 +168,15 @@ pub fn natural_length(seed: u64, mean: u32) -> u32 {
     ((draw.ln() / goes_on.ln()) as u32).saturating_add(1)
 }
 
-/// The token at this place of an answer. All but the first begin with a space; none needs escaping in JSON.
-pub fn word(seed: u64, place: u32) -> &'static str {
-    let word = WORDS[choice(seed, place)];
-    if place == 0 { &word[1..] } else { word }
+/// The token at this position of an answer. All but the first begin with a space; none needs escaping in JSON.
+pub fn word(seed: u64, position: u32) -> &'static str {
+    let word = WORDS[choice(seed, position)];
+    if position == 0 { &word[1..] } else { word }
 }
 
 /// The id of that token.
-pub fn word_id(seed: u64, place: u32) -> u32 {
-    word_ids()[choice(seed, place)]
+pub fn word_id(seed: u64, position: u32) -> u32 {
+    word_ids()[choice(seed, position)]
 }
 
 /// The ids of the words of answers.
@@ -186,19 +186,19 @@ fn word_ids() -> &'static [u32] {
 }
 
 /// Words that might have stood there.
-pub fn others(seed: u64, place: u32) -> impl Iterator<Item = &'static str> {
-    let chosen = choice(seed, place);
+pub fn others(seed: u64, position: u32) -> impl Iterator<Item = &'static str> {
+    let chosen = choice(seed, position);
     (1..WORDS.len()).map(move |step| WORDS[(chosen + step) % WORDS.len()])
 }
 
-fn choice(seed: u64, place: u32) -> usize {
-    (mix(seed, u64::from(place)) % WORDS.len() as u64) as usize
+fn choice(seed: u64, position: u32) -> usize {
+    (mix(seed, u64::from(position)) % WORDS.len() as u64) as usize
 }
 
 /// The whole text of an answer of so many tokens.
 #[cfg(test)]
 pub fn answer(seed: u64, tokens: u32) -> String {
-    (0..tokens).map(|place| word(seed, place)).collect()
+    (0..tokens).map(|position| word(seed, position)).collect()
 }
 
 #[rustfmt::skip]
@@ -248,8 +248,8 @@ mod tests {
         all.dedup();
         assert_eq!(all.len(), WORDS.len());
         assert!(all.iter().all(|it| u64::from(*it) < VOCABULARY));
-        assert_eq!(ids(&answer(7, 30)), (0..30).flat_map(|place| ids(word(7, place))).collect::<Vec<_>>());
-        assert_eq!(ids(&answer(7, 30)), (0..30).map(|place| word_id(7, place)).collect::<Vec<_>>());
+        assert_eq!(ids(&answer(7, 30)), (0..30).flat_map(|position| ids(word(7, position))).collect::<Vec<_>>());
+        assert_eq!(ids(&answer(7, 30)), (0..30).map(|position| word_id(7, position)).collect::<Vec<_>>());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use simulator::{
     Finish,
     answer::Answer,
-    chunks::{self, Choice, Chunks, DONE, Identity, UsageTold},
+    chunks::{self, Choice, Chunks, DONE, Identity, StreamUsage},
     request::Endpoint,
 };
 
@@ -49,7 +49,7 @@ impl Answers {
             created: 1_760_000_000,
             model: MODEL.into(),
         };
-        let mut chunks = Chunks::new(&identity, choice(), UsageTold::AtTheEnd);
+        let mut chunks = Chunks::new(&identity, choice(), StreamUsage::AtEnd);
         let mut opening = STREAM_HEAD.as_bytes().to_vec();
         if let Some(role) = chunks.role() {
             chunk(&mut opening, &role);
@@ -86,7 +86,7 @@ impl Answers {
         }
         let mut bytes = Vec::new();
         if let Some(usage) =
-            Chunks::new(&self.identity, choice(), UsageTold::AtTheEnd).usage(PROMPT_TOKENS, tokens, None)
+            Chunks::new(&self.identity, choice(), StreamUsage::AtEnd).usage(PROMPT_TOKENS, tokens, None)
         {
             chunk(&mut bytes, &usage);
         }
