@@ -54,7 +54,7 @@ impl Process {
         Ok(Process { child, stdin, lines })
     }
 
-    fn hear<T: DeserializeOwned>(&self, limit: Duration) -> Result<T, BenchError> {
+    fn receive<T: DeserializeOwned>(&self, limit: Duration) -> Result<T, BenchError> {
         let text = self.lines.recv_timeout(limit).map_err(|_| {
             BenchError::Child(format!("a child told nothing within {} s; is the machine busy?", limit.as_secs()))
         })?;
@@ -83,7 +83,7 @@ fn command(part: &Part) -> Result<Command, BenchError> {
 
 /// Runs a part to its end.
 pub(super) fn run<T: DeserializeOwned>(part: &Part, limit: Duration) -> Result<T, BenchError> {
-    Process::start(&mut command(part)?)?.hear(limit)
+    Process::start(&mut command(part)?)?.receive(limit)
 }
 
 /// Runs this program as a user does, and waits for its end.
@@ -126,14 +126,14 @@ pub(super) struct Server {
 impl Server {
     pub(super) fn start(spec: ServerSpec) -> Result<Server, BenchError> {
         let process = Process::start(&mut command(&Part::Server(spec))?)?;
-        let Listening { port } = process.hear(SERVER_LIMIT)?;
+        let Listening { port } = process.receive(SERVER_LIMIT)?;
         Ok(Server { process, port })
     }
 
     /// Ends it and hears what it did.
     pub(super) fn end(mut self) -> Result<Truth, BenchError> {
         drop(self.process.stdin.take());
-        self.process.hear(SERVER_LIMIT)
+        self.process.receive(SERVER_LIMIT)
     }
 }
 

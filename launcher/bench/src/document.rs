@@ -9,10 +9,10 @@ use super::{
     table,
 };
 
-/// How the figures were made.
+/// How the bench was run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Made {
+pub(super) struct Settings {
     /// How often everything was measured.
     pub(super) runs: u32,
     /// How often each side of a comparison ran, in turn, in each of them.
@@ -25,7 +25,7 @@ pub(super) struct Made {
     pub(super) left_out: Vec<String>,
 }
 
-impl Made {
+impl Settings {
     /// A command that does the same again; files that it writes are no part of it.
     fn command(&self) -> String {
         let mut command = String::from("benchwright bench");
@@ -46,14 +46,19 @@ pub(super) struct Document<'a> {
     pub(super) measured_at: Timestamp,
     pub(super) machine: &'a Machine,
     #[serde(flatten)]
-    pub(super) made: Made,
+    pub(super) settings: Settings,
     pub(super) figures: &'a [Figure],
     pub(super) notes: &'a [String],
 }
 
 impl<'a> Document<'a> {
-    pub(super) fn new(figures: &'a Figures, machine: &'a Machine, measured_at: Timestamp, made: Made) -> Document<'a> {
-        Document { measured_at, machine, made, figures: &figures.all, notes: &figures.notes }
+    pub(super) fn new(
+        figures: &'a Figures,
+        machine: &'a Machine,
+        measured_at: Timestamp,
+        settings: Settings,
+    ) -> Document<'a> {
+        Document { measured_at, machine, settings, figures: &figures.all, notes: &figures.notes }
     }
 
     /// As JSON, with a line break at its end.
@@ -71,17 +76,17 @@ impl<'a> Document<'a> {
              benchwright {version} ({build}), {day}, {cpu}, {cores} cores, Linux {kernel}. Medians of {} and their\n\
              spread. In each run both sides of a comparison ran {} in turn, and the value of the run is their mean; other\n\
              loads ran once. Of several starts and reports the median counts.\n",
-            self.made.command(),
-            times(self.made.runs, "run"),
-            times(self.made.repeats, "time"),
+            self.settings.command(),
+            times(self.settings.runs, "run"),
+            times(self.settings.repeats, "time"),
         );
-        if !self.made.left_out.is_empty() {
+        if !self.settings.left_out.is_empty() {
             text.push_str(&format!(
                 "\n**Not measured, because it was not asked: {}.**\n",
-                self.made.left_out.join(", ")
+                self.settings.left_out.join(", ")
             ));
         }
-        if self.made.quick {
+        if self.settings.quick {
             text.push_str("\n**The loads were too small for these figures to count (`--quick`).**\n");
         }
         text.push_str(HOW);
@@ -132,12 +137,12 @@ mod tests {
     use super::*;
     use crate::figures::Budget;
 
-    fn made() -> Made {
+    fn settings() -> Settings {
         let groups = vec!["streams".into(), "wave".into()];
-        Made { runs: 3, repeats: 2, quick: false, groups, left_out: Vec::new() }
+        Settings { runs: 3, repeats: 2, quick: false, groups, left_out: Vec::new() }
     }
 
-    fn with<T>(made: Made, check: impl FnOnce(&Document<'_>) -> T) -> T {
+    fn with<T>(settings: Settings, check: impl FnOnce(&Document<'_>) -> T) -> T {
         let mut figures = Figures::default();
         for value in [1.3, 1.1, 1.2] {
             figures.add("streams50.cpuRatio", "CPU a token, of a bare client's", "", value, Budget::at_most(2.0, 1.4));
@@ -147,26 +152,32 @@ mod tests {
         let machine =
             Machine { cpu: "Fast 9000".into(), cores: 2, kernel: "6.1.0".into(), version: "1.2.3", build: "release" };
         let at = "2026-01-02T03:04:05Z".parse().unwrap();
-        check(&Document::new(&figures, &machine, at, made))
+        check(&Document::new(&figures, &machine, at, settings))
     }
 
     #[test]
     fn markdown_tells_machine_day_figures_and_budgets() {
-        with(made(), |document| insta::assert_snapshot!(document.markdown()));
+        with(settings(), |document| insta::assert_snapshot!(document.markdown()));
     }
 
     #[test]
     fn markdown_tells_how_it_was_made_and_what_it_leaves_out() {
-        let part = Made { quick: true, runs: 1, repeats: 1, left_out: vec!["start".into(), "memory".into()], ..made() };
+        let part = Settings {
+            quick: true,
+            runs: 1,
+            repeats: 1,
+            left_out: vec!["start".into(), "memory".into()],
+            ..settings()
+        };
         let text = with(part, |it| it.markdown());
         let command = "`benchwright bench --only streams --only wave --quick --runs 1 --repeats 1`";
         assert!(text.contains(command) && text.contains("not asked: start, memory."), "{text}");
-        assert!(!with(made(), |it| it.markdown()).contains("--only"));
+        assert!(!with(settings(), |it| it.markdown()).contains("--only"));
     }
 
     #[test]
     fn json_has_every_value_under_its_name() {
-        let json: serde_json::Value = serde_json::from_str(&with(made(), |it| it.json())).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&with(settings(), |it| it.json())).unwrap();
         let figure = &json["figures"][0];
         assert_eq!(figure["name"], "streams50.cpuRatio");
         assert_eq!(figure["values"], serde_json::json!([1.3, 1.1, 1.2]));

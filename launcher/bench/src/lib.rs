@@ -8,12 +8,12 @@
 
 mod bare;
 mod busy;
+pub mod capacity;
 mod children;
 mod cores;
 mod document;
-mod engine;
+mod engine_client;
 pub mod figures;
-pub mod fit;
 mod groups;
 mod loads;
 mod machine;
@@ -39,10 +39,10 @@ use serde::Serialize;
 use tracing::info;
 use workload_profiles::{Notice, Workload};
 
-use ::engine::{client::TargetError, issue, issue::LoadError};
 use busy::Busy;
 use cores::Cores;
-use document::{Document, Made};
+use document::{Document, Settings};
+use engine::{client::TargetError, issue, issue::LoadError};
 use figures::{Budget, Figures};
 pub use groups::Group;
 use groups::{Bench, Scale};
@@ -76,7 +76,7 @@ pub enum BenchError {
     Load(#[from] LoadError),
     /// A load is not known well enough to be tried.
     #[error(transparent)]
-    Unknown(#[from] fit::Unknown),
+    Unknown(#[from] capacity::Unknown),
     /// The server of this bench could not be called.
     #[error(transparent)]
     Target(#[from] TargetError),
@@ -102,7 +102,7 @@ impl From<io::Error> for BenchError {
 
 /// What is measured, and where the figures go.
 #[derive(Clone, Debug)]
-pub struct Order {
+pub struct BenchOptions {
     /// The groups to measure; empty: all.
     pub groups: Vec<Group>,
     /// Small loads: whether it works, not how well.
@@ -139,7 +139,7 @@ pub type ReadRun = fn(&Path) -> Result<RunInput, Box<dyn std::error::Error + Sen
 ///
 /// # Errors
 /// A part of it could not be run, or a file could not be written.
-pub fn measure(order: &Order) -> Result<String, BenchError> {
+pub fn measure(options: &BenchOptions) -> Result<String, BenchError> {
     let folder = tempfile::tempdir()?;
     let mut figures = Figures::default();
     if cfg!(debug_assertions) {
@@ -148,18 +148,20 @@ pub fn measure(order: &Order) -> Result<String, BenchError> {
     let (cores, note) = Cores::choose();
     note.into_iter().for_each(|it| figures.note(it));
     let bench = Bench {
-        scale: if order.quick { Scale::quick() } else { Scale::full() },
+        scale: if options.quick { Scale::quick() } else { Scale::full() },
         cores,
-        repeats: if order.quick { 1 } else { order.repeats },
+        repeats: if options.quick { 1 } else { options.repeats },
         folder: folder.path().to_owned(),
     };
-    let (groups, left_out): (Vec<Group>, Vec<Group>) =
-        Group::value_variants().iter().copied().partition(|it| order.groups.is_empty() || order.groups.contains(it));
+    let (groups, left_out): (Vec<Group>, Vec<Group>) = Group::value_variants()
+        .iter()
+        .copied()
+        .partition(|it| options.groups.is_empty() || options.groups.contains(it));
     let mut others_of_runs = Vec::new();
-    for run in 1..=order.runs {
+    for run in 1..=options.runs {
         let before = Busy::now();
         for group in &groups {
-            info!(run, of = order.runs, ?group, "measuring");
+            info!(run, of = options.runs, ?group, "measuring");
             bench.run(*group, &mut figures)?;
         }
         let others = Busy::now().zip(before).map_or(f64::NAN, |(now, before)| now.others_since(&before));
@@ -167,19 +169,19 @@ pub fn measure(order: &Order) -> Result<String, BenchError> {
         others_of_runs.push(others);
     }
     noise(&others_of_runs).into_iter().for_each(|it| figures.note(it));
-    let machine = Machine::here();
-    let made = Made {
-        runs: order.runs,
+    let machine = Machine::detect();
+    let settings = Settings {
+        runs: options.runs,
         repeats: bench.repeats,
-        quick: order.quick,
+        quick: options.quick,
         groups: names(&groups),
         left_out: names(&left_out),
     };
-    let document = Document::new(&figures, &machine, clock::now(), made);
-    if let Some(path) = &order.json {
+    let document = Document::new(&figures, &machine, clock::now(), settings);
+    if let Some(path) = &options.json {
         write_whole(path, &document.json())?;
     }
-    if let Some(path) = &order.markdown {
+    if let Some(path) = &options.markdown {
         write_whole(path, &document.markdown())?;
     }
     Ok(table::table(&figures))
@@ -220,7 +222,7 @@ pub fn run_part(part: &str, read_run: ReadRun) -> Result<String, BenchError> {
     issue::raise_file_limit();
     match part {
         Part::Server(spec) => server::serve(&spec).map(|()| String::new()).map_err(BenchError::from),
-        Part::Engine(spec) => json(&engine::run(&spec)?),
+        Part::Engine(spec) => json(&engine_client::run(&spec)?),
         Part::Bare(spec) => json(&bare::run(&spec)?),
         Part::Report(spec) => json(&reporting::run(&spec, read_run)?),
     }

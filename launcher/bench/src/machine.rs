@@ -24,7 +24,7 @@ pub(super) struct Machine {
 
 impl Machine {
     /// This one.
-    pub(super) fn here() -> Machine {
+    pub(super) fn detect() -> Machine {
         let read = |path| fs::read_to_string(path).unwrap_or_default();
         let unknown = |text: Option<&str>| text.map_or("unknown", str::trim).to_owned();
         Machine {
@@ -50,6 +50,6 @@ mod tests {
     fn a_processor_tells_its_model() {
         assert_eq!(model("processor\t: 0\nmodel name\t: Fast 9000\n").map(str::trim), Some("Fast 9000"));
         assert_eq!(model("processor\t: 0\n"), None);
-        assert!(Machine::here().cores >= 1);
+        assert!(Machine::detect().cores >= 1);
     }
 }

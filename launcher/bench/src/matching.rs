@@ -18,7 +18,7 @@ const DEVIATIONS: f64 = 4.0;
 
 /// What an open load asks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Asked {
+pub(super) struct RequestedLoad {
     /// Requests per second.
     rate: f64,
     /// Requests in all, where the load says so.
@@ -27,9 +27,9 @@ pub(super) struct Asked {
     variation: f64,
 }
 
-impl Asked {
+impl RequestedLoad {
     /// Of a load of a steady rate that answers do not hold back; `None` for every other one.
-    pub(super) fn of(load: &Load) -> Option<Asked> {
+    pub(super) fn from_load(load: &Load) -> Option<RequestedLoad> {
         let Load::Open { arrivals, rate: Rate::Steady(rate), count, max_concurrency: None, .. } = load else {
             return None;
         };
@@ -38,7 +38,7 @@ impl Asked {
             Arrivals::Poisson | Arrivals::ConditionedPoisson | Arrivals::PoissonPerSecond => 1.0,
             Arrivals::Gamma { burstiness } | Arrivals::ConditionedGamma { burstiness } => 1.0 / burstiness.sqrt(),
         };
-        Some(Asked { rate: f64::from(*rate), requests: *count, variation })
+        Some(RequestedLoad { rate: f64::from(*rate), requests: *count, variation })
     }
 }
 
@@ -74,7 +74,7 @@ pub(super) struct Matched {
 
 impl Matched {
     /// Matches requests by stage and number.
-    pub(super) fn of(seen: &[ClientRequest], truth: &Truth) -> Matched {
+    pub(super) fn new(seen: &[ClientRequest], truth: &Truth) -> Matched {
         let mut known: HashMap<(u32, u64), &RequestTruth> = HashMap::with_capacity(truth.requests.len());
         let mut matched = Matched::default();
         for request in &truth.requests {
@@ -92,18 +92,18 @@ impl Matched {
         matched
     }
 
-    /// Share of what was asked that arrived in time: the requests that both sides know, of those that the asked rate makes of
-    /// the time from the first one's due time to the last arrival and one gap, and of those that were asked in all. Draws
-    /// that are off the asked rate by no more than chance are held against what was drawn.
-    pub(super) fn achieved(&self, asked: &Asked) -> Option<f64> {
+    /// Share of what was requested that arrived in time: the requests that both sides know, of those that the requested rate makes of
+    /// the time from the first one's due time to the last arrival and one gap, and of those that were requested in all. Draws
+    /// that are off the requested rate by no more than chance are held against what was drawn.
+    pub(super) fn achieved(&self, requested: &RequestedLoad) -> Option<f64> {
         let ((first, _), (_, last)) = (self.scheduled?, self.arrived?);
         let known = self.requests as f64;
-        let of = |seconds: f64| (asked.rate * seconds + 1.0).max(asked.requests.unwrap_or_default() as f64);
+        let of = |seconds: f64| (requested.rate * seconds + 1.0).max(requested.requests.unwrap_or_default() as f64);
         let (due, took) = (seconds(self.scheduled), seconds(Some((first, last))));
         let drawn = known / of(due);
-        let chance = DEVIATIONS * asked.variation / known.sqrt();
+        let chance = DEVIATIONS * requested.variation / known.sqrt();
         let share = if (drawn - 1.0).abs() <= chance {
-            (asked.rate * due + 1.0) / (asked.rate * took + 1.0)
+            (requested.rate * due + 1.0) / (requested.rate * took + 1.0)
         } else {
             known / of(took)
         };
@@ -170,7 +170,7 @@ mod tests {
     }
 
     fn check(seen: &[ClientRequest], requests: &[RequestTruth]) -> Matched {
-        Matched::of(seen, &Truth { requests: requests.to_vec(), ..Truth::default() })
+        Matched::new(seen, &Truth { requests: requests.to_vec(), ..Truth::default() })
     }
 
     fn nanos(times: &Times) -> Vec<u64> {
@@ -243,9 +243,9 @@ mod tests {
         const SECOND: u64 = 1_000_000_000;
         let check = |arrivals, requests, due: u64, last: u64| {
             let rate = RequestRate::try_from(100.0).unwrap();
-            let asked = Asked::of(&loads::open(arrivals, rate, 1_000, 1).stages[0].load).unwrap();
+            let requested = RequestedLoad::from_load(&loads::open(arrivals, rate, 1_000, 1).stages[0].load).unwrap();
             let (scheduled, arrived) = (Some((0, due * SECOND / 100)), Some((1, last * SECOND / 100)));
-            let share = Matched { requests, scheduled, arrived, ..Matched::default() }.achieved(&asked).unwrap();
+            let share = Matched { requests, scheduled, arrived, ..Matched::default() }.achieved(&requested).unwrap();
             (share * 1_000.0).round() / 1_000.0
         };
         use Arrivals::{Constant, Poisson};
@@ -262,20 +262,23 @@ mod tests {
         assert_eq!(check(Poisson, 950, 999, 999), 1.0);
         assert_eq!(check(Poisson, 950, 999, 1_999), 0.5);
         assert_eq!(check(Poisson, 500, 999, 999), 0.5);
-        let asked = Asked { rate: 100.0, requests: None, variation: 0.0 };
-        assert_eq!(Matched::default().achieved(&asked), None);
+        let requested = RequestedLoad { rate: 100.0, requests: None, variation: 0.0 };
+        assert_eq!(Matched::default().achieved(&requested), None);
     }
 
     #[test]
     fn only_a_steady_rate_that_nothing_holds_back_is_asked() {
         let rate = RequestRate::try_from(5.0).unwrap();
         let mut load = loads::open(Arrivals::Gamma { burstiness: 0.25 }, rate, 20, 1).stages.remove(0).load;
-        assert_eq!(Asked::of(&load), Some(Asked { rate: 5.0, requests: Some(20), variation: 2.0 }));
+        assert_eq!(
+            RequestedLoad::from_load(&load),
+            Some(RequestedLoad { rate: 5.0, requests: Some(20), variation: 2.0 })
+        );
         if let Load::Open { max_concurrency, .. } = &mut load {
             *max_concurrency = Some(3);
         }
-        assert_eq!(Asked::of(&load), None);
-        assert_eq!(Asked::of(&loads::closed(1, 1, 1).stages[0].load), None);
+        assert_eq!(RequestedLoad::from_load(&load), None);
+        assert_eq!(RequestedLoad::from_load(&loads::closed(1, 1, 1).stages[0].load), None);
     }
 
     #[test]

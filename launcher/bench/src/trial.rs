@@ -9,7 +9,7 @@ use super::{
     BenchError,
     children::{self, Server},
     cores::Cores,
-    matching::{Asked, Matched},
+    matching::{Matched, RequestedLoad},
     parts::{BareSpec, ClientResult, EngineSpec, Part},
     server::{Pace, ServerSpec, Truth},
 };
@@ -23,8 +23,8 @@ pub(super) struct Trial {
     pub(super) client: ClientResult,
     pub(super) truth: Truth,
     pub(super) matched: Matched,
-    /// What was asked of an open load.
-    asked: Option<Asked>,
+    /// What was requested of an open load.
+    requested: Option<RequestedLoad>,
 }
 
 impl Trial {
@@ -33,9 +33,9 @@ impl Trial {
         self.client.cpu_ns as f64 / 1e3 / self.matched.tokens.max(1) as f64
     }
 
-    /// Share of the asked load that arrived in time; `None` where answers decide how many arrive.
+    /// Share of the requested load that arrived in time; `None` where answers decide how many arrive.
     pub(super) fn achieved(&self) -> Option<f64> {
-        self.matched.achieved(&self.asked?)
+        self.matched.achieved(&self.requested?)
     }
 
     /// Why its figures do not count, where they do not: requests failed, or only one side knows of them.
@@ -82,26 +82,32 @@ pub(super) fn judged(
 /// Starts the server, and then the engine with its port.
 fn issue(pace: Pace, spec: EngineSpec, core: Option<usize>, length: Duration) -> Result<Trial, BenchError> {
     let server = Server::start(ServerSpec { pace, core })?;
-    let asked = spec.workload.stages.first().and_then(|it| Asked::of(&it.load));
+    let requested = spec.workload.stages.first().and_then(|it| RequestedLoad::from_load(&it.load));
     let (spec, kept) = (EngineSpec { port: server.port, ..spec }, spec.keep != Keep::Summary);
-    of(server, &Part::Engine(Box::new(spec)), asked, kept, length)
+    match_sides(server, &Part::Engine(Box::new(spec)), requested, kept, length)
 }
 
 /// Runs a closed loop with the bare client.
 pub(super) fn bare(pace: Pace, streams: u32, rounds: u32, tokens: u32, cores: Cores) -> Result<Trial, BenchError> {
     let server = Server::start(ServerSpec { pace, core: cores.server })?;
     let spec = BareSpec { port: server.port, streams, rounds, tokens, core: cores.client };
-    of(server, &Part::Bare(spec), None, true, pace.answer(tokens) * rounds)
+    match_sides(server, &Part::Bare(spec), None, true, pace.answer(tokens) * rounds)
 }
 
-fn of(server: Server, part: &Part, asked: Option<Asked>, kept: bool, length: Duration) -> Result<Trial, BenchError> {
+fn match_sides(
+    server: Server,
+    part: &Part,
+    requested: Option<RequestedLoad>,
+    kept: bool,
+    length: Duration,
+) -> Result<Trial, BenchError> {
     let client: ClientResult = children::run(part, 4 * length + SPARE)?;
     let truth = server.end()?;
     if let Some(error) = &client.error {
         tracing::warn!(error, "a request failed");
     }
-    let matched = if kept { Matched::of(&client.requests, &truth) } else { Matched::default() };
-    Ok(Trial { client, truth, matched, asked })
+    let matched = if kept { Matched::new(&client.requests, &truth) } else { Matched::default() };
+    Ok(Trial { client, truth, matched, requested })
 }
 
 #[cfg(test)]
@@ -112,7 +118,7 @@ mod tests {
         let outcomes = outcomes.iter().map(|(outcome, count)| ((*outcome).to_owned(), *count)).collect();
         let client = ClientResult { outcomes, error: Some("reset".into()), ..ClientResult::default() };
         let matched = Matched { unmatched, ..Matched::default() };
-        let trial = Trial { client, truth: Truth::default(), matched, asked: None };
+        let trial = Trial { client, truth: Truth::default(), matched, requested: None };
         assert_eq!(trial.fault().as_deref(), fault);
     }
 

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use bench::{Group, Order, Pace, RunInput, fit};
+use bench::{BenchOptions, Group, Pace, RunInput, capacity};
 use clap::Args;
 use crds::units::Span;
 use launcher::{
@@ -67,7 +67,7 @@ pub(crate) struct PartArgs {
 /// A part of it could not be run, or a file could not be written.
 pub(crate) fn run(args: BenchArgs) -> anyhow::Result<bool> {
     let Some(file) = &args.run else {
-        let order = Order {
+        let options = BenchOptions {
             groups: args.only,
             quick: args.quick,
             runs: args.runs,
@@ -75,20 +75,20 @@ pub(crate) fn run(args: BenchArgs) -> anyhow::Result<bool> {
             json: args.json,
             markdown: args.markdown,
         };
-        console::print(bench::measure(&order)?)?;
+        console::print(bench::measure(&options)?)?;
         return Ok(true);
     };
     // Credentials are the target's, which is not called here.
     let unused = Some(PathBuf::from("unused"));
     let options =
         LocalOptions { profile: args.profile, overrides: args.overrides, token_file: unused.clone(), ca_file: unused };
-    let told = fit::ask(fit::Question {
+    let report = capacity::ask(capacity::Question {
         input: run_input(input::from_file(file, &options)?),
         pace: Pace { ttft: args.ttft.0, itl: args.itl.0 },
         threads: run::default_threads(),
     })?;
-    console::print(told.text)?;
-    Ok(told.fits)
+    console::print(report.text)?;
+    Ok(report.fits)
 }
 
 /// Does the part of a child of the bench, and prints what came of it.

@@ -43,7 +43,7 @@ pub(super) struct Demand {
 impl Demand {
     /// Of a stage at its hardest, on a server of this pace. An answer that is not streamed is one event to a client. `None`
     /// where only a file tells.
-    fn of(load: &Load, tokens: u32, streaming: bool, pace: Pace) -> Option<Demand> {
+    fn from_load(load: &Load, tokens: u32, streaming: bool, pace: Pace) -> Option<Demand> {
         let answer = pace.answer(tokens);
         let seconds = answer.as_secs_f64().max(f64::MIN_POSITIVE);
         let (requests_per_second, streams) = match slots(load) {
@@ -108,7 +108,7 @@ fn held_back(load: &Load, answer: Duration) -> Option<RequestRate> {
 pub(super) fn hardest(workload: &Workload, pace: Pace) -> Result<(&Stage, Demand), Unknown> {
     let demand = |stage| {
         let tokens = mean_output(&requests(workload, stage));
-        let demand = Demand::of(&stage.load, tokens, workload.streaming, pace);
+        let demand = Demand::from_load(&stage.load, tokens, workload.streaming, pace);
         demand.map(|it| (stage, it)).ok_or_else(|| Unknown::Stage(stage.name.clone()))
     };
     let demands = workload.stages.iter().map(demand).collect::<Result<Vec<_>, _>>()?;
@@ -187,12 +187,12 @@ mod tests {
     #[test]
     fn a_demand_is_that_of_a_full_load() {
         // 191 tokens take 50 + 190 x 5 ms, a second.
-        let open = Demand::of(&open(20.0, 60), 191, true, PACE).unwrap();
+        let open = Demand::from_load(&open(20.0, 60), 191, true, PACE).unwrap();
         assert_eq!(open, Demand { requests_per_second: 20.0, tokens_per_second: 3_820.0, streams: 20.0 });
         let closed = closed(50, 10);
-        let demand = Demand::of(&closed, 191, true, PACE).unwrap();
+        let demand = Demand::from_load(&closed, 191, true, PACE).unwrap();
         assert_eq!(demand, Demand { requests_per_second: 10.0, tokens_per_second: 1_910.0, streams: 10.0 });
-        assert_eq!(Demand::of(&closed, 191, false, PACE).unwrap().tokens_per_second, 10.0);
+        assert_eq!(Demand::from_load(&closed, 191, false, PACE).unwrap().tokens_per_second, 10.0);
     }
 
     #[test]
@@ -229,7 +229,7 @@ mod tests {
             (*steady, *max_concurrency, *count) = (rate, Some(10), None);
         }
         // Answers take a second: 40 would be under way, and 10 may be.
-        let demand = Demand::of(&load, 191, true, PACE).unwrap();
+        let demand = Demand::from_load(&load, 191, true, PACE).unwrap();
         assert_eq!((demand.requests_per_second, demand.streams), (10.0, 10.0));
         let all = workload(vec![load], 191);
         let cut = trial(&all, &all.stages[0], PACE).0;

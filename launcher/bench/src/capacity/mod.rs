@@ -4,11 +4,11 @@
 //! The server is a process of its own: what it takes is not the launcher's, and is told apart. Deliberately not counted: TLS,
 //! which a loopback server does not speak, and name resolution.
 
-mod answer;
 mod demand;
 mod lengths;
 mod loadgen;
-mod measured;
+mod trial_result;
+mod verdict;
 
 use std::time::Duration;
 
@@ -20,10 +20,10 @@ use workload_profiles::workload::{Load, Trace};
 
 use super::{BenchError, RunInput, busy::Busy, server::Pace, trial};
 use analysis::Distribution;
-use answer::Answer;
 pub use demand::Unknown;
 use engine::{histogram::Times, issue::LoadError, trace_file, vitals::system::cpu_limit};
-use measured::Measured;
+use trial_result::TrialResult;
+use verdict::Verdict;
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ pub struct Question {
 
 /// Whether the load is known to fit, and the lines that say so.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct CapacityReport {
     /// Whether it is known to fit.
     pub fits: bool,
     /// The lines, for a person.
@@ -49,7 +49,7 @@ pub struct Told {
 ///
 /// # Errors
 /// The load is not known well enough to be tried, or the trial could not be run.
-pub fn ask(question: Question) -> Result<Told, BenchError> {
+pub fn ask(question: Question) -> Result<CapacityReport, BenchError> {
     let Question { mut input, pace, threads } = question;
     let recorded = trace_file::of(&input.workload).map_err(LoadError::from)?;
     for (stage, entries) in input.workload.stages.iter_mut().zip(recorded.entries) {
@@ -71,7 +71,7 @@ pub fn ask(question: Question) -> Result<Told, BenchError> {
             stage.name
         )));
     }
-    let measured = Measured {
+    let result = TrialResult {
         demand,
         pace,
         requests: trial.client.requests.len() as u64,
@@ -87,14 +87,14 @@ pub fn ask(question: Question) -> Result<Told, BenchError> {
         bounds: input.run.validity,
         achieved: trial.achieved(),
     };
-    let answer = Answer::of(&measured);
+    let verdict = Verdict::new(&result);
     let mut lines =
-        vec![answer.headline(&measured), format!("stage {}, tried for {}", stage.name, Span(length).rounded())];
-    lines.extend(answer.details(&measured));
+        vec![verdict.headline(&result), format!("stage {}, tried for {}", stage.name, Span(length).rounded())];
+    lines.extend(verdict.details(&result));
     if matches!(&input.run.endpoint, Endpoint::Url(url) if url.starts_with("https:")) {
         lines.push("the target speaks TLS, whose cost is not in this: leave room for it".into());
     }
-    Ok(Told { fits: answer.fits(), text: lines.join("\n") + "\n" })
+    Ok(CapacityReport { fits: verdict.fits(), text: lines.join("\n") + "\n" })
 }
 
 fn p99(times: &Times) -> Duration {

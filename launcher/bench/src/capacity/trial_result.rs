@@ -9,7 +9,7 @@ use crate::server::Pace;
 
 /// What a trial came to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Measured {
+pub(super) struct TrialResult {
     /// What the whole load asks.
     pub(super) demand: Demand,
     /// The server that was assumed.

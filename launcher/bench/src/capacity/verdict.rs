@@ -2,7 +2,7 @@
 
 use crds::{figure::rate_text, units::Span};
 
-use super::{demand::Demand, measured::Measured};
+use super::{demand::Demand, trial_result::TrialResult};
 use analysis::BUSY_SHARE;
 
 /// Below this share of what was asked the load was another one.
@@ -14,7 +14,7 @@ const NOT_JUDGED: &str = "not judged: whether memory is enough for all records o
 
 /// The answer to "is this big enough?".
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Answer {
+pub(super) struct Verdict {
     /// Cores that the load needs.
     pub(super) needed: f64,
     /// How many times this load the usable part of the cores holds.
@@ -42,9 +42,9 @@ pub(super) enum Fault {
     Rate,
 }
 
-impl Answer {
+impl Verdict {
     /// From what a trial came to.
-    pub(super) fn of(it: &Measured) -> Answer {
+    pub(super) fn new(it: &TrialResult) -> Verdict {
         // What a request cost, times how many there will be: a trial has a begin and an end that are not full.
         let needed = it.cpu.as_secs_f64() / it.requests.max(1) as f64 * it.demand.requests_per_second;
         let times = it.cores * BUSY_SHARE / needed.max(f64::MIN_POSITIVE);
@@ -60,7 +60,7 @@ impl Answer {
             () if it.achieved.is_some_and(|it| it < KEPT_SHARE) => Some(Fault::Rate),
             () => None,
         };
-        Answer { needed, times, alone, fault }
+        Verdict { needed, times, alone, fault }
     }
 
     /// Whether the load is known to fit: nothing speaks against it, and its lateness could be looked at.
@@ -69,21 +69,21 @@ impl Answer {
     }
 
     /// Cores with which it would fit.
-    fn cores(&self, it: &Measured) -> f64 {
+    fn cores(&self, it: &TrialResult) -> f64 {
         let by_cpu = (self.needed / BUSY_SHARE).ceil();
         // Lateness with CPU to spare comes from what shares the cores.
         if self.fault == Some(Fault::Cpu) { by_cpu } else { by_cpu.max(it.cores.ceil() + 1.0) }
     }
 
     /// Cores that others used, where these and the load filled the machine: lateness is then not the load's own.
-    fn busy_with_others(&self, it: &Measured) -> Option<f64> {
+    fn busy_with_others(&self, it: &TrialResult) -> Option<f64> {
         let late = matches!(self.fault, Some(Fault::Lag | Fault::Receive | Fault::Busy | Fault::Rate));
         let (used, machine) = it.others.filter(|_| late)?;
         (used + self.needed + it.server_cores > machine * BUSY_SHARE).then_some(used)
     }
 
     /// The first line: yes, no or not known, and by how much.
-    pub(super) fn headline(&self, it: &Measured) -> String {
+    pub(super) fn headline(&self, it: &TrialResult) -> String {
         let cores = cores(it.cores);
         let used = format!("{:.2} of {cores}", self.needed);
         let bounds = &it.bounds;
@@ -134,7 +134,7 @@ impl Answer {
     }
 
     /// What was done, a line each.
-    pub(super) fn details(&self, it: &Measured) -> Vec<String> {
+    pub(super) fn details(&self, it: &TrialResult) -> Vec<String> {
         let Demand { requests_per_second, tokens_per_second, streams } = it.demand;
         let bounds = &it.bounds;
         let kept = it.achieved.map(|it| format!("{:.2} % of the rate kept", it * 100.0));
@@ -198,8 +198,8 @@ mod tests {
     }
 
     /// 500 requests of 2.1 ms each.
-    fn measured() -> Measured {
-        Measured {
+    fn measured() -> TrialResult {
+        TrialResult {
             demand: DEMAND,
             pace: Pace { ttft: Duration::from_millis(50), itl: Duration::from_millis(5) },
             requests: 500,
@@ -217,8 +217,8 @@ mod tests {
         }
     }
 
-    fn check(measured: &Measured, fault: Option<Fault>, headline: &str) {
-        let answer = Answer::of(measured);
+    fn check(measured: &TrialResult, fault: Option<Fault>, headline: &str) {
+        let answer = Verdict::new(measured);
         assert_eq!(answer.fault, fault);
         assert_eq!(answer.headline(measured), headline);
     }
@@ -231,63 +231,63 @@ mod tests {
 
     #[test]
     fn a_load_that_needs_more_cores_tells_how_many() {
-        let heavy = Measured { cpu: Duration::from_millis(17_000), ..measured() };
+        let heavy = TrialResult { cpu: Duration::from_millis(17_000), ..measured() };
         let text = "no: it needs 3.40 cores, and of 2 cores 1.60 can be used; lower the rate, or give it 5 cores";
         check(&heavy, Some(Fault::Cpu), text);
-        let edge = Measured { cpu: Duration::from_millis(8_000), ..measured() };
+        let edge = TrialResult { cpu: Duration::from_millis(8_000), ..measured() };
         check(&edge, None, "yes: 1.60 of 2 cores, 1.0 times this load would still fit");
     }
 
     #[test]
     fn lateness_counts_only_where_the_server_took_no_time_of_the_load() {
-        let late = Measured { lag: Duration::from_millis(25), ..measured() };
+        let late = TrialResult { lag: Duration::from_millis(25), ..measured() };
         let text = "no: requests left 25ms late (p99), and the run's bound is 10ms, at 0.21 of 2 cores; lower the rate, or \
                     give it 3 cores";
         check(&late, Some(Fault::Lag), text);
-        let crowded = Measured { cores: 0.4, ..late };
+        let crowded = TrialResult { cores: 0.4, ..late };
         let text = "yes by CPU time: 0.21 of 0.4 cores, 1.5 times this load would still fit; lateness could not be judged \
                     here, because load and server together need 0.51 cores: ask where there are as many";
         check(&crowded, None, text);
-        assert!(!Answer::of(&crowded).fits() && !Answer::of(&late).fits() && Answer::of(&measured()).fits());
-        let lines = Answer::of(&crowded).details(&crowded).join("\n");
+        assert!(!Verdict::new(&crowded).fits() && !Verdict::new(&late).fits() && Verdict::new(&measured()).fits());
+        let lines = Verdict::new(&crowded).details(&crowded).join("\n");
         let found = "send lag p99 25ms, bound 10ms; 99.90 % of the rate kept; receive delay p99 900us, bound 20ms; busiest \
                      thread 0.20 of the time, bound 0.9; memory 25 MiB";
         assert!(lines.contains(found), "{lines}");
         assert!(lines.contains("takes 50ms to the first token and 5ms to each other one (--ttft, --itl)"), "{lines}");
         assert!(lines.contains("not judged: whether memory is enough"), "{lines}");
         assert!(lines.contains("lateness is not judged") && lines.contains("0.30 cores of the server"), "{lines}");
-        assert!(!Answer::of(&late).details(&late).join("\n").contains("lateness is not judged"));
+        assert!(!Verdict::new(&late).details(&late).join("\n").contains("lateness is not judged"));
     }
 
     #[test]
     fn lateness_on_a_machine_that_others_fill_is_no_matter_of_cores() {
-        let late = Measured { lag: Duration::from_millis(25), others: Some((1.7, 2.0)), ..measured() };
+        let late = TrialResult { lag: Duration::from_millis(25), others: Some((1.7, 2.0)), ..measured() };
         let text = "not known: requests left 25ms late (p99), and the run's bound is 10ms, at 0.21 of 2 cores; but other \
                     processes used 1.70 cores meanwhile: try again while the machine is at rest";
         check(&late, Some(Fault::Lag), text);
-        assert!(!Answer::of(&late).fits());
+        assert!(!Verdict::new(&late).fits());
         // A machine of 64 cores has room beside those that others use.
-        let large = Measured { others: Some((1.7, 64.0)), ..late };
-        assert!(Answer::of(&large).headline(&large).starts_with("no: "));
-        let heavy = Measured { cpu: Duration::from_millis(17_000), ..late };
-        assert!(Answer::of(&heavy).headline(&heavy).contains("give it 5 cores"));
+        let large = TrialResult { others: Some((1.7, 64.0)), ..late };
+        assert!(Verdict::new(&large).headline(&large).starts_with("no: "));
+        let heavy = TrialResult { cpu: Duration::from_millis(17_000), ..late };
+        assert!(Verdict::new(&heavy).headline(&heavy).contains("give it 5 cores"));
     }
 
     #[test]
     fn a_rate_that_is_not_kept_and_requests_that_fail_do_not_fit() {
-        let slow = Measured { achieved: Some(0.9), ..measured() };
-        assert_eq!(Answer::of(&slow).fault, Some(Fault::Rate));
-        assert_eq!(Answer::of(&Measured { achieved: None, ..measured() }).fault, None);
-        let failed = Measured { failed: 3, ..measured() };
+        let slow = TrialResult { achieved: Some(0.9), ..measured() };
+        assert_eq!(Verdict::new(&slow).fault, Some(Fault::Rate));
+        assert_eq!(Verdict::new(&TrialResult { achieved: None, ..measured() }).fault, None);
+        let failed = TrialResult { failed: 3, ..measured() };
         check(&failed, Some(Fault::Failed), "no: 3 requests failed on a server that fails none; see the message above");
     }
 
     #[test]
     fn what_is_at_a_bound_is_within_it() {
-        let check = |change: fn(&mut Measured), fault| {
+        let check = |change: fn(&mut TrialResult), fault| {
             let mut measured = measured();
             change(&mut measured);
-            assert_eq!(Answer::of(&measured).fault, fault);
+            assert_eq!(Verdict::new(&measured).fault, fault);
         };
         check(|it| it.lag = Duration::from_millis(10), None);
         check(|it| it.lag = Duration::from_nanos(10_000_001), Some(Fault::Lag));
@@ -303,11 +303,11 @@ mod tests {
 
     #[test]
     fn a_remedy_says_how_many_cores() {
-        let wait = Measured { receive_delay: Some(Duration::from_millis(31)), ..measured() };
+        let wait = TrialResult { receive_delay: Some(Duration::from_millis(31)), ..measured() };
         let text = "no: bytes lay for 31ms before they were read (p99), and the run's bound is 20ms, at 0.21 of 2 cores; lower \
                     the rate, or give it 3 cores";
         check(&wait, Some(Fault::Receive), text);
-        let busy = Measured { busiest: Some(0.97), ..measured() };
+        let busy = TrialResult { busiest: Some(0.97), ..measured() };
         let text = "no: a thread needed a CPU for 0.97 of the time, and the run's bound is 0.9, at 0.21 of 2 cores; lower the \
                     rate, or give it 3 cores";
         check(&busy, Some(Fault::Busy), text);

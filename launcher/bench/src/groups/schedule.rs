@@ -45,8 +45,8 @@ pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError
                     budget,
                 );
                 let lag = of_times_ms(&trial.matched.arrival_lag, pick);
-                let told = format!("{title}: arrived - scheduled {figure}");
-                figures.add(&name(&format!("arrivalLag.{figure}")), &told, "ms", lag, Budget::NONE);
+                let title_of_figure = format!("{title}: arrived - scheduled {figure}");
+                figures.add(&name(&format!("arrivalLag.{figure}")), &title_of_figure, "ms", lag, Budget::NONE);
             }
             let budget = if *rate == BUDGETED { Budget::at_least(99.0, 99.9) } else { Budget::NONE };
             figures.add(&name("achieved"), &format!("{title}: rate kept"), "%", kept(&trial), budget);
@@ -81,8 +81,8 @@ fn planned(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
             continue;
         }
         let lag = of_times_ms(&trial.matched.lag, |it| it.p99);
-        let told = format!("{title}: sent - scheduled p99");
-        figures.add(&format!("planned{requests}.lag.p99"), &told, "ms", lag, Budget::NONE);
+        let title_of_figure = format!("{title}: sent - scheduled p99");
+        figures.add(&format!("planned{requests}.lag.p99"), &title_of_figure, "ms", lag, Budget::NONE);
         lags.push(lag);
     }
     let [few_lag, many_lag] = lags[..] else { return Ok(()) };

@@ -28,14 +28,14 @@ pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError
             ours.push(trial::engine(pace, workload, Keep::RecordsAndGaps, 1, bench.cores, length)?);
             bare.push(trial::bare(pace, load.streams, load.rounds, tokens, bench.cores)?);
         }
-        let told = Told { load, pace, asked: requests * u64::from(tokens) };
-        let faulty = ours.iter().chain(&bare).filter(|it| !counts(it, &told.name(), figures)).count();
+        let streams = PacedStreams { load, pace, asked: requests * u64::from(tokens) };
+        let faulty = ours.iter().chain(&bare).filter(|it| !counts(it, &streams.name(), figures)).count();
         if faulty > 0 {
             continue;
         }
-        told.cost(&ours, &bare, figures);
-        told.errors(&ours, &bare, figures);
-        told.memory(&ours, &bare, figures);
+        streams.cost(&ours, &bare, figures);
+        streams.errors(&ours, &bare, figures);
+        streams.memory(&ours, &bare, figures);
     }
     Ok(())
 }
@@ -82,15 +82,15 @@ pub(super) fn counts(trial: &Trial, of: &str, figures: &mut Figures) -> bool {
     true
 }
 
-/// Tells the figures of one load.
-struct Told<'a> {
+/// The paced streams of one load, which add their figures.
+struct PacedStreams<'a> {
     load: &'a StreamLoad,
     pace: Pace,
     /// Tokens of one trial.
     asked: u64,
 }
 
-impl Told<'_> {
+impl PacedStreams<'_> {
     fn name(&self) -> String {
         format!("{} streams at {} ms", count(self.load.streams.into()), self.load.itl.as_millis())
     }

@@ -31,16 +31,16 @@ pub(super) struct Request<'a> {
 /// What a body asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-pub(super) struct Asked {
+pub(super) struct GenerationRequest {
     max_tokens: Option<u32>,
     max_completion_tokens: Option<u32>,
     /// Whether the answer is to come token by token.
     pub(super) stream: bool,
 }
 
-impl Asked {
+impl GenerationRequest {
     /// What a body asks for; a body that is no JSON asks for nothing.
-    pub(super) fn read(body: &[u8]) -> Asked {
+    pub(super) fn read(body: &[u8]) -> GenerationRequest {
         serde_json::from_slice(body).unwrap_or_default()
     }
 
@@ -111,8 +111,8 @@ mod tests {
     #[test]
     fn a_body_tells_length_and_form() {
         let check = |body: &str| {
-            let asked = Asked::read(body.as_bytes());
-            (asked.tokens(), asked.stream)
+            let generation = GenerationRequest::read(body.as_bytes());
+            (generation.tokens(), generation.stream)
         };
         assert_eq!(check(BODY), (Some(7), true));
         assert_eq!(check(r#"{"prompt":"\"max_tokens\":9","max_completion_tokens":3}"#), (Some(3), false));

@@ -24,7 +24,7 @@ use super::nanos;
 use answers::Answers;
 use connection::{Answer, Connection};
 use engine::histogram::Times;
-use http::Asked;
+use http::GenerationRequest;
 pub use pacer::Pace;
 use pacer::{Pacer, Stream};
 use simulator::request::Endpoint;
@@ -142,7 +142,7 @@ impl Server {
     fn send_due(&mut self) -> bool {
         for _ in 0..MAX_SENDS {
             let now = clock::monotonic();
-            let Some((due, stream)) = self.pacer.take(now) else { return false };
+            let Some((due, stream)) = self.pacer.next_due(now) else { return false };
             if self.send_next(due, stream, now) {
                 self.take_requests(stream.slot, clock::monotonic());
             }
@@ -211,7 +211,7 @@ impl Server {
                     return self.close(slot);
                 }
             };
-            let asked = Asked::read(request.body);
+            let asked = GenerationRequest::read(request.body);
             let (length, endpoint) = (request.length, request.endpoint);
             let request = request.id.and_then(truth::place);
             connection.input.drain(..length);

@@ -55,7 +55,7 @@ impl Pacer {
     }
 
     /// A stream that is due, and since when; those that wait longest first.
-    pub(super) fn take(&mut self, now: Duration) -> Option<(Duration, Stream)> {
+    pub(super) fn next_due(&mut self, now: Duration) -> Option<(Duration, Stream)> {
         if self.next()? > now {
             return None;
         }
@@ -78,15 +78,15 @@ mod tests {
     #[test]
     fn streams_come_when_they_are_due_and_in_their_order() {
         let mut pacer = Pacer::default();
-        assert_eq!((pacer.next(), pacer.take(millis(9))), (None, None));
+        assert_eq!((pacer.next(), pacer.next_due(millis(9))), (None, None));
         pacer.add(millis(30), stream(0));
         pacer.add(millis(10), stream(1));
         pacer.add(millis(20), stream(2));
-        assert_eq!((pacer.next(), pacer.take(millis(9))), (Some(millis(10)), None));
-        assert_eq!(pacer.take(millis(25)), Some((millis(10), stream(1))));
-        assert_eq!(pacer.take(millis(25)), Some((millis(20), stream(2))));
-        assert_eq!(pacer.take(millis(25)), None);
-        assert_eq!(pacer.take(millis(30)), Some((millis(30), stream(0))));
+        assert_eq!((pacer.next(), pacer.next_due(millis(9))), (Some(millis(10)), None));
+        assert_eq!(pacer.next_due(millis(25)), Some((millis(10), stream(1))));
+        assert_eq!(pacer.next_due(millis(25)), Some((millis(20), stream(2))));
+        assert_eq!(pacer.next_due(millis(25)), None);
+        assert_eq!(pacer.next_due(millis(30)), Some((millis(30), stream(0))));
     }
 
     #[test]
@@ -97,7 +97,7 @@ mod tests {
         let mut due = Vec::new();
         // It looks every 8 ms alone.
         for look in (0..200).step_by(8).map(millis) {
-            while let Some((at, stream)) = pacer.take(look) {
+            while let Some((at, stream)) = pacer.next_due(look) {
                 due.push(at);
                 if due.len() < 4 {
                     pacer.add(at + pace.itl, stream);
