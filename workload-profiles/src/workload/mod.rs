@@ -10,6 +10,7 @@ mod probes;
 mod prompts;
 mod rate;
 mod sampling;
+mod time_change;
 mod timeouts;
 mod window;
 
@@ -28,6 +29,7 @@ pub use probes::Probes;
 pub use prompts::{PromptForm, PromptReuse, PromptText, TokenIdRange, TokenIdRangeError};
 pub use rate::{RampUpStrategy, Rate, RatePoint, RateShape};
 pub use sampling::{Extra, ExtraError, LengthField, Sampling};
+pub use time_change::TimeChange;
 pub use timeouts::Timeouts;
 pub use window::Window;
 

@@ -1,9 +1,9 @@
 //! Rate: requests per second, constant or a function of time.
 
-use std::f64::consts::TAU;
-
 use crds::units::{RequestRate, Span};
 use serde::{Deserialize, Serialize};
+
+use super::time_change::TimeChange;
 
 /// Requests per second.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -89,10 +89,7 @@ impl Rate {
     /// The mean number of requests that are due until a time: the integral of the rate from 0. `None` where the rate is not a
     /// function of time.
     pub fn requests_until(&self, seconds: f64) -> Option<f64> {
-        match self {
-            Rate::Steady(rate) => Some(rate.per_second() * seconds),
-            Rate::Varying(shape) => shape.requests_until(seconds),
-        }
+        TimeChange::from_rate(self).map(|it| it.requests_until(seconds))
     }
 
     /// Whether `count` requests are due within a time, in the mean.
@@ -103,22 +100,6 @@ impl Rate {
             }
             // A rounding error must not decide.
             _ => self.requests_until(seconds).is_none_or(|it| it * (1.0 + 1e-9) >= count as f64),
-        }
-    }
-}
-
-impl RateShape {
-    /// As [`Rate::requests_until`].
-    pub fn requests_until(&self, seconds: f64) -> Option<f64> {
-        match self {
-            RateShape::Points(points) => Some(under_points(points, seconds)),
-            RateShape::Sinusoid { mean, amplitude, period, phase } => {
-                let (period, phase) = (period.0.as_secs_f64(), phase.0.as_secs_f64());
-                let angle = |at: f64| TAU * (at + phase) / period;
-                let swing = amplitude * period / TAU * (angle(0.0).cos() - angle(seconds).cos());
-                Some(mean.per_second() * (seconds + swing))
-            }
-            RateShape::RampUp { .. } => None,
         }
     }
 }
@@ -136,25 +117,9 @@ fn ramp_up_seconds(strategy: RampUpStrategy, from: f64, to: f64, count: u64) -> 
     (count - 1) as f64 * gap + f64::midpoint(1.0 / from, 1.0 / to)
 }
 
-/// The area under the lines, up to a time.
-fn under_points(points: &[RatePoint], seconds: f64) -> f64 {
-    let (Some(first), Some(last)) = (points.first(), points.last()) else { return 0.0 };
-    let at = |point: &RatePoint| point.at.0.as_secs_f64();
-    let mut sum = first.rate * at(first).min(seconds);
-    for pair in points.windows(2) {
-        let (start, end) = (at(&pair[0]), at(&pair[1]));
-        let length = seconds.min(end) - start;
-        if length > 0.0 {
-            let slope = (pair[1].rate - pair[0].rate) / (end - start);
-            sum += length * (pair[0].rate + slope * length / 2.0);
-        }
-    }
-    sum + last.rate * (seconds - at(last)).max(0.0)
-}
-
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::{f64::consts::TAU, time::Duration};
 
     use super::*;
 

@@ -2,7 +2,7 @@
 //! first k gaps, and so the last one exactly at the end. With exponential gaps inference-perf calls it `constant`; with gamma
 //! gaps it is what `vllm bench serve` does with a steady rate.
 
-use super::time_change::TimeChange;
+use workload_profiles::workload::TimeChange;
 
 /// `count` times in order within `length` nanoseconds. The rate is count / length where it does not vary: rescaling
 /// cancels any other.

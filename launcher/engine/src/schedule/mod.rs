@@ -8,17 +8,16 @@ mod gamma;
 mod poisson;
 mod poisson_per_second;
 mod ramp_up;
-mod time_change;
 mod trace;
+#[cfg(test)]
+mod varying_rate_tests;
 
 use std::{iter, time::Duration};
 
 use crds::units::Seed;
 use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
-use workload_profiles::workload::{Arrivals, Load, MAX_REQUESTS, Rate, RateShape, TraceEntry};
-
-use time_change::TimeChange;
+use workload_profiles::workload::{Arrivals, Load, MAX_REQUESTS, Rate, RateShape, TimeChange, TraceEntry};
 
 /// More times than this are never drawn: twice what a profile may ask for in the mean, which a drawn number never reaches.
 const MOST: u64 = 2 * MAX_REQUESTS;
@@ -81,7 +80,7 @@ fn open(arrivals: Arrivals, rate: &Rate, duration: Option<Duration>, count: Opti
         let rates = (from.per_second(), to.per_second());
         return ramp_up::times(*strategy, rates, count.unwrap_or_default(), gaps(arrivals, rng));
     }
-    let Some(change) = TimeChange::of(rate) else { return Vec::new() };
+    let Some(change) = TimeChange::from_rate(rate) else { return Vec::new() };
     let length = duration.map_or(u64::MAX, nanos);
     let until_end = |end: Duration| change.requests_until(end.as_secs_f64()).floor() as u64;
     // A length is kept to the nanosecond: what a rounded one just misses belongs to it.

@@ -7,7 +7,9 @@ use std::time::Duration;
 use rand::{Rng, RngExt as _};
 use rand_distr::Poisson;
 
-use super::{conditioned, nanos, poisson, time_change::TimeChange};
+use workload_profiles::workload::TimeChange;
+
+use super::{conditioned, nanos, poisson};
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -179,8 +179,9 @@ fn open(stage: &Section, arrivals: Arrivals) -> Option<Load> {
     let rate = stage.positive_number("rate", RequestRate::MAX);
     let seconds = stage.positive_number("duration", MAX_STAGE);
     let (rate, seconds) = (rate?, seconds?);
-    // As in the original: N = floor(rate x duration), in floating point.
-    let requests = (rate * seconds).floor();
+    let steady = Rate::Steady(RequestRate::try_from(rate).ok()?);
+    // The original's count of a stage, in floating point as there: floor(rate x duration).
+    let requests = steady.requests_until(seconds)?.floor();
     if requests < 1.0 {
         stage.problem(
             "rate",
@@ -190,8 +191,13 @@ fn open(stage: &Section, arrivals: Arrivals) -> Option<Load> {
     }
     // Exact: at most 1,000,000 requests per second for a week, far below 2^53.
     let count = requests as u64;
-    let rate = Rate::Steady(RequestRate::try_from(rate).ok()?);
-    Some(Load::Open { arrivals, rate, duration: Some(span(seconds)?), count: Some(count), max_concurrency: None })
+    Some(Load::Open {
+        arrivals,
+        rate: steady,
+        duration: Some(span(seconds)?),
+        count: Some(count),
+        max_concurrency: None,
+    })
 }
 
 fn closed(stage: &Section) -> Option<Load> {

@@ -1,29 +1,40 @@
-//! A rate that is a function of time: the draws are made for one request per second, and the x-th second of that process
-//! becomes the time at which the integrated rate reaches x. An arrival process changed in this way has the rate r(t) and,
-//! for exponential gaps, is the Poisson process of that rate. Source: the time-change theorem for point processes
-//! (Daley and Vere-Jones, An Introduction to the Theory of Point Processes, 7.4; Cinlar's inversion method).
+//! The integral of a rate over time, and its inverse. The only place that turns a rate into a number of requests or a time.
+//!
+//! For a rate that varies, arrivals are drawn for one request per second, and the x-th second of that process becomes the time at
+//! which the integrated rate reaches x. An arrival process changed in this way has the rate r(t) and, for exponential gaps, is the
+//! Poisson process of that rate. Source: the time-change theorem for point processes (Daley and Vere-Jones, An Introduction to
+//! the Theory of Point Processes, 7.4; Cinlar's inversion method).
 
 use std::f64::consts::TAU;
 
-use workload_profiles::workload::{Rate, RatePoint, RateShape};
+use super::rate::{Rate, RatePoint, RateShape};
 
 /// Steps of the search for a time on a sinusoid: each halves an interval, if nothing better, until it is exact.
 const MAX_STEPS: usize = 64;
 
-/// The inverse of an integrated rate.
+/// The integral of a rate, and its inverse.
 #[derive(Clone, Debug)]
-pub(super) enum TimeChange {
-    /// Requests per second.
+pub enum TimeChange {
+    /// A constant rate, in requests per second.
     Steady(f64),
     /// Straight lines.
     Lines(Vec<Line>),
-    /// Of mean x (1 + amplitude x sin(2 pi (t + phase) / period)).
-    Sinusoid { mean: f64, amplitude: f64, period: f64, phase: f64 },
+    /// The rate mean x (1 + amplitude x sin(2 pi (t + phase) / period)).
+    Sinusoid {
+        /// The mean, in requests per second.
+        mean: f64,
+        /// The amplitude as a share of the mean.
+        amplitude: f64,
+        /// In seconds.
+        period: f64,
+        /// In seconds.
+        phase: f64,
+    },
 }
 
-/// A line of the rate, from a time to that of the next line, or for ever.
+/// A straight line of the rate, up to the start of the next line; the last line has no end.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line {
+pub struct Line {
     start: f64,
     /// The integral up to its start.
     before: f64,
@@ -32,8 +43,8 @@ pub(super) struct Line {
 }
 
 impl TimeChange {
-    /// Of a rate; `None` where it is no function of time.
-    pub(super) fn of(rate: &Rate) -> Option<TimeChange> {
+    /// `None` where the rate is not a function of time.
+    pub fn from_rate(rate: &Rate) -> Option<TimeChange> {
         Some(match rate {
             Rate::Steady(rate) => TimeChange::Steady(rate.per_second()),
             Rate::Varying(RateShape::Points(points)) => TimeChange::Lines(lines(points)),
@@ -48,7 +59,7 @@ impl TimeChange {
     }
 
     /// The integral of the rate up to a time.
-    pub(super) fn requests_until(&self, seconds: f64) -> f64 {
+    pub fn requests_until(&self, seconds: f64) -> f64 {
         match self {
             TimeChange::Steady(rate) => rate * seconds,
             TimeChange::Lines(lines) => line_at(lines, |it| it.start <= seconds).map_or(0.0, |line| {
@@ -62,14 +73,14 @@ impl TimeChange {
         }
     }
 
-    /// When the integral reaches `requests`, in seconds; infinite where it never does.
-    pub(super) fn time_of(&self, requests: f64) -> f64 {
+    /// The time in seconds at which the integral reaches `requests`; infinite where it never does.
+    pub fn time_of(&self, requests: f64) -> f64 {
         match self {
             TimeChange::Steady(rate) => requests / rate,
             TimeChange::Lines(lines) => line_at(lines, |it| it.before <= requests)
                 .map_or(f64::INFINITY, |line| line.start + line.length_of(requests - line.before)),
             TimeChange::Sinusoid { mean, period, .. } => {
-                // Every period holds the same; within one the search begins.
+                // Every period has the same integral, so only the time within a period is searched.
                 let in_period = mean * period;
                 let periods = (requests / in_period).floor();
                 periods * period + self.search(requests - periods * in_period, *period)
@@ -118,7 +129,7 @@ impl Line {
     }
 }
 
-/// The last line for which it holds; the first where it holds for none.
+/// The last line for which `holds` is true, else the first line.
 fn line_at(lines: &[Line], holds: impl Fn(&Line) -> bool) -> Option<&Line> {
     lines.get(lines.partition_point(holds).saturating_sub(1))
 }
@@ -148,10 +159,8 @@ mod tests {
 
     use crds::units::{RequestRate, Span};
     use proptest::prelude::*;
-    use workload_profiles::workload::{Arrivals, Load};
 
     use super::*;
-    use crate::schedule::tests::times;
 
     fn points(points: &[(f64, f64)]) -> Rate {
         let point = |(at, rate): &(f64, f64)| RatePoint { at: Span(Duration::from_secs_f64(*at)), rate: *rate };
@@ -164,75 +173,6 @@ mod tests {
         Rate::Varying(RateShape::Sinusoid { mean, amplitude, period: span(period), phase: span(phase) })
     }
 
-    fn load(arrivals: Arrivals, rate: Rate, seconds: u64) -> Load {
-        let duration = Some(Span(Duration::from_secs(seconds)));
-        Load::Open { arrivals, rate, duration, count: None, max_concurrency: None }
-    }
-
-    /// When requests of even arrivals are due, in milliseconds.
-    fn check(rate: Rate, seconds: u64, expected: &[u64]) {
-        let found: Vec<u64> =
-            times(&load(Arrivals::Constant, rate, seconds), 1).iter().map(|it| it.as_millis() as u64).collect();
-        assert_eq!(found, expected);
-    }
-
-    #[test]
-    fn a_step_changes_the_gaps_at_its_time() {
-        // 2 per second for 1 s, then 4.
-        check(points(&[(0.0, 2.0), (1.0, 2.0), (1.0, 4.0)]), 2, &[0, 500, 1_000, 1_250, 1_500, 1_750]);
-    }
-
-    #[test]
-    fn a_spike_is_as_high_and_as_long_as_asked() {
-        // 1 per second, and 10 for half a second from 2 s on: the request that is due at 2 s begins it.
-        let spike = points(&[(0.0, 1.0), (2.0, 1.0), (2.0, 10.0), (2.5, 10.0), (2.5, 1.0)]);
-        check(spike, 5, &[0, 1_000, 2_000, 2_100, 2_200, 2_300, 2_400, 2_500, 3_500, 4_500]);
-    }
-
-    #[test]
-    fn a_ramp_from_nothing_is_a_square_root() {
-        // GuideLLM's ramp-up: request k at sqrt(2 k R / rate), with R = 2 s and 8 per second at its end; then even.
-        let expected: Vec<u64> = (0..=8_u32)
-            .map(|k| (f64::from(k) * 2.0 * 2.0 / 8.0).sqrt())
-            .chain([2.125, 2.25, 2.375])
-            .map(|seconds| (seconds * 1_000.0) as u64)
-            .collect();
-        let ramp = load(Arrivals::Constant, points(&[(0.0, 0.0), (2.0, 8.0)]), 10);
-        let found: Vec<u64> = times(&ramp, 1).iter().take(12).map(|it| it.as_millis() as u64).collect();
-        assert_eq!(found, expected);
-    }
-
-    #[test]
-    fn a_rate_that_ends_at_nothing_ends_the_requests() {
-        let rate = points(&[(0.0, 4.0), (1.0, 4.0), (1.0, 0.0)]);
-        check(rate.clone(), 100, &[0, 250, 500, 750, 1_000]);
-        let poisson = times(&load(Arrivals::Poisson, rate, 100), 4);
-        assert!(poisson.iter().all(|it| *it <= Duration::from_secs(1)));
-        check(points(&[]), 5, &[]);
-    }
-
-    #[test]
-    fn conditioned_arrivals_follow_the_rate_and_end_with_the_stage() {
-        let rate = points(&[(0.0, 0.0), (100.0, 40.0)]);
-        let found = times(&load(Arrivals::ConditionedPoisson, rate, 100), 4);
-        assert_eq!((found.len(), found.last()), (2_000, Some(&Duration::from_secs(100))));
-        // A quarter of the area is in the first half; five standard errors of a share of 2,000.
-        let share = found.iter().filter(|it| it.as_secs() < 50).count() as f64 / 2_000.0;
-        assert!((share - 0.25).abs() < 5.0 * (0.25 * 0.75 / 2_000.0_f64).sqrt(), "{share}");
-    }
-
-    #[test]
-    fn a_sinusoid_has_its_peak_and_its_trough() {
-        // Two days of 100 s each at 50 per second, swinging by 80 %: the first half of each day is the busy one.
-        let found = times(&load(Arrivals::Poisson, sinusoid(50.0, 0.8, 100.0, 0.0), 200), 8);
-        // 200 s x 50; the standard deviation of a Poisson number of that mean is 100; five of them.
-        assert!((found.len() as f64 - 10_000.0).abs() < 500.0, "{}", found.len());
-        let busy = found.iter().filter(|it| it.as_secs() % 100 < 50).count() as f64 / found.len() as f64;
-        // The area of half a period is 1/2 + amplitude / pi; five standard errors.
-        let expected = 0.5 + 0.8 / std::f64::consts::PI;
-        assert!((busy - expected).abs() < 5.0 * (expected * (1.0 - expected) / 10_000.0).sqrt(), "{busy}");
-    }
-
     proptest! {
         #[test]
         fn time_is_the_inverse_of_the_integral(
@@ -242,10 +182,9 @@ mod tests {
             let mut at = 0.0;
             let list: Vec<(f64, f64)> = rates.iter().map(|(gap, rate)| { at += gap; (at, *rate) }).collect();
             let rate = points(&list);
-            let change = TimeChange::of(&rate).unwrap();
+            let change = TimeChange::from_rate(&rate).unwrap();
             let seconds = part * (at + 10.0);
             let requests = change.requests_until(seconds);
-            prop_assert!((requests - rate.requests_until(seconds).unwrap()).abs() < 1e-6);
             prop_assert!((change.time_of(requests) - seconds).abs() < 1e-8);
         }
 
@@ -255,10 +194,9 @@ mod tests {
             part in 0.0_f64..5.0,
         ) {
             let rate = sinusoid(mean, amplitude, period, phase * period);
-            let change = TimeChange::of(&rate).unwrap();
+            let change = TimeChange::from_rate(&rate).unwrap();
             let seconds = part * period;
             let requests = change.requests_until(seconds);
-            prop_assert!((requests - rate.requests_until(seconds).unwrap()).abs() < 1e-6 * requests.max(1.0));
             // Where the rate is a hundredth of its mean, a request is a hundred times as long.
             prop_assert!((change.time_of(requests) - seconds).abs() < 1e-7 * period.max(1.0), "{}", change.time_of(requests));
         }
