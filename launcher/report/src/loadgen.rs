@@ -15,7 +15,7 @@ use workload_profiles::{
 use super::{Folder, Report, StorageError, TOOL_VERSION, text};
 use analysis::loadgen::{
     outcome::TestOutcome,
-    verdict::{TestVerdict, TrialVerdict, WithoutQuirks},
+    verdict::{Headline, TestVerdict, TrialVerdict, WithoutQuirks},
 };
 use loadgen::logs::{accuracy_log, detail, summary};
 
@@ -115,25 +115,25 @@ pub(super) const COLUMNS: [&str; 9] =
 /// The tests as rows of a table. Rates are those of the logs, and until the latest completion where the logs have none.
 pub(super) fn rows(tests: &LoadGenReport) -> impl Iterator<Item = TestRow> {
     tests.verdicts().map(|it| {
-        let figure = |key: &str| it.figures.get(key);
-        let nanos = |key: &str| {
-            let nanos = figure(key).and_then(serde_json::Value::as_u64);
+        let headline = it.headline.as_ref();
+        let nanos = |of: fn(&Headline) -> Option<i64>| {
+            let nanos = headline.and_then(of).and_then(|it| u64::try_from(it).ok());
             text::optional(nanos, |it| text::time(Duration::from_nanos(it)))
         };
-        let rate = |keys: [&str; 2], of: fn(&WithoutQuirks) -> Option<f64>| {
-            let logged = keys.into_iter().find_map(|it| figure(it)?.as_f64());
-            text::optional(logged.or_else(|| it.without_quirks.as_ref().and_then(of)), text::number)
+        let rate = |logged: fn(&Headline) -> Option<f64>, of: fn(&WithoutQuirks) -> Option<f64>| {
+            let rate = headline.and_then(logged).or_else(|| it.without_quirks.as_ref().and_then(of));
+            text::optional(rate, text::number)
         };
         let mode = it.mode.name();
         let cells = vec![
             it.scenario.name().into(),
             if it.audited { format!("{mode}, audit") } else { mode.into() },
             it.result.into(),
-            text::optional(figure("result_query_count"), |it| it.to_string()),
-            rate(["result_completed_samples_per_sec", "result_samples_per_second"], |it| it.samples_per_second),
-            rate(["result_completed_tokens_per_second", "result_tokens_per_second"], |it| it.tokens_per_second),
-            nanos("result_first_token_99.00_percentile_latency_ns"),
-            nanos("result_time_per_output_token_99.00_percentile_ns"),
+            text::optional(headline, |it| it.queries.to_string()),
+            rate(|it| it.samples_per_second, |it| it.samples_per_second),
+            rate(|it| it.tokens_per_second, |it| it.tokens_per_second),
+            nanos(|it| it.ttft_p99_ns),
+            nanos(|it| it.tpot_p99_ns),
             it.errors.to_string(),
         ];
         TestRow { name: it.folder, cells }
@@ -160,10 +160,8 @@ pub(super) fn notes(tests: &LoadGenReport) -> Vec<String> {
         }
         let Some(quirks) = &test.without_quirks else { continue };
         if test.scenario == Scenario::Server
-            && let (Some(logged), Some(rate)) = (
-                test.figures.get("result_completed_samples_per_sec").and_then(serde_json::Value::as_f64),
-                quirks.samples_per_second,
-            )
+            && let (Some(logged), Some(rate)) =
+                (test.headline.as_ref().and_then(|it| it.samples_per_second), quirks.samples_per_second)
             // The other way round the log is lower by one sample, which a schedule has more than gaps.
             && logged / rate > 1.01
         {

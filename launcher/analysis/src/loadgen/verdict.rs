@@ -1,4 +1,4 @@
-//! The verdict on a test, for the verdict on the run and for its reports: its logs in a few values. Pure.
+//! The verdict on a LoadGen test, for the verdict on the run and for its reports. Pure.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -6,8 +6,14 @@ use workload_profiles::loadgen::{Mode, Scenario};
 
 use super::outcome::TestOutcome;
 use loadgen::{
-    logs::{detail, messages::Level},
-    results::{honest::Honest, stopping::Stopping},
+    logs::{messages::Level, test_log::TestLog},
+    results::{
+        Results,
+        figures::{INVALID_REASON, VALIDITY, figures},
+        honest::Honest,
+        stopping::Stopping,
+        validity::Validity,
+    },
 };
 
 /// A trial before the tests, to find their rate.
@@ -51,9 +57,48 @@ pub struct TestVerdict {
     pub first_warning: Option<String>,
     /// The results of its detail log, under LoadGen's names.
     pub figures: Map<String, Value>,
+    /// Those of these figures that tables show; absent as `valid` is.
+    #[serde(skip)]
+    pub headline: Option<Headline>,
     /// What these say without LoadGen's quirks; absent as `valid` is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub without_quirks: Option<WithoutQuirks>,
+}
+
+/// The figures of a performance phase that tables show, as LoadGen computes them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Headline {
+    pub queries: u64,
+    /// Server: of completed samples. Absent in SingleStream and MultiStream, and where no time passed.
+    pub samples_per_second: Option<f64>,
+    /// With token latencies.
+    pub tokens_per_second: Option<f64>,
+    /// With token latencies, but not Offline.
+    pub ttft_p99_ns: Option<i64>,
+    /// With token latencies, but not Offline.
+    pub tpot_p99_ns: Option<i64>,
+}
+
+impl Headline {
+    fn new(results: &Results) -> Headline {
+        let scenario = results.settings.scenario;
+        let tokens = results.settings.use_token_latencies;
+        let streams = tokens && scenario != Scenario::Offline;
+        let samples_per_second = match scenario {
+            Scenario::Server => Some(results.completed_per_second()),
+            Scenario::Offline => Some(results.offline_per_second()),
+            Scenario::SingleStream | Scenario::MultiStream => None,
+        };
+        let tokens_per_second =
+            if streams { results.completed_tokens_per_second() } else { results.offline_tokens_per_second() };
+        Headline {
+            queries: results.measured.queries_issued,
+            samples_per_second: samples_per_second.filter(|it| it.is_finite()),
+            tokens_per_second: tokens.then_some(tokens_per_second).filter(|it| it.is_finite()),
+            ttft_p99_ns: streams.then(|| results.first_tokens.percentile(0.99)),
+            tpot_p99_ns: streams.then(|| results.per_token.percentile(0.99)),
+        }
+    }
 }
 
 /// Figures that LoadGen gives another meaning than their names say.
@@ -94,49 +139,51 @@ impl WithoutQuirks {
     }
 }
 
+/// What a test says of a performance phase that measured.
+struct Judged {
+    valid: bool,
+    /// Why it is INVALID; empty: it is VALID.
+    reason: String,
+    figures: Map<String, Value>,
+    headline: Headline,
+    without_quirks: WithoutQuirks,
+}
+
+impl Judged {
+    fn new(log: &TestLog) -> Option<Judged> {
+        let lasted = log.reported()?.lasted.as_secs_f64();
+        log.judged(|results, validity| Judged {
+            valid: validity.valid(),
+            reason: if validity.valid() { String::new() } else { invalid_reason(validity) },
+            figures: named_figures(results, validity),
+            headline: Headline::new(results),
+            without_quirks: WithoutQuirks::of(&Honest::of(results, lasted)),
+        })
+    }
+}
+
 impl TestVerdict {
-    /// The verdict that the logs of a test hold.
+    /// The verdict on a test.
     pub fn of(outcome: &TestOutcome) -> TestVerdict {
         let log = &outcome.log;
-        let entries = detail::entries(log);
-        // What is no finite number stands in the logs as no JSON.
-        let value = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
-        let results = entries.iter().filter(|it| it.key.starts_with("result_") || it.key.starts_with("early_stopping"));
-        let mut figures: Map<String, Value> = results.map(|it| (it.key.to_string(), value(&it.value))).collect();
-        let valid = figures.remove("result_validity").map(|it| it == "VALID");
-        let reason = figures.remove("result_invalid_reason");
-        let reason = reason.as_ref().and_then(Value::as_str).map(|it| it.trim().to_owned());
-        let mut reasons: Vec<String> = match valid {
-            Some(true) => Vec::new(),
-            // An audit is to measure nothing; what counts is that every answer came.
-            Some(false) if log.audited => log.faults(),
-            // Early stopping is the one bound that gives no reason.
-            Some(false) => vec![reason.filter(|it| !it.is_empty()).unwrap_or_else(|| early_stopping(&figures))],
-            None => log.faults(),
-        };
-        if log.settings.mode != Mode::AccuracyOnly && valid.is_none() {
-            reasons.push("the performance phase did not begin".into());
-        }
-        let lasted = log.reported().map(|it| it.lasted.as_secs_f64()).unwrap_or_default();
-        let without_quirks = log.judged(|results, _| WithoutQuirks::of(&Honest::of(results, lasted)));
+        let judged = Judged::new(log);
+        let valid = judged.as_ref().map(|it| it.valid);
         let errors = log.errors();
-        if errors > 0 && reasons.is_empty() {
-            let first = entries.iter().find(|it| it.level == Level::Error);
-            let first = first.map(|it| value(&it.value)).and_then(|it| it.as_str().map(str::to_owned));
-            reasons.push(format!("{errors} errors in the detail log, the first: {}", first.unwrap_or_default()));
-        }
-        let counts = reasons.is_empty();
-        let warned = entries.iter().filter(|it| it.level == Level::Warning);
-        let mut warned = warned.map(|it| value(&it.value)).filter_map(|it| it.as_str().map(str::to_owned));
+        let reasons = reasons(log, judged.as_ref(), errors);
+        let mut warnings = texts(log, Level::Warning);
+        let (figures, headline, without_quirks) = match judged {
+            Some(it) => (it.figures, Some(it.headline), Some(it.without_quirks)),
+            None => (Map::new(), None, None),
+        };
         TestVerdict {
             audited: log.audited,
-            result: match (valid, counts) {
+            result: match (valid, reasons.is_empty()) {
                 (Some(true), _) => "VALID",
                 (Some(false), _) => "INVALID",
                 (None, true) => "complete",
                 (None, false) => "incomplete",
             },
-            first_warning: warned.nth(usize::from(log.audited)),
+            first_warning: warnings.nth(usize::from(log.audited)),
             folder: outcome.folder,
             scenario: log.settings.scenario,
             mode: log.settings.mode,
@@ -145,6 +192,7 @@ impl TestVerdict {
             errors,
             warnings: log.warnings(),
             figures,
+            headline,
             without_quirks,
         }
     }
@@ -155,8 +203,214 @@ impl TestVerdict {
     }
 }
 
-fn early_stopping(figures: &Map<String, Value>) -> String {
-    let texts = ["early_stopping_result", "early_stopping_ttft_result", "early_stopping_tpot_result"];
-    let texts = texts.iter().filter_map(|key| figures.get(*key)?.as_str()).map(str::trim).filter(|it| !it.is_empty());
-    format!("early stopping was not met: {}", texts.collect::<Vec<_>>().join(" "))
+/// Why a test does not count; empty: it does.
+fn reasons(log: &TestLog, judged: Option<&Judged>, errors: u64) -> Vec<String> {
+    let mut reasons = match judged {
+        Some(Judged { valid: true, .. }) => Vec::new(),
+        // An audit is to measure nothing; what counts is that every answer came.
+        Some(_) if log.audited => log.faults(),
+        Some(judged) => vec![judged.reason.clone()],
+        None => log.faults(),
+    };
+    if log.settings.mode != Mode::AccuracyOnly && judged.is_none() {
+        reasons.push("the performance phase did not begin".into());
+    }
+    if errors > 0 && reasons.is_empty() {
+        let first = texts(log, Level::Error).next().unwrap_or_default();
+        reasons.push(format!("{errors} errors in the detail log, the first: {first}"));
+    }
+    reasons
+}
+
+/// The texts of the detail log's messages of a level, in order.
+fn texts(log: &TestLog, level: Level) -> impl Iterator<Item = String> {
+    log.events().filter(move |it| it.level() == level).map(|it| it.text())
+}
+
+/// The figures of the detail log but the verdict and its reason, which a [`TestVerdict`] has as fields.
+fn named_figures(results: &Results, validity: &Validity) -> Map<String, Value> {
+    let named = figures(results, validity).into_iter().map(|it| (it.key.into_owned(), Value::from(&it.value)));
+    let mut named: Map<String, Value> = named.collect();
+    named.swap_remove(VALIDITY);
+    named.swap_remove(INVALID_REASON);
+    named
+}
+
+/// Early stopping is the one bound for which LoadGen logs no reason.
+fn invalid_reason(validity: &Validity) -> String {
+    let reason = validity.invalid_reason();
+    let reason = reason.trim();
+    if reason.is_empty() { early_stopping(validity) } else { reason.to_owned() }
+}
+
+fn early_stopping(validity: &Validity) -> String {
+    let stops = &validity.stopping;
+    let lines = [&stops.latency, &stops.ttft, &stops.tpot].into_iter().flatten().map(Stopping::line);
+    let lines: Vec<String> = lines.map(|it| it.trim().to_owned()).filter(|it| !it.is_empty()).collect();
+    format!("early stopping was not met: {}", lines.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use jiff::Timestamp;
+    use workload_profiles::{
+        loadgen::{Effective, Qsl, Settings},
+        workload::Phase,
+    };
+
+    use super::*;
+    use loadgen::{
+        logs::{
+            detail,
+            messages::{Event, Messages},
+            test_log::{Build, Generated, PhaseLog},
+        },
+        results::PhaseResult,
+    };
+
+    fn outcome(settings: Settings, audited: bool, result: PhaseResult) -> TestOutcome {
+        let qsl = Qsl { name: "q".into(), total_sample_count: 9, performance_sample_count: 9 };
+        let mut messages = Messages::default();
+        messages.push(Duration::ZERO, Event::EndingNaturally);
+        messages.push(Duration::ZERO, Event::OneToken);
+        messages.push(Duration::ZERO, Event::Warning("a warning".into()));
+        let phase = PhaseLog {
+            phase: Phase::Performance,
+            tried: None,
+            loaded: Vec::new(),
+            generated: Generated::default(),
+            messages,
+            loaded_at: Duration::ZERO,
+            generated_at: Duration::ZERO,
+            ended_at: Duration::ZERO,
+            power_begin: Timestamp::UNIX_EPOCH,
+            lasted: Duration::from_secs(10),
+            result: Some(result),
+            failed: Default::default(),
+            cut_short: None,
+        };
+        let log = TestLog {
+            build: Build::own(),
+            started: Timestamp::UNIX_EPOCH,
+            pid: 1,
+            sut_name: "s".into(),
+            get_sut_name: Duration::ZERO,
+            effective: Effective::new(&settings, &qsl),
+            qsl,
+            settings,
+            audited,
+            messages: Messages::default(),
+            phases: vec![phase],
+        };
+        TestOutcome { folder: "Performance", log, answers: Vec::new() }
+    }
+
+    fn result(samples: i64) -> PhaseResult {
+        PhaseResult {
+            sample_latencies_ns: (1..=samples).map(|it| it * 1_000_003).collect(),
+            query_latencies_ns: (1..=samples).map(|it| it * 2_000_003).collect(),
+            first_token_latencies_ns: (1..=samples).map(|it| it * 500_003).collect(),
+            time_per_output_token_ns: (1..=samples).map(|it| it * 50_003).collect(),
+            tokens_per_sample: vec![7; usize::try_from(samples).unwrap()],
+            queries_issued: samples.unsigned_abs(),
+            max_latency_s: samples as f64 / 999.0,
+            final_query_scheduled_time_s: samples as f64 / 30.0,
+            final_query_issued_time_s: samples as f64 / 29.0,
+            final_query_all_samples_done_time_s: samples as f64 / 28.0,
+        }
+    }
+
+    /// Keys and values of the detail log, and the texts of its errors and warnings.
+    fn lines(log: &TestLog) -> (Map<String, Value>, Vec<Value>, Vec<Value>) {
+        let mut written = Vec::new();
+        detail::write(log, &mut written).unwrap();
+        let (mut figures, mut errors, mut warnings) = (Map::new(), Vec::new(), Vec::new());
+        for line in String::from_utf8(written).unwrap().lines() {
+            let line = line.strip_prefix(":::MLLOG ").unwrap();
+            // The log writes numbers that JSON does not have.
+            let line = ["NaN", "Infinity"].iter().fold(line.to_owned(), |line, word| {
+                line.replace(&format!("\"value\": {word}"), &format!("\"value\": \"{word}\""))
+            });
+            let line: Value = serde_json::from_str(&line).unwrap();
+            let key = line["key"].as_str().unwrap();
+            if key.starts_with("result_") || key.starts_with("early_stopping") {
+                figures.insert(key.to_owned(), line["value"].clone());
+            }
+            if line["metadata"]["is_error"] == true {
+                errors.push(line["value"].clone());
+            }
+            if line["metadata"]["is_warning"] == true {
+                warnings.push(line["value"].clone());
+            }
+        }
+        (figures, errors, warnings)
+    }
+
+    fn check(settings: Settings, audited: bool, result: PhaseResult) {
+        let outcome = outcome(settings, audited, result);
+        let found = TestVerdict::of(&outcome);
+        let (mut expected, errors, warnings) = lines(&outcome.log);
+        let valid = expected.swap_remove("result_validity").map(|it| it == "VALID");
+        let reason = expected.swap_remove("result_invalid_reason");
+        assert_eq!(Value::from(found.figures.clone()).to_string(), Value::from(expected.clone()).to_string());
+        assert_eq!((found.valid, found.errors), (valid, errors.len() as u64));
+        assert_eq!(found.warnings, warnings.len() as u64);
+        let first_warning = found.first_warning.as_deref();
+        assert_eq!(first_warning, warnings.get(usize::from(audited)).and_then(Value::as_str));
+        match reason.as_ref().and_then(Value::as_str).map(str::trim) {
+            None => assert!(found.reasons[0].ends_with(errors[0].as_str().unwrap()), "{:?}", found.reasons),
+            Some(_) if audited => assert!(found.reasons[0].starts_with("1 errors"), "{:?}", found.reasons),
+            Some("") => assert!(found.reasons[0].starts_with("early stopping was not met: *"), "{:?}", found.reasons),
+            Some(reason) => assert_eq!(found.reasons, [reason]),
+        }
+        check_headline(found.headline.as_ref().unwrap(), &expected);
+    }
+
+    /// The log has six digits of a rate.
+    fn check_headline(found: &Headline, logged: &Map<String, Value>) {
+        let first = |keys: [&str; 2]| keys.iter().find_map(|it| logged.get(*it)?.as_f64());
+        let near = |found: Option<f64>, keys| match (found, first(keys)) {
+            (Some(found), Some(logged)) => assert!((found - logged).abs() <= 5e-6 * logged, "{found} is not {logged}"),
+            (found, logged) => assert_eq!(found, logged),
+        };
+        assert_eq!(logged["result_query_count"], found.queries);
+        near(found.samples_per_second, ["result_completed_samples_per_sec", "result_samples_per_second"]);
+        near(found.tokens_per_second, ["result_completed_tokens_per_second", "result_tokens_per_second"]);
+        let nanos = |key: &str| logged.get(key).and_then(Value::as_i64);
+        assert_eq!(found.ttft_p99_ns, nanos("result_first_token_99.00_percentile_latency_ns"));
+        assert_eq!(found.tpot_p99_ns, nanos("result_time_per_output_token_99.00_percentile_ns"));
+    }
+
+    #[test]
+    fn a_verdict_says_what_the_detail_log_says() {
+        for scenario in Scenario::ALL {
+            for (use_token_latencies, audited, samples) in [
+                (false, false, 700),
+                (true, false, 700),
+                (true, true, 700),
+                (false, false, 20),
+                (true, false, 20),
+                (false, false, 0),
+                (true, true, 0),
+            ] {
+                for limit in [0, u64::MAX] {
+                    let settings = Settings {
+                        scenario,
+                        use_token_latencies,
+                        infer_token_latencies: use_token_latencies,
+                        min_query_count: 10,
+                        server_target_latency_ns: limit,
+                        server_ttft_latency: limit,
+                        server_tpot_latency: limit,
+                        ..Settings::default()
+                    };
+                    check(settings.clone(), audited, result(samples));
+                    let short = PhaseResult { max_latency_s: 60.0, ..result(samples) };
+                    check(Settings { test05: true, ..settings }, audited, short);
+                }
+            }
+        }
+    }
 }

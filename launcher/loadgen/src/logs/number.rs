@@ -29,6 +29,13 @@ pub fn general_json(value: f64) -> String {
     }
 }
 
+/// What a JSON reader finds where the logs hold [`general_json`]: a number of six significant digits, or a string where the
+/// value is not finite.
+pub fn rounded(value: f64) -> serde_json::Value {
+    let text = general_json(value);
+    text.parse().map_or_else(|_| text.into(), serde_json::Value::Number)
+}
+
 /// `%.Nf`.
 pub fn fixed(value: f64, decimals: usize) -> String {
     if value.is_finite() { format!("{value:.decimals$}") } else { not_finite(value).into() }
@@ -111,6 +118,17 @@ mod tests {
         assert_eq!(general_json(f64::NEG_INFINITY), "-Infinity");
         assert_eq!(general_json(f64::NAN), "NaN");
         assert_eq!(general_json(0.5), "0.5");
+    }
+
+    #[test]
+    fn a_rounded_value_is_a_number_of_json_or_a_word() {
+        let check = |value: f64, expected: &str| assert_eq!(rounded(value).to_string(), expected);
+        check(181.402_7, "181.403");
+        check(200.0, "200");
+        check(1_234_567.0, "1234570.0");
+        check(-0.0, "-0.0");
+        check(f64::NAN, "\"NaN\"");
+        check(f64::NEG_INFINITY, "\"-Infinity\"");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 pub mod completion;
 pub mod early_stopping;
+pub mod figures;
 pub mod honest;
 pub mod predict;
 pub mod stopping;

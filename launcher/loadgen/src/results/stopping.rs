@@ -71,6 +71,11 @@ impl Stopping {
         it
     }
 
+    /// The text as one line of the detail log.
+    pub fn line(&self) -> String {
+        self.text.replace('\n', " ")
+    }
+
     fn add_second(&mut self, queries: u64, values: &Series) {
         let test = EarlyStopping::at(SECOND).expect("the percentile is a constant between 0 and 1");
         let label = number::label(SECOND, 1);

@@ -87,6 +87,27 @@ impl Validity {
     pub fn word(&self) -> &'static str {
         if self.valid() { "VALID" } else { "INVALID" }
     }
+
+    /// Why the phase is INVALID, as one line. Empty where only early stopping is not met, as in LoadGen.
+    pub fn invalid_reason(&self) -> String {
+        let mut reason = String::new();
+        if !self.perf_constraints_met {
+            reason += &format!("{} ", self.perf_advice);
+        }
+        if !self.min_duration_met {
+            reason += &format!("{} ", self.duration_advice);
+        }
+        if !self.min_queries_met {
+            reason += EXITED_EARLY;
+        }
+        for fault in &self.faults {
+            if !reason.is_empty() && !reason.ends_with(' ') {
+                reason.push(' ');
+            }
+            reason += fault;
+        }
+        reason.replace('\n', " ")
+    }
 }
 
 impl Stops {

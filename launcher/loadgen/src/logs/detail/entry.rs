@@ -7,7 +7,10 @@ use std::{
     time::Duration,
 };
 
-use crate::logs::{messages::Level, number};
+use crate::{
+    logs::{messages::Level, number},
+    results::figures::FigureValue,
+};
 
 /// What stands in a line.
 #[derive(Clone, Debug)]
@@ -70,6 +73,18 @@ macro_rules! values {
     };
 }
 values!(u64 => Count, i64 => Signed, f64 => Real, bool => Flag, &'a str => Text, &'a [u32] => List);
+
+impl<'a> From<&'a FigureValue> for Value<'a> {
+    fn from(figure: &'a FigureValue) -> Self {
+        match figure {
+            FigureValue::Count(it) => Value::Count(*it),
+            FigureValue::Signed(it) => Value::Signed(*it),
+            FigureValue::Real(it) => Value::Real(*it),
+            FigureValue::Flag(it) => Value::Flag(*it),
+            FigureValue::Text(it) => Value::Text(it),
+        }
+    }
+}
 
 impl Entry {
     /// Writes the line.

@@ -5,7 +5,6 @@
 //! the result INVALID, and stand in its reason. The place in the source that an entry names is this launcher's own.
 
 mod entry;
-mod results;
 mod settings;
 
 use std::io::{self, Write};
@@ -23,6 +22,7 @@ use crate::{
         test_log::{PhaseLog, TestLog},
     },
     peak::{self, Trial},
+    results::figures::figures,
 };
 
 /// Counters of LoadGen's logger. There is none here that could have waited.
@@ -63,8 +63,10 @@ pub fn entries(log: &TestLog) -> Vec<Entry> {
         entries.add("loaded_qsl_set", phase.loaded.as_slice());
         run(phase, &mut entries);
     }
-    let errors = log.errors();
-    log.judged(|figures, validity| results::of(figures, validity, errors, &mut entries));
+    log.judged(|results, validity| {
+        figures(results, validity).iter().for_each(|it| entries.add(it.key.clone(), &it.value));
+        entries.add("num_errors", log.errors());
+    });
     entries.into_all()
 }
 
@@ -84,13 +86,8 @@ fn head(log: &TestLog, entries: &mut Entries) {
     entries.add("qsl_name", log.qsl.name.as_str());
     entries.add("qsl_reported_total_count", log.qsl.total_sample_count);
     entries.add("qsl_reported_performance_count", log.qsl.performance_sample_count);
-    if log.audited {
-        entries.event(&Event::Warning(
-            "Found Audit Config file (audit.config). Overriding TestSettings from audit.config file.".into(),
-        ));
-    }
-    if log.settings.test05 {
-        entries.event(&Event::Warning("Test05 flag detected Overriding random seeds".into()));
+    for warning in log.settings_warnings() {
+        entries.event(&warning);
     }
     for message in log.messages.kept() {
         entries.at = entries.at.max(message.at);
@@ -159,9 +156,8 @@ fn search(log: &TestLog, entries: &mut Entries) {
         }
         run(phase, entries);
     }
-    if log.base_fails() {
-        let advice = log.judged(|_, validity| validity.perf_advice.replace('\n', " ")).unwrap_or_default();
-        entries.event(&Event::Runtime(peak::base_fails_text(&advice)));
+    if let Some(error) = log.base_error() {
+        entries.event(&error);
         return;
     }
     if let (false, Some(bounds), Some(phase)) = (bounded, last_bounds, log.phases.last()) {

@@ -238,12 +238,38 @@ impl TestLog {
 
     /// All warnings of the test.
     pub fn warnings(&self) -> u64 {
-        let found = u64::from(self.audited) + u64::from(self.settings.test05);
+        let found = self.settings_warnings().len() as u64;
         found + self.messages.warnings() + self.phases.iter().map(|it| it.messages.warnings()).sum::<u64>()
     }
 
+    /// Errors, warnings and other messages, in the order of the detail log.
+    pub fn events(&self) -> impl Iterator<Item = Event> {
+        let kept = |messages: &Messages| messages.kept().iter().map(|it| it.event.clone()).collect::<Vec<_>>();
+        let phases = |trials: bool| {
+            let phases = self.phases.iter().filter(move |it| it.tried.is_some() == trials);
+            phases.flat_map(move |it| kept(&it.messages).into_iter().chain(it.own_errors()))
+        };
+        let head = self.settings_warnings().into_iter().chain(kept(&self.messages));
+        head.chain(phases(true)).chain(self.base_error()).chain(phases(false))
+    }
+
+    /// What LoadGen warns of before it logs the settings. The first warning of an audit tells that it is one.
+    pub(crate) fn settings_warnings(&self) -> Vec<Event> {
+        let audited = self
+            .audited
+            .then_some("Found Audit Config file (audit.config). Overriding TestSettings from audit.config file.");
+        let test05 = self.settings.test05.then_some("Test05 flag detected Overriding random seeds");
+        audited.into_iter().chain(test05).map(|it| Event::Warning(it.into())).collect()
+    }
+
+    /// The error of a search that ended with its first trial.
+    pub(crate) fn base_error(&self) -> Option<Event> {
+        let advice = || self.judged(|_, validity| validity.perf_advice.replace('\n', " ")).unwrap_or_default();
+        self.base_fails().then(|| Event::Runtime(peak::base_fails_text(&advice())))
+    }
+
     /// The search ended with its first trial, which is an error.
-    pub(crate) fn base_fails(&self) -> bool {
+    fn base_fails(&self) -> bool {
         let tried = self.tried();
         !tried.is_empty() && peak::next(&self.settings, &tried) == Next::BaseFails
     }
