@@ -106,6 +106,9 @@ pub enum EnvelopeError {
         "the termination message has version {0}, and this operator reads version {VERSION}; give operator and launcher the same release"
     )]
     Version(u32),
+    /// Undamaged, with a value that this release does not know.
+    #[error("the termination message cannot be read: {0}; give operator and launcher the same release")]
+    Unreadable(String),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -173,7 +176,8 @@ impl Envelope {
         if checksum(&json(&line.core)) != line.sum {
             return Err(EnvelopeError::Damaged("its checksum is another one".into()));
         }
-        let mut core: Core = serde_json::from_value(line.core).map_err(damaged)?;
+        let core = serde_json::from_value(line.core);
+        let mut core: Core = core.map_err(|error| EnvelopeError::Unreadable(error.to_string()))?;
         let Ok(line) = serde_json::from_str::<SecondLine>(second.trim_end()) else {
             return Ok(Envelope { core, stages: Vec::new(), stages_truncated: true });
         };
@@ -313,6 +317,11 @@ mod tests {
         assert_eq!(Envelope::parse(""), Err(EnvelopeError::Missing));
         let other = largest().to_text().replacen("\"benchwright\":1", "\"benchwright\":2", 1);
         assert_eq!(Envelope::parse(&other), Err(EnvelopeError::Version(2)));
+        let mut newer = serde_json::to_value(largest().core).unwrap();
+        newer["outcome"] = "SLOViolated".into();
+        let line = CoreLine { benchwright: VERSION, sum: checksum(&json(&newer)), core: newer };
+        let error = Envelope::parse(&json(&line)).unwrap_err().to_string();
+        assert!(error.contains("`SLOViolated`") && error.ends_with("the same release"), "{error}");
         let changed = largest().to_text().replacen("\"requests\":10000000", "\"requests\":20000000", 1);
         assert!(matches!(Envelope::parse(&changed), Err(EnvelopeError::Damaged(_))));
     }
