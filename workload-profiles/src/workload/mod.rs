@@ -112,7 +112,7 @@ pub struct Goodput {
     pub ntpot: Option<Span>,
     /// Time to the last token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub request_latency: Option<Span>,
+    pub latency: Option<Span>,
 }
 
 impl Goodput {

@@ -490,7 +490,7 @@ fn is_good(request: &RequestRecord, wire: &WireTally, goodput: &Goodput) -> bool
         (goodput.tpot, request.tpot()),
         (goodput.itl, wire.gaps.mean().map(|it| it * gaps / tokens)),
         (goodput.ntpot, request.ntpot()),
-        (goodput.request_latency, request.latency_scheduled()),
+        (goodput.latency, request.latency_scheduled()),
     ]
     .into_iter()
     .all(|(bound, found)| bound.is_none_or(|bound| found.is_some_and(|found| found <= bound.0)))

@@ -140,8 +140,8 @@ fn a_request_is_good_when_it_meets_every_bound() {
     assert!(!good(Goodput { itl: bound(26), ..Goodput::default() }));
     assert!(good(Goodput { ntpot: bound(33), ..Goodput::default() }));
     assert!(!good(Goodput { ntpot: bound(32), ..Goodput::default() }));
-    assert!(good(Goodput { request_latency: bound(131), ..Goodput::default() }));
-    assert!(!good(Goodput { request_latency: bound(130), ttft: bound(51), ..Goodput::default() }));
+    assert!(good(Goodput { latency: bound(131), ..Goodput::default() }));
+    assert!(!good(Goodput { latency: bound(130), ttft: bound(51), ..Goodput::default() }));
     // A figure that a request does not have breaks its bound.
     let one = RequestRecord { output_tokens: Some(1), ..request() };
     let goodput = Goodput { tpot: bound(1_000), ..Goodput::default() };

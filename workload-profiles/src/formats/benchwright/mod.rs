@@ -97,7 +97,7 @@ fn goodput(section: Section, streaming: bool) -> Goodput {
         tpot: bound("tpot"),
         itl: bound("itl"),
         ntpot: bound("ntpot"),
-        request_latency: bound("requestLatency"),
+        latency: bound("latency"),
     };
     section.finish();
     goodput

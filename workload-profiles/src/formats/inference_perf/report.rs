@@ -50,13 +50,13 @@ pub(super) fn read(section: Option<Section>, call: &ApiSection) -> Goodput {
 
 /// Reads the bounds that a request must meet to count as good.
 fn bound(goodput: &mut Goodput, constraints: Section, streaming: bool) {
-    let Goodput { ttft, tpot, itl, ntpot, request_latency } = goodput;
+    let Goodput { ttft, tpot, itl, ntpot, latency } = goodput;
     for (key, bound, needs_streaming) in [
         ("ttft", ttft, true),
         ("tpot", tpot, true),
         ("itl", itl, true),
         ("ntpot", ntpot, false),
-        ("request_latency", request_latency, false),
+        ("request_latency", latency, false),
     ] {
         let seconds = constraints.positive_number(key, MAX_CONSTRAINT_SECONDS);
         *bound = seconds.and_then(span).or(*bound);

@@ -185,7 +185,7 @@ fn goodput_comes_from_the_report_and_from_headers() {
     let text = |it: Option<Span>| it.map(|it| it.to_string());
     assert_eq!(text(goodput.ttft).as_deref(), Some("500ms"));
     assert_eq!(text(goodput.tpot).as_deref(), Some("20ms"));
-    assert_eq!(text(goodput.request_latency).as_deref(), Some("10s"));
+    assert_eq!(text(goodput.latency).as_deref(), Some("10s"));
     assert_eq!((goodput.itl, goodput.ntpot), (None, None));
 }
 

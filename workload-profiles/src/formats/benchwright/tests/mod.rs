@@ -220,7 +220,7 @@ fn bounds_of_streams_need_streaming() {
             workload(&bound);
         }
     }
-    workload("streaming: false\ntimeouts: {connect: 1s, request: 9s}\ngoodput: {ntpot: 1s, requestLatency: 1s}");
+    workload("streaming: false\ntimeouts: {connect: 1s, request: 9s}\ngoodput: {ntpot: 1s, latency: 1s}");
 }
 
 #[test]

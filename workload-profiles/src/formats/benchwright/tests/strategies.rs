@@ -195,8 +195,13 @@ pub(super) fn some_workload() -> impl Strategy<Value = Workload> {
     let probes = (some_rate(), 1_u32..99, 1_u32..99).prop_map(|(rate, input, output)| Probes { rate, input, output });
     let timeouts = (some_span(), limit(), limit(), limit())
         .prop_map(|(connect, first_token, token_gap, request)| Timeouts { connect, first_token, token_gap, request });
-    let goodput = (limit(), limit(), limit(), limit(), limit())
-        .prop_map(|(ttft, tpot, itl, ntpot, request_latency)| Goodput { ttft, tpot, itl, ntpot, request_latency });
+    let goodput = (limit(), limit(), limit(), limit(), limit()).prop_map(|(ttft, tpot, itl, ntpot, latency)| Goodput {
+        ttft,
+        tpot,
+        itl,
+        ntpot,
+        latency,
+    });
     let head = (
         any::<(bool, bool, bool)>(),
         prop::option::of("[a-z]{1,9}"),
