@@ -18,7 +18,7 @@ use analysis::{Analysis, Figures};
 
 /// Begins each table: a release with other columns begins another one.
 const COLUMNS: &str = "\
-| folder | profile | load | target | model | outcome | requests | errors | TTFT p50 | TTFT p99 | ITL p99 | output tokens/s |
+| folder | profile | load | target | model | outcome | requests | failed or cancelled | TTFT p50 | TTFT p99 | ITL p99 | output tokens/s |
 | --- | --- | --- | --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |
 ";
 /// More than this of an index is not searched for its columns; they are then written again.

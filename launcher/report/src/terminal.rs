@@ -129,7 +129,7 @@ fn stages(stages: &[StageAnalysis]) -> String {
     // There is no room for all: goals say more than the rate that left and the launcher's lag, which are in report.md.
     let goals = stages.iter().any(|it| it.figures.goodput.is_some());
     let paced = !goals && stages.iter().any(|it| it.achieved_rate.is_some());
-    let mut header = vec!["stage", "requests", "errors"];
+    let mut header = vec!["stage", "requests", "failed or\ncancelled"];
     header.extend(paced.then_some("sent\n/s"));
     header.extend(["TTFT\np50", "TTFT\np99", "ITL\np99", "output\ntok/s"]);
     header.extend(goals.then_some(["goodput\n/s", "good\nshare"]).into_iter().flatten());
