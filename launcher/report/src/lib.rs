@@ -5,7 +5,6 @@ pub mod envelope;
 pub mod folder;
 pub mod index;
 pub mod json;
-mod judgement_json;
 pub mod loadgen;
 pub mod markdown;
 pub mod partial;

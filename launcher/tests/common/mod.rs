@@ -11,6 +11,7 @@ use parquet::{
     file::reader::{FileReader as _, SerializedFileReader},
     record::{Field, Row},
 };
+use report::json::ReportDocument;
 
 /// What every BenchmarkRun file of the tests begins with.
 pub const HEAD: &str = "apiVersion: benchwright.dev/v1alpha1\nkind: BenchmarkRun\nmetadata: {name: chat}\n";
@@ -72,9 +73,12 @@ impl Folder {
         assert_cmd::Command::from_std(self.command(arguments))
     }
 
-    /// report.json of the latest run.
+    /// report.json of the latest run; it was read as one, and has the same bytes when it is written again.
     pub fn report(&self) -> serde_json::Value {
         let text = fs::read_to_string(self.path("results/latest/report.json")).unwrap();
+        let mut again = Vec::new();
+        ReportDocument::read(&text).unwrap().write(&mut again).unwrap();
+        assert_eq!(String::from_utf8(again).unwrap(), text);
         serde_json::from_str(&text).unwrap()
     }
 

@@ -23,7 +23,11 @@ use parquet::{
     file::reader::{FileReader as _, SerializedFileReader},
     record::RowAccessor as _,
 };
-use report::{Folder, Inputs, Stored, TOOL_VERSION, index, json, markdown, standard, terminal};
+use report::{
+    Folder, Inputs, Stored, TOOL_VERSION, index,
+    json::{self, ReportDocument},
+    markdown, standard, terminal,
+};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use workload_profiles::workload::{LengthDistribution, PromptText, RequestSource, Shape};
@@ -37,6 +41,31 @@ fn json_of(fixture: &Fixture, analysed: &Analysed) -> Value {
     let mut text = Vec::new();
     json::write(&fixture.report(analysed), &mut text).unwrap();
     serde_json::from_slice(&text).unwrap()
+}
+
+#[test]
+fn a_json_report_that_is_read_and_written_again_has_the_same_bytes() {
+    for (name, fixture) in corners() {
+        let mut text = Vec::new();
+        json::write(&fixture.report(&fixture.analyse()), &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let read = ReportDocument::read(&text).unwrap();
+        let mut again = Vec::new();
+        read.write(&mut again).unwrap();
+        assert_eq!(String::from_utf8(again).unwrap(), text, "{name}");
+    }
+}
+
+#[test]
+fn a_field_of_another_release_is_named() {
+    let fixture = Fixture::new();
+    let mut report = json_of(&fixture, &fixture.analyse());
+    report["toolVersion"] = "7.1.0".into();
+    report["figures"]["ttftMs"]["p75point5"] = 1.into();
+    let error = ReportDocument::read(&report.to_string()).unwrap_err().to_string();
+    for part in ["figures.ttftMs", "p75point5", "use benchwright 7.1.0"] {
+        assert!(error.contains(part), "{error}");
+    }
 }
 
 #[test]

@@ -1,0 +1,200 @@
+//! `report.json` as a whole, and its parts but for the figures.
+
+use std::io;
+
+use analysis::{Labels, StageAnalysis};
+use crds::{
+    resolve::{ResolvedRun, RunIdentity},
+    summary::{Outcome, RunSummary},
+    units::{Seed, Span},
+};
+use engine::file_digest::FileDigest;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use workload_profiles::{
+    Notice, Workload,
+    workload::{Load, Margin},
+};
+
+use super::{
+    FORMAT,
+    figures::FiguresDocument,
+    judgement::JudgementDocument,
+    values::{Statistics, times},
+};
+use crate::{Report, TOOL_VERSION, redact::redact};
+
+/// `report.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ReportDocument {
+    pub format: String,
+    pub tool_version: String,
+    pub tool_commit: String,
+    pub run: RunIdentity,
+    pub model: String,
+    pub started: Timestamp,
+    pub outcome: Outcome,
+    pub reasons: Vec<ReasonDocument>,
+    pub partial: bool,
+    pub summary: RunSummary,
+    pub figures: FiguresDocument,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probes: Option<FiguresDocument>,
+    pub stages: Vec<StageDocument>,
+    pub self_judgement: JudgementDocument,
+    pub labels: LabelsDocument,
+    pub notices: Vec<Notice>,
+    pub seeds: SeedsDocument,
+    pub inputs: InputsDocument,
+    pub resolved_run: ResolvedRun,
+    pub workload: Workload,
+}
+
+impl ReportDocument {
+    /// What a report is written as.
+    ///
+    /// # Errors
+    /// The workload has a secret where it needs another value than a text.
+    pub fn new(report: &Report<'_>) -> io::Result<ReportDocument> {
+        let analysis = report.analysis;
+        let mut workload = serde_json::to_value(report.workload)?;
+        // A header of the workload may be a credential.
+        redact(&mut workload);
+        let reason =
+            |it: &analysis::Reason| ReasonDocument { reason: it.name.to_string(), message: it.message.clone() };
+        Ok(ReportDocument {
+            format: FORMAT.to_owned(),
+            tool_version: TOOL_VERSION.to_owned(),
+            tool_commit: report.commit.to_owned(),
+            run: report.run.run.clone(),
+            model: analysis.model.clone(),
+            started: analysis.started,
+            outcome: analysis.verdict.outcome,
+            reasons: analysis.verdict.reasons.iter().map(reason).collect(),
+            partial: analysis.partial,
+            summary: analysis.summary(),
+            figures: FiguresDocument::new(&analysis.all),
+            probes: analysis.probes.as_ref().map(FiguresDocument::new),
+            stages: analysis.stages.iter().map(StageDocument::new).collect(),
+            self_judgement: JudgementDocument::new(&analysis.judgement),
+            labels: LabelsDocument::new(&analysis.labels),
+            notices: report.notices.to_vec(),
+            seeds: SeedsDocument { run: report.run.seed, prompt_salt: report.run.prompt_salt.clone() },
+            inputs: InputsDocument { profile_sha256: report.profile_sha256(), files: report.files.to_vec() },
+            resolved_run: report.run.clone(),
+            workload: serde_json::from_value(workload)?,
+        })
+    }
+}
+
+/// One reason of the verdict.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReasonDocument {
+    pub reason: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+}
+
+/// Where the random draws start. Each kind of draw has a seed derived from the run's by its purpose; those of fresh texts
+/// have the salt in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SeedsDocument {
+    pub run: Seed,
+    pub prompt_salt: String,
+}
+
+/// What the load was made of: digests tell whether two runs had the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct InputsDocument {
+    pub profile_sha256: String,
+    pub files: Vec<FileDigest>,
+}
+
+/// One stage.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct StageDocument {
+    pub name: String,
+    pub load: Load,
+    pub pause_after: Span,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm_up: Option<Margin>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cool_down: Option<Margin>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grace: Option<Span>,
+    pub clock: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_requests_per_second: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub achieved_requests_per_second: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receive_delay_ms: Option<Statistics>,
+    pub labels: LabelsDocument,
+    pub figures: FiguresDocument,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probes: Option<FiguresDocument>,
+}
+
+impl StageDocument {
+    fn new(stage: &StageAnalysis) -> Self {
+        StageDocument {
+            name: stage.stage.name.clone(),
+            load: stage.stage.load.clone(),
+            pause_after: stage.stage.pause_after,
+            warm_up: stage.stage.warm_up,
+            cool_down: stage.stage.cool_down,
+            grace: stage.stage.grace,
+            clock: stage.clock.name().to_owned(),
+            asked_requests_per_second: stage.asked_rate,
+            achieved_requests_per_second: stage.achieved_rate,
+            receive_delay_ms: times(&stage.receive_delay),
+            labels: LabelsDocument::new(&Labels::of_stage(stage)),
+            figures: FiguresDocument::new(&stage.figures),
+            probes: stage.probes.as_ref().map(FiguresDocument::new),
+        }
+    }
+}
+
+/// The comparability labels.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LabelsDocument {
+    pub arrivals: String,
+    pub clock: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub tokens: String,
+    pub itl: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub events: String,
+    pub tpot: String,
+    pub ntpot: String,
+    pub percentiles: String,
+    pub window: String,
+    pub prompts: String,
+    pub cache: String,
+    pub failures: String,
+}
+
+impl LabelsDocument {
+    fn new(labels: &Labels) -> LabelsDocument {
+        LabelsDocument {
+            arrivals: labels.arrivals.clone(),
+            clock: labels.clock.clone(),
+            tokens: labels.tokens.clone(),
+            itl: labels.itl.to_owned(),
+            events: labels.events.to_owned(),
+            tpot: labels.tpot.to_owned(),
+            ntpot: labels.ntpot.to_owned(),
+            percentiles: labels.percentiles.to_owned(),
+            window: labels.window.clone(),
+            prompts: labels.prompts.to_owned(),
+            cache: labels.cache.to_owned(),
+            failures: labels.failures.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Counts, times and rates, as `report.json` has them.
+
+use std::collections::BTreeMap;
+
+use analysis::{Figures, GoodputFigures, Throughput};
+use engine::recorder::CauseTally;
+use serde::{Deserialize, Serialize};
+
+use super::values::{Statistics, counts, millis, times};
+
+/// The figures of a run, a stage, or of its probes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FiguresDocument {
+    pub requests: u64,
+    pub succeeded: u64,
+    pub failed: u64,
+    pub cancelled: u64,
+    pub abandoned: u64,
+    pub incomplete: u64,
+    pub outcomes: BTreeMap<String, u64>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub timeouts: BTreeMap<String, u64>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub causes: BTreeMap<String, CauseDocument>,
+    pub retried: u64,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub aside: BTreeMap<String, BTreeMap<String, u64>>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub error_samples: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_due_ms: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_end_ms: Option<f64>,
+    pub duration_ms: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttft_ms: Option<Statistics>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttft_scheduled_ms: Option<Statistics>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttft_sent_ms: Option<Statistics>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_ms: Option<Statistics>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_scheduled_ms: Option<Statistics>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_sent_ms: Option<Statistics>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub itl_ms: Option<Statistics>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event_gap_ms: Option<Statistics>,
+    pub content_events: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens_per_event: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tpot_ms: Option<Statistics>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ntpot_ms: Option<Statistics>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub send_lag_ms: Option<Statistics>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_ms: Option<Statistics>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isl_tokens: Option<Statistics>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub osl_tokens: Option<Statistics>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_tokens: Option<u64>,
+    pub output_tokens: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throughput: Option<ThroughputDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goodput: Option<GoodputDocument>,
+    pub without_usage: u64,
+    pub usage_set_aside: u64,
+    pub in_one_piece: u64,
+    pub input_length_misses: u64,
+    pub output_length_misses: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_length_ratio: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_length_ratio: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached_tokens: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached_share: Option<f64>,
+    pub reads: u64,
+    pub coalesced_reads: u64,
+    pub late_reads: u64,
+}
+
+impl FiguresDocument {
+    pub(super) fn new(figures: &Figures) -> Self {
+        FiguresDocument {
+            requests: figures.requests,
+            succeeded: figures.succeeded,
+            failed: figures.failed,
+            cancelled: figures.cancelled,
+            abandoned: figures.abandoned,
+            incomplete: figures.incomplete,
+            outcomes: counts(&figures.outcomes),
+            timeouts: figures.timeouts.iter().map(|(limit, count)| (limit.name().to_owned(), *count)).collect(),
+            causes: figures
+                .causes
+                .iter()
+                .map(|(cause, it)| (cause.name().to_owned(), CauseDocument::new(it)))
+                .collect(),
+            retried: figures.retried,
+            aside: figures.aside.iter().map(|(part, outcomes)| (part.name().to_owned(), counts(outcomes))).collect(),
+            error_samples: figures.error_samples.iter().map(|(outcome, text)| (outcome.name(), text.clone())).collect(),
+            first_due_ms: figures.first_due.map(millis),
+            last_end_ms: figures.last_end.map(millis),
+            duration_ms: millis(figures.duration),
+            ttft_ms: times(&figures.ttft),
+            ttft_scheduled_ms: times(&figures.ttft_scheduled),
+            ttft_sent_ms: times(&figures.ttft_sent),
+            latency_ms: times(&figures.latency),
+            latency_scheduled_ms: times(&figures.latency_scheduled),
+            latency_sent_ms: times(&figures.latency_sent),
+            itl_ms: times(&figures.itl),
+            event_gap_ms: times(&figures.event_gap),
+            content_events: figures.content_events,
+            tokens_per_event: figures.tokens_per_event,
+            tpot_ms: times(&figures.tpot),
+            ntpot_ms: times(&figures.ntpot),
+            send_lag_ms: times(&figures.send_lag),
+            queue_ms: times(&figures.queue),
+            isl_tokens: figures.isl.map(Statistics::from),
+            osl_tokens: figures.osl.map(Statistics::from),
+            input_tokens: figures.input_tokens,
+            output_tokens: figures.output_tokens,
+            throughput: figures.throughput.map(ThroughputDocument::new),
+            goodput: figures.goodput.map(GoodputDocument::new),
+            without_usage: figures.without_usage,
+            usage_set_aside: figures.usage_set_aside,
+            in_one_piece: figures.in_one_piece,
+            input_length_misses: figures.input_length_misses,
+            output_length_misses: figures.output_length_misses,
+            input_length_ratio: figures.input_length_ratio,
+            output_length_ratio: figures.output_length_ratio,
+            cached_tokens: figures.cached.map(|it| it.tokens),
+            cached_share: figures.cached.map(|it| it.share),
+            reads: figures.reads,
+            coalesced_reads: figures.coalesced_reads,
+            late_reads: figures.late_reads,
+        }
+    }
+}
+
+/// Failures of one cause.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CauseDocument {
+    pub count: u64,
+    pub sample: String,
+}
+
+impl CauseDocument {
+    fn new(figures: &CauseTally) -> Self {
+        CauseDocument { count: figures.count, sample: figures.sample.clone() }
+    }
+}
+
+/// Rates of a run or stage.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ThroughputDocument {
+    pub requests_per_second: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_tokens_per_second: Option<f64>,
+    pub output_tokens_per_second: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_tokens_per_second: Option<f64>,
+}
+
+impl ThroughputDocument {
+    fn new(figures: Throughput) -> Self {
+        ThroughputDocument {
+            requests_per_second: figures.requests,
+            input_tokens_per_second: figures.input_tokens,
+            output_tokens_per_second: figures.output_tokens,
+            total_tokens_per_second: figures.total_tokens,
+        }
+    }
+}
+
+/// Requests that met every goal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct GoodputDocument {
+    pub good_requests: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub good_requests_per_second: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub good_share: Option<f64>,
+}
+
+impl GoodputDocument {
+    fn new(figures: GoodputFigures) -> Self {
+        GoodputDocument {
+            good_requests: figures.requests,
+            good_requests_per_second: figures.per_second,
+            good_share: figures.share,
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! What the launcher says of its own measurement, as `report.json` has it: `selfJudgement`.
+
+use analysis::SelfJudgement;
+use serde::{Deserialize, Serialize};
+
+use super::values::{Statistics, millis, times};
+
+/// What the launcher measured of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct JudgementDocument {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub send_lag_p99_ms: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receive_delay_ms: Option<Statistics>,
+    pub own_cpu_ms: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process_cpu_ms: Option<f64>,
+    pub wall_ms: f64,
+    pub threads: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cores: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_share: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busiest_share: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busiest_waited_share: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busiest_stage: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttled_share: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttled_ms: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steal_share: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stalls: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stalled_share: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest_stall_ms: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest_stall_ended_ms: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_steps: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub largest_clock_step_ms: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slept_ms: Option<f64>,
+    pub coarse_timer: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coalesced_share: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late_share: Option<f64>,
+    pub dropped: u64,
+    pub remarks: Vec<String>,
+}
+
+impl JudgementDocument {
+    pub(super) fn new(judgement: &SelfJudgement) -> Self {
+        let (busiest, steps) = (judgement.busiest.as_ref(), judgement.clock_steps.as_ref());
+        JudgementDocument {
+            send_lag_p99_ms: judgement.send_lag_p99.map(millis),
+            receive_delay_ms: times(&judgement.receive_delay),
+            own_cpu_ms: millis(judgement.own_cpu),
+            process_cpu_ms: judgement.process_cpu.map(millis),
+            wall_ms: millis(judgement.wall),
+            threads: judgement.threads,
+            cores: judgement.cores,
+            cpu_share: judgement.cpu_share,
+            busiest_share: busiest.map(|it| it.share),
+            busiest_waited_share: busiest.and_then(|it| it.waited_share),
+            busiest_stage: busiest.and_then(|it| it.stage.clone()),
+            throttled_share: judgement.throttled_share(),
+            throttled_ms: judgement.throttling.map(|it| millis(it.time)),
+            steal_share: judgement.steal_share,
+            stalls: judgement.stalls.map(|it| it.count),
+            stalled_share: judgement.stalls.and_then(|it| it.share),
+            longest_stall_ms: judgement.stalls.map(|it| millis(it.longest)),
+            longest_stall_ended_ms: judgement.stalls.filter(|it| it.count > 0).map(|it| millis(it.longest_ended)),
+            clock_steps: steps.map(|it| it.count),
+            largest_clock_step_ms: steps.map(|it| millis(it.largest)),
+            slept_ms: steps.map(|it| millis(it.slept)),
+            coarse_timer: judgement.coarse_timer,
+            coalesced_share: judgement.coalesced_share,
+            late_share: judgement.late_share,
+            dropped: judgement.dropped,
+            remarks: judgement.remarks.clone(),
+        }
+    }
+}

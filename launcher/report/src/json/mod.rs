@@ -1,0 +1,97 @@
+//! `report.json`: everything that a run came to, and everything that is needed to run it again. Ours, versioned by `format`.
+//!
+//! A figure that was not measured is absent. Times are milliseconds with their fraction, and say so in their names; every key
+//! is explained in `docs/metrics.md`. It holds no prompts, outputs, bodies, credentials, nor the content of the token file.
+//! The same types are written and read, so that what is read and written again has the same bytes.
+
+mod document;
+mod figures;
+mod judgement;
+mod values;
+
+use std::io::{self, Write};
+
+use serde::Deserialize;
+
+use super::{Report, TOOL_VERSION};
+pub use document::{InputsDocument, LabelsDocument, ReasonDocument, ReportDocument, SeedsDocument, StageDocument};
+pub use figures::{CauseDocument, FiguresDocument, GoodputDocument, ThroughputDocument};
+pub use judgement::JudgementDocument;
+pub use values::Statistics;
+
+/// The version of this format: it changes with every change that a reader must know of.
+pub const FORMAT: &str = "benchwright.dev/report/v1";
+
+/// Writes the text of `report.json`.
+///
+/// # Errors
+/// The writer's.
+pub fn write(report: &Report<'_>, to: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    ReportDocument::new(report)?.write(to)
+}
+
+impl ReportDocument {
+    /// Writes the text of `report.json`.
+    ///
+    /// # Errors
+    /// The writer's.
+    pub fn write(&self, to: &mut (impl Write + ?Sized)) -> io::Result<()> {
+        let mut to = to;
+        serde_json::to_writer_pretty(&mut to, self)?;
+        to.write_all(b"\n")
+    }
+
+    /// Reads the text of a `report.json`.
+    ///
+    /// # Errors
+    /// It is none, or one of another format, or it has a field that this release does not know.
+    pub fn read(text: &str) -> Result<ReportDocument, ReadError> {
+        let header: Header = serde_json::from_str(text).map_err(|error| ReadError::NoReport(error.to_string()))?;
+        if header.format != FORMAT {
+            return Err(ReadError::Format { found: header.format, by: header.tool_version });
+        }
+        let mut json = serde_json::Deserializer::from_str(text);
+        let read = serde_path_to_error::deserialize::<_, ReportDocument>(&mut json);
+        read.map_err(|error| ReadError::Field {
+            path: error.path().to_string(),
+            problem: error.inner().to_string(),
+            by: header.tool_version,
+        })
+    }
+}
+
+/// What every version of the format has.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Header {
+    format: String,
+    tool_version: String,
+}
+
+/// Why a text cannot be read as a `report.json`. A cause stands in its message, and is therefore no `source`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    #[error("it is no report.json: {0}; give the file as it was written")]
+    NoReport(String),
+    #[error(
+        "format is {found}, and this is benchwright {TOOL_VERSION}, which reads {FORMAT}; use benchwright {by}, which wrote it"
+    )]
+    Format { found: String, by: String },
+    #[error("{path}: {problem}; this is benchwright {TOOL_VERSION}, use benchwright {by}, which wrote it")]
+    Field { path: String, problem: String, by: String },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_version_of_the_format_names_it_and_the_remedy() {
+        let text = r#"{"format": "benchwright.dev/report/v2", "toolVersion": "7.1.0", "figures": {"new": 1}}"#;
+        let error = ReportDocument::read(text).unwrap_err().to_string();
+        for part in ["benchwright.dev/report/v2", "reads benchwright.dev/report/v1", "use benchwright 7.1.0"] {
+            assert!(error.contains(part), "{error}");
+        }
+        assert!(matches!(ReportDocument::read("{}"), Err(ReadError::NoReport(_))));
+    }
+}
