@@ -42,7 +42,7 @@ fn a_profile_with_old_names_and_a_misspelt_spread_runs_with_a_notice() {
     let ready = prepared(template).unwrap();
     assert_eq!(ready.workload.model.as_deref(), Some("facebook/opt-125m"));
     assert_eq!(ready.workload.stages[0].load.count(), Some(64));
-    check(template, "data.input_distribution.std: is read as std_dev, 5; inference-perf overlooks it and takes 200");
+    check(template, "data.input_distribution.std: is read as std_dev, 5; inference-perf ignores it and uses 200");
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn a_data_section_in_the_wrong_place_is_diagnosed() {
         include_str!("fixtures/nested_data.yaml"),
         &[
             "data: is missing; move tokenizer.data to the root",
-            "tokenizer.data: data is no part of tokenizer",
+            "tokenizer.data: is not a key of tokenizer",
             "tokenizer.data.shared_prefix.num_groups: holds ${GROUPS}",
         ],
     );
