@@ -9,9 +9,10 @@ use super::{
     Client,
     answer::{Answer, Failure},
     api_error::short,
-    connection::{Broken, Connection, Head, Reach, SendFailure},
+    connection::Connection,
     output::FirstOutput,
     patience::Pulse,
+    response::{Broken, Head, Reach, SendFailure},
     socket::Marks,
 };
 use crate::{

@@ -25,7 +25,7 @@ use http::{
 };
 
 use super::{
-    connection::{Broken, Head, Reach, SendFailure},
+    response::{Broken, Head, Reach, SendFailure},
     socket::{Marked, Marks, Socket},
 };
 use clock::Clock;

@@ -10,6 +10,7 @@ mod answering;
 mod api_error;
 pub mod body;
 pub mod chunk;
+mod connect_error;
 mod connection;
 mod exchange;
 mod group;
@@ -21,6 +22,7 @@ pub mod output;
 pub mod patience;
 mod pattern;
 pub mod probe;
+mod response;
 mod socket;
 pub mod sse;
 mod target;
@@ -38,7 +40,6 @@ use std::{
 
 use crds::units::Span;
 use futures::future::join_all;
-use rustix::io::Errno;
 use workload_profiles::workload::Timeouts;
 
 use crate::record::{Cause, Limit};
@@ -46,13 +47,16 @@ use answer::Failure;
 pub use answering::Answering;
 use api_error::short;
 use clock::Clock;
-use connection::{Broken, Connection};
+use connect_error::{connect_failure, no_address};
+use connection::Connection;
 pub use exchange::Exchange;
 pub use group::{ClientGroup, explained_resends};
 use http1::Http1;
 use http2::{Http2, Http2Connection};
 pub use outage::Outage;
+use response::Broken;
 pub use target::{Target, TargetError};
+pub use tls::TlsError;
 
 /// Connections that are made at once before a stage: fewer than the smallest usual backlog of a server.
 const CONNECT_AT_ONCE: usize = 32;
@@ -292,39 +296,6 @@ impl Client {
     }
 }
 
-/// The target's fault, or ours.
-fn connect_failure(url: &str, error: &io::Error) -> Failure {
-    match own_failure(error) {
-        Some(failure) => failure,
-        None => {
-            let cause = if tls::is_of_tls(error) { Cause::Tls } else { Cause::of_io(error) };
-            // What to do comes before the long words of the library, which may be cut.
-            let why = tls::remedy(error).map_or_else(String::new, |it| format!("{it}: "));
-            Failure::of_connection(cause, &format!("cannot connect to {url}: {why}{error}"))
-        }
-    }
-}
-
-/// The name of the target leads nowhere.
-fn no_address(url: &str, error: &io::Error) -> Failure {
-    own_failure(error)
-        .unwrap_or_else(|| Failure::of_connection(Cause::Address, &format!("cannot connect to {url}: {error}")))
-}
-
-/// What this machine lacks.
-fn own_failure(error: &io::Error) -> Option<Failure> {
-    Some(match error.raw_os_error().map(Errno::from_raw_os_error) {
-        Some(Errno::MFILE | Errno::NFILE) => {
-            Failure::of_connection(Cause::Files, "too many open files; raise the limit of the launcher (ulimit -n)")
-        }
-        Some(Errno::ADDRNOTAVAIL) => Failure::of_connection(
-            Cause::Ports,
-            "no free port is left on this machine for another connection; lower the load, or use several machines",
-        ),
-        _ => return None,
-    })
-}
-
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // One thread, and nothing that is kept here can be left half-changed.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -335,20 +306,6 @@ mod tests {
     use crds::benchmark_run::Api;
 
     use super::*;
-    use crate::record::RequestOutcome;
-
-    #[test]
-    fn what_this_machine_lacks_is_not_the_targets_fault() {
-        for (errno, outcome) in [
-            (Errno::MFILE, RequestOutcome::ClientError),
-            (Errno::ADDRNOTAVAIL, RequestOutcome::ClientError),
-            (Errno::CONNREFUSED, RequestOutcome::ConnectError),
-            (Errno::HOSTUNREACH, RequestOutcome::ConnectError),
-        ] {
-            let failure = connect_failure("http://server", &io::Error::from_raw_os_error(errno.raw_os_error()));
-            assert_eq!(failure.outcome, outcome, "{failure:?}");
-        }
-    }
 
     #[tokio::test(start_paused = true)]
     async fn idle_connections_give_their_files_back_to_a_request_that_waits() {
@@ -380,24 +337,5 @@ mod tests {
                 () = idle => {}
             }
         }
-    }
-
-    #[test]
-    fn each_kind_of_error_has_its_cause() {
-        for (errno, cause) in [
-            (Errno::CONNREFUSED, Cause::Refused),
-            (Errno::CONNRESET, Cause::Reset),
-            (Errno::HOSTUNREACH, Cause::Unreachable),
-            (Errno::TIMEDOUT, Cause::TimedOut),
-            (Errno::MFILE, Cause::Files),
-            (Errno::ADDRNOTAVAIL, Cause::Ports),
-            (Errno::NOENT, Cause::Other),
-        ] {
-            let error = io::Error::from_raw_os_error(errno.raw_os_error());
-            assert_eq!(connect_failure("http://server", &error).cause, Some(cause), "{error}");
-        }
-        let tls = io::Error::new(io::ErrorKind::InvalidData, rustls::Error::HandshakeNotComplete);
-        assert_eq!(connect_failure("https://server", &tls).cause, Some(Cause::Tls));
-        assert_eq!(no_address("http://server", &io::Error::other("no such name")).cause, Some(Cause::Address));
     }
 }

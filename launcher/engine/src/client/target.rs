@@ -14,7 +14,10 @@ use http::{
 };
 use tokio::io::DuplexStream;
 
-use super::{socket::Connector, tls};
+use super::{
+    socket::Connector,
+    tls::{Tls, TlsError},
+};
 
 /// What cannot be called.
 #[derive(Debug, thiserror::Error)]
@@ -39,8 +42,8 @@ pub enum TargetError {
     #[error("the bearer token holds characters that no header field can; write the token alone into its file")]
     Token,
     /// Certificate authorities that cannot be used.
-    #[error("the certificate authorities of the target cannot be used: {0}; give PEM-encoded certificates")]
-    Authorities(String),
+    #[error(transparent)]
+    Tls(TlsError),
 }
 
 /// A server and how to call it. Cheap to clone; its `Debug` shows no token.
@@ -56,6 +59,15 @@ struct Inner {
     generate: Uri,
     headers: HeaderMap,
     connector: Connector,
+}
+
+impl From<TlsError> for TargetError {
+    fn from(error: TlsError) -> Self {
+        match error {
+            TlsError::Host(host) => TargetError::Url { url: format!("https://{host}") },
+            TlsError::Authorities(_) => TargetError::Tls(error),
+        }
+    }
 }
 
 impl Target {
@@ -83,7 +95,7 @@ impl Target {
         }
         let tls = match uri.scheme() {
             Some(scheme) if *scheme == Scheme::HTTP => None,
-            Some(scheme) if *scheme == Scheme::HTTPS => Some(tls::Tls::new(authority.host(), authorities)?),
+            Some(scheme) if *scheme == Scheme::HTTPS => Some(Tls::new(authority.host(), authorities)?),
             _ => return Err(wrong()),
         };
         let port = match (&authority.as_str()[authority.host().len()..], &tls) {

@@ -10,7 +10,16 @@ use rustls::{
 use tokio::net::TcpStream;
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
-use super::target::TargetError;
+/// Why TLS cannot be set up for a target.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// The host is neither a DNS name nor an IP address.
+    #[error("{0:?} is no name of a host")]
+    Host(String),
+    /// Certificate authorities that cannot be used.
+    #[error("the certificate authorities of the target cannot be used: {0}; give PEM-encoded certificates")]
+    Authorities(String),
+}
 
 /// How a server proves who it is.
 #[derive(Clone)]
@@ -21,9 +30,9 @@ pub(super) struct Tls {
 
 impl Tls {
     /// For a server of this name. `authorities` is PEM text.
-    pub(super) fn new(host: &str, authorities: Option<&str>) -> Result<Tls, TargetError> {
+    pub(super) fn new(host: &str, authorities: Option<&str>) -> Result<Tls, TlsError> {
         let bare = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        let name = ServerName::try_from(bare).map_err(|_| TargetError::Url { url: format!("https://{host}") })?;
+        let name = ServerName::try_from(bare).map_err(|_| TlsError::Host(host.to_owned()))?;
         let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
         // A machine without certificates of its own is no error: the public authorities are there.
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -77,15 +86,15 @@ pub(super) fn remedy(error: &io::Error) -> Option<&'static str> {
     })
 }
 
-fn add(roots: &mut RootCertStore, pem: &str) -> Result<(), TargetError> {
+fn add(roots: &mut RootCertStore, pem: &str) -> Result<(), TlsError> {
     let mut count = 0;
     for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
-        let certificate = certificate.map_err(|error| TargetError::Authorities(error.to_string()))?;
-        roots.add(certificate).map_err(|error| TargetError::Authorities(error.to_string()))?;
+        let certificate = certificate.map_err(|error| TlsError::Authorities(error.to_string()))?;
+        roots.add(certificate).map_err(|error| TlsError::Authorities(error.to_string()))?;
         count += 1;
     }
     if count == 0 {
-        return Err(TargetError::Authorities("the file holds no certificate".to_owned()));
+        return Err(TlsError::Authorities("the file holds no certificate".to_owned()));
     }
     Ok(())
 }

@@ -21,11 +21,10 @@ use tokio::{
 };
 
 use super::{
-    connection::{Broken, Head, Reach, SendFailure},
+    response::{Broken, Head, Malformed, Reach, SendFailure},
     socket::{Marked, Marks, Socket},
 };
 use clock::Clock;
-pub(super) use codec::Malformed;
 use codec::{Body, Start};
 
 /// What one read takes at most, in bytes: hundreds of events, and few enough to stay in a core's cache.

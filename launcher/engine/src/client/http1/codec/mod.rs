@@ -13,7 +13,7 @@ use http::{
     header::{CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING},
 };
 
-use crate::client::connection::Head;
+use crate::client::response::{Head, Malformed};
 
 /// The longest head of an answer, in bytes; servers that send more mean harm.
 const MAX_HEAD: usize = 64 << 10;
@@ -23,11 +23,6 @@ const MAX_FIELDS: usize = 128;
 const MAX_FRAMING: usize = 16 << 10;
 /// Digits of the largest chunk that fits into 64 bits.
 const MAX_DIGITS: u8 = 16;
-
-/// Bytes that no answer of HTTP/1 can hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub(in crate::client) struct Malformed(&'static str);
 
 /// A request as it goes over the wire, without its body.
 pub(super) fn write_head(request: &Request<Bytes>) -> Vec<u8> {
