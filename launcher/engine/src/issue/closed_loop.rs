@@ -13,11 +13,14 @@ use tokio::{
 };
 
 use super::{
-    flight::{Due, Kind, fly, launch},
-    lane::{Core, Lane, Left, Meeting, Unsent, drain},
+    context::Core,
+    flight::{Due, Kind, drain, fly, launch},
+    lane::Lane,
+    meeting::Meeting,
     plan::Slots,
     prepare::{Ahead, Prepared},
     shared::Claims,
+    unissued::{Left, Unsent},
 };
 use crate::stop::StopState;
 

@@ -12,7 +12,7 @@ use std::{
 use futures::FutureExt as _;
 use tokio::task::{JoinError, JoinSet, coop::unconstrained};
 
-use super::{departures::Leaves, lane::Core, prepare::Prepared, room::Place};
+use super::{context::Core, departures::Leaves, prepare::Prepared, room::Place, shared::Shared};
 use crate::{
     client::{Exchange, answer::Failure},
     record::{RequestOutcome, RequestRecord},
@@ -111,6 +111,27 @@ pub fn landed(joined: Result<(), JoinError>) {
     // What was ended by an abort is told by its record.
     if let Err(Ok(panic)) = joined.map_err(JoinError::try_into_panic) {
         resume_unwind(panic);
+    }
+}
+
+/// Waits until all flights have ended, and ends them when the load is aborted, or at `limit`.
+pub(super) async fn drain(shared: &Shared, mut flights: JoinSet<()>, limit: Option<Duration>) {
+    let mut stop = shared.stop.watch();
+    let all = async {
+        let aborted = stop.wait_for(|it| matches!(it, StopState::Abort(_)));
+        tokio::pin!(aborted);
+        loop {
+            tokio::select! {
+                joined = flights.join_next() => match joined {
+                    Some(joined) => landed(joined),
+                    None => return true,
+                },
+                _ = &mut aborted => return false,
+            }
+        }
+    };
+    if shared.clock.within(limit, all).await != Ok(true) {
+        flights.shutdown().await;
     }
 }
 

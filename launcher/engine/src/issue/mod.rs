@@ -6,9 +6,11 @@
 
 mod circuit;
 mod closed_loop;
+mod context;
 mod departures;
 mod flight;
 mod lane;
+mod meeting;
 mod open_loop;
 mod outputs;
 mod phase_progress;
@@ -19,8 +21,10 @@ mod probes;
 mod query_loop;
 mod record_room;
 mod room;
+mod runner;
 mod shared;
 mod timeline;
+mod unissued;
 
 use std::{
     any::Any,
@@ -48,12 +52,13 @@ use crate::{
 };
 use clock::Clock;
 pub use flight::{landed, launch};
-use lane::{Lane, LaneResult};
+use lane::Lane;
 use loadgen::queries::QueryError;
 pub use outputs::{KeepOutputs, Numbers};
 pub use phase_progress::PhaseProgress;
 pub use phases::{IssuedPhase, PlannedPhase};
 pub use plan::Plan;
+use runner::LaneResult;
 use shared::Shared;
 pub use timeline::{PlannedTime, RecentTimes, Timeline};
 
@@ -241,7 +246,7 @@ pub async fn run_here<'a>(
     let shared = Arc::new(Shared::new(plan, Clock::of_runtime(), 1, stop.clone(), Arc::default()));
     let started = clock::now();
     let lane = Lane::new(0, Arc::clone(&shared), target.clone(), Keep::Records);
-    let ended = lane.run().await;
+    let ended = runner::run(lane).await;
     Ok(sum_up(&shared, vec![ended], started, Keep::Records, Vitals::default()))
 }
 
@@ -268,7 +273,7 @@ fn spawn(
             let runtime = runtime?;
             let _entered = runtime.enter();
             let lane = Lane::new(index, Arc::clone(&shared), target, keep);
-            Ok(runtime.block_on(lane.run()))
+            Ok(runtime.block_on(runner::run(lane)))
         };
         // Also when it panics: the other lanes must not wait for this one.
         let mut ended = Ended { shared: &shared, well: false };

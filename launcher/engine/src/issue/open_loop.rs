@@ -5,10 +5,13 @@ use std::{iter::StepBy, ops::Range, sync::Arc, time::Duration};
 use tokio::task::{JoinSet, yield_now};
 
 use super::{
-    flight::{Due, Kind, fly, landed, launch},
-    lane::{Core, Lane, Left, Meeting, Unsent, drain},
+    context::Core,
+    flight::{Due, Kind, drain, fly, landed, launch},
+    lane::Lane,
+    meeting::Meeting,
     prepare::{Ahead, Prepared},
     shared::Shared,
+    unissued::{Left, Unsent},
 };
 use crate::{schedule::Schedule, stop::StopState};
 
@@ -170,7 +173,7 @@ mod tests {
 
     use crate::{
         client::Target,
-        issue::{lane::Lane, plan::Plan, shared::Shared},
+        issue::{lane::Lane, plan::Plan, runner, shared::Shared},
         recorder::Keep,
         stop::Stop,
     };
@@ -204,7 +207,7 @@ mod tests {
         });
         let plan = Plan::new(&workload, &[], "m", Api::Completions, Seed(1).into()).unwrap();
         let shared = Arc::new(Shared::new(plan, Clock::of_runtime(), 3, Stop::default(), Arc::default()));
-        let lanes = (0..3).map(|it| Lane::new(it, Arc::clone(&shared), target.clone(), Keep::Records).run());
+        let lanes = (0..3).map(|it| runner::run(Lane::new(it, Arc::clone(&shared), target.clone(), Keep::Records)));
         let records = join_all(lanes).await.into_iter().flat_map(|it| it.recorder.records.unwrap());
         let mut sent: Vec<u64> = records.map(|it| it.number).collect();
         sent.sort_unstable();

@@ -10,8 +10,8 @@ use tokio::{
 use workload_profiles::workload::Probes;
 
 use super::{
-    flight::{Due, Kind, fly, landed, launch},
-    lane::{Core, drain},
+    context::Core,
+    flight::{Due, Kind, drain, fly, landed, launch},
     prepare::Prepared,
     shared::Shared,
 };

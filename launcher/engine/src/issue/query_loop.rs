@@ -11,11 +11,13 @@ use std::{
 use tokio::task::{JoinSet, yield_now};
 
 use super::{
-    flight::{Due, Kind, fly, launch},
-    lane::{Lane, Left, Meeting, Unsent, drain},
+    flight::{Due, Kind, drain, fly, launch},
+    lane::Lane,
+    meeting::Meeting,
     phases::PlannedPhase,
     prepare::Ahead,
     shared::Shared,
+    unissued::{Left, Unsent},
 };
 
 /// Issues the queries of a stage until one of them ends the phase.
