@@ -1,7 +1,7 @@
 //! The engine: a workload and a target in, a record of every request out.
 //!
 //! `schedule` (pure) -> `issue` (waits and sends) -> `client` (streams and stamps) -> `recorder` (counts and histograms).
-//! `requests`, `data_set` and `trace_file` prepare what is sent, `vitals` watches what the machine does to this process meanwhile.
+//! `requests`, `data_set` and `trace` prepare what is sent, `vitals` watches what the machine does to this process meanwhile.
 
 pub mod client;
 pub mod data_set;
@@ -15,7 +15,7 @@ pub mod recorder;
 pub mod requests;
 pub mod schedule;
 pub mod stop;
-pub mod trace_file;
+pub mod trace;
 pub mod user_file;
 pub mod vitals;
 pub mod window;

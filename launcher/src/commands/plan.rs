@@ -48,7 +48,7 @@ pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<()> {
         console::say(format_args!("note: {}: {message}", plan::DEADLINE));
     }
     // It may lie where the run will be, and not here.
-    if let Err(error) = data_set::of(&input.workload) {
+    if let Err(error) = data_set::read(&input.workload) {
         console::say(format_args!("note: {error}"));
     }
     Ok(console::print_with(|out| match args.json {

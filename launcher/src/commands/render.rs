@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use engine::{trace_file, user_file};
+use engine::{trace, user_file};
 use launcher::{console, input};
 use workload_profiles::workload::RequestSource;
 
@@ -24,7 +24,7 @@ pub(crate) struct RenderArgs {
 pub(crate) fn run(args: &RenderArgs) -> anyhow::Result<()> {
     let mut input = input::from_file(&args.file, &args.input.options())?;
     // A file that is not here may lie where the run will be, so that none is an error.
-    match trace_file::of(&input.workload) {
+    match trace::read(&input.workload) {
         Ok(traces) => input.notices.extend(traces.notices),
         Err(error) => console::say(format_args!("note: {error}")),
     }

@@ -13,8 +13,8 @@ use crate::input::Input;
 use clock::Clock;
 use engine::{
     client::{Client, Exchange, Target, answer::Failure, body::BodyTemplate, output::FirstOutput, patience::Patience},
-    data_set,
-    requests::{Recorded, Requests, RequestsError, Rows},
+    data_set::{self, Rows},
+    requests::{Recorded, Requests, RequestsError},
 };
 
 /// What the requests need. One thread.
@@ -51,7 +51,7 @@ impl SampleAnswerer {
         if !BodyTemplate::can_hold(workload.api, workload.requests.form()) {
             return Err(RequestsError::TokenIdsInChat.into());
         }
-        Ok(data_set::of(workload)?.rows)
+        Ok(data_set::read(workload)?.rows)
     }
 
     pub(super) fn new(input: &Input, rows: Rows, target: Target, model: &str) -> Result<SampleAnswerer, SutError> {

@@ -21,7 +21,7 @@ use workload_profiles::workload::{Load, Trace};
 use super::{BenchError, RunInput, busy::Busy, server::Pace, trial};
 use analysis::Distribution;
 pub use demand::Unknown;
-use engine::{histogram::Times, issue::LoadError, trace_file, vitals::system::cpu_limit};
+use engine::{histogram::Times, issue::LoadError, trace, vitals::system::cpu_limit};
 use trial_result::TrialResult;
 use verdict::Verdict;
 
@@ -51,7 +51,7 @@ pub struct CapacityReport {
 /// The load is not known well enough to be tried, or the trial could not be run.
 pub fn ask(question: Question) -> Result<CapacityReport, BenchError> {
     let Question { mut input, pace, threads } = question;
-    let recorded = trace_file::of(&input.workload).map_err(LoadError::from)?;
+    let recorded = trace::read(&input.workload).map_err(LoadError::from)?;
     for (stage, entries) in input.workload.stages.iter_mut().zip(recorded.entries) {
         if let Load::Trace { trace, .. } = &mut stage.load {
             *trace = Trace::Inline(entries);

@@ -5,6 +5,7 @@
 //! Deliberately absent: other formats, which need readers of their own.
 
 mod row;
+mod rows;
 
 use std::{
     cell::Cell,
@@ -23,10 +24,10 @@ use workload_profiles::{
 use crate::{
     file_digest::{DigestReader, FileDigest},
     lines::{Bounded, Line, read_line},
-    requests::Rows,
     user_file,
 };
 use row::{Prompt, RowSeed};
+pub use rows::Rows;
 
 /// More bytes are not read: five times a data set of MLPerf's largest, at a token a line.
 const MAX_BYTES: u64 = 4 << 30;
@@ -89,7 +90,7 @@ pub struct ReadDataSet {
 ///
 /// # Errors
 /// A file that cannot be read, the first row that is no prompt, or too few of them.
-pub fn of(workload: &Workload) -> Result<ReadDataSet, DataSetError> {
+pub fn read(workload: &Workload) -> Result<ReadDataSet, DataSetError> {
     let RequestSource::DataSet(set) = &workload.requests else { return Ok(ReadDataSet::default()) };
     let cannot = |cause| DataSetError::Read { path: set.path.clone(), cause };
     let mut file = DigestReader::new(user_file::open(&set.path).map_err(cannot)?);

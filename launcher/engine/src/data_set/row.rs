@@ -8,7 +8,7 @@ use serde::{
 };
 use workload_profiles::workload::{DataSet, PromptColumn, PromptForm};
 
-use crate::requests::Rows;
+use super::rows::Rows;
 
 /// The longest prompt, in tokens.
 const MAX_TOKENS: usize = 2_000_000;

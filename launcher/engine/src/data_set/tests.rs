@@ -161,7 +161,7 @@ fn a_file_that_is_not_there_is_told() {
         "api": "OpenAICompletions", "streaming": true, "requests": {"dataSet": set}, "stages": [],
     }))
     .unwrap();
-    let error = of(&workload).unwrap_err().to_string();
+    let error = read(&workload).unwrap_err().to_string();
     assert!(
         error.starts_with("cannot read the data set /nowhere/d.json: ") && error.ends_with("spec.profile.files"),
         "{error}"

@@ -42,12 +42,12 @@ use workload_profiles::{Notice, Workload};
 
 use crate::{
     client::Target,
-    data_set::{self, DataSetError},
+    data_set::{self, DataSetError, Rows},
     file_digest::FileDigest,
     recorder::{Keep, Recorder},
-    requests::{RequestsError, Rows, Seeds},
+    requests::{RequestsError, Seeds},
     stop::{Stop, StopReason, StopState},
-    trace_file::{self, TraceError},
+    trace::{self, TraceError},
     vitals::{Vitals, Watch, lane::LaneVitals, receive},
 };
 use clock::Clock;
@@ -165,7 +165,7 @@ pub struct LoadResult {
 /// What a workload keeps in files: read once, however often the workload is issued.
 #[derive(Debug)]
 pub struct Files {
-    traces: trace_file::Traces,
+    traces: trace::Traces,
     rows: Arc<Rows>,
     digests: Vec<FileDigest>,
 }
@@ -176,7 +176,7 @@ impl Files {
     /// # Errors
     /// One that cannot be read, or holds what it must not.
     pub fn read(workload: &Workload) -> Result<Files, LoadError> {
-        let (traces, data_set) = (trace_file::of(workload)?, data_set::of(workload)?);
+        let (traces, data_set) = (trace::read(workload)?, data_set::read(workload)?);
         let digests = traces.digests.iter().cloned().chain(data_set.digest).collect();
         Ok(Files { traces, rows: Arc::new(data_set.rows), digests })
     }

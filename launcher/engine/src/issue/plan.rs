@@ -17,8 +17,9 @@ use super::{
 };
 use crate::{
     client::{body::BodyTemplate, patience::Patience},
+    data_set::Rows,
     recorder::{Keep, RecordBudget, Recorder},
-    requests::{Recorded, Requests, RequestsError, Rows, Seeds, TextSeed, words_of},
+    requests::{Recorded, Requests, RequestsError, Seeds, TextSeed, words_of},
     schedule::{Schedule, schedule},
     window::StageWindow,
 };

@@ -4,8 +4,8 @@
 //! request at any time. The lengths of request i are the same in every stage and in every run with that seed. Its text is
 //! its own, or the same too, as the workload has it: [`PromptReuse`].
 
+mod data_set_row;
 mod lengths;
-mod rows;
 mod shared_prefix;
 mod text;
 mod text_seed;
@@ -18,8 +18,8 @@ use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
 use workload_profiles::workload::{DataSet, PromptForm, PromptReuse, PromptText, RequestSource, TraceEntry};
 
+use crate::data_set::Rows;
 use lengths::{Lengths, Sampler};
-pub use rows::Rows;
 use shared_prefix::SharedPrefix;
 pub(crate) use text_seed::TextSeed;
 
@@ -208,7 +208,7 @@ impl Requests {
                 Asked { input: Some(asked), is_exact, output: Some(output.get(number)) }
             }
             Source::SharedPrefix(prefixes) => prefixes.write(number, text),
-            Source::Rows(set, rows) => rows.write(number, set, text),
+            Source::Rows(set, rows) => data_set_row::write(rows, number, set, text),
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Recorded arrivals: request i is due at its recorded time / speed. What a recording in a file holds is read by
-//! [`crate::trace_file`].
+//! [`crate::trace`].
 
 use workload_profiles::workload::TraceEntry;
 

@@ -1,0 +1,69 @@
+//! The request that a row of a data set is. Pure.
+
+use std::fmt::Write as _;
+
+use workload_profiles::workload::{DataSet, PromptForm};
+
+use super::Asked;
+use crate::data_set::Rows;
+
+/// Adds the prompt of the row with this number to `text`, in the form in which it is sent.
+pub(super) fn write(rows: &Rows, number: u64, set: &DataSet, text: &mut String) -> Asked {
+    let output = Some(set.output);
+    match set.prompt.form {
+        PromptForm::Text => {
+            text.push_str(rows.text(number));
+            Asked { output, ..Asked::default() }
+        }
+        PromptForm::TokenIds => {
+            let ids = rows.ids(number);
+            text.push('[');
+            for (place, id) in ids.iter().enumerate() {
+                let comma = if place == 0 { "" } else { "," };
+                write!(text, "{comma}{id}").expect("a String takes everything");
+            }
+            text.push(']');
+            Asked { input: u32::try_from(ids.len()).ok(), is_exact: true, output }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use workload_profiles::workload::{DataSetFormat, PromptColumn};
+
+    use super::*;
+
+    fn check(rows: &Rows, form: PromptForm, number: u64, expected: (&str, Option<u32>)) {
+        let prompt = PromptColumn::from_form(form);
+        let set = DataSet { path: "d".into(), format: DataSetFormat::Json, prompt, output: 9, count: 2 };
+        let mut text = String::new();
+        let asked = write(rows, number, &set, &mut text);
+        assert_eq!((text.as_str(), asked.input), expected);
+        assert_eq!((asked.output, asked.is_exact), (Some(9), form == PromptForm::TokenIds));
+    }
+
+    #[test]
+    fn a_request_is_its_row() {
+        let mut ids = Rows::default();
+        [vec![5, 6, u32::MAX], vec![], vec![7]].into_iter().for_each(|it| ids.push_ids(it));
+        check(&ids, PromptForm::TokenIds, 0, ("[5,6,4294967295]", Some(3)));
+        check(&ids, PromptForm::TokenIds, 1, ("[]", Some(0)));
+        check(&ids, PromptForm::TokenIds, 2, ("[7]", Some(1)));
+        let mut texts = Rows::default();
+        ["é \"a\"", "", "z"].into_iter().for_each(|it| texts.push_text(it));
+        check(&texts, PromptForm::Text, 0, ("é \"a\"", None));
+        check(&texts, PromptForm::Text, 2, ("z", None));
+        assert_eq!((ids.len(), ids.is_empty(), Rows::default().is_empty()), (3, false, true));
+    }
+
+    #[test]
+    fn there_is_nothing_past_the_last_row() {
+        let mut rows = Rows::default();
+        rows.push_ids([1]);
+        for number in [1, 2, u64::MAX] {
+            check(&rows, PromptForm::TokenIds, number, ("[]", Some(0)));
+            check(&rows, PromptForm::Text, number, ("", None));
+        }
+    }
+}
