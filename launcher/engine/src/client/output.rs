@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::chunk::Said;
+use super::chunk::FirstChoice;
 
 /// The most token ids that are kept of one answer: twice the longest answer that a profile may ask for.
 const MAX_IDS: usize = 4_000_000;
@@ -62,16 +62,16 @@ pub(super) struct Kept {
 impl Kept {
     /// Adds an event that was read as a chunk; `output`: it held output.
     pub(super) fn add(&mut self, event: &[u8], output: bool) -> Result<(), OutputError> {
-        let Some(said) = Said::read(event, output).map_err(|_| OutputError::NoIds)? else { return Ok(()) };
+        let Some(choice) = FirstChoice::read(event, output).map_err(|_| OutputError::NoIds)? else { return Ok(()) };
         let Output { token_ids, first, text } = &mut self.output;
-        if token_ids.len() + said.token_ids.len() > MAX_IDS {
+        if token_ids.len() + choice.token_ids.len() > MAX_IDS {
             return Err(OutputError::TooManyIds);
         }
-        if text.len() + said.text.len() > MAX_TEXT {
+        if text.len() + choice.text.len() > MAX_TEXT {
             return Err(OutputError::TooLong);
         }
-        token_ids.extend(said.token_ids);
-        text.push_str(&said.text);
+        token_ids.extend(choice.token_ids);
+        text.push_str(&choice.text);
         if !self.has_begun && (output || *first == 0) {
             *first = token_ids.len();
         }

@@ -52,9 +52,9 @@ macro_rules! pass_over {
 }
 
 mod cached;
-mod said;
+mod first_choice;
 
-pub(super) use said::Said;
+pub(super) use first_choice::FirstChoice;
 
 /// What an event, or a whole answer, says.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]

@@ -15,26 +15,26 @@ use crate::client::mend::parse;
 
 /// The text and the token ids of a choice.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(in crate::client) struct Said {
+pub(in crate::client) struct FirstChoice {
     /// Its text or content. Reasoning, refusals and calls of tools are not in it.
     pub(in crate::client) text: String,
     /// The ids that it generated: none in a chunk that opens a chat, or where the server tells none.
     pub(in crate::client) token_ids: Vec<u32>,
 }
 
-impl Said {
+impl FirstChoice {
     /// Of what [`Chunk::parse`](super::Chunk::parse) has read; `output` is what that found. `None`: the first choice is not
     /// in it.
     ///
     /// # Errors
     /// A choice has `token_ids` that are no list of numbers of 32 bits.
-    pub(in crate::client) fn read(bytes: &[u8], output: bool) -> Result<Option<Said>, serde_json::Error> {
+    pub(in crate::client) fn read(bytes: &[u8], output: bool) -> Result<Option<FirstChoice>, serde_json::Error> {
         let event: Event = parse(bytes)?;
         Ok(event.choices.0.map(|choice| {
             // What opens a chat is no token, whatever ids stand on it.
             let opens = choice.delta.as_ref().is_some_and(|it| it.role.0) && !output;
             let message = choice.delta.or(choice.message).unwrap_or_default();
-            Said {
+            FirstChoice {
                 text: choice.text.or(message.content).unwrap_or_default(),
                 token_ids: choice.token_ids.filter(|_| !opens).unwrap_or_default(),
             }
@@ -126,14 +126,14 @@ mod tests {
     use super::*;
     use crate::client::chunk::Chunk;
 
-    fn said(json: &[u8]) -> Result<Option<(String, Vec<u32>)>, String> {
+    fn first_choice(json: &[u8]) -> Result<Option<(String, Vec<u32>)>, String> {
         let output = Chunk::parse(json).unwrap().choices.output;
-        let said = Said::read(json, output).map_err(|error| error.to_string())?;
-        Ok(said.map(|it| (it.text, it.token_ids)))
+        let choice = FirstChoice::read(json, output).map_err(|error| error.to_string())?;
+        Ok(choice.map(|it| (it.text, it.token_ids)))
     }
 
     fn check(json: &str, text: &str, ids: &[u32]) {
-        assert_eq!(said(json.as_bytes()), Ok(Some((text.to_owned(), ids.to_vec()))), "{json}");
+        assert_eq!(first_choice(json.as_bytes()), Ok(Some((text.to_owned(), ids.to_vec()))), "{json}");
     }
 
     #[test]
@@ -163,14 +163,14 @@ mod tests {
         let both = r#"{"choices":[{"index":1,"text":"b","token_ids":[2]},{"index":0,"text":"a","token_ids":[1]}]}"#;
         check(both, "a", &[1]);
         for none in [r#"{"choices":[{"index":1,"text":"b"}]}"#, r#"{"choices":[]}"#, r#"{"choices":null}"#, "{}"] {
-            assert_eq!(said(none.as_bytes()), Ok(None), "{none}");
+            assert_eq!(first_choice(none.as_bytes()), Ok(None), "{none}");
         }
     }
 
     #[test]
     fn what_is_no_text_yet_is_mended() {
         let half = [br#"{"choices":[{"text":"a"#.as_slice(), &[0xC3], br#"","token_ids":[5]}]}"#].concat();
-        assert_eq!(said(&half), Ok(Some(("a\u{FFFD}".into(), vec![5]))));
+        assert_eq!(first_choice(&half), Ok(Some(("a\u{FFFD}".into(), vec![5]))));
         check(r#"{"choices":[{"text":"\ud83d","token_ids":[6]}]}"#, "\u{FFFD}", &[6]);
     }
 
@@ -178,7 +178,7 @@ mod tests {
     fn token_ids_that_are_none_are_an_error() {
         for ids in ["[-1]", "[4294967296]", "[1.5]", "[\"1\"]", "[null]", "[[1]]", "5", "\"5\"", "{}", "true"] {
             let json = format!(r#"{{"choices":[{{"text":"a","token_ids":{ids}}}]}}"#);
-            said(json.as_bytes()).expect_err(&json);
+            first_choice(json.as_bytes()).expect_err(&json);
         }
     }
 }
