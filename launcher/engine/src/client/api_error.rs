@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::mend::{BYTE_ORDER_MARK, mended};
+use super::lenient_json::{BYTE_ORDER_MARK, repair};
 
 /// The longest error text that is kept, in characters.
 const MAX_ERROR: usize = 200;
@@ -22,7 +22,7 @@ impl ApiError {
     pub fn of(body: &[u8]) -> ApiError {
         let body = body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(body);
         let body: Value =
-            serde_json::from_slice(body).or_else(|_| serde_json::from_str(&mended(body))).unwrap_or_default();
+            serde_json::from_slice(body).or_else(|_| serde_json::from_str(&repair(body))).unwrap_or_default();
         let error = match &body {
             Value::Object(map) if map.get("object").and_then(Value::as_str) == Some("error") => &body,
             _ => body.get("error").or_else(|| body.get("detail")).unwrap_or(&Value::Null),

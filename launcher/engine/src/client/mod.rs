@@ -16,7 +16,7 @@ mod exchange;
 mod group;
 mod http1;
 mod http2;
-mod mend;
+mod lenient_json;
 mod outage;
 pub mod output;
 pub mod patience;

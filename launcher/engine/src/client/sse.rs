@@ -5,7 +5,7 @@
 
 use memchr::memchr2;
 
-use super::mend::BYTE_ORDER_MARK;
+use super::lenient_json::BYTE_ORDER_MARK;
 
 /// The longest line, and the longest event, in bytes. The largest that servers send hold a logprob for each of some hundred
 /// tokens.

@@ -11,7 +11,7 @@ use serde::{
 };
 
 use super::{Filled, count};
-use crate::client::mend::parse;
+use crate::client::lenient_json::parse;
 
 /// The text and the token ids of a choice.
 #[derive(Debug, Default, PartialEq, Eq)]

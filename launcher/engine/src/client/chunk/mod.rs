@@ -11,7 +11,7 @@ use serde::{
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-use super::mend::parse;
+use super::lenient_json::parse;
 
 /// Reads values of types that nobody sends as this one.
 macro_rules! pass_over {

@@ -12,11 +12,11 @@ pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 pub(super) fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, serde_json::Error> {
     let json = json.strip_prefix(BYTE_ORDER_MARK).unwrap_or(json);
     // Few answers need mending; none pays for it before it has failed.
-    serde_json::from_slice(json).or_else(|_| serde_json::from_str(&mended(json)))
+    serde_json::from_slice(json).or_else(|_| serde_json::from_str(&repair(json)))
 }
 
 /// JSON whose texts are what JSON allows: other bytes become U+FFFD, and so does every half of a surrogate pair.
-pub(super) fn mended(json: &[u8]) -> String {
+pub(super) fn repair(json: &[u8]) -> String {
     let json = String::from_utf8_lossy(json);
     let mut whole = String::with_capacity(json.len());
     let mut rest: &str = &json;
@@ -56,7 +56,7 @@ mod tests {
             (r#""\u12"#, r#""\u12"#),
             (r#""\é\uzzzz""#, r#""\é\uzzzz""#),
         ] {
-            assert_eq!(mended(broken.as_bytes()), whole);
+            assert_eq!(repair(broken.as_bytes()), whole);
         }
     }
 }
