@@ -12,7 +12,7 @@ use super::{SutError, frames, frames::Sample, outbox::Outbox};
 use crate::input::Input;
 use clock::Clock;
 use engine::{
-    client::{Client, Exchange, Target, answer::Failure, body::BodyTemplate, output::FirstOutput, patience::Patience},
+    client::{Client, Exchange, Target, answer::Failure, body::BodyTemplate, output::FirstOutput, request_timeouts::RequestTimeouts},
     data_set::{self, Rows},
     requests::{Recorded, Requests, RequestsError},
 };
@@ -26,7 +26,7 @@ pub(super) struct SampleAnswerer {
     /// How many samples there are: rows, or as many as a LoadGen profile says; 0: a request can be made for every index.
     pub(super) samples: u64,
     template: BodyTemplate,
-    patience: Patience,
+    patience: RequestTimeouts,
     streaming: bool,
     /// An answer without a first token fails.
     first_tokens: bool,
@@ -68,7 +68,7 @@ impl SampleAnswerer {
             requests: Requests::new(&input.workload.requests, input.run.seed.into(), PromptReuse::Repeated)?
                 .with_rows(Arc::new(rows)),
             template: BodyTemplate::new(*api, model, *streaming, sampling, input.workload.requests.form()),
-            patience: Patience::new(timeouts, *streaming),
+            patience: RequestTimeouts::new(timeouts, *streaming),
             streaming: *streaming,
             first_tokens: false,
             run_id,
@@ -112,7 +112,7 @@ impl SampleAnswerer {
         let mut exchange = Exchange::default();
         exchange.keep_output = true;
         exchange.first_output = Some(self.first_output(sample.id, Arc::clone(&told)));
-        let pulse = Arc::clone(&exchange.pulse);
+        let pulse = Arc::clone(&exchange.progress);
         let call = self.client.call(body, self.request_id(), self.streaming, &mut exchange);
         let called = self.patience.wait(self.clock, &pulse, call).await;
         let sent = exchange.sent();

@@ -11,7 +11,7 @@ use super::{
     api_error::short,
     connection::Connection,
     output::FirstOutput,
-    patience::Pulse,
+    request_timeouts::RequestProgress,
     response::{Broken, Head, Reach, SendFailure},
     socket::Marks,
 };
@@ -45,7 +45,7 @@ pub struct Exchange {
     /// It was sent again, because the server had closed the connection that it was first sent on.
     pub retried: bool,
     /// For who waits for it.
-    pub pulse: Arc<Pulse>,
+    pub progress: Arc<RequestProgress>,
     /// Reads with several events that the launcher may have been late for.
     pub late_reads: u64,
     /// The client goes away with so many events with output; `None`: it reads to the end.
@@ -67,7 +67,7 @@ impl Exchange {
     /// It goes out on a connection.
     fn take(&mut self, connection: &Connection, now: Duration) {
         self.marks = Some(Arc::clone(connection.marks()));
-        self.pulse.sent(now);
+        self.progress.sent(now);
     }
 
     /// Bytes of the answer, read on this thread.
@@ -224,7 +224,7 @@ impl Client {
                     next.await
                 }
             };
-            exchange.pulse.saw(&exchange.answer);
+            exchange.progress.saw(&exchange.answer);
             if !is_complete && exchange.answer.is_complete() {
                 exchange.ended = Some(connection.last_read().0);
             }

@@ -19,7 +19,7 @@ mod http2;
 mod lenient_json;
 mod outage;
 pub mod output;
-pub mod patience;
+pub mod request_timeouts;
 mod pattern;
 pub mod probe;
 mod response;

@@ -64,7 +64,7 @@ pub(super) async fn fly(core: Arc<Core>, kind: Kind, stage: usize, prepared: Pre
     let mut flight = Flight { core, kind, stage, number, due, asked, exchange: Exchange::default(), outcome: None };
     flight.exchange.keep_output = keep_output;
     flight.exchange.is_probe = kind == Kind::Probe;
-    let pulse = Arc::clone(&flight.exchange.pulse);
+    let request_progress = Arc::clone(&flight.exchange.progress);
     let gone = match leaves {
         None => None,
         Some(Leaves::After(length)) => shared.clock.now().checked_add(length),
@@ -76,7 +76,7 @@ pub(super) async fn fly(core: Arc<Core>, kind: Kind, stage: usize, prepared: Pre
     flight.outcome = Some({
         // Pinned here, so that it is not moved, and room for it not kept, once more by what waits for it.
         let call = pin!(flight.core.client.call(body, id, shared.plan.streaming, &mut flight.exchange));
-        let waiting = shared.plan.patience.wait(shared.clock, &pulse, call);
+        let waiting = shared.plan.timeouts.wait(shared.clock, &request_progress, call);
         match gone {
             None => waiting.await.unwrap_or_else(Err),
             // Boxed, so that requests whose clients wait keep no room for those whose do not.

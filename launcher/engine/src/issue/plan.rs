@@ -16,7 +16,7 @@ use super::{
     timeline::{PlannedTime, Timeline},
 };
 use crate::{
-    client::{body::BodyTemplate, patience::Patience},
+    client::{body::BodyTemplate, request_timeouts::RequestTimeouts},
     data_set::Rows,
     recorder::{Keep, RecordBudget, Recorder},
     requests::{Recorded, Requests, RequestsError, Seeds, TextSeed, words_of},
@@ -37,7 +37,7 @@ pub struct Plan {
     pub(super) streaming: bool,
     /// The asked length of an answer is its bound alone: the model ends it where it wants to.
     pub(super) bounds_answers: bool,
-    pub(super) patience: Patience,
+    pub(super) timeouts: RequestTimeouts,
     pub(super) connect_timeout: Duration,
     goodput: Goodput,
     /// How many records may be kept.
@@ -205,7 +205,7 @@ impl Plan {
             choices: workload.sampling.choices(),
             streaming: workload.streaming,
             bounds_answers: workload.loadgen.is_some() && !workload.sampling.ignore_eos,
-            patience: Patience::new(&workload.timeouts, workload.streaming),
+            timeouts: RequestTimeouts::new(&workload.timeouts, workload.streaming),
             connect_timeout: workload.timeouts.connect.0,
             goodput: workload.goodput.clone(),
             records: RecordBudget::default(),

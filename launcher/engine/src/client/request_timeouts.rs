@@ -16,7 +16,7 @@ use clock::{Clock, TimedOut};
 
 /// The limits of a request that is under way; that of its connection is the client's.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Patience {
+pub struct RequestTimeouts {
     first_token: Option<Duration>,
     token_gap: Option<Duration>,
     request: Option<Duration>,
@@ -24,7 +24,7 @@ pub struct Patience {
 
 /// How far a request has come. Written by the request, read by who waits for it, in one task: the atomics only share.
 #[derive(Debug, Default)]
-pub struct Pulse {
+pub struct RequestProgress {
     /// Nanoseconds when it was sent, plus one; 0 is not yet.
     sent: AtomicU64,
     /// Nanoseconds of the last event with a token, plus one; 0 is none.
@@ -32,7 +32,7 @@ pub struct Pulse {
     complete: AtomicBool,
 }
 
-impl Pulse {
+impl RequestProgress {
     /// It is being sent.
     pub(super) fn sent(&self, at: Duration) {
         store(&self.sent, at);
@@ -48,13 +48,13 @@ impl Pulse {
         }
     }
 
-    fn read(&self) -> Progress {
+    fn milestone(&self) -> Milestone {
         let time = |from: &AtomicU64| from.load(Ordering::Relaxed).checked_sub(1).map(Duration::from_nanos);
         match (self.complete.load(Ordering::Relaxed), time(&self.token), time(&self.sent)) {
-            (true, ..) => Progress::Complete,
-            (_, Some(at), _) => Progress::Token(at),
-            (_, None, Some(at)) => Progress::Sent(at),
-            (_, None, None) => Progress::Connecting,
+            (true, ..) => Milestone::Complete,
+            (_, Some(at), _) => Milestone::Token(at),
+            (_, None, Some(at)) => Milestone::Sent(at),
+            (_, None, None) => Milestone::Connecting,
         }
     }
 }
@@ -65,7 +65,7 @@ fn store(to: &AtomicU64, at: Duration) {
 
 /// How far a request has come, and since when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Progress {
+enum Milestone {
     Connecting,
     Sent(Duration),
     Token(Duration),
@@ -73,11 +73,11 @@ enum Progress {
     Complete,
 }
 
-impl Patience {
+impl RequestTimeouts {
     /// The limits of a workload. An answer in one piece has no tokens to wait for.
-    pub fn new(timeouts: &Timeouts, streaming: bool) -> Patience {
+    pub fn new(timeouts: &Timeouts, streaming: bool) -> RequestTimeouts {
         let of_stream = |limit: Option<Span>| limit.filter(|_| streaming).map(|it| it.0);
-        Patience {
+        RequestTimeouts {
             first_token: of_stream(timeouts.first_token),
             token_gap: of_stream(timeouts.token_gap),
             request: timeouts.request.map(|it| it.0),
@@ -88,15 +88,15 @@ impl Patience {
     ///
     /// # Errors
     /// The limit that it ran into; the request is dropped.
-    pub async fn wait<T>(&self, clock: Clock, pulse: &Pulse, request: impl Future<Output = T>) -> Result<T, Failure> {
+    pub async fn wait<T>(&self, clock: Clock, progress: &RequestProgress, request: impl Future<Output = T>) -> Result<T, Failure> {
         let start = clock.now();
         let mut request = pin!(request);
         loop {
-            let look = self.next_look(start, clock.now(), pulse.read());
-            match clock.within(look, request.as_mut()).await {
+            let check_at = self.next_check(start, clock.now(), progress.milestone());
+            match clock.within(check_at, request.as_mut()).await {
                 Ok(done) => return Ok(done),
                 Err(TimedOut) => {
-                    if let Some(failure) = self.passed(start, clock.now(), pulse.read()) {
+                    if let Some(failure) = self.passed(start, clock.now(), progress.milestone()) {
                         return Err(failure);
                     }
                 }
@@ -105,36 +105,36 @@ impl Patience {
     }
 
     /// Each limit and when it is reached, unless the request comes further until then.
-    fn reached(&self, start: Duration, progress: Progress) -> [Option<(Duration, Limit)>; 2] {
+    fn reached(&self, start: Duration, milestone: Milestone) -> [Option<(Duration, Limit)>; 2] {
         let after = |since: Duration, length: Option<Duration>, limit| {
             length.and_then(|it| since.checked_add(it)).map(|at| (at, limit))
         };
         let whole = after(start, self.request, Limit::Request);
-        let part = match progress {
-            Progress::Complete => return [None, None],
-            Progress::Connecting => None,
-            Progress::Sent(at) => after(at, self.first_token, Limit::FirstToken),
-            Progress::Token(at) => after(at, self.token_gap, Limit::TokenGap),
+        let part = match milestone {
+            Milestone::Complete => return [None, None],
+            Milestone::Connecting => None,
+            Milestone::Sent(at) => after(at, self.first_token, Limit::FirstToken),
+            Milestone::Token(at) => after(at, self.token_gap, Limit::TokenGap),
         };
         [whole, part]
     }
 
     /// When a limit can be passed at the earliest, whatever comes until then.
-    fn next_look(&self, start: Duration, now: Duration, progress: Progress) -> Option<Duration> {
-        let known = self.reached(start, progress).into_iter().flatten().map(|(at, _)| at);
+    fn next_check(&self, start: Duration, now: Duration, milestone: Milestone) -> Option<Duration> {
+        let known = self.reached(start, milestone).into_iter().flatten().map(|(at, _)| at);
         // A part that has not begun yet begins now at the earliest.
-        let (first_token, token_gap) = match progress {
-            Progress::Connecting => (self.first_token, self.token_gap),
-            Progress::Sent(_) => (None, self.token_gap),
-            Progress::Token(_) | Progress::Complete => (None, None),
+        let (first_token, token_gap) = match milestone {
+            Milestone::Connecting => (self.first_token, self.token_gap),
+            Milestone::Sent(_) => (None, self.token_gap),
+            Milestone::Token(_) | Milestone::Complete => (None, None),
         };
         let later = [first_token, token_gap].into_iter().flatten().filter_map(|it| now.checked_add(it));
         known.chain(later).min()
     }
 
     /// The limit that was passed, if any.
-    fn passed(&self, start: Duration, now: Duration, progress: Progress) -> Option<Failure> {
-        let reached = self.reached(start, progress).into_iter().flatten().filter(|(at, _)| *at <= now);
+    fn passed(&self, start: Duration, now: Duration, milestone: Milestone) -> Option<Failure> {
+        let reached = self.reached(start, milestone).into_iter().flatten().filter(|(at, _)| *at <= now);
         let (_, limit) = reached.min_by_key(|(at, _)| *at)?;
         let told = |length: Option<Duration>| Span(length.unwrap_or_default());
         let message = match limit {
@@ -158,7 +158,7 @@ mod tests {
         Duration::from_secs(count)
     }
 
-    fn patience(first_token: u64, token_gap: u64, request: u64) -> Patience {
+    fn request_timeouts(first_token: u64, token_gap: u64, request: u64) -> RequestTimeouts {
         let limit = |count: u64| (count > 0).then(|| Span(secs(count)));
         let timeouts = Timeouts {
             first_token: limit(first_token),
@@ -166,60 +166,60 @@ mod tests {
             request: limit(request),
             ..Timeouts::default()
         };
-        Patience::new(&timeouts, true)
+        RequestTimeouts::new(&timeouts, true)
     }
 
     /// A request sent after `sent` seconds, with tokens at these seconds, which ends at the last of all. Returns when the
     /// wait was over, and the limit if there was one.
-    async fn check(patience: Patience, sent: u64, tokens: &[u64], end: u64) -> (u64, Option<Limit>) {
+    async fn check(timeouts: RequestTimeouts, sent: u64, tokens: &[u64], end: u64) -> (u64, Option<Limit>) {
         let clock = Clock::of_runtime();
-        let pulse = Pulse::default();
+        let progress = RequestProgress::default();
         let sleeper = clock.sleeper();
         let request = async {
             sleeper.until(secs(sent)).await;
-            pulse.sent(clock.now());
+            progress.sent(clock.now());
             for at in tokens {
                 sleeper.until(secs(*at)).await;
-                store(&pulse.token, clock.now());
+                store(&progress.token, clock.now());
             }
             sleeper.until(secs(end)).await;
         };
-        let limit = patience.wait(clock, &pulse, request).await.err().and_then(|it| it.limit);
+        let limit = timeouts.wait(clock, &progress, request).await.err().and_then(|it| it.limit);
         (clock.now().as_secs(), limit)
     }
 
     #[tokio::test(start_paused = true)]
     async fn each_limit_counts_from_its_own_begin() {
         let tokens: Vec<u64> = (5..50).collect();
-        assert_eq!(check(patience(4, 3, 100), 3, &tokens, 51).await, (51, None));
+        assert_eq!(check(request_timeouts(4, 3, 100), 3, &tokens, 51).await, (51, None));
         // Connecting is no part of the wait for the first token.
-        assert_eq!(check(patience(4, 3, 100), 20, &[25], 26).await, (24, Some(Limit::FirstToken)));
+        assert_eq!(check(request_timeouts(4, 3, 100), 20, &[25], 26).await, (24, Some(Limit::FirstToken)));
         // What comes just in time is in time.
-        assert_eq!(check(patience(4, 3, 100), 20, &[24], 25).await, (25, None));
-        assert_eq!(check(patience(4, 3, 100), 1, &[], 90).await, (5, Some(Limit::FirstToken)));
+        assert_eq!(check(request_timeouts(4, 3, 100), 20, &[24], 25).await, (25, None));
+        assert_eq!(check(request_timeouts(4, 3, 100), 1, &[], 90).await, (5, Some(Limit::FirstToken)));
         // The stall begins long after the timer was set.
-        assert_eq!(check(patience(30, 7, 100), 0, &[10, 12, 14, 15, 17], 90).await, (24, Some(Limit::TokenGap)));
-        assert_eq!(check(patience(0, 7, 0), 0, &[40, 46, 52], 90).await, (59, Some(Limit::TokenGap)));
-        assert_eq!(check(patience(0, 0, 20), 0, &tokens, 51).await, (20, Some(Limit::Request)));
-        assert_eq!(check(patience(0, 0, 20), 30, &[], 51).await, (20, Some(Limit::Request)));
-        assert_eq!(check(patience(0, 0, 0), 0, &[40_000], 90_000).await, (90_000, None));
+        assert_eq!(check(request_timeouts(30, 7, 100), 0, &[10, 12, 14, 15, 17], 90).await, (24, Some(Limit::TokenGap)));
+        assert_eq!(check(request_timeouts(0, 7, 0), 0, &[40, 46, 52], 90).await, (59, Some(Limit::TokenGap)));
+        assert_eq!(check(request_timeouts(0, 0, 20), 0, &tokens, 51).await, (20, Some(Limit::Request)));
+        assert_eq!(check(request_timeouts(0, 0, 20), 30, &[], 51).await, (20, Some(Limit::Request)));
+        assert_eq!(check(request_timeouts(0, 0, 0), 0, &[40_000], 90_000).await, (90_000, None));
     }
 
     #[test]
     fn an_answer_in_one_piece_has_no_tokens_to_wait_for() {
         let limit = Some(Span(secs(1)));
         let timeouts = Timeouts { first_token: limit, token_gap: limit, request: limit, ..Timeouts::default() };
-        let patience = Patience::new(&timeouts, false);
-        assert_eq!((patience.first_token, patience.token_gap, patience.request), (None, None, Some(secs(1))));
+        let timeouts = RequestTimeouts::new(&timeouts, false);
+        assert_eq!((timeouts.first_token, timeouts.token_gap, timeouts.request), (None, None, Some(secs(1))));
     }
 
     #[test]
     fn a_complete_answer_is_not_waited_for() {
-        let patience = patience(1, 1, 1);
-        assert_eq!(patience.next_look(secs(0), secs(9), Progress::Complete), None);
-        assert!(patience.passed(secs(0), secs(9), Progress::Complete).is_none());
+        let timeouts = request_timeouts(1, 1, 1);
+        assert_eq!(timeouts.next_check(secs(0), secs(9), Milestone::Complete), None);
+        assert!(timeouts.passed(secs(0), secs(9), Milestone::Complete).is_none());
         assert!(
-            patience.passed(secs(0), secs(9), Progress::Token(secs(9))).unwrap().message.contains("request timeout")
+            timeouts.passed(secs(0), secs(9), Milestone::Token(secs(9))).unwrap().message.contains("request timeout")
         );
     }
 }
