@@ -9,7 +9,7 @@ use super::{
     http1::Http1,
     http2::Http2,
     response::{Broken, Head, SendFailure},
-    socket::Marks,
+    socket::IoTimestamps,
 };
 
 /// An open connection, or a part of one.
@@ -20,17 +20,17 @@ pub(super) enum Connection {
 
 impl Connection {
     /// When the request left.
-    pub(super) fn marks(&self) -> &Arc<Marks> {
+    pub(super) fn timestamps(&self) -> &Arc<IoTimestamps> {
         match self {
-            Connection::Http1(it) => it.marks(),
-            Connection::Http2(it) => it.marks(),
+            Connection::Http1(it) => it.timestamps(),
+            Connection::Http2(it) => it.timestamps(),
         }
     }
 
     /// When bytes last arrived, and the how many-th read that was.
     pub(super) fn last_read(&self) -> (Duration, u64) {
         match self {
-            Connection::Http1(it) => it.marks().last_read(),
+            Connection::Http1(it) => it.timestamps().last_read(),
             Connection::Http2(it) => it.last_read(),
         }
     }

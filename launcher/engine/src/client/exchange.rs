@@ -13,7 +13,7 @@ use super::{
     output::FirstOutput,
     request_timeouts::RequestProgress,
     response::{Broken, Head, Reach, SendFailure},
-    socket::Marks,
+    socket::IoTimestamps,
 };
 use crate::{
     record::{Cause, RequestOutcome},
@@ -55,18 +55,18 @@ pub struct Exchange {
     /// Is told of the first output, where the output is kept.
     pub first_output: Option<FirstOutput>,
     sent: Option<Duration>,
-    marks: Option<Arc<Marks>>,
+    timestamps: Option<Arc<IoTimestamps>>,
 }
 
 impl Exchange {
     /// When the first byte of the request was handed to a socket.
     pub fn sent(&self) -> Option<Duration> {
-        self.sent.or_else(|| self.marks.as_ref()?.sent())
+        self.sent.or_else(|| self.timestamps.as_ref()?.sent())
     }
 
     /// It goes out on a connection.
     fn take(&mut self, connection: &Connection, now: Duration) {
-        self.marks = Some(Arc::clone(connection.marks()));
+        self.timestamps = Some(Arc::clone(connection.timestamps()));
         self.progress.sent(now);
     }
 
@@ -89,7 +89,7 @@ impl Exchange {
     /// The connection may go on to other requests.
     fn let_go(&mut self) {
         self.sent = self.sent();
-        self.marks = None;
+        self.timestamps = None;
     }
 }
 

@@ -26,7 +26,7 @@ use http::{
 
 use super::{
     response::{Broken, Head, Reach, SendFailure},
-    socket::{Marked, Marks, Socket},
+    socket::{TimestampedSocket, IoTimestamps, Socket},
 };
 use clock::Clock;
 
@@ -46,7 +46,7 @@ pub(super) struct Http2Connection {
 
 /// What the streams of a connection share.
 struct Shared {
-    marks: Arc<Marks>,
+    timestamps: Arc<IoTimestamps>,
     /// Places that are taken.
     taken: AtomicUsize,
     open: AtomicBool,
@@ -57,7 +57,7 @@ pub(super) struct Http2 {
     sender: SendRequest<Bytes>,
     place: Place,
     /// When this place's request left; what arrived is told by the marks of the connection.
-    marks: Arc<Marks>,
+    timestamps: Arc<IoTimestamps>,
     scheme: Scheme,
     body: Option<RecvStream>,
 }
@@ -78,11 +78,11 @@ impl Http2Connection {
     /// The server does not speak it.
     pub(super) async fn new(socket: Socket, clock: Clock) -> Result<Http2Connection, Broken> {
         let scheme = if matches!(socket, Socket::Tls(_)) { Scheme::HTTPS } else { Scheme::HTTP };
-        let (socket, marks) = Marked::new(socket, clock);
+        let (socket, timestamps) = TimestampedSocket::new(socket, clock);
         let mut builder = client::Builder::new();
         builder.initial_window_size(STREAM_WINDOW).initial_connection_window_size(CONNECTION_WINDOW).enable_push(false);
         let (sender, mut connection) = builder.handshake(socket).await.map_err(Broken::NoHttp2)?;
-        let shared = Arc::new(Shared { marks, taken: AtomicUsize::new(0), open: AtomicBool::new(true) });
+        let shared = Arc::new(Shared { timestamps, taken: AtomicUsize::new(0), open: AtomicBool::new(true) });
         let driven = Arc::clone(&shared);
         let ping = connection.ping_pong();
         tokio::spawn(async move {
@@ -115,7 +115,7 @@ impl Http2Connection {
             Http2 {
                 sender: self.sender.clone(),
                 place: Place(Arc::clone(&self.shared)),
-                marks: Marks::new(self.clock),
+                timestamps: IoTimestamps::new(self.clock),
                 scheme: self.scheme.clone(),
                 body: None,
             }
@@ -125,13 +125,13 @@ impl Http2Connection {
 
 impl Http2 {
     /// When the request left.
-    pub(super) fn marks(&self) -> &Arc<Marks> {
-        &self.marks
+    pub(super) fn timestamps(&self) -> &Arc<IoTimestamps> {
+        &self.timestamps
     }
 
     /// When bytes last arrived on the connection, and the how many-th read that was.
     pub(super) fn last_read(&self) -> (Duration, u64) {
-        self.place.0.marks.last_read()
+        self.place.0.timestamps.last_read()
     }
 
     /// Sends a request and waits for the head of its answer.
@@ -142,7 +142,7 @@ impl Http2 {
             SendFailure { error: error.into(), reach: Reach::Unsent }
         })?;
         let answer = async {
-            self.marks.wrote();
+            self.timestamps.record_write();
             let (head, mut body) = self.sender.send_request(with_authority(request, &self.scheme), false)?;
             body.send_data(request.body().clone(), true)?;
             head.await
@@ -161,7 +161,7 @@ impl Http2 {
             self.body = None;
             return Ok(false);
         };
-        let (at, read) = self.place.0.marks.last_read();
+        let (at, read) = self.place.0.timestamps.last_read();
         take(&bytes, at, read);
         body.flow_control().release_capacity(bytes.len())?;
         Ok(true)

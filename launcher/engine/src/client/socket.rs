@@ -151,7 +151,7 @@ pub(super) enum Socket {
 
 /// What a socket has seen. Written by the socket and read by the request, both in one task: the atomics only share.
 #[derive(Debug)]
-pub(super) struct Marks {
+pub(super) struct IoTimestamps {
     clock: Clock,
     /// Nanoseconds of the first write since the last reset, plus one; 0 is none.
     sent: AtomicU64,
@@ -161,9 +161,9 @@ pub(super) struct Marks {
     reads: AtomicU64,
 }
 
-impl Marks {
-    pub(super) fn new(clock: Clock) -> Arc<Marks> {
-        Arc::new(Marks { clock, sent: AtomicU64::new(0), read_at: AtomicU64::new(0), reads: AtomicU64::new(0) })
+impl IoTimestamps {
+    pub(super) fn new(clock: Clock) -> Arc<IoTimestamps> {
+        Arc::new(IoTimestamps { clock, sent: AtomicU64::new(0), read_at: AtomicU64::new(0), reads: AtomicU64::new(0) })
     }
 
     /// A new request begins.
@@ -186,13 +186,13 @@ impl Marks {
     }
 
     /// Bytes of the request leave.
-    pub(super) fn wrote(&self) {
+    pub(super) fn record_write(&self) {
         if self.sent.load(Ordering::Relaxed) == 0 {
             self.sent.store(self.nanos() + 1, Ordering::Relaxed);
         }
     }
 
-    fn read(&self) {
+    fn record_read(&self) {
         let nanos = self.nanos();
         receive::read(Duration::from_nanos(nanos));
         self.read_at.store(nanos, Ordering::Relaxed);
@@ -201,19 +201,19 @@ impl Marks {
 }
 
 /// A socket with its marks.
-pub(super) struct Marked {
+pub(super) struct TimestampedSocket {
     socket: Socket,
-    marks: Arc<Marks>,
+    timestamps: Arc<IoTimestamps>,
 }
 
-impl Marked {
-    pub(super) fn new(socket: Socket, clock: Clock) -> (Marked, Arc<Marks>) {
-        let marks = Marks::new(clock);
-        (Marked { socket, marks: Arc::clone(&marks) }, marks)
+impl TimestampedSocket {
+    pub(super) fn new(socket: Socket, clock: Clock) -> (TimestampedSocket, Arc<IoTimestamps>) {
+        let timestamps = IoTimestamps::new(clock);
+        (TimestampedSocket { socket, timestamps: Arc::clone(&timestamps) }, timestamps)
     }
 }
 
-impl AsyncRead for Marked {
+impl AsyncRead for TimestampedSocket {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         ready!(match &mut self.socket {
@@ -223,15 +223,15 @@ impl AsyncRead for Marked {
             Socket::InProcess(it) => Pin::new(it).poll_read(cx, buffer),
         })?;
         if buffer.filled().len() > before {
-            self.marks.read();
+            self.timestamps.record_read();
         }
         Poll::Ready(Ok(()))
     }
 }
 
-impl AsyncWrite for Marked {
+impl AsyncWrite for TimestampedSocket {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.marks.wrote();
+        self.timestamps.record_write();
         match &mut self.socket {
             Socket::Tcp(it) => Pin::new(it).poll_write(cx, bytes),
             Socket::Tls(it) => Pin::new(it).poll_write(cx, bytes),
@@ -245,7 +245,7 @@ impl AsyncWrite for Marked {
         cx: &mut Context<'_>,
         pieces: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.marks.wrote();
+        self.timestamps.record_write();
         match &mut self.socket {
             Socket::Tcp(it) => Pin::new(it).poll_write_vectored(cx, pieces),
             Socket::Tls(it) => Pin::new(it).poll_write_vectored(cx, pieces),

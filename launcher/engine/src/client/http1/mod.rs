@@ -22,7 +22,7 @@ use tokio::{
 
 use super::{
     response::{Broken, Head, Malformed, Reach, SendFailure},
-    socket::{Marked, Marks, Socket},
+    socket::{TimestampedSocket, IoTimestamps, Socket},
 };
 use clock::Clock;
 use codec::{Body, Start};
@@ -37,8 +37,8 @@ thread_local! {
 
 /// An open connection.
 pub(super) struct Http1 {
-    socket: Marked,
-    marks: Arc<Marks>,
+    socket: TimestampedSocket,
+    timestamps: Arc<IoTimestamps>,
     /// What of the request has not left yet.
     unsent: Chain<Bytes, Bytes>,
     /// What came with the head and belongs to the body.
@@ -51,14 +51,14 @@ pub(super) struct Http1 {
 impl Http1 {
     /// For a new socket; nothing is sent yet.
     pub(super) fn new(socket: Socket, clock: Clock) -> Http1 {
-        let (socket, marks) = Marked::new(socket, clock);
+        let (socket, timestamps) = TimestampedSocket::new(socket, clock);
         let nothing = Bytes::new().chain(Bytes::new());
-        Http1 { socket, marks, unsent: nothing, rest: Vec::new(), body: Body::Sized(0), sound: true }
+        Http1 { socket, timestamps, unsent: nothing, rest: Vec::new(), body: Body::Sized(0), sound: true }
     }
 
     /// What its socket has seen.
-    pub(super) fn marks(&self) -> &Arc<Marks> {
-        &self.marks
+    pub(super) fn timestamps(&self) -> &Arc<IoTimestamps> {
+        &self.timestamps
     }
 
     /// Whether it can take a request: its last answer has ended well, and the server has not closed it, as far as is known
@@ -74,8 +74,8 @@ impl Http1 {
 
     /// Sends a request and waits for the head of its answer.
     pub(super) async fn send(&mut self, request: &Request<Bytes>) -> Result<Head, SendFailure> {
-        self.marks.reset();
-        let reads = self.marks.last_read().1;
+        self.timestamps.reset();
+        let reads = self.timestamps.last_read().1;
         self.unsent = Bytes::from(codec::write_head(request)).chain(request.body().clone());
         let mut head = Vec::new();
         let start = poll_fn(|cx| {
@@ -89,7 +89,7 @@ impl Http1 {
         });
         let Start { head, body, keep_alive, .. } = start.await.map_err(|error| {
             self.sound = false;
-            let untouched = self.marks.last_read().1 == reads;
+            let untouched = self.timestamps.last_read().1 == reads;
             SendFailure { error, reach: if untouched { Reach::Untouched } else { Reach::Answered } }
         })?;
         (self.body, self.sound) = (body, self.sound && keep_alive);
@@ -134,7 +134,7 @@ impl Http1 {
     }
 
     fn take_body(&mut self, bytes: &[u8], take: &mut impl FnMut(&[u8], Duration, u64)) -> Result<bool, Broken> {
-        let (at, read) = self.marks.last_read();
+        let (at, read) = self.timestamps.last_read();
         let taken = self.body.push(bytes, |piece| take(piece, at, read))?;
         // What comes after the end was not asked for.
         self.sound &= taken == bytes.len();
