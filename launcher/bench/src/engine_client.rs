@@ -11,7 +11,7 @@ use super::{
 use analysis::{Measured, SelfJudgement};
 use engine::{
     client::Target,
-    gaps::Gaps,
+    inter_token_times::InterTokenTimes,
     issue::{self, Files, LoadResult, Progress},
     stop::Stop,
 };
@@ -83,7 +83,7 @@ fn seen(load: &LoadResult) -> Vec<ClientRequest> {
                 // An answer in one piece has no first token of its own.
                 first_ns: at(record.first_token.or(record.last_token)?),
                 last_ns: at(record.last_token?),
-                gaps_ns: gaps(place).into_iter().flat_map(Gaps::iter).map(nanos).collect(),
+                gaps_ns: gaps(place).into_iter().flat_map(InterTokenTimes::iter).map(nanos).collect(),
             })
         })
         .collect()

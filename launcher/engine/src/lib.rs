@@ -6,8 +6,8 @@
 pub mod client;
 pub mod data_set;
 pub mod file_digest;
-pub mod gaps;
 pub mod histogram;
+pub mod inter_token_times;
 pub mod issue;
 mod lines;
 pub mod record;

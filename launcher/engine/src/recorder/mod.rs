@@ -14,7 +14,7 @@ use workload_profiles::workload::Goodput;
 
 use crate::{
     client::output::Output,
-    gaps::Gaps,
+    inter_token_times::InterTokenTimes,
     record::{RequestOutcome, RequestRecord},
     window::{Part, StageWindow},
 };
@@ -58,7 +58,7 @@ pub struct Recorder {
     /// Requests of a stage that there is not.
     strays: u64,
     /// The gaps between content events of each record, in the same order; `None` where nobody asks for them.
-    pub gaps: Option<Vec<Gaps>>,
+    pub gaps: Option<Vec<InterTokenTimes>>,
     /// The outputs of requests that were to keep them and ended well, in the order of their ends. The load chooses which, and
     /// each has a bound of its own.
     pub outputs: Vec<KeptOutput>,

@@ -6,7 +6,7 @@ use workload_profiles::workload::Goodput;
 
 use super::records::InFigures;
 use crate::{
-    gaps::Gaps,
+    inter_token_times::InterTokenTimes,
     histogram::{Lengths, Times},
     record::{Cause, Limit, RequestOutcome, RequestRecord},
     window::Part,
@@ -150,7 +150,7 @@ impl LengthSums {
 #[derive(Clone, Debug, Default)]
 pub struct WireTally {
     /// Gaps between content events, of this request, in the order of arrival.
-    pub gaps: Gaps,
+    pub gaps: InterTokenTimes,
     /// Reads that held content.
     pub reads: u64,
     /// Of these, reads that held more than one content event.

@@ -93,7 +93,7 @@ fn a_request_that_failed_counts_and_has_no_latencies() {
 #[test]
 fn one_token_has_no_time_between_tokens() {
     let one = RequestRecord { output_tokens: Some(1), content_events: 1, last_token: Some(millis(151)), ..request() };
-    let tally = tally(&[(one, WireTally { gaps: Gaps::default(), ..wire() })], &Goodput::default());
+    let tally = tally(&[(one, WireTally { gaps: InterTokenTimes::default(), ..wire() })], &Goodput::default());
     check(&tally.tpot, &[]);
     check(&tally.itl, &[]);
     check(&tally.ntpot, &[50.0]);
@@ -204,14 +204,14 @@ fn tokens_are_shared_out_over_events_and_an_answer_in_one_piece_is_not() {
     let many = RequestRecord { output_tokens: Some(10), ..request() };
     assert_eq!(cut(100, 180, &[(many, wire())]).output_tokens_total, 5);
     let whole = RequestRecord { first_token: None, content_events: 0, ..request() };
-    let wire = WireTally { gaps: Gaps::default(), ..wire() };
+    let wire = WireTally { gaps: InterTokenTimes::default(), ..wire() };
     assert_eq!(cut(100, 180, &[(whole.clone(), wire.clone())]).output_tokens_total, 0);
     assert_eq!(cut(200, 300, &[(whole, wire)]).output_tokens_total, 4);
 }
 
 /// A stream of a token each 3 ms whose events hold `sizes` tokens: its mean ITL and its TPOT, in milliseconds.
 fn itl_and_tpot(sizes: &[u32], told: u32, silent: (u32, u32)) -> (f64, f64) {
-    let gaps: Gaps = sizes[1..].iter().map(|it| millis(3) * *it).collect();
+    let gaps: InterTokenTimes = sizes[1..].iter().map(|it| millis(3) * *it).collect();
     let last_token = Some(millis(151) + gaps.iter().sum::<Duration>());
     let content_events = u32::try_from(sizes.len()).unwrap();
     let request = RequestRecord { output_tokens: Some(told), content_events, last_token, ..request() };

@@ -14,7 +14,7 @@ use super::{
     sse,
 };
 use crate::{
-    gaps::Gaps,
+    inter_token_times::InterTokenTimes,
     record::{Cause, Limit, RequestOutcome},
 };
 
@@ -75,7 +75,7 @@ pub struct Answer {
     /// The last event with output; the end of an answer in one piece.
     pub last_token: Option<Duration>,
     /// Gaps between events with output.
-    pub gaps: Gaps,
+    pub gaps: InterTokenTimes,
     /// Events with output.
     pub content_events: u32,
     /// Reads of the socket that held output.

@@ -10,9 +10,9 @@ const LONG: u32 = 1 << 31;
 /// Gaps in the order of their arrival, four bytes each: exact to 10 ns below 21 seconds, and to a millisecond above, up to 24
 /// days.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Gaps(Vec<u32>);
+pub struct InterTokenTimes(Vec<u32>);
 
-impl Gaps {
+impl InterTokenTimes {
     /// Adds one.
     pub fn push(&mut self, gap: Duration) {
         let ticks = gap.as_nanos() / TICK.as_nanos();
@@ -46,9 +46,9 @@ impl Gaps {
     }
 }
 
-impl FromIterator<Duration> for Gaps {
-    fn from_iter<T: IntoIterator<Item = Duration>>(all: T) -> Gaps {
-        let mut gaps = Gaps::default();
+impl FromIterator<Duration> for InterTokenTimes {
+    fn from_iter<T: IntoIterator<Item = Duration>>(all: T) -> InterTokenTimes {
+        let mut gaps = InterTokenTimes::default();
         all.into_iter().for_each(|gap| gaps.push(gap));
         gaps
     }
@@ -62,10 +62,10 @@ mod tests {
 
     #[test]
     fn a_mean_is_exact_where_its_gaps_are() {
-        let gaps: Gaps = [10, 20, 60_000].map(Duration::from_millis).into_iter().collect();
+        let gaps: InterTokenTimes = [10, 20, 60_000].map(Duration::from_millis).into_iter().collect();
         assert_eq!((gaps.len(), gaps.mean()), (3, Some(Duration::from_millis(20_010))));
-        assert_eq!(Gaps::default().mean(), None);
-        let for_ever: Gaps = [Duration::MAX].into_iter().collect();
+        assert_eq!(InterTokenTimes::default().mean(), None);
+        let for_ever: InterTokenTimes = [Duration::MAX].into_iter().collect();
         assert_eq!(for_ever.iter().next(), Some(Duration::from_millis(u64::from(u32::MAX >> 1))));
     }
 
@@ -73,7 +73,7 @@ mod tests {
         #[test]
         fn a_gap_is_kept_to_its_unit(nanos in 0_u64..2_000_000_000_000) {
             let gap = Duration::from_nanos(nanos);
-            let kept = [gap].into_iter().collect::<Gaps>().iter().next().unwrap();
+            let kept = [gap].into_iter().collect::<InterTokenTimes>().iter().next().unwrap();
             let unit = if gap < Duration::from_secs(21) { TICK } else { Duration::from_millis(1) };
             prop_assert!(kept <= gap && gap - kept < unit, "{kept:?} of {gap:?}");
         }
