@@ -125,7 +125,7 @@ fn record(queries: &PhaseQueries, number: usize) -> RequestRecord {
         number: number as u64,
         scheduled,
         sent: Some(scheduled),
-        queued: None,
+        permit_wait: None,
         first_token: Some(first_token),
         last_token: Some(ended),
         ended,

@@ -58,7 +58,7 @@ impl Timings {
             tpot: Distribution::of_times(&tally.tpot),
             ntpot: Distribution::of_times(&tally.ntpot),
             send_lag: Distribution::of_times(&tally.send_lag),
-            queue: Distribution::of_times(&tally.queue),
+            queue: Distribution::of_times(&tally.permit_wait),
             isl: Distribution::of_lengths(&tally.input_tokens),
             osl: Distribution::of_lengths(&tally.output_tokens),
         }
@@ -134,7 +134,7 @@ fn of_records(records: &Records, clocks: &[Clock]) -> (Vec<Timings>, Timings) {
     let ttft = [answer(RequestRecord::ttft_scheduled), answer(RequestRecord::ttft_sent)];
     let latency = [answer(RequestRecord::latency_scheduled), answer(RequestRecord::latency_sent)];
     let (tpot, ntpot) = (answer(RequestRecord::tpot), answer(RequestRecord::ntpot));
-    let (send_lag, queue) = (send(RequestRecord::send_lag), send(|it| it.queued.filter(|_| it.sent.is_some())));
+    let (send_lag, queue) = (send(RequestRecord::send_lag), send(|it| it.permit_wait.filter(|_| it.sent.is_some())));
     let isl = Column::of(records, clocks.len(), |it, used| it.input_tokens.filter(|_| used.answer).map(u64::from));
     let osl = Column::of(records, clocks.len(), |it, used| used.answer.then(|| u64::from(it.osl())));
     let timings = |stage: Option<usize>, clock: Clock| {
@@ -199,7 +199,7 @@ mod tests {
             number,
             scheduled: Duration::ZERO,
             sent: Some(sent),
-            queued: Some(Duration::from_micros(number)),
+            permit_wait: Some(Duration::from_micros(number)),
             first_token: Some(first),
             last_token: Some(first + Duration::from_millis(90)),
             ended: first + Duration::from_millis(91),

@@ -78,7 +78,7 @@ fn seen(load: &LoadResult) -> Vec<ClientRequest> {
                 stage: record.stage,
                 number: record.number,
                 scheduled_ns: at(record.scheduled),
-                queued_ns: nanos(record.queued.unwrap_or_default()),
+                queued_ns: nanos(record.permit_wait.unwrap_or_default()),
                 sent_ns: at(record.sent?),
                 // An answer in one piece has no first token of its own.
                 first_ns: at(record.first_token.or(record.last_token)?),

@@ -74,7 +74,7 @@ fn request(number: u64) -> (RequestRecord, WireTally) {
         stage: 0,
         number,
         scheduled,
-        queued: None,
+        permit_wait: None,
         sent: Some(sent),
         first_token: Some(first),
         last_token: Some(last),

@@ -166,7 +166,7 @@ pub struct RequestRecord {
     /// When it was handed to the socket; `None` if that never happened.
     pub sent: Option<Duration>,
     /// How long it waited in the client for others to end; `None` where the load does not bound how many are under way.
-    pub queued: Option<Duration>,
+    pub permit_wait: Option<Duration>,
     /// The first event with content.
     pub first_token: Option<Duration>,
     /// The last event with content.
@@ -192,7 +192,7 @@ pub struct RequestRecord {
 impl RequestRecord {
     /// How late it left, less the time that it waited for room.
     pub fn send_lag(&self) -> Option<Duration> {
-        self.sent.map(|sent| sent.saturating_sub(self.scheduled).saturating_sub(self.queued.unwrap_or_default()))
+        self.sent.map(|sent| sent.saturating_sub(self.scheduled).saturating_sub(self.permit_wait.unwrap_or_default()))
     }
 
     /// Output length: the server's usage, else the number of content events.

@@ -161,7 +161,7 @@ mod tests {
             number,
             scheduled: secs(due),
             sent: Some(secs(due)),
-            queued: None,
+            permit_wait: None,
             first_token: None,
             last_token: None,
             ended: secs(ended),

@@ -54,7 +54,7 @@ const COLUMNS: [(&str, Column); 16] = [
     ("input_tokens", Column::Optional(|it| it.input_tokens.map(i64::from))),
     ("output_tokens", Column::Optional(|it| it.output_tokens.map(i64::from))),
     ("content_events", Column::Number(|it| i64::from(it.content_events))),
-    ("queued_ns", Column::Optional(|it| it.queued.map(nanos))),
+    ("queued_ns", Column::Optional(|it| it.permit_wait.map(nanos))),
     ("tpot_ns", Column::Optional(|it| it.tpot().map(nanos))),
     ("cached_tokens", Column::Optional(|it| it.cached_tokens.map(i64::from))),
 ];

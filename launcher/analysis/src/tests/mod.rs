@@ -99,7 +99,7 @@ fn request(stage: u32, due: u64, lag: u64, tokens: u32) -> (RequestRecord, WireT
         number: 0,
         scheduled: ms(due),
         sent: Some(sent),
-        queued: None,
+        permit_wait: None,
         first_token: Some(first),
         last_token: Some(last),
         ended: last + ms(1),

@@ -12,7 +12,7 @@ use std::{
 use futures::FutureExt as _;
 use tokio::task::{JoinError, JoinSet, coop::unconstrained};
 
-use super::{context::Core, departures::Leaves, prepare::Prepared, room::Place, shared::Shared};
+use super::{context::Core, departures::Leaves, prepare::Prepared, concurrency_limit::Permit, shared::Shared};
 use crate::{
     client::{Exchange, answer::Failure},
     record::{RequestOutcome, RequestRecord},
@@ -36,8 +36,8 @@ pub(super) enum Kind {
 pub(super) struct Due {
     pub(super) at: Duration,
     /// How long it waited for a place; `None` where places are not bounded.
-    pub(super) queued: Option<Duration>,
-    pub(super) place: Place,
+    pub(super) permit_wait: Option<Duration>,
+    pub(super) permit: Permit,
 }
 
 /// A request under way. Whatever ends it, its drop leaves exactly one record: a request that was aborted counts as
@@ -159,7 +159,7 @@ impl Drop for Flight {
             number: self.number,
             scheduled: self.due.at,
             sent,
-            queued: self.due.queued,
+            permit_wait: self.due.permit_wait,
             first_token: answer.first_token,
             last_token: answer.last_token,
             ended,

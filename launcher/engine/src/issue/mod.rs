@@ -6,6 +6,7 @@
 
 mod circuit;
 mod closed_loop;
+mod concurrency_limit;
 mod context;
 mod departures;
 mod flight;
@@ -20,7 +21,6 @@ mod prepare;
 mod probes;
 mod query_loop;
 mod record_room;
-mod room;
 mod runner;
 mod shared;
 mod timeline;

@@ -65,12 +65,12 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, schedule: &Sched
     let phase = shared.plan.stages[meeting.stage].phase.as_deref();
     // What waits behind others of the same query waits in the client's queue, and is not late.
     let one_query = phase.is_some_and(|it| it.queries.len() == 1);
-    let at_once = if one_query { shared.places(meeting.stage).div_ceil(shared.lanes) } else { 0 };
+    let at_once = if one_query { shared.most_under_way(meeting.stage).div_ceil(shared.lanes) } else { 0 };
     lane.unless_stopped(warm(core, schedule, at_once.min(MAX_WARM))).await;
     while !lane.is_stopped() && feed.prepare() {}
     let start = meeting.start().await;
     let limit = shared.plan.stages[meeting.stage].limit(start);
-    let room = shared.room(meeting.stage);
+    let concurrency_limit = shared.concurrency_limit(meeting.stage);
 
     let mut flights = JoinSet::new();
     let mut stop = shared.stop.watch();
@@ -101,25 +101,25 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, schedule: &Sched
             () = lane.sleeper.until(due) => {}
         }
         let mut due = Due { at: due, ..Due::default() };
-        if room.is_bounded() {
+        if concurrency_limit.is_bounded() {
             // Behind one that waited for a place, it waited too.
             let behind = blocked.saturating_sub(due.at);
             let asked = shared.clock.now();
-            due.place = match room.try_enter() {
-                Some(place) => place,
+            due.permit = match concurrency_limit.try_acquire() {
+                Some(permit) => permit,
                 // Only a request that is due asks for a place, so that none is kept from the other lanes. Those behind it
                 // wait with it: they would get theirs later anyhow.
                 None => tokio::select! {
                     biased;
                     _ = &mut stopped => break feed.stopped_at(number),
-                    place = shared.clock.within(limit, room.enter()) => {
-                        let Ok(place) = place else { break Left::Over(feed.unsent_from(number)) };
+                    permit = shared.clock.within(limit, concurrency_limit.acquire()) => {
+                        let Ok(permit) = permit else { break Left::Over(feed.unsent_from(number)) };
                         blocked = shared.clock.now();
-                        place
+                        permit
                     }
                 },
             };
-            due.queued = Some(behind + blocked.saturating_sub(asked));
+            due.permit_wait = Some(behind + blocked.saturating_sub(asked));
         }
         // It may have ended while this one waited.
         if over() {
@@ -127,7 +127,7 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, schedule: &Sched
         }
         let sent_at = shared.clock.now();
         if one_query {
-            due.queued = Some(sent_at.saturating_sub(due.at));
+            due.permit_wait = Some(sent_at.saturating_sub(due.at));
         }
         launch(&mut flights, fly(Arc::clone(core), Kind::Load, meeting.stage, prepared, due));
         if let Some(phase) = phase {

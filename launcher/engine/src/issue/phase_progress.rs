@@ -105,7 +105,7 @@ mod tests {
             number: 0,
             scheduled: millis(0),
             sent: Some(millis(0)),
-            queued: None,
+            permit_wait: None,
             first_token: Some(millis(first)),
             last_token: Some(millis(ended)),
             ended: millis(ended),

@@ -81,7 +81,7 @@ mod tests {
             number: 0,
             scheduled: Duration::ZERO,
             sent: None,
-            queued: None,
+            permit_wait: None,
             first_token: None,
             last_token: None,
             ended: Duration::ZERO,

@@ -18,7 +18,7 @@ use super::{
     circuit::Circuit,
     phases::IssuedPhase,
     plan::{Plan, PlannedLoad, PlannedStage, Slots},
-    room::Room,
+    concurrency_limit::ConcurrencyLimit,
 };
 use crate::{
     client::ClientGroup,
@@ -48,7 +48,7 @@ pub(super) struct Shared {
 struct SharedStage {
     start: OnceLock<Duration>,
     claims: Claims,
-    room: Room,
+    concurrency_limit: ConcurrencyLimit,
     /// Of a LoadGen phase: its queries that were issued, and why no more are.
     issued: AtomicU64,
     ending: OnceLock<Ending>,
@@ -64,7 +64,7 @@ impl Shared {
                     Claims { next: AtomicU64::new(0), count: count.unwrap_or(MAX_REQUESTS), tail: concurrency }
                 }
             },
-            room: Room::new(stage.max_concurrency),
+            concurrency_limit: ConcurrencyLimit::new(stage.max_concurrency),
             issued: AtomicU64::new(0),
             ending: OnceLock::new(),
         });
@@ -90,15 +90,15 @@ impl Shared {
     }
 
     /// How many requests of a stage may be under way at once, of those that it has.
-    pub(super) fn places(&self, stage: usize) -> usize {
+    pub(super) fn most_under_way(&self, stage: usize) -> usize {
         let stage = &self.plan.stages[stage];
         let requests = usize::try_from(stage.load.count()).unwrap_or(usize::MAX);
         stage.max_concurrency.map_or(requests, |it| requests.min(it as usize))
     }
 
     /// The places of a stage.
-    pub(super) fn room(&self, stage: usize) -> &Room {
-        &self.stages[stage].room
+    pub(super) fn concurrency_limit(&self, stage: usize) -> &ConcurrencyLimit {
+        &self.stages[stage].concurrency_limit
     }
 
     /// Counts a query of a LoadGen phase, and returns how many were issued until now.

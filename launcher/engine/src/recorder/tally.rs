@@ -40,7 +40,7 @@ pub struct StageTally {
     /// Sent minus scheduled, of every request that was sent, whatever became of it.
     pub send_lag: Times,
     /// How long requests that were sent waited for room, where the load bounds how many are under way.
-    pub queue: Times,
+    pub permit_wait: Times,
     /// Prompt lengths, where the server told them.
     pub input_tokens: Lengths,
     /// Output lengths, by the server's usage, else by content events.
@@ -305,7 +305,7 @@ impl StageTally {
         self.last_sent = self.last_sent.max(request.sent);
         if let Some(lag) = request.send_lag() {
             self.send_lag.record(lag);
-            request.queued.into_iter().for_each(|it| self.queue.record(it));
+            request.permit_wait.into_iter().for_each(|it| self.permit_wait.record(it));
         }
     }
 
@@ -376,7 +376,7 @@ impl StageTally {
             (&mut self.tpot, &other.tpot),
             (&mut self.ntpot, &other.ntpot),
             (&mut self.send_lag, &other.send_lag),
-            (&mut self.queue, &other.queue),
+            (&mut self.permit_wait, &other.permit_wait),
         ] {
             mine.add(theirs);
         }
@@ -443,7 +443,7 @@ impl StageTally {
             &self.tpot,
             &self.ntpot,
             &self.send_lag,
-            &self.queue,
+            &self.permit_wait,
         ];
         let lengths = [&self.input_tokens, &self.output_tokens];
         times.into_iter().map(Times::lost).sum::<u64>() + lengths.into_iter().map(Lengths::lost).sum::<u64>()

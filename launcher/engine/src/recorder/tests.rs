@@ -19,7 +19,7 @@ fn request() -> RequestRecord {
         number: 0,
         scheduled: millis(100),
         sent: Some(millis(101)),
-        queued: None,
+        permit_wait: None,
         first_token: Some(millis(151)),
         last_token: Some(millis(231)),
         ended: millis(232),
@@ -279,10 +279,10 @@ fn itl_is_between_tokens_where_events_hold_several() {
 
 #[test]
 fn what_waited_for_room_was_not_late() {
-    let waited = RequestRecord { queued: Some(millis(900)), sent: Some(millis(1_003)), ..request() };
+    let waited = RequestRecord { permit_wait: Some(millis(900)), sent: Some(millis(1_003)), ..request() };
     let tally = tally(&[(waited, wire())], &Goodput::default());
     check(&tally.send_lag, &[3.0]);
-    check(&tally.queue, &[900.0]);
+    check(&tally.permit_wait, &[900.0]);
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn check(records: &[RequestRecord], times: &[(u64, u64)]) {
     for (record, (due, sent)) in records.iter().zip(times) {
         assert_eq!(record.scheduled, START + millis(*due), "{record:?}");
         assert_eq!(record.sent, Some(START + millis(*sent)), "{record:?}");
-        assert_eq!(record.queued, Some(millis(sent - due)), "{record:?}");
+        assert_eq!(record.permit_wait, Some(millis(sent - due)), "{record:?}");
         assert_eq!(record.send_lag(), Some(Duration::ZERO), "{record:?}");
         assert_eq!(record.last_token, Some(START + millis(*sent) + TOOK), "{record:?}");
     }
@@ -46,7 +46,7 @@ async fn paced_requests_are_sent_at_exact_times() {
     assert_eq!(records.len(), 100);
     for (record, number) in records.iter().zip(0..) {
         assert_eq!((record.scheduled, record.sent), (START + millis(20) * number, record.sent));
-        assert_eq!((record.sent, record.queued), (Some(record.scheduled), None));
+        assert_eq!((record.sent, record.permit_wait), (Some(record.scheduled), None));
     }
 }
 
@@ -120,7 +120,7 @@ async fn drawn_arrivals_are_sent_as_drawn() {
 async fn a_burst_is_sent_at_once_or_in_waves_of_its_places() {
     let stage = Stage::new("burst", Load::Burst { count: 7, max_concurrency: None });
     let records = run(stage.clone()).await;
-    assert!(records.iter().all(|it| (it.scheduled, it.sent, it.queued) == (START, Some(START), None)));
+    assert!(records.iter().all(|it| (it.scheduled, it.sent, it.permit_wait) == (START, Some(START), None)));
     // Three places, 100 ms each: 3, 3 and 1.
     let waves = [(0, 0), (0, 0), (0, 0), (0, 100), (0, 100), (0, 100), (0, 200)];
     check(&run(bounded(stage, 3)).await, &waves);
@@ -134,12 +134,12 @@ async fn requests_that_wait_for_room_are_late_for_their_latency_and_not_for_the_
     let result = issue(&workload(vec![stage], 5), &simulated(server(millis(20), millis(20)))).await;
     check(&records(&result), &times);
     let tally = &result.recorder.stages[0];
-    assert_eq!((tally.send_lag.histogram().max(), tally.queue.histogram().len()), (0, 20));
+    assert_eq!((tally.send_lag.histogram().max(), tally.permit_wait.histogram().len()), (0, 20));
     // The last one waited 950 ms: from its due time its latency is 1,050 ms, from its send 100 ms.
     let near = |nanos: u64, millis: f64| assert!((nanos as f64 / 1e6 / millis - 1.0).abs() < 0.001, "{nanos}");
     near(tally.latency_scheduled.histogram().max(), 1_050.0);
     near(tally.latency_sent.histogram().max(), 100.0);
-    near(tally.queue.histogram().max(), 950.0);
+    near(tally.permit_wait.histogram().max(), 950.0);
 }
 
 #[tokio::test(start_paused = true)]

@@ -44,7 +44,7 @@ async fn with_places_the_wait_is_the_clients_and_the_latency_from_scheduled_the_
     let options = simulator::SimOptions { max_num_seqs: 1, ..server(millis(100), millis(20)) };
     let result = issue(&workload(vec![bounded(paced(10.0, 50), 1)], 5), &simulated(options)).await;
     for (record, number) in records(&result).iter().zip(0_u32..) {
-        assert_eq!(record.queued, Some(millis(80) * number));
+        assert_eq!(record.permit_wait, Some(millis(80) * number));
         assert_eq!(after_send(record, record.last_token), millis(180));
         assert_eq!(latency(record), millis(180) + millis(80) * number);
     }

@@ -119,6 +119,6 @@ fn threads_share_the_places_of_a_bounded_load() {
         let under_way = records.iter().filter(|it| it.sent.unwrap() <= sent && sent < it.ended).count();
         assert!((1..=4).contains(&under_way), "{under_way}");
     }
-    assert!(records.iter().all(|it| it.queued.is_some()));
+    assert!(records.iter().all(|it| it.permit_wait.is_some()));
     assert!(result.recorder.probes[0].succeeded() > 0);
 }

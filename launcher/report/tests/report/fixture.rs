@@ -162,7 +162,7 @@ fn succeeded(stage: u32, number: u64, due: u64, ttft: u64) -> (RequestRecord, Wi
         number,
         scheduled: ms(due),
         sent: Some(ms(due + 1)),
-        queued: None,
+        permit_wait: None,
         first_token: Some(first),
         last_token: Some(first + ms(40)),
         ended: first + ms(41),
