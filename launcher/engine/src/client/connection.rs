@@ -7,7 +7,7 @@ use http::Request;
 
 use super::{
     http1::Http1,
-    http2::Http2,
+    http2::Http2Stream,
     response::{Broken, Head, SendFailure},
     socket::IoTimestamps,
 };
@@ -15,7 +15,7 @@ use super::{
 /// An open connection, or a part of one.
 pub(super) enum Connection {
     Http1(Http1),
-    Http2(Http2),
+    Http2(Http2Stream),
 }
 
 impl Connection {

@@ -53,9 +53,9 @@ struct Shared {
 }
 
 /// A place for one request.
-pub(super) struct Http2 {
+pub(super) struct Http2Stream {
     sender: SendRequest<Bytes>,
-    place: Place,
+    slot: StreamSlot,
     /// When this place's request left; what arrived is told by the marks of the connection.
     timestamps: Arc<IoTimestamps>,
     scheme: Scheme,
@@ -63,9 +63,9 @@ pub(super) struct Http2 {
 }
 
 /// Counts a place while it is taken.
-struct Place(Arc<Shared>);
+struct StreamSlot(Arc<Shared>);
 
-impl Drop for Place {
+impl Drop for StreamSlot {
     fn drop(&mut self) {
         self.0.taken.fetch_sub(1, Ordering::Relaxed);
     }
@@ -103,18 +103,18 @@ impl Http2Connection {
     }
 
     /// How many more requests it can take now.
-    pub(super) fn room(&self) -> usize {
+    pub(super) fn free_streams(&self) -> usize {
         let allowed = if self.is_open() { self.sender.current_max_send_streams().min(STREAMS) } else { 0 };
         allowed.saturating_sub(self.shared.taken.load(Ordering::Relaxed))
     }
 
     /// A place for a request; `None` where there is no room.
-    pub(super) fn place(&self) -> Option<Http2> {
-        (self.room() > 0).then(|| {
+    pub(super) fn open_stream(&self) -> Option<Http2Stream> {
+        (self.free_streams() > 0).then(|| {
             self.shared.taken.fetch_add(1, Ordering::Relaxed);
-            Http2 {
+            Http2Stream {
                 sender: self.sender.clone(),
-                place: Place(Arc::clone(&self.shared)),
+                slot: StreamSlot(Arc::clone(&self.shared)),
                 timestamps: IoTimestamps::new(self.clock),
                 scheme: self.scheme.clone(),
                 body: None,
@@ -123,7 +123,7 @@ impl Http2Connection {
     }
 }
 
-impl Http2 {
+impl Http2Stream {
     /// When the request left.
     pub(super) fn timestamps(&self) -> &Arc<IoTimestamps> {
         &self.timestamps
@@ -131,14 +131,14 @@ impl Http2 {
 
     /// When bytes last arrived on the connection, and the how many-th read that was.
     pub(super) fn last_read(&self) -> (Duration, u64) {
-        self.place.0.timestamps.last_read()
+        self.slot.0.timestamps.last_read()
     }
 
     /// Sends a request and waits for the head of its answer.
     pub(super) async fn send(&mut self, request: &Request<Bytes>) -> Result<Head, SendFailure> {
         poll_fn(|cx| self.sender.poll_ready(cx)).await.map_err(|error| {
             // It ends when its streams have ended, and takes no more of them.
-            self.place.0.open.store(false, Ordering::Relaxed);
+            self.slot.0.open.store(false, Ordering::Relaxed);
             SendFailure { error: error.into(), reach: Reach::Unsent }
         })?;
         let answer = async {
@@ -161,7 +161,7 @@ impl Http2 {
             self.body = None;
             return Ok(false);
         };
-        let (at, read) = self.place.0.timestamps.last_read();
+        let (at, read) = self.slot.0.timestamps.last_read();
         take(&bytes, at, read);
         body.flow_control().release_capacity(bytes.len())?;
         Ok(true)

@@ -52,7 +52,7 @@ use connection::Connection;
 pub use exchange::Exchange;
 pub use group::{ClientGroup, explained_resends};
 use http1::Http1;
-use http2::{Http2, Http2Connection};
+use http2::{Http2Connection, Http2Stream};
 pub use outage::Outage;
 use response::Broken;
 pub use target::{Target, TargetError};
@@ -111,8 +111,8 @@ impl Client {
     }
 
     /// With another address to begin with, where the target has several: each lane begins with another one.
-    pub fn starting_at(self, place: usize) -> Client {
-        Client { next_address: AtomicUsize::new(place), ..self }
+    pub fn starting_at(self, address: usize) -> Client {
+        Client { next_address: AtomicUsize::new(address), ..self }
     }
 
     /// With somebody who is told when an answer begins.
@@ -148,14 +148,14 @@ impl Client {
         }
         lock(&self.idle).append(&mut open);
         // How many requests a connection can take at once is known when there is one.
-        let mut places = usize::MAX;
+        let mut streams = usize::MAX;
         loop {
-            let missing = connections.saturating_sub(self.room());
-            let at_once = missing.div_ceil(places).min(CONNECT_AT_ONCE);
+            let missing = connections.saturating_sub(self.capacity());
+            let at_once = missing.div_ceil(streams).min(CONNECT_AT_ONCE);
             let made = join_all((0..at_once).map(|_| self.connect())).await;
             let failed = made.iter().any(Result::is_err);
             for made in made.into_iter().flatten() {
-                places = self.keep_new(made).max(1);
+                streams = self.keep_new(made).max(1);
             }
             if failed || missing == 0 {
                 return;
@@ -167,13 +167,13 @@ impl Client {
     pub fn is_short(&self) -> bool {
         // Spare connections would take the files that requests wait for.
         !self.group.is_short_of_files()
-            && self.room() < self.spare.load(Ordering::Relaxed)
+            && self.capacity() < self.spare.load(Ordering::Relaxed)
             && !self.filling.swap(true, Ordering::Relaxed)
     }
 
     /// Makes the connections to spare, so that a request finds one when it is due.
     pub async fn fill(&self) {
-        while self.room() < self.spare.load(Ordering::Relaxed) {
+        while self.capacity() < self.spare.load(Ordering::Relaxed) {
             let Ok(made) = self.connect().await else { break };
             self.keep_new(made);
         }
@@ -181,14 +181,14 @@ impl Client {
     }
 
     /// How many requests the connections can take that there are.
-    fn room(&self) -> usize {
-        lock(&self.idle).len() + lock(&self.shared).iter().map(Http2Connection::room).sum::<usize>()
+    fn capacity(&self) -> usize {
+        lock(&self.idle).len() + lock(&self.shared).iter().map(Http2Connection::free_streams).sum::<usize>()
     }
 
     /// A place on a connection that the server has not closed, as far as is known.
     async fn take_open(&self) -> Option<Connection> {
-        if let Some(place) = self.take_shared() {
-            return Some(Connection::Http2(place));
+        if let Some(stream) = self.take_shared() {
+            return Some(Connection::Http2(stream));
         }
         loop {
             // The one that was used last: its server is the least likely to have closed it.
@@ -199,10 +199,10 @@ impl Client {
         }
     }
 
-    fn take_shared(&self) -> Option<Http2> {
+    fn take_shared(&self) -> Option<Http2Stream> {
         let mut shared = lock(&self.shared);
         shared.retain(Http2Connection::is_open);
-        shared.iter().find_map(Http2Connection::place)
+        shared.iter().find_map(Http2Connection::open_stream)
     }
 
     /// Keeps a connection whose answer has ended, where it can take another request. A place of a shared one is free when it
@@ -223,9 +223,9 @@ impl Client {
                 1
             }
             NewConnection::Http2(connection) => {
-                let room = connection.room();
+                let free = connection.free_streams();
                 lock(&self.shared).push(connection);
-                room
+                free
             }
         }
     }
@@ -236,9 +236,9 @@ impl Client {
             NewConnection::Http1(connection) => Ok(Connection::Http1(connection)),
             NewConnection::Http2(connection) => {
                 let none = || Failure::of_connection(Cause::Http2, "the server allows no request on a new connection");
-                let place = connection.place().ok_or_else(none)?;
+                let stream = connection.open_stream().ok_or_else(none)?;
                 lock(&self.shared).push(connection);
-                Ok(Connection::Http2(place))
+                Ok(Connection::Http2(stream))
             }
         }
     }
@@ -326,9 +326,9 @@ mod tests {
             let idle = async {
                 let connection = client.connect_for_request().await.unwrap();
                 client.keep(connection).await;
-                assert_eq!(client.room(), 1);
+                assert_eq!(client.capacity(), 1);
                 tokio::time::sleep(Duration::from_millis(1_500)).await;
-                assert_eq!(client.room(), usize::from(!is_short));
+                assert_eq!(client.capacity(), usize::from(!is_short));
             };
             let request = target.get("/v1/models");
             tokio::select! {
