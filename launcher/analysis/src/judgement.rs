@@ -8,7 +8,7 @@ use super::{
     distribution::Distribution,
     figures::{Figures, StageAnalysis},
 };
-use engine::vitals::{clocks::ClockSteps, lane::StageVitals, system::Throttling};
+use engine::vitals::{clocks::ClockSteps, worker::StageVitals, system::Throttling};
 
 /// Shares of a shorter time say nothing: one moment of bad luck is all of it.
 const MIN_WINDOW: Duration = Duration::from_secs(1);
@@ -104,7 +104,7 @@ impl SelfJudgement {
             steal_share: vitals.steal_share,
             stalls,
             clock_steps: vitals.clock_steps.clone(),
-            coarse_timer: measured.lanes.iter().any(|it| it.coarse_timer),
+            coarse_timer: measured.workers.iter().any(|it| it.coarse_timer),
             coalesced_share: all.coalesced_share(),
             late_share: all.late_share(),
             dropped: measured.recorder.dropped(),
@@ -133,10 +133,10 @@ fn busiest(measured: &Measured<'_>, stages: &[StageAnalysis]) -> Option<Busiest>
         })
     };
     let of_stages = measured
-        .lanes
+        .workers
         .iter()
-        .flat_map(|lane| lane.stages.iter().zip(stages).filter_map(|(vitals, stage)| of(vitals, Some(stage))));
+        .flat_map(|worker| worker.stages.iter().zip(stages).filter_map(|(vitals, stage)| of(vitals, Some(stage))));
     let most = |busy: &mut dyn Iterator<Item = Busiest>| busy.max_by(|a, b| a.share.total_cmp(&b.share));
-    let whole = measured.lanes.iter().filter_map(|lane| of(&lane.whole(), None));
+    let whole = measured.workers.iter().filter_map(|worker| of(&worker.whole(), None));
     most(&mut { of_stages }).or_else(|| most(&mut { whole }))
 }

@@ -37,7 +37,7 @@ use engine::{
     issue::LoadResult,
     recorder::{Recorder, StageTally},
     stop::StopReason,
-    vitals::{Vitals, lane::LaneVitals},
+    vitals::{Vitals, worker::WorkerVitals},
 };
 
 /// What the engine measured.
@@ -56,7 +56,7 @@ pub struct Measured<'a> {
     /// Threads that issued it.
     pub threads: usize,
     /// What each of these took, stage by stage.
-    pub lanes: &'a [LaneVitals],
+    pub workers: &'a [WorkerVitals],
     /// What the machine did to the process.
     pub vitals: &'a Vitals,
 }
@@ -69,8 +69,8 @@ impl<'a> From<&'a LoadResult> for Measured<'a> {
             stopped: load.stopped,
             own_cpu: load.own_cpu,
             wall: load.wall,
-            threads: load.lanes.len(),
-            lanes: &load.lanes,
+            threads: load.workers.len(),
+            workers: &load.workers,
             vitals: &load.vitals,
         }
     }
@@ -80,7 +80,7 @@ impl Measured<'_> {
     /// The receive delays of a stage, or of the whole run.
     fn receive_delay(&self, stage: Option<usize>) -> Option<Distribution<Duration>> {
         let mut all = Times::default();
-        let stages = self.lanes.iter().flat_map(|lane| lane.stages.iter().enumerate());
+        let stages = self.workers.iter().flat_map(|worker| worker.stages.iter().enumerate());
         let wanted = stages.filter(|(index, _)| stage.is_none_or(|it| it == *index));
         wanted.filter_map(|(_, it)| it.receive_delay.as_ref()).for_each(|it| all.add(it));
         Distribution::of_times(&all)

@@ -38,7 +38,7 @@ pub(super) fn run(spec: &ReportSpec, read_run: ReadRun) -> Result<ReportResult, 
         own_cpu: Duration::from_secs(10),
         wall: Duration::from_secs(60),
         threads: 1,
-        lanes: &[],
+        workers: &[],
         vitals: &Vitals::default(),
     };
     let analysis = analysis::analyse(&measured, &input.workload, &input.run, "bench");

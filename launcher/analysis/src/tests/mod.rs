@@ -135,7 +135,7 @@ struct Case {
     stopped: Option<StopReason>,
     own_cpu: Duration,
     wall: Duration,
-    lanes: Vec<LaneVitals>,
+    workers: Vec<WorkerVitals>,
     vitals: Vitals,
 }
 
@@ -146,7 +146,7 @@ fn case(stages: Vec<Stage>) -> Case {
         stopped: None,
         own_cpu: ms(100),
         wall: ms(1_000),
-        lanes: Vec::new(),
+        workers: Vec::new(),
         vitals: Vitals::default(),
     }
 }
@@ -163,7 +163,7 @@ fn check(case: &Case, requests: impl IntoIterator<Item = (RequestRecord, WireTal
         own_cpu: case.own_cpu,
         wall: case.wall,
         threads: 2,
-        lanes: &case.lanes,
+        workers: &case.workers,
         vitals: &case.vitals,
     };
     analyse(&measured, &case.workload, &case.run, "m")

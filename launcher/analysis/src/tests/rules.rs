@@ -4,7 +4,7 @@ use super::*;
 use clock::Offsets;
 use engine::{
     histogram::Times,
-    vitals::{clocks::ClockSteps, lane::StageVitals, stalls::Stalls, system::Throttling},
+    vitals::{clocks::ClockSteps, worker::StageVitals, stalls::Stalls, system::Throttling},
 };
 
 fn two_stages() -> Case {
@@ -60,8 +60,8 @@ fn a_stage_that_read_late_does_not_hide_either() {
             receive_delay: Some(times((0..count).map(|_| ms(delay)))),
             ..StageVitals::default()
         };
-        let lane = || LaneVitals { stages: vec![of(20_000, 0), of(reads / 2, delay)], ..LaneVitals::default() };
-        let case = Case { lanes: vec![lane(), lane()], ..two_stages() };
+        let worker = || WorkerVitals { stages: vec![of(20_000, 0), of(reads / 2, delay)], ..WorkerVitals::default() };
+        let case = Case { workers: vec![worker(), worker()], ..two_stages() };
         well(&case).0
     };
     assert_eq!([with(100, 9), with(100, 10)], [vec![], Vec::<&str>::new()]);
@@ -103,9 +103,9 @@ fn the_busiest_thread_in_its_busiest_stage_counts() {
             receive_delay: None,
         };
         let idle = || stage(60_000, 0, Some(0));
-        let busy = LaneVitals { stages: vec![idle(), stage(wall, cpu, waited)], ..LaneVitals::default() };
-        let lanes = vec![LaneVitals { stages: vec![idle(), idle()], ..LaneVitals::default() }, busy];
-        let case = Case { lanes, ..two_stages() };
+        let busy = WorkerVitals { stages: vec![idle(), stage(wall, cpu, waited)], ..WorkerVitals::default() };
+        let workers = vec![WorkerVitals { stages: vec![idle(), idle()], ..WorkerVitals::default() }, busy];
+        let case = Case { workers, ..two_stages() };
         (well(&case).0, check(&case, requests(0, 3, 0)))
     };
     for (cpu, waited) in [(1_700, None), (1_800, None), (1_000, Some(800))] {
@@ -126,8 +126,8 @@ fn the_busiest_thread_in_its_busiest_stage_counts() {
 #[test]
 fn stages_that_are_short_count_together() {
     let stage = || StageVitals { cpu: ms(570), waited: Some(ms(0)), wall: ms(600), receive_delay: None };
-    let lanes = vec![LaneVitals { stages: vec![stage(), stage()], ..LaneVitals::default() }];
-    let case = Case { lanes, ..two_stages() };
+    let workers = vec![WorkerVitals { stages: vec![stage(), stage()], ..WorkerVitals::default() }];
+    let case = Case { workers, ..two_stages() };
     assert_eq!(well(&case).0, ["CpuSaturated"]);
     assert_eq!(check(&case, requests(0, 3, 0)).judgement.busiest.unwrap().stage, None);
 }
@@ -209,6 +209,6 @@ fn both_clocks_are_told_apart_when_they_differ() {
 
 #[test]
 fn a_coarse_timer_is_told() {
-    let lanes = vec![LaneVitals { coarse_timer: true, ..LaneVitals::default() }];
-    assert!(well(&Case { lanes, ..two_stages() }).1.contains("whole milliseconds"));
+    let workers = vec![WorkerVitals { coarse_timer: true, ..WorkerVitals::default() }];
+    assert!(well(&Case { workers, ..two_stages() }).1.contains("whole milliseconds"));
 }

@@ -2,14 +2,14 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Set when an answer with a status of 2xx begins; all the lanes share one.
+/// Set when an answer with a status of 2xx begins; all the workers share one.
 #[derive(Debug, Default)]
 pub struct Answering(AtomicBool);
 
 impl Answering {
     /// An answer of this status has begun.
     pub fn note(&self, status: u16) {
-        // Reading is cheap where writing would take the line from the other lanes.
+        // Reading is cheap where writing would take the line from the other workers.
         if (200..300).contains(&status) && !self.0.load(Ordering::Relaxed) {
             self.0.store(true, Ordering::Relaxed);
         }

@@ -1,4 +1,4 @@
-//! What the clients of all lanes share.
+//! What the clients of all workers share.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

@@ -110,7 +110,7 @@ impl Client {
         Client { connect_timeout, ..self }
     }
 
-    /// With another address to begin with, where the target has several: each lane begins with another one.
+    /// With another address to begin with, where the target has several: each worker begins with another one.
     pub fn starting_at(self, address: usize) -> Client {
         Client { next_address: AtomicUsize::new(address), ..self }
     }

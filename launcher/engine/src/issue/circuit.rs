@@ -18,10 +18,10 @@ const OFTEN_ENOUGH: u64 = 10;
 /// No failure since the last sign of life.
 const NONE: u64 = u64::MAX;
 
-/// The failures since the last sign of life, of all lanes.
+/// The failures since the last sign of life, of all workers.
 #[derive(Debug)]
 pub(super) struct Circuit {
-    /// Set by the clients of all lanes when an answer begins.
+    /// Set by the clients of all workers when an answer begins.
     pub(super) answering: Arc<Answering>,
     failures: AtomicU64,
     /// When the first of them ended, in nanoseconds.

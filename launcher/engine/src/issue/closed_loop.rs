@@ -15,7 +15,7 @@ use tokio::{
 use super::{
     context::Core,
     flight::{Due, Kind, drain, fly, launch},
-    lane::Lane,
+    worker::Worker,
     meeting::Meeting,
     plan::Slots,
     prepare::{Ahead, Prepared},
@@ -32,7 +32,7 @@ const MAX_AT_ONCE: usize = 16;
 /// as it can, while the answers of other slots lie unread.
 const BACK_OFF: Duration = Duration::from_millis(10);
 
-/// What the slots of a lane share.
+/// What the slots of a worker share.
 struct Shared {
     core: Arc<Core>,
     stage: usize,
@@ -118,10 +118,10 @@ impl Shared {
     }
 }
 
-/// Issues this lane's part of a stage, and returns which requests that nobody else will count were never sent.
-pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, slots: Slots) -> Left {
-    let core = &lane.core;
-    let count = lane.share(slots.concurrency).count();
+/// Issues this worker's part of a stage, and returns which requests that nobody else will count were never sent.
+pub(super) async fn run(worker: &Worker, meeting: &mut Meeting<'_>, slots: Slots) -> Left {
+    let core = &worker.core;
+    let count = worker.share(slots.concurrency).count();
     let mut shared = Shared {
         core: Arc::clone(core),
         stage: meeting.stage,
@@ -130,19 +130,19 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, slots: Slots) ->
         taken: Notify::new(),
         turn: tokio::sync::Mutex::default(),
     };
-    lane.unless_stopped(core.client.warm(count.min(MAX_WARM), 0)).await;
+    worker.unless_stopped(core.client.warm(count.min(MAX_WARM), 0)).await;
     // One for each slot, as far as there is room: without a ramp all of these are sent at once.
-    while (slots.ramp_up.is_zero() || shared.claims().may_claim_ahead()) && !lane.is_stopped() && shared.prepare() {}
+    while (slots.ramp_up.is_zero() || shared.claims().may_claim_ahead()) && !worker.is_stopped() && shared.prepare() {}
     let start = meeting.start().await;
     shared.over = slots.duration.map(|it| start.saturating_add(it));
     let limit = core.shared.plan.stages[meeting.stage].limit(start);
     let shared = Arc::new(shared);
     tokio::select! {
-        () = run_slots(lane, &shared, slots, start, limit) => {}
+        () = run_slots(worker, &shared, slots, start, limit) => {}
         () = shared.keep_prepared() => {}
     }
-    if !lane.is_stopped() {
-        // What is left is for the slots of other lanes, which may have all of them.
+    if !worker.is_stopped() {
+        // What is left is for the slots of other workers, which may have all of them.
         return Left::Over(Unsent::default());
     }
     let all_taken = shared.ahead().numbers().is_empty() && shared.claims().take_rest().is_empty();
@@ -154,13 +154,13 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, slots: Slots) ->
     Left::Stopped { at: core.shared.clock.now(), unsent: Unsent::default() }
 }
 
-/// Opens this lane's slots, slot i of n at i / n of the ramp, and waits for the end of their last requests.
-async fn run_slots(lane: &Lane, shared: &Arc<Shared>, slots: Slots, start: Duration, limit: Option<Duration>) {
+/// Opens this worker's slots, slot i of n at i / n of the ramp, and waits for the end of their last requests.
+async fn run_slots(worker: &Worker, shared: &Arc<Shared>, slots: Slots, start: Duration, limit: Option<Duration>) {
     let mut flights = JoinSet::new();
-    for (place, slot) in (1..).zip(lane.share(slots.concurrency)) {
+    for (place, slot) in (1..).zip(worker.share(slots.concurrency)) {
         let open = start.saturating_add(slots.ramp_up.mul_f64(slot as f64 / slots.concurrency as f64));
         if place == 1 || !slots.ramp_up.is_zero() {
-            lane.wait_until(open).await;
+            worker.wait_until(open).await;
         }
         let shared = Arc::clone(shared);
         launch(&mut flights, async move {
@@ -179,5 +179,5 @@ async fn run_slots(lane: &Lane, shared: &Arc<Shared>, slots: Slots, start: Durat
             yield_now().await;
         }
     }
-    drain(&lane.core.shared, flights, limit).await;
+    drain(&worker.core.shared, flights, limit).await;
 }

@@ -1,4 +1,4 @@
-//! Room: how many requests of an open loop may be under way at once, over all lanes.
+//! Room: how many requests of an open loop may be under way at once, over all workers.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 #[derive(Debug, Default)]
 pub(super) struct Permit(#[expect(dead_code, reason = "held for its drop")] Option<OwnedSemaphorePermit>);
 
-/// The places of a stage. One that is free goes to the lane that has waited longest.
+/// The places of a stage. One that is free goes to the worker that has waited longest.
 #[derive(Debug, Default)]
 pub(super) struct ConcurrencyLimit(Option<Arc<Semaphore>>);
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::shared::Shared;
 use crate::{client::Client, recorder::Recorder};
 
-/// What the requests of a lane need.
+/// What the requests of a worker need.
 pub(super) struct Core {
     pub(super) shared: Arc<Shared>,
     pub(super) client: Client,

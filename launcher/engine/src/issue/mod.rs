@@ -1,8 +1,8 @@
 //! [I/O] Sends each request at its time. Nothing else starts requests.
 //!
-//! Each thread is a lane: a runtime, connections and a recorder of its own, so that nothing is shared while the load runs
-//! but a few counters, and the places of a stage that bounds them. Requests of an open loop are dealt to the lanes in turn, and so are the slots of a closed one. The
-//! stages are barriers: the next one begins when every lane has ended the last, and after its pause.
+//! Each thread is a worker: a runtime, connections and a recorder of its own, so that nothing is shared while the load runs
+//! but a few counters, and the places of a stage that bounds them. Requests of an open loop are dealt to the workers in turn, and so are the slots of a closed one. The
+//! stages are barriers: the next one begins when every worker has ended the last, and after its pause.
 
 mod circuit;
 mod closed_loop;
@@ -10,7 +10,7 @@ mod concurrency_limit;
 mod context;
 mod departures;
 mod flight;
-mod lane;
+mod worker;
 mod meeting;
 mod open_loop;
 mod outputs;
@@ -48,17 +48,17 @@ use crate::{
     requests::{RequestsError, Seeds},
     stop::{Stop, StopReason, StopState},
     trace::{self, TraceError},
-    vitals::{Vitals, Watch, lane::LaneVitals, receive},
+    vitals::{Vitals, Watch, worker::WorkerVitals, receive},
 };
 use clock::Clock;
 pub use flight::{landed, launch};
-use lane::Lane;
+use worker::Worker;
 use loadgen::queries::QueryError;
 pub use outputs::{KeepOutputs, Numbers};
 pub use phase_progress::PhaseProgress;
 pub use phases::{IssuedPhase, PlannedPhase};
 pub use plan::Plan;
-use runner::LaneResult;
+use runner::WorkerResult;
 use shared::Shared;
 pub use timeline::{PlannedTime, RecentTimes, Timeline};
 
@@ -89,7 +89,7 @@ pub enum LoadError {
         /// The cause.
         source: io::Error,
     },
-    /// A lane ended by a panic.
+    /// A worker ended by a panic.
     #[error("a thread of the launcher ended early: {message}; this is a bug, please report it")]
     Panic {
         /// What it said.
@@ -155,7 +155,7 @@ pub struct LoadResult {
     /// CPU time of the threads that issued the load.
     pub own_cpu: Duration,
     /// What each of these threads took, stage by stage.
-    pub lanes: Vec<LaneVitals>,
+    pub workers: Vec<WorkerVitals>,
     /// What the machine did to the process in the meantime.
     pub vitals: Vitals,
     /// From time zero to the end of the last request.
@@ -219,18 +219,18 @@ pub fn run_load<'a>(
     let _ = progress.timeline.set(plan.timeline(clock));
     let shared = Arc::new(Shared::new(plan, clock, threads, stop.clone(), progress));
     let watch = Watch::start(clock);
-    let lanes: Vec<_> = (0..threads).map(|index| spawn(index, Arc::clone(&shared), target.clone(), keep)).collect();
-    if lanes.iter().any(Result::is_err) {
-        // The lanes that were started must not wait for those that were not, and must not go on without them.
+    let workers: Vec<_> = (0..threads).map(|index| spawn(index, Arc::clone(&shared), target.clone(), keep)).collect();
+    if workers.iter().any(Result::is_err) {
+        // The workers that were started must not wait for those that were not, and must not go on without them.
         shared.give_up();
     }
     // All are waited for, whatever became of the first.
-    let ended: Vec<_> = lanes.into_iter().map(|lane| lane?.join().map_err(panicked)?).collect();
+    let ended: Vec<_> = workers.into_iter().map(|worker| worker?.join().map_err(panicked)?).collect();
     let ended = ended.into_iter().collect::<Result<Vec<_>, _>>()?;
     Ok(sum_up(&shared, ended, started, keep, watch.end()))
 }
 
-/// Issues a workload on the runtime and the clock that this is called on, which may be paused: one lane and no thread of
+/// Issues a workload on the runtime and the clock that this is called on, which may be paused: one worker and no thread of
 /// its own. For tests, and for programs that bring their own runtime.
 ///
 /// # Errors
@@ -245,8 +245,8 @@ pub async fn run_here<'a>(
     let plan = plan(workload, &Files::read(workload)?, model, target, seeds.into())?;
     let shared = Arc::new(Shared::new(plan, Clock::of_runtime(), 1, stop.clone(), Arc::default()));
     let started = clock::now();
-    let lane = Lane::new(0, Arc::clone(&shared), target.clone(), Keep::Records);
-    let ended = runner::run(lane).await;
+    let worker = Worker::new(0, Arc::clone(&shared), target.clone(), Keep::Records);
+    let ended = runner::run(worker).await;
     Ok(sum_up(&shared, vec![ended], started, Keep::Records, Vitals::default()))
 }
 
@@ -261,7 +261,7 @@ fn spawn(
     shared: Arc<Shared>,
     target: Target,
     keep: Keep,
-) -> Result<thread::JoinHandle<Result<LaneResult, LoadError>>, LoadError> {
+) -> Result<thread::JoinHandle<Result<WorkerResult, LoadError>>, LoadError> {
     let body = move || {
         let mut runtime = tokio::runtime::Builder::new_current_thread();
         let runtime = receive::watch(&mut runtime, shared.clock)
@@ -272,10 +272,10 @@ fn spawn(
         let run = || {
             let runtime = runtime?;
             let _entered = runtime.enter();
-            let lane = Lane::new(index, Arc::clone(&shared), target, keep);
-            Ok(runtime.block_on(runner::run(lane)))
+            let worker = Worker::new(index, Arc::clone(&shared), target, keep);
+            Ok(runtime.block_on(runner::run(worker)))
         };
-        // Also when it panics: the other lanes must not wait for this one.
+        // Also when it panics: the other workers must not wait for this one.
         let mut ended = Ended { shared: &shared, well: false };
         let done = run();
         ended.well = done.is_ok();
@@ -290,7 +290,7 @@ fn panicked(said: Box<dyn Any + Send>) -> LoadError {
     LoadError::Panic { message: text.unwrap_or_else(|| "it panicked without a word".into()) }
 }
 
-/// Gives the load up when it is dropped before its lane has ended well.
+/// Gives the load up when it is dropped before its worker has ended well.
 struct Ended<'a> {
     shared: &'a Shared,
     well: bool,
@@ -304,14 +304,14 @@ impl Drop for Ended<'_> {
     }
 }
 
-fn sum_up(shared: &Shared, lanes: Vec<LaneResult>, started: jiff::Timestamp, keep: Keep, vitals: Vitals) -> LoadResult {
+fn sum_up(shared: &Shared, workers: Vec<WorkerResult>, started: jiff::Timestamp, keep: Keep, vitals: Vitals) -> LoadResult {
     let mut recorder = shared.plan.recorder(keep);
-    let (mut unissued, mut own_cpu, mut vitals_of_lanes) = (0, Duration::ZERO, Vec::with_capacity(lanes.len()));
-    for lane in lanes {
-        recorder.add(lane.recorder);
-        unissued += lane.unissued;
-        own_cpu += lane.cpu;
-        vitals_of_lanes.push(lane.vitals);
+    let (mut unissued, mut own_cpu, mut vitals_of_workers) = (0, Duration::ZERO, Vec::with_capacity(workers.len()));
+    for worker in workers {
+        recorder.add(worker.recorder);
+        unissued += worker.unissued;
+        own_cpu += worker.cpu;
+        vitals_of_workers.push(worker.vitals);
     }
     LoadResult {
         recorder,
@@ -325,7 +325,7 @@ fn sum_up(shared: &Shared, lanes: Vec<LaneResult>, started: jiff::Timestamp, kee
         unissued,
         issued: shared.progress.issued.load(Ordering::Relaxed),
         own_cpu,
-        lanes: vitals_of_lanes,
+        workers: vitals_of_workers,
         vitals,
         wall: shared.clock.now(),
     }

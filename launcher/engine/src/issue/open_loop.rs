@@ -7,7 +7,7 @@ use tokio::task::{JoinSet, yield_now};
 use super::{
     context::Core,
     flight::{Due, Kind, drain, fly, landed, launch},
-    lane::Lane,
+    worker::Worker,
     meeting::Meeting,
     prepare::{Ahead, Prepared},
     shared::Shared,
@@ -26,7 +26,7 @@ const MAX_WARM: usize = 4_096;
 /// So long may a new connection take, and requests of that time find one to spare; at least and at most so many.
 const SPARE: (Duration, usize, usize) = (Duration::from_millis(20), 2, 16);
 
-/// This lane's requests of a stage, in order.
+/// This worker's requests of a stage, in order.
 struct Feed<'a> {
     shared: &'a Shared,
     numbers: StepBy<Range<u64>>,
@@ -56,18 +56,18 @@ impl Feed<'_> {
     }
 }
 
-/// Issues this lane's part of a stage, and returns which of its requests were never sent.
-pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, schedule: &Schedule) -> Left {
-    let core = &lane.core;
+/// Issues this worker's part of a stage, and returns which of its requests were never sent.
+pub(super) async fn run(worker: &Worker, meeting: &mut Meeting<'_>, schedule: &Schedule) -> Left {
+    let core = &worker.core;
     let shared = &core.shared;
     let ahead = Ahead::new(meeting.stage, None);
-    let mut feed = Feed { shared, numbers: lane.share(schedule.len()), ahead };
+    let mut feed = Feed { shared, numbers: worker.share(schedule.len()), ahead };
     let phase = shared.plan.stages[meeting.stage].phase.as_deref();
     // What waits behind others of the same query waits in the client's queue, and is not late.
     let one_query = phase.is_some_and(|it| it.queries.len() == 1);
-    let at_once = if one_query { shared.most_under_way(meeting.stage).div_ceil(shared.lanes) } else { 0 };
-    lane.unless_stopped(warm(core, schedule, at_once.min(MAX_WARM))).await;
-    while !lane.is_stopped() && feed.prepare() {}
+    let at_once = if one_query { shared.most_under_way(meeting.stage).div_ceil(shared.workers) } else { 0 };
+    worker.unless_stopped(warm(core, schedule, at_once.min(MAX_WARM))).await;
+    while !worker.is_stopped() && feed.prepare() {}
     let start = meeting.start().await;
     let limit = shared.plan.stages[meeting.stage].limit(start);
     let concurrency_limit = shared.concurrency_limit(meeting.stage);
@@ -80,7 +80,7 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, schedule: &Sched
     // When the last request that waited for a place got it.
     let mut blocked = Duration::ZERO;
     let phase = phase.filter(|it| it.ends_by_queries());
-    // What another lane's query ended is over for this one; nobody was to send the rest.
+    // What another worker's query ended is over for this one; nobody was to send the rest.
     let stage = meeting.stage;
     let over = || phase.is_some() && shared.ending(stage).is_some();
     let left = loop {
@@ -98,7 +98,7 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, schedule: &Sched
         tokio::select! {
             biased;
             _ = &mut stopped => break feed.stopped_at(number),
-            () = lane.sleeper.until(due) => {}
+            () = worker.sleeper.until(due) => {}
         }
         let mut due = Due { at: due, ..Due::default() };
         if concurrency_limit.is_bounded() {
@@ -107,7 +107,7 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, schedule: &Sched
             let asked = shared.clock.now();
             due.permit = match concurrency_limit.try_acquire() {
                 Some(permit) => permit,
-                // Only a request that is due asks for a place, so that none is kept from the other lanes. Those behind it
+                // Only a request that is due asks for a place, so that none is kept from the other workers. Those behind it
                 // wait with it: they would get theirs later anyhow.
                 None => tokio::select! {
                     biased;
@@ -151,7 +151,7 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, schedule: &Sched
 /// Opens connections for the begin of a stage, of which `at_once` requests leave together.
 async fn warm(core: &Core, schedule: &Schedule, at_once: usize) {
     let span = schedule.iter().last().unwrap_or_default().as_secs_f64().max(f64::MIN_POSITIVE);
-    let rate = schedule.len() as f64 / span / core.shared.lanes as f64;
+    let rate = schedule.len() as f64 / span / core.shared.workers as f64;
     let within =
         |(time, least, most): (Duration, usize, usize)| ((rate * time.as_secs_f64()) as usize).clamp(least, most);
     core.client.warm(within(WARM).max(at_once), within(SPARE)).await;
@@ -173,7 +173,7 @@ mod tests {
 
     use crate::{
         client::Target,
-        issue::{lane::Lane, plan::Plan, runner, shared::Shared},
+        issue::{worker::Worker, plan::Plan, runner, shared::Shared},
         recorder::Keep,
         stop::Stop,
     };
@@ -184,7 +184,7 @@ mod tests {
     use super::Arc;
 
     #[tokio::test(start_paused = true)]
-    async fn a_query_of_one_lane_that_ends_a_phase_ends_it_for_all() {
+    async fn a_query_of_one_worker_that_ends_a_phase_ends_it_for_all() {
         let scenario = Scenario::Server;
         let settings = Settings { scenario, server_target_qps: 10.0, max_query_count: 6, ..Settings::default() };
         let load = Load::LoadGen { test: 0, phase: Phase::Performance, scenario };
@@ -207,8 +207,8 @@ mod tests {
         });
         let plan = Plan::new(&workload, &[], "m", Api::Completions, Seed(1).into()).unwrap();
         let shared = Arc::new(Shared::new(plan, Clock::of_runtime(), 3, Stop::default(), Arc::default()));
-        let lanes = (0..3).map(|it| runner::run(Lane::new(it, Arc::clone(&shared), target.clone(), Keep::Records)));
-        let records = join_all(lanes).await.into_iter().flat_map(|it| it.recorder.records.unwrap());
+        let workers = (0..3).map(|it| runner::run(Worker::new(it, Arc::clone(&shared), target.clone(), Keep::Records)));
+        let records = join_all(workers).await.into_iter().flat_map(|it| it.recorder.records.unwrap());
         let mut sent: Vec<u64> = records.map(|it| it.number).collect();
         sent.sort_unstable();
         assert_eq!(sent, [0, 1, 2, 3, 4, 5]);

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
     use crate::{
         client::Target,
-        issue::{lane::Lane, plan::Plan, runner, shared::Shared},
+        issue::{worker::Worker, plan::Plan, runner, shared::Shared},
         record::RequestOutcome,
         recorder::{Keep, Recorder},
         stop::Stop,
@@ -107,7 +107,7 @@ mod tests {
         plan.stages[0].outputs = keep;
         let mut all = plan.recorder(Keep::Records);
         let shared = Arc::new(Shared::new(plan, Clock::start(), 1, Stop::default(), Arc::default()));
-        all.add(runner::run(Lane::new(0, shared, target, Keep::Records)).await.recorder);
+        all.add(runner::run(Worker::new(0, shared, target, Keep::Records)).await.recorder);
         let records = all.records.as_ref().unwrap();
         assert!(records.len() == 40 && records.iter().all(|it| it.outcome == RequestOutcome::Ok), "{records:?}");
         all

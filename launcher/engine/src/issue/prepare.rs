@@ -8,7 +8,7 @@ use http::HeaderValue;
 use super::{departures::Leaves, shared::Shared};
 use crate::requests::Asked;
 
-/// Requests that wait ready in a lane: enough for a burst, few enough to be made in the gaps.
+/// Requests that wait ready in a worker: enough for a burst, few enough to be made in the gaps.
 const MAX_AHEAD: usize = 64;
 /// The bytes of these.
 const MAX_AHEAD_BYTES: usize = 8 << 20;

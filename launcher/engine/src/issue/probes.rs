@@ -1,5 +1,5 @@
 //! [I/O] Probes: tiny requests beside the load of a stage, evenly spaced, in tallies of their own. They are an open loop
-//! outside of the load's bounds, on connections of the first lane.
+//! outside of the load's bounds, on connections of the first worker.
 
 use std::{sync::Arc, time::Duration};
 

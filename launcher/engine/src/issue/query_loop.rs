@@ -1,4 +1,4 @@
-//! [I/O] LoadGen's streams: the next query leaves when all samples of the last one are complete. One lane issues them all.
+//! [I/O] LoadGen's streams: the next query leaves when all samples of the last one are complete. One worker issues them all.
 
 use std::{
     ops::Range,
@@ -12,7 +12,7 @@ use tokio::task::{JoinSet, yield_now};
 
 use super::{
     flight::{Due, Kind, drain, fly, launch},
-    lane::Lane,
+    worker::Worker,
     meeting::Meeting,
     phases::PlannedPhase,
     prepare::Ahead,
@@ -21,23 +21,23 @@ use super::{
 };
 
 /// Issues the queries of a stage until one of them ends the phase.
-pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, phase: &PlannedPhase) -> Left {
-    let (core, stage) = (&lane.core, meeting.stage);
+pub(super) async fn run(worker: &Worker, meeting: &mut Meeting<'_>, phase: &PlannedPhase) -> Left {
+    let (core, stage) = (&worker.core, meeting.stage);
     let shared = &core.shared;
     let queries = &phase.queries;
-    if lane.index != 0 {
+    if worker.index != 0 {
         meeting.start().await;
         return Left::Over(Unsent::default());
     }
     let samples_at_once = queries.samples(0).len();
-    lane.unless_stopped(core.client.warm(samples_at_once, 0)).await;
+    worker.unless_stopped(core.client.warm(samples_at_once, 0)).await;
     let mut numbers = 0..queries.sample_count() as u64;
     let mut ahead = Ahead::new(stage, Some(samples_at_once));
     prepare(&mut ahead, shared, &mut numbers).await;
     let start = meeting.start().await;
-    lane.wait_until(start).await;
+    worker.wait_until(start).await;
     for query in 0..queries.len() {
-        if lane.is_stopped() {
+        if worker.is_stopped() {
             // The next query is due when the last one is complete.
             return Left::Stopped { at: shared.clock.now(), unsent: Unsent::default() };
         }
@@ -62,7 +62,7 @@ pub(super) async fn run(lane: &Lane, meeting: &mut Meeting<'_>, phase: &PlannedP
         }
         // After a query of which the target answered no sample the next one waits: an outage must not use up the queries.
         if !answered.load(Ordering::Relaxed) {
-            lane.wait_until(shared.clock.now() + core.client.outage().next_wait()).await;
+            worker.wait_until(shared.clock.now() + core.client.outage().next_wait()).await;
         }
     }
     Left::Over(Unsent::default())

@@ -1,4 +1,4 @@
-//! [I/O] Issues the stages of a load on one lane, one after the other.
+//! [I/O] Issues the stages of a load on one worker, one after the other.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -6,41 +6,41 @@ use std::{
 };
 
 use super::{
-    closed_loop, lane::Lane, meeting::Meeting, open_loop, plan::PlannedLoad, query_loop, timeline::nanos,
+    closed_loop, worker::Worker, meeting::Meeting, open_loop, plan::PlannedLoad, query_loop, timeline::nanos,
     unissued::Left,
 };
-use crate::{record::RequestOutcome, recorder::Recorder, stop::StopState, vitals::lane::LaneVitals};
+use crate::{record::RequestOutcome, recorder::Recorder, stop::StopState, vitals::worker::WorkerVitals};
 use loadgen::ending::Ending;
 
 /// So long before a stage begins its connections and first requests are made, after the pause before it.
 const WARMING: Duration = Duration::from_secs(1);
 
-/// What a lane came to.
-pub(super) struct LaneResult {
+/// What a worker came to.
+pub(super) struct WorkerResult {
     pub(super) recorder: Recorder,
     pub(super) unissued: u64,
     pub(super) cpu: Duration,
-    pub(super) vitals: LaneVitals,
+    pub(super) vitals: WorkerVitals,
 }
 
 /// Issues all stages and waits for the end of every request.
-pub(super) async fn run(lane: Lane) -> LaneResult {
+pub(super) async fn run(worker: Worker) -> WorkerResult {
     let cpu = clock::thread_cpu();
-    let shared = Arc::clone(&lane.core.shared);
+    let shared = Arc::clone(&worker.core.shared);
     let mut unissued = 0;
     let mut meetings = 0;
     let mut earliest = Duration::ZERO;
-    let mut vitals = LaneVitals { coarse_timer: lane.sleeper.is_coarse(), ..LaneVitals::default() };
+    let mut vitals = WorkerVitals { coarse_timer: worker.sleeper.is_coarse(), ..WorkerVitals::default() };
     for (index, stage) in shared.plan.stages.iter().enumerate() {
         // Connections that were made before a long pause would be closed after it.
-        lane.wait_until(earliest.saturating_sub(WARMING)).await;
-        let never_begun = lane.is_stopped();
+        worker.wait_until(earliest.saturating_sub(WARMING)).await;
+        let never_begun = worker.is_stopped();
         let mut meeting =
-            Meeting { lane: &lane, meetings: &mut meetings, stage: index, earliest, probing: None, window: None };
+            Meeting { worker: &worker, meetings: &mut meetings, stage: index, earliest, probing: None, window: None };
         let left = match &stage.load {
-            PlannedLoad::Open(schedule) => open_loop::run(&lane, &mut meeting, schedule).await,
-            PlannedLoad::Closed(slots) => closed_loop::run(&lane, &mut meeting, *slots).await,
-            PlannedLoad::Stream(queries) => query_loop::run(&lane, &mut meeting, queries).await,
+            PlannedLoad::Open(schedule) => open_loop::run(&worker, &mut meeting, schedule).await,
+            PlannedLoad::Closed(slots) => closed_loop::run(&worker, &mut meeting, *slots).await,
+            PlannedLoad::Stream(queries) => query_loop::run(&worker, &mut meeting, queries).await,
         };
         vitals.stages.push(meeting.window.take().map(|it| it.close(shared.clock.now())).unwrap_or_default());
         if let Some(probing) = meeting.probing {
@@ -51,8 +51,8 @@ pub(super) async fn run(lane: Lane) -> LaneResult {
         {
             shared.end_phase(index, Ending::Stopped(reason));
         }
-        unissued += count(&lane, index, left, never_begun);
-        lane.core.client.give_files_back();
+        unissued += count(&worker, index, left, never_begun);
+        worker.core.client.give_files_back();
         meetings += 1;
         shared.meet(meetings).await;
         shared.close_phase(index);
@@ -60,23 +60,23 @@ pub(super) async fn run(lane: Lane) -> LaneResult {
         shared.circuit.reset();
         shared.clients.begin_stage();
         earliest = shared.clock.now() + stage.pause_after;
-        if lane.index == 0 && !stage.pause_after.is_zero() {
+        if worker.index == 0 && !stage.pause_after.is_zero() {
             shared.progress.pause_until.store(nanos(earliest), Ordering::Relaxed);
         }
     }
-    let recorder = std::mem::take(&mut *lane.core.recorder());
-    LaneResult { recorder, unissued, cpu: clock::thread_cpu().saturating_sub(cpu), vitals }
+    let recorder = std::mem::take(&mut *worker.core.recorder());
+    WorkerResult { recorder, unissued, cpu: clock::thread_cpu().saturating_sub(cpu), vitals }
 }
 
 /// Counts what a stage did not send; returns how many of these were due when it was stopped. What would have been due
 /// later was never asked of anybody: it is in no figure.
-fn count(lane: &Lane, stage: usize, left: Left, never_begun: bool) -> u64 {
-    let shared = &lane.core.shared;
+fn count(worker: &Worker, stage: usize, left: Left, never_begun: bool) -> u64 {
+    let shared = &worker.core.shared;
     let due = |number| match &shared.plan.stages[stage].load {
         PlannedLoad::Open(schedule) => schedule.get(number),
         PlannedLoad::Closed(_) | PlannedLoad::Stream(_) => None,
     };
-    let mut recorder = lane.core.recorder();
+    let mut recorder = worker.core.recorder();
     let (at, unsent) = match left {
         Left::Over(unsent) => {
             recorder.count_unissued(stage, unsent.numbers().map(|it| (it, due(it))), RequestOutcome::Incomplete);

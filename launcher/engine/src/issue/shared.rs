@@ -1,4 +1,4 @@
-//! What the lanes share: the plan, which nobody changes, and a few counters.
+//! What the workers share: the plan, which nobody changes, and a few counters.
 
 use std::{
     ops::Range,
@@ -27,14 +27,14 @@ use crate::{
 use clock::Clock;
 use loadgen::ending::Ending;
 
-/// From the moment when all lanes are ready to time zero of a stage: all of them know it before it comes.
+/// From the moment when all workers are ready to time zero of a stage: all of them know it before it comes.
 const LEAD: Duration = Duration::from_millis(2);
 
-/// What the lanes share.
+/// What the workers share.
 pub(super) struct Shared {
     pub(super) plan: Plan,
     pub(super) clock: Clock,
-    pub(super) lanes: usize,
+    pub(super) workers: usize,
     pub(super) stop: Stop,
     pub(super) progress: Arc<Progress>,
     pub(super) circuit: Circuit,
@@ -55,7 +55,7 @@ struct SharedStage {
 }
 
 impl Shared {
-    pub(super) fn new(plan: Plan, clock: Clock, lanes: usize, stop: Stop, progress: Arc<Progress>) -> Shared {
+    pub(super) fn new(plan: Plan, clock: Clock, workers: usize, stop: Stop, progress: Arc<Progress>) -> Shared {
         let stages = plan.stages.iter().map(|stage| SharedStage {
             start: OnceLock::new(),
             claims: match stage.load {
@@ -74,7 +74,7 @@ impl Shared {
             stages: stages.collect(),
             plan,
             clock,
-            lanes,
+            workers,
             stop,
             progress,
             circuit: Circuit::default(),
@@ -111,7 +111,7 @@ impl Shared {
         let _ = self.stages[stage].ending.set(ending);
     }
 
-    /// All lanes have ended a stage: a LoadGen phase that nothing else ended has issued all its queries.
+    /// All workers have ended a stage: a LoadGen phase that nothing else ended has issued all its queries.
     pub(super) fn close_phase(&self, stage: usize) {
         if let Some(ending) = self.plan.stages[stage].phase.as_ref().and_then(|it| it.at_the_end()) {
             self.end_phase(stage, ending);
@@ -142,10 +142,10 @@ impl Shared {
         HeaderValue::try_from(format!("bw-{}-{name}", self.run_id)).ok()
     }
 
-    /// Waits until every lane has called it so often.
+    /// Waits until every worker has called it so often.
     pub(super) async fn meet(&self, times: u64) {
         self.arrivals.send_modify(|it| *it = it.saturating_add(1));
-        let all = times * self.lanes as u64;
+        let all = times * self.workers as u64;
         // The sender lives as long as `self`.
         let _ = self.arrivals.subscribe().wait_for(|it| *it >= all).await;
     }
@@ -157,7 +157,7 @@ impl Shared {
         self.arrivals.send_replace(u64::MAX);
     }
 
-    /// Time zero of a stage, the same for all lanes, not before `earliest`. To be asked when all lanes are ready.
+    /// Time zero of a stage, the same for all workers, not before `earliest`. To be asked when all workers are ready.
     pub(super) fn start(&self, stage: usize, earliest: Duration) -> Duration {
         *self.stages[stage].start.get_or_init(|| earliest.max(self.clock.now() + LEAD))
     }
@@ -168,8 +168,8 @@ impl Shared {
 pub(super) struct Claims {
     next: AtomicU64,
     count: u64,
-    /// So many at the end are taken only when a slot is free: taken ahead by a lane whose slots are busy, they would wait
-    /// while slots of other lanes have nothing to do.
+    /// So many at the end are taken only when a slot is free: taken ahead by a worker whose slots are busy, they would wait
+    /// while slots of other workers have nothing to do.
     tail: u64,
 }
 

@@ -391,9 +391,9 @@ fn outputs_of_all_threads_are_in_the_order_of_their_ends() {
     let kept = |number, ended| KeptOutput { stage: 0, number, ended: millis(ended), output: Output::default() };
     let mut recorder = Recorder::new(1, Goodput::default(), Keep::Summary);
     for ends in [[(1, 10), (3, 30)], [(2, 20), (4, 30)]] {
-        let mut lane = Recorder::new(1, Goodput::default(), Keep::Summary);
-        ends.into_iter().for_each(|(number, ended)| lane.keep_output(kept(number, ended)));
-        recorder.add(lane);
+        let mut worker = Recorder::new(1, Goodput::default(), Keep::Summary);
+        ends.into_iter().for_each(|(number, ended)| worker.keep_output(kept(number, ended)));
+        recorder.add(worker);
     }
     assert_eq!(recorder.outputs, [kept(1, 10), kept(2, 20), kept(3, 30), kept(4, 30)]);
 }

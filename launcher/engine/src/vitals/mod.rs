@@ -2,11 +2,11 @@
 //! tell how far its own figures are to be trusted.
 //!
 //! [`Watch`] is a thread of its own that looks at the whole process: stalls, clocks, CPU time, the CPU limit of the cgroup,
-//! steal. [`lane`] looks at one load thread from within it, [`receive`] at the reads of its sockets. What is deliberately
+//! steal. [`worker`] looks at one load thread from within it, [`receive`] at the reads of its sockets. What is deliberately
 //! absent: a judgement, which is `analysis`'s.
 
 pub mod clocks;
-pub mod lane;
+pub mod worker;
 pub mod memory;
 pub mod receive;
 pub mod stalls;

@@ -90,7 +90,7 @@ async fn stages_wait_for_each_other_and_pause() {
     let start = |stage| of(stage).map(|it| it.scheduled).min().unwrap();
     assert_eq!((of(0).count(), of(1).count(), of(2).count()), (4, 10, 3));
     assert!(start(1) >= end(0) + millis(700) && start(2) >= end(1));
-    // No pause after the second: only the few milliseconds that the lanes need to agree.
+    // No pause after the second: only the few milliseconds that the workers need to agree.
     assert!(start(2) < end(1) + millis(5));
     assert_eq!(result.recorder.stages[1].outcomes[&RequestOutcome::Ok], 10);
 }

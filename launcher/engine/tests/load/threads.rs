@@ -92,12 +92,12 @@ fn threads_share_a_load_and_lose_nothing() {
         assert_eq!((read(&progress.failed), read(&progress.output_events)), (0, 903));
         assert!(result.own_cpu > millis(0) && result.wall > millis(900));
         // What each thread took is known for each stage, and together it read each token of each answer.
-        assert_eq!(result.lanes.iter().map(|it| it.stages.len()).collect::<Vec<_>>(), vec![3; threads]);
-        let stages = result.lanes.iter().flat_map(|it| &it.stages);
+        assert_eq!(result.workers.iter().map(|it| it.stages.len()).collect::<Vec<_>>(), vec![3; threads]);
+        let stages = result.workers.iter().flat_map(|it| &it.stages);
         let reads: u64 = stages.map(|it| it.receive_delay.as_ref().unwrap().histogram().len()).sum();
         let with_content: u64 = result.recorder.stages.iter().map(|it| it.reads).sum();
         assert!(reads >= with_content && with_content > 301, "{reads} {with_content}");
-        let open = result.lanes.iter().map(|it| it.stages[0].wall).max().unwrap();
+        let open = result.workers.iter().map(|it| it.stages[0].wall).max().unwrap();
         assert!(open > millis(900) && open <= result.wall, "{open:?}");
         assert!(result.vitals.process_cpu >= Some(result.own_cpu) && result.vitals.stalls.is_some());
         assert_eq!(result.recorder.dropped(), 0);

@@ -18,7 +18,7 @@ use engine::{
     vitals::{
         Vitals,
         clocks::ClockSteps,
-        lane::{LaneVitals, StageVitals},
+        worker::{WorkerVitals, StageVitals},
         stalls::Stalls,
         system::Throttling,
     },
@@ -96,7 +96,7 @@ impl Fixture {
             own_cpu: ms(250),
             wall: ms(5_000),
             threads: 2,
-            lanes: &lanes(self.workload.stages.len()),
+            workers: &workers(self.workload.stages.len()),
             vitals: &vitals(),
         };
         let analysis = analyse(&measured, &self.workload, &self.run, "org/model-8b");
@@ -124,14 +124,14 @@ fn files() -> Vec<FileDigest> {
 }
 
 /// What two threads took of each stage: the second is busier, and one read in a hundred came 2 ms late.
-fn lanes(stages: usize) -> Vec<LaneVitals> {
+fn workers(stages: usize) -> Vec<WorkerVitals> {
     let stage = |cpu: u64| {
         let mut delays = Times::default();
         (0..100).for_each(|read| delays.record(Duration::from_micros(if read == 0 { 2_000 } else { 30 })));
         StageVitals { cpu: ms(cpu), waited: Some(ms(cpu / 5)), wall: ms(1_500), receive_delay: Some(delays) }
     };
-    let lane = |cpu| LaneVitals { stages: (0..stages).map(|_| stage(cpu)).collect(), coarse_timer: false };
-    vec![lane(60), lane(120)]
+    let worker = |cpu| WorkerVitals { stages: (0..stages).map(|_| stage(cpu)).collect(), coarse_timer: false };
+    vec![worker(60), worker(120)]
 }
 
 fn vitals() -> Vitals {

@@ -7,14 +7,14 @@ use crate::histogram::Times;
 
 /// What a load thread took of its CPU, and how late it read.
 #[derive(Clone, Debug, Default)]
-pub struct LaneVitals {
+pub struct WorkerVitals {
     /// A part for each stage.
     pub stages: Vec<StageVitals>,
     /// Its timer knew whole milliseconds only, because the kernel had no finer one to give.
     pub coarse_timer: bool,
 }
 
-impl LaneVitals {
+impl WorkerVitals {
     /// All stages together, without their receive delays.
     pub fn whole(&self) -> StageVitals {
         let stages = || self.stages.iter();

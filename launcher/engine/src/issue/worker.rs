@@ -16,17 +16,17 @@ use crate::{
 use clock::Sleeper;
 
 /// One thread's part of the load.
-pub(super) struct Lane {
+pub(super) struct Worker {
     pub(super) index: usize,
     pub(super) core: Arc<Core>,
     pub(super) sleeper: Sleeper,
-    /// Of the probes, which the first lane sends.
+    /// Of the probes, which the first worker sends.
     pub(super) probe_sleeper: Option<Arc<Sleeper>>,
 }
 
-impl Lane {
+impl Worker {
     /// Needs the runtime on which it will run.
-    pub(super) fn new(index: usize, shared: Arc<Shared>, target: Target, keep: Keep) -> Lane {
+    pub(super) fn new(index: usize, shared: Arc<Shared>, target: Target, keep: Keep) -> Worker {
         let sleeper = shared.clock.sleeper();
         let probes = index == 0 && shared.plan.probes.rate().is_some();
         let probe_sleeper = probes.then(|| Arc::new(shared.clock.sleeper()));
@@ -36,12 +36,12 @@ impl Lane {
             .in_group(Arc::clone(&shared.clients))
             .starting_at(index);
         let recorder = Mutex::new(shared.plan.recorder(keep));
-        Lane { index, core: Arc::new(Core { shared, client, recorder }), sleeper, probe_sleeper }
+        Worker { index, core: Arc::new(Core { shared, client, recorder }), sleeper, probe_sleeper }
     }
 
-    /// The numbers of this lane's requests, or slots, of `count`: dealt in turn.
+    /// The numbers of this worker's requests, or slots, of `count`: dealt in turn.
     pub(super) fn share(&self, count: u64) -> StepBy<Range<u64>> {
-        (self.index as u64..count).step_by(self.core.shared.lanes)
+        (self.index as u64..count).step_by(self.core.shared.workers)
     }
 
     /// Waits for a time, or for the load to be stopped.
