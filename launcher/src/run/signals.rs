@@ -54,11 +54,11 @@ pub(super) fn listen(stop: &Stop, grace: Duration) -> Result<(), Failure> {
         runtime.block_on(async {
             any(&mut signals).await;
             let drain = drain_time(grace);
-            warn!(?drain, "asked to end: nothing more is issued, what is in flight may end; ask again to end that too");
+            warn!(?drain, "asked to end: nothing more is issued, what is in request may end; ask again to end that too");
             stop.drain(StopReason::Signal);
             tokio::select! {
-                () = any(&mut signals) => warn!("asked again: what is in flight is ended"),
-                () = tokio::time::sleep(drain) => warn!("the time to drain is over: what is in flight is ended"),
+                () = any(&mut signals) => warn!("asked again: what is in request is ended"),
+                () = tokio::time::sleep(drain) => warn!("the time to drain is over: what is in request is ended"),
             }
             stop.abort(StopReason::Signal);
         });
@@ -119,7 +119,7 @@ impl Deadline {
             if ended.recv_timeout(deadline) != Err(mpsc::RecvTimeoutError::Timeout) {
                 return;
             }
-            warn!(?deadline, "the deadline of the run is over: nothing more is issued, what is in flight may end");
+            warn!(?deadline, "the deadline of the run is over: nothing more is issued, what is in request may end");
             stop.drain(StopReason::Deadline);
             if ended.recv_timeout(drain_time(grace)) == Err(mpsc::RecvTimeoutError::Timeout) {
                 stop.abort(StopReason::Deadline);

@@ -19,7 +19,7 @@ use super::{
     outbox::Outbox,
     sample_answerer::SampleAnswerer,
 };
-use engine::issue::{landed, launch};
+use engine::issue::{check_join, poll_and_spawn};
 
 /// Samples that wait for a place; past them the pipe is not read. 64 MB of them.
 const MAX_WAITING: usize = 4_000_000;
@@ -87,10 +87,10 @@ pub(super) async fn serve(
     let mut writing = tokio::spawn(write(Arc::clone(&answerer.outbox), outgoing));
     answerer.client.warm(SPARE.min(most), SPARE.min(most)).await;
     let mut waiting = VecDeque::new();
-    let mut flights = JoinSet::new();
+    let mut in_flight = JoinSet::new();
     let mut open = true;
-    while open || !waiting.is_empty() || !flights.is_empty() {
-        if send(answerer, &mut waiting, &mut flights, most) == MAX_AT_ONCE {
+    while open || !waiting.is_empty() || !in_flight.is_empty() {
+        if send(answerer, &mut waiting, &mut in_flight, most) == MAX_AT_ONCE {
             yield_now().await;
             continue;
         }
@@ -101,7 +101,7 @@ pub(super) async fn serve(
                 Some(Message::Hello(found)) => return Err(SutError::Version(found)),
                 None => open = false,
             },
-            Some(joined) = flights.join_next() => landed(joined),
+            Some(joined) = in_flight.join_next() => check_join(joined),
             () = answerer.outbox.room(), if !answerer.outbox.has_room() => {}
             written = &mut writing => return wrote(written),
         }
@@ -119,16 +119,16 @@ fn wrote(written: Result<Result<(), SutError>, JoinError>) -> Result<(), SutErro
 fn send(
     answerer: &Arc<SampleAnswerer>,
     waiting: &mut VecDeque<Sample>,
-    flights: &mut JoinSet<()>,
+    in_flight: &mut JoinSet<()>,
     most: usize,
 ) -> usize {
     let mut sent = 0;
-    while sent < MAX_AT_ONCE && flights.len() < most && answerer.outbox.has_room() {
+    while sent < MAX_AT_ONCE && in_flight.len() < most && answerer.outbox.has_room() {
         let Some(sample) = waiting.pop_front() else { break };
-        launch(flights, Arc::clone(answerer).answer(sample));
+        poll_and_spawn(in_flight, Arc::clone(answerer).answer(sample));
         sent += 1;
-        while let Some(joined) = flights.try_join_next() {
-            landed(joined);
+        while let Some(joined) = in_flight.try_join_next() {
+            check_join(joined);
         }
     }
     if sent > 0 && answerer.client.is_short() {

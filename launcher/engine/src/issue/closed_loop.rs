@@ -14,7 +14,7 @@ use tokio::{
 
 use super::{
     context::Core,
-    flight::{Due, Kind, drain, fly, launch},
+    in_flight::{Due, RequestKind, drain, run_request, poll_and_spawn},
     worker::Worker,
     meeting::Meeting,
     plan::Slots,
@@ -156,19 +156,19 @@ pub(super) async fn run(worker: &Worker, meeting: &mut Meeting<'_>, slots: Slots
 
 /// Opens this worker's slots, slot i of n at i / n of the ramp, and waits for the end of their last requests.
 async fn run_slots(worker: &Worker, shared: &Arc<Shared>, slots: Slots, start: Duration, limit: Option<Duration>) {
-    let mut flights = JoinSet::new();
+    let mut in_flight = JoinSet::new();
     for (place, slot) in (1..).zip(worker.share(slots.concurrency)) {
         let open = start.saturating_add(slots.ramp_up.mul_f64(slot as f64 / slots.concurrency as f64));
         if place == 1 || !slots.ramp_up.is_zero() {
             worker.wait_until(open).await;
         }
         let shared = Arc::clone(shared);
-        launch(&mut flights, async move {
+        poll_and_spawn(&mut in_flight, async move {
             // A closed loop has no schedule that it could be late for: a slot is free from when it is opened on.
             let mut free = shared.core.shared.clock.now();
             while let Some(prepared) = shared.next(free) {
                 let due = Due { at: free, ..Due::default() };
-                if !fly(Arc::clone(&shared.core), Kind::Load, shared.stage, prepared, due).await {
+                if !run_request(Arc::clone(&shared.core), RequestKind::Load, shared.stage, prepared, due).await {
                     // Boxed, so that a slot keeps no room for it.
                     Box::pin(shared.back_off()).await;
                 }
@@ -179,5 +179,5 @@ async fn run_slots(worker: &Worker, shared: &Arc<Shared>, slots: Slots, start: D
             yield_now().await;
         }
     }
-    drain(&worker.core.shared, flights, limit).await;
+    drain(&worker.core.shared, in_flight, limit).await;
 }

@@ -9,7 +9,7 @@ mod closed_loop;
 mod concurrency_limit;
 mod context;
 mod departures;
-mod flight;
+mod in_flight;
 mod worker;
 mod meeting;
 mod open_loop;
@@ -51,7 +51,7 @@ use crate::{
     vitals::{Vitals, Watch, worker::WorkerVitals, receive},
 };
 use clock::Clock;
-pub use flight::{landed, launch};
+pub use in_flight::{check_join, poll_and_spawn};
 use worker::Worker;
 use loadgen::queries::QueryError;
 pub use outputs::{KeepOutputs, Numbers};

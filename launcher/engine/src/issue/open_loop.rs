@@ -6,7 +6,7 @@ use tokio::task::{JoinSet, yield_now};
 
 use super::{
     context::Core,
-    flight::{Due, Kind, drain, fly, landed, launch},
+    in_flight::{Due, RequestKind, drain, run_request, check_join, poll_and_spawn},
     worker::Worker,
     meeting::Meeting,
     prepare::{Ahead, Prepared},
@@ -72,7 +72,7 @@ pub(super) async fn run(worker: &Worker, meeting: &mut Meeting<'_>, schedule: &S
     let limit = shared.plan.stages[meeting.stage].limit(start);
     let concurrency_limit = shared.concurrency_limit(meeting.stage);
 
-    let mut flights = JoinSet::new();
+    let mut in_flight = JoinSet::new();
     let mut stop = shared.stop.watch();
     let stopped = stop.wait_for(|it| *it != StopState::Run);
     tokio::pin!(stopped);
@@ -129,22 +129,22 @@ pub(super) async fn run(worker: &Worker, meeting: &mut Meeting<'_>, schedule: &S
         if one_query {
             due.permit_wait = Some(sent_at.saturating_sub(due.at));
         }
-        launch(&mut flights, fly(Arc::clone(core), Kind::Load, meeting.stage, prepared, due));
+        poll_and_spawn(&mut in_flight, run_request(Arc::clone(core), RequestKind::Load, meeting.stage, prepared, due));
         if let Some(phase) = phase {
             let issued = shared.count_query(meeting.stage);
             // Nothing else is under way in this stage: those before it have ended.
             let ending = phase.after(issued, sent_at.saturating_sub(start), || shared.progress.under_way());
             ending.into_iter().for_each(|it| shared.end_phase(meeting.stage, it));
         }
-        while let Some(joined) = flights.try_join_next() {
-            landed(joined);
+        while let Some(joined) = in_flight.try_join_next() {
+            check_join(joined);
         }
         if core.client.is_short() {
             let core = Arc::clone(core);
             tokio::spawn(async move { core.client.fill().await });
         }
     };
-    drain(shared, flights, limit).await;
+    drain(shared, in_flight, limit).await;
     left
 }
 

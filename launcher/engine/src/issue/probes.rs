@@ -11,7 +11,7 @@ use workload_profiles::workload::Probes;
 
 use super::{
     context::Core,
-    flight::{Due, Kind, drain, fly, landed, launch},
+    in_flight::{Due, RequestKind, drain, run_request, check_join, poll_and_spawn},
     prepare::Prepared,
     shared::Shared,
 };
@@ -39,14 +39,14 @@ impl Probing {
         let (over, mut ended) = oneshot::channel();
         let (core, sleeper) = (Arc::clone(core), Arc::clone(sleeper));
         let task = tokio::spawn(async move {
-            let mut flights = JoinSet::new();
+            let mut in_flight = JoinSet::new();
             let mut stop = core.shared.stop.watch();
             for number in 0_u64.. {
                 let due = start + Duration::from_secs_f64(number as f64 / probes.rate.per_second());
                 // One that finds too many before it is late, as its send lag tells.
                 let room = async {
-                    while flights.len() >= MAX_UNDER_WAY {
-                        flights.join_next().await.into_iter().for_each(landed);
+                    while in_flight.len() >= MAX_UNDER_WAY {
+                        in_flight.join_next().await.into_iter().for_each(check_join);
                     }
                 };
                 tokio::select! {
@@ -57,12 +57,12 @@ impl Probing {
                 }
                 let due = Due { at: due, ..Due::default() };
                 let prepared = make(&core.shared, probes, stage, number);
-                launch(&mut flights, fly(Arc::clone(&core), Kind::Probe, stage, prepared, due));
-                while let Some(joined) = flights.try_join_next() {
-                    landed(joined);
+                poll_and_spawn(&mut in_flight, run_request(Arc::clone(&core), RequestKind::Probe, stage, prepared, due));
+                while let Some(joined) = in_flight.try_join_next() {
+                    check_join(joined);
                 }
             }
-            drain(&core.shared, flights, core.shared.plan.stages[stage].limit(start)).await;
+            drain(&core.shared, in_flight, core.shared.plan.stages[stage].limit(start)).await;
         });
         Probing { over, task }
     }
@@ -71,7 +71,7 @@ impl Probing {
     pub(super) async fn end(self) {
         // It may have ended by itself, when the load was stopped.
         let _ = self.over.send(());
-        landed(self.task.await);
+        check_join(self.task.await);
     }
 }
 

@@ -11,7 +11,7 @@ use std::{
 use tokio::task::{JoinSet, yield_now};
 
 use super::{
-    flight::{Due, Kind, drain, fly, launch},
+    in_flight::{Due, RequestKind, drain, run_request, poll_and_spawn},
     worker::Worker,
     meeting::Meeting,
     phases::PlannedPhase,
@@ -42,20 +42,20 @@ pub(super) async fn run(worker: &Worker, meeting: &mut Meeting<'_>, phase: &Plan
             return Left::Stopped { at: shared.clock.now(), unsent: Unsent::default() };
         }
         let issued_at = shared.clock.now();
-        let mut flights = JoinSet::new();
+        let mut in_flight = JoinSet::new();
         let answered = Arc::new(AtomicBool::new(false));
         for _ in queries.samples(query) {
             let Some(prepared) = ahead.next(shared, || numbers.next()) else { break };
             let due = Due { at: issued_at, ..Due::default() };
             let (core, answered) = (Arc::clone(core), Arc::clone(&answered));
-            launch(&mut flights, async move {
-                let was_answered = fly(core, Kind::Load, stage, prepared, due).await;
+            poll_and_spawn(&mut in_flight, async move {
+                let was_answered = run_request(core, RequestKind::Load, stage, prepared, due).await;
                 answered.fetch_or(was_answered, Ordering::Relaxed);
             });
         }
         let ending = phase.after(shared.count_query(stage), issued_at.saturating_sub(start), || 0);
         prepare(&mut ahead, shared, &mut numbers).await;
-        drain(shared, flights, None).await;
+        drain(shared, in_flight, None).await;
         if let Some(ending) = ending {
             shared.end_phase(stage, ending);
             break;

@@ -24,7 +24,7 @@ use clock::TimedOut;
 
 /// Whose request it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum RequestKind {
     /// Of the load.
     Load,
     /// A probe beside it.
@@ -42,9 +42,9 @@ pub(super) struct Due {
 
 /// A request under way. Whatever ends it, its drop leaves exactly one record: a request that was aborted counts as
 /// cancelled, or incomplete where its stage was over, with the times that it had.
-struct Flight {
+struct InFlightRequest {
     core: Arc<Core>,
-    kind: Kind,
+    kind: RequestKind,
     stage: usize,
     number: u64,
     due: Due,
@@ -55,27 +55,27 @@ struct Flight {
 
 /// Sends a request, reads its answer, records what became of it. A client that goes away drops its connection. Returns
 /// `false` where the request never reached a socket, or the target gave no answer of its own.
-pub(super) async fn fly(core: Arc<Core>, kind: Kind, stage: usize, prepared: Prepared, due: Due) -> bool {
+pub(super) async fn run_request(core: Arc<Core>, kind: RequestKind, stage: usize, prepared: Prepared, due: Due) -> bool {
     let shared = Arc::clone(&core.shared);
-    if kind == Kind::Load {
+    if kind == RequestKind::Load {
         shared.progress.issued.fetch_add(1, Ordering::Relaxed);
     }
     let Prepared { number, body, id, asked, leaves, keep_output } = prepared;
-    let mut flight = Flight { core, kind, stage, number, due, asked, exchange: Exchange::default(), outcome: None };
-    flight.exchange.keep_output = keep_output;
-    flight.exchange.is_probe = kind == Kind::Probe;
-    let request_progress = Arc::clone(&flight.exchange.progress);
+    let mut request = InFlightRequest { core, kind, stage, number, due, asked, exchange: Exchange::default(), outcome: None };
+    request.exchange.keep_output = keep_output;
+    request.exchange.is_probe = kind == RequestKind::Probe;
+    let request_progress = Arc::clone(&request.exchange.progress);
     let gone = match leaves {
         None => None,
         Some(Leaves::After(length)) => shared.clock.now().checked_add(length),
         Some(Leaves::AfterEvents(events)) => {
-            flight.exchange.enough = Some(events);
+            request.exchange.enough = Some(events);
             None
         }
     };
-    flight.outcome = Some({
+    request.outcome = Some({
         // Pinned here, so that it is not moved, and room for it not kept, once more by what waits for it.
-        let call = pin!(flight.core.client.call(body, id, shared.plan.streaming, &mut flight.exchange));
+        let call = pin!(request.core.client.call(body, id, shared.plan.streaming, &mut request.exchange));
         let waiting = shared.plan.timeouts.wait(shared.clock, &request_progress, call);
         match gone {
             None => waiting.await.unwrap_or_else(Err),
@@ -87,27 +87,27 @@ pub(super) async fn fly(core: Arc<Core>, kind: Kind, stage: usize, prepared: Pre
         }
     });
     // One that waits on its socket until a timeout ends it says nothing: the target may be slow.
-    let missed = flight.exchange.unanswered || flight.exchange.sent().is_none();
+    let missed = request.exchange.unanswered || request.exchange.sent().is_none();
     if missed {
-        flight.core.client.outage().missed();
+        request.core.client.outage().missed();
     }
     !missed
 }
 
 /// Starts a request now: its first bytes leave before this returns, where a connection is open. What waits then goes on as
 /// a task of its own, behind all that is ready.
-pub fn launch<T: 'static>(flights: &mut JoinSet<()>, flight: impl Future<Output = T> + Send + 'static) {
-    let mut flight: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(flight.map(drop));
+pub fn poll_and_spawn<T: 'static>(in_flight: &mut JoinSet<()>, request: impl Future<Output = T> + Send + 'static) {
+    let mut request: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(request.map(drop));
     // Nobody is woken by this look: the task looks again when it starts, and leaves its own waker. Whoever launches may have
     // used his turn up; this look is none of it.
-    let first = pin!(unconstrained(flight.as_mut())).poll(&mut Context::from_waker(Waker::noop()));
+    let first = pin!(unconstrained(request.as_mut())).poll(&mut Context::from_waker(Waker::noop()));
     if first.is_pending() {
-        flights.spawn(flight);
+        in_flight.spawn(request);
     }
 }
 
 /// Takes note of a flight that has ended: a bug in one must not pass as a request that nobody waited for.
-pub fn landed(joined: Result<(), JoinError>) {
+pub fn check_join(joined: Result<(), JoinError>) {
     // What was ended by an abort is told by its record.
     if let Err(Ok(panic)) = joined.map_err(JoinError::try_into_panic) {
         resume_unwind(panic);
@@ -115,15 +115,15 @@ pub fn landed(joined: Result<(), JoinError>) {
 }
 
 /// Waits until all flights have ended, and ends them when the load is aborted, or at `limit`.
-pub(super) async fn drain(shared: &Shared, mut flights: JoinSet<()>, limit: Option<Duration>) {
+pub(super) async fn drain(shared: &Shared, mut in_flight: JoinSet<()>, limit: Option<Duration>) {
     let mut stop = shared.stop.watch();
     let all = async {
         let aborted = stop.wait_for(|it| matches!(it, StopState::Abort(_)));
         tokio::pin!(aborted);
         loop {
             tokio::select! {
-                joined = flights.join_next() => match joined {
-                    Some(joined) => landed(joined),
+                joined = in_flight.join_next() => match joined {
+                    Some(joined) => check_join(joined),
                     None => return true,
                 },
                 _ = &mut aborted => return false,
@@ -131,11 +131,11 @@ pub(super) async fn drain(shared: &Shared, mut flights: JoinSet<()>, limit: Opti
         }
     };
     if shared.clock.within(limit, all).await != Ok(true) {
-        flights.shutdown().await;
+        in_flight.shutdown().await;
     }
 }
 
-impl Drop for Flight {
+impl Drop for InFlightRequest {
     fn drop(&mut self) {
         let shared = &self.core.shared;
         let exchange = &mut self.exchange;
@@ -189,7 +189,7 @@ impl Drop for Flight {
             set_aside,
             in_one_piece: answer.in_one_piece,
         };
-        if self.kind == Kind::Probe {
+        if self.kind == RequestKind::Probe {
             self.core.recorder().record_probe(&record, &wire);
             return;
         }
