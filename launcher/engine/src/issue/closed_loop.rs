@@ -16,7 +16,7 @@ use super::{
     context::Core,
     in_flight::{Due, RequestKind, drain, run_request, poll_and_spawn},
     worker::Worker,
-    meeting::Meeting,
+    stage_barrier::StageBarrier,
     plan::Slots,
     prepare::{Ahead, Prepared},
     shared::Claims,
@@ -119,23 +119,23 @@ impl Shared {
 }
 
 /// Issues this worker's part of a stage, and returns which requests that nobody else will count were never sent.
-pub(super) async fn run(worker: &Worker, meeting: &mut Meeting<'_>, slots: Slots) -> Left {
+pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, slots: Slots) -> Left {
     let core = &worker.core;
     let count = worker.share(slots.concurrency).count();
     let mut shared = Shared {
         core: Arc::clone(core),
-        stage: meeting.stage,
+        stage: barrier.stage,
         over: None,
-        ahead: Mutex::new(Ahead::new(meeting.stage, Some(count))),
+        ahead: Mutex::new(Ahead::new(barrier.stage, Some(count))),
         taken: Notify::new(),
         turn: tokio::sync::Mutex::default(),
     };
     worker.unless_stopped(core.client.warm(count.min(MAX_WARM), 0)).await;
     // One for each slot, as far as there is room: without a ramp all of these are sent at once.
     while (slots.ramp_up.is_zero() || shared.claims().may_claim_ahead()) && !worker.is_stopped() && shared.prepare() {}
-    let start = meeting.start().await;
+    let start = barrier.start().await;
     shared.over = slots.duration.map(|it| start.saturating_add(it));
-    let limit = core.shared.plan.stages[meeting.stage].limit(start);
+    let limit = core.shared.plan.stages[barrier.stage].limit(start);
     let shared = Arc::new(shared);
     tokio::select! {
         () = run_slots(worker, &shared, slots, start, limit) => {}

@@ -11,7 +11,6 @@ mod context;
 mod departures;
 mod in_flight;
 mod worker;
-mod meeting;
 mod open_loop;
 mod outputs;
 mod phase_progress;
@@ -23,6 +22,7 @@ mod query_loop;
 mod record_room;
 mod runner;
 mod shared;
+mod stage_barrier;
 mod timeline;
 mod unissued;
 

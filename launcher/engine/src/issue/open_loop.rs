@@ -8,7 +8,7 @@ use super::{
     context::Core,
     in_flight::{Due, RequestKind, drain, run_request, check_join, poll_and_spawn},
     worker::Worker,
-    meeting::Meeting,
+    stage_barrier::StageBarrier,
     prepare::{Ahead, Prepared},
     shared::Shared,
     unissued::{Left, Unsent},
@@ -57,20 +57,20 @@ impl Feed<'_> {
 }
 
 /// Issues this worker's part of a stage, and returns which of its requests were never sent.
-pub(super) async fn run(worker: &Worker, meeting: &mut Meeting<'_>, schedule: &Schedule) -> Left {
+pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, schedule: &Schedule) -> Left {
     let core = &worker.core;
     let shared = &core.shared;
-    let ahead = Ahead::new(meeting.stage, None);
+    let ahead = Ahead::new(barrier.stage, None);
     let mut feed = Feed { shared, numbers: worker.share(schedule.len()), ahead };
-    let phase = shared.plan.stages[meeting.stage].phase.as_deref();
+    let phase = shared.plan.stages[barrier.stage].phase.as_deref();
     // What waits behind others of the same query waits in the client's queue, and is not late.
     let one_query = phase.is_some_and(|it| it.queries.len() == 1);
-    let at_once = if one_query { shared.most_under_way(meeting.stage).div_ceil(shared.workers) } else { 0 };
+    let at_once = if one_query { shared.most_under_way(barrier.stage).div_ceil(shared.workers) } else { 0 };
     worker.unless_stopped(warm(core, schedule, at_once.min(MAX_WARM))).await;
     while !worker.is_stopped() && feed.prepare() {}
-    let start = meeting.start().await;
-    let limit = shared.plan.stages[meeting.stage].limit(start);
-    let concurrency_limit = shared.concurrency_limit(meeting.stage);
+    let start = barrier.start().await;
+    let limit = shared.plan.stages[barrier.stage].limit(start);
+    let concurrency_limit = shared.concurrency_limit(barrier.stage);
 
     let mut in_flight = JoinSet::new();
     let mut stop = shared.stop.watch();
@@ -81,7 +81,7 @@ pub(super) async fn run(worker: &Worker, meeting: &mut Meeting<'_>, schedule: &S
     let mut blocked = Duration::ZERO;
     let phase = phase.filter(|it| it.ends_by_queries());
     // What another worker's query ended is over for this one; nobody was to send the rest.
-    let stage = meeting.stage;
+    let stage = barrier.stage;
     let over = || phase.is_some() && shared.ending(stage).is_some();
     let left = loop {
         let Some(prepared) = feed.next().filter(|_| !over()) else { break Left::Over(Unsent::default()) };
@@ -129,12 +129,12 @@ pub(super) async fn run(worker: &Worker, meeting: &mut Meeting<'_>, schedule: &S
         if one_query {
             due.permit_wait = Some(sent_at.saturating_sub(due.at));
         }
-        poll_and_spawn(&mut in_flight, run_request(Arc::clone(core), RequestKind::Load, meeting.stage, prepared, due));
+        poll_and_spawn(&mut in_flight, run_request(Arc::clone(core), RequestKind::Load, barrier.stage, prepared, due));
         if let Some(phase) = phase {
-            let issued = shared.count_query(meeting.stage);
+            let issued = shared.count_query(barrier.stage);
             // Nothing else is under way in this stage: those before it have ended.
             let ending = phase.after(issued, sent_at.saturating_sub(start), || shared.progress.under_way());
-            ending.into_iter().for_each(|it| shared.end_phase(meeting.stage, it));
+            ending.into_iter().for_each(|it| shared.end_phase(barrier.stage, it));
         }
         while let Some(joined) = in_flight.try_join_next() {
             check_join(joined);

@@ -13,7 +13,7 @@ use tokio::task::{JoinSet, yield_now};
 use super::{
     in_flight::{Due, RequestKind, drain, run_request, poll_and_spawn},
     worker::Worker,
-    meeting::Meeting,
+    stage_barrier::StageBarrier,
     phases::PlannedPhase,
     prepare::Ahead,
     shared::Shared,
@@ -21,12 +21,12 @@ use super::{
 };
 
 /// Issues the queries of a stage until one of them ends the phase.
-pub(super) async fn run(worker: &Worker, meeting: &mut Meeting<'_>, phase: &PlannedPhase) -> Left {
-    let (core, stage) = (&worker.core, meeting.stage);
+pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, phase: &PlannedPhase) -> Left {
+    let (core, stage) = (&worker.core, barrier.stage);
     let shared = &core.shared;
     let queries = &phase.queries;
     if worker.index != 0 {
-        meeting.start().await;
+        barrier.start().await;
         return Left::Over(Unsent::default());
     }
     let samples_at_once = queries.samples(0).len();
@@ -34,7 +34,7 @@ pub(super) async fn run(worker: &Worker, meeting: &mut Meeting<'_>, phase: &Plan
     let mut numbers = 0..queries.sample_count() as u64;
     let mut ahead = Ahead::new(stage, Some(samples_at_once));
     prepare(&mut ahead, shared, &mut numbers).await;
-    let start = meeting.start().await;
+    let start = barrier.start().await;
     worker.wait_until(start).await;
     for query in 0..queries.len() {
         if worker.is_stopped() {

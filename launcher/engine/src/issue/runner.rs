@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    closed_loop, worker::Worker, meeting::Meeting, open_loop, plan::PlannedLoad, query_loop, timeline::nanos,
+    closed_loop, worker::Worker, stage_barrier::StageBarrier, open_loop, plan::PlannedLoad, query_loop, timeline::nanos,
     unissued::Left,
 };
 use crate::{record::RequestOutcome, recorder::Recorder, stop::StopState, vitals::worker::WorkerVitals};
@@ -28,22 +28,22 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
     let cpu = clock::thread_cpu();
     let shared = Arc::clone(&worker.core.shared);
     let mut unissued = 0;
-    let mut meetings = 0;
+    let mut barriers = 0;
     let mut earliest = Duration::ZERO;
     let mut vitals = WorkerVitals { coarse_timer: worker.sleeper.is_coarse(), ..WorkerVitals::default() };
     for (index, stage) in shared.plan.stages.iter().enumerate() {
         // Connections that were made before a long pause would be closed after it.
         worker.wait_until(earliest.saturating_sub(WARMING)).await;
         let never_begun = worker.is_stopped();
-        let mut meeting =
-            Meeting { worker: &worker, meetings: &mut meetings, stage: index, earliest, probing: None, window: None };
+        let mut barrier =
+            StageBarrier { worker: &worker, barriers: &mut barriers, stage: index, earliest, probing: None, window: None };
         let left = match &stage.load {
-            PlannedLoad::Open(schedule) => open_loop::run(&worker, &mut meeting, schedule).await,
-            PlannedLoad::Closed(slots) => closed_loop::run(&worker, &mut meeting, *slots).await,
-            PlannedLoad::Stream(queries) => query_loop::run(&worker, &mut meeting, queries).await,
+            PlannedLoad::Open(schedule) => open_loop::run(&worker, &mut barrier, schedule).await,
+            PlannedLoad::Closed(slots) => closed_loop::run(&worker, &mut barrier, *slots).await,
+            PlannedLoad::Stream(queries) => query_loop::run(&worker, &mut barrier, queries).await,
         };
-        vitals.stages.push(meeting.window.take().map(|it| it.close(shared.clock.now())).unwrap_or_default());
-        if let Some(probing) = meeting.probing {
+        vitals.stages.push(barrier.window.take().map(|it| it.close(shared.clock.now())).unwrap_or_default());
+        if let Some(probing) = barrier.probing {
             probing.end().await;
         }
         if let (Left::Stopped { .. }, StopState::Drain(reason) | StopState::Abort(reason)) =
@@ -53,8 +53,8 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
         }
         unissued += count(&worker, index, left, never_begun);
         worker.core.client.give_files_back();
-        meetings += 1;
-        shared.meet(meetings).await;
+        barriers += 1;
+        shared.wait_for_workers(barriers).await;
         shared.close_phase(index);
         // The pause that follows is no time of failures.
         shared.circuit.reset();

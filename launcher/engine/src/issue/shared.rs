@@ -143,7 +143,7 @@ impl Shared {
     }
 
     /// Waits until every worker has called it so often.
-    pub(super) async fn meet(&self, times: u64) {
+    pub(super) async fn wait_for_workers(&self, times: u64) {
         self.arrivals.send_modify(|it| *it = it.saturating_add(1));
         let all = times * self.workers as u64;
         // The sender lives as long as `self`.

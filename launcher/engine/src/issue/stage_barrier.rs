@@ -6,9 +6,9 @@ use super::{context::Core, worker::Worker, probes::Probing, timeline::nanos};
 use crate::vitals::worker::Window;
 
 /// How the workers begin a stage together.
-pub(super) struct Meeting<'a> {
+pub(super) struct StageBarrier<'a> {
     pub(super) worker: &'a Worker,
-    pub(super) meetings: &'a mut u64,
+    pub(super) barriers: &'a mut u64,
     pub(super) stage: usize,
     pub(super) earliest: Duration,
     pub(super) probing: Option<Probing>,
@@ -16,12 +16,12 @@ pub(super) struct Meeting<'a> {
     pub(super) window: Option<Window>,
 }
 
-impl Meeting<'_> {
+impl StageBarrier<'_> {
     /// To be called when the worker is ready; returns time zero of the stage. The first worker sends the probes from then on.
     pub(super) async fn start(&mut self) -> Duration {
         let Core { shared, .. } = &*self.worker.core;
-        *self.meetings += 1;
-        shared.meet(*self.meetings).await;
+        *self.barriers += 1;
+        shared.wait_for_workers(*self.barriers).await;
         let start = shared.start(self.stage, self.earliest);
         if self.worker.index == 0 {
             let progress = &shared.progress;
