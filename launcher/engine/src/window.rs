@@ -87,7 +87,7 @@ impl StageWindow {
         if self.kind == Window::Cut && ended > self.first.1 {
             return if_so(Part::CoolDown, self.close().is_some_and(|close| due >= close));
         }
-        match self.part_of_unsent(request.number, Some(due)) {
+        match self.part_of_unissued(request.number, Some(due)) {
             Part::Counted if self.kind == Window::Trimmed => {
                 if_so(Part::Late, self.close().is_some_and(|close| ended > close))
             }
@@ -97,7 +97,7 @@ impl StageWindow {
 
     /// Where a request belongs that was never sent: by its number and by when it was due, from the start of the stage on.
     /// `None`: nobody knows when, and the number alone decides.
-    pub fn part_of_unsent(&self, number: u64, due: Option<Duration>) -> Part {
+    pub fn part_of_unissued(&self, number: u64, due: Option<Duration>) -> Part {
         if number < self.first.0 || due.is_some_and(|due| due < self.first.1) {
             return Part::WarmUp;
         }
@@ -224,7 +224,7 @@ mod tests {
             let schedule = schedule::schedule(&load, &[], crds::units::Seed(1));
             let stage = Stage { warm_up, cool_down, ..Stage::new("s", load) };
             let window = StageWindow::of(&stage, kind, schedule.as_ref());
-            [1, 2, 6, 7].map(|it| window.part_of_unsent(it, due(it)))
+            [1, 2, 6, 7].map(|it| window.part_of_unissued(it, due(it)))
         };
         let edges = [WarmUp, Counted, Counted, CoolDown];
         let by_count = (Some(Margin::Count(2)), Some(Margin::Count(3)));

@@ -164,7 +164,7 @@ impl Client {
                 Err(failure) => failure,
             };
             match failure.reach {
-                Reach::Unsent => {}
+                Reach::NotSent => {}
                 // The server closed it while it was idle, just when the request was on its way. One that took its time
                 // had the request, and may have begun to work on it.
                 Reach::Untouched if !self.was_held(exchange) => {

@@ -139,7 +139,7 @@ impl Http2Stream {
         poll_fn(|cx| self.sender.poll_ready(cx)).await.map_err(|error| {
             // It ends when its streams have ended, and takes no more of them.
             self.slot.0.open.store(false, Ordering::Relaxed);
-            SendFailure { error: error.into(), reach: Reach::Unsent }
+            SendFailure { error: error.into(), reach: Reach::NotSent }
         })?;
         let answer = async {
             self.timestamps.record_write();

@@ -48,7 +48,7 @@ pub(super) struct SendFailure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
     /// Not a byte of it left: the connection takes no request any more.
-    Unsent,
+    NotSent,
     /// Nothing of an answer came: the server may never have looked at it.
     Untouched,
     /// The server may have worked on it.

@@ -20,7 +20,7 @@ use super::{
     plan::Slots,
     prepare::{Ahead, Prepared},
     shared::Claims,
-    unissued::{Left, Unsent},
+    unissued::{Unissued, UnissuedNumbers},
 };
 use crate::stop::StopState;
 
@@ -119,7 +119,7 @@ impl Shared {
 }
 
 /// Issues this worker's part of a stage, and returns which requests that nobody else will count were never sent.
-pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, slots: Slots) -> Left {
+pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, slots: Slots) -> Unissued {
     let core = &worker.core;
     let count = worker.share(slots.concurrency).count();
     let mut shared = Shared {
@@ -143,15 +143,15 @@ pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, slots: 
     }
     if !worker.is_stopped() {
         // What is left is for the slots of other workers, which may have all of them.
-        return Left::Over(Unsent::default());
+        return Unissued::Over(UnissuedNumbers::default());
     }
     let all_taken = shared.ahead().numbers().is_empty() && shared.claims().take_rest().is_empty();
     let was_over = shared.over.is_some_and(|over| core.shared.clock.now() >= over);
     if was_over || (slots.count.is_some() && all_taken) {
-        return Left::Over(Unsent::default());
+        return Unissued::Over(UnissuedNumbers::default());
     }
     // No slot was free for those that are left: they were not due.
-    Left::Stopped { at: core.shared.clock.now(), unsent: Unsent::default() }
+    Unissued::Stopped { at: core.shared.clock.now(), numbers: UnissuedNumbers::default() }
 }
 
 /// Opens this worker's slots, slot i of n at i / n of the ramp, and waits for the end of their last requests.

@@ -11,7 +11,7 @@ use super::{
     stage_barrier::StageBarrier,
     prepare::{Ahead, Prepared},
     shared::Shared,
-    unissued::{Left, Unsent},
+    unissued::{Unissued, UnissuedNumbers},
 };
 use crate::{schedule::Schedule, stop::StopState};
 
@@ -45,19 +45,19 @@ impl Feed<'_> {
     }
 
     /// What is left when the load is stopped now, before this request.
-    fn stopped_at(&self, number: u64) -> Left {
-        Left::Stopped { at: self.shared.clock.now(), unsent: self.unsent_from(number) }
+    fn stopped_at(&self, number: u64) -> Unissued {
+        Unissued::Stopped { at: self.shared.clock.now(), numbers: self.unissued_from(number) }
     }
 
     /// What is not sent when it ends at this request.
-    fn unsent_from(&self, number: u64) -> Unsent {
+    fn unissued_from(&self, number: u64) -> UnissuedNumbers {
         let ready = [number].into_iter().chain(self.ahead.numbers()).collect();
-        Unsent { ready, rest: Some(self.numbers.clone()) }
+        UnissuedNumbers { ready, rest: Some(self.numbers.clone()) }
     }
 }
 
 /// Issues this worker's part of a stage, and returns which of its requests were never sent.
-pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, schedule: &Schedule) -> Left {
+pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, schedule: &Schedule) -> Unissued {
     let core = &worker.core;
     let shared = &core.shared;
     let ahead = Ahead::new(barrier.stage, None);
@@ -83,8 +83,8 @@ pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, schedul
     // What another worker's query ended is over for this one; nobody was to send the rest.
     let stage = barrier.stage;
     let over = || phase.is_some() && shared.ending(stage).is_some();
-    let left = loop {
-        let Some(prepared) = feed.next().filter(|_| !over()) else { break Left::Over(Unsent::default()) };
+    let unissued = loop {
+        let Some(prepared) = feed.next().filter(|_| !over()) else { break Unissued::Over(UnissuedNumbers::default()) };
         let number = prepared.number;
         let due = start + schedule.get(number).unwrap_or_default();
         while shared.clock.now() + MARGIN < due && feed.prepare() {
@@ -113,7 +113,7 @@ pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, schedul
                     biased;
                     _ = &mut stopped => break feed.stopped_at(number),
                     permit = shared.clock.within(limit, concurrency_limit.acquire()) => {
-                        let Ok(permit) = permit else { break Left::Over(feed.unsent_from(number)) };
+                        let Ok(permit) = permit else { break Unissued::Over(feed.unissued_from(number)) };
                         blocked = shared.clock.now();
                         permit
                     }
@@ -123,7 +123,7 @@ pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, schedul
         }
         // It may have ended while this one waited.
         if over() {
-            break Left::Over(Unsent::default());
+            break Unissued::Over(UnissuedNumbers::default());
         }
         let sent_at = shared.clock.now();
         if one_query {
@@ -145,7 +145,7 @@ pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, schedul
         }
     };
     drain(shared, in_flight, limit).await;
-    left
+    unissued
 }
 
 /// Opens connections for the begin of a stage, of which `at_once` requests leave together.

@@ -17,17 +17,17 @@ use super::{
     phases::PlannedPhase,
     prepare::Ahead,
     shared::Shared,
-    unissued::{Left, Unsent},
+    unissued::{Unissued, UnissuedNumbers},
 };
 
 /// Issues the queries of a stage until one of them ends the phase.
-pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, phase: &PlannedPhase) -> Left {
+pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, phase: &PlannedPhase) -> Unissued {
     let (core, stage) = (&worker.core, barrier.stage);
     let shared = &core.shared;
     let queries = &phase.queries;
     if worker.index != 0 {
         barrier.start().await;
-        return Left::Over(Unsent::default());
+        return Unissued::Over(UnissuedNumbers::default());
     }
     let samples_at_once = queries.samples(0).len();
     worker.unless_stopped(core.client.warm(samples_at_once, 0)).await;
@@ -39,7 +39,7 @@ pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, phase: 
     for query in 0..queries.len() {
         if worker.is_stopped() {
             // The next query is due when the last one is complete.
-            return Left::Stopped { at: shared.clock.now(), unsent: Unsent::default() };
+            return Unissued::Stopped { at: shared.clock.now(), numbers: UnissuedNumbers::default() };
         }
         let issued_at = shared.clock.now();
         let mut in_flight = JoinSet::new();
@@ -65,7 +65,7 @@ pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, phase: 
             worker.wait_until(shared.clock.now() + core.client.outage().next_wait()).await;
         }
     }
-    Left::Over(Unsent::default())
+    Unissued::Over(UnissuedNumbers::default())
 }
 
 /// Makes the requests of the next query while nothing has to be sent.

@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     closed_loop, worker::Worker, stage_barrier::StageBarrier, open_loop, plan::PlannedLoad, query_loop, timeline::nanos,
-    unissued::Left,
+    unissued::Unissued,
 };
 use crate::{record::RequestOutcome, recorder::Recorder, stop::StopState, vitals::worker::WorkerVitals};
 use loadgen::ending::Ending;
@@ -27,7 +27,7 @@ pub(super) struct WorkerResult {
 pub(super) async fn run(worker: Worker) -> WorkerResult {
     let cpu = clock::thread_cpu();
     let shared = Arc::clone(&worker.core.shared);
-    let mut unissued = 0;
+    let mut unissued_count = 0;
     let mut barriers = 0;
     let mut earliest = Duration::ZERO;
     let mut vitals = WorkerVitals { coarse_timer: worker.sleeper.is_coarse(), ..WorkerVitals::default() };
@@ -37,7 +37,7 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
         let never_begun = worker.is_stopped();
         let mut barrier =
             StageBarrier { worker: &worker, barriers: &mut barriers, stage: index, earliest, probing: None, window: None };
-        let left = match &stage.load {
+        let unissued = match &stage.load {
             PlannedLoad::Open(schedule) => open_loop::run(&worker, &mut barrier, schedule).await,
             PlannedLoad::Closed(slots) => closed_loop::run(&worker, &mut barrier, *slots).await,
             PlannedLoad::Stream(queries) => query_loop::run(&worker, &mut barrier, queries).await,
@@ -46,12 +46,12 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
         if let Some(probing) = barrier.probing {
             probing.end().await;
         }
-        if let (Left::Stopped { .. }, StopState::Drain(reason) | StopState::Abort(reason)) =
-            (&left, shared.stop.state())
+        if let (Unissued::Stopped { .. }, StopState::Drain(reason) | StopState::Abort(reason)) =
+            (&unissued, shared.stop.state())
         {
             shared.end_phase(index, Ending::Stopped(reason));
         }
-        unissued += count(&worker, index, left, never_begun);
+        unissued_count += count(&worker, index, unissued, never_begun);
         worker.core.client.give_files_back();
         barriers += 1;
         shared.wait_for_workers(barriers).await;
@@ -65,34 +65,34 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
         }
     }
     let recorder = std::mem::take(&mut *worker.core.recorder());
-    WorkerResult { recorder, unissued, cpu: clock::thread_cpu().saturating_sub(cpu), vitals }
+    WorkerResult { recorder, unissued: unissued_count, cpu: clock::thread_cpu().saturating_sub(cpu), vitals }
 }
 
 /// Counts what a stage did not send; returns how many of these were due when it was stopped. What would have been due
 /// later was never asked of anybody: it is in no figure.
-fn count(worker: &Worker, stage: usize, left: Left, never_begun: bool) -> u64 {
+fn count(worker: &Worker, stage: usize, unissued: Unissued, never_begun: bool) -> u64 {
     let shared = &worker.core.shared;
     let due = |number| match &shared.plan.stages[stage].load {
         PlannedLoad::Open(schedule) => schedule.get(number),
         PlannedLoad::Closed(_) | PlannedLoad::Stream(_) => None,
     };
     let mut recorder = worker.core.recorder();
-    let (at, unsent) = match left {
-        Left::Over(unsent) => {
-            recorder.count_unissued(stage, unsent.numbers().map(|it| (it, due(it))), RequestOutcome::Incomplete);
+    let (at, numbers) = match unissued {
+        Unissued::Over(numbers) => {
+            recorder.count_unissued(stage, numbers.numbers().map(|it| (it, due(it))), RequestOutcome::Incomplete);
             return 0;
         }
-        Left::Stopped { at, unsent } => (at, unsent),
+        Unissued::Stopped { at, numbers } => (at, numbers),
     };
     let passed = shared.began(stage).filter(|_| !never_begun).and_then(|it| at.checked_sub(it));
-    let (mut were_due, mut later) = (0, unsent.is_empty());
-    let unsent = unsent.numbers().map(|it| (it, due(it))).filter(|(_, due)| {
+    let (mut were_due, mut later) = (0, numbers.is_empty());
+    let numbers = numbers.numbers().map(|it| (it, due(it))).filter(|(_, due)| {
         let was_due = due.zip(passed).is_some_and(|(due, passed)| due <= passed);
         were_due += u64::from(was_due);
         later |= !was_due;
         was_due
     });
-    recorder.count_unissued(stage, unsent, RequestOutcome::Cancelled);
+    recorder.count_unissued(stage, numbers, RequestOutcome::Cancelled);
     recorder.cut_short(stage, shared.clock.now(), later);
     were_due
 }

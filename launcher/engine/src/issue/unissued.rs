@@ -3,27 +3,27 @@
 use std::{iter::StepBy, ops::Range, time::Duration};
 
 /// Requests of a stage that were never sent.
-pub(super) enum Left {
+pub(super) enum Unissued {
     /// The load was stopped before these were sent; none where answers decide when more are due.
     Stopped {
         /// When nothing more was sent.
         at: Duration,
-        unsent: Unsent,
+        numbers: UnissuedNumbers,
     },
     /// The stage was over before these found a place.
-    Over(Unsent),
+    Over(UnissuedNumbers),
 }
 
 /// The numbers of requests that were never sent.
 #[derive(Default)]
-pub(super) struct Unsent {
+pub(super) struct UnissuedNumbers {
     /// Those that were ready.
     pub(super) ready: Vec<u64>,
     /// Those that nobody has made.
     pub(super) rest: Option<StepBy<Range<u64>>>,
 }
 
-impl Unsent {
+impl UnissuedNumbers {
     pub(super) fn is_empty(&self) -> bool {
         self.ready.is_empty() && self.rest.clone().is_none_or(|mut it| it.next().is_none())
     }

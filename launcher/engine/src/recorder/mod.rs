@@ -168,14 +168,14 @@ impl Recorder {
     pub fn count_unissued(
         &mut self,
         stage: usize,
-        unsent: impl IntoIterator<Item = (u64, Option<Duration>)>,
+        unissued: impl IntoIterator<Item = (u64, Option<Duration>)>,
         outcome: RequestOutcome,
     ) {
         let (Some(tally), Some(Opened { window, .. })) = (self.stages.get_mut(stage), self.windows.get(stage)) else {
             return;
         };
-        for (number, due) in unsent {
-            match window.part_of_unsent(number, due) {
+        for (number, due) in unissued {
+            match window.part_of_unissued(number, due) {
                 Part::Counted => *tally.outcomes.entry(outcome).or_default() += 1,
                 part => tally.put_aside(part, outcome, 1),
             }

@@ -40,7 +40,7 @@ pub(super) struct Http1 {
     socket: TimestampedSocket,
     timestamps: Arc<IoTimestamps>,
     /// What of the request has not left yet.
-    unsent: Chain<Bytes, Bytes>,
+    outgoing: Chain<Bytes, Bytes>,
     /// What came with the head and belongs to the body.
     rest: Vec<u8>,
     body: Body,
@@ -53,7 +53,7 @@ impl Http1 {
     pub(super) fn new(socket: Socket, clock: Clock) -> Http1 {
         let (socket, timestamps) = TimestampedSocket::new(socket, clock);
         let nothing = Bytes::new().chain(Bytes::new());
-        Http1 { socket, timestamps, unsent: nothing, rest: Vec::new(), body: Body::Sized(0), sound: true }
+        Http1 { socket, timestamps, outgoing: nothing, rest: Vec::new(), body: Body::Sized(0), sound: true }
     }
 
     /// What its socket has seen.
@@ -64,7 +64,7 @@ impl Http1 {
     /// Whether it can take a request: its last answer has ended well, and the server has not closed it, as far as is known
     /// here.
     pub(super) async fn is_open(&mut self) -> bool {
-        if !(self.sound && self.body.has_ended() && self.rest.is_empty() && !self.unsent.has_remaining()) {
+        if !(self.sound && self.body.has_ended() && self.rest.is_empty() && !self.outgoing.has_remaining()) {
             return false;
         }
         // Bytes that nobody asked for are as bad as an end.
@@ -76,7 +76,7 @@ impl Http1 {
     pub(super) async fn send(&mut self, request: &Request<Bytes>) -> Result<Head, SendFailure> {
         self.timestamps.reset();
         let reads = self.timestamps.last_read().1;
-        self.unsent = Bytes::from(codec::write_head(request)).chain(request.body().clone());
+        self.outgoing = Bytes::from(codec::write_head(request)).chain(request.body().clone());
         let mut head = Vec::new();
         let start = poll_fn(|cx| {
             self.poll_write(cx);
@@ -160,19 +160,19 @@ impl Http1 {
     /// Sends what can be sent now. A server may answer, and close, before it has read all: what it says counts, and so an
     /// error here is left to the read to find.
     fn poll_write(&mut self, cx: &mut Context<'_>) {
-        while self.unsent.has_remaining() {
+        while self.outgoing.has_remaining() {
             let mut pieces = [io::IoSlice::new(&[]); 2];
-            let count = self.unsent.chunks_vectored(&mut pieces);
+            let count = self.outgoing.chunks_vectored(&mut pieces);
             match Pin::new(&mut self.socket).poll_write_vectored(cx, &pieces[..count]) {
                 Poll::Pending => return,
-                Poll::Ready(Ok(length)) if length > 0 => self.unsent.advance(length),
+                Poll::Ready(Ok(length)) if length > 0 => self.outgoing.advance(length),
                 Poll::Ready(_) => {
                     self.sound = false;
-                    self.unsent.advance(self.unsent.remaining());
+                    self.outgoing.advance(self.outgoing.remaining());
                 }
             }
-            if !self.unsent.has_remaining() {
-                self.unsent = Bytes::new().chain(Bytes::new());
+            if !self.outgoing.has_remaining() {
+                self.outgoing = Bytes::new().chain(Bytes::new());
             }
         }
         // Of a socket with a buffer of its own. Its error, too, the read will find.
