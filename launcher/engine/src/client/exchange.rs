@@ -204,7 +204,7 @@ impl Client {
     /// Reads an answer; returns whether to the end of its body.
     async fn read(&self, begun: Begun, streaming: bool, exchange: &mut Exchange) -> Result<bool, Failure> {
         let Begun { mut connection, head } = begun;
-        self.answering.note(head.status);
+        self.response_seen.note(head.status);
         exchange.answer.head(head.status, head.content_type.as_deref(), streaming);
         if let Some(coding) = &head.content_encoding {
             exchange.answer.coded(coding);

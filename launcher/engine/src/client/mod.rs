@@ -6,7 +6,6 @@
 //! redirects, proxies, retries of what a server answered.
 
 pub mod answer;
-mod answering;
 mod api_error;
 pub mod body;
 pub mod chunk;
@@ -23,6 +22,7 @@ pub mod request_timeouts;
 mod pattern;
 pub mod probe;
 mod response;
+mod response_seen;
 mod socket;
 pub mod sse;
 mod target;
@@ -44,7 +44,7 @@ use workload_profiles::workload::Timeouts;
 
 use crate::record::{Cause, Limit};
 use answer::Failure;
-pub use answering::Answering;
+pub use response_seen::ResponseSeen;
 use api_error::short;
 use clock::Clock;
 use connect_error::{connect_failure, no_address};
@@ -81,7 +81,7 @@ pub struct Client {
     /// Idle connections below which another is made before it is needed.
     spare: AtomicUsize,
     filling: AtomicBool,
-    answering: Arc<Answering>,
+    response_seen: Arc<ResponseSeen>,
     group: Arc<ClientGroup>,
     outage: Outage,
 }
@@ -99,7 +99,7 @@ impl Client {
             next_address: AtomicUsize::new(0),
             spare: AtomicUsize::new(0),
             filling: AtomicBool::new(false),
-            answering: Arc::default(),
+            response_seen: Arc::default(),
             group: Arc::default(),
             outage: Outage::default(),
         }
@@ -116,8 +116,8 @@ impl Client {
     }
 
     /// With somebody who is told when an answer begins.
-    pub fn telling(self, answering: Arc<Answering>) -> Client {
-        Client { answering, ..self }
+    pub fn with_response_seen(self, response_seen: Arc<ResponseSeen>) -> Client {
+        Client { response_seen, ..self }
     }
 
     /// As one of several clients of a load.

@@ -218,7 +218,7 @@ impl Drop for InFlightRequest {
         progress.failed.fetch_add(1, Ordering::Relaxed);
         // What the launcher itself could not send says nothing about the target.
         let of_target = !matches!(outcome, RequestOutcome::Cancelled | RequestOutcome::ClientError);
-        if of_target && shared.circuit.failure(ended) {
+        if of_target && shared.target_health.failure(ended) {
             // What is still in flight is lost with it; waiting for its time-outs would only hold the end back.
             shared.stop.abort(StopReason::TargetLost);
         }

@@ -4,7 +4,6 @@
 //! but a few counters, and the places of a stage that bounds them. Requests of an open loop are dealt to the workers in turn, and so are the slots of a closed one. The
 //! stages are barriers: the next one begins when every worker has ended the last, and after its pause.
 
-mod circuit;
 mod closed_loop;
 mod concurrency_limit;
 mod context;
@@ -23,6 +22,7 @@ mod record_room;
 mod runner;
 mod shared;
 mod stage_barrier;
+mod target_health;
 mod timeline;
 mod unissued;
 

@@ -57,7 +57,7 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
         shared.wait_for_workers(barriers).await;
         shared.close_phase(index);
         // The pause that follows is no time of failures.
-        shared.circuit.reset();
+        shared.target_health.reset();
         shared.clients.begin_stage();
         earliest = shared.clock.now() + stage.pause_after;
         if worker.index == 0 && !stage.pause_after.is_zero() {

@@ -15,7 +15,7 @@ use workload_profiles::workload::MAX_REQUESTS;
 
 use super::{
     Progress,
-    circuit::Circuit,
+    target_health::TargetHealth,
     phases::IssuedPhase,
     plan::{Plan, PlannedLoad, PlannedStage, Slots},
     concurrency_limit::ConcurrencyLimit,
@@ -37,7 +37,7 @@ pub(super) struct Shared {
     pub(super) workers: usize,
     pub(super) stop: Stop,
     pub(super) progress: Arc<Progress>,
-    pub(super) circuit: Circuit,
+    pub(super) target_health: TargetHealth,
     pub(super) clients: Arc<ClientGroup>,
     /// Begins the `x-request-id` of every request, so that two runs can be told apart in a server's log.
     run_id: String,
@@ -77,7 +77,7 @@ impl Shared {
             workers,
             stop,
             progress,
-            circuit: Circuit::default(),
+            target_health: TargetHealth::default(),
             clients: Arc::default(),
             run_id,
             arrivals: watch::Sender::new(0),

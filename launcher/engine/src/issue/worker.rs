@@ -32,7 +32,7 @@ impl Worker {
         let probe_sleeper = probes.then(|| Arc::new(shared.clock.sleeper()));
         let client = Client::new(target, shared.clock)
             .with_connect_timeout(shared.plan.connect_timeout)
-            .telling(Arc::clone(&shared.circuit.answering))
+            .with_response_seen(Arc::clone(&shared.target_health.response_seen))
             .in_group(Arc::clone(&shared.clients))
             .starting_at(index);
         let recorder = Mutex::new(shared.plan.recorder(keep));

@@ -135,7 +135,7 @@ pub fn in_process(serve: impl Fn(DuplexStream) + Send + Sync + 'static) -> Targe
 
 /// A server that gives an answer of one token so long after its request; the function knows when it came, from the first
 /// connection on.
-pub fn answering(after: fn(Duration) -> Duration) -> Target {
+pub fn response_seen(after: fn(Duration) -> Duration) -> Target {
     saying(ANSWER, after)
 }
 

@@ -159,7 +159,7 @@ async fn a_trace_is_replayed_at_its_speed_with_its_lengths() {
 async fn slots_open_within_the_ramp_and_send_until_the_time_is_over() {
     // Slot j of 4 opens at 100 j ms and then sends every 100 ms while less than 1 s has passed: 10 + 9 + 8 + 7 requests.
     let stage = closed_for(4, millis(1_000), millis(400));
-    let records = records(&issue(&workload(vec![stage], 1), &answering(|_| TOOK)).await);
+    let records = records(&issue(&workload(vec![stage], 1), &response_seen(|_| TOOK)).await);
     let mut expected: Vec<u128> = (0..4).flat_map(|slot| (slot..10).map(|it| 100 * it)).collect();
     expected.sort_unstable();
     let mut found = due(&records);

@@ -16,7 +16,7 @@ use super::common::*;
 
 /// A server that takes 10 ms for an answer; one that would be ready between 1 s and 3 s waits for 3 s.
 fn stalling() -> Target {
-    answering(|at| {
+    response_seen(|at| {
         let ready = at + millis(10);
         let stalled = ready >= millis(1_000) && ready < millis(3_000);
         if stalled { millis(3_000) - at } else { millis(10) }

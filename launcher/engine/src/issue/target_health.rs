@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use crate::client::Answering;
+use crate::client::ResponseSeen;
 
 /// How long every request must have failed.
 const LONG_ENOUGH: Duration = Duration::from_secs(30);
@@ -20,21 +20,21 @@ const NONE: u64 = u64::MAX;
 
 /// The failures since the last sign of life, of all workers.
 #[derive(Debug)]
-pub(super) struct Circuit {
+pub(super) struct TargetHealth {
     /// Set by the clients of all workers when an answer begins.
-    pub(super) answering: Arc<Answering>,
+    pub(super) response_seen: Arc<ResponseSeen>,
     failures: AtomicU64,
     /// When the first of them ended, in nanoseconds.
     since: AtomicU64,
 }
 
-impl Default for Circuit {
+impl Default for TargetHealth {
     fn default() -> Self {
-        Circuit { answering: Arc::default(), failures: AtomicU64::new(0), since: AtomicU64::new(NONE) }
+        TargetHealth { response_seen: Arc::default(), failures: AtomicU64::new(0), since: AtomicU64::new(NONE) }
     }
 }
 
-impl Circuit {
+impl TargetHealth {
     /// Forgets what failed.
     pub(super) fn reset(&self) {
         self.failures.store(0, Ordering::Relaxed);
@@ -43,7 +43,7 @@ impl Circuit {
 
     /// A request failed; returns whether the target is lost.
     pub(super) fn failure(&self, ended: Duration) -> bool {
-        if self.answering.take() {
+        if self.response_seen.take() {
             self.reset();
         }
         let ended = u64::try_from(ended.as_nanos()).unwrap_or(NONE - 1);
@@ -59,9 +59,9 @@ mod tests {
 
     /// Failures at these seconds after an answer at 0; at which of them is the target lost?
     fn check(seconds: &[u64]) -> Option<u64> {
-        let circuit = Circuit::default();
-        circuit.answering.note(200);
-        seconds.iter().copied().find(|it| circuit.failure(Duration::from_secs(*it)))
+        let target_health = TargetHealth::default();
+        target_health.response_seen.note(200);
+        seconds.iter().copied().find(|it| target_health.failure(Duration::from_secs(*it)))
     }
 
     #[test]
@@ -73,25 +73,25 @@ mod tests {
     }
 
     /// Is the target lost by failures in every second up to 60, when `at_30` happens in the middle?
-    fn check_middle(at_30: impl FnOnce(&Circuit)) -> bool {
-        let circuit = Circuit::default();
-        (1..30).for_each(|second| assert!(!circuit.failure(Duration::from_secs(second))));
-        at_30(&circuit);
-        let lost = (30..60).any(|second| circuit.failure(Duration::from_secs(second)));
-        assert!(circuit.failure(Duration::from_secs(60)));
+    fn check_middle(at_30: impl FnOnce(&TargetHealth)) -> bool {
+        let target_health = TargetHealth::default();
+        (1..30).for_each(|second| assert!(!target_health.failure(Duration::from_secs(second))));
+        at_30(&target_health);
+        let lost = (30..60).any(|second| target_health.failure(Duration::from_secs(second)));
+        assert!(target_health.failure(Duration::from_secs(60)));
         lost
     }
 
     #[test]
     fn an_answer_that_begins_starts_it_anew() {
-        assert!(!check_middle(|circuit| circuit.answering.note(200)));
-        assert!(!check_middle(Circuit::reset));
+        assert!(!check_middle(|target_health| target_health.response_seen.note(200)));
+        assert!(!check_middle(TargetHealth::reset));
     }
 
     #[test]
     fn an_error_is_no_answer() {
         for status in [301, 404, 503] {
-            assert!(check_middle(|circuit| circuit.answering.note(status)), "{status}");
+            assert!(check_middle(|target_health| target_health.response_seen.note(status)), "{status}");
         }
     }
 }

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Set when an answer with a status of 2xx begins; all the workers share one.
 #[derive(Debug, Default)]
-pub struct Answering(AtomicBool);
+pub struct ResponseSeen(AtomicBool);
 
-impl Answering {
+impl ResponseSeen {
     /// An answer of this status has begun.
     pub fn note(&self, status: u16) {
         // Reading is cheap where writing would take the line from the other workers.
