@@ -153,7 +153,7 @@ fn usage(all: &Figures) -> Option<String> {
 
 /// Counts that cannot be.
 fn set_aside(all: &Figures) -> Option<String> {
-    let SetAside { told, asked, events } = all.set_aside_sample?;
+    let SetAside { told, requested: asked, events } = all.set_aside_sample?;
     let asked = asked.map(|it| format!(" where {it} were asked,")).unwrap_or_default();
     Some(format!(
         "the usage of {} of {} answers tells of output tokens that cannot be, the first of {told}{asked} in {events} events: it is set aside, and in their case an event counts as one token",

@@ -176,9 +176,9 @@ pub struct RequestRecord {
     /// What became of it.
     pub outcome: RequestOutcome,
     /// Prompt length that was asked of the prompt generator, in tokens; `None` for mock prompts.
-    pub asked_input_tokens: Option<u32>,
+    pub requested_input_tokens: Option<u32>,
     /// Output length that was asked of the server, in tokens; `None` where it decides.
-    pub asked_output_tokens: Option<u32>,
+    pub requested_output_tokens: Option<u32>,
     /// Prompt length by the server's usage.
     pub input_tokens: Option<u32>,
     /// Of the prompt, what the server had in its prefix cache by its usage.

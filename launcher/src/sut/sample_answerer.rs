@@ -105,8 +105,8 @@ impl SampleAnswerer {
             return Err(format!("sample {} is asked for, and there are {}", sample.index, self.samples));
         }
         let mut prompt = String::new();
-        let asked = self.requests.write(0, sample.index, Recorded::default(), &mut prompt);
-        let body = self.template.body(&prompt, asked.output, true);
+        let requested = self.requests.write(0, sample.index, Recorded::default(), &mut prompt);
+        let body = self.template.body(&prompt, requested.output, true);
         drop(prompt);
         let told = Arc::new(AtomicBool::new(false));
         let mut exchange = Exchange::default();

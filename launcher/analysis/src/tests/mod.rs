@@ -104,8 +104,8 @@ fn request(stage: u32, due: u64, lag: u64, tokens: u32) -> (RequestRecord, WireT
         last_token: Some(last),
         ended: last + ms(1),
         outcome: RequestOutcome::Ok,
-        asked_input_tokens: Some(10),
-        asked_output_tokens: Some(tokens),
+        requested_input_tokens: Some(10),
+        requested_output_tokens: Some(tokens),
         input_tokens: Some(10),
         cached_tokens: None,
         output_tokens: Some(tokens),
@@ -455,7 +455,7 @@ fn a_stop_after_the_last_request_changes_nothing() {
 fn doubts_are_told_without_making_a_run_invalid() {
     let busy = Case { own_cpu: ms(1_900), ..case(vec![open("r2", 2.0)]) };
     let (record, wire) = request(0, 0, 0, 10);
-    let record = RequestRecord { asked_input_tokens: Some(20), asked_output_tokens: Some(12), ..record };
+    let record = RequestRecord { requested_input_tokens: Some(20), requested_output_tokens: Some(12), ..record };
     let analysis = check(&busy, [(record, WireTally { coalesced_reads: 5, ..wire })]);
     assert_eq!(reasons(&analysis), ["RunSucceeded"]);
     let remarks = analysis.judgement.remarks.join("\n");
@@ -485,7 +485,7 @@ fn a_draw_with_a_short_first_gap_is_no_doubt_about_the_rate() {
 fn remarks_of_cache(case: &Case, cached: [Option<u32>; 2]) -> String {
     let told = |cached_tokens| {
         let (record, wire) = request(0, 0, 0, 2);
-        (RequestRecord { asked_input_tokens: Some(1_000), input_tokens: Some(1_000), cached_tokens, ..record }, wire)
+        (RequestRecord { requested_input_tokens: Some(1_000), input_tokens: Some(1_000), cached_tokens, ..record }, wire)
     };
     check(case, cached.map(told)).judgement.remarks.join("\n")
 }
@@ -572,7 +572,7 @@ fn the_share_of_the_cache_is_of_all_prompts_once_an_answer_tells_of_it() {
 fn lengths_that_miss_say_by_how_much() {
     let case = case(vec![open("r2", 2.0)]);
     let (record, wire) = request(0, 0, 0, 4);
-    let long = RequestRecord { input_tokens: Some(31), asked_output_tokens: Some(5), ..record };
+    let long = RequestRecord { input_tokens: Some(31), requested_output_tokens: Some(5), ..record };
     let analysis = check(&case, [(long, wire), request(0, 0, 0, 5)]);
     assert_eq!((analysis.all.input_length_ratio, analysis.all.output_length_ratio), (Some(2.05), Some(0.9)));
     let remarks = analysis.judgement.remarks.join("\n");

@@ -17,7 +17,7 @@ use crate::{
     client::{Exchange, answer::Failure},
     record::{RequestOutcome, RequestRecord},
     recorder::{KeptOutput, WireTally},
-    requests::Asked,
+    requests::RequestedLengths,
     stop::{StopReason, StopState},
 };
 use clock::TimedOut;
@@ -48,7 +48,7 @@ struct InFlightRequest {
     stage: usize,
     number: u64,
     due: Due,
-    asked: Asked,
+    requested: RequestedLengths,
     exchange: Exchange,
     outcome: Option<Result<RequestOutcome, Failure>>,
 }
@@ -60,8 +60,8 @@ pub(super) async fn run_request(core: Arc<Core>, kind: RequestKind, stage: usize
     if kind == RequestKind::Load {
         shared.progress.issued.fetch_add(1, Ordering::Relaxed);
     }
-    let Prepared { number, body, id, asked, leaves, keep_output } = prepared;
-    let mut request = InFlightRequest { core, kind, stage, number, due, asked, exchange: Exchange::default(), outcome: None };
+    let Prepared { number, body, id, requested, leaves, keep_output } = prepared;
+    let mut request = InFlightRequest { core, kind, stage, number, due, requested, exchange: Exchange::default(), outcome: None };
     request.exchange.keep_output = keep_output;
     request.exchange.is_probe = kind == RequestKind::Probe;
     let request_progress = Arc::clone(&request.exchange.progress);
@@ -150,7 +150,7 @@ impl Drop for InFlightRequest {
             None => (RequestOutcome::Incomplete, None),
         };
         let (timeout, cause) = failure.as_ref().map_or((None, None), |it| (it.limit, it.cause));
-        let (output_tokens, set_aside) = match answer.told_tokens(self.asked.output) {
+        let (output_tokens, set_aside) = match answer.told_tokens(self.requested.output) {
             Ok(told) => (told, None),
             Err(told) => (None, Some(told)),
         };
@@ -164,8 +164,8 @@ impl Drop for InFlightRequest {
             last_token: answer.last_token,
             ended,
             outcome,
-            asked_input_tokens: self.asked.input,
-            asked_output_tokens: self.asked.output,
+            requested_input_tokens: self.requested.input,
+            requested_output_tokens: self.requested.output,
             input_tokens: answer.usage.prompt_tokens,
             cached_tokens: answer.usage.cached_tokens,
             output_tokens,
@@ -182,7 +182,7 @@ impl Drop for InFlightRequest {
             timeout,
             cause,
             retried: exchange.retried,
-            has_exact_prompt: self.asked.is_exact,
+            has_exact_prompt: self.requested.is_exact,
             silent_events: silent.all,
             silent_length_ends: silent.length_ends,
             first_event_tokens: answer.first_event_tokens(),

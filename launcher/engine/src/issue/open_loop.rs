@@ -104,7 +104,7 @@ pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, schedul
         if concurrency_limit.is_bounded() {
             // Behind one that waited for a place, it waited too.
             let behind = blocked.saturating_sub(due.at);
-            let asked = shared.clock.now();
+            let wait_began = shared.clock.now();
             due.permit = match concurrency_limit.try_acquire() {
                 Some(permit) => permit,
                 // Only a request that is due asks for a place, so that none is kept from the other workers. Those behind it
@@ -119,7 +119,7 @@ pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, schedul
                     }
                 },
             };
-            due.permit_wait = Some(behind + blocked.saturating_sub(asked));
+            due.permit_wait = Some(behind + blocked.saturating_sub(wait_began));
         }
         // It may have ended while this one waited.
         if over() {

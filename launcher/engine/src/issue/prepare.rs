@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::HeaderValue;
 
 use super::{departures::Leaves, shared::Shared};
-use crate::requests::Asked;
+use crate::requests::RequestedLengths;
 
 /// Requests that wait ready in a worker: enough for a burst, few enough to be made in the gaps.
 const MAX_AHEAD: usize = 64;
@@ -19,7 +19,7 @@ pub(super) struct Prepared {
     pub(super) number: u64,
     pub(super) body: Bytes,
     pub(super) id: Option<HeaderValue>,
-    pub(super) asked: Asked,
+    pub(super) requested: RequestedLengths,
     /// When its client goes away; `None`: it waits.
     pub(super) leaves: Option<Leaves>,
     /// Its output is asked for with token ids, and kept.
@@ -82,14 +82,14 @@ impl Maker {
         self.prompt.clear();
         let stage = &shared.plan.stages[self.stage];
         let recorded = stage.recorded(number);
-        let mut asked = shared.plan.requests.write(self.stage, stage.content(number), recorded, &mut self.prompt);
+        let mut requested = shared.plan.requests.write(self.stage, stage.content(number), recorded, &mut self.prompt);
         let keep_output = stage.outputs.keeps(number);
-        let body = shared.plan.template.body(&self.prompt, asked.output, keep_output);
+        let body = shared.plan.template.body(&self.prompt, requested.output, keep_output);
         // The usage of a server is that of all answers together.
-        asked.output = asked.output.map(|it| it.saturating_mul(shared.plan.choices));
-        asked.output = asked.output.filter(|_| !shared.plan.bounds_answers);
+        requested.output = requested.output.map(|it| it.saturating_mul(shared.plan.choices));
+        requested.output = requested.output.filter(|_| !shared.plan.bounds_answers);
         let id = shared.request_id(&format!("{}-{number}", self.stage));
         let leaves = stage.clients.and_then(|it| it.leaves(number));
-        Prepared { number, body, id, asked, leaves, keep_output }
+        Prepared { number, body, id, requested, leaves, keep_output }
     }
 }

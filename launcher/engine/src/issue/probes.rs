@@ -15,7 +15,7 @@ use super::{
     prepare::Prepared,
     shared::Shared,
 };
-use crate::{requests::Asked, stop::StopState};
+use crate::{requests::RequestedLengths, stop::StopState};
 use clock::Sleeper;
 
 /// Probes that may be unanswered at a time: a server that has stalled tells no more to the next one.
@@ -77,13 +77,13 @@ impl Probing {
 
 fn make(shared: &Shared, probes: Probes, stage: usize, number: u64) -> Prepared {
     let mut prompt = String::new();
-    let asked = Asked { input: Some(probes.input), output: Some(probes.output), is_exact: false };
+    let requested = RequestedLengths { input: Some(probes.input), output: Some(probes.output), is_exact: false };
     shared.plan.probes.write(stage, number, &mut prompt);
     Prepared {
         number,
-        body: shared.plan.template.body(&prompt, asked.output, false),
+        body: shared.plan.template.body(&prompt, requested.output, false),
         id: shared.request_id(&format!("probe-{stage}-{number}")),
-        asked,
+        requested,
         leaves: None,
         keep_output: false,
     }

@@ -71,8 +71,8 @@ mod tests {
         assert!(words.iter().all(|it| message.contains(it)), "{message}");
         assert!(too_few(pod, 10_000_000, 2, true).unwrap().contains("LoadGen's verdict"));
         // With as much as the message asks for, all fit.
-        let asked: u64 = message.split_once("need ").unwrap().1.split_once(" MiB").unwrap().0.parse().unwrap();
-        assert_eq!(too_few(MemoryLeft { bytes: (asked + 1) << 20, ..pod }, 10_000_000, 2, false), None);
+        let needed: u64 = message.split_once("need ").unwrap().1.split_once(" MiB").unwrap().0.parse().unwrap();
+        assert_eq!(too_few(MemoryLeft { bytes: (needed + 1) << 20, ..pod }, 10_000_000, 2, false), None);
     }
 
     fn record() -> RequestRecord {
@@ -86,8 +86,8 @@ mod tests {
             last_token: None,
             ended: Duration::ZERO,
             outcome: RequestOutcome::Ok,
-            asked_input_tokens: None,
-            asked_output_tokens: None,
+            requested_input_tokens: None,
+            requested_output_tokens: None,
             input_tokens: None,
             cached_tokens: None,
             output_tokens: None,

@@ -70,9 +70,9 @@ pub struct StageTally {
     /// Requests whose output length differs from what was asked.
     pub output_length_misses: u64,
     /// Prompt lengths by the server and as asked, summed over the requests that have both.
-    pub input_of_asked: LengthSums,
+    pub input_of_requested: LengthSums,
     /// The same of output lengths.
-    pub output_of_asked: LengthSums,
+    pub output_of_requested: LengthSums,
     /// Sum of the prompt tokens that the server had in its prefix cache.
     pub cached_tokens_total: u64,
     /// Requests for which it had some.
@@ -135,14 +135,14 @@ pub struct LengthSums {
     /// As they came to be.
     pub found: u64,
     /// As they were asked.
-    pub asked: u64,
+    pub requested: u64,
 }
 
 impl LengthSums {
-    fn add(&mut self, found: u32, asked: Option<u32>) {
-        let Some(asked) = asked else { return };
+    fn add(&mut self, found: u32, requested: Option<u32>) {
+        let Some(requested) = requested else { return };
         self.found += u64::from(found);
-        self.asked += u64::from(asked);
+        self.requested += u64::from(requested);
     }
 }
 
@@ -186,7 +186,7 @@ pub struct SetAside {
     /// The output tokens that it tells.
     pub told: u32,
     /// Those that were asked.
-    pub asked: Option<u32>,
+    pub requested: Option<u32>,
     /// Events with content that came.
     pub events: u32,
 }
@@ -328,8 +328,8 @@ impl StageTally {
         }
         if let Some(told) = wire.set_aside {
             self.set_aside += 1;
-            let (asked, events) = (request.asked_output_tokens, request.content_events);
-            self.set_aside_sample.get_or_insert(SetAside { told, asked, events });
+            let (requested, events) = (request.requested_output_tokens, request.content_events);
+            self.set_aside_sample.get_or_insert(SetAside { told, requested, events });
         }
         self.in_one_piece += u64::from(wire.in_one_piece);
         self.output_tokens.record(osl);
@@ -337,20 +337,20 @@ impl StageTally {
         if let Some(found) = request.input_tokens {
             self.input_tokens.record(found);
             self.input_tokens_total += u64::from(found);
-            let missed = |asked: u32| match wire.has_exact_prompt {
+            let missed = |requested: u32| match wire.has_exact_prompt {
                 // A server may put the token before them that begins a text.
-                true => !(0..=1).contains(&(i64::from(found) - i64::from(asked))),
-                false => found.abs_diff(asked) > asked / 10,
+                true => !(0..=1).contains(&(i64::from(found) - i64::from(requested))),
+                false => found.abs_diff(requested) > requested / 10,
             };
-            self.input_length_misses += u64::from(request.asked_input_tokens.is_some_and(missed));
-            self.input_of_asked.add(found, request.asked_input_tokens);
+            self.input_length_misses += u64::from(request.requested_input_tokens.is_some_and(missed));
+            self.input_of_requested.add(found, request.requested_input_tokens);
             // No cache holds more of a prompt than there is.
             let cached = request.cached_tokens.unwrap_or(0).min(found);
             self.cached_tokens_total += u64::from(cached);
             self.with_cached += u64::from(cached > 0);
         }
-        self.output_of_asked.add(osl, request.asked_output_tokens);
-        self.output_length_misses += u64::from(request.asked_output_tokens.is_some_and(|asked| asked != osl));
+        self.output_of_requested.add(osl, request.requested_output_tokens);
+        self.output_length_misses += u64::from(request.requested_output_tokens.is_some_and(|requested| requested != osl));
         self.good += u64::from(is_good(request, wire, goodput));
     }
 
@@ -393,10 +393,10 @@ impl StageTally {
             (&mut self.in_one_piece, other.in_one_piece),
             (&mut self.input_length_misses, other.input_length_misses),
             (&mut self.output_length_misses, other.output_length_misses),
-            (&mut self.input_of_asked.found, other.input_of_asked.found),
-            (&mut self.input_of_asked.asked, other.input_of_asked.asked),
-            (&mut self.output_of_asked.found, other.output_of_asked.found),
-            (&mut self.output_of_asked.asked, other.output_of_asked.asked),
+            (&mut self.input_of_requested.found, other.input_of_requested.found),
+            (&mut self.input_of_requested.requested, other.input_of_requested.requested),
+            (&mut self.output_of_requested.found, other.output_of_requested.found),
+            (&mut self.output_of_requested.requested, other.output_of_requested.requested),
             (&mut self.cached_tokens_total, other.cached_tokens_total),
             (&mut self.with_cached, other.with_cached),
             (&mut self.good, other.good),

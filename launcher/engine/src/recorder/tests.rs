@@ -24,8 +24,8 @@ fn request() -> RequestRecord {
         last_token: Some(millis(231)),
         ended: millis(232),
         outcome: RequestOutcome::Ok,
-        asked_input_tokens: Some(100),
-        asked_output_tokens: Some(4),
+        requested_input_tokens: Some(100),
+        requested_output_tokens: Some(4),
         input_tokens: Some(105),
         cached_tokens: None,
         output_tokens: Some(4),
@@ -243,7 +243,7 @@ fn the_mean_itl_of_a_stream_interval_is_its_tpot() {
 #[test]
 fn itl_is_between_tokens_where_events_hold_several() {
     // Gaps of 20, 20 and 40 ms between 4 events: 1 token and 15 more, 5 a gap.
-    let several = RequestRecord { output_tokens: Some(16), asked_output_tokens: Some(16), ..request() };
+    let several = RequestRecord { output_tokens: Some(16), requested_output_tokens: Some(16), ..request() };
     let figures = tally(&[(several.clone(), wire())], &Goodput::default());
     check(&figures.itl_of_several, &[4.0, 4.0, 8.0]);
     check(&figures.gaps_of_several, &[20.0, 20.0, 40.0]);
@@ -378,7 +378,7 @@ fn recorders_of_two_threads_add_up_to_one() {
     assert_eq!(sum.itl.histogram(), whole.itl.histogram());
     assert_eq!((sum.output_tokens_total, sum.coalesced_reads, sum.with_usage, sum.good), (12, 4, 2, 3));
     assert_eq!((sum.event_tokens, sum.events, sum.set_aside, sum.in_one_piece), (8, 8, 1, 1));
-    assert_eq!(sum.set_aside_sample, Some(SetAside { told: 9, asked: Some(4), events: 4 }));
+    assert_eq!(sum.set_aside_sample, Some(SetAside { told: 9, requested: Some(4), events: 4 }));
     assert_eq!((sum.first_scheduled, sum.last_scheduled), (Some(millis(50)), Some(millis(100))));
     assert_eq!(sum.late_reads, 2);
     assert_eq!((sum.first_sent, sum.last_sent), (Some(millis(60)), Some(millis(101))));

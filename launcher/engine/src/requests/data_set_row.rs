@@ -4,16 +4,16 @@ use std::fmt::Write as _;
 
 use workload_profiles::workload::{DataSet, PromptForm};
 
-use super::Asked;
+use super::RequestedLengths;
 use crate::data_set::Rows;
 
 /// Adds the prompt of the row with this number to `text`, in the form in which it is sent.
-pub(super) fn write(rows: &Rows, number: u64, set: &DataSet, text: &mut String) -> Asked {
+pub(super) fn write(rows: &Rows, number: u64, set: &DataSet, text: &mut String) -> RequestedLengths {
     let output = Some(set.output);
     match set.prompt.form {
         PromptForm::Text => {
             text.push_str(rows.text(number));
-            Asked { output, ..Asked::default() }
+            RequestedLengths { output, ..RequestedLengths::default() }
         }
         PromptForm::TokenIds => {
             let ids = rows.ids(number);
@@ -23,7 +23,7 @@ pub(super) fn write(rows: &Rows, number: u64, set: &DataSet, text: &mut String) 
                 write!(text, "{comma}{id}").expect("a String takes everything");
             }
             text.push(']');
-            Asked { input: u32::try_from(ids.len()).ok(), is_exact: true, output }
+            RequestedLengths { input: u32::try_from(ids.len()).ok(), is_exact: true, output }
         }
     }
 }
@@ -38,9 +38,9 @@ mod tests {
         let prompt = PromptColumn::from_form(form);
         let set = DataSet { path: "d".into(), format: DataSetFormat::Json, prompt, output: 9, count: 2 };
         let mut text = String::new();
-        let asked = write(rows, number, &set, &mut text);
-        assert_eq!((text.as_str(), asked.input), expected);
-        assert_eq!((asked.output, asked.is_exact), (Some(9), form == PromptForm::TokenIds));
+        let requested = write(rows, number, &set, &mut text);
+        assert_eq!((text.as_str(), requested.input), expected);
+        assert_eq!((requested.output, requested.is_exact), (Some(9), form == PromptForm::TokenIds));
     }
 
     #[test]

@@ -87,7 +87,7 @@ impl From<Seed> for Seeds<'static> {
 
 /// The lengths that were asked for, in tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct RequestedLengths {
     /// Of the prompt; absent for mock prompts, which have no length.
     pub input: Option<u32>,
     /// The prompt is so many token ids, to which a server adds one at most, and not words of about so many tokens.
@@ -183,29 +183,29 @@ impl Requests {
 
     /// Adds the prompt of a request of a stage to `text`, which is empty, and returns its lengths. Recorded lengths outweigh
     /// those of the source; only random prompts can have a recorded length. Token ids are a list in JSON.
-    pub fn write(&self, stage: usize, number: u64, recorded: Recorded, text: &mut String) -> Asked {
-        let asked = self.write_prompt(stage, number, recorded, text);
-        Asked { output: recorded.output().or(asked.output), ..asked }
+    pub fn write(&self, stage: usize, number: u64, recorded: Recorded, text: &mut String) -> RequestedLengths {
+        let requested = self.write_prompt(stage, number, recorded, text);
+        RequestedLengths { output: recorded.output().or(requested.output), ..requested }
     }
 
-    fn write_prompt(&self, stage: usize, number: u64, recorded: Recorded, text: &mut String) -> Asked {
+    fn write_prompt(&self, stage: usize, number: u64, recorded: Recorded, text: &mut String) -> RequestedLengths {
         match &self.0 {
             Source::Mock => {
                 text.push_str("1 2 3 ");
                 text.push_str(&number.to_string());
-                Asked::default()
+                RequestedLengths::default()
             }
             Source::Random { input, output, text: kind, texts } => {
-                let asked = recorded.input().unwrap_or_else(|| input.get(number));
-                let mut rng = texts.draws(stage, number, asked);
+                let requested = recorded.input().unwrap_or_else(|| input.get(number));
+                let mut rng = texts.draws(stage, number, requested);
                 match kind {
-                    PromptText::Words => text::words(asked, &mut rng, text),
-                    PromptText::Prose if texts.is_fresh() => text::fresh_prose(asked, &mut rng, text),
-                    PromptText::Prose => text::prose(asked, &mut rng, text),
-                    PromptText::TokenIds(ids) => token_ids::write(asked, *ids, &mut rng, text),
+                    PromptText::Words => text::words(requested, &mut rng, text),
+                    PromptText::Prose if texts.is_fresh() => text::fresh_prose(requested, &mut rng, text),
+                    PromptText::Prose => text::prose(requested, &mut rng, text),
+                    PromptText::TokenIds(ids) => token_ids::write(requested, *ids, &mut rng, text),
                 }
                 let is_exact = kind.form() == PromptForm::TokenIds;
-                Asked { input: Some(asked), is_exact, output: Some(output.get(number)) }
+                RequestedLengths { input: Some(requested), is_exact, output: Some(output.get(number)) }
             }
             Source::SharedPrefix(prefixes) => prefixes.write(number, text),
             Source::Rows(set, rows) => data_set_row::write(rows, number, set, text),
@@ -233,7 +233,7 @@ mod tests {
 
     use super::*;
 
-    fn check(source: &RequestSource, seed: u64, number: u64) -> (String, Asked) {
+    fn check(source: &RequestSource, seed: u64, number: u64) -> (String, RequestedLengths) {
         sent(source, Seed(seed).into(), PromptReuse::Fresh, 0, number)
     }
 
@@ -243,11 +243,11 @@ mod tests {
         prompts: PromptReuse,
         stage: usize,
         number: u64,
-    ) -> (String, Asked) {
+    ) -> (String, RequestedLengths) {
         let mut text = String::new();
         let requests = Requests::new(source, seeds, prompts).unwrap();
-        let asked = requests.write(stage, number, Recorded::default(), &mut text);
-        (text, asked)
+        let requested = requests.write(stage, number, Recorded::default(), &mut text);
+        (text, requested)
     }
 
     fn random(text: PromptText) -> RequestSource {
@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn a_mock_request_has_its_number_and_no_lengths() {
-        assert_eq!(check(&RequestSource::Mock, 1, 42), ("1 2 3 42".into(), Asked::default()));
+        assert_eq!(check(&RequestSource::Mock, 1, 42), ("1 2 3 42".into(), RequestedLengths::default()));
     }
 
     #[test]
@@ -278,7 +278,7 @@ mod tests {
     }
 
     /// The texts of the first requests of two stages in two runs.
-    fn texts(source: &RequestSource, prompts: PromptReuse) -> Vec<(String, Asked)> {
+    fn texts(source: &RequestSource, prompts: PromptReuse) -> Vec<(String, RequestedLengths)> {
         let runs = ["u-a1", "u-a2"].into_iter().flat_map(|salt| (0..2).map(move |stage| (salt, stage)));
         let of_run = |(prompt_salt, stage)| {
             (0..100).map(move |number| sent(source, Seeds { run: Seed(42), prompt_salt }, prompts, stage, number))
@@ -287,7 +287,7 @@ mod tests {
     }
 
     /// How many different beginnings they have: the first six words, bytes or ids.
-    fn beginnings(all: &[(String, Asked)]) -> usize {
+    fn beginnings(all: &[(String, RequestedLengths)]) -> usize {
         let first = |text: &str| text.split([' ', ',']).take(6).map(str::to_owned).collect::<Vec<_>>();
         all.iter().map(|(text, _)| first(text)).collect::<BTreeSet<_>>().len()
     }
@@ -300,7 +300,7 @@ mod tests {
             let repeated = texts(&random(text), PromptReuse::Repeated);
             let distinct: BTreeSet<&str> = repeated.iter().map(|it| it.0.as_str()).collect();
             assert_eq!(distinct.len(), 100, "{text:?}");
-            let lengths = |all: &[(String, Asked)]| all.iter().map(|it| it.1).collect::<Vec<_>>();
+            let lengths = |all: &[(String, RequestedLengths)]| all.iter().map(|it| it.1).collect::<Vec<_>>();
             assert_eq!(lengths(&fresh), lengths(&repeated));
         }
     }
@@ -331,9 +331,9 @@ mod tests {
     fn a_prompt_of_token_ids_has_exactly_the_asked_length() {
         let source = random(PromptText::TokenIds(TokenIdRange::new(7, 9).unwrap()));
         for number in 0..200 {
-            let (text, asked) = check(&source, 3, number);
+            let (text, requested) = check(&source, 3, number);
             let ids: Vec<u32> = serde_json::from_str(&text).unwrap();
-            assert_eq!((ids.len(), asked.is_exact), (asked.input.unwrap() as usize, true));
+            assert_eq!((ids.len(), requested.is_exact), (requested.input.unwrap() as usize, true));
             assert!(ids.iter().all(|it| (7..=9).contains(it)));
         }
         assert!(!check(&random(PromptText::Words), 3, 0).1.is_exact);
@@ -343,21 +343,21 @@ mod tests {
     fn recorded_lengths_outweigh_those_of_the_source() {
         let mut text = String::new();
         let requests = Requests::new(&random(PromptText::Words), Seed(1).into(), PromptReuse::Fresh).unwrap();
-        let asked = requests.write(0, 5, Recorded { input: 77, output: 3 }, &mut text);
-        assert_eq!((asked.input, asked.output, text.split(' ').count()), (Some(77), Some(3), 77));
+        let requested = requests.write(0, 5, Recorded { input: 77, output: 3 }, &mut text);
+        assert_eq!((requested.input, requested.output, text.split(' ').count()), (Some(77), Some(3), 77));
         let mock = Requests::new(&RequestSource::Mock, Seed(1).into(), PromptReuse::Fresh).unwrap();
-        let asked = mock.write(0, 5, Recorded { input: 77, output: 3 }, &mut String::new());
-        assert_eq!((asked.input, asked.output), (None, Some(3)));
+        let requested = mock.write(0, 5, Recorded { input: 77, output: 3 }, &mut String::new());
+        assert_eq!((requested.input, requested.output), (None, Some(3)));
     }
 
     #[test]
     fn a_prompt_is_as_long_as_its_request_says() {
         let source = random(PromptText::Words);
         for number in 0..200 {
-            let (text, asked) = check(&source, 3, number);
-            let input = asked.input.unwrap();
+            let (text, requested) = check(&source, 3, number);
+            let input = requested.input.unwrap();
             assert_eq!(text.split(' ').count(), input as usize);
-            assert!((10..=30).contains(&input) && (5..=9).contains(&asked.output.unwrap()));
+            assert!((10..=30).contains(&input) && (5..=9).contains(&requested.output.unwrap()));
         }
     }
 }

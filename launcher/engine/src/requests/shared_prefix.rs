@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use crds::units::Seed;
 use rand::seq::SliceRandom as _;
 
-use super::{Asked, RequestsError, draws, lengths::Lengths, text};
+use super::{RequestedLengths, RequestsError, draws, lengths::Lengths, text};
 
 /// The most prompts, in all groups: four bytes each for their order.
 pub(super) const MAX_PROMPTS: u32 = 16_000_000;
@@ -63,7 +63,7 @@ impl SharedPrefix {
     }
 
     /// Adds the prompt of a request and returns its lengths.
-    pub(super) fn write(&self, number: u64, text: &mut String) -> Asked {
+    pub(super) fn write(&self, number: u64, text: &mut String) -> RequestedLengths {
         let place = usize::try_from(number % self.order.len() as u64).expect("below the length of a Vec");
         let prompt = self.order[place];
         let group = prompt / self.prompts_per_group;
@@ -75,7 +75,7 @@ impl SharedPrefix {
         let prompt = u64::from(prompt);
         let question = self.question_len.get(prompt);
         text::words(question, &mut draws(self.question_texts, prompt), text);
-        Asked {
+        RequestedLengths {
             input: Some(prefix.saturating_add(question)),
             is_exact: false,
             output: Some(self.output_len.get(prompt)),
@@ -108,7 +108,7 @@ mod tests {
                 let mut text = String::new();
                 assert_eq!(
                     source.write(number, &mut text),
-                    Asked { input: Some(23), is_exact: false, output: Some(9) }
+                    RequestedLengths { input: Some(23), is_exact: false, output: Some(9) }
                 );
                 text
             })

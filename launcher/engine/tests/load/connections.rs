@@ -247,7 +247,7 @@ async fn several_answers_to_a_prompt_have_one_usage() {
         let result = issue(&workload, &target).await;
         assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 3)]);
         assert_eq!(result.recorder.stages[0].output_length_misses, misses);
-        assert!(records(&result).iter().all(|it| it.asked_output_tokens == Some(choices)));
+        assert!(records(&result).iter().all(|it| it.requested_output_tokens == Some(choices)));
     }
 }
 

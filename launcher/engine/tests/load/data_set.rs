@@ -36,13 +36,13 @@ async fn run_with(
     let result = run_here(&workload, "m", &target, Seed(1), &Stop::default()).await.map_err(|it| it.to_string())?;
     assert!(all(&result, RequestOutcome::Ok));
     assert!(records(&result).iter().all(|it| it.output_tokens == Some(3)));
-    Ok(records(&result).iter().map(|it| (it.number, it.asked_input_tokens, it.input_tokens)).collect())
+    Ok(records(&result).iter().map(|it| (it.number, it.requested_input_tokens, it.input_tokens)).collect())
 }
 
 #[tokio::test(start_paused = true)]
 async fn request_i_is_row_i() {
-    let expected = |asked: fn(u32) -> Option<u32>| {
-        (0..5_u32).map(|it| (u64::from(it), asked(it + 1), Some(it + 1))).collect::<Vec<_>>()
+    let expected = |requested: fn(u32) -> Option<u32>| {
+        (0..5_u32).map(|it| (u64::from(it), requested(it + 1), Some(it + 1))).collect::<Vec<_>>()
     };
     assert_eq!(run(closed(2, 5), 5, PromptForm::TokenIds).await, Ok(expected(Some)));
     assert_eq!(run(paced(10.0, 5), 9, PromptForm::Text).await, Ok(expected(|_| None)));

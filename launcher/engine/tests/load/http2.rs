@@ -66,12 +66,12 @@ impl Server {
         });
         assert_eq!((request.uri().path(), request.method().as_str()), ("/v1/completions", "POST"));
         assert!(request.uri().authority().is_some() && request.headers().get("host").is_none());
-        let asked = request.headers()["content-length"].to_str().unwrap().parse::<usize>().unwrap();
+        let requested = request.headers()["content-length"].to_str().unwrap().parse::<usize>().unwrap();
         let (mut body, mut length) = (request.into_body(), 0);
         while let Some(bytes) = body.data().await {
             length += bytes.unwrap().len();
         }
-        assert_eq!(length, asked);
+        assert_eq!(length, requested);
         let head = Response::builder().header("content-type", "text/event-stream").body(()).unwrap();
         let mut stream = respond.send_response(head, false).unwrap();
         stream.send_data(FIRST.into(), false).unwrap();

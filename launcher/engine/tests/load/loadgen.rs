@@ -316,11 +316,11 @@ async fn a_test_that_is_stopped_has_logs_that_say_so() {
 
 #[tokio::test(start_paused = true)]
 async fn a_bound_of_answers_is_no_length_that_was_asked_for() {
-    for (ignore_eos, asked) in [(true, Some(5)), (false, None)] {
+    for (ignore_eos, requested) in [(true, Some(5)), (false, None)] {
         let mut workload = test(Settings { min_duration_ms: 0, ..settings(Scenario::SingleStream) });
         workload.sampling.ignore_eos = ignore_eos;
         let result = issue(&workload, &simulated(quick())).await;
-        assert!(records(&result).iter().all(|it| it.asked_output_tokens == asked), "{ignore_eos}");
+        assert!(records(&result).iter().all(|it| it.requested_output_tokens == requested), "{ignore_eos}");
     }
 }
 

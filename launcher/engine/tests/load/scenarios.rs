@@ -21,7 +21,7 @@ async fn a_lone_request_has_exactly_the_times_of_the_server() {
         assert_eq!(after_send(record, record.last_token), millis(180));
         assert_eq!(record.tpot(), Some(millis(20)));
         assert_eq!((record.content_events, record.output_tokens, record.input_tokens), (5, Some(5), Some(10)));
-        assert_eq!((record.asked_input_tokens, record.asked_output_tokens), (Some(10), Some(5)));
+        assert_eq!((record.requested_input_tokens, record.requested_output_tokens), (Some(10), Some(5)));
         assert!(record.send_lag().unwrap() < millis(1));
     }
     let tally = &result.recorder.stages[0];
@@ -155,7 +155,7 @@ async fn a_prompt_of_token_ids_has_exactly_its_length() {
     };
     let result = issue(&workload, &simulated(server(millis(100), millis(20)))).await;
     assert!(all(&result, RequestOutcome::Ok));
-    assert!(records(&result).iter().all(|it| it.input_tokens == it.asked_input_tokens));
+    assert!(records(&result).iter().all(|it| it.input_tokens == it.requested_input_tokens));
     assert_eq!(result.recorder.stages[0].input_length_misses, 0);
     let chat = engine::client::Target::in_process(crds::benchmark_run::Api::Chat, || tokio::io::duplex(1).0);
     let error = engine::issue::run_here(&workload, "m", &chat, crds::units::Seed(1), &Default::default()).await;

@@ -271,17 +271,17 @@ impl Answer {
         Ok(RequestOutcome::Empty)
     }
 
-    /// Output tokens by the server's usage; `None` where it tells none. `asked` is the most that the request allows.
+    /// Output tokens by the server's usage; `None` where it tells none. `requested` is the most that the request allows.
     ///
     /// # Errors
     /// What it tells where that cannot be: none of an answer with output, more than was asked, or, where nothing was asked, more
     /// than the answer has bytes. A server may count the end token, or overshoot a little with speculative decoding: an
     /// eighth and one token above what was asked are believed, as far as the answer has bytes for them.
-    pub fn told_tokens(&self, asked: Option<u32>) -> Result<Option<u32>, u32> {
+    pub fn told_tokens(&self, requested: Option<u32>) -> Result<Option<u32>, u32> {
         let Some(told) = self.usage.completion_tokens else { return Ok(None) };
         let least = u32::from(self.has_output);
         let received = u32::try_from(self.received).unwrap_or(u32::MAX);
-        let most = asked.map_or(received, |asked| asked.max(received.min(asked.saturating_add(asked / 8 + 1))));
+        let most = requested.map_or(received, |requested| requested.max(received.min(requested.saturating_add(requested / 8 + 1))));
         if (least..=most).contains(&told) { Ok(Some(told)) } else { Err(told) }
     }
 

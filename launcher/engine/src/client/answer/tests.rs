@@ -183,9 +183,9 @@ fn a_body_that_is_no_stream_is_told_by_its_type() {
 
 #[test]
 fn a_usage_that_cannot_be_is_not_believed() {
-    let told = |tokens: u64, asked: Option<u32>, text: &str| {
+    let told = |tokens: u64, requested: Option<u32>, text: &str| {
         let usage = format!("data: {{\"choices\":[],\"usage\":{{\"completion_tokens\":{tokens}}}}}\n\n");
-        check((200, EVENTS), &[&token(text), LAST, &usage, DONE]).0.told_tokens(asked)
+        check((200, EVENTS), &[&token(text), LAST, &usage, DONE]).0.told_tokens(requested)
     };
     assert_eq!(told(4, Some(4), "a"), Ok(Some(4)));
     assert_eq!(told(5, Some(4), "a"), Ok(Some(5)));
