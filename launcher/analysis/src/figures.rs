@@ -12,7 +12,7 @@ use engine::{
     histogram::Times,
     record::{Cause, Limit, RequestOutcome},
     recorder::{CauseTally, SetAside, StageTally},
-    window::Part,
+    window::WindowPart,
 };
 
 /// Above so many tokens an event the gaps between events are not those between tokens.
@@ -86,7 +86,7 @@ pub struct Figures {
     /// It was stopped before all its requests were due: those that were not are in no figure.
     pub cut_short: bool,
     /// Requests that are in none of these figures, by why that is and by what became of them.
-    pub aside: BTreeMap<Part, BTreeMap<RequestOutcome, u64>>,
+    pub excluded: BTreeMap<WindowPart, BTreeMap<RequestOutcome, u64>>,
     /// All of them, by what became of them.
     pub outcomes: BTreeMap<RequestOutcome, u64>,
     /// Of these, the timeouts by the limit that was passed.
@@ -323,7 +323,7 @@ impl Figures {
             abandoned: count(RequestOutcome::Abandoned),
             incomplete: count(RequestOutcome::Incomplete),
             cut_short: tally.cut_short,
-            aside: tally.aside.clone(),
+            excluded: tally.excluded.clone(),
             outcomes: tally.outcomes.clone(),
             timeouts: tally.timeouts.clone(),
             retried: tally.retried,
@@ -386,8 +386,8 @@ impl Figures {
 
     /// Whether a stop left something out.
     pub fn is_cut_off(&self) -> bool {
-        let aside = self.aside.values().any(|it| it.contains_key(&RequestOutcome::Cancelled));
-        self.cancelled > 0 || self.cut_short || aside
+        let excluded = self.excluded.values().any(|it| it.contains_key(&RequestOutcome::Cancelled));
+        self.cancelled > 0 || self.cut_short || excluded
     }
 
     /// Reads that held more than one content event, of all that held content; `None` where there are none.

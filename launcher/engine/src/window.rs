@@ -9,7 +9,7 @@ use crate::{record::RequestRecord, schedule::Schedule};
 
 /// Where a request belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Part {
+pub enum WindowPart {
     /// In the figures.
     Counted,
     /// Due in the warm-up.
@@ -20,14 +20,14 @@ pub enum Part {
     Late,
 }
 
-impl Part {
+impl WindowPart {
     /// Its name in `report.json`.
     pub fn name(self) -> &'static str {
         match self {
-            Part::Counted => "counted",
-            Part::WarmUp => "warmUp",
-            Part::CoolDown => "coolDown",
-            Part::Late => "late",
+            WindowPart::Counted => "counted",
+            WindowPart::WarmUp => "warmUp",
+            WindowPart::CoolDown => "coolDown",
+            WindowPart::Late => "late",
         }
     }
 }
@@ -79,17 +79,17 @@ impl StageWindow {
     }
 
     /// Where a request of a stage that began at `start` belongs.
-    pub fn part(&self, start: Duration, request: &RequestRecord) -> Part {
+    pub fn part(&self, start: Duration, request: &RequestRecord) -> WindowPart {
         let due = request.scheduled.saturating_sub(start);
         let ended = request.ended.saturating_sub(start);
-        let if_so = |part: Part, belongs: bool| if belongs { part } else { Part::Counted };
+        let if_so = |part: WindowPart, belongs: bool| if belongs { part } else { WindowPart::Counted };
         // What happened within the window counts, whenever the request was due.
         if self.kind == Window::Cut && ended > self.first.1 {
-            return if_so(Part::CoolDown, self.close().is_some_and(|close| due >= close));
+            return if_so(WindowPart::CoolDown, self.close().is_some_and(|close| due >= close));
         }
         match self.part_of_unissued(request.number, Some(due)) {
-            Part::Counted if self.kind == Window::Trimmed => {
-                if_so(Part::Late, self.close().is_some_and(|close| ended > close))
+            WindowPart::Counted if self.kind == Window::Trimmed => {
+                if_so(WindowPart::Late, self.close().is_some_and(|close| ended > close))
             }
             part => part,
         }
@@ -97,16 +97,16 @@ impl StageWindow {
 
     /// Where a request belongs that was never sent: by its number and by when it was due, from the start of the stage on.
     /// `None`: nobody knows when, and the number alone decides.
-    pub fn part_of_unissued(&self, number: u64, due: Option<Duration>) -> Part {
+    pub fn part_of_unissued(&self, number: u64, due: Option<Duration>) -> WindowPart {
         if number < self.first.0 || due.is_some_and(|due| due < self.first.1) {
-            return Part::WarmUp;
+            return WindowPart::WarmUp;
         }
         let cooling = match self.end {
             (Some(end), _) => number >= end,
             (None, Some(end)) => due.is_some_and(|due| due >= end),
             (None, None) => false,
         };
-        if cooling { Part::CoolDown } else { Part::Counted }
+        if cooling { WindowPart::CoolDown } else { WindowPart::Counted }
     }
 
     /// The window on the clock of the run, where it cuts through requests.
@@ -180,7 +180,7 @@ mod tests {
         load: Load,
         kind: Window,
         (warm_up, cool_down): (Option<Margin>, Option<Margin>),
-        expected: &[((u64, u64, u64), Part)],
+        expected: &[((u64, u64, u64), WindowPart)],
     ) {
         let schedule = schedule::schedule(&load, &[], crds::units::Seed(1));
         let stage = Stage { warm_up, cool_down, ..Stage::new("s", load) };
@@ -195,7 +195,7 @@ mod tests {
         Some(Margin::Duration(Span(secs(seconds))))
     }
 
-    use Part::{CoolDown, Counted, Late, WarmUp};
+    use WindowPart::{CoolDown, Counted, Late, WarmUp};
 
     #[test]
     fn without_margins_everything_counts() {

@@ -10,7 +10,7 @@ use crds::{
 };
 
 use analysis::{Analysis, Clock, Distribution, SelfJudgement};
-use engine::window::Part;
+use engine::window::WindowPart;
 
 /// Behind a percentile that is the largest of too few values.
 const LARGEST: &str = "*";
@@ -115,12 +115,12 @@ pub(super) fn lengths(analysis: &Analysis) -> Vec<Row<f64>> {
 
 /// Requests that are in no figure, where there are such.
 pub(super) fn aside(analysis: &Analysis) -> Vec<(&'static str, u64)> {
-    let named = analysis.all.aside.iter().map(|(part, outcomes)| {
+    let named = analysis.all.excluded.iter().map(|(part, outcomes)| {
         let name = match part {
-            Part::Counted => "counted",
-            Part::WarmUp => "in the warm-up, in no figure",
-            Part::CoolDown => "in the cool-down, in no figure",
-            Part::Late => "ended after the window, in no figure",
+            WindowPart::Counted => "counted",
+            WindowPart::WarmUp => "in the warm-up, in no figure",
+            WindowPart::CoolDown => "in the cool-down, in no figure",
+            WindowPart::Late => "ended after the window, in no figure",
         };
         (name, outcomes.values().sum())
     });

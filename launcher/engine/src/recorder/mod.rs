@@ -16,7 +16,7 @@ use crate::{
     client::output::Output,
     inter_token_times::InterTokenTimes,
     record::{RequestOutcome, RequestRecord},
-    window::{Part, StageWindow},
+    window::{WindowPart, StageWindow},
 };
 
 pub use records::{InFigures, RecordBudget, Records};
@@ -132,10 +132,10 @@ impl Recorder {
         let stage = request.stage as usize;
         let in_figures = match (self.stages.get_mut(stage), self.windows.get(stage)) {
             (Some(tally), Some(Opened { window, start })) => match (window.part(*start, &request), tally.cut) {
-                (Part::Counted, None) => tally.record(&request, wire, &self.goodput),
-                (Part::Counted, Some(cut)) => tally.record_within(cut, &request, wire, &self.goodput),
+                (WindowPart::Counted, None) => tally.record(&request, wire, &self.goodput),
+                (WindowPart::Counted, Some(cut)) => tally.record_within(cut, &request, wire, &self.goodput),
                 (part, _) => {
-                    tally.put_aside(part, request.outcome, 1);
+                    tally.exclude(part, request.outcome, 1);
                     InFigures::default()
                 }
             },
@@ -176,8 +176,8 @@ impl Recorder {
         };
         for (number, due) in unissued {
             match window.part_of_unissued(number, due) {
-                Part::Counted => *tally.outcomes.entry(outcome).or_default() += 1,
-                part => tally.put_aside(part, outcome, 1),
+                WindowPart::Counted => *tally.outcomes.entry(outcome).or_default() += 1,
+                part => tally.exclude(part, outcome, 1),
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::{
     inter_token_times::InterTokenTimes,
     histogram::{Lengths, Times},
     record::{Cause, Limit, RequestOutcome, RequestRecord},
-    window::Part,
+    window::WindowPart,
 };
 
 /// What a stage came to. Latencies are of requests that succeeded; times from `scheduled` are free of coordinated
@@ -106,7 +106,7 @@ pub struct StageTally {
     /// It was stopped before all its requests were due: those that were not are in no figure.
     pub cut_short: bool,
     /// Requests that are in no figure, by why that is and by what became of them.
-    pub aside: BTreeMap<Part, BTreeMap<RequestOutcome, u64>>,
+    pub excluded: BTreeMap<WindowPart, BTreeMap<RequestOutcome, u64>>,
     /// Messages of failures by outcome, the first of each kind: a status and error type, never a body.
     pub error_samples: BTreeMap<RequestOutcome, String>,
 }
@@ -418,9 +418,9 @@ impl StageTally {
             (mine, theirs) => mine.or(theirs),
         };
         self.cut_short |= other.cut_short;
-        for (part, outcomes) in &other.aside {
+        for (part, outcomes) in &other.excluded {
             for (outcome, count) in outcomes {
-                self.put_aside(*part, *outcome, *count);
+                self.exclude(*part, *outcome, *count);
             }
         }
         for (outcome, sample) in &other.error_samples {
@@ -449,8 +449,8 @@ impl StageTally {
         times.into_iter().map(Times::lost).sum::<u64>() + lengths.into_iter().map(Lengths::lost).sum::<u64>()
     }
 
-    pub(super) fn put_aside(&mut self, part: Part, outcome: RequestOutcome, count: u64) {
-        *self.aside.entry(part).or_default().entry(outcome).or_default() += count;
+    pub(super) fn exclude(&mut self, part: WindowPart, outcome: RequestOutcome, count: u64) {
+        *self.excluded.entry(part).or_default().entry(outcome).or_default() += count;
     }
 
     /// From when to when its figures are: the window that cuts through requests, else from the first request that was due

@@ -297,7 +297,7 @@ fn what_is_outside_the_window_is_counted_aside() {
     recorder.record(RequestRecord { number: 1, ..request() }, &wire());
     recorder.record_probe(&request(), &wire());
     let tally = &recorder.stages[0];
-    assert_eq!((tally.requests(), tally.aside[&Part::WarmUp][&RequestOutcome::Ok]), (1, 1));
+    assert_eq!((tally.requests(), tally.excluded[&WindowPart::WarmUp][&RequestOutcome::Ok]), (1, 1));
     let records = recorder.records.unwrap();
     let used: Vec<InFigures> = records.with_figures().map(|(_, used)| used).collect();
     assert_eq!(used, [InFigures::default(), InFigures { send: true, answer: true }]);

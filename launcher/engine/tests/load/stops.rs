@@ -5,7 +5,7 @@ use std::time::Duration;
 use engine::{
     record::RequestOutcome,
     stop::{Stop, StopReason},
-    window::Part,
+    window::WindowPart,
 };
 use simulator::{SimOptions, faults::FaultKind};
 use workload_profiles::workload::Margin;
@@ -56,10 +56,10 @@ async fn what_a_stop_in_the_warm_up_leaves_unsent_is_counted_where_it_belongs() 
         let stop = Stop::default();
         after(millis(300), &stop, |it| it.drain(StopReason::Signal));
         let result = issue_until(&workload(vec![stage], 5), &simulated(server(millis(40), millis(1))), &stop).await;
-        let aside = &result.recorder.stages[0].aside;
-        let warm_up: u64 = aside[&Part::WarmUp].values().sum();
+        let aside = &result.recorder.stages[0].excluded;
+        let warm_up: u64 = aside[&WindowPart::WarmUp].values().sum();
         assert!(warm_up > 0 && warm_up < 20 && warm_up == result.issued + result.unissued, "{aside:?}");
-        assert!(!aside.contains_key(&Part::CoolDown) && outcomes(&result, 0).is_empty(), "{aside:?}");
+        assert!(!aside.contains_key(&WindowPart::CoolDown) && outcomes(&result, 0).is_empty(), "{aside:?}");
         assert!(result.recorder.stages[0].cut_short);
     }
 }

@@ -3,7 +3,7 @@
 use engine::{
     record::RequestOutcome,
     stop::{Stop, StopReason},
-    window::Part,
+    window::WindowPart,
 };
 use workload_profiles::{
     Workload,
@@ -23,8 +23,8 @@ async fn run(workload: &Workload) -> engine::issue::LoadResult {
     issue(workload, &simulated(server(millis(20), millis(20)))).await
 }
 
-fn aside(result: &engine::issue::LoadResult, part: Part) -> u64 {
-    result.recorder.stages[0].aside.get(&part).map_or(0, |it| it.values().sum())
+fn aside(result: &engine::issue::LoadResult, part: WindowPart) -> u64 {
+    result.recorder.stages[0].excluded.get(&part).map_or(0, |it| it.values().sum())
 }
 
 #[tokio::test(start_paused = true)]
@@ -33,7 +33,7 @@ async fn warm_up_and_cool_down_are_sent_and_in_no_figure() {
     assert_eq!((records(&result).len(), result.issued), (10, 10));
     // Due at 0 and 100; at 200 to 700; at 800 and 900.
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 6)]);
-    assert_eq!((aside(&result, Part::WarmUp), aside(&result, Part::CoolDown)), (2, 2));
+    assert_eq!((aside(&result, WindowPart::WarmUp), aside(&result, WindowPart::CoolDown)), (2, 2));
     let tally = &result.recorder.stages[0];
     assert_eq!((tally.send_lag.histogram().len(), tally.output_tokens_total), (6, 30));
     assert_eq!(tally.span(), Some((millis(202), millis(802))));
@@ -44,7 +44,7 @@ async fn a_trimmed_window_leaves_out_what_ends_after_it() {
     let result = run(&windowed(Window::Trimmed)).await;
     // The one that is due at 700 ends at 800.
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 5)]);
-    let parts = [Part::WarmUp, Part::Late, Part::CoolDown].map(|part| aside(&result, part));
+    let parts = [WindowPart::WarmUp, WindowPart::Late, WindowPart::CoolDown].map(|part| aside(&result, part));
     assert_eq!(parts, [2, 1, 2]);
     assert_eq!(result.recorder.stages[0].span(), Some((millis(202), millis(702))));
 }
@@ -56,7 +56,7 @@ async fn a_cut_window_counts_what_happens_within_it() {
     // From 152 to 752 ms of the run. The request that is due at 102 ends at 202, within; so do those of 202 to 602. The one
     // of 702 has not ended.
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 6), ("incomplete".to_owned(), 1)]);
-    assert_eq!((aside(&result, Part::WarmUp), aside(&result, Part::CoolDown)), (1, 2));
+    assert_eq!((aside(&result, WindowPart::WarmUp), aside(&result, WindowPart::CoolDown)), (1, 2));
     assert_eq!(tally.span(), Some((millis(152), millis(752))));
     // Of the first the tokens at 162, 182 and 202; 5 of each of the next five; of the last those at 722 and 742.
     assert_eq!((tally.output_tokens_total, tally.output_tokens_of_ended), (3 + 25 + 2, 30));
@@ -71,7 +71,7 @@ async fn a_stage_can_be_a_warm_up_of_its_own() {
     let mut workload = workload(vec![closed(2, 6), paced(10.0, 5)], 5);
     workload.stages[0].warm_up = Some(Margin::All);
     let result = run(&workload).await;
-    assert_eq!((outcomes(&result, 0), aside(&result, Part::WarmUp)), (vec![], 6));
+    assert_eq!((outcomes(&result, 0), aside(&result, WindowPart::WarmUp)), (vec![], 6));
     assert_eq!(outcomes(&result, 1), [("ok".to_owned(), 5)]);
 }
 

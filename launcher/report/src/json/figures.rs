@@ -106,7 +106,7 @@ impl FiguresDocument {
                 .map(|(cause, it)| (cause.name().to_owned(), CauseDocument::new(it)))
                 .collect(),
             retried: figures.retried,
-            aside: figures.aside.iter().map(|(part, outcomes)| (part.name().to_owned(), counts(outcomes))).collect(),
+            aside: figures.excluded.iter().map(|(part, outcomes)| (part.name().to_owned(), counts(outcomes))).collect(),
             error_samples: figures.error_samples.iter().map(|(outcome, text)| (outcome.name(), text.clone())).collect(),
             first_due_ms: figures.first_due.map(millis),
             last_end_ms: figures.last_end.map(millis),
