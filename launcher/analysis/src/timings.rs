@@ -281,7 +281,7 @@ mod tests {
         let stages = vec![Stage::new("a", load.clone()), Stage::new("b", load)];
         let workload = Workload { stages, ..super::super::tests::workload(Vec::new()) };
         let exact = |requests: u64, blocks: u64| {
-            let recorder = recorder(requests, RecordBudget::of(blocks * 4_096_u64));
+            let recorder = recorder(requests, RecordBudget::for_records(blocks * 4_096_u64));
             let (stages, all) = Timings::of_run(&recorder, &workload);
             assert_eq!((stages.len(), all.ttft.unwrap().count), (2, requests - 1));
             all.exact

@@ -29,7 +29,7 @@ impl Clock {
     }
 
     /// The time of the tokio runtime that this is called on, which may be paused; zero is now.
-    pub fn of_runtime() -> Clock {
+    pub fn from_runtime() -> Clock {
         Clock::Tokio(tokio::time::Instant::now())
     }
 
@@ -219,7 +219,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_clock_of_a_paused_runtime_passes_only_by_sleeping() {
-        let clock = Clock::of_runtime();
+        let clock = Clock::from_runtime();
         let sleeper = clock.sleeper();
         assert_eq!(clock.now(), Duration::ZERO);
         sleeper.until(Duration::from_secs(90)).await;
@@ -242,7 +242,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_deadline_ends_a_future_and_none_does_not() {
-        let clock = Clock::of_runtime();
+        let clock = Clock::from_runtime();
         let hour = || tokio::time::sleep(Duration::from_secs(3_600));
         assert_eq!(clock.within(Some(Duration::from_secs(2)), hour()).await, Err(TimedOut));
         assert_eq!(clock.now(), Duration::from_secs(2));

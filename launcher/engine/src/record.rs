@@ -141,7 +141,7 @@ impl Cause {
     }
 
     /// Of an error of the system.
-    pub(crate) fn of_io(error: &io::Error) -> Cause {
+    pub(crate) fn from_io(error: &io::Error) -> Cause {
         match error.kind() {
             io::ErrorKind::ConnectionRefused => Cause::Refused,
             io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted | io::ErrorKind::BrokenPipe => {

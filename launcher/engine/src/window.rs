@@ -46,7 +46,7 @@ pub struct StageWindow {
 
 impl StageWindow {
     /// The window of a stage with these times.
-    pub fn of(stage: &Stage, kind: Window, schedule: Option<&Schedule>) -> StageWindow {
+    pub fn new(stage: &Stage, kind: Window, schedule: Option<&Schedule>) -> StageWindow {
         let over = over(&stage.load, schedule);
         let due = |number: u64| schedule.map(|it| it.get(number).unwrap_or(Duration::MAX));
         let first = match stage.warm_up {
@@ -184,7 +184,7 @@ mod tests {
     ) {
         let schedule = schedule::schedule(&load, &[], crds::units::Seed(1));
         let stage = Stage { warm_up, cool_down, ..Stage::new("s", load) };
-        let window = StageWindow::of(&stage, kind, schedule.as_ref());
+        let window = StageWindow::new(&stage, kind, schedule.as_ref());
         for ((number, due, ended), part) in expected {
             let request = request(*number, 100 + due, 100 + ended);
             assert_eq!(window.part(secs(100), &request), *part, "{number} {due} {ended} {window:?}");
@@ -223,7 +223,7 @@ mod tests {
         let parts = |load: Load, kind, (warm_up, cool_down), due: fn(u64) -> Option<Duration>| {
             let schedule = schedule::schedule(&load, &[], crds::units::Seed(1));
             let stage = Stage { warm_up, cool_down, ..Stage::new("s", load) };
-            let window = StageWindow::of(&stage, kind, schedule.as_ref());
+            let window = StageWindow::new(&stage, kind, schedule.as_ref());
             [1, 2, 6, 7].map(|it| window.part_of_unissued(it, due(it)))
         };
         let edges = [WarmUp, Counted, Counted, CoolDown];
@@ -242,7 +242,7 @@ mod tests {
     fn a_stage_can_be_all_warm_up() {
         check(open(), Window::All, (Some(Margin::All), None), &[((0, 0, 1), WarmUp), ((9, 9, 9), WarmUp)]);
         let stage = Stage { warm_up: Some(Margin::All), ..Stage::new("s", open()) };
-        assert!(StageWindow::of(&stage, Window::All, None).is_empty());
+        assert!(StageWindow::new(&stage, Window::All, None).is_empty());
         assert!(!StageWindow::default().is_empty());
     }
 
@@ -266,7 +266,7 @@ mod tests {
             &[((0, 0, 2), WarmUp), ((0, 0, 3), Counted), ((6, 6, 30), Counted), ((7, 7, 8), CoolDown)],
         );
         let stage = Stage { warm_up: span(2), cool_down: span(3), ..Stage::new("s", open()) };
-        let cut = |kind| StageWindow::of(&stage, kind, None).cut(secs(100));
+        let cut = |kind| StageWindow::new(&stage, kind, None).cut(secs(100));
         assert_eq!(cut(Window::Cut), Some((secs(102), secs(107))));
         assert_eq!(cut(Window::Trimmed), None);
     }
@@ -276,7 +276,7 @@ mod tests {
         let schedule = schedule::schedule(&open(), &[], crds::units::Seed(1));
         let (warm_up, cool_down) = (Some(Margin::Count(2)), Some(Margin::Count(3)));
         let stage = Stage { warm_up, cool_down, ..Stage::new("s", open()) };
-        let window = StageWindow::of(&stage, Window::Cut, schedule.as_ref());
+        let window = StageWindow::new(&stage, Window::Cut, schedule.as_ref());
         assert_eq!(window.cut(Duration::ZERO), Some((secs(2), secs(7))));
     }
 }

@@ -254,7 +254,7 @@ impl BatchingModel {
     }
 
     fn clock(&self) -> Clock {
-        *self.clock.get_or_init(Clock::of_runtime)
+        *self.clock.get_or_init(Clock::from_runtime)
     }
 
     fn lock(&self) -> MutexGuard<'_, Core> {

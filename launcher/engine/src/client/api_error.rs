@@ -19,7 +19,7 @@ pub struct ApiError {
 impl ApiError {
     /// Reads the body of an error, or an event with one: `{"error": {...}}`, `{"error": "text"}`, `{"object": "error",
     /// ...}`, `{"detail": ...}`. What is none of these gives no text: it could hold anything.
-    pub fn of(body: &[u8]) -> ApiError {
+    pub fn parse(body: &[u8]) -> ApiError {
         let body = body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(body);
         let body: Value =
             serde_json::from_slice(body).or_else(|_| serde_json::from_str(&repair(body))).unwrap_or_default();
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn an_error_is_told_in_every_form() {
         let error = |json: &str, text: &str, code: Option<u16>| {
-            assert_eq!(ApiError::of(json.as_bytes()), ApiError { text: text.into(), code }, "{json}");
+            assert_eq!(ApiError::parse(json.as_bytes()), ApiError { text: text.into(), code }, "{json}");
         };
         error(
             r#"{"error":{"message":"no such","type":"NotFoundError","code":404}}"#,

@@ -12,10 +12,10 @@ pub(super) fn connect_failure(url: &str, error: &io::Error) -> Failure {
     match own_failure(error) {
         Some(failure) => failure,
         None => {
-            let cause = if tls::is_of_tls(error) { Cause::Tls } else { Cause::of_io(error) };
+            let cause = if tls::is_tls_error(error) { Cause::Tls } else { Cause::from_io(error) };
             // What to do comes before the long words of the library, which may be cut.
             let why = tls::remedy(error).map_or_else(String::new, |it| format!("{it}: "));
-            Failure::of_connection(cause, &format!("cannot connect to {url}: {why}{error}"))
+            Failure::connection(cause, &format!("cannot connect to {url}: {why}{error}"))
         }
     }
 }
@@ -23,16 +23,16 @@ pub(super) fn connect_failure(url: &str, error: &io::Error) -> Failure {
 /// The name of the target leads nowhere.
 pub(super) fn no_address(url: &str, error: &io::Error) -> Failure {
     own_failure(error)
-        .unwrap_or_else(|| Failure::of_connection(Cause::Address, &format!("cannot connect to {url}: {error}")))
+        .unwrap_or_else(|| Failure::connection(Cause::Address, &format!("cannot connect to {url}: {error}")))
 }
 
 /// What this machine lacks.
 fn own_failure(error: &io::Error) -> Option<Failure> {
     Some(match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::MFILE | Errno::NFILE) => {
-            Failure::of_connection(Cause::Files, "too many open files; raise the limit of the launcher (ulimit -n)")
+            Failure::connection(Cause::Files, "too many open files; raise the limit of the launcher (ulimit -n)")
         }
-        Some(Errno::ADDRNOTAVAIL) => Failure::of_connection(
+        Some(Errno::ADDRNOTAVAIL) => Failure::connection(
             Cause::Ports,
             "no free port is left on this machine for another connection; lower the load, or use several machines",
         ),

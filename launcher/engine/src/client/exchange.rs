@@ -263,7 +263,7 @@ fn no_head(failure: &SendFailure) -> Failure {
             let message = format!("the connection broke in the head of the answer: {error}");
             Failure::new(RequestOutcome::BrokenStream, short(&message))
         }
-        _ => Failure::of_connection(error.cause(), &format!("the connection broke before the answer: {error}")),
+        _ => Failure::connection(error.cause(), &format!("the connection broke before the answer: {error}")),
     }
 }
 
@@ -272,7 +272,7 @@ fn kept_closed(error: &Broken) -> Failure {
     let message = format!(
         "the kept connection broke before the answer ({error}), more often than keep-alive explains; look into the server's log"
     );
-    Failure::of_connection(Cause::KeptClosed, &message)
+    Failure::connection(Cause::KeptClosed, &message)
 }
 
 /// It broke in the body.

@@ -147,7 +147,7 @@ impl Http2Stream {
             body.send_data(request.body().clone(), true)?;
             head.await
         };
-        let (head, body) = answer.await.map_err(SendFailure::of_http2)?.into_parts();
+        let (head, body) = answer.await.map_err(SendFailure::from_http2)?.into_parts();
         self.body = Some(body);
         let field = |name| head.headers.get(name).and_then(|it| it.to_str().ok()).map(str::to_owned);
         let (content_type, content_encoding) = (field(CONTENT_TYPE), field(CONTENT_ENCODING));
@@ -170,7 +170,7 @@ impl Http2Stream {
 
 impl SendFailure {
     /// The server has said that it did not look at the request, or it may have: a connection that just ends says nothing.
-    fn of_http2(error: h2::Error) -> SendFailure {
+    fn from_http2(error: h2::Error) -> SendFailure {
         let refused = error.is_remote() && error.reason() == Some(h2::Reason::REFUSED_STREAM);
         let untouched = refused || (error.is_remote() && error.is_go_away());
         SendFailure { reach: if untouched { Reach::Untouched } else { Reach::Unknown }, error: error.into() }

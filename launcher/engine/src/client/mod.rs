@@ -235,7 +235,7 @@ impl Client {
         match self.connect().await? {
             NewConnection::Http1(connection) => Ok(Connection::Http1(connection)),
             NewConnection::Http2(connection) => {
-                let none = || Failure::of_connection(Cause::Http2, "the server allows no request on a new connection");
+                let none = || Failure::connection(Cause::Http2, "the server allows no request on a new connection");
                 let stream = connection.open_stream().ok_or_else(none)?;
                 lock(&self.shared).push(connection);
                 Ok(Connection::Http2(stream))
@@ -288,7 +288,7 @@ impl Client {
         let first = self.next_address.fetch_add(1, Ordering::Relaxed);
         let socket = connector.connect(&addresses, first, self.connect_timeout).await.map_err(failed)?;
         if connector.speaks_http2(&socket) {
-            let refused = |error: Broken| Failure::of_connection(error.cause(), &error.to_string());
+            let refused = |error: Broken| Failure::connection(error.cause(), &error.to_string());
             let made = Http2Connection::new(socket, self.clock).await.map_err(refused)?;
             return Ok(NewConnection::Http2(made));
         }
@@ -317,7 +317,7 @@ mod tests {
             client
         });
         for is_short in [false, true] {
-            let client = Client::new(target.clone(), Clock::of_runtime());
+            let client = Client::new(target.clone(), Clock::from_runtime());
             if is_short {
                 client.group.run_short_of_files();
             }

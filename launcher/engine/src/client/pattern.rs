@@ -24,7 +24,7 @@ pub(super) struct Pattern {
 
 impl Pattern {
     /// Of an event that is output and nothing else; `None` where its text is not the only thing that could decide that.
-    pub(super) fn of(event: &[u8]) -> Option<Pattern> {
+    pub(super) fn from_event(event: &[u8]) -> Option<Pattern> {
         if event.len() > LONGEST {
             return None;
         }
@@ -84,7 +84,7 @@ mod tests {
     }
 
     fn pattern(form: &str) -> Pattern {
-        Pattern::of(event(form, "word").as_bytes()).unwrap_or_else(|| panic!("{form} has no pattern"))
+        Pattern::from_event(event(form, "word").as_bytes()).unwrap_or_else(|| panic!("{form} has no pattern"))
     }
 
     #[test]
@@ -132,10 +132,10 @@ mod tests {
             r#"{"choices":[{"text":"a""#,
             "[DONE]",
         ] {
-            assert_eq!(Pattern::of(event.as_bytes()), None, "{event}");
+            assert_eq!(Pattern::from_event(event.as_bytes()), None, "{event}");
         }
-        assert_eq!(Pattern::of(event(CHAT, &"x".repeat(LONGEST)).as_bytes()), None);
-        assert!(Pattern::of(event(CHAT, "say \\\"content\\\": \\\"no\\\"").as_bytes()).is_some());
+        assert_eq!(Pattern::from_event(event(CHAT, &"x".repeat(LONGEST)).as_bytes()), None);
+        assert!(Pattern::from_event(event(CHAT, "say \\\"content\\\": \\\"no\\\"").as_bytes()).is_some());
     }
 
     proptest! {

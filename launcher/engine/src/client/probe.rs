@@ -91,7 +91,7 @@ pub async fn models(target: &Target) -> Result<Vec<String>, ProbeError> {
     let fetched = within(MODELS, MODELS_TIMEOUT, client.fetch(&target.get(MODELS), MAX_MODELS)).await?;
     let (status, body) = fetched.map_err(|failure| ProbeError::NoAnswer(failure.message))?;
     if !(200..300).contains(&status) {
-        let ApiError { text, .. } = ApiError::of(&body);
+        let ApiError { text, .. } = ApiError::parse(&body);
         let message = if text.is_empty() { status.to_string() } else { format!("{status}: {text}") };
         return Err(ProbeError::Refused { what: MODELS, status, message });
     }

@@ -172,7 +172,7 @@ mod tests {
     /// A request sent after `sent` seconds, with tokens at these seconds, which ends at the last of all. Returns when the
     /// wait was over, and the limit if there was one.
     async fn check(timeouts: RequestTimeouts, sent: u64, tokens: &[u64], end: u64) -> (u64, Option<Limit>) {
-        let clock = Clock::of_runtime();
+        let clock = Clock::from_runtime();
         let progress = RequestProgress::default();
         let sleeper = clock.sleeper();
         let request = async {

@@ -62,7 +62,7 @@ impl Broken {
     pub(super) fn cause(&self) -> Cause {
         match self {
             Broken::Closed => Cause::Closed,
-            Broken::Socket(error) => Cause::of_io(error),
+            Broken::Socket(error) => Cause::from_io(error),
             Broken::Malformed(_) => Cause::Other,
             Broken::Http2(_) | Broken::NoHttp2(_) => Cause::Http2,
         }

@@ -60,7 +60,7 @@ impl Tls {
 }
 
 /// Whether it is TLS that failed, and not the connection below it.
-pub(super) fn is_of_tls(error: &io::Error) -> bool {
+pub(super) fn is_tls_error(error: &io::Error) -> bool {
     // A server that speaks none may answer with something else, or just end the handshake.
     error.kind() == io::ErrorKind::UnexpectedEof || error.get_ref().is_some_and(|it| it.is::<rustls::Error>())
 }

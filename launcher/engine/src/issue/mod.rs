@@ -243,7 +243,7 @@ pub async fn run_here<'a>(
     stop: &Stop,
 ) -> Result<LoadResult, LoadError> {
     let plan = plan(workload, &Files::read(workload)?, model, target, seeds.into())?;
-    let shared = Arc::new(Shared::new(plan, Clock::of_runtime(), 1, stop.clone(), Arc::default()));
+    let shared = Arc::new(Shared::new(plan, Clock::from_runtime(), 1, stop.clone(), Arc::default()));
     let started = clock::now();
     let worker = Worker::new(0, Arc::clone(&shared), target.clone(), Keep::Records);
     let ended = runner::run(worker).await;

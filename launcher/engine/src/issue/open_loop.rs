@@ -206,7 +206,7 @@ mod tests {
             client
         });
         let plan = Plan::new(&workload, &[], "m", Api::Completions, Seed(1).into()).unwrap();
-        let shared = Arc::new(Shared::new(plan, Clock::of_runtime(), 3, Stop::default(), Arc::default()));
+        let shared = Arc::new(Shared::new(plan, Clock::from_runtime(), 3, Stop::default(), Arc::default()));
         let workers = (0..3).map(|it| runner::run(Worker::new(it, Arc::clone(&shared), target.clone(), Keep::Records)));
         let records = join_all(workers).await.into_iter().flat_map(|it| it.recorder.records.unwrap());
         let mut sent: Vec<u64> = records.map(|it| it.number).collect();

@@ -34,7 +34,7 @@ pub(super) struct Limits {
 
 impl Limits {
     /// Those of a test.
-    pub(super) fn of(settings: &Settings) -> Option<Limits> {
+    pub(super) fn from_settings(settings: &Settings) -> Option<Limits> {
         (settings.scenario == Scenario::Server).then(|| Limits {
             latency: Duration::from_nanos(settings.server_target_latency_ns),
             ttft: Duration::from_nanos(settings.server_ttft_latency),
@@ -128,7 +128,7 @@ mod tests {
             server_tpot_latency: 10_000_000,
             ..Settings::default()
         };
-        let (progress, limits) = (PhaseProgress::default(), Limits::of(&settings));
+        let (progress, limits) = (PhaseProgress::default(), Limits::from_settings(&settings));
         progress.begin(100, 1);
         let began = Duration::from_secs(1);
         for sample in [
@@ -151,6 +151,6 @@ mod tests {
         assert_eq!(progress.so_far(), expected);
         progress.begin(1, 24);
         assert_eq!(progress.so_far(), SoFar { planned: 24, ..SoFar::default() });
-        assert_eq!(Limits::of(&Settings::default()), None);
+        assert_eq!(Limits::from_settings(&Settings::default()), None);
     }
 }

@@ -105,7 +105,7 @@ pub(super) fn planned_phases(workload: &Workload) -> Result<Vec<Option<Arc<Plann
         };
         let effective = Effective::new(&test.settings, &loadgen.qsl);
         let rules = (phase == Phase::Performance).then(|| Rules::of(scenario, &effective));
-        let limits = rules.and_then(|_| Limits::of(&test.settings));
+        let limits = rules.and_then(|_| Limits::from_settings(&test.settings));
         Ok(Some(Arc::new(PlannedPhase { queries: generator.phase(phase)?, scenario, limits, rules })))
     });
     planned.collect()

@@ -167,7 +167,7 @@ impl Plan {
                 None => schedule(&stage.load, trace, seed("arrivals")),
             };
             PlannedStage {
-                window: StageWindow::of(stage, workload.window, schedule.as_ref()),
+                window: StageWindow::new(stage, workload.window, schedule.as_ref()),
                 load: match (&stage.load, &phase) {
                     (_, Some(phase)) if schedule.is_none() => PlannedLoad::Stream(Arc::clone(phase)),
                     (Load::Closed { concurrency, count, duration, ramp_up }, _) => PlannedLoad::Closed(Slots {
@@ -180,7 +180,7 @@ impl Plan {
                 },
                 pause_after: stage.pause_after.0,
                 lengths: match &stage.load {
-                    Load::Trace { lengths: true, .. } => trace.iter().map(Recorded::of).collect(),
+                    Load::Trace { lengths: true, .. } => trace.iter().map(Recorded::from_entry).collect(),
                     _ => Vec::new(),
                 },
                 max_concurrency: match &stage.load {

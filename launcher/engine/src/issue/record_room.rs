@@ -20,7 +20,7 @@ pub(super) fn budget(workload: &Workload, keep: Keep, planned: u64, threads: usi
         warn!("{message}");
     }
     // Gaps are as many as tokens, which nobody can foresee; the bench alone keeps them.
-    if needs_all || keep == Keep::RecordsAndGaps { RecordBudget::default() } else { RecordBudget::of(room(left)) }
+    if needs_all || keep == Keep::RecordsAndGaps { RecordBudget::default() } else { RecordBudget::for_records(room(left)) }
 }
 
 /// How many records fit.
@@ -97,7 +97,7 @@ mod tests {
 
     /// How many of so many requests of eight threads are left out; all but one for each other thread fall to the first.
     fn left_out(left: MemoryLeft, planned: u64) -> u64 {
-        let budget = RecordBudget::of(room(left));
+        let budget = RecordBudget::for_records(room(left));
         let of_thread = |thread| if thread == 0 { planned - 7 } else { 1 };
         let lost = |thread| {
             let mut records = Records::new(budget.clone());

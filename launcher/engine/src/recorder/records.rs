@@ -34,7 +34,7 @@ impl RecordBudget {
         (size_of::<RequestRecord>() + size_of::<InFigures>() + 3 * size_of::<u64>()) as u64;
 
     /// Room for so many records, to whole blocks.
-    pub fn of(records: u64) -> RecordBudget {
+    pub fn for_records(records: u64) -> RecordBudget {
         let left = Some(AtomicU64::new(records / BLOCK as u64));
         RecordBudget(Arc::new(Blocks { left, is_spent: AtomicBool::new(false) }))
     }

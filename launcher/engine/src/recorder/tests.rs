@@ -290,7 +290,7 @@ fn what_is_outside_the_window_is_counted_aside() {
     use workload_profiles::workload::{Load, Margin, Stage, Window};
     let load = Load::Closed { concurrency: 1, count: Some(9), duration: None, ramp_up: Span::default() };
     let stage = Stage { warm_up: Some(Margin::Count(1)), ..Stage::new("c1", load) };
-    let window = StageWindow::of(&stage, Window::All, None);
+    let window = StageWindow::new(&stage, Window::All, None);
     let mut recorder = Recorder::new(1, Goodput::default(), Keep::Records).with_windows([window]).with_probes();
     recorder.open(0, millis(90));
     recorder.record(request(), &wire());
@@ -331,7 +331,7 @@ fn where_every_request_has_a_record_only_gaps_can_be_lost() {
     };
     // Its time is in the record, to the nanosecond.
     assert_eq!(dropped(RecordBudget::default(), &slow, &wire()), 0);
-    assert_eq!(dropped(RecordBudget::of(0), &slow, &wire()), 1);
+    assert_eq!(dropped(RecordBudget::for_records(0), &slow, &wire()), 1);
     assert_eq!(dropped(RecordBudget::default(), &request(), &long_gap), 1);
 }
 
@@ -400,7 +400,7 @@ fn outputs_of_all_threads_are_in_the_order_of_their_ends() {
 
 #[test]
 fn records_are_kept_up_to_their_budget_and_counted_beyond() {
-    let budget = RecordBudget::of(3 * 4_096 - 1);
+    let budget = RecordBudget::for_records(3 * 4_096 - 1);
     let recorder = || Recorder::new(1, Goodput::default(), Keep::Records).with_record_budget(budget.clone());
     let (mut first, mut second) = (recorder(), recorder());
     for number in 0..4_097 {
@@ -416,7 +416,7 @@ fn records_are_kept_up_to_their_budget_and_counted_beyond() {
 
 #[test]
 fn once_a_thread_has_no_room_no_other_keeps_a_record() {
-    let budget = RecordBudget::of(4_096);
+    let budget = RecordBudget::for_records(4_096);
     let recorder = || Recorder::new(1, Goodput::default(), Keep::Records).with_record_budget(budget.clone());
     let (mut first, mut second) = (recorder(), recorder());
     first.record(RequestRecord { number: 0, ..request() }, &wire());

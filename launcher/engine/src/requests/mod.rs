@@ -107,7 +107,7 @@ pub struct Recorded {
 
 impl Recorded {
     /// What an entry of a trace has.
-    pub fn of(entry: &TraceEntry) -> Recorded {
+    pub fn from_entry(entry: &TraceEntry) -> Recorded {
         Recorded { input: entry.input.unwrap_or_default(), output: entry.output.unwrap_or_default() }
     }
 

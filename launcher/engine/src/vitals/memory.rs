@@ -52,7 +52,7 @@ pub fn left() -> Option<MemoryLeft> {
     let machine = || size(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:");
     [
         // Other processes of the group are not known; a container of the launcher has none.
-        of_cgroups().map(|limit| below(limit, resident, MemoryLimit::Cgroup)),
+        cgroup_limit().map(|limit| below(limit, resident, MemoryLimit::Cgroup)),
         getrlimit(Resource::As).current.map(|limit| below(limit, space, MemoryLimit::AddressSpace)),
         machine().map(|bytes| MemoryLeft { bytes, limit: MemoryLimit::Machine }),
     ]
@@ -68,7 +68,7 @@ fn size(text: &str, name: &str) -> Option<u64> {
 }
 
 /// The smallest limit of the process' control groups.
-fn of_cgroups() -> Option<u64> {
+fn cgroup_limit() -> Option<u64> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let (root, path, file) = group(&groups)?;
     let read = |folder: &Path| fs::read_to_string(Path::new(root).join(folder).join(file)).ok()?.trim().parse().ok();

@@ -36,7 +36,7 @@ pub struct Machine {
 impl Machine {
     /// As they are now.
     pub fn read() -> Machine {
-        Machine { throttling: of_cgroup("cpu.stat").as_deref().and_then(throttling), ticks: Ticks::read() }
+        Machine { throttling: cgroup_file("cpu.stat").as_deref().and_then(throttling), ticks: Ticks::read() }
     }
 
     /// What was withheld since; `None` where there is no limit.
@@ -61,8 +61,8 @@ impl Machine {
 /// The CPUs' worth of time that the process' own cgroup allows; `None` where it has no limit.
 pub fn cpu_limit() -> Option<f64> {
     // Version 1 has a file for each of the two numbers, and no word for no limit.
-    of_cgroup("cpu.max").as_deref().map_or_else(
-        || quota(&format!("{} {}", of_cgroup("cpu.cfs_quota_us")?.trim(), of_cgroup("cpu.cfs_period_us")?.trim())),
+    cgroup_file("cpu.max").as_deref().map_or_else(
+        || quota(&format!("{} {}", cgroup_file("cpu.cfs_quota_us")?.trim(), cgroup_file("cpu.cfs_period_us")?.trim())),
         quota,
     )
 }
@@ -86,7 +86,7 @@ fn waited(schedstat: &str) -> Option<Duration> {
 
 /// A file of the process' own cgroup, of version 2 or 1. In a container the cgroup's path is often that of the host,
 /// and the container's own cgroup stands at the root.
-fn of_cgroup(file: &str) -> Option<String> {
+fn cgroup_file(file: &str) -> Option<String> {
     let cgroups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let (root, path) = cgroup(&cgroups)?;
     let root = PathBuf::from(root);

@@ -141,7 +141,7 @@ pub fn response_seen(after: fn(Duration) -> Duration) -> Target {
 
 /// The same with this answer.
 pub fn saying(answer: &'static str, after: fn(Duration) -> Duration) -> Target {
-    let clock = clock::Clock::of_runtime();
+    let clock = clock::Clock::from_runtime();
     in_process(move |server| {
         let service = service_fn(move |request: Request<Incoming>| async move {
             let body = request.into_body().collect().await;

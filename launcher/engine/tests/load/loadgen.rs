@@ -123,7 +123,7 @@ async fn a_single_stream_of_a_server_that_is_faster_than_expected_runs_out_of_qu
 
 #[tokio::test(start_paused = true)]
 async fn a_single_stream_waits_for_longer_and_longer_while_a_proxy_has_no_server() {
-    let clock = Clock::of_runtime();
+    let clock = Clock::from_runtime();
     let simulator = Simulator::new(quick());
     // Connections are closed at once for 2 s.
     let target = in_process(move |stream| {

@@ -51,7 +51,7 @@ async fn a_proxy_without_a_server_does_not_use_up_the_requests_of_a_closed_loop(
         (Proxy::Says(503), "http_503"),
         (Proxy::Says(504), "http_504"),
     ] {
-        let clock = Clock::of_runtime();
+        let clock = Clock::from_runtime();
         // The server comes after 2 s. Each connection serves one request, so that the next one finds what there is then.
         let target = in_process(move |stream| {
             let is_back = clock.now() >= millis(2_000);

@@ -48,7 +48,7 @@ impl Failure {
     }
 
     /// A failure before the first byte of an answer.
-    pub fn of_connection(cause: Cause, message: &str) -> Self {
+    pub fn connection(cause: Cause, message: &str) -> Self {
         Failure { cause: Some(cause), ..Failure::new(cause.outcome(), short(message)) }
     }
 
@@ -349,7 +349,7 @@ impl Answer {
             self.output(at, read);
             if self.patterns_tried < MAX_PATTERNS {
                 self.patterns_tried += 1;
-                self.pattern = Pattern::of(data).or(self.pattern.take());
+                self.pattern = Pattern::from_event(data).or(self.pattern.take());
             }
         } else if chunk.choices.silent_token {
             self.silent_token(at);
@@ -433,7 +433,7 @@ impl Answer {
 
     /// An error object under status 200: in place of an answer an HTTP error, after output a broken stream.
     fn api_error(&self, data: &[u8]) -> Failure {
-        let error = ApiError::of(data);
+        let error = ApiError::parse(data);
         if self.has_output {
             return Failure::new(
                 RequestOutcome::BrokenStream,
@@ -462,7 +462,7 @@ fn coded_body(coding: &str) -> String {
 fn http_error(status: u16, body: &[u8]) -> Failure {
     let text = match status {
         300..400 => "redirects are not followed".to_owned(),
-        _ => ApiError::of(body).text,
+        _ => ApiError::parse(body).text,
     };
     let message = if text.is_empty() { status.to_string() } else { short(&format!("{status}: {text}")) };
     Failure::new(RequestOutcome::HttpError(status), message)

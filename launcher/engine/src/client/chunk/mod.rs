@@ -118,7 +118,7 @@ pub struct Choices {
 pub struct Indices(u64);
 
 impl Indices {
-    fn of(index: u32) -> Indices {
+    fn from_index(index: u32) -> Indices {
         Indices(1 << index.min(63))
     }
 
@@ -185,7 +185,7 @@ impl Choices {
         self.output |= output;
         self.silent_token |= !output && !message.role.0 && (finish.is_some() || texts.contains(&Text::Empty));
         self.finish = Finish::worse(self.finish, finish);
-        let index = Indices::of(choice.index.unwrap_or(0));
+        let index = Indices::from_index(choice.index.unwrap_or(0));
         self.seen = self.seen.and(index);
         if finish.is_some() {
             self.finished = self.finished.and(index);
