@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-use engine::histogram::{Lengths, Times, Totals};
+use engine::histogram::{LengthHistogram, TimeHistogram, Totals};
 
 /// The figures of many values of one kind: [`Duration`] for times, `f64` for lengths in tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,7 +50,7 @@ pub struct Distribution<T> {
 
 impl Distribution<Duration> {
     /// The distribution of some times; `None` where there are none.
-    pub fn of_times(times: &Times) -> Option<Self> {
+    pub fn of_times(times: &TimeHistogram) -> Option<Self> {
         let histogram = times.histogram();
         let bins = bins(histogram, |value| histogram.median_equivalent(value));
         of_bins(&bins, times.totals()).map(Distribution::into_times)
@@ -59,7 +59,7 @@ impl Distribution<Duration> {
 
 impl Distribution<f64> {
     /// The distribution of some lengths; `None` where there are none.
-    pub fn of_lengths(lengths: &Lengths) -> Option<Self> {
+    pub fn of_lengths(lengths: &LengthHistogram) -> Option<Self> {
         let histogram = lengths.histogram();
         let bins = bins(histogram, |value| histogram.lowest_equivalent(value));
         of_bins(&bins, lengths.totals())
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     fn times(nanos: &[u64]) -> Option<Distribution<Duration>> {
-        let mut times = Times::default();
+        let mut times = TimeHistogram::default();
         for each in nanos {
             times.record(Duration::from_nanos(*each));
         }
@@ -201,7 +201,7 @@ mod tests {
     }
 
     fn lengths(tokens: &[u32]) -> Option<Distribution<f64>> {
-        let mut lengths = Lengths::default();
+        let mut lengths = LengthHistogram::default();
         for each in tokens {
             lengths.record(*each);
         }

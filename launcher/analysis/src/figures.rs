@@ -9,7 +9,7 @@ use workload_profiles::{
 
 use super::{distribution::Distribution, labels, timings::Timings};
 use engine::{
-    histogram::Times,
+    histogram::TimeHistogram,
     record::{Cause, Limit, RequestOutcome},
     recorder::{CauseTally, SetAside, StageTally},
     window::WindowPart,
@@ -418,7 +418,7 @@ impl Figures {
     }
 }
 
-fn sum(one: &Times, other: &Times) -> Times {
+fn sum(one: &TimeHistogram, other: &TimeHistogram) -> TimeHistogram {
     let mut sum = one.clone();
     sum.add(other);
     sum

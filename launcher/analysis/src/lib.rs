@@ -33,7 +33,7 @@ pub use validity::{Reason, Verdict};
 use timings::Timings;
 
 use engine::{
-    histogram::Times,
+    histogram::TimeHistogram,
     issue::LoadResult,
     recorder::{Recorder, StageTally},
     stop::StopReason,
@@ -79,7 +79,7 @@ impl<'a> From<&'a LoadResult> for Measured<'a> {
 impl Measured<'_> {
     /// The receive delays of a stage, or of the whole run.
     fn receive_delay(&self, stage: Option<usize>) -> Option<Distribution<Duration>> {
-        let mut all = Times::default();
+        let mut all = TimeHistogram::default();
         let stages = self.workers.iter().flat_map(|worker| worker.stages.iter().enumerate());
         let wanted = stages.filter(|(index, _)| stage.is_none_or(|it| it == *index));
         wanted.filter_map(|(_, it)| it.receive_delay.as_ref()).for_each(|it| all.add(it));

@@ -6,7 +6,7 @@ use workload_profiles::Workload;
 
 use super::{distribution::Distribution, figures::Clock};
 use engine::{
-    histogram::Times,
+    histogram::TimeHistogram,
     record::RequestRecord,
     recorder::{InFigures, Recorder, Records, StageTally},
 };
@@ -46,7 +46,7 @@ impl Timings {
         Timings::of_histograms(tally, ttft, latency)
     }
 
-    fn of_histograms(tally: &StageTally, ttft: &Times, latency: &Times) -> Timings {
+    fn of_histograms(tally: &StageTally, ttft: &TimeHistogram, latency: &TimeHistogram) -> Timings {
         Timings {
             exact: false,
             ttft: Distribution::of_times(ttft),
@@ -65,7 +65,7 @@ impl Timings {
     }
 }
 
-fn headline(tally: &StageTally, clock: Clock) -> (&Times, &Times) {
+fn headline(tally: &StageTally, clock: Clock) -> (&TimeHistogram, &TimeHistogram) {
     match clock {
         Clock::Scheduled => (&tally.ttft_scheduled, &tally.latency_scheduled),
         Clock::Sent => (&tally.ttft_sent, &tally.latency_sent),
@@ -73,7 +73,7 @@ fn headline(tally: &StageTally, clock: Clock) -> (&Times, &Times) {
 }
 
 fn of_tallies(tallies: &[StageTally], clocks: &[Clock]) -> (Vec<Timings>, Timings) {
-    let (mut ttft, mut latency) = (Times::default(), Times::default());
+    let (mut ttft, mut latency) = (TimeHistogram::default(), TimeHistogram::default());
     let stages = tallies.iter().zip(clocks).map(|(tally, clock)| {
         let (of_ttft, of_latency) = headline(tally, *clock);
         ttft.add(of_ttft);

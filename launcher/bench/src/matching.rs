@@ -8,7 +8,7 @@ use super::{
     parts::ClientRequest,
     server::{RequestTruth, Truth},
 };
-use engine::histogram::Times;
+use engine::histogram::TimeHistogram;
 
 /// Two processes read the same clock on two cores, which agree to within less than this, in nanoseconds.
 const GRANULARITY_NS: u64 = 1_000;
@@ -53,15 +53,15 @@ pub(super) struct Matched {
     /// Tokens of the requests that both sides know.
     pub(super) tokens: u64,
     /// First token seen - first token sent.
-    pub(super) ttft_error: Times,
+    pub(super) ttft_error: TimeHistogram,
     /// Last token seen - last token sent.
-    pub(super) latency_error: Times,
+    pub(super) latency_error: TimeHistogram,
     /// |gap seen - gap sent|, for each pair of tokens in a row.
-    pub(super) itl_error: Times,
+    pub(super) itl_error: TimeHistogram,
     /// Sent - scheduled, both by the client, less the wait for others to end.
-    pub(super) lag: Times,
+    pub(super) lag: TimeHistogram,
     /// Arrived - scheduled, less the same wait: what a request was late at the server.
-    pub(super) arrival_lag: Times,
+    pub(super) arrival_lag: TimeHistogram,
     /// The first and the last time at which a request was due.
     pub(super) scheduled: Option<(u64, u64)>,
     /// The first and the last time at which a request was sent.
@@ -173,7 +173,7 @@ mod tests {
         Matched::new(seen, &Truth { requests: requests.to_vec(), ..Truth::default() })
     }
 
-    fn nanos(times: &Times) -> Vec<u64> {
+    fn nanos(times: &TimeHistogram) -> Vec<u64> {
         let all = times.histogram().iter_recorded();
         all.flat_map(|it| vec![it.value_iterated_to(); it.count_since_last_iteration() as usize]).collect()
     }

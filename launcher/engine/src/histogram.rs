@@ -39,13 +39,13 @@ impl Default for Totals {
 
 /// A histogram of times in nanoseconds, to three significant digits, up to an hour.
 #[derive(Clone, Debug)]
-pub struct Times {
+pub struct TimeHistogram {
     histogram: Histogram<u32>,
     beyond: u64,
     totals: Totals,
 }
 
-impl Times {
+impl TimeHistogram {
     const MAX: u64 = 3_600_000_000_000;
 
     /// Counts one time; above an hour it counts as an hour.
@@ -57,7 +57,7 @@ impl Times {
     }
 
     /// Adds the counts of another, losslessly.
-    pub fn add(&mut self, other: &Times) {
+    pub fn add(&mut self, other: &TimeHistogram) {
         self.histogram.add(&other.histogram).expect(RESIZES);
         self.totals.add(&other.totals);
         self.beyond += other.beyond;
@@ -79,22 +79,22 @@ impl Times {
     }
 }
 
-impl Default for Times {
+impl Default for TimeHistogram {
     fn default() -> Self {
         let histogram = Histogram::new(DIGITS).expect("three digits are allowed");
-        Times { histogram, beyond: 0, totals: Totals::default() }
+        TimeHistogram { histogram, beyond: 0, totals: Totals::default() }
     }
 }
 
 /// A histogram of token counts, to three significant digits, up to 100 million.
 #[derive(Clone, Debug)]
-pub struct Lengths {
+pub struct LengthHistogram {
     histogram: Histogram<u32>,
     beyond: u64,
     totals: Totals,
 }
 
-impl Lengths {
+impl LengthHistogram {
     const MAX: u64 = 100_000_000;
 
     /// Counts one length.
@@ -106,7 +106,7 @@ impl Lengths {
     }
 
     /// Adds the counts of another, losslessly.
-    pub fn add(&mut self, other: &Lengths) {
+    pub fn add(&mut self, other: &LengthHistogram) {
         self.histogram.add(&other.histogram).expect(RESIZES);
         self.totals.add(&other.totals);
         self.beyond += other.beyond;
@@ -128,10 +128,10 @@ impl Lengths {
     }
 }
 
-impl Default for Lengths {
+impl Default for LengthHistogram {
     fn default() -> Self {
         let histogram = Histogram::new(DIGITS).expect("three digits are allowed");
-        Lengths { histogram, beyond: 0, totals: Totals::default() }
+        LengthHistogram { histogram, beyond: 0, totals: Totals::default() }
     }
 }
 
@@ -147,16 +147,16 @@ mod tests {
 
     #[test]
     fn what_is_beyond_the_largest_value_is_counted_as_lost() {
-        let mut times = Times::default();
+        let mut times = TimeHistogram::default();
         times.record(Duration::from_secs(3_600));
         assert_eq!(times.lost(), 0);
         times.record(Duration::from_secs(3_601));
         times.record(Duration::MAX);
         assert_eq!((times.lost(), times.histogram().len()), (2, 3));
-        let mut sum = Times::default();
+        let mut sum = TimeHistogram::default();
         sum.add(&times);
         assert_eq!(sum.lost(), 2);
-        let mut lengths = Lengths::default();
+        let mut lengths = LengthHistogram::default();
         lengths.record(100_000_000);
         assert_eq!(lengths.lost(), 0);
         lengths.record(100_000_001);
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_bin_that_is_full_has_lost_something() {
-        let mut times = Times::default();
+        let mut times = TimeHistogram::default();
         times.histogram.record_n(1_000, u32::MAX - 1).unwrap();
         assert_eq!(times.lost(), 0);
         times.record(Duration::from_nanos(1_000));

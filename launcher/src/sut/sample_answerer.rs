@@ -14,7 +14,7 @@ use clock::Clock;
 use engine::{
     client::{Client, Exchange, Target, answer::Failure, body::BodyTemplate, output::FirstOutput, request_timeouts::RequestTimeouts},
     data_set::{self, Rows},
-    requests::{Recorded, Requests, RequestsError},
+    requests::{RecordedLengths, Requests, RequestsError},
 };
 
 /// What the requests need. One thread.
@@ -105,7 +105,7 @@ impl SampleAnswerer {
             return Err(format!("sample {} is asked for, and there are {}", sample.index, self.samples));
         }
         let mut prompt = String::new();
-        let requested = self.requests.write(0, sample.index, Recorded::default(), &mut prompt);
+        let requested = self.requests.write(0, sample.index, RecordedLengths::default(), &mut prompt);
         let body = self.template.body(&prompt, requested.output, true);
         drop(prompt);
         let told = Arc::new(AtomicBool::new(false));

@@ -3,7 +3,7 @@
 use super::*;
 use clock::Offsets;
 use engine::{
-    histogram::Times,
+    histogram::TimeHistogram,
     vitals::{clocks::ClockSteps, worker::StageVitals, stalls::Stalls, system::Throttling},
 };
 
@@ -33,8 +33,8 @@ fn well(case: &Case) -> (Vec<&'static str>, String) {
     judged(case, requests(0, 3, 0))
 }
 
-fn times(values: impl IntoIterator<Item = Duration>) -> Times {
-    let mut times = Times::default();
+fn times(values: impl IntoIterator<Item = Duration>) -> TimeHistogram {
+    let mut times = TimeHistogram::default();
     values.into_iter().for_each(|it| times.record(it));
     times
 }

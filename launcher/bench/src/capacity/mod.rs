@@ -21,7 +21,7 @@ use workload_profiles::workload::{Load, Trace};
 use super::{BenchError, RunInput, busy::Busy, server::Pace, trial};
 use analysis::Distribution;
 pub use demand::Unknown;
-use engine::{histogram::Times, issue::LoadError, trace, vitals::system::cpu_limit};
+use engine::{histogram::TimeHistogram, issue::LoadError, trace, vitals::system::cpu_limit};
 use trial_result::TrialResult;
 use verdict::Verdict;
 
@@ -97,6 +97,6 @@ pub fn ask(question: Question) -> Result<CapacityReport, BenchError> {
     Ok(CapacityReport { fits: verdict.fits(), text: lines.join("\n") + "\n" })
 }
 
-fn p99(times: &Times) -> Duration {
+fn p99(times: &TimeHistogram) -> Duration {
     Distribution::of_times(times).map_or(Duration::ZERO, |it| it.p99)
 }

@@ -11,7 +11,7 @@ use clap::ValueEnum;
 
 use super::{BenchError, cores::Cores, figures::Figures};
 use analysis::Distribution;
-use engine::histogram::Times;
+use engine::histogram::TimeHistogram;
 
 /// A part of the whole that can be run alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -145,7 +145,7 @@ const PERCENTILES: [(&str, Pick); 2] = [("p50", |it| it.p50), ("p99", |it| it.p9
 type Pick = fn(&Distribution<Duration>) -> Duration;
 
 /// A figure of some times in milliseconds; NaN where there are none.
-fn of_times_ms(times: &Times, pick: Pick) -> f64 {
+fn of_times_ms(times: &TimeHistogram, pick: Pick) -> f64 {
     Distribution::of_times(times).map_or(f64::NAN, |it| pick(&it).as_secs_f64() * 1e3)
 }
 
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn no_times_have_no_percentile() {
-        let mut times = Times::default();
+        let mut times = TimeHistogram::default();
         for (_, pick) in PERCENTILES {
             assert!(of_times_ms(&times, pick).is_nan());
         }

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use super::nanos;
 use answers::Answers;
 use connection::{Answer, Connection};
-use engine::histogram::Times;
+use engine::histogram::TimeHistogram;
 use http::GenerationRequest;
 pub use pacer::Pace;
 use pacer::{Pacer, Stream};
@@ -92,7 +92,7 @@ struct Server {
     completions: Answers,
     models: bytes::Bytes,
     requests: Vec<RequestTruth>,
-    lateness: Times,
+    lateness: TimeHistogram,
     stalled: u64,
     streams: u32,
     most_streams: u32,
@@ -113,7 +113,7 @@ impl Server {
             completions: Answers::new(Endpoint::Completions),
             models: answers::models(),
             requests: Vec::new(),
-            lateness: Times::default(),
+            lateness: TimeHistogram::default(),
             stalled: 0,
             streams: 0,
             most_streams: 0,

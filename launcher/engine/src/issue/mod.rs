@@ -57,7 +57,7 @@ use loadgen::queries::QueryError;
 pub use outputs::{KeepOutputs, Numbers};
 pub use phase_progress::PhaseProgress;
 pub use phases::{IssuedPhase, PlannedPhase};
-pub use plan::Plan;
+pub use plan::LoadPlan;
 use runner::WorkerResult;
 use shared::Shared;
 pub use timeline::{PlannedTime, RecentTimes, Timeline};
@@ -251,8 +251,8 @@ pub async fn run_here<'a>(
 }
 
 /// Decides all that is decided before the first request.
-fn plan(workload: &Workload, files: &Files, model: &str, target: &Target, seeds: Seeds<'_>) -> Result<Plan, LoadError> {
-    let plan = Plan::new(workload, &files.traces.entries, model, target.api(), seeds)?;
+fn plan(workload: &Workload, files: &Files, model: &str, target: &Target, seeds: Seeds<'_>) -> Result<LoadPlan, LoadError> {
+    let plan = LoadPlan::new(workload, &files.traces.entries, model, target.api(), seeds)?;
     Ok(plan.with_rows(workload, Arc::clone(&files.rows))?)
 }
 

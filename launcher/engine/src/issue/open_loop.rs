@@ -173,7 +173,7 @@ mod tests {
 
     use crate::{
         client::Target,
-        issue::{worker::Worker, plan::Plan, runner, shared::Shared},
+        issue::{worker::Worker, plan::LoadPlan, runner, shared::Shared},
         recorder::Keep,
         stop::Stop,
     };
@@ -205,7 +205,7 @@ mod tests {
             tokio::spawn(async move { simulator.serve_connection(server).await });
             client
         });
-        let plan = Plan::new(&workload, &[], "m", Api::Completions, Seed(1).into()).unwrap();
+        let plan = LoadPlan::new(&workload, &[], "m", Api::Completions, Seed(1).into()).unwrap();
         let shared = Arc::new(Shared::new(plan, Clock::from_runtime(), 3, Stop::default(), Arc::default()));
         let workers = (0..3).map(|it| runner::run(Worker::new(it, Arc::clone(&shared), target.clone(), Keep::Records)));
         let records = join_all(workers).await.into_iter().flat_map(|it| it.recorder.records.unwrap());

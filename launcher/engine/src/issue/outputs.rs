@@ -65,7 +65,7 @@ mod tests {
     use super::*;
     use crate::{
         client::Target,
-        issue::{worker::Worker, plan::Plan, runner, shared::Shared},
+        issue::{worker::Worker, plan::LoadPlan, runner, shared::Shared},
         record::RequestOutcome,
         recorder::{Keep, Recorder},
         stop::Stop,
@@ -103,7 +103,7 @@ mod tests {
         tokio::spawn(async move { server.serve(listener, std::future::pending()).await });
         let target = Target::new(&url, Api::Completions, None, None, &Default::default()).unwrap();
         let workload = workload(streaming, 40);
-        let mut plan = Plan::new(&workload, &[], "m", Api::Completions, Seed(1).into()).unwrap();
+        let mut plan = LoadPlan::new(&workload, &[], "m", Api::Completions, Seed(1).into()).unwrap();
         plan.stages[0].outputs = keep;
         let mut all = plan.recorder(Keep::Records);
         let shared = Arc::new(Shared::new(plan, Clock::start(), 1, Stop::default(), Arc::default()));

@@ -26,16 +26,16 @@ pub struct PhaseProgress {
 
 /// Limits of single samples, in the Server scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Limits {
+pub(super) struct SampleLimits {
     latency: Duration,
     ttft: Duration,
     tpot: Duration,
 }
 
-impl Limits {
+impl SampleLimits {
     /// Those of a test.
-    pub(super) fn from_settings(settings: &Settings) -> Option<Limits> {
-        (settings.scenario == Scenario::Server).then(|| Limits {
+    pub(super) fn from_settings(settings: &Settings) -> Option<SampleLimits> {
+        (settings.scenario == Scenario::Server).then(|| SampleLimits {
             latency: Duration::from_nanos(settings.server_target_latency_ns),
             ttft: Duration::from_nanos(settings.server_ttft_latency),
             tpot: Duration::from_nanos(settings.server_tpot_latency),
@@ -53,7 +53,7 @@ impl PhaseProgress {
     }
 
     /// A sample of the phase that began at `began` has ended.
-    pub(super) fn ended(&self, record: &RequestRecord, began: Duration, limits: Option<Limits>) {
+    pub(super) fn ended(&self, record: &RequestRecord, began: Duration, limits: Option<SampleLimits>) {
         let elapsed = u64::try_from(record.ended.saturating_sub(began).as_nanos()).unwrap_or(u64::MAX);
         self.elapsed_nanos.fetch_max(elapsed, Relaxed);
         if !matches!(record.outcome, RequestOutcome::Ok | RequestOutcome::Empty) {
@@ -128,7 +128,7 @@ mod tests {
             server_tpot_latency: 10_000_000,
             ..Settings::default()
         };
-        let (progress, limits) = (PhaseProgress::default(), Limits::from_settings(&settings));
+        let (progress, limits) = (PhaseProgress::default(), SampleLimits::from_settings(&settings));
         progress.begin(100, 1);
         let began = Duration::from_secs(1);
         for sample in [
@@ -151,6 +151,6 @@ mod tests {
         assert_eq!(progress.so_far(), expected);
         progress.begin(1, 24);
         assert_eq!(progress.so_far(), SoFar { planned: 24, ..SoFar::default() });
-        assert_eq!(Limits::from_settings(&Settings::default()), None);
+        assert_eq!(SampleLimits::from_settings(&Settings::default()), None);
     }
 }

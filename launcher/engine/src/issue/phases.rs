@@ -10,7 +10,7 @@ use workload_profiles::{
 
 use super::{
     outputs::KeepOutputs,
-    phase_progress::{Limits, PhaseProgress},
+    phase_progress::{SampleLimits, PhaseProgress},
 };
 use crate::{record::RequestRecord, schedule::Schedule};
 use loadgen::{
@@ -25,7 +25,7 @@ pub struct PlannedPhase {
     pub queries: PhaseQueries,
     scenario: Scenario,
     /// Limits of single samples in a performance phase.
-    limits: Option<Limits>,
+    limits: Option<SampleLimits>,
     /// What ends a performance phase; an accuracy phase issues everything.
     pub(super) rules: Option<Rules>,
 }
@@ -105,7 +105,7 @@ pub(super) fn planned_phases(workload: &Workload) -> Result<Vec<Option<Arc<Plann
         };
         let effective = Effective::new(&test.settings, &loadgen.qsl);
         let rules = (phase == Phase::Performance).then(|| Rules::of(scenario, &effective));
-        let limits = rules.and_then(|_| Limits::from_settings(&test.settings));
+        let limits = rules.and_then(|_| SampleLimits::from_settings(&test.settings));
         Ok(Some(Arc::new(PlannedPhase { queries: generator.phase(phase)?, scenario, limits, rules })))
     });
     planned.collect()

@@ -19,7 +19,7 @@ use crate::{
     client::{body::BodyTemplate, request_timeouts::RequestTimeouts},
     data_set::Rows,
     recorder::{Keep, RecordBudget, Recorder},
-    requests::{Recorded, Requests, RequestsError, Seeds, TextSeed, words_of},
+    requests::{RecordedLengths, Requests, RequestsError, Seeds, TextSeed, words_of},
     schedule::{Schedule, schedule},
     window::StageWindow,
 };
@@ -27,7 +27,7 @@ use clock::Clock;
 
 /// A workload with its times drawn and its requests ready to be made.
 #[derive(Debug)]
-pub struct Plan {
+pub struct LoadPlan {
     pub(super) stages: Vec<PlannedStage>,
     pub(super) requests: Requests,
     pub(super) probes: ProbeRequests,
@@ -50,7 +50,7 @@ pub(super) struct PlannedStage {
     pub(super) load: PlannedLoad,
     pub(super) pause_after: Duration,
     /// Recorded lengths of the prompts and answers, by number; empty where the request source decides.
-    pub(super) lengths: Vec<Recorded>,
+    pub(super) lengths: Vec<RecordedLengths>,
     /// The most requests under way at once; `None` where the load has no such bound, or slots.
     pub(super) max_concurrency: Option<u32>,
     /// Of a LoadGen phase: what it issues, and when it ends.
@@ -136,12 +136,12 @@ impl PlannedStage {
     }
 
     /// The recorded lengths of a request.
-    pub(super) fn recorded(&self, number: u64) -> Recorded {
+    pub(super) fn recorded(&self, number: u64) -> RecordedLengths {
         usize::try_from(number).ok().and_then(|it| self.lengths.get(it)).copied().unwrap_or_default()
     }
 }
 
-impl Plan {
+impl LoadPlan {
     /// Draws every time and prepares the source of the requests. `traces` holds what the stages that replay a trace have
     /// to replay, one for each stage.
     ///
@@ -153,7 +153,7 @@ impl Plan {
         model: &str,
         api: Api,
         seeds: Seeds<'_>,
-    ) -> Result<Plan, LoadError> {
+    ) -> Result<LoadPlan, LoadError> {
         let form = workload.requests.form();
         if !BodyTemplate::can_hold(api, form) {
             return Err(RequestsError::TokenIdsInChat.into());
@@ -180,7 +180,7 @@ impl Plan {
                 },
                 pause_after: stage.pause_after.0,
                 lengths: match &stage.load {
-                    Load::Trace { lengths: true, .. } => trace.iter().map(Recorded::from_entry).collect(),
+                    Load::Trace { lengths: true, .. } => trace.iter().map(RecordedLengths::from_entry).collect(),
                     _ => Vec::new(),
                 },
                 max_concurrency: match &stage.load {
@@ -194,7 +194,7 @@ impl Plan {
                 grace: stage.grace.map(|it| it.0),
             }
         });
-        Ok(Plan {
+        Ok(LoadPlan {
             stages: stages.collect(),
             probes: ProbeRequests {
                 probes: workload.probes,
@@ -216,7 +216,7 @@ impl Plan {
     ///
     /// # Errors
     /// The load may ask for a row that there is not.
-    pub fn with_rows(mut self, workload: &Workload, rows: Arc<Rows>) -> Result<Plan, RequestsError> {
+    pub fn with_rows(mut self, workload: &Workload, rows: Arc<Rows>) -> Result<LoadPlan, RequestsError> {
         if !matches!(workload.requests, RequestSource::DataSet(_)) {
             return Ok(self);
         }
@@ -244,8 +244,8 @@ impl Plan {
     }
 
     /// The same with a bound on records.
-    pub fn with_record_budget(self, records: RecordBudget) -> Plan {
-        Plan { records, ..self }
+    pub fn with_record_budget(self, records: RecordBudget) -> LoadPlan {
+        LoadPlan { records, ..self }
     }
 
     /// Requests of all stages.

@@ -36,13 +36,13 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
         worker.wait_until(earliest.saturating_sub(WARMING)).await;
         let never_begun = worker.is_stopped();
         let mut barrier =
-            StageBarrier { worker: &worker, barriers: &mut barriers, stage: index, earliest, probing: None, window: None };
+            StageBarrier { worker: &worker, barriers: &mut barriers, stage: index, earliest, probing: None, watch: None };
         let unissued = match &stage.load {
             PlannedLoad::Open(schedule) => open_loop::run(&worker, &mut barrier, schedule).await,
             PlannedLoad::Closed(slots) => closed_loop::run(&worker, &mut barrier, *slots).await,
             PlannedLoad::Stream(queries) => query_loop::run(&worker, &mut barrier, queries).await,
         };
-        vitals.stages.push(barrier.window.take().map(|it| it.close(shared.clock.now())).unwrap_or_default());
+        vitals.stages.push(barrier.watch.take().map(|it| it.close(shared.clock.now())).unwrap_or_default());
         if let Some(probing) = barrier.probing {
             probing.end().await;
         }

@@ -17,7 +17,7 @@ use super::{
     Progress,
     target_health::TargetHealth,
     phases::IssuedPhase,
-    plan::{Plan, PlannedLoad, PlannedStage, Slots},
+    plan::{LoadPlan, PlannedLoad, PlannedStage, Slots},
     concurrency_limit::ConcurrencyLimit,
 };
 use crate::{
@@ -32,7 +32,7 @@ const LEAD: Duration = Duration::from_millis(2);
 
 /// What the workers share.
 pub(super) struct Shared {
-    pub(super) plan: Plan,
+    pub(super) plan: LoadPlan,
     pub(super) clock: Clock,
     pub(super) workers: usize,
     pub(super) stop: Stop,
@@ -55,7 +55,7 @@ struct SharedStage {
 }
 
 impl Shared {
-    pub(super) fn new(plan: Plan, clock: Clock, workers: usize, stop: Stop, progress: Arc<Progress>) -> Shared {
+    pub(super) fn new(plan: LoadPlan, clock: Clock, workers: usize, stop: Stop, progress: Arc<Progress>) -> Shared {
         let stages = plan.stages.iter().map(|stage| SharedStage {
             start: OnceLock::new(),
             claims: match stage.load {

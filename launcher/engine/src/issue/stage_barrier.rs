@@ -3,7 +3,7 @@
 use std::{sync::atomic::Ordering, time::Duration};
 
 use super::{context::Core, worker::Worker, probes::Probing, timeline::nanos};
-use crate::vitals::worker::Window;
+use crate::vitals::worker::StageWatch;
 
 /// How the workers begin a stage together.
 pub(super) struct StageBarrier<'a> {
@@ -13,7 +13,7 @@ pub(super) struct StageBarrier<'a> {
     pub(super) earliest: Duration,
     pub(super) probing: Option<Probing>,
     /// Open from the start of the stage on.
-    pub(super) window: Option<Window>,
+    pub(super) watch: Option<StageWatch>,
 }
 
 impl StageBarrier<'_> {
@@ -32,7 +32,7 @@ impl StageBarrier<'_> {
         if let (0, Some(phase)) = (self.worker.index, &shared.plan.stages[self.stage].phase) {
             phase.begin(&shared.progress.phase);
         }
-        self.window = Some(Window::open(start));
+        self.watch = Some(StageWatch::open(start));
         self.worker.core.recorder().open(self.stage, start);
         if let (Some(sleeper), Some(probes)) = (&self.worker.probe_sleeper, shared.plan.probes.rate()) {
             self.probing = Some(Probing::start(&self.worker.core, sleeper, probes, self.stage, start));

@@ -7,7 +7,7 @@ use workload_profiles::workload::Goodput;
 use super::records::InFigures;
 use crate::{
     inter_token_times::InterTokenTimes,
-    histogram::{Lengths, Times},
+    histogram::{LengthHistogram, TimeHistogram},
     record::{Cause, Limit, RequestOutcome, RequestRecord},
     window::WindowPart,
 };
@@ -19,32 +19,32 @@ pub struct StageTally {
     /// Requests by what became of them.
     pub outcomes: BTreeMap<RequestOutcome, u64>,
     /// Time to the first token, from scheduled.
-    pub ttft_scheduled: Times,
+    pub ttft_scheduled: TimeHistogram,
     /// Time to the first token, from sent.
-    pub ttft_sent: Times,
+    pub ttft_sent: TimeHistogram,
     /// Time to the last token, from scheduled.
-    pub latency_scheduled: Times,
+    pub latency_scheduled: TimeHistogram,
     /// Time to the last token, from sent.
-    pub latency_sent: Times,
+    pub latency_sent: TimeHistogram,
     /// Times between two tokens, pooled over requests whose events with content hold one token each, as far as is told: the gaps
     /// between these events.
-    pub itl: Times,
+    pub itl: TimeHistogram,
     /// The same of requests whose events hold several: each gap divided by the tokens per gap of its request.
-    pub itl_of_several: Times,
+    pub itl_of_several: TimeHistogram,
     /// The gaps themselves of these.
-    pub gaps_of_several: Times,
+    pub gaps_of_several: TimeHistogram,
     /// (last token - first token) / (OSL - 1), one per request of at least two tokens.
-    pub tpot: Times,
+    pub tpot: TimeHistogram,
     /// Latency from sent / OSL, one per request.
-    pub ntpot: Times,
+    pub ntpot: TimeHistogram,
     /// Sent minus scheduled, of every request that was sent, whatever became of it.
-    pub send_lag: Times,
+    pub send_lag: TimeHistogram,
     /// How long requests that were sent waited for room, where the load bounds how many are under way.
-    pub permit_wait: Times,
+    pub permit_wait: TimeHistogram,
     /// Prompt lengths, where the server told them.
-    pub input_tokens: Lengths,
+    pub input_tokens: LengthHistogram,
     /// Output lengths, by the server's usage, else by content events.
-    pub output_tokens: Lengths,
+    pub output_tokens: LengthHistogram,
     /// Sum of the prompt lengths of requests that succeeded.
     pub input_tokens_total: u64,
     /// Sum of the output lengths of requests that succeeded; where the window cuts through requests, the tokens that came
@@ -430,7 +430,7 @@ impl StageTally {
 
     /// Gaps that its histograms could not keep. No record holds gaps.
     pub(super) fn lost_gaps(&self) -> u64 {
-        [&self.itl, &self.itl_of_several, &self.gaps_of_several].into_iter().map(Times::lost).sum()
+        [&self.itl, &self.itl_of_several, &self.gaps_of_several].into_iter().map(TimeHistogram::lost).sum()
     }
 
     /// Times and lengths of requests that its histograms could not keep.
@@ -446,7 +446,7 @@ impl StageTally {
             &self.permit_wait,
         ];
         let lengths = [&self.input_tokens, &self.output_tokens];
-        times.into_iter().map(Times::lost).sum::<u64>() + lengths.into_iter().map(Lengths::lost).sum::<u64>()
+        times.into_iter().map(TimeHistogram::lost).sum::<u64>() + lengths.into_iter().map(LengthHistogram::lost).sum::<u64>()
     }
 
     pub(super) fn exclude(&mut self, part: WindowPart, outcome: RequestOutcome, count: u64) {

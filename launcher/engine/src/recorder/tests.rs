@@ -4,7 +4,7 @@ use crds::units::Span;
 
 use super::*;
 use crate::{
-    histogram::Times,
+    histogram::TimeHistogram,
     record::{Cause, Limit},
 };
 
@@ -46,7 +46,7 @@ fn tally(requests: &[(RequestRecord, WireTally)], goodput: &Goodput) -> StageTal
 }
 
 /// What a histogram of three digits holds, in milliseconds and in order.
-fn check(times: &Times, expected: &[f64]) {
+fn check(times: &TimeHistogram, expected: &[f64]) {
     let found: Vec<f64> = times
         .histogram()
         .iter_recorded()
@@ -219,7 +219,7 @@ fn itl_and_tpot(sizes: &[u32], told: u32, silent: (u32, u32)) -> (f64, f64) {
     let wire = WireTally { gaps, silent_events, silent_length_ends, ..wire() };
     let figures = tally(&[(request, wire)], &Goodput::default());
     assert!(figures.itl.histogram().is_empty());
-    let mean = |times: &Times| times.totals().sum as f64 / times.histogram().len() as f64 / 1e6;
+    let mean = |times: &TimeHistogram| times.totals().sum as f64 / times.histogram().len() as f64 / 1e6;
     (mean(&figures.itl_of_several), mean(&figures.tpot))
 }
 

@@ -18,15 +18,15 @@ pub(super) enum Sampler {
 
 /// A length for each number.
 #[derive(Clone, Debug)]
-pub(super) struct Lengths {
+pub(super) struct LengthDraws {
     distribution: LengthDistribution,
     sampler: Sampler,
     seed: Seed,
 }
 
-impl Lengths {
-    pub(super) fn new(distribution: &LengthDistribution, sampler: Sampler, seed: Seed) -> Lengths {
-        Lengths { distribution: distribution.clone(), sampler, seed }
+impl LengthDraws {
+    pub(super) fn new(distribution: &LengthDistribution, sampler: Sampler, seed: Seed) -> LengthDraws {
+        LengthDraws { distribution: distribution.clone(), sampler, seed }
     }
 
     /// The length of the request with this number, in tokens.
@@ -68,7 +68,7 @@ mod tests {
 
     fn check(shape: Shape, sampler: Sampler, mean: f64, std_dev: f64) -> (f64, f64) {
         let distribution = LengthDistribution { shape, min: 10, max: 100_000, mean, std_dev, total_count: None };
-        let lengths = Lengths::new(&distribution, sampler, Seed(5));
+        let lengths = LengthDraws::new(&distribution, sampler, Seed(5));
         let all: Vec<f64> = (0..20_000).map(|it| f64::from(lengths.get(it))).collect();
         let mean = all.iter().sum::<f64>() / all.len() as f64;
         let deviation = (all.iter().map(|it| (it - mean).powi(2)).sum::<f64>() / all.len() as f64).sqrt();
@@ -101,7 +101,7 @@ mod tests {
                 std_dev: 100.0,
                 total_count: None,
             };
-            let lengths = Lengths::new(&distribution, sampler, Seed(5));
+            let lengths = LengthDraws::new(&distribution, sampler, Seed(5));
             (0..1_000).map(|it| lengths.get(it)).filter(|it| *it == 400).count()
         };
         // Above min by shift, or clipped to it.
@@ -112,7 +112,7 @@ mod tests {
     fn every_uniform_length_is_as_likely() {
         let distribution =
             LengthDistribution { shape: Shape::Uniform, min: 3, max: 5, mean: 0.0, std_dev: 0.0, total_count: None };
-        let lengths = Lengths::new(&distribution, Sampler::Plain, Seed(1));
+        let lengths = LengthDraws::new(&distribution, Sampler::Plain, Seed(1));
         let mut counts = [0; 3];
         for number in 0..3_000 {
             counts[lengths.get(number) as usize - 3] += 1;
@@ -130,7 +130,7 @@ mod tests {
             std_dev: 50.0,
             total_count: Some(7),
         };
-        let lengths = Lengths::new(&distribution, Sampler::Shifted, Seed(1));
+        let lengths = LengthDraws::new(&distribution, Sampler::Shifted, Seed(1));
         for number in 0..7 {
             assert_eq!(lengths.get(number), lengths.get(number + 21));
             assert!((90..=110).contains(&lengths.get(number)));

@@ -19,7 +19,7 @@ use rand_chacha::ChaCha8Rng;
 use workload_profiles::workload::{DataSet, PromptForm, PromptReuse, PromptText, RequestSource, TraceEntry};
 
 use crate::data_set::Rows;
-use lengths::{Lengths, Sampler};
+use lengths::{LengthDraws, Sampler};
 use shared_prefix::SharedPrefix;
 pub(crate) use text_seed::TextSeed;
 
@@ -98,17 +98,17 @@ pub struct RequestedLengths {
 
 /// Lengths that a trace has in place of the source's, in tokens. Eight bytes a request, so that ten million of them fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Recorded {
+pub struct RecordedLengths {
     /// Of the prompt; 0: none was recorded.
     input: u32,
     /// Of the answer; 0: none was recorded.
     output: u32,
 }
 
-impl Recorded {
+impl RecordedLengths {
     /// What an entry of a trace has.
-    pub fn from_entry(entry: &TraceEntry) -> Recorded {
-        Recorded { input: entry.input.unwrap_or_default(), output: entry.output.unwrap_or_default() }
+    pub fn from_entry(entry: &TraceEntry) -> RecordedLengths {
+        RecordedLengths { input: entry.input.unwrap_or_default(), output: entry.output.unwrap_or_default() }
     }
 
     fn input(self) -> Option<u32> {
@@ -127,7 +127,7 @@ pub struct Requests(Source);
 #[derive(Debug)]
 enum Source {
     Mock,
-    Random { input: Lengths, output: Lengths, text: PromptText, texts: TextSeed },
+    Random { input: LengthDraws, output: LengthDraws, text: PromptText, texts: TextSeed },
     SharedPrefix(SharedPrefix),
     Rows(DataSet, Arc<Rows>),
 }
@@ -142,8 +142,8 @@ impl Requests {
         Ok(Requests(match source {
             RequestSource::Mock => Source::Mock,
             RequestSource::Random { input, output, text } => Source::Random {
-                input: Lengths::new(input, Sampler::Shifted, seed.derive("requests/input-lengths")),
-                output: Lengths::new(output, Sampler::Shifted, seed.derive("requests/output-lengths")),
+                input: LengthDraws::new(input, Sampler::Shifted, seed.derive("requests/input-lengths")),
+                output: LengthDraws::new(output, Sampler::Shifted, seed.derive("requests/output-lengths")),
                 text: *text,
                 texts: TextSeed::new("requests/texts", seeds, prompts),
             },
@@ -159,7 +159,7 @@ impl Requests {
                 let fresh = prompts == PromptReuse::Fresh && own.is_none();
                 let seed = own.unwrap_or(seed);
                 let texts = |name| if fresh { seeds.salted(name) } else { seed.derive(name) };
-                let lengths = |distribution, name| Lengths::new(distribution, Sampler::Plain, seed.derive(name));
+                let lengths = |distribution, name| LengthDraws::new(distribution, Sampler::Plain, seed.derive(name));
                 Source::SharedPrefix(SharedPrefix::new(
                     (*groups, *prompts_per_group),
                     lengths(system_prompt_len, "requests/prefix-lengths"),
@@ -183,12 +183,12 @@ impl Requests {
 
     /// Adds the prompt of a request of a stage to `text`, which is empty, and returns its lengths. Recorded lengths outweigh
     /// those of the source; only random prompts can have a recorded length. Token ids are a list in JSON.
-    pub fn write(&self, stage: usize, number: u64, recorded: Recorded, text: &mut String) -> RequestedLengths {
+    pub fn write(&self, stage: usize, number: u64, recorded: RecordedLengths, text: &mut String) -> RequestedLengths {
         let requested = self.write_prompt(stage, number, recorded, text);
         RequestedLengths { output: recorded.output().or(requested.output), ..requested }
     }
 
-    fn write_prompt(&self, stage: usize, number: u64, recorded: Recorded, text: &mut String) -> RequestedLengths {
+    fn write_prompt(&self, stage: usize, number: u64, recorded: RecordedLengths, text: &mut String) -> RequestedLengths {
         match &self.0 {
             Source::Mock => {
                 text.push_str("1 2 3 ");
@@ -246,7 +246,7 @@ mod tests {
     ) -> (String, RequestedLengths) {
         let mut text = String::new();
         let requests = Requests::new(source, seeds, prompts).unwrap();
-        let requested = requests.write(stage, number, Recorded::default(), &mut text);
+        let requested = requests.write(stage, number, RecordedLengths::default(), &mut text);
         (text, requested)
     }
 
@@ -343,10 +343,10 @@ mod tests {
     fn recorded_lengths_outweigh_those_of_the_source() {
         let mut text = String::new();
         let requests = Requests::new(&random(PromptText::Words), Seed(1).into(), PromptReuse::Fresh).unwrap();
-        let requested = requests.write(0, 5, Recorded { input: 77, output: 3 }, &mut text);
+        let requested = requests.write(0, 5, RecordedLengths { input: 77, output: 3 }, &mut text);
         assert_eq!((requested.input, requested.output, text.split(' ').count()), (Some(77), Some(3), 77));
         let mock = Requests::new(&RequestSource::Mock, Seed(1).into(), PromptReuse::Fresh).unwrap();
-        let requested = mock.write(0, 5, Recorded { input: 77, output: 3 }, &mut String::new());
+        let requested = mock.write(0, 5, RecordedLengths { input: 77, output: 3 }, &mut String::new());
         assert_eq!((requested.input, requested.output), (None, Some(3)));
     }
 

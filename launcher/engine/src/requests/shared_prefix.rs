@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use crds::units::Seed;
 use rand::seq::SliceRandom as _;
 
-use super::{RequestedLengths, RequestsError, draws, lengths::Lengths, text};
+use super::{RequestedLengths, RequestsError, draws, lengths::LengthDraws, text};
 
 /// The most prompts, in all groups: four bytes each for their order.
 pub(super) const MAX_PROMPTS: u32 = 16_000_000;
@@ -23,9 +23,9 @@ pub(super) struct SharedPrefix {
     prompts_per_group: u32,
     /// Prompt = group x prompts_per_group + question, in shuffled order.
     order: Vec<u32>,
-    prefix_len: Lengths,
-    question_len: Lengths,
-    output_len: Lengths,
+    prefix_len: LengthDraws,
+    question_len: LengthDraws,
+    output_len: LengthDraws,
     prefix_texts: Seed,
     question_texts: Seed,
     /// The texts of the first groups, as far as they have been needed.
@@ -35,9 +35,9 @@ pub(super) struct SharedPrefix {
 impl SharedPrefix {
     pub(super) fn new(
         (groups, prompts_per_group): (u32, u32),
-        prefix_len: Lengths,
-        question_len: Lengths,
-        output_len: Lengths,
+        prefix_len: LengthDraws,
+        question_len: LengthDraws,
+        output_len: LengthDraws,
         order_seed: Seed,
         [prefix_texts, question_texts]: [Seed; 2],
     ) -> Result<SharedPrefix, RequestsError> {
@@ -98,7 +98,7 @@ mod tests {
     use super::{super::lengths::Sampler, *};
 
     fn check(groups: u32, prompts_per_group: u32, prefix: u32) -> Result<SharedPrefix, RequestsError> {
-        let fixed = |length| Lengths::new(&LengthDistribution::fixed(length), Sampler::Plain, Seed(1));
+        let fixed = |length| LengthDraws::new(&LengthDistribution::fixed(length), Sampler::Plain, Seed(1));
         SharedPrefix::new((groups, prompts_per_group), fixed(prefix), fixed(3), fixed(9), Seed(7), [Seed(8), Seed(9)])
     }
 

@@ -167,7 +167,7 @@ struct Entries<'a> {
     first: Option<Moment>,
     found: Vec<TraceEntry>,
     /// Of prompts and of answers.
-    lengths: [told::Lengths; 2],
+    lengths: [told::LengthFaults; 2],
 }
 
 /// A time as it was recorded.

@@ -15,7 +15,7 @@ const MAX_PLAUSIBLE_RATE: f64 = 10_000.0;
 
 /// Lengths that were recorded as 0, or not at all.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Lengths {
+pub(super) struct LengthFaults {
     pub(super) zero: u64,
     pub(super) missing: u64,
 }
@@ -38,7 +38,7 @@ pub(super) fn other_unit(time: TraceTime, number: f64) -> Option<TraceTime> {
 }
 
 /// A sentence each.
-pub(super) fn notices(file: &TraceFile, entries: &[TraceEntry], input: Lengths, output: Lengths) -> Vec<Notice> {
+pub(super) fn notices(file: &TraceFile, entries: &[TraceEntry], input: LengthFaults, output: LengthFaults) -> Vec<Notice> {
     let (count, path) = (entries.len(), file.path.display());
     let span = entries.last().map_or(Duration::ZERO, |it| it.at.0);
     let unit = name(file.time);

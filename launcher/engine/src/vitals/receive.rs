@@ -16,7 +16,7 @@ use std::{
 
 use tokio::runtime::Builder;
 
-use crate::histogram::Times;
+use crate::histogram::TimeHistogram;
 use clock::Clock;
 
 /// A wait shorter than this found something at once: longer than asking the kernel takes.
@@ -37,7 +37,7 @@ struct Thread {
     unparked: Cell<Duration>,
     /// The earliest that bytes which are read now can have come; `None` where nobody tells.
     woke: Cell<Option<Duration>>,
-    delays: RefCell<Times>,
+    delays: RefCell<TimeHistogram>,
 }
 
 impl Thread {
@@ -62,7 +62,7 @@ impl Thread {
         }
     }
 
-    fn take(&self) -> Option<Times> {
+    fn take(&self) -> Option<TimeHistogram> {
         self.woke.get().map(|_| self.delays.take())
     }
 }
@@ -86,7 +86,7 @@ pub fn was_late(at: Duration) -> bool {
 }
 
 /// The delays of all reads of this thread since the last call; `None` where nothing is known.
-pub fn take() -> Option<Times> {
+pub fn take() -> Option<TimeHistogram> {
     THREAD.with(Thread::take)
 }
 

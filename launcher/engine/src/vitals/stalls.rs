@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::histogram::Times;
+use crate::histogram::TimeHistogram;
 
 /// A beat that is late by this counts as a stall: longer than a scheduler lets a thread wait on a machine that has a CPU to
 /// spare, and about the shortest time between two tokens.
@@ -12,7 +12,7 @@ pub const STALL: Duration = Duration::from_millis(5);
 #[derive(Clone, Debug, Default)]
 pub struct Stalls {
     /// How late each beat was.
-    pub lateness: Times,
+    pub lateness: TimeHistogram,
     /// How many beats were a stall.
     pub count: u64,
     /// How long these were together.

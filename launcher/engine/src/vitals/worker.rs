@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{receive, system};
-use crate::histogram::Times;
+use crate::histogram::TimeHistogram;
 
 /// What a load thread took of its CPU, and how late it read.
 #[derive(Clone, Debug, Default)]
@@ -37,22 +37,22 @@ pub struct StageVitals {
     /// How long the stage took.
     pub wall: Duration,
     /// An upper bound on how long bytes lay before they were read; `None` where nothing is known.
-    pub receive_delay: Option<Times>,
+    pub receive_delay: Option<TimeHistogram>,
 }
 
 /// From the start of a stage to its end.
-pub struct Window {
+pub struct StageWatch {
     start: Duration,
     cpu: Duration,
     waited: Option<Duration>,
 }
 
-impl Window {
+impl StageWatch {
     /// A stage begins at `start`, from now on or later.
-    pub fn open(start: Duration) -> Window {
+    pub fn open(start: Duration) -> StageWatch {
         // What was read before belongs to no stage.
         receive::take();
-        Window { start, cpu: clock::thread_cpu(), waited: system::thread_waited() }
+        StageWatch { start, cpu: clock::thread_cpu(), waited: system::thread_waited() }
     }
 
     /// It has ended now.

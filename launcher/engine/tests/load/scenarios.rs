@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use engine::{client::Target, histogram::Times, record::RequestOutcome};
+use engine::{client::Target, histogram::TimeHistogram, record::RequestOutcome};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use workload_profiles::workload::{LengthDistribution, PromptText, RequestSource, Shape, TokenIdRange};
 
@@ -219,7 +219,7 @@ async fn events_of_several_tokens_are_told_from_tokens() {
         let tally = &result.recorder.stages[0];
         assert_eq!((tally.events, tally.event_tokens), (10 * (gaps + 1), 120), "{events:?}");
         assert_eq!((tally.itl.histogram().len(), tally.itl_of_several.histogram().len()), (0, 10 * gaps), "{events:?}");
-        let mean = |times: &Times| times.totals().sum as f64 / times.histogram().len() as f64 / 1e6;
+        let mean = |times: &TimeHistogram| times.totals().sum as f64 / times.histogram().len() as f64 / 1e6;
         let expected = 20.0 * gaps as f64 / f64::from(tokens);
         let (gap, itl) = (mean(&tally.gaps_of_several), mean(&tally.itl_of_several));
         assert!((gap - 20.0).abs() < 0.001 && (itl - expected).abs() < 0.001, "{events:?}: {gap} {itl}");

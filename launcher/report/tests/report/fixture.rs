@@ -11,7 +11,7 @@ use crds::{
 };
 use engine::{
     file_digest::FileDigest,
-    histogram::Times,
+    histogram::TimeHistogram,
     record::{RequestOutcome, RequestRecord},
     recorder::{Keep, Recorder, Records, WireTally},
     stop::StopReason,
@@ -126,7 +126,7 @@ fn files() -> Vec<FileDigest> {
 /// What two threads took of each stage: the second is busier, and one read in a hundred came 2 ms late.
 fn workers(stages: usize) -> Vec<WorkerVitals> {
     let stage = |cpu: u64| {
-        let mut delays = Times::default();
+        let mut delays = TimeHistogram::default();
         (0..100).for_each(|read| delays.record(Duration::from_micros(if read == 0 { 2_000 } else { 30 })));
         StageVitals { cpu: ms(cpu), waited: Some(ms(cpu / 5)), wall: ms(1_500), receive_delay: Some(delays) }
     };
