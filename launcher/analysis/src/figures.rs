@@ -322,7 +322,7 @@ impl Figures {
             cancelled,
             abandoned: count(RequestOutcome::Abandoned),
             incomplete: count(RequestOutcome::Incomplete),
-            cut_short: tally.cut_short,
+            cut_short: tally.stopped_early,
             excluded: tally.excluded.clone(),
             outcomes: tally.outcomes.clone(),
             timeouts: tally.timeouts.clone(),

@@ -110,7 +110,7 @@ impl StageWindow {
     }
 
     /// The window on the clock of the run, where it cuts through requests.
-    pub fn cut(&self, start: Duration) -> Option<(Duration, Duration)> {
+    pub fn bounds(&self, start: Duration) -> Option<(Duration, Duration)> {
         let close = self.close().filter(|_| self.kind == Window::Cut)?;
         Some((start.saturating_add(self.first.1), start.saturating_add(close.max(self.first.1))))
     }
@@ -266,7 +266,7 @@ mod tests {
             &[((0, 0, 2), WarmUp), ((0, 0, 3), Counted), ((6, 6, 30), Counted), ((7, 7, 8), CoolDown)],
         );
         let stage = Stage { warm_up: span(2), cool_down: span(3), ..Stage::new("s", open()) };
-        let cut = |kind| StageWindow::new(&stage, kind, None).cut(secs(100));
+        let cut = |kind| StageWindow::new(&stage, kind, None).bounds(secs(100));
         assert_eq!(cut(Window::Cut), Some((secs(102), secs(107))));
         assert_eq!(cut(Window::Trimmed), None);
     }
@@ -277,6 +277,6 @@ mod tests {
         let (warm_up, cool_down) = (Some(Margin::Count(2)), Some(Margin::Count(3)));
         let stage = Stage { warm_up, cool_down, ..Stage::new("s", open()) };
         let window = StageWindow::new(&stage, Window::Cut, schedule.as_ref());
-        assert_eq!(window.cut(Duration::ZERO), Some((secs(2), secs(7))));
+        assert_eq!(window.bounds(Duration::ZERO), Some((secs(2), secs(7))));
     }
 }

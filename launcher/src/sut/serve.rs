@@ -131,7 +131,7 @@ fn send(
             check_join(joined);
         }
     }
-    if sent > 0 && answerer.client.is_short() {
+    if sent > 0 && answerer.client.needs_spare() {
         let answerer = Arc::clone(answerer);
         tokio::spawn(async move { answerer.client.fill().await });
     }

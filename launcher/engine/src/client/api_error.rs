@@ -36,12 +36,12 @@ impl ApiError {
         // Some write the status as a text, others a word of their own.
         let code = error.get("code").and_then(|it| it.as_u64().or_else(|| it.as_str()?.parse().ok()));
         let code = code.and_then(|it| u16::try_from(it).ok());
-        ApiError { text: short(&text), code: code.filter(|it| (400..600).contains(it)) }
+        ApiError { text: first_line(&text), code: code.filter(|it| (400..600).contains(it)) }
     }
 }
 
 /// The first line, cut to [`MAX_ERROR`] characters: what follows may hold what was sent.
-pub fn short(text: &str) -> String {
+pub fn first_line(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     match line.char_indices().nth(MAX_ERROR) {
         Some((end, _)) => format!("{}...", &line[..end]),
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn an_error_text_is_one_short_line() {
-        assert_eq!(short("first\nsecond"), "first");
-        assert_eq!(short(&"é".repeat(300)).chars().count(), 203);
+        assert_eq!(first_line("first\nsecond"), "first");
+        assert_eq!(first_line(&"é".repeat(300)).chars().count(), 203);
     }
 }

@@ -8,7 +8,7 @@ use http::{HeaderValue, Request};
 use super::{
     Client,
     answer::{Answer, Failure},
-    api_error::short,
+    api_error::first_line,
     connection::Connection,
     output::FirstOutput,
     request_timeouts::RequestProgress,
@@ -142,7 +142,7 @@ impl Client {
         let mut goes_on = true;
         while goes_on {
             goes_on =
-                connection.next(|bytes, _, _| whole.extend_from_slice(bytes)).await.map_err(|error| cut(&error))?;
+                connection.next(|bytes, _, _| whole.extend_from_slice(bytes)).await.map_err(|error| broken_body(&error))?;
             if whole.len() > longest {
                 let message = format!("the answer is longer than {longest} bytes");
                 return Err(Failure::new(RequestOutcome::BrokenStream, message));
@@ -190,7 +190,7 @@ impl Client {
         loop {
             match self.clock.within(Some(self.clock.now() + FILES_TIMEOUT), sending.as_mut()).await {
                 Ok(sent) => return sent,
-                Err(TimedOut) if self.group.is_short_of_files() => self.give_files_back(),
+                Err(TimedOut) if self.group.lacks_files() => self.give_files_back(),
                 Err(TimedOut) => {}
             }
         }
@@ -238,7 +238,7 @@ impl Client {
                 Err(_) if exchange.answer.is_complete() => break false,
                 Err(error) => {
                     exchange.let_go();
-                    return Err(cut(&error));
+                    return Err(broken_body(&error));
                 }
             }
             if exchange.answer.has_failed() || exchange.is_enough() {
@@ -261,7 +261,7 @@ fn no_head(failure: &SendFailure) -> Failure {
         (Broken::Malformed(error), _) => Failure::new(RequestOutcome::BrokenStream, error.to_string()),
         (_, Reach::Answered) => {
             let message = format!("the connection broke in the head of the answer: {error}");
-            Failure::new(RequestOutcome::BrokenStream, short(&message))
+            Failure::new(RequestOutcome::BrokenStream, first_line(&message))
         }
         _ => Failure::connection(error.cause(), &format!("the connection broke before the answer: {error}")),
     }
@@ -276,6 +276,6 @@ fn kept_closed(error: &Broken) -> Failure {
 }
 
 /// It broke in the body.
-fn cut(error: &Broken) -> Failure {
-    Failure::new(RequestOutcome::BrokenStream, short(&format!("the connection broke in the answer: {error}")))
+fn broken_body(error: &Broken) -> Failure {
+    Failure::new(RequestOutcome::BrokenStream, first_line(&format!("the connection broke in the answer: {error}")))
 }

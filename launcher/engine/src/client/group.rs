@@ -36,7 +36,7 @@ pub struct ClientGroup {
     load: Resends,
     /// Probes have a bound of their own: theirs must not fail requests of the load.
     probes: Resends,
-    short_of_files: AtomicBool,
+    lacks_files: AtomicBool,
 }
 
 impl ClientGroup {
@@ -44,7 +44,7 @@ impl ClientGroup {
     pub fn begin_stage(&self) {
         self.load.reset();
         self.probes.reset();
-        self.short_of_files.store(false, Ordering::Relaxed);
+        self.lacks_files.store(false, Ordering::Relaxed);
     }
 
     fn resends(&self, is_probe: bool) -> &Resends {
@@ -63,13 +63,13 @@ impl ClientGroup {
     }
 
     /// The process has no file left for another connection.
-    pub(super) fn run_short_of_files(&self) {
-        self.short_of_files.store(true, Ordering::Relaxed);
+    pub(super) fn note_lack_of_files(&self) {
+        self.lacks_files.store(true, Ordering::Relaxed);
     }
 
     /// Whether it ever ran short: then no connections are opened to spare, and idle ones are closed for requests that wait.
-    pub(super) fn is_short_of_files(&self) -> bool {
-        self.short_of_files.load(Ordering::Relaxed)
+    pub(super) fn lacks_files(&self) -> bool {
+        self.lacks_files.load(Ordering::Relaxed)
     }
 }
 

@@ -45,7 +45,7 @@ use workload_profiles::workload::Timeouts;
 use crate::record::{Cause, Limit};
 use answer::Failure;
 pub use response_seen::ResponseSeen;
-use api_error::short;
+use api_error::first_line;
 use clock::Clock;
 use connect_error::{connect_failure, no_address};
 use connection::Connection;
@@ -164,9 +164,9 @@ impl Client {
     }
 
     /// Whether there are too few connections to spare, and nobody is making them. Who gets `true` calls [`Client::fill`].
-    pub fn is_short(&self) -> bool {
+    pub fn needs_spare(&self) -> bool {
         // Spare connections would take the files that requests wait for.
-        !self.group.is_short_of_files()
+        !self.group.lacks_files()
             && self.capacity() < self.spare.load(Ordering::Relaxed)
             && !self.filling.swap(true, Ordering::Relaxed)
     }
@@ -246,7 +246,7 @@ impl Client {
     async fn connect(&self) -> Result<NewConnection, Failure> {
         let made = self.connect_in_time().await;
         if made.as_ref().is_err_and(|it| it.cause == Some(Cause::Files)) {
-            self.group.run_short_of_files();
+            self.group.note_lack_of_files();
         }
         made
     }
@@ -254,7 +254,7 @@ impl Client {
     /// Closes idle connections where the process ran short of files: they serve those who wait for one, which may be the
     /// server itself, in this process or on this machine.
     pub fn give_files_back(&self) {
-        if self.group.is_short_of_files() {
+        if self.group.lacks_files() {
             drop(std::mem::take(&mut *lock(&self.idle)));
         }
     }
@@ -267,7 +267,7 @@ impl Client {
                 lock(&self.addresses).clear();
                 let (url, limit) = (self.target.base_url(), Span(self.connect_timeout));
                 let message = format!("no connection to {url} within the connect timeout, {limit}");
-                Err(Failure::timeout(Limit::Connect, short(&message)))
+                Err(Failure::timeout(Limit::Connect, first_line(&message)))
             }
         }
     }
@@ -316,19 +316,19 @@ mod tests {
             lock(&servers).push(server);
             client
         });
-        for is_short in [false, true] {
+        for needs_spare in [false, true] {
             let client = Client::new(target.clone(), Clock::from_runtime());
-            if is_short {
-                client.group.run_short_of_files();
+            if needs_spare {
+                client.group.note_lack_of_files();
             }
             client.spare.store(3, Ordering::Relaxed);
-            assert_eq!(client.is_short(), !is_short);
+            assert_eq!(client.needs_spare(), !needs_spare);
             let idle = async {
                 let connection = client.connect_for_request().await.unwrap();
                 client.keep(connection).await;
                 assert_eq!(client.capacity(), 1);
                 tokio::time::sleep(Duration::from_millis(1_500)).await;
-                assert_eq!(client.capacity(), usize::from(!is_short));
+                assert_eq!(client.capacity(), usize::from(!needs_spare));
             };
             let request = target.get("/v1/models");
             tokio::select! {

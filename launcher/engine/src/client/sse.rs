@@ -55,7 +55,7 @@ impl Parser {
             self.after_cr = bytes[end] == b'\r';
             bytes = rest;
             if !self.line.is_empty() {
-                self.take_cut_line(line, &mut event)?;
+                self.take_split_line(line, &mut event)?;
                 continue;
             }
             match self.classify(line)? {
@@ -94,7 +94,7 @@ impl Parser {
     }
 
     /// The end of a line that began in an earlier piece.
-    fn take_cut_line(&mut self, end: &[u8], event: &mut impl FnMut(&[u8])) -> Result<(), TooLong> {
+    fn take_split_line(&mut self, end: &[u8], event: &mut impl FnMut(&[u8])) -> Result<(), TooLong> {
         self.line.extend_from_slice(end);
         let mut line = std::mem::take(&mut self.line);
         let done = match self.classify(&line)? {

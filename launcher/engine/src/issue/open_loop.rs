@@ -139,7 +139,7 @@ pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, schedul
         while let Some(joined) = in_flight.try_join_next() {
             check_join(joined);
         }
-        if core.client.is_short() {
+        if core.client.needs_spare() {
             let core = Arc::clone(core);
             tokio::spawn(async move { core.client.fill().await });
         }

@@ -93,6 +93,6 @@ fn count(worker: &Worker, stage: usize, unissued: Unissued, never_begun: bool) -
         was_due
     });
     recorder.count_unissued(stage, numbers, RequestOutcome::Cancelled);
-    recorder.cut_short(stage, shared.clock.now(), later);
+    recorder.stop_early(stage, shared.clock.now(), later);
     were_due
 }

@@ -116,24 +116,24 @@ impl Recorder {
     pub fn open(&mut self, stage: usize, start: Duration) {
         let (Some(opened), Some(tally)) = (self.windows.get_mut(stage), self.stages.get_mut(stage)) else { return };
         opened.start = start;
-        tally.cut = opened.window.cut(start).filter(|_| !opened.window.is_empty());
+        tally.window_bounds = opened.window.bounds(start).filter(|_| !opened.window.is_empty());
     }
 
     /// A stage was stopped: its window ends here, if not before. `later`: requests would have been due later.
-    pub fn cut_short(&mut self, stage: usize, now: Duration, later: bool) {
+    pub fn stop_early(&mut self, stage: usize, now: Duration, later: bool) {
         let Some(tally) = self.stages.get_mut(stage) else { return };
-        tally.cut_short |= later;
+        tally.stopped_early |= later;
         // A window that had not begun measures nothing.
-        tally.cut = tally.cut.filter(|(open, _)| *open < now).map(|(open, close)| (open, close.min(now)));
+        tally.window_bounds = tally.window_bounds.filter(|(open, _)| *open < now).map(|(open, close)| (open, close.min(now)));
     }
 
     /// Counts one request, where it belongs.
     pub fn record(&mut self, request: RequestRecord, wire: &WireTally) {
         let stage = request.stage as usize;
         let in_figures = match (self.stages.get_mut(stage), self.windows.get(stage)) {
-            (Some(tally), Some(Opened { window, start })) => match (window.part(*start, &request), tally.cut) {
+            (Some(tally), Some(Opened { window, start })) => match (window.part(*start, &request), tally.window_bounds) {
                 (WindowPart::Counted, None) => tally.record(&request, wire, &self.goodput),
-                (WindowPart::Counted, Some(cut)) => tally.record_within(cut, &request, wire, &self.goodput),
+                (WindowPart::Counted, Some(bounds)) => tally.record_within(bounds, &request, wire, &self.goodput),
                 (part, _) => {
                     tally.exclude(part, request.outcome, 1);
                     InFigures::default()

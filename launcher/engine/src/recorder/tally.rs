@@ -102,9 +102,9 @@ pub struct StageTally {
     /// Requests that got no connection, or no answer on one, by why that was.
     pub causes: BTreeMap<Cause, CauseTally>,
     /// Where the window cuts through requests: from when to when it was.
-    pub cut: Option<(Duration, Duration)>,
+    pub window_bounds: Option<(Duration, Duration)>,
     /// It was stopped before all its requests were due: those that were not are in no figure.
-    pub cut_short: bool,
+    pub stopped_early: bool,
     /// Requests that are in no figure, by why that is and by what became of them.
     pub excluded: BTreeMap<WindowPart, BTreeMap<RequestOutcome, u64>>,
     /// Messages of failures by outcome, the first of each kind: a status and error type, never a body.
@@ -413,11 +413,11 @@ impl StageTally {
         self.first_sent = earliest(self.first_sent, other.first_sent);
         self.last_sent = self.last_sent.max(other.last_sent);
         self.last_end = self.last_end.max(other.last_end);
-        self.cut = match (self.cut, other.cut) {
+        self.window_bounds = match (self.window_bounds, other.window_bounds) {
             (Some(mine), Some(theirs)) => Some((mine.0.min(theirs.0), mine.1.max(theirs.1))),
             (mine, theirs) => mine.or(theirs),
         };
-        self.cut_short |= other.cut_short;
+        self.stopped_early |= other.stopped_early;
         for (part, outcomes) in &other.excluded {
             for (outcome, count) in outcomes {
                 self.exclude(*part, *outcome, *count);
@@ -456,7 +456,7 @@ impl StageTally {
     /// From when to when its figures are: the window that cuts through requests, else from the first request that was due
     /// to the last end. `None` where there was no request.
     pub fn span(&self) -> Option<(Duration, Duration)> {
-        self.cut.or_else(|| Some((self.first_scheduled?, self.last_end?)))
+        self.window_bounds.or_else(|| Some((self.first_scheduled?, self.last_end?)))
     }
 
     /// All of them together.

@@ -162,7 +162,7 @@ fn requests_that_were_never_sent_are_cancelled_and_leave_no_record() {
 
 /// The tally of one stage of a window from `open` to `close`, in milliseconds from the start of the run.
 fn cut(open: u64, close: u64, requests: &[(RequestRecord, WireTally)]) -> StageTally {
-    let mut tally = StageTally { cut: Some((millis(open), millis(close))), ..StageTally::default() };
+    let mut tally = StageTally { window_bounds: Some((millis(open), millis(close))), ..StageTally::default() };
     let one = |(request, wire): &(RequestRecord, WireTally)| {
         tally.record_within((millis(open), millis(close)), request, wire, &Goodput::default())
     };

@@ -33,7 +33,7 @@ async fn draining_lets_answers_end_and_counts_what_was_due_until_then() {
     // All that was due was sent; of the other half, and of the stage that was never reached, nothing was due.
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), result.issued)]);
     assert_eq!((outcomes(&result, 1), result.unissued), (vec![], 0));
-    assert!(result.recorder.stages.iter().all(|it| it.cut_short), "the figures are of a part");
+    assert!(result.recorder.stages.iter().all(|it| it.stopped_early), "the figures are of a part");
     assert!(records(&result).iter().all(|it| it.sent.unwrap() <= millis(1_001)));
 }
 
@@ -46,7 +46,7 @@ async fn what_was_due_and_waited_for_a_place_is_cancelled_by_a_stop() {
     let result = issue_until(&workload(vec![bounded(paced(10.0, 50), 1)], 1), &target, &stop).await;
     assert_eq!((result.issued, result.unissued), (1, 9));
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 1), ("cancelled".to_owned(), 9)]);
-    assert!(result.recorder.stages[0].cut_short);
+    assert!(result.recorder.stages[0].stopped_early);
 }
 
 #[tokio::test(start_paused = true)]
@@ -60,7 +60,7 @@ async fn what_a_stop_in_the_warm_up_leaves_unsent_is_counted_where_it_belongs() 
         let warm_up: u64 = aside[&WindowPart::WarmUp].values().sum();
         assert!(warm_up > 0 && warm_up < 20 && warm_up == result.issued + result.unissued, "{aside:?}");
         assert!(!aside.contains_key(&WindowPart::CoolDown) && outcomes(&result, 0).is_empty(), "{aside:?}");
-        assert!(result.recorder.stages[0].cut_short);
+        assert!(result.recorder.stages[0].stopped_early);
     }
 }
 

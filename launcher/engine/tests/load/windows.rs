@@ -108,7 +108,7 @@ async fn a_stage_that_would_have_gone_on_is_cut_short_by_a_stop() {
         let target = simulated(server(millis(20), millis(20)));
         let result = issue_until(&workload(vec![stage], 5), &target, &stop).await;
         // Nobody knows how many requests there would have been: none of them counts as cancelled.
-        assert_eq!((result.recorder.stages[0].cut_short, result.unissued), (cut, 0));
+        assert_eq!((result.recorder.stages[0].stopped_early, result.unissued), (cut, 0));
         assert!(all(&result, RequestOutcome::Ok));
     }
 }

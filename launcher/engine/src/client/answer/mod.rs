@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use super::{
-    api_error::{ApiError, short},
+    api_error::{ApiError, first_line},
     chunk::{Choices, Chunk, Finish, Indices, Usage},
     output::{FirstOutput, Kept, Output},
     pattern::Pattern,
@@ -49,7 +49,7 @@ impl Failure {
 
     /// A failure before the first byte of an answer.
     pub fn connection(cause: Cause, message: &str) -> Self {
-        Failure { cause: Some(cause), ..Failure::new(cause.outcome(), short(message)) }
+        Failure { cause: Some(cause), ..Failure::new(cause.outcome(), first_line(message)) }
     }
 
     /// A timeout.
@@ -154,7 +154,7 @@ impl Answer {
         let json = content_type.is_some_and(|it| it.contains("json"));
         let events = content_type.is_some_and(|it| it.starts_with("text/event-stream"));
         self.status = status;
-        self.foreign.0 = content_type.filter(|_| !events && !json).map(short);
+        self.foreign.0 = content_type.filter(|_| !events && !json).map(first_line);
         self.in_one_piece = streaming && !events && json && (200..300).contains(&status);
         self.form = match status {
             200..300 if events || (streaming && !json) => Form::Events(sse::Parser::default()),
@@ -165,7 +165,7 @@ impl Answer {
 
     /// The body is coded, as the head says beside what [`Answer::head`] takes of it.
     pub fn coded(&mut self, content_encoding: &str) {
-        self.foreign.1 = Some(short(content_encoding)).filter(|it| !it.eq_ignore_ascii_case("identity"));
+        self.foreign.1 = Some(first_line(content_encoding)).filter(|it| !it.eq_ignore_ascii_case("identity"));
     }
 
     /// Bytes of the body that arrived at `at`, with the `read`th read of the socket. Nothing that comes after `[DONE]` counts.
@@ -305,7 +305,7 @@ impl Answer {
             _ if self.has_event => CUT.to_owned(),
             (Some(coding), _) => coded_body(coding),
             _ if self.status == 204 => "status 204: the answer has no body".to_owned(),
-            (_, Some(kind)) => short(&format!(
+            (_, Some(kind)) => first_line(&format!(
                 "the body is {kind} and no event stream; does target.url lead to the API of the server?"
             )),
             _ if self.received > 0 => "the body holds no event of a stream; is it in UTF-8?".to_owned(),
@@ -437,13 +437,13 @@ impl Answer {
         if self.has_output {
             return Failure::new(
                 RequestOutcome::BrokenStream,
-                short(&format!("an error in the stream: {}", error.text)),
+                first_line(&format!("an error in the stream: {}", error.text)),
             );
         }
         let code = error.code.unwrap_or(500);
         Failure::new(
             RequestOutcome::HttpError(code),
-            short(&format!("{code} in an answer with status 200: {}", error.text)),
+            first_line(&format!("{code} in an answer with status 200: {}", error.text)),
         )
     }
 
@@ -454,7 +454,7 @@ impl Answer {
 }
 
 fn coded_body(coding: &str) -> String {
-    short(&format!(
+    first_line(&format!(
         "the body is coded as {coding}, which was not asked for; turn compression off at the server, or at the proxy before it"
     ))
 }
@@ -464,7 +464,7 @@ fn http_error(status: u16, body: &[u8]) -> Failure {
         300..400 => "redirects are not followed".to_owned(),
         _ => ApiError::parse(body).text,
     };
-    let message = if text.is_empty() { status.to_string() } else { short(&format!("{status}: {text}")) };
+    let message = if text.is_empty() { status.to_string() } else { first_line(&format!("{status}: {text}")) };
     Failure::new(RequestOutcome::HttpError(status), message)
 }
 
