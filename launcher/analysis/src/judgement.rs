@@ -8,7 +8,7 @@ use super::{
     distribution::Distribution,
     figures::{Figures, StageAnalysis},
 };
-use engine::vitals::{clocks::ClockSteps, worker::StageVitals, system::Throttling};
+use engine::vitals::{clocks::ClockSteps, system::Throttling, worker::StageVitals};
 
 /// Shares of a shorter time say nothing: one moment of bad luck is all of it.
 const MIN_WINDOW: Duration = Duration::from_secs(1);

@@ -67,7 +67,8 @@ fn request(number: u64) -> (RequestRecord, WireTally) {
     let micros = |count: u64| Duration::from_micros(count);
     let scheduled = micros(200 * number);
     let sent = scheduled + micros(20 + number % 37);
-    let gaps: InterTokenTimes = (1..u64::from(TOKENS)).map(|place| micros(5_000 + (number + place * 7) % 211)).collect();
+    let gaps: InterTokenTimes =
+        (1..u64::from(TOKENS)).map(|place| micros(5_000 + (number + place * 7) % 211)).collect();
     let first = sent + micros(50_000 + number % 9_973);
     let last = first + gaps.iter().sum::<Duration>();
     let record = RequestRecord {

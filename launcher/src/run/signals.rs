@@ -54,7 +54,10 @@ pub(super) fn listen(stop: &Stop, grace: Duration) -> Result<(), Failure> {
         runtime.block_on(async {
             any(&mut signals).await;
             let drain = drain_time(grace);
-            warn!(?drain, "asked to end: nothing more is issued, what is in request may end; ask again to end that too");
+            warn!(
+                ?drain,
+                "asked to end: nothing more is issued, what is in request may end; ask again to end that too"
+            );
             stop.drain(StopReason::Signal);
             tokio::select! {
                 () = any(&mut signals) => warn!("asked again: what is in request is ended"),

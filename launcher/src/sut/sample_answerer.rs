@@ -12,7 +12,10 @@ use super::{SutError, frames, frames::Sample, outbox::Outbox};
 use crate::input::Input;
 use clock::Clock;
 use engine::{
-    client::{Client, Exchange, Target, answer::Failure, body::BodyTemplate, output::FirstOutput, request_timeouts::RequestTimeouts},
+    client::{
+        Client, Exchange, Target, answer::Failure, body::BodyTemplate, output::FirstOutput,
+        request_timeouts::RequestTimeouts,
+    },
     data_set::{self, Rows},
     requests::{RecordedLengths, Requests, RequestsError},
 };

@@ -485,7 +485,10 @@ fn a_draw_with_a_short_first_gap_is_no_doubt_about_the_rate() {
 fn remarks_of_cache(case: &Case, cached: [Option<u32>; 2]) -> String {
     let told = |cached_tokens| {
         let (record, wire) = request(0, 0, 0, 2);
-        (RequestRecord { requested_input_tokens: Some(1_000), input_tokens: Some(1_000), cached_tokens, ..record }, wire)
+        (
+            RequestRecord { requested_input_tokens: Some(1_000), input_tokens: Some(1_000), cached_tokens, ..record },
+            wire,
+        )
     };
     check(case, cached.map(told)).judgement.remarks.join("\n")
 }

@@ -4,7 +4,7 @@ use super::*;
 use clock::Offsets;
 use engine::{
     histogram::TimeHistogram,
-    vitals::{clocks::ClockSteps, worker::StageVitals, stalls::Stalls, system::Throttling},
+    vitals::{clocks::ClockSteps, stalls::Stalls, system::Throttling, worker::StageVitals},
 };
 
 fn two_stages() -> Case {

@@ -149,7 +149,8 @@ impl PacedStreams<'_> {
         let only_many = |floor, aim| if many { Budget::at_most(floor, aim) } else { Budget::NONE };
         let budgets = [((0.3, 0.2), (0.1, 0.05)), ((10.0, 2.0), (5.0, 1.0))];
         for ((figure, pick), (ttft, itl)) in PERCENTILES.into_iter().zip(budgets) {
-            let of = |trials: &[Trial], times: fn(&Trial) -> &TimeHistogram| mean(trials, |it| of_times_ms(times(it), pick));
+            let of =
+                |trials: &[Trial], times: fn(&Trial) -> &TimeHistogram| mean(trials, |it| of_times_ms(times(it), pick));
             let (ttft_budget, itl_budget) = (only_many(ttft.0, ttft.1), only_many(itl.0, itl.1));
             for (name, title, times, budget) in [
                 ("ttftError", "TTFT error", (|it| &it.matched.ttft_error) as fn(&Trial) -> &TimeHistogram, ttft_budget),

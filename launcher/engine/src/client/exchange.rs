@@ -141,8 +141,10 @@ impl Client {
         let mut whole = Vec::new();
         let mut goes_on = true;
         while goes_on {
-            goes_on =
-                connection.next(|bytes, _, _| whole.extend_from_slice(bytes)).await.map_err(|error| broken_body(&error))?;
+            goes_on = connection
+                .next(|bytes, _, _| whole.extend_from_slice(bytes))
+                .await
+                .map_err(|error| broken_body(&error))?;
             if whole.len() > longest {
                 let message = format!("the answer is longer than {longest} bytes");
                 return Err(Failure::new(RequestOutcome::BrokenStream, message));

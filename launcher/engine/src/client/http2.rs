@@ -26,7 +26,7 @@ use http::{
 
 use super::{
     response::{Broken, Head, Reach, SendFailure},
-    socket::{TimestampedSocket, IoTimestamps, Socket},
+    socket::{IoTimestamps, Socket, TimestampedSocket},
 };
 use clock::Clock;
 

@@ -18,9 +18,9 @@ mod http2;
 mod lenient_json;
 mod outage;
 pub mod output;
-pub mod request_timeouts;
 mod pattern;
 pub mod probe;
+pub mod request_timeouts;
 mod response;
 mod response_seen;
 mod socket;
@@ -44,7 +44,6 @@ use workload_profiles::workload::Timeouts;
 
 use crate::record::{Cause, Limit};
 use answer::Failure;
-pub use response_seen::ResponseSeen;
 use api_error::first_line;
 use clock::Clock;
 use connect_error::{connect_failure, no_address};
@@ -55,6 +54,7 @@ use http1::Http1;
 use http2::{Http2Connection, Http2Stream};
 pub use outage::Outage;
 use response::Broken;
+pub use response_seen::ResponseSeen;
 pub use target::{Target, TargetError};
 pub use tls::TlsError;
 

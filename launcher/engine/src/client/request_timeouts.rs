@@ -88,7 +88,12 @@ impl RequestTimeouts {
     ///
     /// # Errors
     /// The limit that it ran into; the request is dropped.
-    pub async fn wait<T>(&self, clock: Clock, progress: &RequestProgress, request: impl Future<Output = T>) -> Result<T, Failure> {
+    pub async fn wait<T>(
+        &self,
+        clock: Clock,
+        progress: &RequestProgress,
+        request: impl Future<Output = T>,
+    ) -> Result<T, Failure> {
         let start = clock.now();
         let mut request = pin!(request);
         loop {
@@ -198,7 +203,10 @@ mod tests {
         assert_eq!(check(request_timeouts(4, 3, 100), 20, &[24], 25).await, (25, None));
         assert_eq!(check(request_timeouts(4, 3, 100), 1, &[], 90).await, (5, Some(Limit::FirstToken)));
         // The stall begins long after the timer was set.
-        assert_eq!(check(request_timeouts(30, 7, 100), 0, &[10, 12, 14, 15, 17], 90).await, (24, Some(Limit::TokenGap)));
+        assert_eq!(
+            check(request_timeouts(30, 7, 100), 0, &[10, 12, 14, 15, 17], 90).await,
+            (24, Some(Limit::TokenGap))
+        );
         assert_eq!(check(request_timeouts(0, 7, 0), 0, &[40, 46, 52], 90).await, (59, Some(Limit::TokenGap)));
         assert_eq!(check(request_timeouts(0, 0, 20), 0, &tokens, 51).await, (20, Some(Limit::Request)));
         assert_eq!(check(request_timeouts(0, 0, 20), 30, &[], 51).await, (20, Some(Limit::Request)));

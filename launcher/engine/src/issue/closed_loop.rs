@@ -14,13 +14,13 @@ use tokio::{
 
 use super::{
     context::Core,
-    in_flight::{Due, RequestKind, drain, run_request, poll_and_spawn},
-    worker::Worker,
-    stage_barrier::StageBarrier,
+    in_flight::{Due, RequestKind, drain, poll_and_spawn, run_request},
     plan::Slots,
     prepare::{Ahead, Prepared},
     shared::Claims,
+    stage_barrier::StageBarrier,
     unissued::{Unissued, UnissuedNumbers},
+    worker::Worker,
 };
 use crate::stop::StopState;
 

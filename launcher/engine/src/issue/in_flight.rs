@@ -12,7 +12,7 @@ use std::{
 use futures::FutureExt as _;
 use tokio::task::{JoinError, JoinSet, coop::unconstrained};
 
-use super::{context::Core, departures::Leaves, prepare::Prepared, concurrency_limit::Permit, shared::Shared};
+use super::{concurrency_limit::Permit, context::Core, departures::Leaves, prepare::Prepared, shared::Shared};
 use crate::{
     client::{Exchange, answer::Failure},
     record::{RequestOutcome, RequestRecord},
@@ -55,13 +55,20 @@ struct InFlightRequest {
 
 /// Sends a request, reads its answer, records what became of it. A client that goes away drops its connection. Returns
 /// `false` where the request never reached a socket, or the target gave no answer of its own.
-pub(super) async fn run_request(core: Arc<Core>, kind: RequestKind, stage: usize, prepared: Prepared, due: Due) -> bool {
+pub(super) async fn run_request(
+    core: Arc<Core>,
+    kind: RequestKind,
+    stage: usize,
+    prepared: Prepared,
+    due: Due,
+) -> bool {
     let shared = Arc::clone(&core.shared);
     if kind == RequestKind::Load {
         shared.progress.issued.fetch_add(1, Ordering::Relaxed);
     }
     let Prepared { number, body, id, requested, leaves, keep_output } = prepared;
-    let mut request = InFlightRequest { core, kind, stage, number, due, requested, exchange: Exchange::default(), outcome: None };
+    let mut request =
+        InFlightRequest { core, kind, stage, number, due, requested, exchange: Exchange::default(), outcome: None };
     request.exchange.keep_output = keep_output;
     request.exchange.is_probe = kind == RequestKind::Probe;
     let request_progress = Arc::clone(&request.exchange.progress);

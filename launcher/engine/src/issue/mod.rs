@@ -9,7 +9,6 @@ mod concurrency_limit;
 mod context;
 mod departures;
 mod in_flight;
-mod worker;
 mod open_loop;
 mod outputs;
 mod phase_progress;
@@ -25,6 +24,7 @@ mod stage_barrier;
 mod target_health;
 mod timeline;
 mod unissued;
+mod worker;
 
 use std::{
     any::Any,
@@ -48,11 +48,10 @@ use crate::{
     requests::{RequestsError, Seeds},
     stop::{Stop, StopReason, StopState},
     trace::{self, TraceError},
-    vitals::{Vitals, Watch, worker::WorkerVitals, receive},
+    vitals::{Vitals, Watch, receive, worker::WorkerVitals},
 };
 use clock::Clock;
 pub use in_flight::{check_join, poll_and_spawn};
-use worker::Worker;
 use loadgen::queries::QueryError;
 pub use outputs::{KeepOutputs, Numbers};
 pub use phase_progress::PhaseProgress;
@@ -61,6 +60,7 @@ pub use plan::LoadPlan;
 use runner::WorkerResult;
 use shared::Shared;
 pub use timeline::{PlannedTime, RecentTimes, Timeline};
+use worker::Worker;
 
 /// How many ready tasks run before a runtime looks for bytes and timers: fewer keep sends and time stamps near their time,
 /// more save system calls.
@@ -251,7 +251,13 @@ pub async fn run_here<'a>(
 }
 
 /// Decides all that is decided before the first request.
-fn plan(workload: &Workload, files: &Files, model: &str, target: &Target, seeds: Seeds<'_>) -> Result<LoadPlan, LoadError> {
+fn plan(
+    workload: &Workload,
+    files: &Files,
+    model: &str,
+    target: &Target,
+    seeds: Seeds<'_>,
+) -> Result<LoadPlan, LoadError> {
     let plan = LoadPlan::new(workload, &files.traces.entries, model, target.api(), seeds)?;
     Ok(plan.with_rows(workload, Arc::clone(&files.rows))?)
 }
@@ -304,7 +310,13 @@ impl Drop for Ended<'_> {
     }
 }
 
-fn sum_up(shared: &Shared, workers: Vec<WorkerResult>, started: jiff::Timestamp, keep: Keep, vitals: Vitals) -> LoadResult {
+fn sum_up(
+    shared: &Shared,
+    workers: Vec<WorkerResult>,
+    started: jiff::Timestamp,
+    keep: Keep,
+    vitals: Vitals,
+) -> LoadResult {
     let mut recorder = shared.plan.recorder(keep);
     let (mut unissued, mut own_cpu, mut vitals_of_workers) = (0, Duration::ZERO, Vec::with_capacity(workers.len()));
     for worker in workers {

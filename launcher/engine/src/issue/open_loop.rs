@@ -6,12 +6,12 @@ use tokio::task::{JoinSet, yield_now};
 
 use super::{
     context::Core,
-    in_flight::{Due, RequestKind, drain, run_request, check_join, poll_and_spawn},
-    worker::Worker,
-    stage_barrier::StageBarrier,
+    in_flight::{Due, RequestKind, check_join, drain, poll_and_spawn, run_request},
     prepare::{Ahead, Prepared},
     shared::Shared,
+    stage_barrier::StageBarrier,
     unissued::{Unissued, UnissuedNumbers},
+    worker::Worker,
 };
 use crate::{schedule::Schedule, stop::StopState};
 
@@ -173,7 +173,7 @@ mod tests {
 
     use crate::{
         client::Target,
-        issue::{worker::Worker, plan::LoadPlan, runner, shared::Shared},
+        issue::{plan::LoadPlan, runner, shared::Shared, worker::Worker},
         recorder::Keep,
         stop::Stop,
     };

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
     use crate::{
         client::Target,
-        issue::{worker::Worker, plan::LoadPlan, runner, shared::Shared},
+        issue::{plan::LoadPlan, runner, shared::Shared, worker::Worker},
         record::RequestOutcome,
         recorder::{Keep, Recorder},
         stop::Stop,

@@ -10,7 +10,7 @@ use workload_profiles::{
 
 use super::{
     outputs::KeepOutputs,
-    phase_progress::{SampleLimits, PhaseProgress},
+    phase_progress::{PhaseProgress, SampleLimits},
 };
 use crate::{record::RequestRecord, schedule::Schedule};
 use loadgen::{

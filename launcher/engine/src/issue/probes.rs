@@ -11,7 +11,7 @@ use workload_profiles::workload::Probes;
 
 use super::{
     context::Core,
-    in_flight::{Due, RequestKind, drain, run_request, check_join, poll_and_spawn},
+    in_flight::{Due, RequestKind, check_join, drain, poll_and_spawn, run_request},
     prepare::Prepared,
     shared::Shared,
 };
@@ -57,7 +57,10 @@ impl Probing {
                 }
                 let due = Due { at: due, ..Due::default() };
                 let prepared = make(&core.shared, probes, stage, number);
-                poll_and_spawn(&mut in_flight, run_request(Arc::clone(&core), RequestKind::Probe, stage, prepared, due));
+                poll_and_spawn(
+                    &mut in_flight,
+                    run_request(Arc::clone(&core), RequestKind::Probe, stage, prepared, due),
+                );
                 while let Some(joined) = in_flight.try_join_next() {
                     check_join(joined);
                 }

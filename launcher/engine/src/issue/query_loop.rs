@@ -11,13 +11,13 @@ use std::{
 use tokio::task::{JoinSet, yield_now};
 
 use super::{
-    in_flight::{Due, RequestKind, drain, run_request, poll_and_spawn},
-    worker::Worker,
-    stage_barrier::StageBarrier,
+    in_flight::{Due, RequestKind, drain, poll_and_spawn, run_request},
     phases::PlannedPhase,
     prepare::Ahead,
     shared::Shared,
+    stage_barrier::StageBarrier,
     unissued::{Unissued, UnissuedNumbers},
+    worker::Worker,
 };
 
 /// Issues the queries of a stage until one of them ends the phase.

@@ -20,7 +20,11 @@ pub(super) fn budget(workload: &Workload, keep: Keep, planned: u64, threads: usi
         warn!("{message}");
     }
     // Gaps are as many as tokens, which nobody can foresee; the bench alone keeps them.
-    if needs_all || keep == Keep::RecordsAndGaps { RecordBudget::default() } else { RecordBudget::for_records(room(left)) }
+    if needs_all || keep == Keep::RecordsAndGaps {
+        RecordBudget::default()
+    } else {
+        RecordBudget::for_records(room(left))
+    }
 }
 
 /// How many records fit.

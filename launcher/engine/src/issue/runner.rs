@@ -6,8 +6,8 @@ use std::{
 };
 
 use super::{
-    closed_loop, worker::Worker, stage_barrier::StageBarrier, open_loop, plan::PlannedLoad, query_loop, timeline::nanos,
-    unissued::Unissued,
+    closed_loop, open_loop, plan::PlannedLoad, query_loop, stage_barrier::StageBarrier, timeline::nanos,
+    unissued::Unissued, worker::Worker,
 };
 use crate::{record::RequestOutcome, recorder::Recorder, stop::StopState, vitals::worker::WorkerVitals};
 use loadgen::ending::Ending;
@@ -35,8 +35,14 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
         // Connections that were made before a long pause would be closed after it.
         worker.wait_until(earliest.saturating_sub(WARMING)).await;
         let never_begun = worker.is_stopped();
-        let mut barrier =
-            StageBarrier { worker: &worker, barriers: &mut barriers, stage: index, earliest, probing: None, watch: None };
+        let mut barrier = StageBarrier {
+            worker: &worker,
+            barriers: &mut barriers,
+            stage: index,
+            earliest,
+            probing: None,
+            watch: None,
+        };
         let unissued = match &stage.load {
             PlannedLoad::Open(schedule) => open_loop::run(&worker, &mut barrier, schedule).await,
             PlannedLoad::Closed(slots) => closed_loop::run(&worker, &mut barrier, *slots).await,

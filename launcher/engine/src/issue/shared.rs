@@ -15,10 +15,10 @@ use workload_profiles::workload::MAX_REQUESTS;
 
 use super::{
     Progress,
-    target_health::TargetHealth,
+    concurrency_limit::ConcurrencyLimit,
     phases::IssuedPhase,
     plan::{LoadPlan, PlannedLoad, PlannedStage, Slots},
-    concurrency_limit::ConcurrencyLimit,
+    target_health::TargetHealth,
 };
 use crate::{
     client::ClientGroup,

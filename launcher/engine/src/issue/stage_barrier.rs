@@ -2,7 +2,7 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use super::{context::Core, worker::Worker, probes::Probing, timeline::nanos};
+use super::{context::Core, probes::Probing, timeline::nanos, worker::Worker};
 use crate::vitals::worker::StageWatch;
 
 /// How the workers begin a stage together.

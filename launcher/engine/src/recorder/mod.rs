@@ -16,7 +16,7 @@ use crate::{
     client::output::Output,
     inter_token_times::InterTokenTimes,
     record::{RequestOutcome, RequestRecord},
-    window::{WindowPart, StageWindow},
+    window::{StageWindow, WindowPart},
 };
 
 pub use records::{InFigures, RecordBudget, Records};
@@ -124,14 +124,16 @@ impl Recorder {
         let Some(tally) = self.stages.get_mut(stage) else { return };
         tally.stopped_early |= later;
         // A window that had not begun measures nothing.
-        tally.window_bounds = tally.window_bounds.filter(|(open, _)| *open < now).map(|(open, close)| (open, close.min(now)));
+        tally.window_bounds =
+            tally.window_bounds.filter(|(open, _)| *open < now).map(|(open, close)| (open, close.min(now)));
     }
 
     /// Counts one request, where it belongs.
     pub fn record(&mut self, request: RequestRecord, wire: &WireTally) {
         let stage = request.stage as usize;
         let in_figures = match (self.stages.get_mut(stage), self.windows.get(stage)) {
-            (Some(tally), Some(Opened { window, start })) => match (window.part(*start, &request), tally.window_bounds) {
+            (Some(tally), Some(Opened { window, start })) => match (window.part(*start, &request), tally.window_bounds)
+            {
                 (WindowPart::Counted, None) => tally.record(&request, wire, &self.goodput),
                 (WindowPart::Counted, Some(bounds)) => tally.record_within(bounds, &request, wire, &self.goodput),
                 (part, _) => {

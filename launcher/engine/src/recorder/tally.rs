@@ -6,8 +6,8 @@ use workload_profiles::workload::Goodput;
 
 use super::records::InFigures;
 use crate::{
-    inter_token_times::InterTokenTimes,
     histogram::{LengthHistogram, TimeHistogram},
+    inter_token_times::InterTokenTimes,
     record::{Cause, Limit, RequestOutcome, RequestRecord},
     window::WindowPart,
 };
@@ -350,7 +350,8 @@ impl StageTally {
             self.with_cached += u64::from(cached > 0);
         }
         self.output_of_requested.add(osl, request.requested_output_tokens);
-        self.output_length_misses += u64::from(request.requested_output_tokens.is_some_and(|requested| requested != osl));
+        self.output_length_misses +=
+            u64::from(request.requested_output_tokens.is_some_and(|requested| requested != osl));
         self.good += u64::from(is_good(request, wire, goodput));
     }
 
@@ -446,7 +447,8 @@ impl StageTally {
             &self.permit_wait,
         ];
         let lengths = [&self.input_tokens, &self.output_tokens];
-        times.into_iter().map(TimeHistogram::lost).sum::<u64>() + lengths.into_iter().map(LengthHistogram::lost).sum::<u64>()
+        times.into_iter().map(TimeHistogram::lost).sum::<u64>()
+            + lengths.into_iter().map(LengthHistogram::lost).sum::<u64>()
     }
 
     pub(super) fn exclude(&mut self, part: WindowPart, outcome: RequestOutcome, count: u64) {

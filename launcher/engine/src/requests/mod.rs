@@ -188,7 +188,13 @@ impl Requests {
         RequestedLengths { output: recorded.output().or(requested.output), ..requested }
     }
 
-    fn write_prompt(&self, stage: usize, number: u64, recorded: RecordedLengths, text: &mut String) -> RequestedLengths {
+    fn write_prompt(
+        &self,
+        stage: usize,
+        number: u64,
+        recorded: RecordedLengths,
+        text: &mut String,
+    ) -> RequestedLengths {
         match &self.0 {
             Source::Mock => {
                 text.push_str("1 2 3 ");

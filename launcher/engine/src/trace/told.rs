@@ -38,7 +38,12 @@ pub(super) fn other_unit(time: TraceTime, number: f64) -> Option<TraceTime> {
 }
 
 /// A sentence each.
-pub(super) fn notices(file: &TraceFile, entries: &[TraceEntry], input: LengthFaults, output: LengthFaults) -> Vec<Notice> {
+pub(super) fn notices(
+    file: &TraceFile,
+    entries: &[TraceEntry],
+    input: LengthFaults,
+    output: LengthFaults,
+) -> Vec<Notice> {
     let (count, path) = (entries.len(), file.path.display());
     let span = entries.last().map_or(Duration::ZERO, |it| it.at.0);
     let unit = name(file.time);

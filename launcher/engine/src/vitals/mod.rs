@@ -6,11 +6,11 @@
 //! absent: a judgement, which is `analysis`'s.
 
 pub mod clocks;
-pub mod worker;
 pub mod memory;
 pub mod receive;
 pub mod stalls;
 pub mod system;
+pub mod worker;
 
 use std::{
     sync::mpsc::{self, RecvTimeoutError},

@@ -18,9 +18,9 @@ use engine::{
     vitals::{
         Vitals,
         clocks::ClockSteps,
-        worker::{WorkerVitals, StageVitals},
         stalls::Stalls,
         system::Throttling,
+        worker::{StageVitals, WorkerVitals},
     },
 };
 use report::Report;

@@ -281,7 +281,8 @@ impl Answer {
         let Some(told) = self.usage.completion_tokens else { return Ok(None) };
         let least = u32::from(self.has_output);
         let received = u32::try_from(self.received).unwrap_or(u32::MAX);
-        let most = requested.map_or(received, |requested| requested.max(received.min(requested.saturating_add(requested / 8 + 1))));
+        let most = requested
+            .map_or(received, |requested| requested.max(received.min(requested.saturating_add(requested / 8 + 1))));
         if (least..=most).contains(&told) { Ok(Some(told)) } else { Err(told) }
     }
 

@@ -22,7 +22,7 @@ use tokio::{
 
 use super::{
     response::{Broken, Head, Malformed, Reach, SendFailure},
-    socket::{TimestampedSocket, IoTimestamps, Socket},
+    socket::{IoTimestamps, Socket, TimestampedSocket},
 };
 use clock::Clock;
 use codec::{Body, Start};
