@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     hex,
+    reason::{LauncherReason, Reported},
     summary::{Outcome, RunSummary, StageSummary},
 };
 
@@ -48,7 +49,7 @@ pub struct Core {
     /// What it came to.
     pub outcome: Outcome,
     /// Why, in one word: `RunSucceeded`, or what went wrong.
-    pub reason: String,
+    pub reason: Reported<LauncherReason>,
     /// Why, in a sentence that says what to do. At most 300 characters.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,

@@ -203,8 +203,9 @@ impl LauncherReason {
 pub enum ExitCode {
     /// There is a result: Passed, or Invalid.
     Done = 0,
-    /// The system refused threads, memory or files, or the launcher has a fault.
-    System = 1,
+    /// The command failed without a code of its own: the system refused threads, memory or files, the launcher has a fault, or
+    /// `sut` could not answer all samples.
+    Failed = 1,
     /// The configuration cannot be run.
     Configuration = 10,
     /// The target did not become ready.
@@ -219,7 +220,7 @@ impl ExitCode {
     /// All exit codes.
     pub const ALL: [ExitCode; 6] = [
         ExitCode::Done,
-        ExitCode::System,
+        ExitCode::Failed,
         ExitCode::Configuration,
         ExitCode::Target,
         ExitCode::Storage,

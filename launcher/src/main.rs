@@ -13,10 +13,7 @@ use clap::{Parser, Subcommand};
 #[cfg(target_os = "linux")]
 use commands::bench;
 use commands::{plan, render, run, show, sim, submission, sut};
-use launcher::{
-    console::{self, PrintError},
-    run::EXIT_CONFIGURATION,
-};
+use launcher::console::{self, PrintError};
 
 /// The commit that this binary was built from, as build.rs found it.
 const COMMIT: &str = env!("BENCHWRIGHT_COMMIT");
@@ -59,7 +56,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         // A slip in the arguments must not look like `--gate`'s 2, an invalid run.
         Err(error) => {
-            let status = if error.use_stderr() { EXIT_CONFIGURATION } else { 0 };
+            let status = if error.use_stderr() { crds::ExitCode::Configuration.code() } else { 0 };
             return match error.print() {
                 // Whether somebody reads it does not change what was asked.
                 Err(unprinted) if !error.use_stderr() && unprinted.kind() != io::ErrorKind::BrokenPipe => {
@@ -105,5 +102,5 @@ fn status(yes: bool) -> u8 {
 
 fn failed(error: &anyhow::Error) -> ExitCode {
     console::say(format_args!("benchwright: {}", console::with_causes(error.as_ref())));
-    ExitCode::from(EXIT_CONFIGURATION)
+    ExitCode::from(crds::ExitCode::Configuration.code())
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crds::{benchmark_run::Api, units::Span};
+use crds::{LauncherReason, benchmark_run::Api, units::Span};
 use workload_profiles::workload::{Load, PromptReuse, PromptText, RequestSource};
 
 use super::{
@@ -36,15 +36,15 @@ const CLOCK_FLOOR: Duration = Duration::from_millis(1);
 
 pub(super) fn remarks(evidence: &Evidence<'_>, verdict: &Verdict) -> Vec<String> {
     let Evidence { all, stages, judgement, .. } = *evidence;
-    let unless = |reason: &str, remark: Option<String>| remark.filter(|_| !verdict.has(reason));
+    let unless = |reason: LauncherReason, remark: Option<String>| remark.filter(|_| !verdict.has(reason));
     [
-        unless("CpuSaturated", busy(judgement)),
-        unless("CpuThrottled", throttled(judgement)),
-        unless("CpuStolen", stolen(judgement)),
-        unless("SchedulerStalled", stalled(judgement)),
-        unless("ClockStepped", stepped(judgement)),
+        unless(LauncherReason::CpuSaturated, busy(judgement)),
+        unless(LauncherReason::CpuThrottled, throttled(judgement)),
+        unless(LauncherReason::CpuStolen, stolen(judgement)),
+        unless(LauncherReason::SchedulerStalled, stalled(judgement)),
+        unless(LauncherReason::ClockStepped, stepped(judgement)),
         coarse(judgement),
-        unless("ReadsCoalesced", coalesced(judgement)),
+        unless(LauncherReason::ReadsCoalesced, coalesced(judgement)),
         usage(all),
         set_aside(all),
         several_tokens(all, stages),
@@ -55,7 +55,7 @@ pub(super) fn remarks(evidence: &Evidence<'_>, verdict: &Verdict) -> Vec<String>
     .into_iter()
     .flatten()
     .chain(stages.iter().flat_map(|stage| {
-        let lag = unless("SendLagTooLarge", lag(stage, evidence));
+        let lag = unless(LauncherReason::SendLagTooLarge, lag(stage, evidence));
         [rate(stage), lag, queue(stage, evidence), clock(stage), resends(stage)].into_iter().flatten()
     }))
     .collect()

@@ -20,7 +20,7 @@ use std::{
     thread,
 };
 
-use crds::resolve::{Endpoint, mounts};
+use crds::resolve::{Endpoint, STATUS_PORT, mounts};
 use tracing::{info, warn};
 use workload_profiles::{Notice, Workload};
 
@@ -39,13 +39,11 @@ use engine::{
 };
 use loadgen::{Foretell, Issued};
 pub(crate) use outcome::Failure;
-pub use outcome::{EXIT_CANCELLED, EXIT_CONFIGURATION, EXIT_STORAGE, EXIT_TARGET};
 use ready::Secrets;
 use report::{LoadGenReport, Report, Stored, profile, terminal};
 
 /// More threads than this have never helped, and each has connections of its own.
 const MAX_DEFAULT_THREADS: usize = 8;
-const POD_STATUS_PORT: u16 = 8080;
 const POD_TERMINATION_LOG: &str = "/dev/termination-log";
 
 /// What the command line says beside the input.
@@ -79,7 +77,7 @@ impl RunOptions {
     }
 
     fn status_port(&self) -> Option<u16> {
-        self.status_port.or(self.in_pod().then_some(POD_STATUS_PORT))
+        self.status_port.or(self.in_pod().then_some(STATUS_PORT))
     }
 
     fn termination_log(&self) -> Option<PathBuf> {

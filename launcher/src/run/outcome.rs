@@ -3,7 +3,7 @@
 use std::{error::Error, fs, io, path::Path};
 
 use crds::{
-    Outcome,
+    ExitCode, LauncherReason, Outcome,
     envelope::{Core, Envelope},
 };
 use rustix::io::Errno;
@@ -13,21 +13,10 @@ use super::Measurement;
 use crate::{console, input::Input};
 use engine::issue::LoadError;
 
-/// The launcher itself failed.
-const EXIT_SYSTEM: u8 = 1;
-/// The configuration cannot be run.
-pub const EXIT_CONFIGURATION: u8 = 10;
-/// The target did not become ready.
-pub const EXIT_TARGET: u8 = 11;
-/// The results could not be stored.
-pub const EXIT_STORAGE: u8 = 12;
-/// Somebody asked the run to end.
-pub const EXIT_CANCELLED: u8 = 20;
-
 /// A run without figures that count.
 pub(crate) struct Failure {
-    pub(crate) exit: u8,
-    reason: &'static str,
+    pub(crate) exit: ExitCode,
+    reason: LauncherReason,
     pub(crate) message: String,
     /// Figures that were measured all the same, when only their storage failed.
     measured: Option<Box<Measurement>>,
@@ -35,12 +24,17 @@ pub(crate) struct Failure {
 
 impl Failure {
     pub(super) fn configuration(message: String) -> Self {
-        Failure { exit: EXIT_CONFIGURATION, reason: "ConfigInvalid", message, measured: None }
+        Failure { exit: ExitCode::Configuration, reason: LauncherReason::ConfigInvalid, message, measured: None }
     }
 
     /// The system refuses the launcher what it needs, or the launcher has a fault of its own: no matter of the input.
     pub(super) fn system(error: &dyn Error) -> Self {
-        Failure { exit: EXIT_SYSTEM, reason: "LauncherFailed", message: console::with_causes(error), measured: None }
+        Failure {
+            exit: ExitCode::Failed,
+            reason: LauncherReason::LauncherFailed,
+            message: console::with_causes(error),
+            measured: None,
+        }
     }
 
     pub(super) fn status_port(port: u16, source: io::Error) -> Self {
@@ -51,15 +45,15 @@ impl Failure {
     }
 
     pub(super) fn target(message: String) -> Self {
-        Failure { exit: EXIT_TARGET, reason: "TargetUnavailable", message, measured: None }
+        Failure { exit: ExitCode::Target, reason: LauncherReason::TargetUnavailable, message, measured: None }
     }
 
     pub(super) fn ambiguous_model(message: String) -> Self {
-        Failure { reason: "AmbiguousModel", ..Failure::configuration(message) }
+        Failure { reason: LauncherReason::AmbiguousModel, ..Failure::configuration(message) }
     }
 
     pub(super) fn storage(message: String) -> Self {
-        Failure { exit: EXIT_STORAGE, reason: "StorageFailed", message, measured: None }
+        Failure { exit: ExitCode::Storage, reason: LauncherReason::StorageFailed, message, measured: None }
     }
 
     pub(super) fn storage_of(message: String, measured: Measurement) -> Self {
@@ -73,7 +67,7 @@ impl Failure {
 
     pub(super) fn cancelled() -> Self {
         let message = "ended by a signal before the first request".into();
-        Failure { exit: EXIT_CANCELLED, reason: "Cancelled", message, measured: None }
+        Failure { exit: ExitCode::Cancelled, reason: LauncherReason::Cancelled, message, measured: None }
     }
 }
 
@@ -86,14 +80,14 @@ fn is_shortage(error: &io::Error) -> bool {
 pub(super) fn exit_status(done: &Result<Measurement, Failure>, gate: bool) -> u8 {
     let (outcome, status) = match done {
         Ok(measurement) if measurement.analysis.verdict.outcome == Outcome::Cancelled => {
-            (Outcome::Cancelled, EXIT_CANCELLED)
+            (Outcome::Cancelled, ExitCode::Cancelled)
         }
-        Ok(measurement) => (measurement.analysis.verdict.outcome, 0),
-        Err(failure) if failure.exit == EXIT_CANCELLED => (Outcome::Cancelled, failure.exit),
+        Ok(measurement) => (measurement.analysis.verdict.outcome, ExitCode::Done),
+        Err(failure) if failure.exit == ExitCode::Cancelled => (Outcome::Cancelled, failure.exit),
         Err(failure) => (Outcome::Error, failure.exit),
     };
     match outcome {
-        _ if !gate => status,
+        _ if !gate => status.code(),
         Outcome::Passed => 0,
         Outcome::Invalid => 2,
         Outcome::Error => 3,
@@ -114,7 +108,7 @@ pub(super) fn envelope(input: &Input, done: &Result<Measurement, Failure>) -> En
                 run_uid: input.run.run.uid.clone(),
                 attempt: input.run.run.attempt,
                 outcome: Outcome::Error,
-                reason: String::new(),
+                reason: failure.reason.into(),
                 message: String::new(),
                 model: String::new(),
                 load_start_time: None,
@@ -127,8 +121,8 @@ pub(super) fn envelope(input: &Input, done: &Result<Measurement, Failure>) -> En
             stages_truncated: false,
         },
     };
-    envelope.core.outcome = if failure.exit == EXIT_CANCELLED { Outcome::Cancelled } else { Outcome::Error };
-    failure.reason.clone_into(&mut envelope.core.reason);
+    envelope.core.outcome = if failure.exit == ExitCode::Cancelled { Outcome::Cancelled } else { Outcome::Error };
+    envelope.core.reason = failure.reason.into();
     envelope.core.message.clone_from(&failure.message);
     envelope
 }
@@ -153,7 +147,7 @@ mod tests {
     fn what_the_system_refuses_is_the_launchers_failure_and_names_its_cause() {
         let source = io::Error::from_raw_os_error(rustix::io::Errno::AGAIN.raw_os_error());
         let failure = Failure::system(&LoadError::System { what: "a thread", source });
-        assert_eq!((failure.exit, failure.reason), (1, "LauncherFailed"));
+        assert_eq!((failure.exit, failure.reason), (ExitCode::Failed, LauncherReason::LauncherFailed));
         let message = &failure.message;
         assert!(message.contains("cannot start a thread") && message.contains("unavailable"), "{message}");
         assert_eq!(exit_status(&Err(failure), true), 3);

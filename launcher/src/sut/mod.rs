@@ -12,10 +12,12 @@ mod serve;
 
 use std::{io, path::PathBuf, sync::Arc};
 
+use crds::ExitCode;
+
 use crate::{
     console,
     input::{self, LocalOptions},
-    run::{EXIT_CONFIGURATION, Failure, ready, ready::Secrets, target},
+    run::{Failure, ready, ready::Secrets, target},
 };
 use engine::{
     data_set::DataSetError,
@@ -26,9 +28,6 @@ use frames::{FrameError, VERSION};
 use sample_answerer::{SampleAnswerer, Tally};
 use serve::Incoming;
 use tracing::{info, warn};
-
-/// Samples failed, or the program went away.
-const EXIT_FAILED: u8 = 1;
 
 /// The most requests under way at once where nothing else is said: each has a connection, and fewer never kept a server busy.
 const MAX_IN_FLIGHT: u32 = 4096;
@@ -76,10 +75,10 @@ enum SutError {
 }
 
 impl SutError {
-    fn exit(&self) -> u8 {
+    fn exit(&self) -> ExitCode {
         match self {
-            SutError::Pipe(..) | SutError::CutFrame | SutError::System(_) => EXIT_FAILED,
-            _ => EXIT_CONFIGURATION,
+            SutError::Pipe(..) | SutError::CutFrame | SutError::System(_) => ExitCode::Failed,
+            _ => ExitCode::Configuration,
         }
     }
 }
@@ -95,20 +94,20 @@ pub fn run(options: &SutOptions) -> u8 {
             let first = first_failure.unwrap_or_default();
             let all = answered + failed;
             console::say(format_args!("benchwright: {failed} of {all} samples failed, the first because: {first}"));
-            EXIT_FAILED
+            ExitCode::Failed.code()
         }
         Err((message, exit)) => {
             console::say(format_args!("benchwright: {message}"));
-            exit
+            exit.code()
         }
     }
 }
 
-fn try_run(options: &SutOptions) -> Result<Tally, (String, u8)> {
+fn try_run(options: &SutOptions) -> Result<Tally, (String, ExitCode)> {
     let own = |error: SutError| (error.to_string(), error.exit());
     let of_run = |failure: Failure| (failure.message, failure.exit);
-    let input =
-        input::from_file(&options.file, &options.local).map_err(|error| (error.to_string(), EXIT_CONFIGURATION))?;
+    let input = input::from_file(&options.file, &options.local)
+        .map_err(|error| (error.to_string(), ExitCode::Configuration))?;
     for notice in &input.notices {
         warn!(path = notice.path, "{}", notice.message);
     }

@@ -1,7 +1,7 @@
 //! How an attempt and a run end: by the launcher's report, by a deadline, or by what happened to Job and pod.
 
 use crds::{
-    BenchmarkRunStatus, Envelope, LauncherReason, Outcome, Reason, Word as _,
+    BenchmarkRunStatus, Envelope, LauncherReason, Outcome, Reason,
     benchmark_run::RetryCause,
     status::{Attempt, MAX_ATTEMPTS, Phase},
 };
@@ -139,8 +139,7 @@ impl Decision<'_> {
                 self.end_attempt(Reason::Disrupted, &format!("the run was interrupted: {why}"), Some(envelope))
             }
             Outcome::Error => {
-                let reason =
-                    LauncherReason::named(&core.reason).map_or(Reason::LauncherFailed, LauncherReason::attempt_reason);
+                let reason = core.reason.known().map_or(Reason::LauncherFailed, LauncherReason::attempt_reason);
                 self.end_attempt(reason, &core.message, Some(envelope))
             }
         }

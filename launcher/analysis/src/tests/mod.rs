@@ -5,6 +5,7 @@ mod rules;
 use std::time::Duration;
 
 use crds::{
+    LauncherReason, Word as _,
     benchmark_run::{Api, Harness, PerRequestRecords, ReadinessProbe, SimulatorPreset},
     resolve::{Endpoint, RunIdentity, ValidityBounds},
     summary::Outcome,
@@ -176,7 +177,7 @@ fn near(found: Option<Duration>, expected: Duration) {
 }
 
 fn reasons(analysis: &Analysis) -> Vec<&'static str> {
-    analysis.verdict.reasons.iter().map(|it| it.name).collect()
+    analysis.verdict.reasons.iter().map(|it| it.name.name()).collect()
 }
 
 #[test]
@@ -434,7 +435,7 @@ fn a_stop_that_cut_something_off_comes_first() {
         (StopReason::TargetLost, Outcome::Invalid, "TargetLost"),
     ] {
         let analysis = check(&Case { stopped: Some(stopped), ..case(vec![open("r2", 2.0)]) }, cut());
-        assert_eq!((analysis.verdict.outcome, analysis.verdict.headline().name), (outcome, reason));
+        assert_eq!((analysis.verdict.outcome, analysis.verdict.headline().name.name()), (outcome, reason));
         assert!(analysis.partial);
         assert!(analysis.verdict.headline().message.contains("2 requests"));
         // What was cut off says nothing about the server.

@@ -20,7 +20,8 @@ fn requests(stage: u32, count: u64, lag: u64) -> impl Iterator<Item = (RequestRe
 fn judged(case: &Case, requests: impl IntoIterator<Item = (RequestRecord, WireTally)>) -> (Vec<&'static str>, String) {
     let analysis = check(case, requests);
     let own: Vec<&str> = reasons(&analysis).into_iter().filter(|it| *it != "RunSucceeded").collect();
-    let messages = analysis.verdict.reasons.iter().filter(|it| it.name != "RunSucceeded").map(|it| &it.message);
+    let messages =
+        analysis.verdict.reasons.iter().filter(|it| it.name != LauncherReason::RunSucceeded).map(|it| &it.message);
     for message in messages {
         assert!(message.chars().count() <= 300, "a status cuts it: {message}");
         assert!(message.contains("validity.max") || message.contains("none may be lost"), "no bound: {message}");

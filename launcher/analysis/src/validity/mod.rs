@@ -5,7 +5,7 @@ mod own;
 
 use std::fmt;
 
-use crds::{resolve::ResolvedRun, summary::Outcome};
+use crds::{LauncherReason, resolve::ResolvedRun, summary::Outcome};
 use workload_profiles::Workload;
 
 use super::{
@@ -18,14 +18,11 @@ use engine::{
     stop::StopReason,
 };
 
-/// The reason of a run without fault.
-const PASSED: &str = "RunSucceeded";
-
 /// Why a run is what it is, in one word and in a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
     /// As the status shows it: `RunSucceeded`, `TooManyErrors` and so on.
-    pub name: &'static str,
+    pub name: LauncherReason,
     /// What was found, what was allowed, and what to do; empty where there is nothing to do.
     pub message: String,
 }
@@ -57,18 +54,18 @@ impl Verdict {
         let against = tests.filter(|it| !it.counts()).map(|test| {
             let (folder, scenario) = (test.folder, test.scenario.name());
             let message = format!("the {scenario} test in {folder}: {}", test.reasons.join(" "));
-            Reason { name: "LoadGenInvalid", message }
+            Reason { name: LauncherReason::LoadGenInvalid, message }
         });
         let before = self.reasons.len();
         self.reasons.extend(against);
         if self.outcome == Outcome::Passed && self.reasons.len() > before {
-            self.reasons.retain(|it| it.name != PASSED);
+            self.reasons.retain(|it| it.name != LauncherReason::RunSucceeded);
             self.outcome = Outcome::Invalid;
         }
     }
 
     /// Whether a reason is among them.
-    pub(super) fn has(&self, name: &str) -> bool {
+    pub(super) fn has(&self, name: LauncherReason) -> bool {
         self.reasons.iter().any(|it| it.name == name)
     }
 }
@@ -92,13 +89,13 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
         StopReason::TargetLost => Some(target_lost(evidence)),
     });
     let outcome = match &stop {
-        Some(Reason { name: "Cancelled", .. }) => Outcome::Cancelled,
+        Some(Reason { name: LauncherReason::Cancelled, .. }) => Outcome::Cancelled,
         _ => Outcome::Invalid,
     };
     let rules = [stop, too_few_successes(evidence), too_many_errors(evidence)];
     let reasons: Vec<Reason> = rules.into_iter().chain(own::RULES.map(|rule| rule(evidence))).flatten().collect();
     if reasons.is_empty() {
-        let reasons = vec![Reason { name: PASSED, message: String::new() }];
+        let reasons = vec![Reason { name: LauncherReason::RunSucceeded, message: String::new() }];
         return Verdict { outcome: Outcome::Passed, reasons };
     }
     Verdict { outcome, reasons }
@@ -111,7 +108,7 @@ fn cancelled(evidence: &Evidence<'_>) -> Reason {
         "stopped on request: {} requests were due until then, and {ended} of them had ended; the figures are of these",
         all.requests
     );
-    Reason { name: "Cancelled", message }
+    Reason { name: LauncherReason::Cancelled, message }
 }
 
 fn deadline(evidence: &Evidence<'_>) -> Reason {
@@ -120,7 +117,7 @@ fn deadline(evidence: &Evidence<'_>) -> Reason {
         "the deadline of {} came with {} of {} requests not ended; raise execution.deadlines.runSeconds, or shorten the profile",
         evidence.run.run_deadline, all.cancelled, all.requests
     );
-    Reason { name: "DeadlineExceeded", message }
+    Reason { name: LauncherReason::DeadlineExceeded, message }
 }
 
 fn target_lost(evidence: &Evidence<'_>) -> Reason {
@@ -131,7 +128,7 @@ fn target_lost(evidence: &Evidence<'_>) -> Reason {
         all.requests,
         commonest(all)
     );
-    Reason { name: "TargetLost", message }
+    Reason { name: LauncherReason::TargetLost, message }
 }
 
 fn too_few_successes(evidence: &Evidence<'_>) -> Option<Reason> {
@@ -143,7 +140,7 @@ fn too_few_successes(evidence: &Evidence<'_>) -> Option<Reason> {
             commonest(all),
             if all.failed < all.succeeded.max(1) { "send more requests" } else { advice(all) }
         );
-        Reason { name: "TooFewSuccesses", message }
+        Reason { name: LauncherReason::TooFewSuccesses, message }
     })
 }
 
@@ -157,7 +154,7 @@ fn too_many_errors(evidence: &Evidence<'_>) -> Option<Reason> {
         commonest(all),
         advice(all)
     );
-    Some(Reason { name: "TooManyErrors", message })
+    Some(Reason { name: LauncherReason::TooManyErrors, message })
 }
 
 fn commonest(all: &Figures) -> String {

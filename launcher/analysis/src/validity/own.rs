@@ -1,7 +1,7 @@
 //! Rules on the launcher's own part: each is a bound past which the figures tell of the launcher, or of its machine, and not
 //! of the server.
 
-use crds::units::Span;
+use crds::{LauncherReason, units::Span};
 use workload_profiles::workload::{Load, Phase};
 
 use super::{Evidence, Reason};
@@ -35,7 +35,7 @@ fn send_lag(evidence: &Evidence<'_>) -> Option<Reason> {
         Span(found).rounded(),
         bound.as_millis_f64()
     );
-    Some(Reason { name: "SendLagTooLarge", message })
+    Some(Reason { name: LauncherReason::SendLagTooLarge, message })
 }
 
 fn receive_delay(evidence: &Evidence<'_>) -> Option<Reason> {
@@ -48,7 +48,7 @@ fn receive_delay(evidence: &Evidence<'_>) -> Option<Reason> {
         Span(found).rounded(),
         bound.as_millis_f64()
     );
-    Some(Reason { name: "ReceiveDelayTooLarge", message })
+    Some(Reason { name: LauncherReason::ReceiveDelayTooLarge, message })
 }
 
 fn reads_coalesced(evidence: &Evidence<'_>) -> Option<Reason> {
@@ -58,7 +58,7 @@ fn reads_coalesced(evidence: &Evidence<'_>) -> Option<Reason> {
     let message = format!(
         "a share of {share:.4} of the reads came late and held several tokens, whose gaps are lost{place}, and validity.maxCoalescedReadShare is {bound}; give the launcher more CPU, or lower the load",
     );
-    Some(Reason { name: "ReadsCoalesced", message })
+    Some(Reason { name: LauncherReason::ReadsCoalesced, message })
 }
 
 fn cpu_saturated(evidence: &Evidence<'_>) -> Option<Reason> {
@@ -70,7 +70,7 @@ fn cpu_saturated(evidence: &Evidence<'_>) -> Option<Reason> {
         "the launcher was the limit: one of its {} load threads needed a CPU for a share of {:.4} of the time{place}{waited}, and validity.maxCpuShare is {bound}; give it more CPU, or lower the load",
         evidence.judgement.threads, busiest.share
     );
-    Some(Reason { name: "CpuSaturated", message })
+    Some(Reason { name: LauncherReason::CpuSaturated, message })
 }
 
 fn cpu_throttled(evidence: &Evidence<'_>) -> Option<Reason> {
@@ -79,7 +79,7 @@ fn cpu_throttled(evidence: &Evidence<'_>) -> Option<Reason> {
     let message = format!(
         "the launcher stood still at its CPU limit in a share of {share:.4} of the periods, and validity.maxThrottledShare is {bound}; take the CPU limit away (launcher.resources), or raise it",
     );
-    Some(Reason { name: "CpuThrottled", message })
+    Some(Reason { name: LauncherReason::CpuThrottled, message })
 }
 
 fn cpu_stolen(evidence: &Evidence<'_>) -> Option<Reason> {
@@ -88,7 +88,7 @@ fn cpu_stolen(evidence: &Evidence<'_>) -> Option<Reason> {
     let message = format!(
         "the hypervisor gave a share of {share:.4} of the machine's CPU time to others, and validity.maxStealShare is {bound}; run on a machine that is not overbooked",
     );
-    Some(Reason { name: "CpuStolen", message })
+    Some(Reason { name: LauncherReason::CpuStolen, message })
 }
 
 fn scheduler_stalled(evidence: &Evidence<'_>) -> Option<Reason> {
@@ -100,7 +100,7 @@ fn scheduler_stalled(evidence: &Evidence<'_>) -> Option<Reason> {
         stalls.count,
         Span(stalls.longest).rounded()
     );
-    Some(Reason { name: "SchedulerStalled", message })
+    Some(Reason { name: LauncherReason::SchedulerStalled, message })
 }
 
 fn clock_stepped(evidence: &Evidence<'_>) -> Option<Reason> {
@@ -111,7 +111,7 @@ fn clock_stepped(evidence: &Evidence<'_>) -> Option<Reason> {
         Span(found).rounded(),
         bound.as_millis_f64()
     );
-    Some(Reason { name: "ClockStepped", message })
+    Some(Reason { name: LauncherReason::ClockStepped, message })
 }
 
 fn events_dropped(evidence: &Evidence<'_>) -> Option<Reason> {
@@ -120,7 +120,7 @@ fn events_dropped(evidence: &Evidence<'_>) -> Option<Reason> {
         let message = format!(
             "{dropped} values could not be kept as they were measured, and none may be lost: times above an hour, lengths above 100 million tokens, or four billion equal ones; shorten the run, or set a request timeout"
         );
-        Reason { name: "EventsDropped", message }
+        Reason { name: LauncherReason::EventsDropped, message }
     })
 }
 
