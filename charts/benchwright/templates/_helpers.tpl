@@ -7,14 +7,14 @@
 {{- end -}}
 {{- end -}}
 
-{{/* What selects the operator's pods. */}}
+{{/* The selector of the operator's pods. */}}
 {{- define "benchwright.selector" -}}
 app.kubernetes.io/name: benchwright
 app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/component: operator
 {{- end -}}
 
-{{/* Labels of everything in the chart. */}}
+{{/* Labels of all objects of the chart. */}}
 {{- define "benchwright.labels" -}}
 app.kubernetes.io/name: benchwright
 app.kubernetes.io/instance: {{ .Release.Name }}
@@ -24,7 +24,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end -}}
 
-{{/* The name of the operator and of all that belongs to it; the release's name unless that is the chart's. */}}
+{{/* The name of the operator and of its objects: the release's name and "-operator". */}}
 {{- define "benchwright.name" -}}
 {{- if eq .Release.Name .Chart.Name -}}
 benchwright-operator
@@ -33,7 +33,7 @@ benchwright-operator
 {{- end -}}
 {{- end -}}
 
-{{/* A pod that passes Pod Security restricted. */}}
+{{/* Security context of a pod that complies with Pod Security restricted. */}}
 {{- define "benchwright.podSecurityContext" -}}
 runAsNonRoot: true
 runAsUser: 65532
@@ -49,7 +49,7 @@ capabilities:
   drop: [ALL]
 {{- end -}}
 
-{{/* What the operator may do with what it watches; see docs/operator.md. */}}
+{{/* The operator's rights in a namespace; docs/operator.md lists them. */}}
 {{- define "benchwright.rules" -}}
 - apiGroups: [benchwright.dev]
   resources: [benchmarkruns]
