@@ -8,9 +8,9 @@ use tokio::sync::OnceCell;
 
 use crate::tools;
 
-/// The release and the namespace of the operator.
+/// The Helm release of the operator.
 pub const RELEASE: &str = "benchwright-e2e";
-/// Where the operator runs.
+/// The namespace of the operator.
 pub const SYSTEM_NAMESPACE: &str = "benchwright-e2e";
 /// The operator's Deployment and Service.
 pub const OPERATOR: &str = "benchwright-e2e-operator";
@@ -18,7 +18,7 @@ pub const OPERATOR: &str = "benchwright-e2e-operator";
 /// A cluster with the operator in it.
 #[derive(Clone)]
 pub struct Cluster {
-    /// A client with all rights.
+    /// A client with the administrator's rights.
     pub client: Client,
 }
 
@@ -26,7 +26,7 @@ impl Cluster {
     /// Connects, without installing anything.
     ///
     /// # Errors
-    /// When there is no kubeconfig or no API server behind it.
+    /// When there is no kubeconfig, or its API server does not answer.
     pub async fn connect() -> anyhow::Result<Cluster> {
         let path = tools::kubeconfig();
         let kubeconfig = Kubeconfig::read_from(&path)
@@ -38,7 +38,7 @@ impl Cluster {
     /// Connects to the cluster and installs the chart, once for all tests of a binary.
     ///
     /// # Errors
-    /// When the cluster cannot be reached or the chart does not come up.
+    /// When the cluster cannot be reached or the operator does not become ready.
     pub async fn with_operator() -> anyhow::Result<Cluster> {
         static INSTALLED: OnceCell<()> = OnceCell::const_new();
         INSTALLED.get_or_try_init(|| async { install(&[]) }).await?;
@@ -47,7 +47,7 @@ impl Cluster {
 }
 
 impl Cluster {
-    /// Writes to the API server that the operator has made since it began, by its own metric.
+    /// Number of the operator's writes to the API server since its start, by its own metric.
     ///
     /// # Errors
     /// When the operator does not answer through the API server's proxy.
@@ -73,14 +73,14 @@ pub fn image() -> (String, String) {
 /// Installs or upgrades the chart with further `--set` values and waits until the operator is ready.
 ///
 /// # Errors
-/// What helm says.
+/// The output of helm.
 pub fn install(values: &[&str]) -> anyhow::Result<()> {
     let (repository, tag) = image();
     let chart = tools::repository().join("charts/benchwright");
     let chart = chart.to_str().context("the repository's path is no UTF-8")?;
     let repository = format!("image.repository={repository}");
     let tag = format!("image.tag={tag}");
-    // The tag stays while the content changes: another annotation makes another pod.
+    // The image's tag does not change with its content. A changed annotation makes the Deployment create a new pod.
     let archive = std::fs::metadata(tools::repository().join("target/image/benchwright.tar"));
     let changed = archive.and_then(|it| it.modified()).ok().and_then(|it| it.duration_since(UNIX_EPOCH).ok());
     let built = format!("podAnnotations.built={}s", changed.unwrap_or_default().as_secs());

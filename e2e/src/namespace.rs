@@ -1,4 +1,4 @@
-//! A namespace of a test's own, and what a user does in it: apply a run, wait for it, read its results.
+//! A namespace for one test, and what a user does in it: apply a run, wait for it, read its results.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -21,30 +21,30 @@ use tokio::time::{Instant, sleep};
 
 use crate::cluster::{Cluster, image};
 
-/// How often a state is looked at while waiting for it.
+/// How often a wait checks the state.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// A namespace of a test's own. It is deleted in the background when the test ends; a failed test prints its run first.
+/// The namespace of one test. It is deleted in the background when the test ends. A failed test prints its runs first.
 pub struct Namespace {
     /// Its name.
     pub name: String,
-    /// A client with all rights.
+    /// A client with the administrator's rights.
     pub client: Client,
 }
 
 impl Namespace {
-    /// Makes a namespace with a name that begins with `purpose`.
+    /// Creates a namespace whose name begins with `purpose`.
     ///
     /// # Errors
-    /// What the API server says.
+    /// The API server's error.
     pub async fn new(cluster: &Cluster, purpose: &str) -> anyhow::Result<Namespace> {
         Namespace::labelled(cluster, purpose, &[]).await
     }
 
-    /// Makes a namespace with labels.
+    /// Creates a namespace with labels.
     ///
     /// # Errors
-    /// What the API server says.
+    /// The API server's error.
     pub async fn labelled(cluster: &Cluster, purpose: &str, labels: &[(&str, &str)]) -> anyhow::Result<Namespace> {
         let labels: BTreeMap<String, String> =
             labels.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
@@ -60,7 +60,7 @@ impl Namespace {
         let created = api.create(&PostParams::default(), &namespace).await?;
         let name = created.metadata.name.context("the API server names what it creates")?;
         let namespace = Namespace { name, client: cluster.client.clone() };
-        // The default service account appears a moment after its namespace; a pod before it is refused.
+        // The default service account appears shortly after its namespace; a pod created earlier is refused.
         namespace
             .until("the default service account", Duration::from_secs(30), || async {
                 let accounts: Api<ServiceAccount> = namespace.api();
@@ -82,13 +82,13 @@ impl Namespace {
     /// Creates a BenchmarkRun from its spec in YAML.
     ///
     /// # Errors
-    /// What the API server's admission says.
+    /// The API server's refusal.
     pub async fn create_run(&self, name: &str, spec: &str) -> anyhow::Result<()> {
         let run = json!({
             "apiVersion": "benchwright.dev/v1alpha1", "kind": "BenchmarkRun", "metadata": {"name": name},
             "spec": serde_saphyr::from_str::<serde_json::Value>(spec)?,
         });
-        // As kubectl sends it: the API server fills in the defaults, not this client's types.
+        // Sent as kubectl does: the API server sets the defaults, not this client's types.
         let request =
             kube::core::Request::new(format!("/apis/benchwright.dev/v1alpha1/namespaces/{}/benchmarkruns", self.name))
                 .create(&PostParams::default(), serde_json::to_vec(&run)?)?;
@@ -99,7 +99,7 @@ impl Namespace {
     /// Changes the spec of a run by a merge patch in YAML.
     ///
     /// # Errors
-    /// What the API server says.
+    /// The API server's error.
     pub async fn patch_run(&self, name: &str, spec: &str) -> anyhow::Result<()> {
         let patch = json!({"spec": serde_saphyr::from_str::<serde_json::Value>(spec)?});
         self.api::<BenchmarkRun>().patch(name, &PatchParams::default(), &Patch::Merge(patch)).await?;
@@ -109,15 +109,15 @@ impl Namespace {
     /// The status of a run.
     ///
     /// # Errors
-    /// What the API server says.
+    /// The API server's error.
     pub async fn status(&self, name: &str) -> anyhow::Result<BenchmarkRunStatus> {
         Ok(self.api::<BenchmarkRun>().get(name).await?.status.unwrap_or_default())
     }
 
-    /// Waits until the status of a run is as wanted, and returns it.
+    /// Waits until the status of a run meets a condition, and returns it.
     ///
     /// # Errors
-    /// After `limit`, with the status and the events as they are then.
+    /// When `limit` has passed; the error shows status and events.
     pub async fn wait_for(
         &self,
         name: &str,
@@ -139,15 +139,15 @@ impl Namespace {
     /// Waits until the run has finished.
     ///
     /// # Errors
-    /// After `limit`, with the status and the events as they are then.
+    /// When `limit` has passed; the error shows status and events.
     pub async fn wait_finished(&self, name: &str, limit: Duration) -> anyhow::Result<BenchmarkRunStatus> {
         self.wait_for(name, "a terminal phase", limit, |it| it.phase.is_some_and(|it| it.is_terminal())).await
     }
 
-    /// Waits until `look` finds something.
+    /// Waits until `look` returns something.
     ///
     /// # Errors
-    /// After `limit`; or what `look` fails with.
+    /// When `limit` has passed, or the error of `look`.
     pub async fn until<T, F, R>(&self, what: &str, limit: Duration, look: F) -> anyhow::Result<T>
     where
         F: Fn() -> R,
@@ -168,7 +168,7 @@ impl Namespace {
     /// `Type Reason: note` of every event of a run.
     ///
     /// # Errors
-    /// What the API server says.
+    /// The API server's error.
     pub async fn events(&self, run: &str) -> anyhow::Result<Vec<String>> {
         let events = self.api::<Event>().list(&ListParams::default()).await?;
         let of_run =
@@ -183,7 +183,7 @@ impl Namespace {
     /// The Jobs of the namespace.
     ///
     /// # Errors
-    /// What the API server says.
+    /// The API server's error.
     pub async fn jobs(&self) -> anyhow::Result<Vec<Job>> {
         Ok(self.api::<Job>().list(&ListParams::default()).await?.items)
     }
@@ -191,7 +191,7 @@ impl Namespace {
     /// The pods of a run.
     ///
     /// # Errors
-    /// What the API server says.
+    /// The API server's error.
     pub async fn pods(&self, run: &str) -> anyhow::Result<Vec<Pod>> {
         let of_run = ListParams::default().labels(&format!("benchwright.dev/run={run}"));
         Ok(self.api::<Pod>().list(&of_run).await?.items)
@@ -200,7 +200,7 @@ impl Namespace {
     /// Runs the launcher image with arguments in a pod that mounts a claim at /results, and returns what it printed.
     ///
     /// # Errors
-    /// When the pod does not end well within a minute.
+    /// When the pod does not succeed within a minute.
     pub async fn print_from_claim(&self, claim: &str, arguments: &[&str]) -> anyhow::Result<String> {
         let (repository, tag) = image();
         let pod: Pod = serde_json::from_value(json!({
@@ -237,7 +237,7 @@ impl Namespace {
 impl Drop for Namespace {
     fn drop(&mut self) {
         let (client, name) = (self.client.clone(), self.name.clone());
-        // The test's runtime is ending: a thread of its own carries the request, and nobody waits for the deletion itself.
+        // The test's runtime is shutting down, so that a separate thread sends the request. It does not wait for the deletion.
         let deletion = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let Ok(runtime) = runtime else { return };

@@ -1,4 +1,4 @@
-//! Commands that a user would type: helm, kubectl, and the cluster's own.
+//! Commands that a user would type: helm, kubectl and `e2e/cluster/cluster`.
 
 use std::{
     path::{Path, PathBuf},
@@ -25,23 +25,23 @@ pub fn kubeconfig() -> PathBuf {
 /// Runs `e2e/cluster/cluster` with arguments and returns what it printed.
 ///
 /// # Errors
-/// When it ends with another status than 0; with all that it printed.
+/// When its exit code is not 0; the error shows what it printed.
 pub fn cluster(arguments: &[&str]) -> anyhow::Result<String> {
     run(Command::new(repository().join("e2e/cluster/cluster")).args(arguments))
 }
 
-/// Runs helm, the cluster's own build where there is one.
+/// Runs helm: the cluster's own build if there is one.
 ///
 /// # Errors
-/// When it ends with another status than 0; with all that it printed.
+/// When its exit code is not 0; the error shows what it printed.
 pub fn helm(arguments: &[&str]) -> anyhow::Result<String> {
     run(Command::new(built_or_installed("helm")).args(arguments).env("KUBECONFIG", kubeconfig()))
 }
 
-/// Runs kubectl, the cluster's own build where there is one.
+/// Runs kubectl: the cluster's own build if there is one.
 ///
 /// # Errors
-/// When it ends with another status than 0; with all that it printed.
+/// When its exit code is not 0; the error shows what it printed.
 pub fn kubectl(arguments: &[&str]) -> anyhow::Result<String> {
     run(Command::new(built_or_installed("kubectl")).args(arguments).env("KUBECONFIG", kubeconfig()))
 }

@@ -1,4 +1,4 @@
-//! The cluster itself: it comes up, goes down without a trace, and a start that was killed is cleaned by the next one.
+//! The cluster itself: it starts, it stops without a trace, and the next start cleans up after a start that was killed.
 
 use std::{
     process::{Command, Stdio},
@@ -8,7 +8,7 @@ use std::{
 
 use e2e::tools;
 
-/// Lines that stand in one listing and not in the other.
+/// Lines that are in only one of two listings.
 fn difference(before: &str, after: &str) -> Vec<String> {
     let only = |mine: &str, other: &str, sign: char| -> Vec<String> {
         mine.lines().filter(|line| !other.lines().any(|it| it == *line)).map(|line| format!("{sign} {line}")).collect()

@@ -1,5 +1,5 @@
-//! The operator is killed in mid-run, or loses the API server. A binary of its own: other runs would lose their operator too,
-//! and its tests one after the other.
+//! The operator is killed during a run, or loses the API server. These tests have their own binary and run one after the other,
+//! because each takes the operator or the API server away from all runs.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ const SOON: Duration = Duration::from_secs(90);
 /// Sixty requests in twelve seconds.
 const SPEC: &str = "target: {simulator: {}}\nprofile: {variables: {rate: '5', duration: '12'}}\nstorage: {none: {}}\n";
 
-/// One test at a time: each takes something away from the whole cluster.
+/// Lets only one test run at a time.
 static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
 #[tokio::test(flavor = "multi_thread")]
@@ -38,7 +38,7 @@ async fn an_operator_that_is_killed_in_mid_run_goes_on_where_it_was() -> anyhow:
     Ok(())
 }
 
-/// A rule in the node's network that keeps everybody from the API server; it goes when this value does.
+/// A packet rule on the node that blocks the API server. Dropping this value removes the rule.
 struct Cut(Vec<&'static str>);
 
 impl Cut {
@@ -57,9 +57,9 @@ impl Drop for Cut {
     }
 }
 
-/// Longer than the operator waits before it drops a connection; the rest of the cluster survives it.
+/// Longer than the operator waits before it drops a connection. The rest of the cluster tolerates it.
 const OUTAGE: Duration = Duration::from_secs(60);
-/// The waits for a dead connection and between two tries, and as much again for a busy machine.
+/// The operator's waits for a dead connection and between two tries, doubled for a busy machine.
 const SEEN_AGAIN: Duration = Duration::from_secs(60);
 
 #[tokio::test(flavor = "multi_thread")]
@@ -72,7 +72,7 @@ async fn a_run_made_after_a_network_cut_is_seen_soon() -> anyhow::Result<()> {
         let cut = Cut::new(how)?;
         tokio::time::sleep(OUTAGE).await;
         drop(cut);
-        // This test's own connections died as well.
+        // The connections of this test are dead as well.
         let name = format!("chat-{number}");
         namespace.client = Cluster::connect().await?.client;
         namespace.create_run(&name, &format!("{SPEC}{PATIENT}")).await?;

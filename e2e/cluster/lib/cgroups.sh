@@ -1,5 +1,5 @@
 # The cluster's cgroups: /benchwright-cluster with `box` (the node's own processes) and `kubepods` (the pods) below it, in each
-# hierarchy. They are also how the cluster's processes are found again: nobody leaves a cgroup by losing a parent.
+# hierarchy. They also serve to find the cluster's processes: a process stays in its cgroup when its parent ends.
 # shellcheck shell=bash
 
 cgroup_version() { if [[ $(stat -fc %T /sys/fs/cgroup) == cgroup2fs ]]; then echo 2; else echo 1; fi; }

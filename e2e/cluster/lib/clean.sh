@@ -1,5 +1,5 @@
-# Ends a cluster, whole or half, and removes all that it left. What is to be removed is found by its name, not by records, so it
-# works after a SIGKILL at any moment.
+# Stops a cluster, even one that started only in part, and removes all that it left. It finds everything by name and not by
+# records, so that it works after a SIGKILL at any moment.
 # shellcheck shell=bash
 
 down() {
@@ -19,7 +19,7 @@ clean() {
     ((!failed)) || die "something of the cluster is left, see above"
 }
 
-# The box's mounts were its own and went with it, so what is left are plain files.
+# The box's mounts ended with its mount namespace, so that only plain files are left.
 remove_folders() {
     local try
     for ((try = 0; try < 20; try++)); do
@@ -31,7 +31,7 @@ remove_folders() {
     [[ ! -e $STATE ]] || { say "the folder $STATE could not be removed" && return 1; }
 }
 
-# Removes scratch folders whose makers were killed.
+# Removes temporary folders of processes that were killed.
 remove_scratch_folders() {
     local folder pid
     for folder in "$CLUSTER_DIR"/tmp.*.*; do

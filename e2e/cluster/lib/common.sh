@@ -20,7 +20,7 @@ NODE_ADDRESS=198.18.254.2
 LINK_PREFIX=30
 API_SERVER=https://$NODE_ADDRESS:6443
 
-# Names that are found again when nothing else is known of a cluster.
+# Names by which a cluster is found when nothing else is known of it.
 HOST_LINK=bwc-host
 NODE_LINK=bwc-node
 CGROUP=benchwright-cluster
@@ -35,19 +35,19 @@ die() {
 
 need_root() { [[ $(id -u) == 0 ]] || die "needs root (namespaces, mounts, cgroups); this is user $(id -un)"; }
 
-# The folder keeps itself out of git, so that it may lie in any repository.
+# The folder has a .gitignore of its own, so that it may be in any repository.
 make_cluster_dir() {
     mkdir -p "$CLUSTER_DIR"
     [[ -e $CLUSTER_DIR/.gitignore ]] || echo '*' >"$CLUSTER_DIR/.gitignore"
 }
 
-# Makes a folder for work in progress and prints its name, which holds our process id: once we are gone, `down` may remove it.
+# Creates a temporary folder and prints its name. The name holds our process id: once this process has ended, `down` may remove it.
 scratch_folder() {
     make_cluster_dir
     mktemp -d "$CLUSTER_DIR/tmp.$$.XXXXXX"
 }
 
-# Takes a lock for as long as this process lives, by a descriptor on a folder that exists anyway: no file is left.
+# Takes a lock until this process ends, by a descriptor on a folder that exists anyway, so that no file is left.
 # Children inherit the lock unless they close the descriptor named by LOCK_FD. Seconds are the longest wait.
 lock() { # FOLDER SECONDS
     exec {LOCK_FD}<"$1"
@@ -56,7 +56,7 @@ lock() { # FOLDER SECONDS
 
 unlock() { exec {LOCK_FD}<&-; }
 
-# kubectl as the administrator, without a cache in the caller's home, and never waiting long: whoever calls it polls.
+# kubectl as the administrator, without a cache in the caller's home, and with a short time limit: callers repeat it.
 kubectl_admin() {
     KUBECACHEDIR=$STATE/kubectl-cache "$PARTS/bin/kubectl" --kubeconfig "$KUBECONFIG_FILE" --request-timeout=20s "$@"
 }

@@ -1,10 +1,10 @@
-# The node's components as this side sees them: which ended, what they said last.
+# The node's components as seen from the machine: which have ended, and their last log lines.
 # shellcheck shell=bash
 
 # The components in the order in which they start; a cluster that is up runs them all.
 COMPONENTS=(etcd containerd kube-apiserver kube-controller-manager kube-scheduler kubelet kube-proxy)
 
-# Prints which components have ended, on one line; nothing where all is well.
+# Prints the components that have ended on one line; nothing if all of them run.
 ended_components() {
     if ! own_box_init >/dev/null; then
         echo "the node's first process"
@@ -13,8 +13,8 @@ ended_components() {
     fi
 }
 
-# Shows what went wrong: the last lines of the components that have ended, or, where none has, what the pods are waiting for and
-# the last errors of every component.
+# Shows what went wrong: the last log lines of the components that have ended or, if none has, what the pods wait for and the
+# last errors of every component.
 show_logs() {
     local component ended
     read -r -a ended <<<"$(find "$STATE/exited" -type f -printf '%f ' 2>/dev/null || true)"

@@ -22,7 +22,7 @@ disconnect_host() {
     ! ip link show "$HOST_LINK" >/dev/null 2>&1 || { say "the interface $HOST_LINK could not be removed" && return 1; }
 }
 
-# Asks the DNS service for a connection, which goes on to a pod: fails where services or pods cannot be reached.
+# Connects to the DNS service, which leads to a pod: fails if services or pods cannot be reached.
 SERVICE_PROBE=(timeout 2 bash -c "exec 3<>/dev/tcp/$DNS_SERVICE/53")
 
 report_routes() {
@@ -33,7 +33,7 @@ report_routes() {
     fi
 }
 
-# Runs a command where pods and services are, and nothing else of the node is.
+# Runs a command in the network of pods and services, without the other namespaces of the node.
 enter_network() { # COMMAND...
     local init
     need_root

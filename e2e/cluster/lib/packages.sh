@@ -1,5 +1,5 @@
-# The Debian packages that the node runs on. A package counts as there when what it brings is there, so that a machine with
-# another source of containerd or runc keeps its own.
+# The Debian packages that the node needs. A package is not installed if its programs exist already, so that a machine keeps a
+# containerd or runc from another source.
 # shellcheck shell=bash
 
 # Prints the missing packages on one line.
@@ -36,7 +36,7 @@ install_packages() {
 apt_install() {
     local log try
     log=$(mktemp)
-    # A second apt-get fails at once on the lock of the package lists, so the update has a few tries.
+    # apt-get fails at once while another one holds the lock of the package lists, so that the update is tried a few times.
     for try in 1 2 3 4 5; do
         apt-get update -qq >"$log" 2>&1 && break
         [[ $try == 5 ]] || sleep 5
@@ -50,8 +50,8 @@ apt_install() {
     rm -f "$log"
 }
 
-# Runs a command that installs packages, and keeps the daemons in them from running: by Debian's own switch, a policy-rc.d that
-# answers 101 (a machine's own one stays), and by stopping what started in spite of it.
+# Runs a command that installs packages, without starting their daemons: a policy-rc.d that answers 101 tells Debian so (one that
+# the machine has already is kept), and daemons that started nevertheless are stopped.
 without_daemons() {
     local policy=/usr/sbin/policy-rc.d ours=no before after
     if [[ ! -e $policy ]]; then

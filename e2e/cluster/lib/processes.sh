@@ -1,4 +1,4 @@
-# Who belongs to the cluster: found by the cgroup alone, so that nothing has to have been written down.
+# The processes of the cluster. They are found by their cgroup alone, so that no record is needed.
 # shellcheck shell=bash
 
 # Prints the process ids of the node and of all pods, one a line.
@@ -22,7 +22,7 @@ box_init() {
     return 1
 }
 
-# Prints the CLUSTER_DIR whose cluster runs on this machine; nothing where none does.
+# Prints the CLUSTER_DIR of the cluster that runs on this machine; nothing if none runs.
 box_owner() {
     local pid owner
     [[ -e $(cgroup_of_processes)/box/cgroup.procs ]] || return 0
@@ -39,7 +39,7 @@ own_box_init() {
     [[ $(box_owner) == "$CLUSTER_DIR" ]] && box_init
 }
 
-# One machine holds one cluster: its addresses and names are fixed. Another checkout's living one is not ours to end.
+# A machine can have only one cluster, because its addresses and names are fixed. A running cluster of another checkout is kept.
 refuse_foreign_cluster() {
     local owner
     owner=$(box_owner)
@@ -47,7 +47,7 @@ refuse_foreign_cluster() {
         die "the cluster on this machine belongs to $owner; end it with: BENCHWRIGHT_CLUSTER_DIR=${owner@Q} $CLUSTER_SOURCE/cluster down"
 }
 
-# Ends every process of the cluster; returns once they are gone.
+# Kills every process of the cluster and returns once they are gone.
 kill_cluster() {
     local try pids
     for ((try = 0; try < 100; try++)); do

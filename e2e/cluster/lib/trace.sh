@@ -1,5 +1,5 @@
 # Lists what a cluster could leave on a machine, in a stable order and without counters, ids or times: a test takes it before and
-# after and compares. What other programs do meanwhile hardly shows, because only names that the node could use are listed.
+# after and compares. Other programs hardly change the listing, because it holds only names that the node could use.
 # shellcheck shell=bash
 
 TRACED_PROCESSES='etcd|kube-.*|kubelet|kubectl|kubernetes|containerd.*|ctr|runc.*|pause|coredns|local-path.*|epp|envoy|init|unshare|buildah'
@@ -26,7 +26,7 @@ trace() {
 # Prefixes each line of the input.
 label() { sed "s|^|$1 |"; }
 
-# Without the dead whom their parent, often a container's first process, has not collected yet.
+# Without zombies that their parent, often a container's first process, has not waited for yet.
 trace_processes() {
     ps -e -o stat= -o comm= | awk -v names="^($TRACED_PROCESSES)$" '$1 !~ /^Z/ && $2 ~ names { count[$2]++ }
         END { for (name in count) print name, count[name] }' | sort | label process

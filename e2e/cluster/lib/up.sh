@@ -1,4 +1,4 @@
-# Brings the cluster up.
+# Starts the cluster.
 # shellcheck shell=bash
 
 up() {
@@ -15,7 +15,7 @@ up() {
         return
     fi
     start=$SECONDS
-    # From here on there is something to remove if it goes wrong.
+    # From here on a failure leaves something to remove.
     trap abandon EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM HUP
@@ -29,17 +29,17 @@ up() {
     how_to_use
 }
 
-# The exit trap of a start that did not come to its end.
+# The exit trap of a start that did not complete.
 abandon() {
     local status=$?
     trap - EXIT INT TERM HUP
-    # Interrupted (128 + signal) is not failed.
+    # 128 + signal means that the start was interrupted, not that it failed.
     ((status > 128)) || [[ ! -d $STATE ]] || show_logs
     clean
     exit "$status"
 }
 
-# All that the box reads, complete before it starts.
+# Writes all files that the box reads, before it starts.
 write_state() {
     local part
     mkdir -p "$STATE"/{log,cni,exited}
@@ -50,7 +50,7 @@ write_state() {
     make_cgroups
 }
 
-# The box enters the cluster's cgroup before it is anything else, lets go of the lock and of the caller's terminal, and lives on.
+# Starts the box: it first enters the cluster's cgroup, then releases the lock and the caller's terminal, and keeps running.
 start_box() {
     (
         echo "$BASHPID" >"$(cgroup_of_processes)/box/cgroup.procs"
@@ -69,7 +69,7 @@ start_box() {
     connect_host "$(own_box_init)"
 }
 
-# The node's images, its DNS and its volumes. What takes a while goes on in the node while the next step starts.
+# The node's images, its DNS and its volumes. Slow steps continue in the node while the next step starts.
 start_workloads() {
     local image tars=()
     for image in "${BASE_IMAGES[@]}"; do tars+=("$PARTS/images/$image.tar"); done
@@ -92,7 +92,7 @@ deployment_available() { # NAMESPACE NAME
     [[ $(kubectl_admin --namespace "$1" get deployment "$2" -o 'jsonpath={.status.availableReplicas}') == 1 ]]
 }
 
-# Is this folder's cluster up and whole?
+# Succeeds if this folder's cluster is up and all its components run.
 healthy() {
     own_box_init >/dev/null && [[ -z $(ended_components) ]] && [[ -e $KUBECONFIG_FILE ]] &&
         kubectl_admin get --raw /readyz >/dev/null 2>&1 && node_ready 2>/dev/null &&

@@ -1,4 +1,4 @@
-//! What the API server refuses by the rules in the CRD, before any operator sees it.
+//! What the API server refuses by the rules in the CRD, before the operator sees it.
 
 use anyhow::Context;
 use e2e::{Cluster, Namespace};

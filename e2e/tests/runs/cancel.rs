@@ -1,4 +1,4 @@
-//! Runs that somebody ends.
+//! Runs that a user cancels, suspends or takes the Job from.
 
 use crds::{Outcome, status::Phase};
 use e2e::{Cluster, Namespace};

@@ -1,4 +1,4 @@
-//! Somebody who may create pods wants to write a run's figures.
+//! A user who may create pods tries to forge a run's figures.
 
 use anyhow::Context;
 use crds::{Envelope, Outcome, envelope::Core, status::Phase, summary::RunSummary};
@@ -12,7 +12,7 @@ use crate::{SOON, simulated};
 const NO_STORAGE: &str = "storage: {none: {}}";
 const FORGED: &str = "forged";
 
-/// What a launcher of attempt 1 would say that has measured wonders.
+/// The termination message of a launcher of attempt 1 with false figures.
 fn forged_word(run_uid: &str) -> String {
     let core = Core {
         run_uid: run_uid.into(),
@@ -30,7 +30,7 @@ fn forged_word(run_uid: &str) -> String {
     Envelope { core, stages: Vec::new(), stages_truncated: false }.to_text()
 }
 
-/// A pod with the launcher's container that leaves this word, and these parts of a true pod's metadata.
+/// A pod whose launcher container leaves this message, with parts of a genuine pod's metadata.
 fn forged_pod(name: &str, word: &str, metadata: Value) -> anyhow::Result<Pod> {
     let mut pod = json!({
         "metadata": metadata,
@@ -60,7 +60,7 @@ async fn a_pod_that_copies_labels_and_owners_does_not_write_a_runs_figures() -> 
 
     let labels = launcher.metadata.labels.context("a launcher has labels")?;
     let word = forged_word(&labels["benchwright.dev/run-uid"]);
-    // Without the Job's own labels its controller cannot adopt the pod.
+    // Without these labels the Job controller does not adopt the pod.
     let ours: serde_json::Map<_, _> = labels
         .iter()
         .filter(|(key, _)| key.starts_with("benchwright.dev/") || key.starts_with("app.kubernetes.io/"))

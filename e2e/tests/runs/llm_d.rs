@@ -37,7 +37,7 @@ fn model_servers() -> anyhow::Result<Deployment> {
     }))?)
 }
 
-/// Requests that a model server says it finished, over the API server's proxy to its /metrics.
+/// Number of finished requests by a model server's metrics, read through the API server's proxy.
 async fn finished_requests(namespace: &Namespace, pod: &str) -> anyhow::Result<f64> {
     let path = format!("/api/v1/namespaces/{}/pods/{pod}:8000/proxy/metrics", namespace.name);
     let request = http::Request::get(path).body(Vec::new())?;

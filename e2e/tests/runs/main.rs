@@ -1,4 +1,4 @@
-//! From a BenchmarkRun to its status on a real cluster, each test in a namespace of its own.
+//! From a BenchmarkRun to its status on a real cluster. Each test has its own namespace.
 
 mod admission;
 mod cancel;
@@ -15,7 +15,7 @@ use e2e::PATIENT;
 /// Long enough for a pod on a busy machine.
 const SOON: Duration = Duration::from_secs(90);
 
-/// A profile of so many requests per second for so many seconds, with short prompts and answers.
+/// A profile with a rate per second and a duration in seconds, with short prompts and answers.
 fn profile(rate: f64, seconds: u32) -> String {
     format!(
         "{{load: {{type: constant, stages: [{{rate: {rate}, duration: {seconds}}}]}}, \
@@ -25,7 +25,7 @@ fn profile(rate: f64, seconds: u32) -> String {
     )
 }
 
-/// The spec of a run against the embedded simulator; `more` are further lines of the spec.
+/// The spec of a run against the embedded simulator; `more` holds further lines of the spec.
 fn simulated(rate: f64, seconds: u32, more: &str) -> String {
     let profile = serde_json::to_string(&profile(rate, seconds)).expect("a text serializes");
     format!("target: {{simulator: {{}}}}\nprofile: {{inline: {profile}}}\n{PATIENT}\n{more}\n")

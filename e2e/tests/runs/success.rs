@@ -1,4 +1,4 @@
-//! Runs that end well, and whose figures are the same wherever they are read.
+//! Runs that succeed, and whose figures are the same wherever they are read.
 
 use anyhow::Context;
 use crds::{
@@ -68,7 +68,7 @@ async fn a_run_that_is_made_again_at_once_does_not_meet_its_namesake() -> anyhow
     Ok(())
 }
 
-/// What the report in a run's results folder says of the run itself.
+/// The run's own data in the report of its results folder.
 async fn stored_run(namespace: &Namespace, name: &str) -> anyhow::Result<(String, serde_json::Value)> {
     let status = namespace.wait_finished(name, SOON).await?;
     assert_eq!(status.outcome, Some(Outcome::Passed), "{status:?}");
@@ -93,12 +93,12 @@ async fn a_second_run_of_a_name_has_a_folder_of_its_own() -> anyhow::Result<()> 
         namespace.api::<BenchmarkRun>().delete("once", &DeleteParams::background()).await?;
     }
     assert_ne!(found[0], found[1]);
-    // The first one's is still what it was.
+    // The results of the first run have not changed.
     namespace.print_from_claim("results", &["show", &found[0], "--file", "report.json"]).await?;
     Ok(())
 }
 
-/// Twelve requests in three seconds, after a header.
+/// A header, then twelve requests in three seconds.
 fn trace() -> String {
     let rows = (0..12).map(|it| format!("{},40,10\n", it * 250));
     format!("timestamp,input_length,output_length\n{}", rows.collect::<String>())
@@ -125,7 +125,7 @@ async fn a_trace_on_a_claim_is_replayed_and_left_as_it_is() -> anyhow::Result<()
     });
     namespace.api::<PersistentVolumeClaim>().create(&PostParams::default(), &serde_json::from_value(claim)?).await?;
     let pods = namespace.api::<Pod>();
-    // What a shell says that has the claim.
+    // The output of a shell in a pod that mounts the claim.
     let on_claim = async |name: &str, script: &str| -> anyhow::Result<String> {
         let pod = json!({
             "metadata": {"name": name},
@@ -149,7 +149,7 @@ async fn a_trace_on_a_claim_is_replayed_and_left_as_it_is() -> anyhow::Result<()
         Ok(pods.logs(name, &LogParams::default()).await?)
     };
     let look = "stat -c '%u %g %a' /data /data/prod.csv";
-    // They belong to root, as files of others may.
+    // The files belong to root, as other users' files may.
     let before = on_claim("writer", &format!("printf %s \"$TRACE\" > /data/prod.csv && {look}")).await?;
     assert!(before.starts_with("0 0 ") && before.lines().count() == 2, "{before}");
     namespace.create_run("replay", &replay("/data/datasets/prod.csv", "{claim: {claimName: datasets}}")?).await?;
