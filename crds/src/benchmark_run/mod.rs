@@ -6,7 +6,9 @@
 mod execution;
 pub(crate) mod files;
 mod launcher;
+mod storage;
 mod target;
+mod validity;
 
 use std::collections::BTreeMap;
 
@@ -17,13 +19,15 @@ use serde::{Deserialize, Serialize};
 use crate::AnyValue;
 #[cfg(feature = "kube")]
 use crate::status::BenchmarkRunStatus;
-pub use execution::{Cancel, Cleanup, Deadlines, Execution, Retry, RetryCause, RunCleanup, Validity};
+pub use execution::{Cancel, Cleanup, Deadlines, Execution, Retry, RetryCause, RunCleanup};
 pub use files::{ClaimRef, ProfileFile, is_object_name};
-pub use launcher::{Launcher, NoStorage, PerRequestRecords, Pvc, Resources, Scheduling, Storage, Toleration};
+pub use launcher::{Launcher, Resources, Scheduling, Toleration};
+pub use storage::{NoStorage, PerRequestRecords, Pvc, Storage};
 pub use target::{
     Api, Auth, HttpVersion, KeyRef, Readiness, ReadinessProbe, Scheme, ServiceRef, Simulator, SimulatorPreset, Target,
     Tls,
 };
+pub use validity::Validity;
 
 /// The API group of every kind of this project.
 pub const GROUP: &str = "benchwright.dev";
