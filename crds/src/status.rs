@@ -6,6 +6,7 @@ use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    EffectiveSpec,
     envelope::ArtifactRef,
     figure::{Microseconds, Milli},
     reason::{Reason, Reported},
@@ -41,6 +42,10 @@ pub struct BenchmarkRunStatus {
     /// What the spec came to mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolved: Option<Resolved>,
+    /// The fields of the spec that have defaults, with the values that the last attempt was given.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "of_this_release")]
+    #[cfg_attr(feature = "kube", schemars(with = "EffectiveSpec"))]
+    pub effective_spec: Option<EffectiveSpec>,
     /// The last five attempts, the newest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 5)))]
@@ -80,6 +85,13 @@ fn unseen() -> i64 {
     -1
 }
 
+/// Values that another release stored, with fields or names that this one does not know, are as if they were not there: a
+/// run has to stay readable.
+fn of_this_release<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<EffectiveSpec>, D::Error> {
+    let stored = Option::<serde_json::Value>::deserialize(deserializer)?;
+    Ok(stored.and_then(|it| serde_json::from_value(it).ok()))
+}
+
 impl Default for BenchmarkRunStatus {
     fn default() -> Self {
         BenchmarkRunStatus {
@@ -90,6 +102,7 @@ impl Default for BenchmarkRunStatus {
             load_start_time: None,
             completion_time: None,
             resolved: None,
+            effective_spec: None,
             attempts: Vec::new(),
             partial: false,
             summary: None,

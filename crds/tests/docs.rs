@@ -2,7 +2,7 @@
 
 #![cfg(feature = "kube")]
 
-use crds::BenchmarkRun;
+use crds::{BenchmarkRun, BenchmarkRunSpec, EffectiveSpec, Settings};
 use serde_json::Value;
 
 const DOC: &str = include_str!("../../docs/benchmarkrun.md");
@@ -54,6 +54,35 @@ fn every_field_has_a_description() {
     check("status", &schema["status"]);
 }
 
+/// `kubectl explain` has no other place for a default, because the schema has none.
+#[test]
+fn every_description_tells_the_default_that_is_filled_in() {
+    fn check(path: &str, schema: &Value, effective: &Value) {
+        if let Some(fields) = effective.as_object() {
+            for (name, inner) in fields {
+                check(&format!("{path}.{name}"), &schema["properties"][name], inner);
+            }
+            return;
+        }
+        let default = match effective {
+            Value::String(text) => text.clone(),
+            Value::Array(items) => items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" and "),
+            other => other.to_string(),
+        };
+        let description = schema["description"].as_str().unwrap_or_default();
+        let told = [".", ",", ";"].iter().any(|end| description.contains(&format!("Default: {default}{end}")));
+        assert!(told, "{path}: {description:?} does not tell the default {default}");
+    }
+    let crd: Value = serde_saphyr::from_str(&crds::crd_yaml().unwrap()).unwrap();
+    let spec = serde_saphyr::from_str("{target: {simulator: {}}}").unwrap();
+    let mut effective = serde_json::to_value(EffectiveSpec::new(&spec, &Settings::default())).unwrap();
+    // The profile has its default as a whole, and the launcher's is the operator's setting.
+    for field in ["profile", "launcher"] {
+        effective.as_object_mut().unwrap().remove(field).unwrap();
+    }
+    check("spec", &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"], &effective);
+}
+
 #[test]
 fn every_number_of_the_spec_has_a_bound_that_its_type_holds() {
     fn check(path: &str, schema: &Value) {
@@ -79,6 +108,7 @@ fn the_example_has_every_default_as_it_is() {
     let start = DOC.find("```yaml\n").unwrap() + "```yaml\n".len();
     let end = start + DOC[start..].find("```").unwrap();
     let example: BenchmarkRun = serde_saphyr::from_str(&DOC[start..end]).unwrap();
-    let smallest = "{target: {simulator: {}}, profile: {name: sanity_random}, storage: {pvc: {}}}";
-    assert_eq!(example.spec, serde_saphyr::from_str(smallest).unwrap());
+    let smallest = serde_saphyr::from_str("{target: {simulator: {}}}").unwrap();
+    let effective = |spec: &BenchmarkRunSpec| EffectiveSpec::new(spec, &Settings::default());
+    assert_eq!(effective(&example.spec), effective(&smallest));
 }

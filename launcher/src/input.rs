@@ -4,7 +4,6 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     io,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use crds::{
@@ -12,7 +11,6 @@ use crds::{
     benchmark_run::{BenchmarkRunSpec, GROUP, KIND, MAX_INLINE_PROFILE_BYTES, MAX_NAME_BYTES, PATHS_FROM, VERSION},
     resolve::{ProfileSource, ResolvedRun, RunIdentity, Settings, resolve},
     schema,
-    units::Span,
     wording::{cut, named, quoted},
     yaml::{self, Document, Node, Problem},
 };
@@ -27,7 +25,7 @@ use report::Inputs;
 const MAX_FILE_BYTES: u64 = 2 * MAX_INLINE_PROFILE_BYTES as u64 + 1024 * 1024;
 
 /// How long a target is waited for outside a cluster, where the file does not say: whoever waits there sits before it.
-const LOCAL_READINESS_TIMEOUT: Span = Span(Duration::from_secs(60));
+const LOCAL_READINESS_SECONDS: u32 = 60;
 
 /// How many problems one error lists: a file with more has one mistake over and over.
 const MAX_LISTED: usize = 48;
@@ -193,7 +191,7 @@ pub fn from_file(path: &Path, options: &LocalOptions) -> Result<Input, InputErro
         file.dropped.iter().map(|it| Notice { path: it.path.clone(), message: it.message.clone() }).collect();
     let paths_from = file.paths_from();
     let (mut run, spec) = file.resolve(path, options)?;
-    let source = ProfileSource::of(&spec);
+    let source = ProfileSource::from_spec(&spec);
     let template = match (&options.profile, &source) {
         (Some(profile), _) => {
             run.profile_source = profile.display().to_string();
@@ -305,13 +303,11 @@ impl RunFile {
         }
         let mut used = spec.clone();
         used.profile.files.clear();
-        match resolve(identity, &used, &Settings::default()) {
+        let settings = Settings { readiness_timeout_seconds: LOCAL_READINESS_SECONDS, ..Settings::default() };
+        match resolve(identity, &used, &settings) {
             Ok(mut run) if self.problems.is_empty() => {
                 run.token_file.clone_from(&options.token_file);
                 run.ca_file.clone_from(&options.ca_file);
-                if self.value.pointer("/spec/target/readiness/timeoutSeconds").is_none() {
-                    run.readiness_timeout = LOCAL_READINESS_TIMEOUT;
-                }
                 return Ok((run, spec));
             }
             Ok(_) => {}
@@ -407,7 +403,7 @@ mod tests {
             [("", 60), (", readiness: {probe: Models}", 60), (", readiness: {timeoutSeconds: 900}", 900)]
         {
             let input = check(&format!("{HEAD}spec: {{target: {{url: 'http://h'{readiness}}}}}")).unwrap();
-            assert_eq!(input.run.readiness_timeout, Span(Duration::from_secs(seconds)), "{readiness}");
+            assert_eq!(input.run.readiness_timeout.0.as_secs(), seconds, "{readiness}");
         }
     }
 
@@ -519,7 +515,7 @@ spec:
                     'load: {type: constant, stages: [{rate: 1, duration: 2}]}\n\n\
                     data: {type: random, input_distribution: {mean: {{ isl }}, max: 2048}, output_distribution: {mean: 50}}'}}";
         let input = check(&format!("{HEAD}spec: {spec}")).unwrap();
-        assert_eq!((input.run.seed.0, input.run.readiness_timeout), (100_000, Span(Duration::from_secs(60))));
+        assert_eq!((input.run.seed.0, input.run.readiness_timeout.0.as_secs()), (100_000, 60));
         assert!(input.profile_text.contains("mean: 1000,"), "{}", input.profile_text);
     }
 

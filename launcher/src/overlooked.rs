@@ -1,6 +1,6 @@
 //! Which fields of a BenchmarkRun a run without a cluster does not use, so that nobody waits for what they ask.
 
-use crds::benchmark_run::{BenchmarkRunSpec, Execution, Launcher, Retry};
+use crds::benchmark_run::{BenchmarkRunSpec, Launcher, Retry};
 use workload_profiles::Notice;
 
 use crate::input::LocalOptions;
@@ -8,10 +8,9 @@ use crate::input::LocalOptions;
 /// One notice for each field that is set and has no effect.
 pub(crate) fn notices(spec: &BenchmarkRunSpec, options: &LocalOptions) -> Vec<Notice> {
     let plain = spec.target.url.as_ref().is_none_or(|it| !it.starts_with("https://"));
-    let deadlines = Execution::default().deadlines;
-    let given = &spec.execution.deadlines;
-    let other_deadlines = (given.prepare_seconds, given.start_seconds, given.collect_seconds)
-        != (deadlines.prepare_seconds, deadlines.start_seconds, deadlines.collect_seconds);
+    let deadlines = &spec.execution.deadlines;
+    let other_deadlines =
+        [deadlines.prepare_seconds, deadlines.start_seconds, deadlines.collect_seconds].iter().any(Option::is_some);
     [
         ("spec.suspend", spec.suspend, "is true, which holds a run back in a cluster alone; this run starts"),
         ("spec.cancel", spec.cancel.is_some(), "ends a run in a cluster alone; this run starts, and Ctrl-C ends it"),

@@ -35,7 +35,7 @@ struct Flags {
     #[arg(long = "launcher-limit", value_parser = quantity)]
     launcher_limits: Vec<(String, String)>,
     /// Pull policy of the launchers' image
-    #[arg(long, default_value = "IfNotPresent", value_parser = ["Always", "IfNotPresent", "Never"])]
+    #[arg(long, default_value_t = Settings::default().launcher_pull_policy, value_parser = ["Always", "IfNotPresent", "Never"])]
     launcher_pull_policy: String,
     /// Pull secret of the launchers' image, which each run's namespace has to hold; may be given several times
     #[arg(long = "launcher-pull-secret", value_name = "NAME")]
@@ -44,7 +44,7 @@ struct Flags {
     #[arg(long = "watch-namespace", value_name = "NAMESPACE")]
     watch_namespaces: Vec<String>,
     /// Suffix of a Service's DNS name after `<service>.<namespace>.`
-    #[arg(long, default_value = "svc.cluster.local")]
+    #[arg(long, default_value_t = Settings::default().service_domain)]
     service_domain: String,
     /// Address that serves /metrics, /healthz and /readyz
     #[arg(long, default_value = "0.0.0.0:8080")]
@@ -133,6 +133,7 @@ fn context(flags: &Flags, client: Client, health: Arc<Health>) -> Context {
         launcher_pull_policy: flags.launcher_pull_policy.clone(),
         launcher_pull_secrets: flags.launcher_pull_secrets.clone(),
         service_domain: flags.service_domain.clone(),
+        ..Settings::default()
     };
     Context::new(client, settings, reporter, health)
 }

@@ -4,54 +4,39 @@
 use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 
-use super::defaults;
+use super::is_default;
 
 /// Retries, deadlines and the time to drain.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Execution {
     /// When an attempt that failed is made again.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub retry: Retry,
     /// How long each part of an attempt may take.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub deadlines: Deadlines,
     /// How long the launcher has to drain and to write its report after it was asked to stop, in seconds.
-    #[serde(default = "defaults::grace_period")]
+    /// Default: 60.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 5, max = 3600)))]
-    pub grace_period_seconds: u32,
-}
-
-impl Default for Execution {
-    fn default() -> Self {
-        Execution {
-            retry: Retry::default(),
-            deadlines: Deadlines::default(),
-            grace_period_seconds: defaults::grace_period(),
-        }
-    }
+    pub grace_period_seconds: Option<u32>,
 }
 
 /// When an attempt that failed is made again.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Retry {
-    /// How many times at most; a status remembers five attempts.
-    #[serde(default = "defaults::retry_limit")]
+    /// How many times at most. Default: 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(max = 4)))]
-    pub limit: u32,
-    /// After which failures.
-    #[serde(default = "defaults::retry_reasons")]
+    pub limit: Option<u32>,
+    /// After which failures. Default: Disrupted and StartTimeout.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 3)))]
-    pub reasons: Vec<RetryCause>,
-}
-
-impl Default for Retry {
-    fn default() -> Self {
-        Retry { limit: defaults::retry_limit(), reasons: defaults::retry_reasons() }
-    }
+    pub reasons: Option<Vec<RetryCause>>,
 }
 
 /// A failure that another attempt may get past.
@@ -67,37 +52,27 @@ pub enum RetryCause {
 }
 
 /// How long each part of an attempt may take, in seconds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Deadlines {
-    /// Until ConfigMap and volume exist.
-    #[serde(default = "defaults::prepare_seconds")]
+    /// Until ConfigMap, volume and Job exist. Default: 900.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 86400)))]
-    pub prepare_seconds: u32,
+    pub prepare_seconds: Option<u32>,
     /// From the creation of the Job until the launcher measures: scheduling, volume, image, readiness of the target.
-    #[serde(default = "defaults::start_seconds")]
+    /// Default: 1800.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 86400)))]
-    pub start_seconds: u32,
-    /// From there until the launcher ends.
-    #[serde(default = "defaults::run_seconds")]
+    pub start_seconds: Option<u32>,
+    /// From the start of the measurement until the launcher ends. Default: 3600.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 604_800)))]
-    pub run_seconds: u32,
-    /// From there until the result is read.
-    #[serde(default = "defaults::collect_seconds")]
+    pub run_seconds: Option<u32>,
+    /// From the end of the launcher until its result is read. Default: 300.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 86400)))]
-    pub collect_seconds: u32,
-}
-
-impl Default for Deadlines {
-    fn default() -> Self {
-        Deadlines {
-            prepare_seconds: defaults::prepare_seconds(),
-            start_seconds: defaults::start_seconds(),
-            run_seconds: defaults::run_seconds(),
-            collect_seconds: defaults::collect_seconds(),
-        }
-    }
+    pub collect_seconds: Option<u32>,
 }
 
 /// How a run is ended early.
@@ -118,20 +93,21 @@ pub struct Cleanup {
     /// Deletes the BenchmarkRun itself, and with it its Jobs, pods and ConfigMaps. The results on the volume stay. Absent: the
     /// run stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "RunCleanup"))]
     pub run: Option<RunCleanup>,
 }
 
 /// How long a finished BenchmarkRun stays.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct RunCleanup {
-    /// Seconds from the completion of a run that succeeded to its deletion.
-    #[serde(default = "defaults::after_success")]
+    /// Seconds from the completion of a run that succeeded to its deletion. Default: 604800, 7 days.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(max = 2_147_483_647)))]
-    pub after_success_seconds: u32,
-    /// Seconds from the completion of a run that failed or was cancelled to its deletion.
-    #[serde(default = "defaults::after_failure")]
+    pub after_success_seconds: Option<u32>,
+    /// Seconds from the completion of a run that failed or was cancelled to its deletion. Default: 2592000, 30 days.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(max = 2_147_483_647)))]
-    pub after_failure_seconds: u32,
+    pub after_failure_seconds: Option<u32>,
 }

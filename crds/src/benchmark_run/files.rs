@@ -17,10 +17,12 @@ use super::KeyRef;
 pub struct ProfileFile {
     /// One key of a ConfigMap. It becomes a file of the key's name in the folder of the profile, which finds it by that name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "KeyRef"))]
     pub config_map_ref: Option<KeyRef>,
 
     /// A whole volume, mounted read-only under /data and the claim's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "ClaimRef"))]
     pub claim: Option<ClaimRef>,
 }
 

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "kube")]
 use super::bounded_text;
+use super::is_default;
 use crate::AnyValue;
 
 /// The pod that issues the load.
@@ -15,17 +16,18 @@ use crate::AnyValue;
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Launcher {
-    /// The image. Empty: the operator's own setting.
-    #[serde(default)]
-    #[cfg_attr(feature = "kube", schemars(length(max = 512)))]
-    pub image: String,
-
-    /// CPU and memory. Absent: the operator's own setting. A CPU limit distorts what is measured.
+    /// The image. Default: the operator's own image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 512)))]
+    pub image: Option<String>,
+
+    /// CPU and memory. Default: the operator's setting, in the chart launcher.resources. A CPU limit distorts what is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "Resources"))]
     pub resources: Option<Resources>,
 
-    /// Which nodes it may run on.
-    #[serde(default)]
+    /// Which nodes the pod may run on.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub scheduling: Scheduling,
 
     /// Labels of the pod, beside those of Benchwright.
@@ -78,14 +80,14 @@ pub struct Scheduling {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 32, "additionalProperties" = bounded_text(63))))]
     pub node_selector: BTreeMap<String, String>,
-    /// Taints that it tolerates.
+    /// Taints that the pod tolerates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
     pub tolerations: Vec<Toleration>,
-    /// Its PriorityClass.
-    #[serde(default)]
+    /// The PriorityClass of the pod. Default: that of the cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
-    pub priority_class_name: String,
+    pub priority_class_name: Option<String>,
 }
 
 /// A taint that the launcher tolerates; the fields mean what they mean in a pod.

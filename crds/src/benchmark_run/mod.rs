@@ -1,7 +1,14 @@
 //! BenchmarkRun `benchwright.dev/v1alpha1`: the spec as the user wrote it.
 //!
-//! Defaults stand here once, as serde defaults, and so are the same in the CRD, in the operator and on a laptop. Rules
-//! that the API server can check are CEL rules here; [`crate::resolve`] checks them again where there is no API server.
+//! A field that may be left out is an `Option` or a group of such fields, and the schema has no defaults: what is stored is
+//! what the user wrote. [`crate::resolve`] fills in the defaults. Rules that the API server can check are CEL rules here;
+//! [`crate::resolve`] checks them again where there is no API server.
+//!
+//! Absent and null mean the same everywhere. An empty group such as `{}` means the same as well, except for a member of a
+//! union (`simulator`, `pvc`, `none`, `cleanup.run`): it chooses this member, with all of its defaults.
+//!
+//! The values of our own enums are PascalCase, abbreviations in capitals (`HTTP2`, `OpenAIChat`). Names that belong to other
+//! tools stay as those write them, such as the harness `inference-perf`.
 
 mod execution;
 pub(crate) mod files;
@@ -81,12 +88,14 @@ pub const MAX_PROMPT_SALT_BYTES: usize = 128;
 #[cfg_attr(
     feature = "kube",
     x_kube(
-        validation = Rule::new(
-            "self.target == oldSelf.target && self.harness == oldSelf.harness && self.profile == oldSelf.profile && self.seed == oldSelf.seed"
-        ).message("a run is immutable: only suspend, cancel and cleanup may change; create another run instead"),
-        validation = Rule::new(
-            "self.launcher == oldSelf.launcher && self.storage == oldSelf.storage && self.validity == oldSelf.validity && self.execution == oldSelf.execution"
-        ).message("a run is immutable: only suspend, cancel and cleanup may change; create another run instead"),
+        validation = Rule::new("self.target == oldSelf.target").message(IMMUTABLE).field_path(".target"),
+        validation = unchanged("harness"),
+        validation = unchanged("profile"),
+        validation = unchanged("seed"),
+        validation = unchanged("launcher"),
+        validation = unchanged("storage"),
+        validation = unchanged("validity"),
+        validation = unchanged("execution"),
         validation = Rule::new("!has(oldSelf.cancel) || has(self.cancel)")
             .message("cancel cannot be removed: a cancelled run is not resumed; create another run instead")
     )
@@ -95,43 +104,46 @@ pub struct BenchmarkRunSpec {
     /// The serving stack under test. Exactly one of url, serviceRef and simulator.
     pub target: Target,
 
-    /// Whose profile format the profile is written in.
-    #[serde(default)]
-    pub harness: Harness,
+    /// Whose profile format the profile is written in. Default: inference-perf.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "Harness"))]
+    pub harness: Option<Harness>,
 
     /// The workload: a shipped profile by name, a text, or a ConfigMap; with variables and overrides.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub profile: Profile,
 
     /// Every random draw of the run derives from it: the same seed and profile send the same requests at the same times.
-    #[serde(default = "defaults::seed")]
+    /// Default: 42.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 0, max = 9_007_199_254_740_991_i64)))]
-    pub seed: u64,
+    pub seed: Option<u64>,
 
     /// The pod that issues the load.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub launcher: Launcher,
 
     /// Where the results folder is kept.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub storage: Storage,
 
     /// Bounds past which the figures do not count, and the outcome is Invalid.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub validity: Validity,
 
     /// Retries, deadlines and the time to drain.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub execution: Execution,
 
     /// True: do not start. A run in progress loses its attempt, because a benchmark cannot pause, and begins a new one
     /// when this turns false again.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub suspend: bool,
 
     /// Ends the run early. Graceful: stop issuing, drain, keep the partial result. Immediate: end the pod at once. Once it is
     /// set it cannot be removed. Absent: the run is not cancelled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "Cancel"))]
     pub cancel: Option<Cancel>,
 
     /// What is deleted of a finished run, and when. Absent: nothing.
@@ -149,14 +161,13 @@ impl BenchmarkRun {
 }
 
 /// Whose profile format is read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum Harness {
     /// Benchwright's own format, which reaches all that the engine can do.
     Benchwright,
     /// The format of inference-perf.
-    #[default]
     InferencePerf,
     /// MLPerf LoadGen's scenarios and settings.
     Loadgen,
@@ -203,6 +214,7 @@ pub struct Profile {
 
     /// A ConfigMap in the namespace of the run that holds the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "KeyRef"))]
     pub config_map_ref: Option<KeyRef>,
 
     /// Values for the variables of the template: texts, numbers, true or false. A list is a text, such as "[1, 2, 4]".
@@ -229,6 +241,18 @@ pub struct Profile {
     pub files: Vec<ProfileFile>,
 }
 
+/// What a user reads who edits a field that cannot change.
+#[cfg(feature = "kube")]
+const IMMUTABLE: &str = "a run is immutable: only suspend, cancel and cleanup may change; create another run instead";
+
+/// The rule that an optional field of the spec stays as it was created.
+#[cfg(feature = "kube")]
+fn unchanged(field: &str) -> kube::core::Rule {
+    let rule =
+        format!("has(self.{field}) == has(oldSelf.{field}) && (!has(self.{field}) || self.{field} == oldSelf.{field})");
+    kube::core::Rule::new(rule).message(IMMUTABLE).field_path(format!(".{field}"))
+}
+
 /// Whether a group says nothing: then it is not written, and the schema has no default for it.
 fn is_default<T: Default + PartialEq>(group: &T) -> bool {
     *group == T::default()
@@ -238,94 +262,4 @@ fn is_default<T: Default + PartialEq>(group: &T) -> bool {
 #[cfg(feature = "kube")]
 fn bounded_text(max: u32) -> serde_json::Value {
     serde_json::json!({"type": "string", "maxLength": max})
-}
-
-/// What a field is when the user left it out. llm-d-benchmark's own value wherever it has one.
-mod defaults {
-    use super::{AnyValue, RetryCause};
-
-    pub(super) fn seed() -> u64 {
-        42
-    }
-    pub(super) fn port() -> u16 {
-        80
-    }
-    pub(super) fn path() -> String {
-        "/".into()
-    }
-    pub(super) fn readiness_timeout() -> u32 {
-        900
-    }
-    pub(super) fn yes() -> bool {
-        true
-    }
-    pub(super) fn claim_name() -> String {
-        "workload-pvc".into()
-    }
-    pub(super) fn claim_size() -> String {
-        "20Gi".into()
-    }
-    pub(super) fn min_successful_requests() -> u64 {
-        1
-    }
-    pub(super) fn max_error_ratio() -> AnyValue {
-        0.01.into()
-    }
-    pub(super) fn max_send_lag() -> u32 {
-        10
-    }
-    /// As much as the send lag: TTFT errs by both.
-    pub(super) fn max_receive_delay() -> u32 {
-        10
-    }
-    /// Past it requests and tokens queue for the thread for several times as long as one of them takes.
-    pub(super) fn max_cpu_share() -> AnyValue {
-        0.9.into()
-    }
-    /// Past a twentieth, p95 is the launcher's and not the server's; the same for reads and stalls.
-    pub(super) fn max_throttled_share() -> AnyValue {
-        0.05.into()
-    }
-    /// Of all CPUs, and so not all of it is the launcher's loss.
-    pub(super) fn max_steal_share() -> AnyValue {
-        0.1.into()
-    }
-    pub(super) fn max_coalesced_read_share() -> AnyValue {
-        0.05.into()
-    }
-    pub(super) fn max_stalled_share() -> AnyValue {
-        0.05.into()
-    }
-    /// Figures count on a clock that no step moves: only a step as large as a machine makes that was paused tells something.
-    pub(super) fn max_clock_step() -> u32 {
-        1_000
-    }
-    pub(super) fn retry_limit() -> u32 {
-        1
-    }
-    pub(super) fn retry_reasons() -> Vec<RetryCause> {
-        // Not TargetUnavailable: the first attempt has waited for the target for readiness.timeoutSeconds already.
-        vec![RetryCause::Disrupted, RetryCause::StartTimeout]
-    }
-    pub(super) fn prepare_seconds() -> u32 {
-        900
-    }
-    pub(super) fn start_seconds() -> u32 {
-        1800
-    }
-    pub(super) fn run_seconds() -> u32 {
-        3600
-    }
-    pub(super) fn collect_seconds() -> u32 {
-        300
-    }
-    pub(super) fn grace_period() -> u32 {
-        60
-    }
-    pub(super) fn after_success() -> u32 {
-        604_800
-    }
-    pub(super) fn after_failure() -> u32 {
-        2_592_000
-    }
 }

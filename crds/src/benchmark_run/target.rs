@@ -4,7 +4,7 @@
 use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 
-use super::defaults;
+use super::is_default;
 
 /// The serving stack under test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -30,35 +30,42 @@ pub struct Target {
 
     /// A Service in the namespace of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "ServiceRef"))]
     pub service_ref: Option<ServiceRef>,
 
     /// The embedded simulated vLLM, inside the launcher: for a first run, for tests, and for measuring the launcher itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "Simulator"))]
     pub simulator: Option<Simulator>,
 
-    /// The API to call. Absent: what the profile says.
+    /// The API to call. Default: what the profile says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "Api"))]
     pub api: Option<Api>,
 
-    /// The version of HTTP.
-    #[serde(default)]
-    pub http_version: HttpVersion,
+    /// The version of HTTP. Default: Auto.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "HttpVersion"))]
+    pub http_version: Option<HttpVersion>,
 
-    /// The model to ask for. Empty: the one that the server serves; more than one served is an error.
-    #[serde(default)]
+    /// The model to ask for. Default: what the profile says, else the one that the server serves; a server with several models
+    /// needs the name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 256)))]
-    pub model: String,
+    pub model: Option<String>,
 
     /// The bearer token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "Auth"))]
     pub auth: Option<Auth>,
 
     /// Private certificate authorities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "Tls"))]
     pub tls: Option<Tls>,
 
     /// How to find out that the server is ready to be measured.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub readiness: Readiness,
 }
 
@@ -67,32 +74,32 @@ pub struct Target {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct ServiceRef {
-    /// Its name.
+    /// Name of the Service.
     #[cfg_attr(
         feature = "kube",
         schemars(length(min = 1, max = 63), regex(pattern = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"))
     )]
     pub name: String,
-    /// Its port.
-    #[serde(default = "defaults::port")]
+    /// Port of the Service. Default: 80.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 65535)))]
-    pub port: u16,
-    /// http or https.
-    #[serde(default)]
-    pub scheme: Scheme,
-    /// What stands before `/v1` in the path of every request.
-    #[serde(default = "defaults::path")]
+    pub port: Option<u16>,
+    /// http or https. Default: http.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "Scheme"))]
+    pub scheme: Option<Scheme>,
+    /// What stands before `/v1` in the path of every request. Default: /.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 1024), regex(pattern = r"^/[^\s?#]*$")))]
-    pub path: String,
+    pub path: Option<String>,
 }
 
 /// How a Service is spoken to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum Scheme {
     /// Plain HTTP.
-    #[default]
     Http,
     /// HTTP over TLS.
     Https,
@@ -103,18 +110,18 @@ pub enum Scheme {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Simulator {
-    /// Which server it plays.
-    #[serde(default)]
-    pub preset: SimulatorPreset,
+    /// Which server it simulates. Default: gpu.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "SimulatorPreset"))]
+    pub preset: Option<SimulatorPreset>,
 }
 
 /// The speed of the simulated server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum SimulatorPreset {
     /// An 8B model on one data-centre GPU, roughly: tens of milliseconds to the first token, 10 ms between tokens.
-    #[default]
     Gpu,
     /// A tiny model on a CPU: a few milliseconds between tokens.
     Tiny,
@@ -135,11 +142,10 @@ pub enum Api {
 }
 
 /// The version of HTTP that is spoken with the target.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum HttpVersion {
     /// Over TLS HTTP/2 where the server offers it, else HTTP/1.1.
-    #[default]
     Auto,
     /// HTTP/1.1, a connection for each request under way.
     #[serde(rename = "HTTP1")]
@@ -181,32 +187,26 @@ pub struct KeyRef {
 }
 
 /// How to find out that the server is ready to be measured.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Readiness {
     /// Generate: a real generation of one token must succeed, because a server lists its models before it can answer.
-    /// Models: `/v1/models` must answer.
-    #[serde(default)]
-    pub probe: ReadinessProbe,
-    /// How long to wait for it, in seconds.
-    #[serde(default = "defaults::readiness_timeout")]
+    /// Models: `/v1/models` must answer. Default: Generate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "ReadinessProbe"))]
+    pub probe: Option<ReadinessProbe>,
+    /// How long to wait for it, in seconds. Default: 900; 60 outside of a cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 86400)))]
-    pub timeout_seconds: u32,
-}
-
-impl Default for Readiness {
-    fn default() -> Self {
-        Readiness { probe: ReadinessProbe::default(), timeout_seconds: defaults::readiness_timeout() }
-    }
+    pub timeout_seconds: Option<u32>,
 }
 
 /// What counts as ready.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum ReadinessProbe {
     /// A generation of one token succeeds.
-    #[default]
     Generate,
     /// `/v1/models` answers.
     Models,

@@ -15,7 +15,7 @@ pub(super) fn check(spec: &BenchmarkRunSpec, errors: &mut Errors) {
     if files.len() > MAX_FILES {
         add("spec.profile.files".into(), format!("has {} entries, and {MAX_FILES} are allowed", files.len()));
     }
-    let results = claim(spec).map(|it| it.claim_name);
+    let results = claim(&spec.storage).map(|it| it.claim_name);
     for (index, file) in files.iter().enumerate() {
         let path = format!("spec.profile.files[{index}]");
         let before = &files[..index];

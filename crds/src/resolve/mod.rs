@@ -1,6 +1,8 @@
 //! A spec, the settings of the place where it runs, and the defaults: together a [`ResolvedRun`], which is what the
-//! launcher gets as `run.yaml`. The only place that checks a field of the spec.
+//! launcher gets as `run.yaml`. The only place that checks a field of the spec; [`effective`] is the only one that fills in
+//! defaults.
 
+pub mod effective;
 mod files;
 mod identity;
 mod profile;
@@ -12,13 +14,14 @@ use std::{path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
+pub use effective::{EffectiveSpec, claim, run_cleanup};
 pub use identity::RunIdentity;
 pub use profile::ProfileSource;
 pub use target::{Endpoint, REDACTED, unix_socket, without_credentials};
 pub use validity::ValidityBounds;
 
 use crate::{
-    benchmark_run::{Api, BenchmarkRunSpec, Harness, HttpVersion, PerRequestRecords, Pvc, ReadinessProbe, Resources},
+    benchmark_run::{Api, BenchmarkRunSpec, Harness, HttpVersion, PerRequestRecords, ReadinessProbe, Resources},
     units::{Seed, Span},
 };
 
@@ -35,9 +38,11 @@ pub struct Settings {
     pub launcher_pull_secrets: Vec<String>,
     /// Suffix of a Service's DNS name after `<service>.<namespace>`, such as `svc.cluster.local`.
     pub service_domain: String,
+    /// How long a target is waited for, in seconds.
+    pub readiness_timeout_seconds: u32,
 }
 
-/// What a place decides that has no wishes: no image of the launcher, and the rest as Kubernetes has it.
+/// A cluster as Kubernetes makes it, without an image of the launcher.
 impl Default for Settings {
     fn default() -> Self {
         Settings {
@@ -46,6 +51,7 @@ impl Default for Settings {
             launcher_pull_policy: "IfNotPresent".into(),
             launcher_pull_secrets: Vec::new(),
             service_domain: "svc.cluster.local".into(),
+            readiness_timeout_seconds: 900,
         }
     }
 }
@@ -62,7 +68,6 @@ pub struct ResolvedRun {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api: Option<Api>,
     /// The version of HTTP to speak.
-    #[serde(default)]
     pub http_version: HttpVersion,
     /// The model to ask for; absent: the profile's, else the one that the server serves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -136,68 +141,62 @@ pub fn resolve(
     spec: &BenchmarkRunSpec,
     settings: &Settings,
 ) -> Result<ResolvedRun, Vec<FieldError>> {
+    let effective = EffectiveSpec::new(spec, settings);
     let mut errors = Errors::default();
     identity::check_name(&identity.name, &mut errors);
     let endpoint = target::endpoint(spec, &identity.namespace, settings, &mut errors);
-    target::check_model(&spec.target.model, &mut errors);
+    target::check_model(spec, &mut errors);
     profile::check(spec, &mut errors);
     files::check(spec, &mut errors);
     if spec.storage.pvc.is_some() && spec.storage.none.is_some() {
         errors.add("spec.storage", "has both pvc and none; keep one of them");
     }
-    let validity = validity::bounds(&spec.validity, &mut errors);
-    for (path, seconds) in [
-        ("spec.target.readiness.timeoutSeconds", spec.target.readiness.timeout_seconds),
-        ("spec.execution.deadlines.prepareSeconds", spec.execution.deadlines.prepare_seconds),
-        ("spec.execution.deadlines.startSeconds", spec.execution.deadlines.start_seconds),
-        ("spec.execution.deadlines.runSeconds", spec.execution.deadlines.run_seconds),
-        ("spec.execution.deadlines.collectSeconds", spec.execution.deadlines.collect_seconds),
-        ("spec.validity.maxSendLagP99Milliseconds", spec.validity.max_send_lag_p99_milliseconds),
-        ("spec.validity.maxReceiveDelayP99Milliseconds", spec.validity.max_receive_delay_p99_milliseconds),
-        ("spec.validity.maxClockStepMilliseconds", spec.validity.max_clock_step_milliseconds),
-    ] {
-        if seconds == 0 {
-            errors.add(path, "is 0; give it at least 1");
-        }
-    }
-    if spec.execution.grace_period_seconds < 5 {
-        let found = spec.execution.grace_period_seconds;
-        errors.add(
-            "spec.execution.gracePeriodSeconds",
-            &format!("is {found}; draining and writing the report take at least 5"),
-        );
-    }
+    let validity = validity::bounds(&effective.validity, &mut errors);
+    check_times(&effective, &mut errors);
     let seconds = |count: u32| Span(Duration::from_secs(u64::from(count)));
     let prompt_salt = spec.profile.prompt_salt.clone().unwrap_or_else(|| identity.prompt_salt());
     errors.none_or(ResolvedRun {
         run: identity,
         endpoint,
         api: spec.target.api,
-        http_version: spec.target.http_version,
-        model: Some(spec.target.model.clone()).filter(|it| !it.is_empty()),
+        http_version: effective.target.http_version,
+        model: spec.target.model.clone().filter(|it| !it.is_empty()),
         token_file: spec.target.auth.as_ref().map(|_| PathBuf::from(mounts::TOKEN_FILE)),
         ca_file: spec.target.tls.as_ref().map(|_| PathBuf::from(mounts::CA_FILE)),
-        readiness_probe: spec.target.readiness.probe,
-        readiness_timeout: seconds(spec.target.readiness.timeout_seconds),
-        harness: spec.harness,
-        profile_source: ProfileSource::of(spec).name(),
-        seed: Seed(spec.seed),
+        readiness_probe: effective.target.readiness.probe,
+        readiness_timeout: seconds(effective.target.readiness.timeout_seconds),
+        harness: effective.harness,
+        profile_source: effective.profile.source,
+        seed: Seed(effective.seed),
         prompt_salt,
-        per_request_records: spec.storage.per_request_records,
-        store_results: spec.storage.none.is_none(),
-        storage_required: spec.storage.required,
+        per_request_records: effective.storage.per_request_records,
+        store_results: effective.storage.pvc.is_some(),
+        storage_required: effective.storage.required,
         validity,
-        run_deadline: seconds(spec.execution.deadlines.run_seconds),
-        grace_period: seconds(spec.execution.grace_period_seconds),
+        run_deadline: seconds(effective.execution.deadlines.run_seconds),
+        grace_period: seconds(effective.execution.grace_period_seconds),
     })
 }
 
-/// The claim that holds the results, or `None` where none are kept.
-pub fn claim(spec: &BenchmarkRunSpec) -> Option<Pvc> {
-    match (&spec.storage.pvc, &spec.storage.none) {
-        (_, Some(_)) => None,
-        (Some(pvc), None) => Some(pvc.clone()),
-        (None, None) => Some(Pvc::default()),
+fn check_times(effective: &EffectiveSpec, errors: &mut Errors) {
+    let deadlines = &effective.execution.deadlines;
+    for (path, seconds) in [
+        ("spec.target.readiness.timeoutSeconds", effective.target.readiness.timeout_seconds),
+        ("spec.execution.deadlines.prepareSeconds", deadlines.prepare_seconds),
+        ("spec.execution.deadlines.startSeconds", deadlines.start_seconds),
+        ("spec.execution.deadlines.runSeconds", deadlines.run_seconds),
+        ("spec.execution.deadlines.collectSeconds", deadlines.collect_seconds),
+    ] {
+        if seconds == 0 {
+            errors.add(path, "is 0; give it at least 1");
+        }
+    }
+    let found = effective.execution.grace_period_seconds;
+    if found < 5 {
+        errors.add(
+            "spec.execution.gracePeriodSeconds",
+            &format!("is {found}; draining and writing the report take at least 5"),
+        );
     }
 }
 

@@ -1,6 +1,6 @@
 //! Where the profile's text comes from, and the checks of what a spec says about it.
 
-use super::Errors;
+use super::{Errors, effective};
 use crate::benchmark_run::{BenchmarkRunSpec, KeyRef, MAX_INLINE_PROFILE_BYTES, MAX_PROMPT_SALT_BYTES};
 
 /// Where the profile's text comes from. Reading a ConfigMap or a shipped file is the caller's.
@@ -15,14 +15,14 @@ pub enum ProfileSource {
 }
 
 impl ProfileSource {
-    /// The profile that a spec asks for; the first look of its harness when it asks for none.
-    pub fn of(spec: &BenchmarkRunSpec) -> ProfileSource {
+    /// The profile that a spec asks for; the sanity check of its harness when it asks for none.
+    pub fn from_spec(spec: &BenchmarkRunSpec) -> ProfileSource {
         let profile = &spec.profile;
         match (&profile.name, &profile.inline, &profile.config_map_ref) {
             (_, Some(text), _) => ProfileSource::Inline(text.clone()),
             (_, _, Some(key)) => ProfileSource::ConfigMap(key.clone()),
             (Some(name), _, _) => ProfileSource::Shipped(name.clone()),
-            (None, None, None) => ProfileSource::Shipped(spec.harness.default_profile().into()),
+            (None, None, None) => ProfileSource::Shipped(effective::harness(spec).default_profile().into()),
         }
     }
 

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Errors, Settings, url::url_problem};
+use super::{Errors, Settings, effective, url::url_problem};
 use crate::{
-    benchmark_run::{BenchmarkRunSpec, Scheme, SimulatorPreset},
+    benchmark_run::{BenchmarkRunSpec, Scheme, ServiceRef, SimulatorPreset},
     wording::quoted,
 };
 
@@ -49,38 +49,38 @@ pub(super) fn endpoint(spec: &BenchmarkRunSpec, namespace: &str, settings: &Sett
                 Endpoint::Url(url.trim_end_matches('/').to_owned())
             }
         },
-        (None, Some(service), None) => {
-            let scheme = match service.scheme {
-                Scheme::Http => "http",
-                Scheme::Https => "https",
-            };
-            let path = service.path.trim_end_matches('/');
-            if !service.path.starts_with('/') {
-                errors.add(
-                    "spec.target.serviceRef.path",
-                    &format!("is {}; begin it with a slash", quoted(&service.path)),
-                );
-            }
-            if namespace.is_empty() {
-                errors.add("spec.target.serviceRef", "needs a cluster; outside one, set url or simulator");
-            }
-            let host = format!("{}.{namespace}.{}", service.name, settings.service_domain);
-            let url = format!("{scheme}://{host}:{}{path}", service.port);
-            if let Some(problem) = url_problem(&format!("http://service:80{path}")).filter(|_| path.starts_with('/')) {
-                errors.add("spec.target.serviceRef.path", &format!("is {}; {problem}", quoted(&service.path)));
-            }
-            Endpoint::Url(url)
-        }
-        (None, None, Some(simulator)) => Endpoint::Simulator(simulator.preset),
+        (None, Some(service), None) => service_endpoint(service, namespace, settings, errors),
+        (None, None, Some(simulator)) => Endpoint::Simulator(effective::preset(simulator)),
         (None, None, None) => {
             errors.add("spec.target", "names no server; set exactly one of url, serviceRef and simulator");
-            Endpoint::Simulator(SimulatorPreset::default())
+            Endpoint::Simulator(SimulatorPreset::Gpu)
         }
         _ => {
             errors.add("spec.target", "names more than one server; keep exactly one of url, serviceRef and simulator");
-            Endpoint::Simulator(SimulatorPreset::default())
+            Endpoint::Simulator(SimulatorPreset::Gpu)
         }
     }
+}
+
+fn service_endpoint(service: &ServiceRef, namespace: &str, settings: &Settings, errors: &mut Errors) -> Endpoint {
+    const PATH: &str = "spec.target.serviceRef.path";
+    let (scheme, port, written_path) = effective::service(service);
+    let scheme = match scheme {
+        Scheme::Http => "http",
+        Scheme::Https => "https",
+    };
+    let path = written_path.trim_end_matches('/');
+    if !written_path.starts_with('/') {
+        errors.add(PATH, &format!("is {}; begin it with a slash", quoted(written_path)));
+    }
+    if namespace.is_empty() {
+        errors.add("spec.target.serviceRef", "needs a cluster; outside one, set url or simulator");
+    }
+    if let Some(problem) = url_problem(&format!("http://service:80{path}")).filter(|_| path.starts_with('/')) {
+        errors.add(PATH, &format!("is {}; {problem}", quoted(written_path)));
+    }
+    let host = format!("{}.{namespace}.{}", service.name, settings.service_domain);
+    Endpoint::Url(format!("{scheme}://{host}:{port}{path}"))
 }
 
 /// The path of the socket that a URL names: `unix:/run/vllm.sock`, or with two more slashes.
@@ -114,7 +114,8 @@ pub fn without_credentials(url: &str) -> Cow<'_, str> {
     }
 }
 
-pub(super) fn check_model(model: &str, errors: &mut Errors) {
+pub(super) fn check_model(spec: &BenchmarkRunSpec, errors: &mut Errors) {
+    let model = spec.target.model.as_deref().unwrap_or_default();
     let plain = |it: char| it.is_alphanumeric() || " ._/:@+-".contains(it);
     let begins = model.starts_with(|it: char| it.is_alphanumeric() || "._/".contains(it));
     let reads = begins && model.chars().all(plain) && !model.contains(": ") && !model.ends_with([' ', ':']);

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::Errors;
-use crate::{AnyValue, benchmark_run::Validity, units::Span, wording::cut};
+use super::{Errors, effective};
+use crate::{units::Span, wording::quoted};
 
 /// Bounds past which the figures do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,18 +33,28 @@ pub struct ValidityBounds {
     pub max_clock_step: Span,
 }
 
-/// Those of a spec that names none.
+/// The bounds of a spec that names none.
 impl Default for ValidityBounds {
     fn default() -> Self {
-        bounds(&Validity::default(), &mut Errors::default())
+        bounds(&effective::validity(&Default::default()), &mut Errors::default())
     }
 }
 
-pub(super) fn bounds(spec: &Validity, errors: &mut Errors) -> ValidityBounds {
-    let mut share = |field: &str, value: &AnyValue| {
-        let share = value.number().unwrap_or(f64::NAN);
+/// Reads the shares and checks that each bound can be met.
+pub(super) fn bounds(spec: &effective::Validity, errors: &mut Errors) -> ValidityBounds {
+    for (field, milliseconds) in [
+        ("maxSendLagP99Milliseconds", spec.max_send_lag_p99_milliseconds),
+        ("maxReceiveDelayP99Milliseconds", spec.max_receive_delay_p99_milliseconds),
+        ("maxClockStepMilliseconds", spec.max_clock_step_milliseconds),
+    ] {
+        if milliseconds == 0 {
+            errors.add(&format!("spec.validity.{field}"), "is 0; give it at least 1");
+        }
+    }
+    let mut share = |field: &str, text: &str| {
+        let share = text.parse().unwrap_or(f64::NAN);
         if !(0.0..=1.0).contains(&share) {
-            let problem = format!("is {}; write a number from 0 to 1, such as 0.01", cut(&value.0.to_string()));
+            let problem = format!("is {}; write a number from 0 to 1, such as 0.01", quoted(text));
             errors.add(&format!("spec.validity.{field}"), &problem);
         }
         share

@@ -5,10 +5,11 @@
 use std::{borrow::Cow, collections::BTreeMap, path::Path};
 
 use crds::{
+    EffectiveSpec,
     benchmark_run::{
         BenchmarkRunSpec, GROUP, KIND, KeyRef, Launcher, MAX_INLINE_PROFILE_BYTES, PATHS_FROM, Profile, VERSION,
     },
-    resolve::ResolvedRun,
+    resolve::{ResolvedRun, Settings},
     wording::one_line,
     yaml,
 };
@@ -37,9 +38,10 @@ pub(super) fn render(inputs: &Inputs<'_>) -> String {
     let mut notes = Vec::new();
     let (run, mut spec) = (inputs.run, inputs.spec.clone());
     spec.profile = profile(inputs, &mut notes);
-    spec.seed = run.seed.0;
-    // Outside of a cluster it differs from the default of the spec.
-    spec.target.readiness.timeout_seconds = u32::try_from(run.readiness_timeout.0.as_secs()).unwrap_or(u32::MAX);
+    EffectiveSpec::new(&spec, &Settings::default()).write_into(&mut spec);
+    spec.seed = Some(run.seed.0);
+    // Outside of a cluster the default is another one.
+    spec.target.readiness.timeout_seconds = u32::try_from(run.readiness_timeout.0.as_secs()).ok();
     spec.suspend = false;
     spec.cancel = None;
     let in_cluster = !run.run.namespace.is_empty();
@@ -202,7 +204,8 @@ mod tests {
         assert!(text.contains(metadata) && text.contains("  inline: |\n"), "{text}");
         let (written, _) =
             inputs_of("bench", "{target: {serviceRef: {name: gateway}, auth: {secretKeyRef: {name: a, key: b}}}}");
-        assert_eq!((spec.target, spec.seed, spec.suspend), (written.target, 7, false));
+        assert_eq!((spec.target.service_ref, spec.target.auth), (written.target.service_ref, written.target.auth));
+        assert_eq!((spec.seed, spec.suspend, spec.validity.max_steal_share), (Some(7), false, Some("0.1".into())));
         assert_eq!(
             spec.profile,
             Profile {
@@ -241,7 +244,7 @@ mod tests {
             "{text}"
         );
         assert_eq!(spec.profile.config_map_ref.unwrap().name, "chat-profile");
-        assert_eq!(spec.harness, Harness::InferencePerf);
+        assert_eq!(spec.harness, Some(Harness::InferencePerf));
     }
 
     proptest! {

@@ -52,7 +52,7 @@ pub struct SimOptions {
 
 impl Default for SimOptions {
     fn default() -> Self {
-        SimOptions::preset(SimulatorPreset::default())
+        SimOptions::preset(SimulatorPreset::Gpu)
     }
 }
 

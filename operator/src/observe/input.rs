@@ -4,7 +4,7 @@ use crds::{
     BenchmarkRun, Reason, ResolvedRun, Settings, any_value,
     benchmark_run::{KeyRef, is_object_name},
     hex,
-    resolve::{FieldError, ProfileSource, resolve},
+    resolve::{FieldError, ProfileSource, effective, resolve},
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
@@ -71,9 +71,11 @@ async fn prepare(
 
 /// The text of the profile before it is rendered.
 async fn template(config_maps: &Api<ConfigMap>, run: &BenchmarkRun) -> Result<String, Failure> {
-    match ProfileSource::of(&run.spec) {
+    match ProfileSource::from_spec(&run.spec) {
         ProfileSource::Inline(text) => Ok(text),
-        ProfileSource::Shipped(name) => Ok(workload_profiles::shipped(run.spec.harness, &name)?.to_owned()),
+        ProfileSource::Shipped(name) => {
+            Ok(workload_profiles::shipped(effective::harness(&run.spec), &name)?.to_owned())
+        }
         ProfileSource::ConfigMap(key) => match value_of(config_maps, "spec.profile.configMapRef", &key).await? {
             Ok(Value::Text(text)) => Ok(text),
             Ok(Value::Binary) => {

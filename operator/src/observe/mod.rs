@@ -40,7 +40,7 @@ pub async fn observe(
     if let Some(last) = status.attempts.last() {
         observe_attempt(client, run, last, ended_pods, &mut observed).await?;
     }
-    if let Some(pvc) = claim(&run.spec) {
+    if let Some(pvc) = claim(&run.spec.storage) {
         let claims: Api<PersistentVolumeClaim> = Api::namespaced(client.clone(), &namespace);
         let found = claims.get_opt(&pvc.claim_name).await?;
         observed.claim = found.map(|it| claim_state(&it)).unwrap_or_default();

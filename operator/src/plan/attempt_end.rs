@@ -82,7 +82,7 @@ impl Decision<'_> {
             };
         }
         let since = self.observed.job.ended_at.unwrap_or_else(|| attempt.running_time.unwrap_or(attempt.start_time));
-        let limit = self.run.spec.execution.deadlines.collect_seconds;
+        let limit = self.effective.execution.deadlines.collect_seconds;
         if seconds_since(since, self.turn.now) > limit {
             let message = format!(
                 "the pod did not end within {limit} seconds after its Job (execution.deadlines.collectSeconds)"
@@ -147,7 +147,7 @@ impl Decision<'_> {
 
     /// Ends the current attempt. Another one follows if `spec.execution.retry` allows it; otherwise the run fails.
     pub(super) fn end_attempt(&self, reason: Reason, message: &str, envelope: Option<&Envelope>) -> Plan {
-        let retry = &self.run.spec.execution.retry;
+        let retry = &self.effective.execution.retry;
         let allowed = reason.retry_cause().is_some_and(|cause: RetryCause| retry.reasons.contains(&cause));
         let tried = self.before.attempts.iter().filter(|it| it.reason != Reason::Suspended).count();
         // The status keeps MAX_ATTEMPTS attempts, and older ones cannot be counted.

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use crds::{
     Reason,
-    resolve::claim,
     status::{Attempt, Phase},
 };
 use jiff::Timestamp;
@@ -12,7 +11,6 @@ use jiff::Timestamp;
 use super::{
     Plan, Presence,
     decision::{Decision, LEEWAY_SECONDS, OFTEN, SOON, seconds_since},
-    job,
     status::NextStatus,
 };
 
@@ -54,7 +52,7 @@ impl Decision<'_> {
         if observed.job.failed.is_some() || observed.job.complete {
             return self.await_result(attempt);
         }
-        let limit = self.run.spec.execution.deadlines.collect_seconds;
+        let limit = self.effective.execution.deadlines.collect_seconds;
         if let Some(since) = observed.pod.deleting.filter(|it| seconds_since(*it, now) > limit) {
             let message = format!(
                 "the grace period of the deleted pod ended at {since}, and {limit} seconds later (execution.deadlines.collectSeconds) it still exists; check whether its node is lost"
@@ -69,7 +67,7 @@ impl Decision<'_> {
     }
 
     fn watch_measuring(&self, attempt: &Attempt, running: Timestamp) -> Plan {
-        let execution = &self.run.spec.execution;
+        let execution = &self.effective.execution;
         let limit = execution.deadlines.run_seconds + execution.grace_period_seconds + LEEWAY_SECONDS;
         if seconds_since(running, self.turn.now) > limit {
             let message =
@@ -80,7 +78,7 @@ impl Decision<'_> {
     }
 
     fn watch_starting(&self, attempt: &Attempt) -> Plan {
-        let (now, limit) = (self.turn.now, self.run.spec.execution.deadlines.start_seconds);
+        let (now, limit) = (self.turn.now, self.effective.execution.deadlines.start_seconds);
         let (reason, message) = self.why_not_running();
         let passing = [Reason::Unschedulable, Reason::VolumePending, Reason::TargetNotReady].contains(&reason);
         if passing && seconds_since(attempt.start_time, now) < SETTLE_SECONDS {
@@ -120,7 +118,7 @@ impl Decision<'_> {
         match (&pod.unschedulable, &pod.waiting) {
             (Some(why), _) => self.why_unscheduled(why),
             (None, Some((reason, why))) if is_image_problem(reason) => {
-                let image = job::image(self.run, self.turn.settings);
+                let image = &self.effective.launcher.image;
                 let message = format!(
                     "image {image:?} cannot be pulled: {reason}: {why}; check that it exists and that the namespace may pull it"
                 );
@@ -130,7 +128,7 @@ impl Decision<'_> {
                 (Reason::PodStarting, format!("the container waits: {reason}: {why}"))
             }
             _ if pod.running => {
-                let limit = self.run.spec.target.readiness.timeout_seconds;
+                let limit = self.effective.target.readiness.timeout_seconds;
                 let message = format!(
                     "the launcher waits for the target to be ready, up to {limit} seconds (target.readiness.timeoutSeconds); the launcher's log says what the target answers"
                 );
@@ -142,7 +140,8 @@ impl Decision<'_> {
 
     fn why_unscheduled(&self, why: &str) -> (Reason, String) {
         // Most claims are bound only when the first pod that mounts them is scheduled. An unbound claim alone is no problem.
-        let pending = claim(&self.run.spec).filter(|_| !self.observed.claim.bound && is_about_volumes(why));
+        let pending =
+            self.effective.storage.pvc.as_ref().filter(|_| !self.observed.claim.bound && is_about_volumes(why));
         let Some(pvc) = pending else { return (Reason::Unschedulable, format!("no node takes the pod: {why}")) };
         let class = match self.observed.claim.class.as_str() {
             "" => "the default StorageClass".to_owned(),
@@ -168,7 +167,7 @@ impl Decision<'_> {
         let target = &self.run.spec.target;
         let secret = target.auth.as_ref().map(|it| format!("Secret {:?}", it.secret_key_ref.name));
         let authorities = target.tls.as_ref().map(|it| format!("ConfigMap {:?}", it.ca_config_map_ref.name));
-        let results = claim(&self.run.spec).map(|it| format!("claim {:?}", it.claim_name));
+        let results = self.effective.storage.pvc.as_ref().map(|it| format!("claim {:?}", it.claim_name));
         let files = self.run.spec.profile.files.iter().filter_map(|it| match (&it.config_map_ref, &it.claim) {
             (Some(key), _) => Some(format!("ConfigMap {:?}", key.name)),
             (None, claim) => claim.as_ref().map(|it| format!("claim {:?}", it.claim_name)),

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use crds::{
     Outcome, Reason, Reported,
-    resolve::claim,
     status::{Attempt, MAX_ATTEMPTS, Phase, Resolved},
 };
 
@@ -39,6 +38,7 @@ impl Decision<'_> {
             "the operator creates ConfigMap, claim and Job",
         ));
         plan.status.resolved = Some(self.resolved(input));
+        plan.status.effective_spec = Some(self.effective.clone());
         add_attempt(
             &mut plan.status.attempts,
             Attempt {
@@ -64,7 +64,7 @@ impl Decision<'_> {
     /// one node at a time can mount the volume.
     fn wait_for_end_of(&self, last: &Attempt) -> Plan {
         let (job, pod) = (&self.observed.job, &self.observed.pod);
-        let limit = self.run.spec.execution.deadlines.prepare_seconds;
+        let limit = self.effective.execution.deadlines.prepare_seconds;
         if last.end_time.is_some_and(|it| seconds_since(it, self.turn.now) > limit) {
             let what = pod.name.as_ref().unwrap_or(&last.job_name);
             let message = format!(
@@ -87,14 +87,14 @@ impl Decision<'_> {
         Resolved {
             endpoint: input.run.endpoint.name().to_owned(),
             model: input.run.model.clone().unwrap_or_default(),
-            launcher_image: job::image(self.run, self.turn.settings),
+            launcher_image: self.effective.launcher.image.clone(),
             profile_sha256: input.profile_sha256.clone(),
         }
     }
 
     fn input_failed(&self, error: &InputError) -> Plan {
         let created = self.run.metadata.creation_timestamp.as_ref().map_or(self.turn.now, |it| it.0);
-        let limit = self.run.spec.execution.deadlines.prepare_seconds;
+        let limit = self.effective.execution.deadlines.prepare_seconds;
         let age = seconds_since(created, self.turn.now);
         if error.reason != Reason::ProfileNotFound {
             return self.finish(Phase::Failed, Outcome::Error, error.reason, &error.message);
@@ -132,7 +132,7 @@ impl Decision<'_> {
         if let Some(refused) = &self.observed.refused {
             return self.creation_refused(refused);
         }
-        let limit = self.run.spec.execution.deadlines.prepare_seconds;
+        let limit = self.effective.execution.deadlines.prepare_seconds;
         if seconds_since(attempt.start_time, self.turn.now) > limit {
             let last = self.last_message();
             let message = format!(
@@ -142,6 +142,7 @@ impl Decision<'_> {
         }
         let mut plan = self.status_plan(NextStatus::new(Phase::Starting, Reason::PodStarting, self.starting()));
         plan.status.resolved = Some(self.resolved(input));
+        plan.status.effective_spec = Some(self.effective.clone());
         plan.create = self.children(attempt, input);
         plan.next_look = Some(OFTEN);
         plan
@@ -164,10 +165,10 @@ impl Decision<'_> {
         if self.observed.config_map == Presence::Absent {
             children.push(Child::ConfigMap(Box::new(config_map::build(self.run, &input.run, &input.profile))));
         }
-        if let Some(pvc) = claim(&self.run.spec).filter(|_| !self.observed.claim.exists) {
-            children.push(Child::Claim(Box::new(pvc::build(self.run, &pvc))));
+        if let Some(pvc) = self.effective.storage.pvc.as_ref().filter(|_| !self.observed.claim.exists) {
+            children.push(Child::Claim(Box::new(pvc::build(self.run, pvc))));
         }
-        children.push(Child::Job(Box::new(job::build(self.run, attempt.number, self.turn.settings))));
+        children.push(Child::Job(Box::new(job::build(self.run, attempt.number, &self.effective, self.turn.settings))));
         children
     }
 }

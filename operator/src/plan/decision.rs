@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use crds::{
-    BenchmarkRun, BenchmarkRunStatus,
+    BenchmarkRun, BenchmarkRunStatus, EffectiveSpec,
+    resolve::run_cleanup,
     status::{Attempt, Phase},
 };
 use jiff::Timestamp;
@@ -38,7 +39,8 @@ fn decide(run: &BenchmarkRun, observed: &Observed, turn: &Turn<'_>) -> Plan {
         return finished(run, before, turn.now);
     }
     identify(&mut before, observed);
-    let decision = Decision { run, observed, turn, before };
+    let effective = effective_spec(run, &before, turn);
+    let decision = Decision { run, observed, turn, before, effective };
     if run.spec.cancel.is_some() {
         return decision.cancel();
     }
@@ -64,6 +66,14 @@ pub fn current_attempt(status: &BenchmarkRunStatus) -> Option<&Attempt> {
     status.attempts.last().filter(|it| it.end_time.is_none())
 }
 
+/// The spec with its defaults filled in. An attempt whose Job exists keeps the values that it was given, although a newer
+/// operator may have other defaults.
+fn effective_spec(run: &BenchmarkRun, status: &BenchmarkRunStatus, turn: &Turn<'_>) -> EffectiveSpec {
+    let under_way = current_attempt(status).is_some() && status.phase != Some(Phase::Preparing);
+    let given = status.effective_spec.clone().filter(|_| under_way);
+    given.unwrap_or_else(|| EffectiveSpec::new(&run.spec, turn.settings))
+}
+
 /// Plans for a finished run: its status stays, and it is deleted when its retention time has passed. A later change of the
 /// spec has no effect, but `observedGeneration` follows it, because GitOps tools wait for that.
 fn finished(run: &BenchmarkRun, mut status: BenchmarkRunStatus, now: Timestamp) -> Plan {
@@ -73,7 +83,7 @@ fn finished(run: &BenchmarkRun, mut status: BenchmarkRunStatus, now: Timestamp) 
         status.conditions.iter_mut().for_each(|it| it.observed_generation = generation);
     }
     let mut plan = Plan { status, ..Plan::default() };
-    let (Some(cleanup), Some(finished)) = (&run.spec.cleanup.run, plan.status.completion_time) else {
+    let (Some(cleanup), Some(finished)) = (run_cleanup(&run.spec), plan.status.completion_time) else {
         return plan;
     };
     let succeeded = plan.status.phase == Some(Phase::Succeeded);
@@ -92,6 +102,8 @@ pub(super) struct Decision<'a> {
     pub(super) observed: &'a Observed,
     pub(super) turn: &'a Turn<'a>,
     pub(super) before: BenchmarkRunStatus,
+    /// The spec with its defaults filled in.
+    pub(super) effective: EffectiveSpec,
 }
 
 impl Decision<'_> {

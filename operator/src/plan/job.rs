@@ -3,9 +3,9 @@
 use std::{collections::BTreeMap, path::Path};
 
 use crds::{
-    AnyValue, BenchmarkRun, Settings,
+    AnyValue, BenchmarkRun, EffectiveSpec, Settings,
     benchmark_run::{ClaimRef, KeyRef, Toleration},
-    resolve::{STATUS_PORT, claim, mounts},
+    resolve::{STATUS_PORT, effective, mounts},
 };
 use k8s_openapi::{
     api::{
@@ -30,8 +30,8 @@ const USER: i64 = 65_532;
 const BACKSTOP_SECONDS: i64 = 300;
 
 /// Builds the Job.
-pub fn build(run: &BenchmarkRun, attempt: u32, settings: &Settings) -> Job {
-    let execution = &run.spec.execution;
+pub fn build(run: &BenchmarkRun, attempt: u32, effective: &EffectiveSpec, settings: &Settings) -> Job {
+    let execution = &effective.execution;
     let deadlines =
         [execution.deadlines.start_seconds, execution.deadlines.run_seconds, execution.grace_period_seconds];
     let deadline = deadlines.into_iter().map(i64::from).sum::<i64>() + BACKSTOP_SECONDS;
@@ -54,18 +54,18 @@ pub fn build(run: &BenchmarkRun, attempt: u32, settings: &Settings) -> Job {
                     ..PodFailurePolicyRule::default()
                 }],
             }),
-            template: template(run, attempt, settings),
+            template: template(run, attempt, effective, settings),
             ..JobSpec::default()
         }),
         ..Job::default()
     }
 }
 
-fn template(run: &BenchmarkRun, attempt: u32, settings: &Settings) -> PodTemplateSpec {
+fn template(run: &BenchmarkRun, attempt: u32, effective: &EffectiveSpec, settings: &Settings) -> PodTemplateSpec {
     let launcher = &run.spec.launcher;
     let mut labels = launcher.labels.clone();
     labels.extend(meta::labels(run, attempt));
-    let (volumes, mounts) = volumes(run, attempt).into_iter().unzip();
+    let (volumes, mounts) = volumes(run, attempt, effective).into_iter().unzip();
     let scheduling = &launcher.scheduling;
     PodTemplateSpec {
         metadata: Some(ObjectMeta {
@@ -75,11 +75,11 @@ fn template(run: &BenchmarkRun, attempt: u32, settings: &Settings) -> PodTemplat
         }),
         spec: Some(PodSpec {
             automount_service_account_token: Some(false),
-            containers: vec![container(run, settings, mounts)],
+            containers: vec![container(&effective.launcher, mounts)],
             enable_service_links: Some(false),
             image_pull_secrets: Some(settings.launcher_pull_secrets.iter().map(|it| pull_secret(it)).collect()),
             node_selector: Some(scheduling.node_selector.clone()).filter(|it| !it.is_empty()),
-            priority_class_name: Some(scheduling.priority_class_name.clone()).filter(|it| !it.is_empty()),
+            priority_class_name: scheduling.priority_class_name.clone().filter(|it| !it.is_empty()),
             restart_policy: Some("Never".into()),
             security_context: Some(PodSecurityContext {
                 run_as_non_root: Some(true),
@@ -90,7 +90,7 @@ fn template(run: &BenchmarkRun, attempt: u32, settings: &Settings) -> PodTemplat
                 seccomp_profile: Some(SeccompProfile { type_: "RuntimeDefault".into(), ..SeccompProfile::default() }),
                 ..PodSecurityContext::default()
             }),
-            termination_grace_period_seconds: Some(i64::from(run.spec.execution.grace_period_seconds)),
+            termination_grace_period_seconds: Some(i64::from(effective.execution.grace_period_seconds)),
             tolerations: Some(scheduling.tolerations.iter().map(toleration).collect()),
             volumes: Some(volumes),
             ..PodSpec::default()
@@ -98,12 +98,12 @@ fn template(run: &BenchmarkRun, attempt: u32, settings: &Settings) -> PodTemplat
     }
 }
 
-fn container(run: &BenchmarkRun, settings: &Settings, volume_mounts: Vec<VolumeMount>) -> Container {
-    let resources = run.spec.launcher.resources.as_ref().unwrap_or(&settings.launcher_resources);
+fn container(launcher: &effective::Launcher, volume_mounts: Vec<VolumeMount>) -> Container {
+    let resources = &launcher.resources;
     Container {
         name: CONTAINER.into(),
-        image: Some(image(run, settings)),
-        image_pull_policy: Some(settings.launcher_pull_policy.clone()),
+        image: Some(launcher.image.clone()),
+        image_pull_policy: Some(launcher.image_pull_policy.clone()),
         args: Some(vec!["run".into()]),
         ports: Some(vec![ContainerPort {
             container_port: STATUS_PORT.into(),
@@ -141,12 +141,7 @@ fn container(run: &BenchmarkRun, settings: &Settings, volume_mounts: Vec<VolumeM
     }
 }
 
-/// The launcher's image: the run's, or else the one in the settings.
-pub fn image(run: &BenchmarkRun, settings: &Settings) -> String {
-    Some(run.spec.launcher.image.clone()).filter(|it| !it.is_empty()).unwrap_or_else(|| settings.launcher_image.clone())
-}
-
-fn volumes(run: &BenchmarkRun, attempt: u32) -> Vec<(Volume, VolumeMount)> {
+fn volumes(run: &BenchmarkRun, attempt: u32, effective: &EffectiveSpec) -> Vec<(Volume, VolumeMount)> {
     let mount = |name: &str, path: &str, read_only: bool| VolumeMount {
         name: name.into(),
         mount_path: path.into(),
@@ -165,8 +160,8 @@ fn volumes(run: &BenchmarkRun, attempt: u32) -> Vec<(Volume, VolumeMount)> {
         Volume { name: "tmp".into(), empty_dir: Some(EmptyDirVolumeSource::default()), ..Volume::default() },
         mount("tmp", "/tmp", false),
     ));
-    if let Some(pvc) = claim(&run.spec) {
-        let source = PersistentVolumeClaimVolumeSource { claim_name: pvc.claim_name, read_only: None };
+    if let Some(pvc) = &effective.storage.pvc {
+        let source = PersistentVolumeClaimVolumeSource { claim_name: pvc.claim_name.clone(), read_only: None };
         all.push((
             Volume { name: "results".into(), persistent_volume_claim: Some(source), ..Volume::default() },
             mount("results", mounts::RESULTS, false),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crds::{BenchmarkRun, benchmark_run::Pvc};
+use crds::{BenchmarkRun, resolve::effective::Claim};
 use k8s_openapi::{
     api::core::v1::{PersistentVolumeClaim, PersistentVolumeClaimSpec, VolumeResourceRequirements},
     apimachinery::pkg::{api::resource::Quantity, apis::meta::v1::ObjectMeta},
@@ -12,7 +12,7 @@ use kube::ResourceExt as _;
 use super::meta;
 
 /// Builds the claim. Its access mode is ReadWriteOnce, which every provisioner supports.
-pub fn build(run: &BenchmarkRun, pvc: &Pvc) -> PersistentVolumeClaim {
+pub fn build(run: &BenchmarkRun, pvc: &Claim) -> PersistentVolumeClaim {
     let labels = BTreeMap::from([
         ("app.kubernetes.io/name".to_owned(), "benchwright".to_owned()),
         ("app.kubernetes.io/part-of".to_owned(), "benchwright".to_owned()),
@@ -31,7 +31,7 @@ pub fn build(run: &BenchmarkRun, pvc: &Pvc) -> PersistentVolumeClaim {
                 requests: Some(BTreeMap::from([("storage".to_owned(), Quantity(pvc.size.clone()))])),
                 ..VolumeResourceRequirements::default()
             }),
-            storage_class_name: Some(pvc.storage_class_name.clone()).filter(|it| !it.is_empty()),
+            storage_class_name: pvc.storage_class_name.clone(),
             ..PersistentVolumeClaimSpec::default()
         }),
         ..PersistentVolumeClaim::default()

@@ -83,7 +83,7 @@ pub fn apply_envelope(status: &mut BenchmarkRunStatus, run: &BenchmarkRun, envel
         resolved.model.clone_from(&core.model);
     }
     status.artifacts.clone_from(&core.artifacts);
-    if let (Some(pvc), Some(folder)) = (claim(&run.spec), &core.folder) {
+    if let (Some(pvc), Some(folder)) = (claim(&run.spec.storage), &core.folder) {
         for artifact in &mut status.artifacts {
             artifact.uri = format!("pvc://{}/{folder}/{}", pvc.claim_name, artifact.name);
         }
@@ -91,7 +91,7 @@ pub fn apply_envelope(status: &mut BenchmarkRunStatus, run: &BenchmarkRun, envel
     limit_fields(status);
     let counts = status.outcome == Some(Outcome::Passed) && !status.partial;
     status.columns = status.summary.as_ref().filter(|_| counts).map(Columns::from);
-    let stored = match (claim(&run.spec), &core.folder) {
+    let stored = match (claim(&run.spec.storage), &core.folder) {
         (None, _) => (
             ConditionStatus::False,
             Reason::NotAsked,
@@ -238,10 +238,14 @@ pub fn limit_size(status: &mut BenchmarkRunStatus) {
         if status.artifacts.pop().is_some() {
             continue;
         }
-        if status.stages.pop().is_none() {
+        if status.stages.pop().is_some() {
+            status.stages_truncated = true;
+            continue;
+        }
+        // The names of resources have no bound of their own.
+        if status.effective_spec.take().is_none() {
             return;
         }
-        status.stages_truncated = true;
     }
 }
 

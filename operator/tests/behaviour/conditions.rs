@@ -206,7 +206,8 @@ fn misfits(path: &str, schema: &serde_json::Value, value: &serde_json::Value) ->
         Value::Object(fields) => fields
             .iter()
             .flat_map(|(key, value)| {
-                let schema = &schema["properties"][key];
+                let fields = [&schema["properties"][key], &schema["additionalProperties"]];
+                let schema = fields.into_iter().find(|it| it.is_object()).unwrap_or(&Value::Null);
                 assert!(schema.is_object(), "{path}.{key} is not in the CRD");
                 misfits(&format!("{path}.{key}"), schema, value)
             })

@@ -203,3 +203,19 @@ fn the_time_to_start_counts_from_the_job() {
     check(&run, &observed, 2_600, &Want { phase: Some(Phase::Starting), ..Want::default() });
     check(&run, &observed, 2_601, &Want { reason: Some(Reason::StartTimeout), again: true, ..Want::default() });
 }
+
+#[test]
+fn the_status_tells_the_values_of_the_attempt_and_a_newer_operator_keeps_to_them() {
+    let run = run("{target: {simulator: {}}, execution: {deadlines: {startSeconds: 100}}, launcher: {image: a/b:1}}");
+    let plan = check(&run, &nothing(&run), 0, &Want { again: true, ..Want::default() });
+    let given = plan.status.effective_spec.clone().unwrap();
+    assert_eq!((given.execution.deadlines.start_seconds, given.execution.deadlines.run_seconds), (100, 3_600));
+    assert_eq!((given.launcher.image.as_str(), given.validity.max_cpu_share.as_str()), ("a/b:1", "0.9"));
+    assert_eq!(given.launcher.resources, settings().launcher_resources);
+
+    let mut run = in_phase(SIMULATOR, Phase::Starting);
+    let status = run.status.as_mut().unwrap();
+    status.effective_spec = Some(given);
+    check(&run, &started(), 99, &Want { phase: Some(Phase::Starting), ..Want::default() });
+    check(&run, &started(), 101, &Want { again: true, says: "within 100 seconds", ..Want::default() });
+}

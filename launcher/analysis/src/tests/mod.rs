@@ -69,7 +69,7 @@ fn run() -> ResolvedRun {
         model: None,
         token_file: None,
         ca_file: None,
-        http_version: Default::default(),
+        http_version: crds::benchmark_run::HttpVersion::Auto,
         readiness_probe: ReadinessProbe::Models,
         readiness_timeout: Span(ms(1_000)),
         harness: Harness::InferencePerf,

@@ -204,7 +204,7 @@ fn run() -> ResolvedRun {
         model: None,
         token_file: Some("/etc/benchwright/auth/token".into()),
         ca_file: None,
-        http_version: Default::default(),
+        http_version: crds::benchmark_run::HttpVersion::Auto,
         readiness_probe: ReadinessProbe::Generate,
         readiness_timeout: Span(ms(900_000)),
         harness: Harness::InferencePerf,

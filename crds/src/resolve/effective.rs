@@ -1,0 +1,355 @@
+//! A spec with its defaults filled in. The only place that defaults a field of the spec.
+
+#[cfg(feature = "kube")]
+use kube::KubeSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ProfileSource, Settings};
+use crate::{
+    AnyValue,
+    benchmark_run::{
+        self as written, BenchmarkRunSpec, Harness, HttpVersion, PerRequestRecords, ReadinessProbe, Resources,
+        RetryCause, SimulatorPreset,
+    },
+};
+
+/// The fields of a spec that have defaults, with the values that the run is measured with. Names are those of the spec.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct EffectiveSpec {
+    /// How the target is reached.
+    pub target: Target,
+    /// Whose profile format the profile is written in.
+    pub harness: Harness,
+    /// The workload.
+    pub profile: Profile,
+    /// Every random draw of the run derives from it.
+    pub seed: u64,
+    /// The pod that issues the load.
+    pub launcher: Launcher,
+    /// Where the results folder is kept.
+    pub storage: Storage,
+    /// Bounds past which the figures do not count.
+    pub validity: Validity,
+    /// Retries, deadlines and the time to drain.
+    pub execution: Execution,
+}
+
+/// How the target is reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Target {
+    /// The embedded simulated vLLM, where it is the target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulator: Option<Simulator>,
+    /// The version of HTTP.
+    pub http_version: HttpVersion,
+    /// How the launcher finds out that the server is ready to be measured.
+    pub readiness: Readiness,
+}
+
+/// The embedded simulated vLLM.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Simulator {
+    /// Which server it simulates.
+    pub preset: SimulatorPreset,
+}
+
+/// How the launcher finds out that the server is ready to be measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Readiness {
+    /// What counts as ready.
+    pub probe: ReadinessProbe,
+    /// How long it is waited for, in seconds.
+    pub timeout_seconds: u32,
+}
+
+/// The workload.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Profile {
+    /// Where the profile's text comes from: the name of a shipped profile, `inline`, or `configMap/<name>/<key>`.
+    #[cfg_attr(feature = "kube", schemars(length(max = 640)))]
+    pub source: String,
+}
+
+/// The pod that issues the load.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Launcher {
+    /// The image.
+    #[cfg_attr(feature = "kube", schemars(length(max = 512)))]
+    pub image: String,
+    /// When the image is pulled: Always, IfNotPresent or Never.
+    #[cfg_attr(feature = "kube", schemars(length(max = 16)))]
+    pub image_pull_policy: String,
+    /// CPU and memory.
+    pub resources: Resources,
+}
+
+/// Where the results folder is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Storage {
+    /// The PersistentVolumeClaim of the results; absent where no results folder is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pvc: Option<Claim>,
+    /// Whether a results folder that cannot be written fails the run.
+    pub required: bool,
+    /// Whether every request leaves a row.
+    pub per_request_records: PerRequestRecords,
+}
+
+/// The PersistentVolumeClaim of the results.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Claim {
+    /// The name of the claim.
+    #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
+    pub claim_name: String,
+    /// The size to ask for when it is created.
+    #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
+    pub size: String,
+    /// The StorageClass when it is created. Absent: that of the cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
+    pub storage_class_name: Option<String>,
+}
+
+/// Bounds past which the figures do not count. Shares are decimal text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Validity {
+    /// The fewest requests that must succeed.
+    pub min_successful_requests: u64,
+    /// The largest share of failed requests.
+    #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
+    pub max_error_ratio: String,
+    /// The largest 99th percentile of the send lag, in milliseconds.
+    pub max_send_lag_p99_milliseconds: u32,
+    /// The largest 99th percentile of the receive delay, in milliseconds.
+    pub max_receive_delay_p99_milliseconds: u32,
+    /// The largest share of its time that a load thread may use a CPU or wait for one.
+    #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
+    pub max_cpu_share: String,
+    /// The largest share of periods in which the CPU limit was reached.
+    #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
+    pub max_throttled_share: String,
+    /// The largest share of the machine's CPU time that its hypervisor may give to others.
+    #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
+    pub max_steal_share: String,
+    /// The largest share of reads that held several tokens and came late.
+    #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
+    pub max_coalesced_read_share: String,
+    /// The largest share of time in which the launcher could not run.
+    #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
+    pub max_stalled_share: String,
+    /// The largest step of the clock, and the longest sleep of the machine, in milliseconds.
+    pub max_clock_step_milliseconds: u32,
+}
+
+/// Retries, deadlines and the time to drain.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Execution {
+    /// When an attempt that failed is made again.
+    pub retry: Retry,
+    /// How long each part of an attempt may take.
+    pub deadlines: Deadlines,
+    /// How long the launcher has to drain and to write its report after it was asked to stop, in seconds.
+    pub grace_period_seconds: u32,
+}
+
+/// When an attempt that failed is made again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Retry {
+    /// How many times at most.
+    pub limit: u32,
+    /// After which failures.
+    #[cfg_attr(feature = "kube", schemars(length(max = 3)))]
+    pub reasons: Vec<RetryCause>,
+}
+
+/// How long each part of an attempt may take, in seconds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Deadlines {
+    /// Until ConfigMap, volume and Job exist.
+    pub prepare_seconds: u32,
+    /// From the creation of the Job until the launcher measures.
+    pub start_seconds: u32,
+    /// From the start of the measurement until the launcher ends.
+    pub run_seconds: u32,
+    /// From the end of the launcher until its result is read.
+    pub collect_seconds: u32,
+}
+
+/// When a finished BenchmarkRun is deleted. It is no part of [`EffectiveSpec`], because it may change at any time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunCleanup {
+    /// Seconds from the completion of a run that succeeded to its deletion.
+    pub after_success_seconds: u32,
+    /// Seconds from the completion of a run that failed or was cancelled to its deletion.
+    pub after_failure_seconds: u32,
+}
+
+impl EffectiveSpec {
+    /// Fills in what a spec leaves out: llm-d-benchmark's own value wherever it has one.
+    pub fn new(spec: &BenchmarkRunSpec, settings: &Settings) -> Self {
+        EffectiveSpec {
+            target: target(&spec.target, settings),
+            harness: harness(spec),
+            profile: Profile { source: ProfileSource::from_spec(spec).name() },
+            seed: spec.seed.unwrap_or(42),
+            launcher: launcher(&spec.launcher, settings),
+            storage: Storage {
+                pvc: claim(&spec.storage),
+                required: spec.storage.required.unwrap_or(true),
+                per_request_records: spec.storage.per_request_records.unwrap_or(PerRequestRecords::Full),
+            },
+            validity: validity(&spec.validity),
+            execution: execution(&spec.execution),
+        }
+    }
+
+    /// Writes into a spec the values that the launcher measures with: a later release with other defaults then runs it the same.
+    pub fn write_into(&self, spec: &mut BenchmarkRunSpec) {
+        spec.harness = Some(self.harness);
+        spec.seed = Some(self.seed);
+        spec.target.http_version = Some(self.target.http_version);
+        spec.target.readiness = written::Readiness {
+            probe: Some(self.target.readiness.probe),
+            timeout_seconds: Some(self.target.readiness.timeout_seconds),
+        };
+        spec.storage.required = Some(self.storage.required);
+        spec.storage.per_request_records = Some(self.storage.per_request_records);
+        let share = |text: &String| Some(AnyValue::from(text.as_str()));
+        spec.validity = written::Validity {
+            min_successful_requests: Some(self.validity.min_successful_requests),
+            max_error_ratio: share(&self.validity.max_error_ratio),
+            max_send_lag_p99_milliseconds: Some(self.validity.max_send_lag_p99_milliseconds),
+            max_receive_delay_p99_milliseconds: Some(self.validity.max_receive_delay_p99_milliseconds),
+            max_cpu_share: share(&self.validity.max_cpu_share),
+            max_throttled_share: share(&self.validity.max_throttled_share),
+            max_steal_share: share(&self.validity.max_steal_share),
+            max_coalesced_read_share: share(&self.validity.max_coalesced_read_share),
+            max_stalled_share: share(&self.validity.max_stalled_share),
+            max_clock_step_milliseconds: Some(self.validity.max_clock_step_milliseconds),
+        };
+        spec.execution.deadlines.run_seconds = Some(self.execution.deadlines.run_seconds);
+        spec.execution.grace_period_seconds = Some(self.execution.grace_period_seconds);
+    }
+}
+
+/// Whose profile format the profile is written in.
+pub fn harness(spec: &BenchmarkRunSpec) -> Harness {
+    spec.harness.unwrap_or(Harness::InferencePerf)
+}
+
+fn target(written: &written::Target, settings: &Settings) -> Target {
+    let readiness = &written.readiness;
+    Target {
+        simulator: written.simulator.as_ref().map(|it| Simulator { preset: preset(it) }),
+        http_version: written.http_version.unwrap_or(HttpVersion::Auto),
+        readiness: Readiness {
+            probe: readiness.probe.unwrap_or(ReadinessProbe::Generate),
+            timeout_seconds: readiness.timeout_seconds.unwrap_or(settings.readiness_timeout_seconds),
+        },
+    }
+}
+
+/// Which server a simulator simulates.
+pub(super) fn preset(simulator: &written::Simulator) -> SimulatorPreset {
+    simulator.preset.unwrap_or(SimulatorPreset::Gpu)
+}
+
+/// Scheme, port and path of a Service.
+pub(super) fn service(written: &written::ServiceRef) -> (written::Scheme, u16, &str) {
+    let path = written.path.as_deref().unwrap_or("/");
+    (written.scheme.unwrap_or(written::Scheme::Http), written.port.unwrap_or(80), path)
+}
+
+fn launcher(written: &written::Launcher, settings: &Settings) -> Launcher {
+    let image = written.image.clone().filter(|it| !it.is_empty());
+    Launcher {
+        image: image.unwrap_or_else(|| settings.launcher_image.clone()),
+        image_pull_policy: settings.launcher_pull_policy.clone(),
+        resources: written.resources.clone().unwrap_or_else(|| settings.launcher_resources.clone()),
+    }
+}
+
+/// The claim that holds the results, or `None` where none are kept.
+pub fn claim(storage: &written::Storage) -> Option<Claim> {
+    if storage.none.is_some() {
+        return None;
+    }
+    let written = storage.pvc.clone().unwrap_or_default();
+    Some(Claim {
+        claim_name: written.claim_name.unwrap_or_else(|| "workload-pvc".into()),
+        size: written.size.unwrap_or_else(|| "20Gi".into()),
+        storage_class_name: written.storage_class_name.filter(|it| !it.is_empty()),
+    })
+}
+
+/// Bounds with their defaults.
+pub(super) fn validity(written: &written::Validity) -> Validity {
+    let share = |written: &Option<AnyValue>, default: &str| written.as_ref().map_or(default.to_owned(), AnyValue::text);
+    Validity {
+        min_successful_requests: written.min_successful_requests.unwrap_or(1),
+        max_error_ratio: share(&written.max_error_ratio, "0.01"),
+        max_send_lag_p99_milliseconds: written.max_send_lag_p99_milliseconds.unwrap_or(10),
+        // As much as the send lag: TTFT errs by both.
+        max_receive_delay_p99_milliseconds: written.max_receive_delay_p99_milliseconds.unwrap_or(10),
+        // Past it requests and tokens queue for the thread for several times as long as one of them takes.
+        max_cpu_share: share(&written.max_cpu_share, "0.9"),
+        // Past a twentieth, p95 is the launcher's and not the server's; the same for reads and stalls.
+        max_throttled_share: share(&written.max_throttled_share, "0.05"),
+        // Of all CPUs, and so not all of it is the launcher's loss.
+        max_steal_share: share(&written.max_steal_share, "0.1"),
+        max_coalesced_read_share: share(&written.max_coalesced_read_share, "0.05"),
+        max_stalled_share: share(&written.max_stalled_share, "0.05"),
+        // Figures do not depend on the time of day. Only a step as large as that of a machine that was paused matters.
+        max_clock_step_milliseconds: written.max_clock_step_milliseconds.unwrap_or(1_000),
+    }
+}
+
+fn execution(written: &written::Execution) -> Execution {
+    let (retry, deadlines) = (&written.retry, &written.deadlines);
+    Execution {
+        retry: Retry {
+            limit: retry.limit.unwrap_or(1),
+            // Not TargetUnavailable: the first attempt has waited for the target for readiness.timeoutSeconds already.
+            reasons: retry.reasons.clone().unwrap_or_else(|| vec![RetryCause::Disrupted, RetryCause::StartTimeout]),
+        },
+        deadlines: Deadlines {
+            prepare_seconds: deadlines.prepare_seconds.unwrap_or(900),
+            start_seconds: deadlines.start_seconds.unwrap_or(1_800),
+            run_seconds: deadlines.run_seconds.unwrap_or(3_600),
+            collect_seconds: deadlines.collect_seconds.unwrap_or(300),
+        },
+        grace_period_seconds: written.grace_period_seconds.unwrap_or(60),
+    }
+}
+
+/// When the run is deleted after it has finished; `None`: never.
+pub fn run_cleanup(spec: &BenchmarkRunSpec) -> Option<RunCleanup> {
+    spec.cleanup.run.as_ref().map(|written| RunCleanup {
+        after_success_seconds: written.after_success_seconds.unwrap_or(604_800),
+        after_failure_seconds: written.after_failure_seconds.unwrap_or(2_592_000),
+    })
+}
