@@ -78,13 +78,36 @@ impl schemars::JsonSchema for AnyValue {
 /// A share: a number from 0 to 1, or a text that is one.
 #[cfg(feature = "kube")]
 pub(crate) fn share(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    schemars::json_schema!({
+    number_or_text(Some(1), 12, crate::schema::SHARE).try_into().expect("a schema is a mapping")
+}
+
+/// A Kubernetes quantity that is not below zero: `2`, `0.5`, `500m`, `1Gi`.
+#[cfg(feature = "kube")]
+pub(crate) fn quantity(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    quantity_schema().try_into().expect("a schema is a mapping")
+}
+
+/// The same as JSON.
+#[cfg(feature = "kube")]
+pub(crate) fn quantity_schema() -> Value {
+    number_or_text(None, 32, crate::schema::QUANTITY)
+}
+
+/// A number from 0 on, or a text of a pattern. `x-kubernetes-int-or-string` would refuse a fraction such as `cpu: 0.5`, which a
+/// pod takes.
+#[cfg(feature = "kube")]
+fn number_or_text(maximum: Option<u32>, max_length: u32, pattern: &str) -> Value {
+    let mut schema = serde_json::json!({
         "x-kubernetes-preserve-unknown-fields": true,
         "maxItems": 0,
         "maxProperties": 0,
         "minimum": 0,
-        "maximum": 1,
-        "maxLength": 12,
-        "pattern": crate::schema::SHARE,
-    })
+        "maxLength": max_length,
+        "pattern": pattern,
+        "not": {"enum": [true, false]},
+    });
+    if let Some(maximum) = maximum {
+        schema["maximum"] = maximum.into();
+    }
+    schema
 }

@@ -53,22 +53,12 @@ pub struct Launcher {
 pub struct Resources {
     /// What the scheduler sets aside.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 16, "additionalProperties" = quantity())))]
+    #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 16, "additionalProperties" = crate::any_value::quantity_schema())))]
     pub requests: BTreeMap<String, AnyValue>,
     /// What the pod may not exceed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 16, "additionalProperties" = quantity())))]
+    #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 16, "additionalProperties" = crate::any_value::quantity_schema())))]
     pub limits: BTreeMap<String, AnyValue>,
-}
-
-/// A Kubernetes quantity, as all objects of Kubernetes take it: `2`, `500m`, `1Gi`. A fraction needs quotes: `"0.5"`.
-#[cfg(feature = "kube")]
-fn quantity() -> serde_json::Value {
-    serde_json::json!({
-        "x-kubernetes-int-or-string": true,
-        "maxLength": 32,
-        "pattern": crate::schema::QUANTITY,
-    })
 }
 
 /// Which nodes the launcher may run on.

@@ -4,6 +4,8 @@
 use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::AnyValue;
+
 /// Where the results folder is kept. Without pvc and none it is kept on a claim with the defaults of pvc.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -44,11 +46,8 @@ pub struct Pvc {
     pub claim_name: Option<String>,
     /// The size to ask for when it is created, as a Kubernetes quantity. Default: 20Gi.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(
-        feature = "kube",
-        schemars(length(min = 1, max = 32), regex(pattern = r"^[0-9]+(\.[0-9]+)?(Ki|Mi|Gi|Ti|Pi|k|M|G|T|P)?$"))
-    )]
-    pub size: Option<String>,
+    #[cfg_attr(feature = "kube", schemars(schema_with = "crate::any_value::quantity"))]
+    pub size: Option<AnyValue>,
     /// The StorageClass when it is created. Default: that of the cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 253)))]

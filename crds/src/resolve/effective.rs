@@ -301,7 +301,7 @@ pub fn claim(storage: &written::Storage) -> Option<Claim> {
     let written = storage.pvc.clone().unwrap_or_default();
     Some(Claim {
         claim_name: written.claim_name.unwrap_or_else(|| "workload-pvc".into()),
-        size: written.size.unwrap_or_else(|| "20Gi".into()),
+        size: written.size.map_or("20Gi".to_owned(), |it| it.text()),
         storage_class_name: written.storage_class_name.filter(|it| !it.is_empty()),
     })
 }

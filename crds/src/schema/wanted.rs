@@ -9,20 +9,19 @@ use crate::{
 };
 
 /// What a text of each pattern is, for people. A test holds the list against the schema.
-pub(super) const PATTERNS: [(&str, &str); 10] = [
+pub(super) const PATTERNS: [(&str, &str); 9] = [
     (r"^[-._a-zA-Z0-9]+$", "write a key of letters, digits, dashes, dots and underscores, such as token"),
     (
         r"^[a-z]([-a-z0-9]*[a-z0-9])?$",
         "write a name of letters a-z, digits and dashes that begins with a letter, such as gateway",
     ),
     (r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$", "write a name of letters a-z, digits, dashes and dots, such as workload-pvc"),
-    (r"^[0-9]+(\.[0-9]+)?(Ki|Mi|Gi|Ti|Pi|k|M|G|T|P)?$", "write a size such as 20Gi"),
     (r"^/[^\s?#]*$", "write a path that begins with a slash and has no blank, query or fragment, such as /llm"),
     (URL, "write a URL such as http://gateway.llm-d:80"),
     (r"^(Equal|Exists)$", "choose one of Equal and Exists"),
     (r"^(NoSchedule|PreferNoSchedule|NoExecute)$", "choose one of NoSchedule, PreferNoSchedule and NoExecute"),
     (super::SHARE, "write a number from 0 to 1, such as 0.01"),
-    (super::QUANTITY, "write a quantity such as 2, 500m or 1Gi"),
+    (super::QUANTITY, "write a quantity such as 2, 0.5, 500m or 20Gi"),
 ];
 
 /// The URL of a target in a cluster. Outside of one there are sockets too, and [`crate::resolve`] tells more exactly what is
@@ -35,8 +34,8 @@ pub(super) fn accepts(schema: &Value, value: &Value) -> bool {
     let least = schema["minimum"].as_f64();
     let most = schema["maximum"].as_f64();
     let within = number.is_none_or(|it| least.is_none_or(|least| it >= least) && most.is_none_or(|most| it <= most));
-    let whole = schema["x-kubernetes-int-or-string"] != true || number.is_none_or(|it| it.fract() == 0.0);
-    within && whole && value.as_str().is_none_or(|text| accepts_text(schema, text))
+    let excluded = schema["not"]["enum"].as_array().is_some_and(|it| it.contains(value));
+    within && !excluded && value.as_str().is_none_or(|text| accepts_text(schema, text))
 }
 
 fn accepts_text(schema: &Value, text: &str) -> bool {
