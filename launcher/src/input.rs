@@ -551,7 +551,7 @@ spec:
 
     #[test]
     fn what_needs_a_cluster_says_what_to_give_instead() {
-        let target = "target: {url: 'http://h', auth: {secretKeyRef: {name: a, key: b}}, tls: {caConfigMapRef: {name: a, key: b}}}";
+        let target = "target: {url: 'http://h', auth: {secretKeyRef: {name: a, key: b}}, tls: {ca: {configMapRef: {name: a, key: b}}}}";
         let error = check(&format!("{HEAD}spec: {{{target}}}")).unwrap_err();
         assert!(error.contains("--token-file") && error.contains("--ca-file"), "{error}");
     }

@@ -303,7 +303,7 @@ fn a_trace_is_read_from_its_file_and_a_wrong_line_is_named() {
     folder.write("profile.yaml", profile);
     folder.write(
         "run.yaml",
-        &format!("{HEAD}spec: {{target: {{simulator: {{preset: instant}}}}, harness: benchwright, storage: {{none: {{}}}}}}\n"),
+        &format!("{HEAD}spec: {{target: {{simulator: {{preset: Instant}}}}, harness: benchwright, storage: {{none: {{}}}}}}\n"),
     );
     let run = ["run", "-f", "run.yaml", "--profile", "profile.yaml"];
     folder.write("t.csv", "at,in,out\n0,12,3\n40,13,4\n90,,\n");
@@ -320,7 +320,7 @@ fn a_relative_path_counts_from_the_file_that_names_it_and_render_tells_of_it() {
     fs::create_dir(folder.path("sub")).unwrap();
     let stages = "stages: [{load: {trace: {trace: {file: {path: t.csv}}}}}]";
     let profile = format!("{{requests: {{random: {{input: 9, output: 2}}}}, {stages}}}");
-    let spec = "target: {simulator: {preset: instant}}, harness: benchwright, storage: {none: {}}";
+    let spec = "target: {simulator: {preset: Instant}}, harness: benchwright, storage: {none: {}}";
     folder.write("sub/run.yaml", &format!("{HEAD}spec: {{{spec}, profile: {{inline: {profile:?}}}}}\n"));
     let path = folder.path("sub/t.csv");
     let missing = format!("cannot read the trace {}: No such file", path.display());
@@ -343,7 +343,7 @@ fn finished_loadgen_runs_become_a_tree_that_says_what_it_lacks() {
     folder.write("both.yaml", &format!("benchmark: llama3.1-8b\n{test}mode: both\n{small}\n"));
     folder.write("audit.yaml", &format!("benchmark: llama3.1-8b\n{test}audit: TEST06\n"));
     folder
-        .write("run.yaml", &format!("{HEAD}spec: {{target: {{simulator: {{preset: instant}}}}, harness: loadgen}}\n"));
+        .write("run.yaml", &format!("{HEAD}spec: {{target: {{simulator: {{preset: Instant}}}}, harness: loadgen}}\n"));
     for name in ["both", "audit"] {
         let profile = format!("{name}.yaml");
         folder.benchwright(&["run", "-f", "run.yaml", "--profile", &profile, "--results", name]).assert().success();

@@ -31,8 +31,8 @@ pub use files::{ClaimRef, ProfileFile, is_object_name};
 pub use launcher::{Launcher, Resources, Scheduling, Toleration};
 pub use storage::{NoStorage, PerRequestRecords, Pvc, Storage};
 pub use target::{
-    Api, Auth, HttpVersion, KeyRef, Readiness, ReadinessProbe, Scheme, ServiceRef, Simulator, SimulatorPreset, Target,
-    Tls,
+    Api, Auth, CaSource, HttpVersion, KeyRef, Readiness, ReadinessProbe, Scheme, ServiceRef, Simulator,
+    SimulatorPreset, Target, Tls,
 };
 pub use validity::Validity;
 

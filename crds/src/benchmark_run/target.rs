@@ -84,7 +84,7 @@ pub struct ServiceRef {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 65535)))]
     pub port: Option<u16>,
-    /// http or https. Default: http.
+    /// HTTP or HTTPS. Default: HTTP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(with = "Scheme"))]
     pub scheme: Option<Scheme>,
@@ -96,7 +96,7 @@ pub struct ServiceRef {
 
 /// How a Service is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "UPPERCASE")]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum Scheme {
     /// Plain HTTP.
@@ -110,7 +110,7 @@ pub enum Scheme {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Simulator {
-    /// Which server it simulates. Default: gpu.
+    /// Which server it simulates. Default: GPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(with = "SimulatorPreset"))]
     pub preset: Option<SimulatorPreset>,
@@ -118,10 +118,10 @@ pub struct Simulator {
 
 /// The speed of the simulated server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum SimulatorPreset {
     /// An 8B model on one data-centre GPU, roughly: tens of milliseconds to the first token, 10 ms between tokens.
+    #[serde(rename = "GPU")]
     Gpu,
     /// A tiny model on a CPU: a few milliseconds between tokens.
     Tiny,
@@ -169,8 +169,29 @@ pub struct Auth {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Tls {
-    /// The ConfigMap in the namespace of the run that holds them, PEM-encoded.
-    pub ca_config_map_ref: KeyRef,
+    /// Where they are, PEM-encoded.
+    pub ca: CaSource,
+}
+
+/// Where certificate authorities are. Exactly one of configMapRef and secretKeyRef.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+#[cfg_attr(
+    feature = "kube",
+    x_kube(validation = Rule::new("has(self.configMapRef) != has(self.secretKeyRef)")
+        .message("set exactly one of configMapRef and secretKeyRef"))
+)]
+pub struct CaSource {
+    /// A key of a ConfigMap in the namespace of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "KeyRef"))]
+    pub config_map_ref: Option<KeyRef>,
+
+    /// A key of a Secret in the namespace of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "KeyRef"))]
+    pub secret_key_ref: Option<KeyRef>,
 }
 
 /// One key of a Secret or ConfigMap in the namespace of the run.

@@ -146,6 +146,7 @@ pub fn resolve(
     identity::check_name(&identity.name, &mut errors);
     let endpoint = target::endpoint(spec, &identity.namespace, settings, &mut errors);
     target::check_model(spec, &mut errors);
+    target::check_ca(spec, &mut errors);
     profile::check(spec, &mut errors);
     files::check(spec, &mut errors);
     if spec.storage.pvc.is_some() && spec.storage.none.is_some() {

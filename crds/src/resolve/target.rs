@@ -101,6 +101,14 @@ fn check_socket(url: &str, path: &str, namespace: &str, errors: &mut Errors) {
     errors.add("spec.target.url", &format!("is {}; {problem}", quoted(url)));
 }
 
+/// A target has at most one source of certificate authorities.
+pub(super) fn check_ca(spec: &BenchmarkRunSpec, errors: &mut Errors) {
+    let Some(ca) = spec.target.tls.as_ref().map(|it| &it.ca) else { return };
+    if ca.config_map_ref.is_some() == ca.secret_key_ref.is_some() {
+        errors.add("spec.target.tls.ca", "needs exactly one of configMapRef and secretKeyRef");
+    }
+}
+
 /// What stands in place of a secret, in messages and in files.
 pub const REDACTED: &str = "<redacted>";
 

@@ -48,9 +48,10 @@ static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
 });
 
 /// Names that a field or a value had before, and what to write now.
-const RENAMED: [(&str, &str); 4] = [
+const RENAMED: [(&str, &str); 5] = [
     ("spec.policy", "execution"),
     ("spec.ttlSecondsAfterFinished", "cleanup.run, with afterSuccessSeconds and afterFailureSeconds"),
+    ("spec.target.tls.caConfigMapRef", "ca.configMapRef"),
     ("spec.execution.retry.on", "reasons, because YAML reads the word on as true"),
     ("spec.execution.retry.true", "reasons, because YAML reads the word on as true"),
 ];
@@ -87,11 +88,8 @@ impl Checker {
             (Content::Mapping(entries), Some("object")) => self.mapping(schema, node, entries, path),
             (Content::List(items), Some("array")) => self.list(schema, node, items, path),
             (Content::Scalar(value, _), Some(kind)) if fits(kind, value) => self.scalar(schema, node, value, path),
-            (Content::Scalar(Value::Number(_) | Value::String(_), _), None) if int_or_string(schema) => {
-                self.scalar(schema, node, &node.to_json(), path)
-            }
-            (Content::Scalar(value, _), None) if !int_or_string(schema) => self.scalar(schema, node, value, path),
-            (_, None) if schema["maxItems"] != 0 && !int_or_string(schema) => Some(node.to_json()),
+            (Content::Scalar(value, _), None) => self.scalar(schema, node, value, path),
+            (_, None) if schema["maxItems"] != 0 => Some(node.to_json()),
             _ => self.wrong(schema, node, path),
         }
     }
@@ -191,10 +189,6 @@ impl Checker {
         let path = if path.is_empty() { KIND.to_owned() } else { path.to_owned() };
         self.problems.push(Problem { place: Some(node.place), path, message });
     }
-}
-
-fn int_or_string(schema: &Value) -> bool {
-    schema["x-kubernetes-int-or-string"] == true
 }
 
 fn fits(kind: &str, value: &Value) -> bool {

@@ -33,7 +33,7 @@ const LATE: &str = "  validity: {maxSendLagP99Milliseconds: 60000, maxReceiveDel
 
 /// A run of a profile against the embedded simulator.
 pub fn simulated(profile: &str) -> String {
-    let target = "{simulator: {preset: tiny}}";
+    let target = "{simulator: {preset: Tiny}}";
     format!("{HEAD}spec:\n  target: {target}\n  profile: {{inline: {}}}\n{LATE}", json(profile))
 }
 

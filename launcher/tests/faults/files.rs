@@ -41,7 +41,7 @@ fn folder(trace: &str) -> Folder {
     let profile = format!("{{stages: [{{name: a, load: {load}}}], requests: {{random: {{input: 8, output: 8}}}}}}");
     let text = serde_json::to_string(&profile).unwrap();
     let spec =
-        format!("spec: {{target: {{simulator: {{preset: tiny}}}}, harness: benchwright, profile: {{inline: {text}}}}}");
+        format!("spec: {{target: {{simulator: {{preset: Tiny}}}}, harness: benchwright, profile: {{inline: {text}}}}}");
     folder.write("trace.yaml", &format!("{HEAD}{spec}\n"));
     fs::create_dir(folder.path("runs")).unwrap();
     folder

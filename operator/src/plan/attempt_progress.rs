@@ -166,7 +166,10 @@ impl Decision<'_> {
     fn mounts(&self) -> String {
         let target = &self.run.spec.target;
         let secret = target.auth.as_ref().map(|it| format!("Secret {:?}", it.secret_key_ref.name));
-        let authorities = target.tls.as_ref().map(|it| format!("ConfigMap {:?}", it.ca_config_map_ref.name));
+        let authorities = target.tls.as_ref().and_then(|it| match (&it.ca.config_map_ref, &it.ca.secret_key_ref) {
+            (Some(key), _) => Some(format!("ConfigMap {:?}", key.name)),
+            (None, key) => key.as_ref().map(|key| format!("Secret {:?}", key.name)),
+        });
         let results = self.effective.storage.pvc.as_ref().map(|it| format!("claim {:?}", it.claim_name));
         let files = self.run.spec.profile.files.iter().filter_map(|it| match (&it.config_map_ref, &it.claim) {
             (Some(key), _) => Some(format!("ConfigMap {:?}", key.name)),

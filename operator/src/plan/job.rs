@@ -176,26 +176,21 @@ fn volumes(run: &BenchmarkRun, attempt: u32, effective: &EffectiveSpec) -> Vec<(
         all.push((Volume { name, persistent_volume_claim: Some(source), ..Volume::default() }, mounted));
     }
     if let Some(auth) = &run.spec.target.auth {
-        let source = SecretVolumeSource {
-            secret_name: Some(auth.secret_key_ref.name.clone()),
-            items: Some(vec![item(&auth.secret_key_ref, mounts::TOKEN_FILE)]),
-            // The file belongs to root, and the launcher reads it through its group (fsGroup).
-            default_mode: Some(0o440),
-            ..SecretVolumeSource::default()
-        };
+        let source = secret_volume(&auth.secret_key_ref, mounts::TOKEN_FILE);
         all.push((
             Volume { name: "auth".into(), secret: Some(source), ..Volume::default() },
             mount("auth", folder(mounts::TOKEN_FILE), true),
         ));
     }
     if let Some(tls) = &run.spec.target.tls {
-        let source = ConfigMapVolumeSource {
-            name: tls.ca_config_map_ref.name.clone(),
-            items: Some(vec![item(&tls.ca_config_map_ref, mounts::CA_FILE)]),
+        let config_map = tls.ca.config_map_ref.as_ref().map(|key| ConfigMapVolumeSource {
+            name: key.name.clone(),
+            items: Some(vec![item(key, mounts::CA_FILE)]),
             ..ConfigMapVolumeSource::default()
-        };
+        });
+        let secret = tls.ca.secret_key_ref.as_ref().map(|key| secret_volume(key, mounts::CA_FILE));
         all.push((
-            Volume { name: "tls".into(), config_map: Some(source), ..Volume::default() },
+            Volume { name: "tls".into(), config_map, secret, ..Volume::default() },
             mount("tls", folder(mounts::CA_FILE), true),
         ));
     }
@@ -213,6 +208,16 @@ fn input(run: &BenchmarkRun, attempt: u32) -> Vec<VolumeProjection> {
         parts.push(part(key.name.clone(), Some(vec![item(key, &key.key)])));
     }
     parts
+}
+
+fn secret_volume(key: &KeyRef, file: &str) -> SecretVolumeSource {
+    SecretVolumeSource {
+        secret_name: Some(key.name.clone()),
+        items: Some(vec![item(key, file)]),
+        // The file belongs to root, and the launcher reads it through its group (fsGroup).
+        default_mode: Some(0o440),
+        ..SecretVolumeSource::default()
+    }
 }
 
 fn folder(file: &'static str) -> &'static str {

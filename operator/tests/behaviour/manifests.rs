@@ -7,11 +7,11 @@ use crate::fixture::*;
 
 const EVERYTHING: &str = "
 target:
-  serviceRef: {name: gateway, port: 8443, scheme: https, path: /llm}
+  serviceRef: {name: gateway, port: 8443, scheme: HTTPS, path: /llm}
   api: OpenAICompletions
   model: org/model
   auth: {secretKeyRef: {name: api-key, key: token}}
-  tls: {caConfigMapRef: {name: authorities, key: root.pem}}
+  tls: {ca: {configMapRef: {name: authorities, key: root.pem}}}
   readiness: {probe: Models, timeoutSeconds: 60}
 profile:
   name: sanity_random
