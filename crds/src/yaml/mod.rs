@@ -234,6 +234,12 @@ impl<'a> Reader<'a> {
         self.next()?.ok_or_else(end)
     }
 
+    /// The next event of a list or mapping; `None` at its end.
+    fn next_before(&mut self, end: &Event<'a>) -> Result<Option<(Event<'a>, Span)>, Problem> {
+        let next = self.must_next()?;
+        Ok(Some(next).filter(|(event, _)| event != end))
+    }
+
     fn node(&mut self, event: Event<'a>, span: Span, path: &str) -> Result<Node, Problem> {
         let place = Place { line: span.start.line(), column: span.start.col() + 1 };
         let before = self.nodes;
@@ -324,25 +330,17 @@ impl<'a> Reader<'a> {
 
     fn list(&mut self, path: &str) -> Result<Content, Problem> {
         let mut items = Vec::new();
-        loop {
-            match self.must_next()? {
-                (Event::SequenceEnd, _) => return Ok(Content::List(items)),
-                (event, span) => {
-                    let path = format!("{path}[{}]", items.len());
-                    items.push(self.node(event, span, &path)?);
-                }
-            }
+        while let Some((event, span)) = self.next_before(&Event::SequenceEnd)? {
+            let path = format!("{path}[{}]", items.len());
+            items.push(self.node(event, span, &path)?);
         }
+        Ok(Content::List(items))
     }
 
     fn mapping(&mut self, path: &str) -> Result<Content, Problem> {
         let mut entries: Vec<Entry> = Vec::new();
         let mut merged: Vec<Node> = Vec::new();
-        loop {
-            let (event, span) = self.must_next()?;
-            if matches!(event, Event::MappingEnd) {
-                break;
-            }
+        while let Some((event, span)) = self.next_before(&Event::MappingEnd)? {
             let place = Place { line: span.start.line(), column: span.start.col() + 1 };
             let key = self.key(event, span, place, path)?;
             let inner = child(path, &key);
