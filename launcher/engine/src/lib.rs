@@ -13,6 +13,7 @@ mod lines;
 pub mod record;
 pub mod recorder;
 pub mod requests;
+pub mod run_id;
 pub mod schedule;
 pub mod stop;
 pub mod trace;

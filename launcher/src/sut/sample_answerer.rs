@@ -18,6 +18,7 @@ use engine::{
     },
     data_set::{self, Rows},
     requests::{RecordedLengths, Requests, RequestsError},
+    run_id::RunId,
 };
 
 /// What the requests need. One thread.
@@ -33,8 +34,7 @@ pub(super) struct SampleAnswerer {
     streaming: bool,
     /// An answer without a first token fails.
     first_tokens: bool,
-    /// Begins the `x-request-id` of every request.
-    run_id: String,
+    run_id: RunId,
     sent: AtomicU64,
     tally: Mutex<Tally>,
 }
@@ -61,8 +61,6 @@ impl SampleAnswerer {
         let Workload { api, streaming, sampling, timeouts, .. } = &input.workload;
         let told = input.workload.loadgen.as_ref().map_or(0, |it| it.qsl.total_sample_count);
         let clock = Clock::start();
-        let mut run_id = uuid::Uuid::new_v4().simple().to_string();
-        run_id.truncate(8);
         Ok(SampleAnswerer {
             client: Client::new(target, clock).with_connect_timeout(timeouts.connect.0),
             outbox: Arc::default(),
@@ -74,7 +72,7 @@ impl SampleAnswerer {
             patience: RequestTimeouts::new(timeouts, *streaming),
             streaming: *streaming,
             first_tokens: false,
-            run_id,
+            run_id: RunId::random(),
             sent: AtomicU64::new(0),
             tally: Mutex::default(),
         })
@@ -148,7 +146,7 @@ impl SampleAnswerer {
 
     fn request_id(&self) -> Option<HeaderValue> {
         let number = self.sent.fetch_add(1, Ordering::Relaxed);
-        HeaderValue::try_from(format!("bw-{}-{number}", self.run_id)).ok()
+        self.run_id.header(number)
     }
 }
 

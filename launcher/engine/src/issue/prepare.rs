@@ -88,7 +88,7 @@ impl Maker {
         // The usage of a server is that of all answers together.
         requested.output = requested.output.map(|it| it.saturating_mul(shared.plan.choices));
         requested.output = requested.output.filter(|_| !shared.plan.bounds_answers);
-        let id = shared.request_id(&format!("{}-{number}", self.stage));
+        let id = shared.run_id.header(format_args!("{}-{number}", self.stage));
         let leaves = stage.clients.and_then(|it| it.leaves(number));
         Prepared { number, body, id, requested, leaves, keep_output }
     }

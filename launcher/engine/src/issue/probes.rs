@@ -85,7 +85,7 @@ fn make(shared: &Shared, probes: Probes, stage: usize, number: u64) -> Prepared 
     Prepared {
         number,
         body: shared.plan.template.body(&prompt, requested.output, false),
-        id: shared.request_id(&format!("probe-{stage}-{number}")),
+        id: shared.run_id.header(format_args!("probe-{stage}-{number}")),
         requested,
         leaves: None,
         keep_output: false,

@@ -9,7 +9,6 @@ use std::{
     time::Duration,
 };
 
-use http::HeaderValue;
 use tokio::sync::watch;
 use workload_profiles::workload::MAX_REQUESTS;
 
@@ -22,6 +21,7 @@ use super::{
 };
 use crate::{
     client::ClientGroup,
+    run_id::RunId,
     stop::{Stop, StopReason},
 };
 use clock::Clock;
@@ -39,8 +39,7 @@ pub(super) struct Shared {
     pub(super) progress: Arc<Progress>,
     pub(super) target_health: TargetHealth,
     pub(super) clients: Arc<ClientGroup>,
-    /// Begins the `x-request-id` of every request, so that two runs can be told apart in a server's log.
-    run_id: String,
+    pub(super) run_id: RunId,
     stages: Vec<SharedStage>,
     arrivals: watch::Sender<u64>,
 }
@@ -68,8 +67,6 @@ impl Shared {
             issued: AtomicU64::new(0),
             ending: OnceLock::new(),
         });
-        let mut run_id = uuid::Uuid::new_v4().simple().to_string();
-        run_id.truncate(8);
         Shared {
             stages: stages.collect(),
             plan,
@@ -79,7 +76,7 @@ impl Shared {
             progress,
             target_health: TargetHealth::default(),
             clients: Arc::default(),
-            run_id,
+            run_id: RunId::random(),
             arrivals: watch::Sender::new(0),
         }
     }
@@ -135,11 +132,6 @@ impl Shared {
     /// When a stage began.
     pub(super) fn began(&self, stage: usize) -> Option<Duration> {
         self.stages[stage].start.get().copied()
-    }
-
-    /// The `x-request-id` that ends in `name`: letters, digits and dashes, which are always a header's value.
-    pub(super) fn request_id(&self, name: &str) -> Option<HeaderValue> {
-        HeaderValue::try_from(format!("bw-{}-{name}", self.run_id)).ok()
     }
 
     /// Waits until every worker has called it so often.

@@ -1,0 +1,82 @@
+//! [I/O] Writes a file so that a reader never sees half of it: under a temporary name, flushed to the disk, and renamed.
+
+use std::{
+    fs,
+    io::{self, BufWriter, Write},
+    os::unix::fs::PermissionsExt as _,
+    path::Path,
+};
+
+use crds::hex;
+use sha2::{Digest as _, Sha256};
+
+/// What was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Its length.
+    pub bytes: u64,
+    /// In hex.
+    pub sha256: String,
+}
+
+/// Writes a file, which `fill` fills, and makes its folder where there is none. When that fails, no part of the file stays.
+///
+/// # Errors
+/// The file cannot be written, or `fill` gives up.
+pub fn write_whole(path: &Path, fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> io::Result<Written> {
+    let folder = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let temporary = tempfile::Builder::new()
+        .prefix(".")
+        .suffix(".tmp")
+        // As a file that a shell makes: who may read it is the umask's business.
+        .permissions(fs::Permissions::from_mode(0o666))
+        .tempfile_in(folder)?;
+    let mut buffered = BufWriter::new(Counted { inner: temporary, bytes: 0, hash: Sha256::new() });
+    fill(&mut buffered)?;
+    let Counted { inner, bytes, hash } = buffered.into_inner().map_err(io::IntoInnerError::into_error)?;
+    // A disk that is full may tell so only now.
+    inner.as_file().sync_all()?;
+    inner.persist(path)?;
+    Ok(Written { bytes, sha256: hex(&hash.finalize()) })
+}
+
+/// Counts and hashes what goes through it.
+struct Counted<W> {
+    inner: W,
+    bytes: u64,
+    hash: Sha256,
+}
+
+impl<W: Write> Write for Counted<W> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(buffer)?;
+        self.hash.update(&buffer[..written]);
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_as_a_whole_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("below/a.md");
+        write_whole(&path, |file| file.write_all(b"first")).unwrap();
+        let written = write_whole(&path, |file| file.write_all(b"abc")).unwrap();
+        let sha256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad".to_owned();
+        assert_eq!(written, Written { bytes: 3, sha256 });
+        let failed = write_whole(&path, |file| file.write_all(b"half").and(Err(io::ErrorKind::StorageFull.into())));
+        assert_eq!(failed.unwrap_err().kind(), io::ErrorKind::StorageFull);
+        assert_eq!(fs::read(&path).unwrap(), b"abc");
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+        assert_ne!(fs::metadata(&path).unwrap().permissions().mode() & 0o600, 0);
+    }
+}
