@@ -26,9 +26,7 @@ mod table;
 mod trial;
 
 use std::{
-    fs,
-    io::{self, Write as _},
-    os::unix::fs::PermissionsExt as _,
+    io,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -48,7 +46,7 @@ pub use groups::Group;
 use groups::{Bench, Scale};
 use machine::Machine;
 use parts::Part;
-use report::StorageError;
+use report::{StorageError, write_whole};
 pub use server::Pace;
 
 /// Other processes that use more cores than this make figures of another machine.
@@ -179,10 +177,10 @@ pub fn measure(options: &BenchOptions) -> Result<String, BenchError> {
     };
     let document = Document::new(&figures, &machine, clock::now(), settings);
     if let Some(path) = &options.json {
-        write_whole(path, &document.json())?;
+        write_file(path, &document.json())?;
     }
     if let Some(path) = &options.markdown {
-        write_whole(path, &document.markdown())?;
+        write_file(path, &document.markdown())?;
     }
     Ok(table::table(&figures))
 }
@@ -232,16 +230,9 @@ fn json(result: &impl Serialize) -> Result<String, BenchError> {
     serde_json::to_string(result).map_err(|error| BenchError::Child(error.to_string()))
 }
 
-/// Writes a file under a temporary name and renames it, so that a reader never sees half of one.
-fn write_whole(path: &Path, text: &str) -> Result<(), BenchError> {
-    let cannot = |source| BenchError::Write { path: path.to_owned(), source };
-    let folder = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::create_dir_all(folder).map_err(cannot)?;
-    // As a file that a shell makes: who may read it is the umask's business.
-    let readable = fs::Permissions::from_mode(0o666);
-    let mut file = tempfile::Builder::new().permissions(readable).tempfile_in(folder).map_err(cannot)?;
-    file.write_all(text.as_bytes()).and_then(|()| file.as_file().sync_all()).map_err(cannot)?;
-    file.persist(path).map(|_| ()).map_err(|error| cannot(error.error))
+fn write_file(path: &Path, text: &str) -> Result<(), BenchError> {
+    let written = write_whole(path, |file| file.write_all(text.as_bytes()));
+    written.map(drop).map_err(|source| BenchError::Write { path: path.to_owned(), source })
 }
 
 /// Nanoseconds of a time; hundreds of years fit.

@@ -5,15 +5,17 @@
 
 use std::{
     fs::{self, File},
-    io::{self, BufWriter, ErrorKind, Write},
+    io::{self, ErrorKind, Write},
     path::{Path, PathBuf},
 };
 
-use crds::{envelope::ArtifactRef, hex};
+use crds::envelope::ArtifactRef;
 use jiff::Timestamp;
-use sha2::{Digest as _, Sha256};
 
-use super::partial::{self, MARKER, SUFFIX};
+use super::{
+    partial::{self, MARKER, SUFFIX},
+    whole_file::{Written, write_whole},
+};
 
 /// How many folders of one name there may be, as `<name>`, `<name>-2` and so on.
 const MAX_SAME_NAME: u32 = 1_000;
@@ -131,17 +133,7 @@ impl Folder {
         fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
     ) -> Result<(), StorageError> {
         let path = self.partial.join(name);
-        let (below, last) = name.rsplit_once('/').map_or((None, name), |(below, last)| (Some(below), last));
-        let parent = below.map_or_else(|| self.partial.clone(), |it| self.partial.join(it));
-        let temporary = parent.join(format!(".{last}.tmp"));
-        fs::create_dir_all(&parent).map_err(|source| StorageError::new(&parent, source))?;
-        let (bytes, sha256) = write_whole(&temporary, fill)
-            .and_then(|done| fs::rename(&temporary, &path).map(|()| done))
-            .map_err(|source| {
-                // It may not exist, and the first error is the one to tell.
-                let _ = fs::remove_file(&temporary);
-                StorageError::new(&path, source)
-            })?;
+        let Written { bytes, sha256 } = write_whole(&path, fill).map_err(|source| StorageError::new(&path, source))?;
         // A file that had vanished is written a second time.
         self.artifacts.retain(|it| it.name != name);
         self.artifacts.push(ArtifactRef { name: name.to_owned(), uri: String::new(), bytes, sha256 });
@@ -174,41 +166,11 @@ impl Folder {
     }
 }
 
-fn write_whole(path: &Path, fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> io::Result<(u64, String)> {
-    let file = File::options().write(true).create_new(true).open(path)?;
-    let mut buffered = BufWriter::new(Counted { inner: file, bytes: 0, hash: Sha256::new() });
-    fill(&mut buffered)?;
-    let counted = buffered.into_inner().map_err(io::IntoInnerError::into_error)?;
-    // A disk that is full may tell so only now.
-    counted.inner.sync_all()?;
-    Ok((counted.bytes, hex(&counted.hash.finalize())))
-}
-
 /// Makes a rename durable. Some network file systems cannot sync a folder; the rename is done all the same.
 fn sync_folder(path: &Path) -> io::Result<()> {
     match File::open(path).and_then(|folder| folder.sync_all()) {
         Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
         done => done,
-    }
-}
-
-/// Counts and hashes what goes through it.
-struct Counted<W> {
-    inner: W,
-    bytes: u64,
-    hash: Sha256,
-}
-
-impl<W: Write> Write for Counted<W> {
-    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        let written = self.inner.write(buffer)?;
-        self.hash.update(&buffer[..written]);
-        self.bytes += written as u64;
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.inner.flush()
     }
 }
 

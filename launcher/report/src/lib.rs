@@ -13,6 +13,7 @@ pub mod requests_parquet;
 pub mod standard;
 pub mod terminal;
 mod text;
+mod whole_file;
 
 use std::io;
 
@@ -24,6 +25,7 @@ pub use benchmark_run::Inputs;
 pub use folder::{Folder, StorageError, Stored};
 pub use loadgen::LoadGenReport;
 pub use text::profile;
+pub use whole_file::write_whole;
 
 use analysis::Analysis;
 use engine::{file_digest::FileDigest, recorder::Records};

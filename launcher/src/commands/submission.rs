@@ -1,6 +1,6 @@
 //! [I/O] `benchwright submission`: arguments in, a tree or a verdict out.
 
-use std::{fs, io, path::PathBuf};
+use std::{io, path::PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 use crds::wording::one_line;
@@ -8,6 +8,7 @@ use workload_profiles::loadgen::Round;
 
 use launcher::console::{self, PrintError};
 use loadgen::logs::test06::ElementType;
+use report::write_whole;
 use submission::{
     Division, Report,
     build::{self, BuildError, BuildOptions, ScenarioFile},
@@ -214,8 +215,7 @@ fn test06_command(args: &Test06Args) -> Result<bool, CommandError> {
     let (folder, found) = test06::verify_run(&args.run, args.benchmark.as_deref(), args.eos, args.elements.into())?;
     let text = found.text();
     let path = folder.join("verify_accuracy.txt");
-    let temporary = folder.join(".verify_accuracy.txt.tmp");
-    let written = fs::write(&temporary, &text).and_then(|()| fs::rename(&temporary, &path));
+    let written = write_whole(&path, |file| file.write_all(text.as_bytes()));
     written.map_err(|source| CommandError::Write { path, source })?;
     console::print(text)?;
     Ok(found.passes())
