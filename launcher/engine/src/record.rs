@@ -2,6 +2,7 @@
 
 use std::{io, time::Duration};
 
+use loadgen::results::completion::CompletedSample;
 use serde::Serialize;
 
 /// What became of a request. Every request that was due has exactly one.
@@ -231,4 +232,19 @@ impl RequestRecord {
         let gaps = self.osl().checked_sub(1).filter(|gaps| *gaps > 0)?;
         Some(self.last_token?.saturating_sub(self.first_token?) / gaps)
     }
+
+    /// The sample of a LoadGen test that this request was; `None` where it failed. LoadGen counts from the scheduled time to the
+    /// end of the answer.
+    pub fn completed_sample(&self) -> Option<CompletedSample> {
+        matches!(self.outcome, RequestOutcome::Ok | RequestOutcome::Empty).then(|| CompletedSample {
+            latency_ns: nanos(self.ended.saturating_sub(self.scheduled)),
+            first_token_ns: self.first_token.map(|it| nanos(it.saturating_sub(self.scheduled))),
+            output_tokens: i64::from(self.osl()),
+        })
+    }
+}
+
+/// LoadGen's signed nanoseconds.
+pub fn nanos(time: Duration) -> i64 {
+    i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
 }

@@ -3,7 +3,7 @@
 use workload_profiles::loadgen::{Scenario, Settings};
 
 use engine::{client::output::Output, recorder::KeptOutput};
-use loadgen::{logs::accuracy_log::AccuracyEntry, queries::PhaseQueries, results::completion::TokenFigures};
+use loadgen::{logs::accuracy_log::AccuracyEntry, queries::PhaseQueries, results::completion::counted_tokens};
 
 /// What is logged of a phase's answers, in order of completion.
 pub fn answers(settings: &Settings, queries: &PhaseQueries, kept: &[&KeptOutput]) -> Vec<AccuracyEntry> {
@@ -25,7 +25,7 @@ pub fn answers(settings: &Settings, queries: &PhaseQueries, kept: &[&KeptOutput]
             // A server that knows no ids leaves its text.
             data: if token_ids.is_empty() { text.as_bytes().to_vec() } else { bytes(token_ids) },
             token_data: streams.then(|| bytes(token_ids.get(..*first).unwrap_or_default())),
-            token_count: settings.use_token_latencies.then(|| TokenFigures::of(0, None, tokens).tokens),
+            token_count: settings.use_token_latencies.then(|| counted_tokens(tokens)),
         })
     };
     kept.iter().filter_map(entry).collect()

@@ -7,12 +7,8 @@ use std::{collections::BTreeMap, time::Duration};
 
 use workload_profiles::loadgen::{Scenario, Settings};
 
-use engine::record::{RequestOutcome, RequestRecord};
-use loadgen::{
-    logs::messages::Event,
-    queries::PhaseQueries,
-    results::{PhaseResult, completion::TokenFigures},
-};
+use engine::record::{RequestRecord, nanos};
+use loadgen::{logs::messages::Event, queries::PhaseQueries, results::PhaseResult};
 
 /// The reason of a sample whose first token nobody saw; LoadGen reads undefined memory then.
 const NO_FIRST_TOKEN: &str = "no_first_token";
@@ -59,27 +55,24 @@ pub fn measure(settings: &Settings, queries: &PhaseQueries, began: Duration, rec
 impl Measured {
     /// Whether the sample was completed well.
     fn add(&mut self, record: &RequestRecord, settings: &Settings) -> bool {
-        if !matches!(record.outcome, RequestOutcome::Ok | RequestOutcome::Empty) {
+        let Some(sample) = record.completed_sample() else {
             *self.failed.entry(record.outcome.name()).or_default() += 1;
             return false;
-        }
-        let latency = nanos(record.ended.saturating_sub(record.scheduled));
+        };
         if settings.use_token_latencies {
-            let first = record.first_token.map(|it| nanos(it.saturating_sub(record.scheduled)));
             let streams = settings.scenario != Scenario::Offline;
-            if streams && first.is_none() {
+            if streams && sample.first_token_ns.is_none() {
                 *self.failed.entry(NO_FIRST_TOKEN.into()).or_default() += 1;
                 return false;
             }
-            let figures = TokenFigures::of(latency, first, i64::from(record.osl()));
-            self.errors.extend(figures.error.map(|it| (record.ended, it)));
-            self.result.tokens_per_sample.push(figures.tokens);
-            if let Some(first) = first.filter(|_| streams) {
+            self.errors.extend(sample.error().map(|it| (record.ended, it)));
+            self.result.tokens_per_sample.push(sample.counted_tokens());
+            if let Some(first) = sample.first_token_ns.filter(|_| streams) {
                 self.result.first_token_latencies_ns.push(first);
-                self.result.time_per_output_token_ns.push(figures.per_token_ns);
+                self.result.time_per_output_token_ns.push(sample.per_token_ns());
             }
         }
-        self.result.sample_latencies_ns.push(latency);
+        self.result.sample_latencies_ns.push(sample.latency_ns);
         true
     }
 }
@@ -90,10 +83,6 @@ fn issued(record: &RequestRecord, scenario: Scenario) -> Duration {
         Scenario::SingleStream | Scenario::MultiStream => record.scheduled,
         Scenario::Server | Scenario::Offline => record.sent.unwrap_or(record.scheduled),
     }
-}
-
-fn nanos(time: Duration) -> i64 {
-    i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
 }
 
 fn seconds(time: Duration) -> f64 {

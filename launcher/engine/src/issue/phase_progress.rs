@@ -8,7 +8,7 @@ use std::{
 
 use workload_profiles::loadgen::{Scenario, Settings};
 
-use crate::record::{RequestOutcome, RequestRecord};
+use crate::record::RequestRecord;
 use loadgen::results::predict::SoFar;
 
 /// The counters. They are not read together: they may be a sample apart.
@@ -27,18 +27,18 @@ pub struct PhaseProgress {
 /// Limits of single samples, in the Server scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SampleLimits {
-    latency: Duration,
-    ttft: Duration,
-    tpot: Duration,
+    latency_ns: u64,
+    ttft_ns: u64,
+    tpot_ns: u64,
 }
 
 impl SampleLimits {
     /// Those of a test.
     pub(super) fn from_settings(settings: &Settings) -> Option<SampleLimits> {
-        (settings.scenario == Scenario::Server).then(|| SampleLimits {
-            latency: Duration::from_nanos(settings.server_target_latency_ns),
-            ttft: Duration::from_nanos(settings.server_ttft_latency),
-            tpot: Duration::from_nanos(settings.server_tpot_latency),
+        (settings.scenario == Scenario::Server).then_some(SampleLimits {
+            latency_ns: settings.server_target_latency_ns,
+            ttft_ns: settings.server_ttft_latency,
+            tpot_ns: settings.server_tpot_latency,
         })
     }
 }
@@ -56,25 +56,20 @@ impl PhaseProgress {
     pub(super) fn ended(&self, record: &RequestRecord, began: Duration, limits: Option<SampleLimits>) {
         let elapsed = u64::try_from(record.ended.saturating_sub(began).as_nanos()).unwrap_or(u64::MAX);
         self.elapsed_nanos.fetch_max(elapsed, Relaxed);
-        if !matches!(record.outcome, RequestOutcome::Ok | RequestOutcome::Empty) {
+        let Some(sample) = record.completed_sample() else {
             self.failed.fetch_add(1, Relaxed);
             return;
-        }
+        };
         self.completed.fetch_add(1, Relaxed);
         let Some(limits) = limits else { return };
-        let over = |counter: &AtomicU64, value: Option<Duration>, limit: Duration| {
-            if value.is_some_and(|it| it > limit) {
+        let over = |counter: &AtomicU64, value: Option<i64>, limit_ns: u64| {
+            if value.is_some_and(|it| i128::from(it) > i128::from(limit_ns)) {
                 counter.fetch_add(1, Relaxed);
             }
         };
-        over(&self.over_latency, Some(record.ended.saturating_sub(record.scheduled)), limits.latency);
-        over(&self.over_ttft, record.first_token.map(|it| it.saturating_sub(record.scheduled)), limits.ttft);
-        // As LoadGen has it: to the end of the answer.
-        let tpot = record.first_token.and_then(|first| {
-            let gaps = record.osl().checked_sub(1).filter(|it| *it > 0)?;
-            Some(record.ended.saturating_sub(first) / gaps)
-        });
-        over(&self.over_tpot, tpot, limits.tpot);
+        over(&self.over_latency, Some(sample.latency_ns), limits.latency_ns);
+        over(&self.over_ttft, sample.first_token_ns, limits.ttft_ns);
+        over(&self.over_tpot, sample.first_token_ns.map(|_| sample.per_token_ns()), limits.tpot_ns);
     }
 
     /// How it stands. A phase of one query is counted in samples.
@@ -97,6 +92,7 @@ impl PhaseProgress {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::RequestOutcome;
 
     fn record(first: u64, ended: u64, outcome: RequestOutcome) -> RequestRecord {
         let millis = |it| Duration::from_millis(1_000 + it);

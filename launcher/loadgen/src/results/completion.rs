@@ -1,32 +1,42 @@
-//! Completion: what a completed sample adds to the figures when tokens are counted.
+//! A completed sample: what it adds to the figures, by LoadGen's rules.
 
 use crate::logs::messages::Event;
 
-/// The tokens of a completed sample.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TokenFigures {
-    /// As they are counted: 0 where there were too few.
-    pub tokens: i64,
-    /// Nanoseconds an output token after the first; negative where there were too few.
-    pub per_token_ns: i64,
-    /// What LoadGen logs of it.
-    pub error: Option<Event>,
+/// A sample that was completed. Times are in nanoseconds, from the scheduled time of its query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompletedSample {
+    pub latency_ns: i64,
+    /// `None`: nothing was streamed, as in Offline, or no first token came.
+    pub first_token_ns: Option<i64>,
+    pub output_tokens: i64,
 }
 
-impl TokenFigures {
-    /// The figures of a sample with this latency and first-token latency, both from its scheduled time. Offline there are no
-    /// first tokens, and the time is not used.
-    pub fn of(latency_ns: i64, first_token_ns: Option<i64>, tokens: i64) -> TokenFigures {
-        let (counted, error) = match tokens {
-            0 => (0, Some(Event::NoTokens)),
-            1 => (0, Some(Event::OneToken)),
-            ..0 => (0, Some(Event::NegativeTokens)),
-            2.. => (tokens, None),
-        };
-        // Without tokens the divisor is -1, which makes the time negative; LoadGen does so too.
-        let after_first = latency_ns.saturating_sub(first_token_ns.unwrap_or_default());
-        TokenFigures { tokens: counted, per_token_ns: after_first.saturating_div(counted - 1), error }
+impl CompletedSample {
+    pub fn counted_tokens(&self) -> i64 {
+        counted_tokens(self.output_tokens)
     }
+
+    /// Time per output token after the first, in nanoseconds. Negative with fewer than two tokens, as in LoadGen: no token is
+    /// counted then, and the divisor is -1. Not used in Offline, which has no first token.
+    pub fn per_token_ns(&self) -> i64 {
+        let after_first = self.latency_ns.saturating_sub(self.first_token_ns.unwrap_or_default());
+        after_first.saturating_div(self.counted_tokens() - 1)
+    }
+
+    /// The error that LoadGen logs for the number of tokens.
+    pub fn error(&self) -> Option<Event> {
+        match self.output_tokens {
+            0 => Some(Event::NoTokens),
+            1 => Some(Event::OneToken),
+            ..0 => Some(Event::NegativeTokens),
+            2.. => None,
+        }
+    }
+}
+
+/// LoadGen counts no tokens where an answer has fewer than two.
+pub fn counted_tokens(output_tokens: i64) -> i64 {
+    if output_tokens < 2 { 0 } else { output_tokens }
 }
 
 #[cfg(test)]
@@ -34,8 +44,9 @@ mod tests {
     use super::*;
 
     fn check(latency: i64, first: i64, tokens: i64, expected: (i64, i64), error: Option<Event>) {
-        let found = TokenFigures::of(latency, Some(first), tokens);
-        assert_eq!(found, TokenFigures { tokens: expected.0, per_token_ns: expected.1, error });
+        let sample = CompletedSample { latency_ns: latency, first_token_ns: Some(first), output_tokens: tokens };
+        assert_eq!((sample.counted_tokens(), sample.per_token_ns()), expected);
+        assert_eq!(sample.error(), error);
     }
 
     #[test]

@@ -89,7 +89,7 @@ impl Series {
 
     /// The value in the place `count * percentile`, cut to an integer, of the ascending list: LoadGen does not interpolate.
     pub fn percentile(&self, percentile: f64) -> i64 {
-        self.at((self.count() as f64 * percentile) as u64)
+        self.at(percentile_place(self.count(), percentile))
     }
 
     /// The value in a place of the ascending list, counted from 0; past its end the last.
@@ -103,6 +103,11 @@ impl Series {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         (self.ascending.len() - self.ascending.partition_point(|it| *it <= limit)) as u64
     }
+}
+
+/// The place of a percentile among `count` values in ascending order, counted from 0.
+pub(crate) fn percentile_place(count: u64, percentile: f64) -> u64 {
+    (count as f64 * percentile) as u64
 }
 
 /// The figures of a performance phase, and what they are judged by.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use workload_profiles::loadgen::{Effective, Scenario, Settings};
 
-use crate::results::early_stopping::EarlyStopping;
+use crate::results::{early_stopping::EarlyStopping, percentile_place};
 
 /// What a phase has come to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,7 +80,7 @@ fn server(settings: &Settings, effective: &Effective, so_far: &SoFar, test: &Ear
         return Prediction { outlook: Outlook::Lost(why), more };
     };
     // The value in the place of the percentile is within the limit when no more than those behind it are over.
-    let place = (planned as f64 * effective.target_latency_percentile) as u64;
+    let place = percentile_place(planned, effective.target_latency_percentile);
     let allowed = budget.min(planned.saturating_sub(1).saturating_sub(place));
     let of = |over: u64| format!("{over} of {planned} queries over the limit, where {allowed} may be");
     let projected = |over: u64| scaled(over, planned, so_far.completed);

@@ -16,7 +16,7 @@ use loadgen::{
     },
     peak::{self, Next, Tried},
     queries::{PhaseQueries, QueryGenerator},
-    results::{PhaseResult, completion::TokenFigures},
+    results::{PhaseResult, completion::CompletedSample},
 };
 use serde_json::Value;
 use workload_profiles::{
@@ -195,9 +195,14 @@ fn check_tokens(name: &str, log: &TestLog) {
     for result in log.phases.iter().filter_map(|it| it.result.as_ref()) {
         for (place, first) in result.first_token_latencies_ns.iter().enumerate() {
             let tokens = result.tokens_per_sample[place];
-            let found = TokenFigures::of(result.sample_latencies_ns[place], Some(*first), tokens);
+            let found = CompletedSample {
+                latency_ns: result.sample_latencies_ns[place],
+                first_token_ns: Some(*first),
+                output_tokens: tokens,
+            };
             let expected = (tokens, result.time_per_output_token_ns[place], None);
-            assert_eq!((found.tokens, found.per_token_ns, found.error), expected, "{name}: sample {place}");
+            let found = (found.counted_tokens(), found.per_token_ns(), found.error());
+            assert_eq!(found, expected, "{name}: sample {place}");
         }
     }
 }
