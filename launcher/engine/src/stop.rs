@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-pub use loadgen::ending::StopReason;
+pub use loadgen::phase_end::StopReason;
 
 /// How far the load has to end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

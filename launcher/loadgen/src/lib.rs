@@ -3,9 +3,9 @@
 //!
 //! Pure. The engine issues the queries, `analysis::loadgen` makes logs and verdicts from its records.
 
-pub mod ending;
 pub mod logs;
 pub mod peak;
+pub mod phase_end;
 pub mod plan;
 pub mod queries;
 pub mod results;

@@ -15,7 +15,7 @@ use workload_profiles::{
 use super::{Folder, Report, StorageError, TOOL_VERSION, text};
 use analysis::loadgen::{
     outcome::TestOutcome,
-    verdict::{Headline, TestVerdict, TrialVerdict, WithoutQuirks},
+    verdict::{CorrectedFigures, Headline, TestVerdict, TrialVerdict},
 };
 use loadgen::logs::{accuracy_log, detail, summary};
 
@@ -120,8 +120,8 @@ pub(super) fn rows(tests: &LoadGenReport) -> impl Iterator<Item = TestRow> {
             let nanos = headline.and_then(of).and_then(|it| u64::try_from(it).ok());
             text::optional(nanos, |it| text::time(Duration::from_nanos(it)))
         };
-        let rate = |logged: fn(&Headline) -> Option<f64>, of: fn(&WithoutQuirks) -> Option<f64>| {
-            let rate = headline.and_then(logged).or_else(|| it.without_quirks.as_ref().and_then(of));
+        let rate = |logged: fn(&Headline) -> Option<f64>, of: fn(&CorrectedFigures) -> Option<f64>| {
+            let rate = headline.and_then(logged).or_else(|| it.corrected.as_ref().and_then(of));
             text::optional(rate, text::number)
         };
         let mode = it.mode.name();
@@ -158,7 +158,7 @@ pub(super) fn notes(tests: &LoadGenReport) -> Vec<String> {
         if let Some(peak) = peak.filter(|_| test.mode == Mode::FindPeakPerformance) {
             note(format!("the highest rate that met the limits is {} queries/s", text::number(peak)));
         }
-        let Some(quirks) = &test.without_quirks else { continue };
+        let Some(quirks) = &test.corrected else { continue };
         if test.scenario == Scenario::Server
             && let (Some(logged), Some(rate)) =
                 (test.headline.as_ref().and_then(|it| it.samples_per_second), quirks.samples_per_second)

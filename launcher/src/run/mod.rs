@@ -1,9 +1,9 @@
 //! One benchmark from start to report: reads the input, waits for the target, issues the load, analyses and writes.
 
+mod forecast;
 mod last_offline;
 mod loadgen;
 mod outcome;
-mod outlook;
 mod progress;
 mod progress_text;
 pub(crate) mod ready;
@@ -37,7 +37,7 @@ use engine::{
     requests::Seeds,
     stop::Stop,
 };
-use loadgen::{Foretell, Issued};
+use loadgen::{Issued, ShowForecast};
 pub(crate) use outcome::Failure;
 use ready::Secrets;
 use report::{LoadGenReport, Report, Stored, profile, terminal};
@@ -235,7 +235,8 @@ fn load(
     measuring.set(true);
     let deadline = signals::Deadline::start(stop, input.run.run_deadline.0, input.run.grace_period.0);
     let last_offline = || last_offline::of(&options.results(), input.run.endpoint.name(), &ready.model);
-    let one = |workload: &Workload, foretell| issue(workload, &files, foretell, input, options, &ready, stop, keep);
+    let one =
+        |workload: &Workload, show_forecast| issue(workload, &files, show_forecast, input, options, &ready, stop, keep);
     let issued = loadgen::issue(&input.workload, last_offline, one);
     deadline.end();
     measuring.set(false);
@@ -246,7 +247,7 @@ fn load(
 fn issue(
     workload: &Workload,
     files: &Files,
-    foretell: Foretell,
+    show_forecast: ShowForecast,
     input: &Input,
     options: &RunOptions,
     ready: &ready::Ready,
@@ -255,7 +256,7 @@ fn issue(
 ) -> Result<LoadResult, Failure> {
     let progress = Arc::new(Progress::default());
     let plain = options.plain || options.in_pod() || !std::io::stderr().is_terminal();
-    let watcher = progress::Watcher::start(Arc::clone(&progress), workload.clone(), foretell, plain);
+    let watcher = progress::Watcher::start(Arc::clone(&progress), workload.clone(), show_forecast, plain);
     let seeds = Seeds { run: input.run.seed, prompt_salt: &input.run.prompt_salt };
     let threads = options.threads(&input.run.endpoint);
     let load = issue::run_load(workload, files, &ready.model, &ready.target, seeds, keep, threads, stop, progress);

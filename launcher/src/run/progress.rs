@@ -17,8 +17,8 @@ use tracing::{info, warn};
 use workload_profiles::Workload;
 
 use super::{
-    loadgen::Foretell,
-    outlook::outlook,
+    forecast::forecast_text,
+    loadgen::ShowForecast,
     progress_text::{Standing, View},
 };
 use engine::issue::{PlannedTime, Progress};
@@ -41,9 +41,14 @@ pub(super) struct Watcher {
 
 impl Watcher {
     /// `workload`: the one that is issued.
-    pub(super) fn start(progress: Arc<Progress>, workload: Workload, foretell: Foretell, plain: bool) -> Watcher {
+    pub(super) fn start(
+        progress: Arc<Progress>,
+        workload: Workload,
+        show_forecast: ShowForecast,
+        plain: bool,
+    ) -> Watcher {
         let (end, ended) = mpsc::channel();
-        let looker = Looker { progress, workload, foretell, sent: VecDeque::new() };
+        let looker = Looker { progress, workload, show_forecast, sent: VecDeque::new() };
         let body = move || if plain { lines(looker, &ended) } else { bar(looker, &ended) };
         let thread = thread::Builder::new().name("progress".into()).spawn(body);
         if let Err(error) = &thread {
@@ -65,7 +70,7 @@ impl Watcher {
 struct Looker {
     progress: Arc<Progress>,
     workload: Workload,
-    foretell: Foretell,
+    show_forecast: ShowForecast,
     /// How many requests had left at the last looks, the newest last.
     sent: VecDeque<(Duration, u64)>,
 }
@@ -87,7 +92,8 @@ impl Looker {
             .filter(|(at, _)| *at < now)
             .map(|(at, before)| issued.saturating_sub(*before) as f64 / (now - *at).as_secs_f64());
         self.sent.push_back((now, issued));
-        let outlook = (self.foretell == Foretell::Verdict).then(|| outlook(&self.workload, progress)).flatten();
+        let forecast =
+            (self.show_forecast == ShowForecast::Yes).then(|| forecast_text(&self.workload, progress)).flatten();
         let standing = Standing {
             now,
             stage: usize::try_from(read(&progress.stage)).unwrap_or(usize::MAX),
@@ -99,7 +105,7 @@ impl Looker {
             ended_before: read(&progress.ended_before),
             rate,
             ttft: progress.ttft.median(),
-            outlook,
+            forecast,
         };
         Some(View::of(standing, times, &self.workload.stages))
     }

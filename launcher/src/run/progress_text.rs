@@ -28,7 +28,7 @@ pub(super) struct Standing {
     pub(super) rate: Option<f64>,
     /// The median of the last requests.
     pub(super) ttft: Option<Duration>,
-    pub(super) outlook: Option<String>,
+    pub(super) forecast: Option<String>,
 }
 
 /// The same in words.
@@ -43,7 +43,7 @@ pub(super) struct View {
     pub(super) ttft: Option<String>,
     pub(super) errors: u64,
     pub(super) in_flight: u64,
-    pub(super) outlook: Option<String>,
+    pub(super) forecast: Option<String>,
 }
 
 impl View {
@@ -67,7 +67,7 @@ impl View {
             ttft: it.ttft.map(|it| format!("TTFT {}", Span(it).rounded())),
             errors: it.failed,
             in_flight: it.issued.saturating_sub(it.ended),
-            outlook: it.outlook,
+            forecast: it.forecast,
         }
     }
 
@@ -80,7 +80,7 @@ impl View {
             (5, self.ttft.clone()),
             (3, Some(format!("{} error{}", self.errors, if self.errors == 1 { "" } else { "s" }))),
             (6, Some(format!("{} in request", self.in_flight))),
-            (2, self.outlook.clone()),
+            (2, self.forecast.clone()),
         ];
         let mut chosen: Vec<(usize, usize, String)> = Vec::new();
         let mut by_weight: Vec<(usize, usize, String)> =
@@ -196,7 +196,7 @@ mod tests {
             ended_before: 30,
             rate: Some(3.12),
             ttft: Some(Duration::from_micros(45_210)),
-            outlook: None,
+            forecast: None,
         }
     }
 
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn no_line_is_wider_than_the_terminal() {
         let mut view = View::of(standing(), &timed(3), &stages(&["a-very-long-name-of-a-stage", "b", "c"]));
-        view.outlook = Some("VALID if it goes on like this, 120 more to complete".into());
+        view.forecast = Some("VALID if it goes on like this, 120 more to complete".into());
         for width in 0..200 {
             let line = view.line(width);
             assert!(line.chars().count() <= width, "{width}: {line}");

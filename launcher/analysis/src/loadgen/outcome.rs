@@ -19,12 +19,12 @@ use engine::{
     recorder::KeptOutput,
 };
 use loadgen::{
-    ending::Ending,
     logs::{
         accuracy_log::AccuracyEntry,
         messages::{Event, Messages},
         test_log::{Build, Generated, PhaseLog, TestLog},
     },
+    phase_end::PhaseEnd,
 };
 
 /// What is warned of where answers are logged as text.
@@ -74,7 +74,7 @@ pub fn outcomes(loadgen: &LoadGen, stages: &[Stage], load: &LoadResult) -> Vec<T
 
 /// A phase that was stopped before its first sample left is in no log.
 fn has_begun(issued: &IssuedPhase, records: &[&RequestRecord]) -> bool {
-    !(records.is_empty() && matches!(issued.ending, Some(Ending::Stopped(_))))
+    !(records.is_empty() && matches!(issued.end, Some(PhaseEnd::Stopped(_))))
 }
 
 /// A phase that began, and all that was recorded of it.
@@ -136,7 +136,7 @@ pub fn phase_log(test: &LoadGenTest, began: &Began<'_>, clock: &LogClock) -> Pha
     let Measured { result, failed, mut errors, last_completion } = measure(&test.settings, queries, *at, records);
     let ended = *at + last_completion;
     let last_issue = records.iter().filter_map(|it| it.sent).max().unwrap_or(*at);
-    let ending = issued.ending.and_then(|it| it.event(test.settings.scenario));
+    let ending = issued.end.and_then(|it| it.event(test.settings.scenario));
     errors.extend(ending.map(|it| (last_issue, it)));
     let text_only = outputs.iter().any(|it| it.output.token_ids.is_empty() && !it.output.text.is_empty());
     errors.extend(text_only.then(|| (ended, Event::Warning(NO_IDS.into()))));
@@ -156,6 +156,6 @@ pub fn phase_log(test: &LoadGenTest, began: &Began<'_>, clock: &LogClock) -> Pha
         lasted: last_completion,
         result: (*phase == Phase::Performance).then_some(result),
         failed,
-        cut_short: issued.ending.and_then(Ending::cut_short).map(str::to_owned),
+        cut_short: issued.end.and_then(PhaseEnd::cut_short).map(str::to_owned),
     }
 }

@@ -9,9 +9,9 @@ use loadgen::{
     logs::{messages::Level, test_log::TestLog},
     results::{
         Results,
+        corrected::CorrectedResults,
+        early_stopping_outcome::EarlyStoppingOutcome,
         figures::{INVALID_REASON, VALIDITY, figures},
-        honest::Honest,
-        stopping::Stopping,
         validity::Validity,
     },
 };
@@ -61,8 +61,8 @@ pub struct TestVerdict {
     #[serde(skip)]
     pub headline: Option<Headline>,
     /// What these say without LoadGen's quirks; absent as `valid` is.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub without_quirks: Option<WithoutQuirks>,
+    #[serde(rename = "withoutQuirks", skip_serializing_if = "Option::is_none")]
+    pub corrected: Option<CorrectedFigures>,
 }
 
 /// The figures of a performance phase that tables show, as LoadGen computes them.
@@ -104,7 +104,7 @@ impl Headline {
 /// Figures that LoadGen gives another meaning than their names say.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct WithoutQuirks {
+pub struct CorrectedFigures {
     /// Until the latest completion, not until that of the query that was issued last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub samples_per_second: Option<f64>,
@@ -125,16 +125,16 @@ pub struct WithoutQuirks {
     pub too_few_tokens: u64,
 }
 
-impl WithoutQuirks {
-    fn of(honest: &Honest) -> WithoutQuirks {
-        let met = |it: &Option<Stopping>| it.as_ref().map(|it| it.met);
-        WithoutQuirks {
-            samples_per_second: honest.samples_per_second,
-            tokens_per_second: honest.tokens_per_second,
-            ttft_early_stopping_met: met(&honest.ttft),
-            tpot_early_stopping_met: met(&honest.tpot),
-            early_stopping_latency_ns: honest.latency.as_ref().and_then(|it| it.estimate),
-            too_few_tokens: honest.too_few_tokens,
+impl CorrectedFigures {
+    fn of(corrected: &CorrectedResults) -> CorrectedFigures {
+        let met = |it: &Option<EarlyStoppingOutcome>| it.as_ref().map(|it| it.met);
+        CorrectedFigures {
+            samples_per_second: corrected.samples_per_second,
+            tokens_per_second: corrected.tokens_per_second,
+            ttft_early_stopping_met: met(&corrected.ttft),
+            tpot_early_stopping_met: met(&corrected.tpot),
+            early_stopping_latency_ns: corrected.latency.as_ref().and_then(|it| it.estimate),
+            too_few_tokens: corrected.too_few_tokens,
         }
     }
 }
@@ -146,7 +146,7 @@ struct Judged {
     reason: String,
     figures: Map<String, Value>,
     headline: Headline,
-    without_quirks: WithoutQuirks,
+    corrected: CorrectedFigures,
 }
 
 impl Judged {
@@ -157,7 +157,7 @@ impl Judged {
             reason: if validity.valid() { String::new() } else { invalid_reason(validity) },
             figures: named_figures(results, validity),
             headline: Headline::new(results),
-            without_quirks: WithoutQuirks::of(&Honest::of(results, lasted)),
+            corrected: CorrectedFigures::of(&CorrectedResults::of(results, lasted)),
         })
     }
 }
@@ -171,8 +171,8 @@ impl TestVerdict {
         let errors = log.errors();
         let reasons = reasons(log, judged.as_ref(), errors);
         let mut warnings = texts(log, Level::Warning);
-        let (figures, headline, without_quirks) = match judged {
-            Some(it) => (it.figures, Some(it.headline), Some(it.without_quirks)),
+        let (figures, headline, corrected) = match judged {
+            Some(it) => (it.figures, Some(it.headline), Some(it.corrected)),
             None => (Map::new(), None, None),
         };
         TestVerdict {
@@ -193,7 +193,7 @@ impl TestVerdict {
             warnings: log.warnings(),
             figures,
             headline,
-            without_quirks,
+            corrected,
         }
     }
 
@@ -244,8 +244,8 @@ fn invalid_reason(validity: &Validity) -> String {
 }
 
 fn early_stopping(validity: &Validity) -> String {
-    let stops = &validity.stopping;
-    let lines = [&stops.latency, &stops.ttft, &stops.tpot].into_iter().flatten().map(Stopping::line);
+    let stops = &validity.early_stopping;
+    let lines = [&stops.latency, &stops.ttft, &stops.tpot].into_iter().flatten().map(EarlyStoppingOutcome::line);
     let lines: Vec<String> = lines.map(|it| it.trim().to_owned()).filter(|it| !it.is_empty()).collect();
     format!("early stopping was not met: {}", lines.join(" "))
 }

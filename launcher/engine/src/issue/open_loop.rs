@@ -82,7 +82,7 @@ pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, schedul
     let phase = phase.filter(|it| it.ends_by_queries());
     // What another worker's query ended is over for this one; nobody was to send the rest.
     let stage = barrier.stage;
-    let over = || phase.is_some() && shared.ending(stage).is_some();
+    let over = || phase.is_some() && shared.phase_end(stage).is_some();
     let unissued = loop {
         let Some(prepared) = feed.next().filter(|_| !over()) else { break Unissued::Over(UnissuedNumbers::default()) };
         let number = prepared.number;
@@ -133,8 +133,8 @@ pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, schedul
         if let Some(phase) = phase {
             let issued = shared.count_query(barrier.stage);
             // Nothing else is under way in this stage: those before it have ended.
-            let ending = phase.after(issued, sent_at.saturating_sub(start), || shared.progress.under_way());
-            ending.into_iter().for_each(|it| shared.end_phase(barrier.stage, it));
+            let end = phase.after(issued, sent_at.saturating_sub(start), || shared.progress.under_way());
+            end.into_iter().for_each(|it| shared.end_phase(barrier.stage, it));
         }
         while let Some(joined) = in_flight.try_join_next() {
             check_join(joined);
@@ -178,7 +178,7 @@ mod tests {
         stop::Stop,
     };
     use clock::Clock;
-    use loadgen::ending::Ending;
+    use loadgen::phase_end::PhaseEnd;
     use simulator::{SimOptions, Simulator};
 
     use super::Arc;
@@ -212,6 +212,6 @@ mod tests {
         let mut sent: Vec<u64> = records.map(|it| it.number).collect();
         sent.sort_unstable();
         assert_eq!(sent, [0, 1, 2, 3, 4, 5]);
-        assert_eq!(shared.ending(0), Some(Ending::MaxQueryCount { issued: 6 }));
+        assert_eq!(shared.phase_end(0), Some(PhaseEnd::MaxQueryCount { issued: 6 }));
     }
 }

@@ -9,7 +9,7 @@ use std::{
 use workload_profiles::loadgen::{Scenario, Settings};
 
 use crate::record::RequestRecord;
-use loadgen::results::predict::SoFar;
+use loadgen::results::forecast::SoFar;
 
 /// The counters. They are not read together: they may be a sample apart.
 #[derive(Debug, Default)]

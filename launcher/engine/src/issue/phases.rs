@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{record::RequestRecord, schedule::Schedule};
 use loadgen::{
-    ending::{Ending, Rules},
+    phase_end::{PhaseEnd, PhaseEndRules},
     queries::{PhaseQueries, QueryError, QueryGenerator},
 };
 
@@ -27,7 +27,7 @@ pub struct PlannedPhase {
     /// Limits of single samples in a performance phase.
     limits: Option<SampleLimits>,
     /// What ends a performance phase; an accuracy phase issues everything.
-    pub(super) rules: Option<Rules>,
+    pub(super) rules: Option<PhaseEndRules>,
 }
 
 impl PlannedPhase {
@@ -64,12 +64,12 @@ impl PlannedPhase {
     }
 
     /// Whether the phase ends with the query that was issued last; see [`Rules::after`].
-    pub(super) fn after(&self, issued: u64, elapsed: Duration, outstanding: impl FnOnce() -> u64) -> Option<Ending> {
+    pub(super) fn after(&self, issued: u64, elapsed: Duration, outstanding: impl FnOnce() -> u64) -> Option<PhaseEnd> {
         self.rules?.after(issued, elapsed, outstanding)
     }
 
     /// How it ends when all its queries are issued; `None` for an accuracy phase.
-    pub(super) fn at_the_end(&self) -> Option<Ending> {
+    pub(super) fn at_the_end(&self) -> Option<PhaseEnd> {
         self.rules.map(|it| it.at_the_end())
     }
 
@@ -104,7 +104,7 @@ pub(super) fn planned_phases(workload: &Workload) -> Result<Vec<Option<Arc<Plann
             return Ok(None);
         };
         let effective = Effective::new(&test.settings, &loadgen.qsl);
-        let rules = (phase == Phase::Performance).then(|| Rules::of(scenario, &effective));
+        let rules = (phase == Phase::Performance).then(|| PhaseEndRules::of(scenario, &effective));
         let limits = rules.and_then(|_| SampleLimits::from_settings(&test.settings));
         Ok(Some(Arc::new(PlannedPhase { queries: generator.phase(phase)?, scenario, limits, rules })))
     });
@@ -119,5 +119,5 @@ pub struct IssuedPhase {
     /// When it began; `None`: it never did.
     pub began: Option<Duration>,
     /// Why it issued no more queries; `None`: an accuracy phase that issued all of them.
-    pub ending: Option<Ending>,
+    pub end: Option<PhaseEnd>,
 }

@@ -53,11 +53,11 @@ pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, phase: 
                 answered.fetch_or(was_answered, Ordering::Relaxed);
             });
         }
-        let ending = phase.after(shared.count_query(stage), issued_at.saturating_sub(start), || 0);
+        let end = phase.after(shared.count_query(stage), issued_at.saturating_sub(start), || 0);
         prepare(&mut ahead, shared, &mut numbers).await;
         drain(shared, in_flight, None).await;
-        if let Some(ending) = ending {
-            shared.end_phase(stage, ending);
+        if let Some(end) = end {
+            shared.end_phase(stage, end);
             break;
         }
         // After a query of which the target answered no sample the next one waits: an outage must not use up the queries.

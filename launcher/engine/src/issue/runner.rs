@@ -10,7 +10,7 @@ use super::{
     unissued::Unissued, worker::Worker,
 };
 use crate::{record::RequestOutcome, recorder::Recorder, stop::StopState, vitals::worker::WorkerVitals};
-use loadgen::ending::Ending;
+use loadgen::phase_end::PhaseEnd;
 
 /// So long before a stage begins its connections and first requests are made, after the pause before it.
 const WARMING: Duration = Duration::from_secs(1);
@@ -55,7 +55,7 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
         if let (Unissued::Stopped { .. }, StopState::Drain(reason) | StopState::Abort(reason)) =
             (&unissued, shared.stop.state())
         {
-            shared.end_phase(index, Ending::Stopped(reason));
+            shared.end_phase(index, PhaseEnd::Stopped(reason));
         }
         unissued_count += count(&worker, index, unissued, never_begun);
         worker.core.client.give_files_back();

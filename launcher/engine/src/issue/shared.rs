@@ -25,7 +25,7 @@ use crate::{
     stop::{Stop, StopReason},
 };
 use clock::Clock;
-use loadgen::ending::Ending;
+use loadgen::phase_end::PhaseEnd;
 
 /// From the moment when all workers are ready to time zero of a stage: all of them know it before it comes.
 const LEAD: Duration = Duration::from_millis(2);
@@ -50,7 +50,7 @@ struct SharedStage {
     concurrency_limit: ConcurrencyLimit,
     /// Of a LoadGen phase: its queries that were issued, and why no more are.
     issued: AtomicU64,
-    ending: OnceLock<Ending>,
+    end: OnceLock<PhaseEnd>,
 }
 
 impl Shared {
@@ -65,7 +65,7 @@ impl Shared {
             },
             concurrency_limit: ConcurrencyLimit::new(stage.max_concurrency),
             issued: AtomicU64::new(0),
-            ending: OnceLock::new(),
+            end: OnceLock::new(),
         });
         Shared {
             stages: stages.collect(),
@@ -104,27 +104,27 @@ impl Shared {
     }
 
     /// A LoadGen phase issues no more queries; the first reason stays.
-    pub(super) fn end_phase(&self, stage: usize, ending: Ending) {
-        let _ = self.stages[stage].ending.set(ending);
+    pub(super) fn end_phase(&self, stage: usize, end: PhaseEnd) {
+        let _ = self.stages[stage].end.set(end);
     }
 
     /// All workers have ended a stage: a LoadGen phase that nothing else ended has issued all its queries.
     pub(super) fn close_phase(&self, stage: usize) {
-        if let Some(ending) = self.plan.stages[stage].phase.as_ref().and_then(|it| it.at_the_end()) {
-            self.end_phase(stage, ending);
+        if let Some(end) = self.plan.stages[stage].phase.as_ref().and_then(|it| it.at_the_end()) {
+            self.end_phase(stage, end);
         }
     }
 
     /// Why a LoadGen phase issues no more queries, once it does not.
-    pub(super) fn ending(&self, stage: usize) -> Option<Ending> {
-        self.stages[stage].ending.get().copied()
+    pub(super) fn phase_end(&self, stage: usize) -> Option<PhaseEnd> {
+        self.stages[stage].end.get().copied()
     }
 
     /// What became of each LoadGen phase, one for each stage; `None` for a stage of another load.
     pub(super) fn issued_phases(&self) -> Vec<Option<IssuedPhase>> {
         let of_stage = |(index, stage): (usize, &PlannedStage)| {
             let planned = Arc::clone(stage.phase.as_ref()?);
-            Some(IssuedPhase { planned, began: self.began(index), ending: self.ending(index) })
+            Some(IssuedPhase { planned, began: self.began(index), end: self.phase_end(index) })
         };
         self.plan.stages.iter().enumerate().map(of_stage).collect()
     }

@@ -12,7 +12,7 @@ use engine::{
     record::{RequestOutcome, RequestRecord},
     stop::{Stop, StopReason},
 };
-use loadgen::ending::Ending;
+use loadgen::phase_end::PhaseEnd;
 use simulator::{
     SimOptions, Simulator,
     faults::{Fault, FaultKind},
@@ -98,7 +98,7 @@ async fn a_server_phase_issues_at_the_times_of_loadgen() {
     let issued: Vec<u64> = (0..12).map(|it| phase(&result).planned.sample(it)).collect();
     assert_eq!(issued, [4, 5, 9, 1, 6, 0, 3, 1, 5, 9, 7, 6]);
     assert!(all_ok(&records) && records.iter().all(|it| it.send_lag().unwrap() < millis(1)));
-    assert_eq!(phase(&result).ending, Some(Ending::Natural));
+    assert_eq!(phase(&result).end, Some(PhaseEnd::Natural));
 }
 
 #[tokio::test(start_paused = true)]
@@ -107,7 +107,7 @@ async fn a_single_stream_sends_when_the_last_answer_is_complete_until_count_and_
     let result = issue(&test(wanted), &simulated(quick())).await;
     // The sixth query leaves at 500 ms, the first one after 450.
     assert_eq!(due(&result), [0, 100, 200, 300, 400, 500]);
-    assert_eq!(phase(&result).ending, Some(Ending::Natural));
+    assert_eq!(phase(&result).end, Some(PhaseEnd::Natural));
     assert_eq!((result.issued, result.unissued), (6, 0));
 }
 
@@ -118,7 +118,7 @@ async fn a_single_stream_of_a_server_that_is_faster_than_expected_runs_out_of_qu
         Settings { min_duration_ms: 500, single_stream_expected_latency_ns: 400e6, ..settings(Scenario::SingleStream) };
     let result = issue(&test(expected), &simulated(quick())).await;
     assert_eq!(due(&result), [0, 100, 200, 300]);
-    assert_eq!(phase(&result).ending, Some(Ending::RanOut));
+    assert_eq!(phase(&result).end, Some(PhaseEnd::RanOut));
 }
 
 #[tokio::test(start_paused = true)]
@@ -150,7 +150,7 @@ async fn a_multi_stream_waits_for_all_samples_of_a_query() {
     let result = issue(&test(wanted), &simulated(SimOptions { max_num_seqs: 1, ..quick() })).await;
     // One after the other in the server: a query takes four times 100 ms.
     assert_eq!(due(&result), [0, 0, 0, 0, 400, 400, 400, 400, 800, 800, 800, 800]);
-    assert_eq!(phase(&result).ending, Some(Ending::Natural));
+    assert_eq!(phase(&result).end, Some(PhaseEnd::Natural));
 }
 
 #[tokio::test(start_paused = true)]
@@ -160,7 +160,7 @@ async fn offline_everything_is_due_at_once_and_waits_for_its_place() {
     let mut workload = test(wanted);
     let result = issue(&workload, &simulated(quick())).await;
     assert_eq!(due(&result), [0; 12]);
-    assert_eq!(phase(&result).ending, Some(Ending::Natural));
+    assert_eq!(phase(&result).end, Some(PhaseEnd::Natural));
     workload.loadgen.as_mut().unwrap().max_concurrency = Some(3);
     let result = issue(&workload, &simulated(quick())).await;
     let records = records(&result);
@@ -185,7 +185,7 @@ async fn an_accuracy_test_sends_every_sample_of_every_set_once() {
             sent.dedup();
         }
         assert_eq!(sent, (0..20).collect::<Vec<_>>(), "{scenario:?}");
-        assert!(result.phases.iter().flatten().all(|it| it.ending.is_none()));
+        assert!(result.phases.iter().flatten().all(|it| it.end.is_none()));
     }
 }
 
@@ -199,7 +199,7 @@ async fn too_many_outstanding_queries_end_a_server_phase() {
     };
     let slow = server(Duration::from_secs(10), millis(20));
     let result = issue(&test(wanted), &simulated(slow)).await;
-    assert_eq!(phase(&result).ending, Some(Ending::TooManyOutstanding { issued: 6, outstanding: 6 }));
+    assert_eq!(phase(&result).end, Some(PhaseEnd::TooManyOutstanding { issued: 6, outstanding: 6 }));
     assert_eq!((records(&result).len(), result.unissued), (6, 0));
     assert!(all_ok(&records(&result)));
 }
@@ -209,7 +209,7 @@ async fn the_largest_query_count_ends_a_phase() {
     for scenario in [Scenario::Server, Scenario::SingleStream] {
         let wanted = Settings { max_query_count: 4, min_query_count: 9, server_target_qps: 50.0, ..settings(scenario) };
         let result = issue(&test(wanted), &simulated(quick())).await;
-        assert_eq!(phase(&result).ending, Some(Ending::MaxQueryCount { issued: 4 }));
+        assert_eq!(phase(&result).end, Some(PhaseEnd::MaxQueryCount { issued: 4 }));
         assert_eq!(records(&result).len(), 4);
     }
 }
@@ -235,7 +235,7 @@ async fn a_stopped_phase_says_what_stopped_it() {
         };
         let (result, ()) = tokio::join!(run_here(&workload, "m", &target, crds::units::Seed(42), &stop), stopping);
         let result = result.unwrap();
-        assert_eq!(phase(&result).ending, Some(Ending::Stopped(StopReason::Deadline)));
+        assert_eq!(phase(&result).end, Some(PhaseEnd::Stopped(StopReason::Deadline)));
         let records = records(&result);
         assert!(!records.is_empty() && all_ok(&records), "{scenario:?}");
     }

@@ -12,7 +12,7 @@ use crate::{
     },
     results::{
         PERCENTILES, Results, Series,
-        stopping::Stopping,
+        early_stopping_outcome::EarlyStoppingOutcome,
         validity::{EXITED_EARLY, Validity},
     },
 };
@@ -102,7 +102,7 @@ fn verdict(results: &Results, validity: &Validity, out: &mut impl Write) -> io::
     }
     writeln!(out, "  Min duration satisfied : {}", yes(validity.min_duration_met))?;
     writeln!(out, "  Min queries satisfied : {}", yes(validity.min_queries_met))?;
-    writeln!(out, "  Early stopping satisfied: {}", yes(validity.stopping.met))?;
+    writeln!(out, "  Early stopping satisfied: {}", yes(validity.early_stopping.met))?;
     if !validity.valid() {
         writeln!(out, "Recommendations:")?;
         if !validity.perf_constraints_met {
@@ -121,8 +121,8 @@ fn verdict(results: &Results, validity: &Validity, out: &mut impl Write) -> io::
     if settings.scenario == Scenario::Offline {
         return Ok(());
     }
-    let text = |it: &Option<Stopping>| it.as_ref().map(|it| it.text.clone()).unwrap_or_default();
-    let stops = &validity.stopping;
+    let text = |it: &Option<EarlyStoppingOutcome>| it.as_ref().map(|it| it.text.clone()).unwrap_or_default();
+    let stops = &validity.early_stopping;
     if settings.use_token_latencies {
         writeln!(out, "TTFT Early Stopping Result:\n{}", text(&stops.ttft))?;
         writeln!(out, "TPOT Early Stopping Result:\n{}", text(&stops.tpot))

@@ -5,7 +5,7 @@ use workload_profiles::{
     workload::MAX_REQUESTS,
 };
 
-/// Why a phase cannot be planned: LoadGen would loop for ever, run out of memory, or do what nobody can foretell.
+/// Why a phase cannot be planned: LoadGen would loop for ever, run out of memory, or do what nobody can predict.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueryError {
     /// A setting that no queries can be made of.

@@ -60,7 +60,7 @@ impl QueryGenerator {
     /// The queries of the next phase. Phases are asked for in the order in which they run.
     ///
     /// # Errors
-    /// Settings for which there would be no queries, too many, or some that nobody can foretell.
+    /// Settings for which there would be no queries, too many, or some that nobody can predict.
     pub fn phase(&mut self, phase: Phase) -> Result<PhaseQueries, QueryError> {
         match phase {
             Phase::Accuracy { set } => {

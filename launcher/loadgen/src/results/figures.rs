@@ -7,7 +7,7 @@ use workload_profiles::loadgen::Scenario;
 
 use crate::{
     logs::number::{label, rounded},
-    results::{PERCENTILES, Results, Series, stopping::Stopping, validity::Validity},
+    results::{PERCENTILES, Results, Series, early_stopping_outcome::EarlyStoppingOutcome, validity::Validity},
 };
 
 /// The key of the verdict.
@@ -80,12 +80,12 @@ fn judgement(results: &Results, validity: &Validity, figures: &mut Figures) {
     }
     figures.add("result_min_duration_met", validity.min_duration_met);
     figures.add("result_min_queries_met", validity.min_queries_met);
-    figures.add("early_stopping_met", validity.stopping.met);
+    figures.add("early_stopping_met", validity.early_stopping.met);
     if !validity.valid() {
         figures.add(INVALID_REASON, validity.invalid_reason());
     }
-    let text = |it: &Option<Stopping>| it.as_ref().map(Stopping::line).unwrap_or_default();
-    let stops = &validity.stopping;
+    let text = |it: &Option<EarlyStoppingOutcome>| it.as_ref().map(EarlyStoppingOutcome::line).unwrap_or_default();
+    let stops = &validity.early_stopping;
     if results.settings.use_token_latencies {
         figures.add("early_stopping_ttft_result", text(&stops.ttft));
         figures.add("early_stopping_tpot_result", text(&stops.tpot));
@@ -96,7 +96,7 @@ fn judgement(results: &Results, validity: &Validity, figures: &mut Figures) {
 
 fn rates(results: &Results, validity: &Validity, figures: &mut Figures) {
     figures.add("result_query_count", results.measured.queries_issued);
-    let (of_target, of_99) = validity.stopping.estimates();
+    let (of_target, of_99) = validity.early_stopping.estimates();
     match results.settings.scenario {
         Scenario::SingleStream => {
             figures.add("result_qps_with_loadgen_overhead", results.qps_with_overhead());

@@ -2,14 +2,14 @@
 //!
 //! Compatible with LoadGen, down to what a careful reader would take for mistakes: the rates of the Server scenario divide
 //! by the completion of the query that was issued last, which need not be the last completion. The values without such
-//! quirks are [`honest`]'s. Each series is sorted once; a figure is then a look-up.
+//! quirks are [`corrected`]'s. Each series is sorted once; a figure is then a look-up.
 
 pub mod completion;
+pub mod corrected;
 pub mod early_stopping;
+pub mod early_stopping_outcome;
 pub mod figures;
-pub mod honest;
-pub mod predict;
-pub mod stopping;
+pub mod forecast;
 pub mod validity;
 
 use serde::{Deserialize, Serialize};

@@ -5,7 +5,7 @@
 
 use workload_profiles::loadgen::Scenario;
 
-use crate::results::{Results, Series, stopping::Stopping};
+use crate::results::{Results, Series, early_stopping_outcome::EarlyStoppingOutcome};
 
 /// What LoadGen says where queries are missing.
 pub const EXITED_EARLY: &str = "The test exited early, before enough queries were issued.";
@@ -20,7 +20,7 @@ pub struct Validity {
     /// Enough queries were issued, and enough samples complete.
     pub min_queries_met: bool,
     /// Early stopping.
-    pub stopping: Stops,
+    pub early_stopping: EarlyStoppingOutcomes,
     /// What to do when the limits are not met.
     pub perf_advice: String,
     /// What to do when the phase was too short.
@@ -32,15 +32,15 @@ pub struct Validity {
 /// The tests of early stopping. With tokens that of the first tokens is made only when that of the times per output token
 /// is passed.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Stops {
+pub struct EarlyStoppingOutcomes {
     /// All that were asked for are passed.
     pub met: bool,
     /// On latencies; without tokens only.
-    pub latency: Option<Stopping>,
+    pub latency: Option<EarlyStoppingOutcome>,
     /// On first tokens.
-    pub ttft: Option<Stopping>,
+    pub ttft: Option<EarlyStoppingOutcome>,
     /// On times per output token.
-    pub tpot: Option<Stopping>,
+    pub tpot: Option<EarlyStoppingOutcome>,
 }
 
 impl Validity {
@@ -67,7 +67,7 @@ impl Validity {
             min_duration_met: seconds >= effective.min_duration_ms as f64 / 1_000.0,
             min_queries_met: measured.queries_issued >= effective.min_query_count
                 && results.samples.count() >= effective.min_sample_count,
-            stopping: Stops::of(results),
+            early_stopping: EarlyStoppingOutcomes::of(results),
             perf_advice,
             duration_advice,
             faults,
@@ -79,7 +79,7 @@ impl Validity {
         self.perf_constraints_met
             && self.min_duration_met
             && self.min_queries_met
-            && self.stopping.met
+            && self.early_stopping.met
             && self.faults.is_empty()
     }
 
@@ -110,18 +110,22 @@ impl Validity {
     }
 }
 
-impl Stops {
-    fn of(results: &Results) -> Stops {
+impl EarlyStoppingOutcomes {
+    fn of(results: &Results) -> EarlyStoppingOutcomes {
         if results.settings.scenario == Scenario::Offline {
-            return Stops { met: true, ..Stops::default() };
+            return EarlyStoppingOutcomes { met: true, ..EarlyStoppingOutcomes::default() };
         }
         if !results.settings.use_token_latencies {
             let latency = on(results, &results.samples, results.effective.target_latency_ns);
-            return Stops { met: latency.met, latency: Some(latency), ..Stops::default() };
+            return EarlyStoppingOutcomes {
+                met: latency.met,
+                latency: Some(latency),
+                ..EarlyStoppingOutcomes::default()
+            };
         }
         let tpot = of_tpot(results);
         let ttft = tpot.met.then(|| of_ttft(results));
-        Stops { met: ttft.as_ref().is_some_and(|it| it.met), latency: None, ttft, tpot: Some(tpot) }
+        EarlyStoppingOutcomes { met: ttft.as_ref().is_some_and(|it| it.met), latency: None, ttft, tpot: Some(tpot) }
     }
 
     /// What is logged as early_stopping_latency_ss and _ms: of the test that was made last, so that with tokens it is no
@@ -133,24 +137,24 @@ impl Stops {
 }
 
 /// The test of first tokens, whether LoadGen would make it or not.
-pub(crate) fn of_ttft(results: &Results) -> Stopping {
+pub(crate) fn of_ttft(results: &Results) -> EarlyStoppingOutcome {
     on(results, &results.first_tokens, results.settings.server_ttft_latency)
 }
 
 /// The test of times per output token.
-pub(crate) fn of_tpot(results: &Results) -> Stopping {
+pub(crate) fn of_tpot(results: &Results) -> EarlyStoppingOutcome {
     on(results, &results.per_token, results.settings.server_tpot_latency)
 }
 
 /// The scenario's test of one kind of values.
-fn on(results: &Results, values: &Series, limit: u64) -> Stopping {
+fn on(results: &Results, values: &Series, limit: u64) -> EarlyStoppingOutcome {
     let (percentile, queries) = (results.target_percentile(), results.measured.queries_issued);
     match results.settings.scenario {
-        Scenario::SingleStream => Stopping::of_estimate(percentile, queries, values, true),
+        Scenario::SingleStream => EarlyStoppingOutcome::of_estimate(percentile, queries, values, true),
         // LoadGen takes the latencies of queries with tokens too.
-        Scenario::MultiStream => Stopping::of_estimate(percentile, queries, &results.queries, false),
-        Scenario::Server => Stopping::of_limit(percentile, queries, values.over(limit)),
-        Scenario::Offline => Stopping { met: true, ..Stopping::default() },
+        Scenario::MultiStream => EarlyStoppingOutcome::of_estimate(percentile, queries, &results.queries, false),
+        Scenario::Server => EarlyStoppingOutcome::of_limit(percentile, queries, values.over(limit)),
+        Scenario::Offline => EarlyStoppingOutcome { met: true, ..EarlyStoppingOutcome::default() },
     }
 }
 
@@ -237,8 +241,8 @@ mod tests {
     #[test]
     fn first_tokens_are_not_tested_when_the_output_tokens_fail() {
         let found = judge(&server(true), &measured(&[1_000; 459], 100, 11), vec![]);
-        assert!(found.stopping.ttft.is_none() && found.stopping.tpot.is_some_and(|it| !it.met));
-        assert!(!found.stopping.met);
+        assert!(found.early_stopping.ttft.is_none() && found.early_stopping.tpot.is_some_and(|it| !it.met));
+        assert!(!found.early_stopping.met);
     }
 
     #[test]

@@ -34,13 +34,12 @@ const NO_RATE: &str = "no rate was found for the test itself";
 /// Why what came of LoadGen's own search does not count.
 const NO_PEAK: &str = "the search for the peak had not ended";
 
-/// What is told of a load while it runs.
+/// Whether the progress of a load shows a forecast of its verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Foretell {
-    /// The verdict that its phase will have.
-    Verdict,
-    /// Only how far it is: a short trial has no verdict.
-    Nothing,
+pub(super) enum ShowForecast {
+    Yes,
+    /// A short trial has no verdict.
+    No,
 }
 
 /// What was issued, and what came of it.
@@ -59,14 +58,14 @@ pub(super) struct Issued {
 pub(super) fn issue(
     workload: &Workload,
     last_offline: impl FnOnce() -> Option<f64>,
-    mut load: impl FnMut(&Workload, Foretell) -> Result<LoadResult, Failure>,
+    mut load: impl FnMut(&Workload, ShowForecast) -> Result<LoadResult, Failure>,
 ) -> Result<Issued, Failure> {
     let Some(loadgen) = &workload.loadgen else {
-        let load = load(workload, Foretell::Verdict)?;
+        let load = load(workload, ShowForecast::Yes)?;
         return Ok(Issued { workload: workload.clone(), load, tests: Vec::new(), trials: Vec::new() });
     };
-    let mut one = |workload: Workload, foretell: Foretell| -> Result<Issued, Failure> {
-        let load = load(&workload, foretell)?;
+    let mut one = |workload: Workload, show_forecast: ShowForecast| -> Result<Issued, Failure> {
+        let load = load(&workload, show_forecast)?;
         let tests = workload.loadgen.as_ref().map(|it| outcomes(it, &workload.stages, &load)).unwrap_or_default();
         Ok(Issued { workload, load, tests, trials: Vec::new() })
     };
@@ -78,7 +77,7 @@ pub(super) fn issue(
     match (loadgen.auto_qps, known, first.map(|it| it.scenario)) {
         (Some(_), Some(rate), _) => {
             info!(rate, "the target rate comes from the last Offline run against this target");
-            one(at_rate(workload, rate), Foretell::Verdict)
+            one(at_rate(workload, rate), ShowForecast::Yes)
         }
         (Some(_), None, Some(Scenario::Server)) => match performance(workload) {
             Some(settings) => searched(workload, &settings, &mut one),
@@ -89,12 +88,12 @@ pub(super) fn issue(
         _ if loadgen.tests.iter().any(|it| it.settings.mode == Mode::FindPeakPerformance) => {
             peak_of(workload, &mut one)
         }
-        _ => one(workload.clone(), Foretell::Verdict),
+        _ => one(workload.clone(), ShowForecast::Yes),
     }
 }
 
 /// Issues a workload, or a trial.
-type One<'a> = &'a mut dyn FnMut(Workload, Foretell) -> Result<Issued, Failure>;
+type One<'a> = &'a mut dyn FnMut(Workload, ShowForecast) -> Result<Issued, Failure>;
 
 /// A workload with one test in place of its own, and that test's phases as its stages.
 fn with_test(workload: &Workload, settings: Settings) -> Workload {
@@ -146,7 +145,7 @@ fn held(issued: &Issued, full: bool) -> bool {
         log.judged(|results, validity| {
             let provable = EarlyStopping::at(results.target_percentile())
                 .is_ok_and(|it| it.queries(0) <= results.measured.queries_issued);
-            let stopping = validity.stopping.met || !(full && provable);
+            let stopping = validity.early_stopping.met || !(full && provable);
             validity.perf_constraints_met
                 && validity.min_duration_met
                 && validity.min_queries_met
@@ -183,12 +182,12 @@ fn searched(workload: &Workload, settings: &Settings, one: One<'_>) -> Result<Is
         info!(rate = trial.rate, full = trial.full, "a trial of the search for a rate");
         let mut issued = if !trial.full {
             let short = Settings { mode: Mode::PerformanceOnly, ..search::settings(settings, trial) };
-            one(with_test(workload, short), Foretell::Nothing)?
+            one(with_test(workload, short), ShowForecast::No)?
         } else if accuracy.is_empty() {
-            one(at_rate(workload, trial.rate), Foretell::Verdict)?
+            one(at_rate(workload, trial.rate), ShowForecast::Yes)?
         } else {
             // What the first run of full length said of accuracy holds for a lower rate as well.
-            one(with_test(workload, search::settings(settings, trial)), Foretell::Verdict)?
+            one(with_test(workload, search::settings(settings, trial)), ShowForecast::Yes)?
         };
         if trial.full {
             let of_accuracy = |it: &TestOutcome| it.log.settings.mode == Mode::AccuracyOnly;
@@ -214,12 +213,12 @@ fn searched(workload: &Workload, settings: &Settings, one: One<'_>) -> Result<Is
 /// No rate, and nothing that limits it: this share of what a short burst with these settings comes to. Without settings a rate
 /// means nothing.
 fn guessed(workload: &Workload, settings: Option<&Settings>, share: f64, one: One<'_>) -> Result<Issued, Failure> {
-    let Some(settings) = settings else { return one(workload.clone(), Foretell::Verdict) };
+    let Some(settings) = settings else { return one(workload.clone(), ShowForecast::Yes) };
     let (burst, rate) = burst(workload, settings, one)?;
     let Some(rate) = rate.map(|it| it * share) else { return Ok(no_test(burst)) };
     info!(rate, "the rate comes from a short trial");
     let trials = vec![TrialVerdict { rate, full: false, met: met(&burst) }];
-    one(at_rate(workload, rate), Foretell::Verdict).map(|it| Issued { trials, ..it })
+    one(at_rate(workload, rate), ShowForecast::Yes).map(|it| Issued { trials, ..it })
 }
 
 /// Some samples at once, and how many of them were complete in a second; `None` where nothing is to be had of them.
@@ -235,7 +234,7 @@ fn burst(workload: &Workload, settings: &Settings, one: One<'_>) -> Result<(Issu
         accuracy_log_probability: 0.0,
         ..settings.clone()
     };
-    let issued = one(with_test(workload, short), Foretell::Nothing)?;
+    let issued = one(with_test(workload, short), ShowForecast::No)?;
     let rate = issued.tests.iter().find_map(|it| it.log.judged(|results, _| results.offline_per_second()));
     let rate = rate.filter(|it| it.is_finite() && *it > 0.0).filter(|_| issued.load.stopped.is_none());
     Ok((issued, rate))
@@ -243,7 +242,7 @@ fn burst(workload: &Workload, settings: &Settings, one: One<'_>) -> Result<(Issu
 
 /// LoadGen's own search: every trial at full length, from a rate that must be good.
 fn peak_of(workload: &Workload, one: One<'_>) -> Result<Issued, Failure> {
-    let Some(settings) = performance(workload) else { return one(workload.clone(), Foretell::Verdict) };
+    let Some(settings) = performance(workload) else { return one(workload.clone(), ShowForecast::Yes) };
     if settings.scenario != Scenario::Server {
         return Err(Failure::configuration(format!(
             "{} The scenario is {}.",
@@ -260,7 +259,7 @@ fn peak_of(workload: &Workload, one: One<'_>) -> Result<Issued, Failure> {
         for test in trial_of.loadgen.iter_mut().flat_map(|it| &mut it.tests) {
             test.trials_before = tried.iter().map(|it| it.trial.rate()).collect();
         }
-        let mut issued = one(trial_of, Foretell::Verdict)?;
+        let mut issued = one(trial_of, ShowForecast::Yes)?;
         let met = met(&issued);
         info!(rate = trial.rate(), met, "a trial of the search for the peak is over");
         tried.push(Tried { trial, met });

@@ -103,7 +103,7 @@ fn a_trial_that_ends_early_does_not_hold() {
 fn a_trial_of_full_length_holds_when_early_stopping_does() {
     // Of 20 queries nothing can be proven, and no lower rate would help.
     let few = run(&workload(settings(|_| {}), None), |_| None);
-    assert!(!few.tests[0].log.judged(|_, validity| validity.stopping.met).unwrap());
+    assert!(!few.tests[0].log.judged(|_, validity| validity.early_stopping.met).unwrap());
     assert!(held(&few, true));
     // Of 500 none may be over the limit, and the percentile alone lets four be.
     let mut many = run(&workload(settings(|it| it.min_query_count = 500), None), |_| None);

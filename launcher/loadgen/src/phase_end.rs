@@ -22,7 +22,7 @@ pub enum StopReason {
 
 /// Why no more queries are issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum PhaseEnd {
     /// Enough queries for long enough, or all there were where that is enough.
     Natural,
     /// All generated queries are issued, and the minimum query count or duration is not reached.
@@ -48,29 +48,29 @@ pub enum Ending {
     Stopped(StopReason),
 }
 
-impl Ending {
+impl PhaseEnd {
     /// What the logs say of it, where LoadGen says something.
     pub fn event(self, scenario: Scenario) -> Option<Event> {
         let thread = 0;
         Some(match self {
-            Ending::Natural if scenario == Scenario::Server => return None,
-            Ending::Natural => Event::EndingNaturally,
-            Ending::RanOut => Event::RanOut,
-            Ending::MaxQueryCount { issued } => Event::MaxQueryCount { thread, issued },
-            Ending::MaxDuration { elapsed } => Event::MaxDuration { thread, duration: elapsed },
-            Ending::TooManyOutstanding { issued, outstanding } => {
+            PhaseEnd::Natural if scenario == Scenario::Server => return None,
+            PhaseEnd::Natural => Event::EndingNaturally,
+            PhaseEnd::RanOut => Event::RanOut,
+            PhaseEnd::MaxQueryCount { issued } => Event::MaxQueryCount { thread, issued },
+            PhaseEnd::MaxDuration { elapsed } => Event::MaxDuration { thread, duration: elapsed },
+            PhaseEnd::TooManyOutstanding { issued, outstanding } => {
                 Event::TooManyOutstanding { thread, issued, outstanding }
             }
-            Ending::Stopped(_) => return None,
+            PhaseEnd::Stopped(_) => return None,
         })
     }
 
     /// Why the phase was ended from outside, of which LoadGen's texts know nothing.
     pub fn cut_short(self) -> Option<&'static str> {
         match self {
-            Ending::Stopped(StopReason::Signal) => Some("it was stopped on request"),
-            Ending::Stopped(StopReason::Deadline) => Some("the deadline of the run came"),
-            Ending::Stopped(StopReason::TargetLost) => Some("the target stopped answering"),
+            PhaseEnd::Stopped(StopReason::Signal) => Some("it was stopped on request"),
+            PhaseEnd::Stopped(StopReason::Deadline) => Some("the deadline of the run came"),
+            PhaseEnd::Stopped(StopReason::TargetLost) => Some("the target stopped answering"),
             _ => None,
         }
     }
@@ -78,7 +78,7 @@ impl Ending {
 
 /// What ends a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rules {
+pub struct PhaseEndRules {
     scenario: Scenario,
     min_query_count: u64,
     target_duration: Duration,
@@ -87,11 +87,11 @@ pub struct Rules {
     max_async_queries: Option<u64>,
 }
 
-impl Rules {
+impl PhaseEndRules {
     /// Those of a performance phase; an accuracy phase has none, it issues all its queries.
-    pub fn of(scenario: Scenario, effective: &Effective) -> Rules {
+    pub fn of(scenario: Scenario, effective: &Effective) -> PhaseEndRules {
         let limit = |value: u64| (value != 0).then_some(value);
-        Rules {
+        PhaseEndRules {
             scenario,
             min_query_count: effective.min_query_count,
             target_duration: Duration::from_millis(effective.target_duration_ms),
@@ -103,27 +103,27 @@ impl Rules {
 
     /// Whether the phase ends with the query that was issued last, the `issued`th, so long after the start of the phase.
     /// `outstanding` tells how many queries are not complete.
-    pub fn after(&self, issued: u64, elapsed: Duration, outstanding: impl FnOnce() -> u64) -> Option<Ending> {
+    pub fn after(&self, issued: u64, elapsed: Duration, outstanding: impl FnOnce() -> u64) -> Option<PhaseEnd> {
         if self.scenario == Scenario::Server {
             let too_many = self.max_async_queries.and_then(|most| Some(outstanding()).filter(|it| *it > most));
             if let Some(outstanding) = too_many {
-                return Some(Ending::TooManyOutstanding { issued, outstanding });
+                return Some(PhaseEnd::TooManyOutstanding { issued, outstanding });
             }
         } else if issued >= self.min_query_count && elapsed >= self.target_duration {
-            return Some(Ending::Natural);
+            return Some(PhaseEnd::Natural);
         }
         if self.max_query_count.is_some_and(|most| issued >= most) {
-            return Some(Ending::MaxQueryCount { issued });
+            return Some(PhaseEnd::MaxQueryCount { issued });
         }
-        self.max_duration.is_some_and(|most| elapsed > most).then_some(Ending::MaxDuration { elapsed })
+        self.max_duration.is_some_and(|most| elapsed > most).then_some(PhaseEnd::MaxDuration { elapsed })
     }
 
     /// How the phase ends when all generated queries are issued and none of them ended it.
-    pub fn at_the_end(&self) -> Ending {
+    pub fn at_the_end(&self) -> PhaseEnd {
         match self.scenario {
-            Scenario::SingleStream | Scenario::MultiStream => Ending::RanOut,
+            Scenario::SingleStream | Scenario::MultiStream => PhaseEnd::RanOut,
             // The last query of a schedule is due when the phase has lasted long enough, and an Offline phase has one.
-            Scenario::Server | Scenario::Offline => Ending::Natural,
+            Scenario::Server | Scenario::Offline => PhaseEnd::Natural,
         }
     }
 }
@@ -134,15 +134,15 @@ mod tests {
 
     use super::*;
 
-    fn rules(scenario: Scenario, change: impl FnOnce(&mut Settings)) -> Rules {
+    fn rules(scenario: Scenario, change: impl FnOnce(&mut Settings)) -> PhaseEndRules {
         let mut settings = Settings { scenario, min_query_count: 3, min_duration_ms: 1_000, ..Settings::default() };
         change(&mut settings);
         let qsl = Qsl { name: String::new(), total_sample_count: 8, performance_sample_count: 8 };
-        Rules::of(scenario, &Effective::new(&settings, &qsl))
+        PhaseEndRules::of(scenario, &Effective::new(&settings, &qsl))
     }
 
     /// The ending after so many queries and so many milliseconds, with so many outstanding.
-    fn check(rules: &Rules, issued: u64, millis: u64, outstanding: u64) -> Option<Ending> {
+    fn check(rules: &PhaseEndRules, issued: u64, millis: u64, outstanding: u64) -> Option<PhaseEnd> {
         rules.after(issued, Duration::from_millis(millis), || outstanding)
     }
 
@@ -151,13 +151,13 @@ mod tests {
         let rules = rules(Scenario::SingleStream, |_| {});
         assert_eq!(check(&rules, 3, 999, 0), None);
         assert_eq!(check(&rules, 2, 5_000, 0), None);
-        assert_eq!(check(&rules, 3, 1_000, 0), Some(Ending::Natural));
-        assert_eq!(rules.at_the_end(), Ending::RanOut);
+        assert_eq!(check(&rules, 3, 1_000, 0), Some(PhaseEnd::Natural));
+        assert_eq!(rules.at_the_end(), PhaseEnd::RanOut);
     }
 
     #[test]
     fn an_offline_phase_ends_with_its_only_query() {
-        assert_eq!(check(&rules(Scenario::Offline, |_| {}), 1, 0, 0), Some(Ending::Natural));
+        assert_eq!(check(&rules(Scenario::Offline, |_| {}), 1, 0, 0), Some(PhaseEnd::Natural));
     }
 
     #[test]
@@ -168,20 +168,20 @@ mod tests {
             it.server_max_async_queries = 4;
         });
         assert_eq!(check(&limited, 5, 1_500, 4), None);
-        let outstanding = Ending::TooManyOutstanding { issued: 9, outstanding: 5 };
+        let outstanding = PhaseEnd::TooManyOutstanding { issued: 9, outstanding: 5 };
         assert_eq!(check(&limited, 9, 2_001, 5), Some(outstanding));
-        assert_eq!(check(&limited, 9, 2_001, 0), Some(Ending::MaxQueryCount { issued: 9 }));
+        assert_eq!(check(&limited, 9, 2_001, 0), Some(PhaseEnd::MaxQueryCount { issued: 9 }));
         let late = Duration::from_millis(2_001);
-        assert_eq!(check(&limited, 8, 2_001, 0), Some(Ending::MaxDuration { elapsed: late }));
+        assert_eq!(check(&limited, 8, 2_001, 0), Some(PhaseEnd::MaxDuration { elapsed: late }));
         assert_eq!(check(&limited, 8, 2_000, 0), None);
-        assert_eq!(limited.at_the_end(), Ending::Natural);
+        assert_eq!(limited.at_the_end(), PhaseEnd::Natural);
     }
 
     #[test]
     fn only_a_stream_or_a_burst_tells_that_it_ended_naturally() {
-        assert_eq!(Ending::Natural.event(Scenario::Server), None);
-        assert_eq!(Ending::Natural.event(Scenario::Offline), Some(Event::EndingNaturally));
-        let stopped = Ending::Stopped(StopReason::Deadline);
+        assert_eq!(PhaseEnd::Natural.event(Scenario::Server), None);
+        assert_eq!(PhaseEnd::Natural.event(Scenario::Offline), Some(Event::EndingNaturally));
+        let stopped = PhaseEnd::Stopped(StopReason::Deadline);
         assert_eq!(
             (stopped.event(Scenario::Offline), stopped.cut_short()),
             (None, Some("the deadline of the run came"))

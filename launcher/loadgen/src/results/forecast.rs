@@ -29,7 +29,7 @@ pub struct SoFar {
 
 /// Where it goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outlook {
+pub enum Forecast {
     /// Nothing has completed.
     Unknown,
     /// VALID, if it goes on like this.
@@ -42,32 +42,32 @@ pub enum Outlook {
 
 /// What is to come.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Prediction {
+pub struct PhaseForecast {
     /// Where it goes.
-    pub outlook: Outlook,
+    pub forecast: Forecast,
     /// How many more queries, Offline samples, have to complete, all of them within the limits.
     pub more: u64,
 }
 
 /// Predicts a phase.
-pub fn predict(settings: &Settings, effective: &Effective, so_far: &SoFar) -> Prediction {
+pub fn forecast(settings: &Settings, effective: &Effective, so_far: &SoFar) -> PhaseForecast {
     let mut it = match settings.scenario {
         Scenario::Offline => offline(effective, so_far),
         scenario => match EarlyStopping::at(effective.target_latency_percentile) {
-            Err(error) => Prediction { outlook: Outlook::Lost(error.to_string()), more: 0 },
+            Err(error) => PhaseForecast { forecast: Forecast::Lost(error.to_string()), more: 0 },
             Ok(test) if scenario == Scenario::Server => server(settings, effective, so_far, &test),
             Ok(test) => streams(effective, so_far, &test),
         },
     };
     if so_far.failed > 0 {
-        it.outlook = Outlook::Lost(format!("{} samples failed", so_far.failed));
-    } else if so_far.completed == 0 && !matches!(it.outlook, Outlook::Lost(_)) {
-        it.outlook = Outlook::Unknown;
+        it.forecast = Forecast::Lost(format!("{} samples failed", so_far.failed));
+    } else if so_far.completed == 0 && !matches!(it.forecast, Forecast::Lost(_)) {
+        it.forecast = Forecast::Unknown;
     }
     it
 }
 
-fn server(settings: &Settings, effective: &Effective, so_far: &SoFar, test: &EarlyStopping) -> Prediction {
+fn server(settings: &Settings, effective: &Effective, so_far: &SoFar, test: &EarlyStopping) -> PhaseForecast {
     let latency = [("latency", so_far.over_latency)];
     let token = [("TTFT", so_far.over_ttft), ("TPOT", so_far.over_tpot)];
     let limits: &[(&str, u64)] = if settings.use_token_latencies { &token } else { &latency };
@@ -77,7 +77,7 @@ fn server(settings: &Settings, effective: &Effective, so_far: &SoFar, test: &Ear
     let planned = so_far.planned;
     let Some(budget) = test.budget(planned) else {
         let why = format!("{planned} queries are too few for early stopping, which needs {}", test.queries(0));
-        return Prediction { outlook: Outlook::Lost(why), more };
+        return PhaseForecast { forecast: Forecast::Lost(why), more };
     };
     // The value in the place of the percentile is within the limit when no more than those behind it are over.
     let place = percentile_place(planned, effective.target_latency_percentile);
@@ -86,16 +86,16 @@ fn server(settings: &Settings, effective: &Effective, so_far: &SoFar, test: &Ear
     let projected = |over: u64| scaled(over, planned, so_far.completed);
     let lost = limits.iter().find(|(_, over)| *over > allowed);
     let risky = limits.iter().find(|(_, over)| projected(*over) > allowed);
-    let outlook = match (lost, risky) {
-        (Some((name, over)), _) => Outlook::Lost(format!("{name}: {}", of(*over))),
-        (None, Some((name, over))) => Outlook::Invalid(format!("{name}: at this pace {}", of(projected(*over)))),
-        (None, None) => Outlook::Valid,
+    let forecast = match (lost, risky) {
+        (Some((name, over)), _) => Forecast::Lost(format!("{name}: {}", of(*over))),
+        (None, Some((name, over))) => Forecast::Invalid(format!("{name}: at this pace {}", of(projected(*over)))),
+        (None, None) => Forecast::Valid,
     };
-    Prediction { outlook, more }
+    PhaseForecast { forecast, more }
 }
 
 /// SingleStream and MultiStream, which end when there are enough queries for long enough.
-fn streams(effective: &Effective, so_far: &SoFar, test: &EarlyStopping) -> Prediction {
+fn streams(effective: &Effective, so_far: &SoFar, test: &EarlyStopping) -> PhaseForecast {
     let least = test.least_for_estimate();
     let needed = least.max(effective.min_query_count);
     let shortest = Duration::from_millis(effective.min_duration_ms);
@@ -103,33 +103,33 @@ fn streams(effective: &Effective, so_far: &SoFar, test: &EarlyStopping) -> Predi
     // Queries at the end of the least duration, and how long all that were generated last.
     let then = scaled(so_far.completed, nanos(shortest), nanos(so_far.elapsed)).max(effective.min_query_count);
     let all = Duration::from_nanos(scaled(nanos(so_far.elapsed), so_far.planned, so_far.completed));
-    let outlook = if so_far.planned < needed {
-        Outlook::Lost(format!("{} queries were generated, and {needed} are needed", so_far.planned))
+    let forecast = if so_far.planned < needed {
+        Forecast::Lost(format!("{} queries were generated, and {needed} are needed", so_far.planned))
     } else if all < shortest {
-        Outlook::Invalid(format!(
+        Forecast::Invalid(format!(
             "the generated queries run out after {all:.0?} of {shortest:?}; lower the expected latency"
         ))
     } else if then < least {
-        Outlook::Invalid(format!("{then} queries at its end are too few for early stopping, which needs {least}"))
+        Forecast::Invalid(format!("{then} queries at its end are too few for early stopping, which needs {least}"))
     } else {
-        Outlook::Valid
+        Forecast::Valid
     };
-    Prediction { outlook, more: needed.saturating_sub(so_far.completed) }
+    PhaseForecast { forecast, more: needed.saturating_sub(so_far.completed) }
 }
 
-fn offline(effective: &Effective, so_far: &SoFar) -> Prediction {
+fn offline(effective: &Effective, so_far: &SoFar) -> PhaseForecast {
     let shortest = Duration::from_millis(effective.min_duration_ms);
     let share = so_far.planned as f64 / so_far.completed.max(1) as f64;
     let all = Duration::try_from_secs_f64(so_far.elapsed.as_secs_f64() * share).unwrap_or(Duration::MAX);
     let too_few = so_far.planned < effective.min_sample_count;
     let why = || format!("all samples take {all:.0?} of {shortest:?}; raise the expected rate");
-    let outlook = match (all < shortest, so_far.completed >= so_far.planned) {
-        _ if too_few => Outlook::Lost(format!("{} samples of {}", so_far.planned, effective.min_sample_count)),
-        (true, true) => Outlook::Lost(why()),
-        (true, false) => Outlook::Invalid(why()),
-        (false, _) => Outlook::Valid,
+    let forecast = match (all < shortest, so_far.completed >= so_far.planned) {
+        _ if too_few => Forecast::Lost(format!("{} samples of {}", so_far.planned, effective.min_sample_count)),
+        (true, true) => Forecast::Lost(why()),
+        (true, false) => Forecast::Invalid(why()),
+        (false, _) => Forecast::Valid,
     };
-    Prediction { outlook, more: so_far.planned.saturating_sub(so_far.completed) }
+    PhaseForecast { forecast, more: so_far.planned.saturating_sub(so_far.completed) }
 }
 
 /// `value * whole / part`, rounded up.
@@ -155,9 +155,9 @@ mod tests {
         Effective::new(settings, &qsl)
     }
 
-    fn check(scenario: Scenario, so_far: SoFar) -> Prediction {
+    fn check(scenario: Scenario, so_far: SoFar) -> PhaseForecast {
         let settings = settings(scenario);
-        predict(&settings, &effective(&settings), &so_far)
+        forecast(&settings, &effective(&settings), &so_far)
     }
 
     fn halfway() -> SoFar {
@@ -167,24 +167,24 @@ mod tests {
     #[test]
     fn a_server_run_within_its_limits_is_on_its_way() {
         let found = check(Scenario::Server, halfway());
-        assert_eq!(found, Prediction { outlook: Outlook::Valid, more: 0 });
+        assert_eq!(found, PhaseForecast { forecast: Forecast::Valid, more: 0 });
         let early = SoFar { completed: 100, ..halfway() };
         assert_eq!(check(Scenario::Server, early).more, 359);
     }
 
     #[test]
     fn queries_over_the_limit_first_endanger_a_server_run_and_then_end_its_hope() {
-        let over = |over_latency| check(Scenario::Server, SoFar { over_latency, ..halfway() }).outlook;
-        assert!(matches!(over(1), Outlook::Valid));
-        assert!(matches!(over(8), Outlook::Invalid(why) if why.contains("latency: at this pace 16 of 2000")));
-        assert!(matches!(over(19), Outlook::Lost(why) if why.contains("latency: 19 of 2000")));
+        let over = |over_latency| check(Scenario::Server, SoFar { over_latency, ..halfway() }).forecast;
+        assert!(matches!(over(1), Forecast::Valid));
+        assert!(matches!(over(8), Forecast::Invalid(why) if why.contains("latency: at this pace 16 of 2000")));
+        assert!(matches!(over(19), Forecast::Lost(why) if why.contains("latency: 19 of 2000")));
     }
 
     #[test]
     fn a_failed_sample_loses_every_run() {
         for scenario in Scenario::ALL {
             let found = check(scenario, SoFar { failed: 1, ..halfway() });
-            assert_eq!(found.outlook, Outlook::Lost("1 samples failed".into()));
+            assert_eq!(found.forecast, Forecast::Lost("1 samples failed".into()));
         }
     }
 
@@ -192,28 +192,28 @@ mod tests {
     fn nothing_completed_is_nothing_known() {
         for scenario in Scenario::ALL {
             let found = check(scenario, SoFar { planned: 2_000, ..SoFar::default() });
-            assert_eq!(found.outlook, Outlook::Unknown, "{scenario:?}");
+            assert_eq!(found.forecast, Forecast::Unknown, "{scenario:?}");
         }
     }
 
     #[test]
     fn a_stream_is_short_of_queries_or_of_time() {
         let slow = SoFar { planned: 2_000, completed: 10, elapsed: Duration::from_secs(5), ..SoFar::default() };
-        assert_eq!(check(Scenario::SingleStream, slow), Prediction { outlook: Outlook::Valid, more: 90 });
-        assert!(matches!(check(Scenario::MultiStream, slow).outlook, Outlook::Invalid(why) if why.contains("662")));
+        assert_eq!(check(Scenario::SingleStream, slow), PhaseForecast { forecast: Forecast::Valid, more: 90 });
+        assert!(matches!(check(Scenario::MultiStream, slow).forecast, Forecast::Invalid(why) if why.contains("662")));
         let fast = SoFar { completed: 1_000, elapsed: Duration::from_secs(1), ..slow };
         assert!(
-            matches!(check(Scenario::SingleStream, fast).outlook, Outlook::Invalid(why) if why.contains("run out"))
+            matches!(check(Scenario::SingleStream, fast).forecast, Forecast::Invalid(why) if why.contains("run out"))
         );
     }
 
     #[test]
     fn offline_is_a_matter_of_time() {
-        assert_eq!(check(Scenario::Offline, halfway()).outlook, Outlook::Valid);
+        assert_eq!(check(Scenario::Offline, halfway()).forecast, Forecast::Valid);
         let fast = SoFar { elapsed: Duration::from_secs(4), ..halfway() };
-        assert!(matches!(check(Scenario::Offline, fast).outlook, Outlook::Invalid(_)));
+        assert!(matches!(check(Scenario::Offline, fast).forecast, Forecast::Invalid(_)));
         let done = SoFar { completed: 2_000, ..fast };
-        assert!(matches!(check(Scenario::Offline, done).outlook, Outlook::Lost(_)));
+        assert!(matches!(check(Scenario::Offline, done).forecast, Forecast::Lost(_)));
     }
 
     proptest! {
@@ -223,7 +223,7 @@ mod tests {
             let settings = settings(Scenario::Server);
             let effective = effective(&settings);
             let so_far = SoFar { planned, completed: seen.max(1), over_latency: seen, ..SoFar::default() };
-            let prediction = predict(&settings, &effective, &so_far);
+            let early = forecast(&settings, &effective, &so_far);
             let latency = |place| if place < over { 101 } else { 100 };
             let measured = PhaseResult {
                 sample_latencies_ns: (0..planned).map(latency).collect(),
@@ -232,12 +232,12 @@ mod tests {
                 ..PhaseResult::default()
             };
             let validity = Validity::of(&Results::of(&measured, &settings, &effective), vec![]);
-            prop_assert!(!(matches!(prediction.outlook, Outlook::Lost(_)) && validity.valid()));
+            prop_assert!(!(matches!(early.forecast, Forecast::Lost(_)) && validity.valid()));
             // Complete, the prediction is the verdict.
             let complete = SoFar { completed: planned, over_latency: over, ..so_far };
-            let outlook = predict(&settings, &effective, &complete).outlook;
+            let found = forecast(&settings, &effective, &complete).forecast;
             let enough = planned >= effective.min_query_count;
-            prop_assert_eq!(outlook == Outlook::Valid && enough, validity.valid());
+            prop_assert_eq!(found == Forecast::Valid && enough, validity.valid());
         }
     }
 }

@@ -1,12 +1,12 @@
-//! Honest: what LoadGen's figures say without their quirks, for the launcher's own report.
+//! CorrectedResults: what LoadGen's figures say without their quirks, for the launcher's own report.
 
 use workload_profiles::loadgen::Scenario;
 
-use crate::results::{Results, stopping::Stopping, validity};
+use crate::results::{Results, early_stopping_outcome::EarlyStoppingOutcome, validity};
 
 /// Figures beside those of the logs. A rate that nothing was measured of is absent.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Honest {
+pub struct CorrectedResults {
     /// Samples per second until the latest completion. LoadGen's Server figure ends with the completion of the query that was
     /// issued last, and so is too high when an earlier one took longer.
     pub samples_per_second: Option<f64>,
@@ -16,18 +16,18 @@ pub struct Honest {
     pub token_throughput: Option<f64>,
     /// Early stopping on latencies, also with tokens, where LoadGen's `early_stopping_latency_ss` and `_ms` are of first
     /// tokens; SingleStream and MultiStream only.
-    pub latency: Option<Stopping>,
+    pub latency: Option<EarlyStoppingOutcome>,
     /// Early stopping on first tokens, also where the test of the times per output token fails; with tokens only.
-    pub ttft: Option<Stopping>,
+    pub ttft: Option<EarlyStoppingOutcome>,
     /// Early stopping on times per output token; with tokens only.
-    pub tpot: Option<Stopping>,
+    pub tpot: Option<EarlyStoppingOutcome>,
     /// Samples with fewer than two tokens. LoadGen counts them as none and takes their time per output token for negative.
     pub too_few_tokens: u64,
 }
 
-impl Honest {
+impl CorrectedResults {
     /// The figures of a phase of which the latest completion was so many seconds after its start.
-    pub fn of(results: &Results, lasted_s: f64) -> Honest {
+    pub fn of(results: &Results, lasted_s: f64) -> CorrectedResults {
         let settings = results.settings;
         let rate = |amount: f64, seconds: f64| Some(amount / seconds).filter(|it| it.is_finite() && *it > 0.0);
         let tokens = settings.use_token_latencies;
@@ -36,10 +36,10 @@ impl Honest {
         let latency = || {
             let second = settings.scenario == Scenario::SingleStream;
             let (percentile, queries) = (results.target_percentile(), results.measured.queries_issued);
-            Stopping::of_estimate(percentile, queries, results.main_latencies(), second)
+            EarlyStoppingOutcome::of_estimate(percentile, queries, results.main_latencies(), second)
         };
         let few = || results.measured.tokens_per_sample.iter().filter(|it| **it < 2).count() as u64;
-        Honest {
+        CorrectedResults {
             samples_per_second: rate(results.samples.count() as f64, lasted_s),
             tokens_per_second: rate(results.tokens as f64, lasted_s),
             token_throughput: rate(results.tokens as f64, results.samples.sum() as f64 / 1e9),
@@ -58,10 +58,10 @@ mod tests {
     use super::*;
     use crate::results::PhaseResult;
 
-    fn check(settings: &Settings, measured: &PhaseResult, lasted_s: f64) -> Honest {
+    fn check(settings: &Settings, measured: &PhaseResult, lasted_s: f64) -> CorrectedResults {
         let qsl = Qsl { name: String::new(), total_sample_count: 10, performance_sample_count: 10 };
         let effective = Effective::new(settings, &qsl);
-        Honest::of(&Results::of(measured, settings, &effective), lasted_s)
+        CorrectedResults::of(&Results::of(measured, settings, &effective), lasted_s)
     }
 
     fn server() -> Settings {

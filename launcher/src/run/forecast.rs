@@ -9,24 +9,24 @@ use workload_profiles::{
 };
 
 use engine::issue::Progress;
-use loadgen::results::predict::{Outlook, predict};
+use loadgen::results::forecast::{self, Forecast};
 
-/// A few words on the phase that runs; `None` where there is nothing to foretell.
-pub(super) fn outlook(workload: &Workload, progress: &Progress) -> Option<String> {
+/// A few words on the phase that runs; `None` where there is nothing to forecast.
+pub(super) fn forecast_text(workload: &Workload, progress: &Progress) -> Option<String> {
     let loadgen = workload.loadgen.as_ref()?;
     let stage = usize::try_from(progress.stage.load(Ordering::Relaxed)).ok()?;
     let Load::LoadGen { test, phase: Phase::Performance, .. } = workload.stages.get(stage)?.load else { return None };
     let settings = &loadgen.tests.get(test as usize)?.settings;
-    let found = predict(settings, &Effective::new(settings, &loadgen.qsl), &progress.phase.so_far());
+    let found = forecast::forecast(settings, &Effective::new(settings, &loadgen.qsl), &progress.phase.so_far());
     let more = match found.more {
         0 => String::new(),
         1 => ", 1 more to complete".into(),
         more => format!(", {more} more to complete"),
     };
-    Some(match found.outlook {
-        Outlook::Unknown => return None,
-        Outlook::Valid => format!("VALID if it goes on like this{more}"),
-        Outlook::Invalid(why) => format!("INVALID if it goes on like this: {why}"),
-        Outlook::Lost(why) => format!("INVALID: {why}"),
+    Some(match found.forecast {
+        Forecast::Unknown => return None,
+        Forecast::Valid => format!("VALID if it goes on like this{more}"),
+        Forecast::Invalid(why) => format!("INVALID if it goes on like this: {why}"),
+        Forecast::Lost(why) => format!("INVALID: {why}"),
     })
 }

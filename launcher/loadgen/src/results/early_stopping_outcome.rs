@@ -1,4 +1,4 @@
-//! Stopping: what early stopping says of a phase, in LoadGen's words.
+//! EarlyStoppingOutcome: what early stopping says of a phase, in LoadGen's words.
 //!
 //! The Server scenario counts what is over a limit. SingleStream and MultiStream have no limit: they estimate, from enough
 //! queries, a latency that the percentile is below with 99 % confidence. Offline has no early stopping.
@@ -13,7 +13,7 @@ const SECOND: f64 = 0.99;
 
 /// The outcome of one test.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Stopping {
+pub struct EarlyStoppingOutcome {
     /// There were enough queries.
     pub met: bool,
     /// Some lines, without an end of line after the last.
@@ -24,9 +24,9 @@ pub struct Stopping {
     pub estimate_99: Option<i64>,
 }
 
-impl Stopping {
+impl EarlyStoppingOutcome {
     /// The test of the Server scenario: of `queries` queries this many values were over the limit.
-    pub fn of_limit(percentile: f64, queries: u64, over: u64) -> Stopping {
+    pub fn of_limit(percentile: f64, queries: u64, over: u64) -> EarlyStoppingOutcome {
         let test = match test(percentile) {
             Ok(test) => test,
             Err(none) => return none,
@@ -41,11 +41,11 @@ impl Stopping {
                 needed - queries
             )
         };
-        Stopping { met: queries >= needed, text, ..Stopping::default() }
+        EarlyStoppingOutcome { met: queries >= needed, text, ..EarlyStoppingOutcome::default() }
     }
 
     /// The test of SingleStream, and, without the second estimate, of MultiStream.
-    pub fn of_estimate(percentile: f64, queries: u64, values: &Series, second: bool) -> Stopping {
+    pub fn of_estimate(percentile: f64, queries: u64, values: &Series, second: bool) -> EarlyStoppingOutcome {
         let test = match test(percentile) {
             Ok(test) => test,
             Err(none) => return none,
@@ -55,11 +55,11 @@ impl Stopping {
             let text = format!(
                 " * Only processed {queries} queries.\n * Need to process at least {least} queries for early stopping."
             );
-            return Stopping { text, ..Stopping::default() };
+            return EarlyStoppingOutcome { text, ..EarlyStoppingOutcome::default() };
         };
         let estimate = values.at(queries - over);
         let label = number::label(percentile, 1);
-        let mut it = Stopping { met: true, estimate: Some(estimate), ..Stopping::default() };
+        let mut it = EarlyStoppingOutcome { met: true, estimate: Some(estimate), ..EarlyStoppingOutcome::default() };
         it.text = format!(
             " * Processed at least {least} queries ({queries}).\n * Would discard {} highest latency queries.\n \
              * Early stopping {label}th percentile estimate: {estimate}",
@@ -92,8 +92,9 @@ impl Stopping {
 }
 
 /// A percentile that nothing proves is never met; the text says why.
-fn test(percentile: f64) -> Result<EarlyStopping, Stopping> {
-    EarlyStopping::at(percentile).map_err(|error| Stopping { text: format!(" * {error}"), ..Stopping::default() })
+fn test(percentile: f64) -> Result<EarlyStopping, EarlyStoppingOutcome> {
+    EarlyStopping::at(percentile)
+        .map_err(|error| EarlyStoppingOutcome { text: format!(" * {error}"), ..EarlyStoppingOutcome::default() })
 }
 
 #[cfg(test)]
@@ -102,9 +103,9 @@ mod tests {
 
     #[test]
     fn a_server_run_needs_more_queries_with_each_one_over_the_limit() {
-        let met = Stopping::of_limit(0.99, 459, 0);
+        let met = EarlyStoppingOutcome::of_limit(0.99, 459, 0);
         assert_eq!((met.met, met.text.as_str()), (true, " * Run successful."));
-        let unmet = Stopping::of_limit(0.99, 459, 1);
+        let unmet = EarlyStoppingOutcome::of_limit(0.99, 459, 1);
         let expected = " * Run unsuccessful.\n * Processed 459 queries.\n * Would need to run at least 203 more queries,\n \
                         with the run being successful if every additional\n query were under latency.";
         assert_eq!((unmet.met, unmet.text.as_str()), (false, expected));
@@ -113,28 +114,28 @@ mod tests {
     #[test]
     fn an_estimate_sets_the_slowest_aside() {
         let values = Series::of(&(1..=64).collect::<Vec<i64>>());
-        let found = Stopping::of_estimate(0.9, 64, &values, true);
+        let found = EarlyStoppingOutcome::of_estimate(0.9, 64, &values, true);
         assert_eq!((found.met, found.estimate, found.estimate_99), (true, Some(64), None));
         let expected = " * Processed at least 64 queries (64).\n * Would discard 0 highest latency queries.\n \
                         * Early stopping 90.0th percentile estimate: 64\n * Not enough queries processed for 99.0th \
                         percentile\n early stopping estimate (would need to process at\n least 662 total queries).";
         assert_eq!(found.text, expected);
-        let few = Stopping::of_estimate(0.9, 63, &values, true);
+        let few = EarlyStoppingOutcome::of_estimate(0.9, 63, &values, true);
         assert_eq!((few.met, few.estimate), (false, None));
     }
 
     #[test]
     fn queries_without_values_do_no_harm() {
-        let found = Stopping::of_estimate(0.9, 1_000, &Series::default(), true);
+        let found = EarlyStoppingOutcome::of_estimate(0.9, 1_000, &Series::default(), true);
         assert_eq!((found.met, found.estimate), (true, Some(0)));
     }
 
     #[test]
     fn a_percentile_that_nothing_proves_is_never_met() {
         for percentile in [0.0, 1.0, f64::NAN] {
-            let found = Stopping::of_limit(percentile, u64::MAX, 0);
+            let found = EarlyStoppingOutcome::of_limit(percentile, u64::MAX, 0);
             assert!(!found.met && found.text.contains("target_latency_percentile"), "{found:?}");
-            assert!(!Stopping::of_estimate(percentile, 1_000, &Series::default(), false).met);
+            assert!(!EarlyStoppingOutcome::of_estimate(percentile, 1_000, &Series::default(), false).met);
         }
     }
 }
