@@ -11,7 +11,10 @@ use e2e::{
 use k8s_openapi::{
     api::apps::v1::Deployment, apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
-use kube::Api;
+use kube::{
+    Api,
+    api::{Patch, PatchParams},
+};
 
 #[tokio::test]
 #[ignore = "needs a cluster: make e2e"]
@@ -39,12 +42,18 @@ async fn the_chart_installs_upgrades_tests_and_uninstalls() -> anyhow::Result<()
     let upgraded = generation(deployments.get(OPERATOR).await?)?;
     assert!(upgraded > installed, "the upgrade changed nothing");
 
+    let crds: Api<CustomResourceDefinition> = Api::all(cluster.client.clone());
+    let older = serde_json::json!({"metadata": {"annotations": {"benchwright.dev/schema-version": "0"}}});
+    let patch = Patch::Merge(&older);
+    let refused = crds.patch("benchmarkruns.benchwright.dev", &PatchParams::default(), &patch).await.err();
+    let message = refused.context("the CRD of an older release was accepted")?.to_string();
+    assert!(message.contains("would remove fields of stored runs"), "{message}");
+
     let log = tools::helm(&["test", RELEASE, "--namespace", SYSTEM_NAMESPACE, "--logs", "--timeout", "120s"])?;
     assert!(log.contains("Phase:          Succeeded") && log.contains("TTFT"), "helm test printed no figures:\n{log}");
 
     tools::helm(&["uninstall", RELEASE, "--namespace", SYSTEM_NAMESPACE, "--wait"])?;
     assert!(deployments.get_opt(OPERATOR).await?.is_none());
-    let crds: Api<CustomResourceDefinition> = Api::all(cluster.client);
     assert!(
         crds.get_opt("benchmarkruns.benchwright.dev").await?.is_some(),
         "the CRD went with the release, and every run with it"

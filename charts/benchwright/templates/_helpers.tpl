@@ -7,6 +7,12 @@
 {{- end -}}
 {{- end -}}
 
+{{/* The release as one number, so that a rule of the API server can compare two of them: 0.1.2 is 1002. */}}
+{{- define "benchwright.schemaVersion" -}}
+{{- $version := semver .Chart.AppVersion -}}
+{{ add (mul $version.Major 1000000) (mul $version.Minor 1000) $version.Patch }}
+{{- end -}}
+
 {{/* The selector of the operator's pods. */}}
 {{- define "benchwright.selector" -}}
 app.kubernetes.io/name: benchwright
