@@ -34,4 +34,4 @@ pub use reason::{ExitCode, LauncherReason, Reason, Reported, Word};
 pub use resolve::{EffectiveSpec, ResolvedRun, RunIdentity, Settings};
 pub use status::BenchmarkRunStatus;
 pub use summary::{Outcome, Quantiles, RunSummary, StageSummary};
-pub use units::{RequestRate, SampleIndex, Seed, Span};
+pub use units::{RequestRate, Seed, Span};

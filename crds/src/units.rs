@@ -23,11 +23,6 @@ impl RequestRate {
     /// No machine issues more; a higher number is a slip of the pen.
     pub const MAX: f64 = 1_000_000.0;
 
-    /// The mean time between two requests.
-    pub fn mean_gap(self) -> Duration {
-        Duration::from_secs_f64(1.0 / self.0)
-    }
-
     /// Requests per second.
     pub fn per_second(self) -> f64 {
         self.0
@@ -75,11 +70,6 @@ impl Seed {
         Seed(mixed ^ (mixed >> 31))
     }
 }
-
-/// The place of a sample in the loaded set, counted from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct SampleIndex(pub u32);
 
 /// A length of time, written as a number and a unit: `90s`, `1.5s`, `250ms`, `80us`, `5m`, `2h`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
