@@ -129,7 +129,7 @@ impl Client {
         if !ended && exchange.is_enough() {
             return Ok(RequestOutcome::Abandoned);
         }
-        exchange.answer.verdict()
+        exchange.answer.conclude()
     }
 
     /// Sends a request and returns the status of the answer and its body.

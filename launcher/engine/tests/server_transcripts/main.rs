@@ -65,7 +65,7 @@ fn feed_to(
         // What the client says when the connection ends within a body.
         return (answer, Err(Failure::new(RequestOutcome::BrokenStream, "the connection broke in the answer: cut")));
     }
-    let verdict = answer.verdict();
+    let verdict = answer.conclude();
     (answer, verdict)
 }
 

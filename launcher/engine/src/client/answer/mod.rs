@@ -246,13 +246,22 @@ impl Answer {
         }
     }
 
-    /// What became of it, once it has ended.
+    /// Ends the answer and tells its outcome. An answer whose tokens all came without text takes the times of their events as
+    /// those of its tokens.
     ///
     /// # Errors
     /// Why it does not count as an answer.
-    pub fn verdict(&mut self) -> Result<RequestOutcome, Failure> {
-        if let Some(error) = self.error.take() {
-            return Err(error);
+    pub fn conclude(&mut self) -> Result<RequestOutcome, Failure> {
+        let outcome = self.verdict()?;
+        if outcome == RequestOutcome::Ok && !self.has_output {
+            (self.first_token, self.last_token) = (self.first_silent, self.last_silent);
+        }
+        Ok(outcome)
+    }
+
+    fn verdict(&self) -> Result<RequestOutcome, Failure> {
+        if let Some(error) = &self.error {
+            return Err(error.clone());
         }
         if self.finish == Some(Finish::Failed) {
             return Err(Failure::new(RequestOutcome::BrokenStream, "the server gave the answer up"));
@@ -260,15 +269,8 @@ impl Answer {
         if !self.done && !self.choices.0.are_all_in(self.choices.1) {
             return Err(Failure::new(RequestOutcome::BrokenStream, self.without_end()));
         }
-        if self.has_output {
-            return Ok(RequestOutcome::Ok);
-        }
-        if self.usage.completion_tokens.is_some_and(|it| it > 0) && self.first_silent.is_some() {
-            // Tokens without visible text: their events are the tokens.
-            (self.first_token, self.last_token) = (self.first_silent, self.last_silent);
-            return Ok(RequestOutcome::Ok);
-        }
-        Ok(RequestOutcome::Empty)
+        let silent_tokens = self.usage.completion_tokens.is_some_and(|it| it > 0) && self.first_silent.is_some();
+        Ok(if self.has_output || silent_tokens { RequestOutcome::Ok } else { RequestOutcome::Empty })
     }
 
     /// Output tokens by the server's usage; `None` where it tells none. `requested` is the most that the request allows.

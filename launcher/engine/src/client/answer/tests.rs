@@ -13,7 +13,7 @@ fn check(head: (u16, Option<&str>), pieces: &[&str]) -> (Answer, Result<RequestO
         answer.bytes(piece.as_bytes(), at, read as u64 + 1);
     }
     answer.end(at + Duration::from_millis(10), pieces.len() as u64 + 1);
-    let verdict = answer.verdict();
+    let verdict = answer.conclude();
     (answer, verdict)
 }
 
@@ -175,7 +175,7 @@ fn a_body_that_is_no_stream_is_told_by_its_type() {
         coding.into_iter().for_each(|it| answer.coded(it));
         answer.bytes(body.as_bytes(), Duration::ZERO, 1);
         answer.end(Duration::ZERO, 2);
-        let failure = answer.verdict().unwrap_err();
+        let failure = answer.conclude().unwrap_err();
         assert_eq!(failure.outcome, RequestOutcome::BrokenStream);
         assert!(failure.message.contains(words), "{}", failure.message);
     }
@@ -263,7 +263,7 @@ fn kept(head: (u16, Option<&str>), pieces: &[&str]) -> (Option<Output>, Result<R
         answer.bytes(piece.as_bytes(), Duration::ZERO, read as u64 + 1);
     }
     answer.end(Duration::ZERO, pieces.len() as u64 + 1);
-    let verdict = answer.verdict();
+    let verdict = answer.conclude();
     (answer.take_output(), verdict)
 }
 
