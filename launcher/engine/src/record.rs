@@ -37,6 +37,11 @@ impl RequestOutcome {
         self == RequestOutcome::Ok
     }
 
+    /// Whether the answer came to its end, with content or without.
+    pub fn is_complete(self) -> bool {
+        matches!(self, RequestOutcome::Ok | RequestOutcome::Empty)
+    }
+
     /// Whether it says something of the server: it ended well, or it failed.
     pub fn is_decided(self) -> bool {
         !matches!(self, RequestOutcome::Cancelled | RequestOutcome::Abandoned | RequestOutcome::Incomplete)
@@ -236,7 +241,7 @@ impl RequestRecord {
     /// The sample of a LoadGen test that this request was; `None` where it failed. LoadGen counts from the scheduled time to the
     /// end of the answer.
     pub fn completed_sample(&self) -> Option<CompletedSample> {
-        matches!(self.outcome, RequestOutcome::Ok | RequestOutcome::Empty).then(|| CompletedSample {
+        self.outcome.is_complete().then(|| CompletedSample {
             latency_ns: nanos(self.ended.saturating_sub(self.scheduled)),
             first_token_ns: self.first_token.map(|it| nanos(it.saturating_sub(self.scheduled))),
             output_tokens: i64::from(self.osl()),

@@ -40,8 +40,7 @@ pub(super) struct Due {
     pub(super) permit: Permit,
 }
 
-/// A request under way. Whatever ends it, its drop leaves exactly one record: a request that was aborted counts as
-/// cancelled, or incomplete where its stage was over, with the times that it had.
+/// A request under way. It leaves exactly one record: when it ends, or when its task is aborted.
 struct InFlightRequest {
     core: Arc<Core>,
     kind: RequestKind,
@@ -50,7 +49,7 @@ struct InFlightRequest {
     due: Due,
     requested: RequestedLengths,
     exchange: Exchange,
-    outcome: Option<Result<RequestOutcome, Failure>>,
+    has_ended: bool,
 }
 
 /// Sends a request, reads its answer, records what became of it. A client that goes away drops its connection. Returns
@@ -68,7 +67,7 @@ pub(super) async fn run_request(
     }
     let Prepared { number, body, id, requested, leaves, keep_output } = prepared;
     let mut request =
-        InFlightRequest { core, kind, stage, number, due, requested, exchange: Exchange::default(), outcome: None };
+        InFlightRequest { core, kind, stage, number, due, requested, exchange: Exchange::default(), has_ended: false };
     request.exchange.keep_output = keep_output;
     request.exchange.is_probe = kind == RequestKind::Probe;
     let request_progress = Arc::clone(&request.exchange.progress);
@@ -80,8 +79,8 @@ pub(super) async fn run_request(
             None
         }
     };
-    request.outcome = Some({
-        // Pinned here, so that it is not moved, and room for it not kept, once more by what waits for it.
+    let result = {
+        // Pinned here: the future that waits for it does not move it, and holds no second copy of it.
         let call = pin!(request.core.client.call(body, id, shared.plan.streaming, &mut request.exchange));
         let waiting = shared.plan.timeouts.wait(shared.clock, &request_progress, call);
         match gone {
@@ -92,12 +91,13 @@ pub(super) async fn run_request(
                 Err(TimedOut) => Ok(RequestOutcome::Abandoned),
             },
         }
-    });
+    };
     // One that waits on its socket until a timeout ends it says nothing: the target may be slow.
     let missed = request.exchange.unanswered || request.exchange.sent().is_none();
     if missed {
         request.core.client.outage().missed();
     }
+    request.end(result);
     !missed
 }
 
@@ -142,25 +142,43 @@ pub(super) async fn drain(shared: &Shared, mut in_flight: JoinSet<()>, limit: Op
     }
 }
 
-impl Drop for InFlightRequest {
-    fn drop(&mut self) {
-        let shared = &self.core.shared;
+impl InFlightRequest {
+    /// Ends the request: records it, and counts it in the progress of the load.
+    fn end(&mut self, result: Result<RequestOutcome, Failure>) {
+        self.has_ended = true;
+        let ended = self.exchange.ended.unwrap_or_else(|| self.core.shared.clock.now());
+        let (outcome, failure) = match result {
+            Ok(outcome) => (outcome, None),
+            Err(failure) => (failure.outcome, Some(failure)),
+        };
+        let (record, wire) = self.record(outcome, failure, ended);
+        if self.kind == RequestKind::Probe {
+            self.core.recorder().record_probe(&record, &wire);
+            return;
+        }
+        self.keep_output(&record);
+        self.count(record, &wire);
+        let has_failed = outcome.is_decided() && !outcome.is_complete();
+        if has_failed || outcome == RequestOutcome::Cancelled {
+            self.count_failure(outcome, ended);
+        }
+    }
+
+    fn record(
+        &mut self,
+        outcome: RequestOutcome,
+        failure: Option<Failure>,
+        ended: Duration,
+    ) -> (RequestRecord, WireTally) {
         let exchange = &mut self.exchange;
         let sent = exchange.sent();
         let answer = &mut exchange.answer;
-        let ended = exchange.ended.unwrap_or_else(|| shared.clock.now());
-        let (outcome, failure) = match self.outcome.take() {
-            Some(Ok(outcome)) => (outcome, None),
-            Some(Err(failure)) => (failure.outcome, Some(failure)),
-            // Only an abort and the end of a stage's grace drop a flight.
-            None if matches!(shared.stop.state(), StopState::Abort(_)) => (RequestOutcome::Cancelled, None),
-            None => (RequestOutcome::Incomplete, None),
-        };
         let (timeout, cause) = failure.as_ref().map_or((None, None), |it| (it.limit, it.cause));
         let (output_tokens, set_aside) = match answer.told_tokens(self.requested.output) {
             Ok(told) => (told, None),
             Err(told) => (None, Some(told)),
         };
+        let silent = answer.silent_outside();
         let record = RequestRecord {
             stage: u32::try_from(self.stage).unwrap_or(u32::MAX),
             number: self.number,
@@ -178,8 +196,6 @@ impl Drop for InFlightRequest {
             output_tokens,
             content_events: answer.content_events,
         };
-        let events = u64::from(answer.content_events);
-        let silent = answer.silent_outside();
         let wire = WireTally {
             gaps: mem::take(&mut answer.gaps),
             reads: answer.reads,
@@ -196,38 +212,49 @@ impl Drop for InFlightRequest {
             set_aside,
             in_one_piece: answer.in_one_piece,
         };
-        if self.kind == RequestKind::Probe {
-            self.core.recorder().record_probe(&record, &wire);
-            return;
-        }
-        // An empty answer is one, too.
-        let complete = matches!(outcome, RequestOutcome::Ok | RequestOutcome::Empty);
-        if let Some(output) = answer.take_output().filter(|_| complete) {
-            let (stage, number) = (record.stage, record.number);
+        (record, wire)
+    }
+
+    fn keep_output(&mut self, record: &RequestRecord) {
+        if let Some(output) = self.exchange.answer.take_output().filter(|_| record.outcome.is_complete()) {
+            let RequestRecord { stage, number, ended, .. } = *record;
             self.core.recorder().keep_output(KeptOutput { stage, number, ended, output });
         }
-        if let Some((phase, began)) = shared.plan.stages[self.stage].phase.as_ref().zip(shared.began(self.stage)) {
-            phase.ended(&record, began, &shared.progress.phase);
-        }
+    }
+
+    fn count(&self, record: RequestRecord, wire: &WireTally) {
+        let shared = &self.core.shared;
         let progress = &shared.progress;
-        if let Some(first) = record.first_token.filter(|_| shared.plan.streaming && outcome.is_success()) {
+        if let Some((phase, began)) = shared.plan.stages[self.stage].phase.as_ref().zip(shared.began(self.stage)) {
+            phase.ended(&record, began, &progress.phase);
+        }
+        if let Some(first) = record.first_token.filter(|_| shared.plan.streaming && record.outcome.is_success()) {
             progress.ttft.add(first.saturating_sub(record.scheduled));
         }
-        self.core.recorder().record(record, &wire);
+        let events = u64::from(record.content_events);
+        self.core.recorder().record(record, wire);
         progress.ended.fetch_add(1, Ordering::Relaxed);
         progress.output_events.fetch_add(events, Ordering::Relaxed);
-        if complete {
-            return;
-        }
-        if !outcome.is_decided() && outcome != RequestOutcome::Cancelled {
-            return;
-        }
-        progress.failed.fetch_add(1, Ordering::Relaxed);
-        // What the launcher itself could not send says nothing about the target.
-        let of_target = !matches!(outcome, RequestOutcome::Cancelled | RequestOutcome::ClientError);
-        if of_target && shared.target_health.failure(ended) {
-            // What is still in flight is lost with it; waiting for its time-outs would only hold the end back.
+    }
+
+    fn count_failure(&self, outcome: RequestOutcome, ended: Duration) {
+        let shared = &self.core.shared;
+        shared.progress.failed.fetch_add(1, Ordering::Relaxed);
+        // A request that the launcher stopped, or could not send, tells nothing about the target.
+        let is_of_target = !matches!(outcome, RequestOutcome::Cancelled | RequestOutcome::ClientError);
+        if is_of_target && shared.target_health.failure(ended) {
+            // The requests in flight are lost as well. Waiting for their timeouts would only delay the end.
             shared.stop.abort(StopReason::TargetLost);
+        }
+    }
+}
+
+impl Drop for InFlightRequest {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            // Its task was aborted: the load was, or the grace of the stage is over.
+            let is_abort = matches!(self.core.shared.stop.state(), StopState::Abort(_));
+            self.end(Ok(if is_abort { RequestOutcome::Cancelled } else { RequestOutcome::Incomplete }));
         }
     }
 }
