@@ -12,7 +12,7 @@ use analysis::{Measured, SelfJudgement};
 use engine::{
     client::Target,
     inter_token_times::InterTokenTimes,
-    issue::{self, Files, LoadResult, Progress},
+    issue::{self, Files, LoadOrder, LoadResult, Progress},
     stop::Stop,
 };
 
@@ -28,17 +28,17 @@ pub(super) fn run(spec: &EngineSpec) -> Result<ClientResult, BenchError> {
     let workload = &spec.workload;
     let target = Target::new(&url, workload.api, None, None, &BTreeMap::new())?;
     let (cpu, begun) = (clock::process_cpu(), clock::monotonic());
-    let load = issue::run_load(
+    let load = issue::run_load(LoadOrder {
         workload,
-        &Files::read(workload)?,
-        "bench",
-        &target,
-        SEED,
-        spec.keep,
-        spec.threads,
-        &Stop::default(),
-        Arc::new(Progress::default()),
-    )?;
+        files: &Files::read(workload)?,
+        model: "bench",
+        target: &target,
+        seeds: SEED.into(),
+        keep: spec.keep,
+        threads: spec.threads,
+        stop: &Stop::default(),
+        progress: Arc::new(Progress::default()),
+    })?;
     let (cpu, wall) = (clock::process_cpu().saturating_sub(cpu), clock::monotonic().saturating_sub(begun));
     let peak_rss_bytes = memory::peak()?;
     let mut outcomes = BTreeMap::new();

@@ -32,7 +32,7 @@ use crate::{
 use ::loadgen::plan;
 use analysis::{Analysis, Measured};
 use engine::{
-    issue::{self, Files, LoadError, LoadResult, Progress},
+    issue::{self, Files, LoadError, LoadOrder, LoadResult, Progress},
     recorder::Keep,
     requests::Seeds,
     stop::Stop,
@@ -259,7 +259,17 @@ fn issue(
     let watcher = progress::Watcher::start(Arc::clone(&progress), workload.clone(), show_forecast, plain);
     let seeds = Seeds { run: input.run.seed, prompt_salt: &input.run.prompt_salt };
     let threads = options.threads(&input.run.endpoint);
-    let load = issue::run_load(workload, files, &ready.model, &ready.target, seeds, keep, threads, stop, progress);
+    let load = issue::run_load(LoadOrder {
+        workload,
+        files,
+        model: &ready.model,
+        target: &ready.target,
+        seeds,
+        keep,
+        threads,
+        stop,
+        progress,
+    });
     watcher.end();
     load.map_err(not_issued)
 }

@@ -192,24 +192,37 @@ impl Files {
     }
 }
 
-/// Issues a workload and returns when its last request has ended. It blocks, on `threads` threads of its own.
+/// A load to issue: what to send, where to, and how.
+#[derive(Debug)]
+pub struct LoadOrder<'a> {
+    /// What to send, and when.
+    pub workload: &'a Workload,
+    /// The files of the workload.
+    pub files: &'a Files,
+    /// The model that each request names.
+    pub model: &'a str,
+    /// The server under test.
+    pub target: &'a Target,
+    /// The seeds of arrivals, lengths, order and texts.
+    pub seeds: Seeds<'a>,
+    /// What is kept of each request.
+    pub keep: Keep,
+    /// Threads that issue the load; at least one is used.
+    pub threads: usize,
+    /// Ends the load early.
+    pub stop: &'a Stop,
+    /// Tells how far the load is.
+    pub progress: Arc<Progress>,
+}
+
+/// Issues a workload and returns when its last request has ended. It blocks, on threads of its own.
 ///
 /// # Errors
 /// The load could not be prepared, or the system refused what it needs. A target that fails is no error.
-#[expect(clippy::too_many_arguments, reason = "each is another subject, and there is one caller")]
-pub fn run_load<'a>(
-    workload: &Workload,
-    files: &Files,
-    model: &str,
-    target: &Target,
-    seeds: impl Into<Seeds<'a>>,
-    keep: Keep,
-    threads: usize,
-    stop: &Stop,
-    progress: Arc<Progress>,
-) -> Result<LoadResult, LoadError> {
+pub fn run_load(order: LoadOrder<'_>) -> Result<LoadResult, LoadError> {
+    let LoadOrder { workload, files, model, target, seeds, keep, threads, stop, progress } = order;
     raise_file_limit();
-    let plan = plan(workload, files, model, target, seeds.into())?;
+    let plan = plan(workload, files, model, target, seeds)?;
     progress.planned.store(plan.requests(), Ordering::Relaxed);
     let threads = threads.max(1);
     let budget = record_room::budget(workload, keep, plan.requests(), threads);

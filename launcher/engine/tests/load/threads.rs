@@ -9,7 +9,7 @@ use std::{
 use crds::{benchmark_run::Api, units::Seed};
 use engine::{
     client::Target,
-    issue::{Files, LoadResult, Progress, run_load},
+    issue::{Files, LoadOrder, LoadResult, Progress, run_load},
     record::RequestOutcome,
     recorder::Keep,
     stop::Stop,
@@ -54,17 +54,17 @@ fn run(workload: &Workload, threads: usize, progress: &Arc<Progress>) -> LoadRes
     serve(server(millis(2), millis(1)), |url| {
         let target = Target::new(url, Api::Completions, None, None, &Default::default()).unwrap();
         let files = Files::read(workload).unwrap();
-        run_load(
+        run_load(LoadOrder {
             workload,
-            &files,
-            "m",
-            &target,
-            Seed(1),
-            Keep::Records,
+            files: &files,
+            model: "m",
+            target: &target,
+            seeds: Seed(1).into(),
+            keep: Keep::Records,
             threads,
-            &Stop::default(),
-            Arc::clone(progress),
-        )
+            stop: &Stop::default(),
+            progress: Arc::clone(progress),
+        })
         .unwrap()
     })
 }
