@@ -150,8 +150,7 @@ pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, schedul
 
 /// Opens connections for the begin of a stage, of which `at_once` requests leave together.
 async fn warm(core: &Core, schedule: &Schedule, at_once: usize) {
-    let span = schedule.iter().last().unwrap_or_default().as_secs_f64().max(f64::MIN_POSITIVE);
-    let rate = schedule.len() as f64 / span / core.shared.workers as f64;
+    let rate = schedule.mean_rate() / core.shared.workers as f64;
     let within =
         |(time, least, most): (Duration, usize, usize)| ((rate * time.as_secs_f64()) as usize).clamp(least, most);
     core.client.warm(within(WARM).max(at_once), within(SPARE)).await;

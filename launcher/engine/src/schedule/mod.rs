@@ -46,6 +46,13 @@ impl Schedule {
         self.nanos.get(index).copied().map(Duration::from_nanos)
     }
 
+    /// Requests per second from the start of the stage to the last request. It is not the rate of the profile: a schedule
+    /// may replay a trace, or send all requests at once.
+    pub fn mean_rate(&self) -> f64 {
+        let last = self.nanos.last().copied().map(Duration::from_nanos).unwrap_or_default();
+        self.len() as f64 / last.as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+
     /// All times in order.
     pub fn iter(&self) -> impl Iterator<Item = Duration> + '_ {
         self.nanos.iter().copied().map(Duration::from_nanos)
