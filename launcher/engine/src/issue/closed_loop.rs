@@ -1,4 +1,5 @@
-//! [I/O] Closed loop: each slot sends its next request when its last one has ended, until all are taken or the time is over.
+//! [I/O] Closed loop: each slot sends its next request when its last one has ended, until all requests are taken or the
+//! duration is over.
 
 use std::{
     future::pending,
@@ -24,23 +25,24 @@ use super::{
 };
 use crate::stop::StopState;
 
-/// Connections that are opened before the stage begins, at most; the other slots open theirs with their first request.
+/// The most connections that are opened before the stage begins. The other slots open theirs with their first request.
 const MAX_WARM: usize = 4_096;
-/// So many slots send their first request before bytes that arrived are looked at.
+/// Slots that send their first request before the runtime polls the sockets.
 const MAX_AT_ONCE: usize = 16;
-/// After a request that the target did not answer its slot waits so long at least: else it would do nothing but fail, as fast
-/// as it can, while the answers of other slots lie unread.
+/// The least wait of a slot after a request that the target did not answer. Without it the slot would fail as fast as
+/// it can, and delay the reads of other slots.
 const BACK_OFF: Duration = Duration::from_millis(10);
 
-/// What the slots of a worker share.
+/// What the slots of one worker share.
 struct Shared {
     core: Arc<Core>,
     stage: usize,
-    /// When no request is sent any more.
+    /// No request is sent after this time.
     over: Option<Duration>,
     ahead: Mutex<Ahead>,
     taken: Notify,
-    /// Held by the one slot that waits to try a target that does not answer; not while it tries, which may take long.
+    /// Held by the one slot that waits before it tries a target that does not answer. It is released before the try,
+    /// which may take long.
     turn: tokio::sync::Mutex<()>,
 }
 
@@ -66,15 +68,15 @@ impl Shared {
         self.core.shared.stop.state() != StopState::Run || self.over.is_some_and(|over| now >= over)
     }
 
-    /// Waits after a request that the target did not answer, until the stage is over at most. While no other request is
-    /// answered, the slots wait one after the other, each longer than the one before, and then try: an outage must not use up
-    /// the requests of the stage.
+    /// Waits after a request that the target did not answer, at most until the stage is over. While no other request is
+    /// answered, the slots wait one after the other, each longer than the one before, and then try: an outage must not
+    /// use up the requests of the stage.
     async fn back_off(&self) {
         let (clock, outage) = (self.core.shared.clock, self.core.client.outage());
         let mut stop = self.core.shared.stop.watch();
         let mut over = pin!(outage.over());
         let pause = async |length: Duration| {
-            // Only the deadline ends it.
+            // The future never completes, so only the deadline ends the wait.
             let _ = clock.within(clock.now().checked_add(length), pending::<()>()).await;
         };
         let work = async {
@@ -100,14 +102,14 @@ impl Shared {
         }
     }
 
-    /// Prepares one more request; `false` when there is no room or none is left.
+    /// Prepares one more request; `false` when the buffer is full or no request is left.
     fn prepare(&self) -> bool {
         let mut ahead = self.ahead();
         let number = if ahead.is_full() { None } else { self.claims().claim() };
         number.map(|it| ahead.prepare(&self.core.shared, it)).is_some()
     }
 
-    /// Prepares requests in place of those that were taken; never ends.
+    /// Prepares requests in place of those that were taken. Never returns.
     async fn keep_prepared(&self) {
         loop {
             self.taken.notified().await;
@@ -118,7 +120,7 @@ impl Shared {
     }
 }
 
-/// Issues this worker's part of a stage, and returns which requests that nobody else will count were never sent.
+/// Issues this worker's part of a stage. Returns the requests that were never sent and that no other worker counts.
 pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, slots: Slots) -> Unissued {
     let core = &worker.core;
     let count = worker.share(slots.concurrency).count();
@@ -131,7 +133,7 @@ pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, slots: 
         turn: tokio::sync::Mutex::default(),
     };
     worker.unless_stopped(core.client.warm(count.min(MAX_WARM), 0)).await;
-    // One for each slot, as far as there is room: without a ramp all of these are sent at once.
+    // One request for each slot, as far as the buffer allows: without a ramp-up all of them are sent at once.
     while (slots.ramp_up.is_zero() || shared.claims().may_claim_ahead()) && !worker.is_stopped() && shared.prepare() {}
     let start = barrier.start().await;
     shared.over = slots.duration.map(|it| start.saturating_add(it));
@@ -142,7 +144,7 @@ pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, slots: 
         () = shared.keep_prepared() => {}
     }
     if !worker.is_stopped() {
-        // What is left is for the slots of other workers, which may have all of them.
+        // The slots of other workers may take the requests that are left.
         return Unissued::Over(UnissuedNumbers::default());
     }
     let all_taken = shared.ahead().numbers().is_empty() && shared.claims().take_rest().is_empty();
@@ -150,11 +152,11 @@ pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, slots: 
     if was_over || (slots.count.is_some() && all_taken) {
         return Unissued::Over(UnissuedNumbers::default());
     }
-    // No slot was free for those that are left: they were not due.
+    // No slot was free for the requests that are left, so they were not due.
     Unissued::Stopped { at: core.shared.clock.now(), numbers: UnissuedNumbers::default() }
 }
 
-/// Opens this worker's slots, slot i of n at i / n of the ramp, and waits for the end of their last requests.
+/// Opens this worker's slots, slot i of n at i / n of the ramp-up, and waits until their last requests have ended.
 async fn run_slots(worker: &Worker, shared: &Arc<Shared>, slots: Slots, start: Duration, limit: Option<Duration>) {
     let mut in_flight = JoinSet::new();
     for (place, slot) in (1..).zip(worker.share(slots.concurrency)) {
@@ -164,12 +166,12 @@ async fn run_slots(worker: &Worker, shared: &Arc<Shared>, slots: Slots, start: D
         }
         let shared = Arc::clone(shared);
         poll_and_spawn(&mut in_flight, async move {
-            // A closed loop has no schedule that it could be late for: a slot is free from when it is opened on.
+            // A closed loop has no schedule: its first request is due when the slot is opened.
             let mut free = shared.core.shared.clock.now();
             while let Some(prepared) = shared.next(free) {
                 let due = Due { at: free, ..Due::default() };
                 if !run_request(Arc::clone(&shared.core), RequestKind::Load, shared.stage, prepared, due).await {
-                    // Boxed, so that a slot keeps no room for it.
+                    // Boxed: the task of a slot would otherwise reserve memory for it.
                     Box::pin(shared.back_off()).await;
                 }
                 free = shared.core.shared.clock.now();

@@ -1,29 +1,28 @@
-//! Room: how many requests of an open loop may be under way at once, over all workers.
+//! The bound on the requests of an open loop that are under way at once, over all workers.
 
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// A request's place among those under way; it is free when this is dropped.
+/// Allows one request to be under way. Dropping it releases the permit.
 #[derive(Debug, Default)]
 pub(super) struct Permit(#[expect(dead_code, reason = "held for its drop")] Option<OwnedSemaphorePermit>);
 
-/// The places of a stage. One that is free goes to the worker that has waited longest.
+/// The permits of a stage. A released permit goes to the worker that has waited longest.
 #[derive(Debug, Default)]
 pub(super) struct ConcurrencyLimit(Option<Arc<Semaphore>>);
 
 impl ConcurrencyLimit {
-    /// With so many places; `None`: without a bound.
+    /// `None`: without a bound.
     pub(super) fn new(permits: Option<u32>) -> ConcurrencyLimit {
         ConcurrencyLimit(permits.map(|it| Arc::new(Semaphore::new(it as usize))))
     }
 
-    /// Whether the number of places is bounded.
     pub(super) fn is_bounded(&self) -> bool {
         self.0.is_some()
     }
 
-    /// A place that is free, and that nobody waits for.
+    /// A permit, if one is free and no worker waits for it.
     pub(super) fn try_acquire(&self) -> Option<Permit> {
         match &self.0 {
             Some(permits) => Arc::clone(permits).try_acquire_owned().ok().map(|it| Permit(Some(it))),
@@ -31,10 +30,10 @@ impl ConcurrencyLimit {
         }
     }
 
-    /// A place, when one is free.
+    /// Waits for a permit.
     pub(super) async fn acquire(&self) -> Permit {
         match &self.0 {
-            // Nobody closes it.
+            // The semaphore is never closed.
             Some(permits) => Permit(Arc::clone(permits).acquire_owned().await.ok()),
             None => Permit(None),
         }

@@ -1,4 +1,5 @@
-//! Which clients go away before their answer is complete, and when: a draw for each number, the same in any order. Pure.
+//! Which clients disconnect before their answer is complete, and when. Each request number has its own draw, which does
+//! not depend on the order. Pure.
 
 use std::time::Duration;
 
@@ -9,19 +10,19 @@ use workload_profiles::workload::{Abandonment, Departure};
 
 use crate::requests::draws;
 
-/// Of so many requests in a row the share goes, to the nearest one: a short run has its share too.
+/// The share is kept, to the nearest request, in every group of this many consecutive requests, so that a short run has
+/// it too.
 const STRATUM: usize = 8;
 
-/// When a client goes away.
+/// When a client disconnects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Leaves {
-    /// So long after sending.
+    /// This long after sending.
     After(Duration),
-    /// With so many events with output.
+    /// When this many events with output have arrived.
     AfterEvents(u32),
 }
 
-/// The clients of a stage.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clients {
     abandonment: Abandonment,
@@ -29,22 +30,23 @@ pub(super) struct Clients {
 }
 
 impl Clients {
-    /// From the seed of the stage's abandonment.
+    /// `seed` is that of the stage's abandonment.
     pub(super) fn new(abandonment: Abandonment, seed: Seed) -> Clients {
         Clients { abandonment, seed }
     }
 
-    /// The place of a request among its stratum, in random order.
+    /// The rank of a request in its group, in random order.
     fn rank(&self, number: u64) -> usize {
         let mut ranks: [usize; STRATUM] = std::array::from_fn(|it| it);
         ranks.shuffle(&mut draws(self.seed.derive("ranks"), number / STRATUM as u64));
         ranks[(number % STRATUM as u64) as usize]
     }
 
-    /// When the client of a request goes away; `None`: it waits.
+    /// When the client of a request disconnects; `None`: it waits for the whole answer.
     pub(super) fn leaves(&self, number: u64) -> Option<Leaves> {
         let mut rng = draws(self.seed, number);
-        // The share first, so that a client that goes at one share goes at every larger one, and at the same time.
+        // The share is drawn first: a client that disconnects at one share disconnects at every larger share, at the
+        // same time.
         let place = (self.rank(number) as f64 + rng.random::<f64>()) / STRATUM as f64;
         if place >= self.abandonment.share {
             return None;
@@ -55,7 +57,7 @@ impl Clients {
                 Leaves::After(min.0 + spread.mul_f64(rng.random::<f64>()))
             }
             Departure::Exponential { mean } => {
-                // No draw is above 45 times the mean: an exponential number from 64 bits.
+                // An exponential number drawn from 64 bits is never above 45 times the mean.
                 Leaves::After(mean.0.mul_f64(rng.sample::<f64, _>(Exp1).min(45.0)))
             }
             Departure::Tokens(events) => Leaves::AfterEvents(events),

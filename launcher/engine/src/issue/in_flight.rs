@@ -1,4 +1,4 @@
-//! [I/O] One request from its send to its record.
+//! [I/O] One request, from its send to its record.
 
 use std::{
     mem,
@@ -22,20 +22,19 @@ use crate::{
 };
 use clock::TimedOut;
 
-/// Whose request it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RequestKind {
-    /// Of the load.
+    /// A request of the load.
     Load,
-    /// A probe beside it.
+    /// A probe beside the load.
     Probe,
 }
 
-/// When a request was due, and what it waited for then.
+/// When a request was due, and the permit with which it was sent.
 #[derive(Debug, Default)]
 pub(super) struct Due {
     pub(super) at: Duration,
-    /// How long it waited for a place; `None` where places are not bounded.
+    /// How long it waited for its permit; `None` where concurrency is not limited.
     pub(super) permit_wait: Option<Duration>,
     pub(super) permit: Permit,
 }
@@ -52,8 +51,8 @@ struct InFlightRequest {
     has_ended: bool,
 }
 
-/// Sends a request, reads its answer, records what became of it. A client that goes away drops its connection. Returns
-/// `false` where the request never reached a socket, or the target gave no answer of its own.
+/// Sends a request, reads its answer and records the result. A client that disconnects drops its connection. Returns
+/// `false` if the request never reached a socket, or if the target itself did not answer.
 pub(super) async fn run_request(
     core: Arc<Core>,
     kind: RequestKind,
@@ -80,19 +79,19 @@ pub(super) async fn run_request(
         }
     };
     let result = {
-        // Pinned here: the future that waits for it does not move it, and holds no second copy of it.
+        // Pinned here, so that the future which waits for it holds a reference and no second copy.
         let call = pin!(request.core.client.call(body, id, shared.plan.streaming, &mut request.exchange));
         let waiting = shared.plan.timeouts.wait(shared.clock, &request_progress, call);
         match gone {
             None => waiting.await.unwrap_or_else(Err),
-            // Boxed, so that requests whose clients wait keep no room for those whose do not.
+            // Boxed: requests whose clients do not disconnect would otherwise reserve memory for it.
             Some(_) => match shared.clock.within(gone, Box::pin(waiting)).await {
                 Ok(called) => called.unwrap_or_else(Err),
                 Err(TimedOut) => Ok(RequestOutcome::Abandoned),
             },
         }
     };
-    // One that waits on its socket until a timeout ends it says nothing: the target may be slow.
+    // A request that was sent and ended by a timeout is no sign of an outage: the target may be slow.
     let missed = request.exchange.unanswered || request.exchange.sent().is_none();
     if missed {
         request.core.client.outage().missed();
@@ -101,27 +100,27 @@ pub(super) async fn run_request(
     !missed
 }
 
-/// Starts a request now: its first bytes leave before this returns, where a connection is open. What waits then goes on as
-/// a task of its own, behind all that is ready.
+/// Starts a request at once: if a connection is open, the first bytes are sent before this function returns. The rest
+/// runs as a task of its own, after all tasks that are ready.
 pub fn poll_and_spawn<T: 'static>(in_flight: &mut JoinSet<()>, request: impl Future<Output = T> + Send + 'static) {
     let mut request: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(request.map(drop));
-    // Nobody is woken by this look: the task looks again when it starts, and leaves its own waker. Whoever launches may have
-    // used his turn up; this look is none of it.
+    // Poll once with a no-op waker: the task polls again when it starts, and registers its own waker. Outside the coop
+    // budget, which the caller may have used up.
     let first = pin!(unconstrained(request.as_mut())).poll(&mut Context::from_waker(Waker::noop()));
     if first.is_pending() {
         in_flight.spawn(request);
     }
 }
 
-/// Takes note of a flight that has ended: a bug in one must not pass as a request that nobody waited for.
+/// Checks how a task of a request ended: a panic in it is a bug, and goes on in this thread.
 pub fn check_join(joined: Result<(), JoinError>) {
-    // What was ended by an abort is told by its record.
+    // A request whose task was aborted has left its record.
     if let Err(Ok(panic)) = joined.map_err(JoinError::try_into_panic) {
         resume_unwind(panic);
     }
 }
 
-/// Waits until all flights have ended, and ends them when the load is aborted, or at `limit`.
+/// Waits until all requests have ended. Aborts them when the load is aborted, or at `limit`.
 pub(super) async fn drain(shared: &Shared, mut in_flight: JoinSet<()>, limit: Option<Duration>) {
     let mut stop = shared.stop.watch();
     let all = async {
@@ -240,7 +239,7 @@ impl InFlightRequest {
     fn count_failure(&self, outcome: RequestOutcome, ended: Duration) {
         let shared = &self.core.shared;
         shared.progress.failed.fetch_add(1, Ordering::Relaxed);
-        // A request that the launcher stopped, or could not send, tells nothing about the target.
+        // A request that the launcher stopped or could not send tells nothing about the target.
         let is_of_target = !matches!(outcome, RequestOutcome::Cancelled | RequestOutcome::ClientError);
         if is_of_target && shared.target_health.failure(ended) {
             // The requests in flight are lost as well. Waiting for their timeouts would only delay the end.
@@ -252,7 +251,7 @@ impl InFlightRequest {
 impl Drop for InFlightRequest {
     fn drop(&mut self) {
         if !self.has_ended {
-            // Its task was aborted: the load was, or the grace of the stage is over.
+            // The task was aborted, because the load was aborted or the grace period of the stage is over.
             let is_abort = matches!(self.core.shared.stop.state(), StopState::Abort(_));
             self.end(Ok(if is_abort { RequestOutcome::Cancelled } else { RequestOutcome::Incomplete }));
         }

@@ -1,8 +1,9 @@
-//! [I/O] Sends each request at its time. Nothing else starts requests.
+//! [I/O] Sends each request at its time. No other module starts requests.
 //!
-//! Each thread is a worker: a runtime, connections and a recorder of its own, so that nothing is shared while the load runs
-//! but a few counters, and the places of a stage that bounds them. Requests of an open loop are dealt to the workers in turn, and so are the slots of a closed one. The
-//! stages are barriers: the next one begins when every worker has ended the last, and after its pause.
+//! Each thread is a worker with its own runtime, connections and recorder. While the load runs, the workers share only
+//! a few counters, and the permits of a stage that limits its concurrency. The requests of an open loop are dealt to
+//! the workers in turn, and so are the slots of a closed loop. Stages are separated by barriers: the next stage begins
+//! after its pause, when every worker has ended the last one.
 
 mod closed_loop;
 mod concurrency_limit;
@@ -62,14 +63,14 @@ use shared::Shared;
 pub use timeline::{PlannedTime, RecentTimes, Timeline};
 use worker::Worker;
 
-/// How many ready tasks run before a runtime looks for bytes and timers: fewer keep sends and time stamps near their time,
-/// more save system calls.
+/// Ready tasks that a runtime polls before it polls sockets and timers. Fewer keep sends and timestamps closer to their
+/// time; more save system calls.
 pub const EVENT_INTERVAL: u32 = 31;
 
-/// Why the load cannot be issued.
+/// Why a load cannot be issued.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// What the requests hold cannot be prepared.
+    /// The requests cannot be prepared.
     #[error(transparent)]
     Requests(#[from] RequestsError),
     /// A LoadGen phase has no queries.
@@ -81,88 +82,86 @@ pub enum LoadError {
     /// A data set cannot be sent.
     #[error(transparent)]
     DataSet(#[from] DataSetError),
-    /// The system refuses a thread or a runtime.
+    /// The operating system refuses a thread or a runtime.
     #[error("the launcher cannot start {what}; give it more memory, threads or open files (ulimit -n)")]
     System {
-        /// What was refused.
         what: &'static str,
-        /// The cause.
         source: io::Error,
     },
-    /// A worker ended by a panic.
+    /// A worker panicked.
     #[error("a thread of the launcher ended early: {message}; this is a bug, please report it")]
     Panic {
-        /// What it said.
+        /// The message of the panic.
         message: String,
     },
 }
 
-/// How far the load is, for people who watch it. Counters are not read together: they may be a request apart.
+/// How far the load has come. The counters are not read at one instant: they may differ by a request.
 #[derive(Debug, Default)]
 pub struct Progress {
     /// Requests of all stages.
     pub planned: AtomicU64,
-    /// Requests that were started.
     pub issued: AtomicU64,
-    /// Requests that are over, failed ones included.
+    /// Requests that have ended, failed ones included.
     pub ended: AtomicU64,
-    /// Requests that failed.
+    /// Requests that failed or were cancelled.
     pub failed: AtomicU64,
-    /// Events with output of all requests that are over.
+    /// Events with output, of all requests that have ended.
     pub output_events: AtomicU64,
-    /// The stage that runs, from 0.
+    /// Index of the stage that runs.
     pub stage: AtomicU64,
-    /// When it began, in nanoseconds on the clock of the timeline.
+    /// When this stage began, in nanoseconds on the clock of the timeline.
     pub began: AtomicU64,
-    /// Requests that had ended when it began.
+    /// Requests that had ended when this stage began.
     pub ended_before: AtomicU64,
-    /// When the pause after it ends, on the same clock; before it began where there is none yet.
+    /// When the pause after this stage ends, in nanoseconds on the same clock. Before `began` if the pause has not
+    /// begun.
     pub pause_until: AtomicU64,
-    /// Times to the first token, from scheduled.
+    /// Times to the first token, counted from the scheduled time.
     pub ttft: RecentTimes,
-    /// What is planned; absent before the load begins.
+    /// What is planned; empty before the load begins.
     pub timeline: OnceLock<Timeline>,
-    /// The LoadGen phase that runs.
+    /// Progress of the LoadGen phase that runs.
     pub phase: PhaseProgress,
 }
 
 impl Progress {
-    /// Requests that were started and are not over.
+    /// Requests that were issued and have not ended.
     pub fn under_way(&self) -> u64 {
         let ended = self.ended.load(Ordering::Relaxed);
         self.issued.load(Ordering::Relaxed).saturating_sub(ended)
     }
 }
 
-/// What the load came to.
+/// The result of a load.
 #[derive(Debug)]
 pub struct LoadResult {
     /// Counts, histograms and records.
     pub recorder: Recorder,
-    /// What all its times count on.
+    /// The clock of all times in the result.
     pub clock: Clock,
-    /// The time of day at time zero.
+    /// Time of day at time zero of the clock.
     pub started: jiff::Timestamp,
-    /// The LoadGen phases, one for each stage; `None` for a stage that is none.
+    /// The LoadGen phases, one for each stage; `None` for a stage of another load.
     pub phases: Vec<Option<IssuedPhase>>,
-    /// Why it ended early; `None` when it did not.
+    /// Why the load ended early; `None` if it did not.
     pub stopped: Option<StopReason>,
-    /// Requests that were due when the load was stopped, and were never sent. They are counted as cancelled too, in the figures
-    /// or aside. Those that would have been due later are counted nowhere.
+    /// Requests that were due when the load was stopped, and that were never sent. They also count as cancelled, in the
+    /// figures or among the excluded requests. Requests that were due later are counted nowhere.
     pub unissued: u64,
-    /// Requests that were started.
+    /// Requests that were issued.
     pub issued: u64,
-    /// CPU time of the threads that issued the load.
+    /// CPU time of the workers.
     pub own_cpu: Duration,
-    /// What each of these threads took, stage by stage.
+    /// CPU time and receive delays of each worker, by stage.
     pub workers: Vec<WorkerVitals>,
-    /// What the machine did to the process in the meantime.
+    /// What the machine did to the process during the load.
     pub vitals: Vitals,
     /// From time zero to the end of the last request.
     pub wall: Duration,
 }
 
-/// What a workload keeps in files: read once, however often the workload is issued.
+/// The contents of a workload's files: read once, however often the workload is issued.
 #[derive(Debug)]
 pub struct Files {
     traces: trace::Traces,
@@ -171,54 +170,50 @@ pub struct Files {
 }
 
 impl Files {
-    /// Reads them.
-    ///
     /// # Errors
-    /// One that cannot be read, or holds what it must not.
+    /// A file that cannot be read, or whose content is not allowed.
     pub fn read(workload: &Workload) -> Result<Files, LoadError> {
         let (traces, data_set) = (trace::read(workload)?, data_set::read(workload)?);
         let digests = traces.digests.iter().cloned().chain(data_set.digest).collect();
         Ok(Files { traces, rows: Arc::new(data_set.rows), digests })
     }
 
-    /// Which files they are, and what was in them.
+    /// The name and digest of each file.
     pub fn digests(&self) -> &[FileDigest] {
         &self.digests
     }
 
-    /// What is sent otherwise than they have it.
+    /// What is sent differently from what the files say.
     pub fn notices(&self) -> &[Notice] {
         &self.traces.notices
     }
 }
 
-/// A load to issue: what to send, where to, and how.
+/// A load to issue: what to send, to which target, and how.
 #[derive(Debug)]
 pub struct LoadOrder<'a> {
-    /// What to send, and when.
     pub workload: &'a Workload,
     /// The files of the workload.
     pub files: &'a Files,
     /// The model that each request names.
     pub model: &'a str,
-    /// The server under test.
     pub target: &'a Target,
-    /// The seeds of arrivals, lengths, order and texts.
+    /// Seeds of arrivals, lengths, order and texts.
     pub seeds: Seeds<'a>,
     /// What is kept of each request.
     pub keep: Keep,
-    /// Threads that issue the load; at least one is used.
+    /// Number of workers; at least one is used.
     pub threads: usize,
     /// Ends the load early.
     pub stop: &'a Stop,
-    /// Tells how far the load is.
+    /// Updated while the load runs.
     pub progress: Arc<Progress>,
 }
 
-/// Issues a workload and returns when its last request has ended. It blocks, on threads of its own.
+/// Issues a workload and returns when its last request has ended. Blocks the caller, and runs on threads of its own.
 ///
 /// # Errors
-/// The load could not be prepared, or the system refused what it needs. A target that fails is no error.
+/// The load could not be prepared, or the operating system refused what it needs. A target that fails is no error.
 pub fn run_load(order: LoadOrder<'_>) -> Result<LoadResult, LoadError> {
     let LoadOrder { workload, files, model, target, seeds, keep, threads, stop, progress } = order;
     raise_file_limit();
@@ -228,23 +223,23 @@ pub fn run_load(order: LoadOrder<'_>) -> Result<LoadResult, LoadError> {
     let budget = record_room::budget(workload, keep, plan.requests(), threads);
     let plan = plan.with_record_budget(budget);
     let (clock, started) = (Clock::start(), clock::now());
-    // Set once: each load has a progress of its own.
+    // It is not set yet: each load has its own progress.
     let _ = progress.timeline.set(plan.timeline(clock));
     let shared = Arc::new(Shared::new(plan, clock, threads, stop.clone(), progress));
     let watch = Watch::start(clock);
     let workers: Vec<_> = (0..threads).map(|index| spawn(index, Arc::clone(&shared), target.clone(), keep)).collect();
     if workers.iter().any(Result::is_err) {
-        // The workers that were started must not wait for those that were not, and must not go on without them.
+        // Workers that were started must not wait for those that were not, and must not issue a part of the load alone.
         shared.give_up();
     }
-    // All are waited for, whatever became of the first.
+    // Join all workers, even if one of them failed.
     let ended: Vec<_> = workers.into_iter().map(|worker| worker?.join().map_err(panicked)?).collect();
     let ended = ended.into_iter().collect::<Result<Vec<_>, _>>()?;
     Ok(sum_up(&shared, ended, started, keep, watch.end()))
 }
 
-/// Issues a workload on the runtime and the clock that this is called on, which may be paused: one worker and no thread of
-/// its own. For tests, and for programs that bring their own runtime.
+/// Issues a workload on the runtime and the clock of the caller, which may be paused: one worker and no thread. For
+/// tests, and for programs that bring their own runtime.
 ///
 /// # Errors
 /// As [`run_load`].
@@ -263,7 +258,7 @@ pub async fn run_here<'a>(
     Ok(sum_up(&shared, vec![ended], started, Keep::Records, Vitals::default()))
 }
 
-/// Decides all that is decided before the first request.
+/// Makes all decisions that come before the first request.
 fn plan(
     workload: &Workload,
     files: &Files,
@@ -294,7 +289,7 @@ fn spawn(
             let worker = Worker::new(index, Arc::clone(&shared), target, keep);
             Ok(runtime.block_on(runner::run(worker)))
         };
-        // Also when it panics: the other workers must not wait for this one.
+        // A worker that panics must not leave the other workers waiting.
         let mut ended = Ended { shared: &shared, well: false };
         let done = run();
         ended.well = done.is_ok();
@@ -306,10 +301,10 @@ fn spawn(
 
 fn panicked(said: Box<dyn Any + Send>) -> LoadError {
     let text = said.downcast_ref::<String>().cloned().or_else(|| said.downcast_ref::<&str>().map(|it| (*it).into()));
-    LoadError::Panic { message: text.unwrap_or_else(|| "it panicked without a word".into()) }
+    LoadError::Panic { message: text.unwrap_or_else(|| "it gave no message".into()) }
 }
 
-/// Gives the load up when it is dropped before its worker has ended well.
+/// Gives the load up if its worker did not end well.
 struct Ended<'a> {
     shared: &'a Shared,
     well: bool,
@@ -356,9 +351,9 @@ fn sum_up(
     }
 }
 
-/// Each request under way is an open file, and the usual soft limit is far below what the hard one allows.
+/// Raises the soft limit of open files to the hard limit: each request under way needs a file.
 pub fn raise_file_limit() {
     let limit = getrlimit(Resource::Nofile);
-    // A refusal leaves it as it is; requests that find no file left say so.
+    // If the system refuses, the limit stays as it is, and requests that lack a file report it.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }

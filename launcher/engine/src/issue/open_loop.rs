@@ -1,4 +1,5 @@
-//! [I/O] Open loop: each request at its time, whatever became of those before it. One that is late is sent at once.
+//! [I/O] Open loop: each request is sent at its scheduled time, independent of the requests before it. A request that
+//! is late is sent at once.
 
 use std::{iter::StepBy, ops::Range, sync::Arc, time::Duration};
 
@@ -15,15 +16,17 @@ use super::{
 };
 use crate::{schedule::Schedule, stop::StopState};
 
-/// No request is prepared so short before another one is due.
+/// No request is prepared within this time before another one is due.
 const MARGIN: Duration = Duration::from_micros(200);
-/// So many late requests are sent in one go before bytes that arrived are looked at.
+/// Late requests that are sent before the runtime polls the sockets.
 const MAX_LATE: u32 = 16;
-/// Requests of so long find their connections open when the stage begins; at least and at most so many.
+/// Connections for the requests of this first part of a stage are opened before the stage begins: at least and at most
+/// this many.
 const WARM: (Duration, usize, usize) = (Duration::from_millis(200), 2, 64);
-/// Connections that are opened before a stage whose requests leave together, at most.
+/// The most connections that are opened before a stage whose requests leave together.
 const MAX_WARM: usize = 4_096;
-/// So long may a new connection take, and requests of that time find one to spare; at least and at most so many.
+/// The time that a new connection may take. Spare connections are kept for the requests of this time: at least and at
+/// most this many.
 const SPARE: (Duration, usize, usize) = (Duration::from_millis(20), 2, 16);
 
 /// This worker's requests of a stage, in order.
@@ -34,7 +37,7 @@ struct Feed<'a> {
 }
 
 impl Feed<'_> {
-    /// Prepares one more request; `false` when there is no room or none is left.
+    /// Prepares one more request; `false` when the buffer is full or no request is left.
     fn prepare(&mut self) -> bool {
         let number = if self.ahead.is_full() { None } else { self.numbers.next() };
         number.map(|it| self.ahead.prepare(self.shared, it)).is_some()
@@ -44,26 +47,26 @@ impl Feed<'_> {
         self.ahead.next(self.shared, || self.numbers.next())
     }
 
-    /// What is left when the load is stopped now, before this request.
+    /// What is unissued if the load is stopped before this request.
     fn stopped_at(&self, number: u64) -> Unissued {
         Unissued::Stopped { at: self.shared.clock.now(), numbers: self.unissued_from(number) }
     }
 
-    /// What is not sent when it ends at this request.
+    /// This request and all requests after it.
     fn unissued_from(&self, number: u64) -> UnissuedNumbers {
         let ready = [number].into_iter().chain(self.ahead.numbers()).collect();
         UnissuedNumbers { ready, rest: Some(self.numbers.clone()) }
     }
 }
 
-/// Issues this worker's part of a stage, and returns which of its requests were never sent.
+/// Issues this worker's part of a stage, and returns the requests that were never sent.
 pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, schedule: &Schedule) -> Unissued {
     let core = &worker.core;
     let shared = &core.shared;
     let ahead = Ahead::new(barrier.stage, None);
     let mut feed = Feed { shared, numbers: worker.share(schedule.len()), ahead };
     let phase = shared.plan.stages[barrier.stage].phase.as_deref();
-    // What waits behind others of the same query waits in the client's queue, and is not late.
+    // A sample that waits behind others of the same query waits for a permit, and is not late.
     let one_query = phase.is_some_and(|it| it.queries.len() == 1);
     let at_once = if one_query { shared.most_under_way(barrier.stage).div_ceil(shared.workers) } else { 0 };
     worker.unless_stopped(warm(core, schedule, at_once.min(MAX_WARM))).await;
@@ -77,10 +80,10 @@ pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, schedul
     let stopped = stop.wait_for(|it| *it != StopState::Run);
     tokio::pin!(stopped);
     let mut late = 0;
-    // When the last request that waited for a place got it.
+    // When the last request that waited for a permit got it.
     let mut blocked = Duration::ZERO;
     let phase = phase.filter(|it| it.ends_by_queries());
-    // What another worker's query ended is over for this one; nobody was to send the rest.
+    // A phase that one worker ends is over for all workers: its other queries are not issued.
     let stage = barrier.stage;
     let over = || phase.is_some() && shared.phase_end(stage).is_some();
     let unissued = loop {
@@ -102,13 +105,13 @@ pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, schedul
         }
         let mut due = Due { at: due, ..Due::default() };
         if concurrency_limit.is_bounded() {
-            // Behind one that waited for a place, it waited too.
+            // A request behind one that waited for a permit has waited too.
             let behind = blocked.saturating_sub(due.at);
             let wait_began = shared.clock.now();
             due.permit = match concurrency_limit.try_acquire() {
                 Some(permit) => permit,
-                // Only a request that is due asks for a place, so that none is kept from the other workers. Those behind it
-                // wait with it: they would get theirs later anyhow.
+                // Only a request that is due asks for a permit, so that no worker holds back a permit that another
+                // needs. The requests behind it wait as well: they would get their permits later in any case.
                 None => tokio::select! {
                     biased;
                     _ = &mut stopped => break feed.stopped_at(number),
@@ -121,7 +124,7 @@ pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, schedul
             };
             due.permit_wait = Some(behind + blocked.saturating_sub(wait_began));
         }
-        // It may have ended while this one waited.
+        // The phase may have ended while this request waited.
         if over() {
             break Unissued::Over(UnissuedNumbers::default());
         }
@@ -132,7 +135,7 @@ pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, schedul
         poll_and_spawn(&mut in_flight, run_request(Arc::clone(core), RequestKind::Load, barrier.stage, prepared, due));
         if let Some(phase) = phase {
             let issued = shared.count_query(barrier.stage);
-            // Nothing else is under way in this stage: those before it have ended.
+            // All requests under way belong to this stage: those of earlier stages have ended.
             let end = phase.after(issued, sent_at.saturating_sub(start), || shared.progress.under_way());
             end.into_iter().for_each(|it| shared.end_phase(barrier.stage, it));
         }
@@ -148,7 +151,7 @@ pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, schedul
     unissued
 }
 
-/// Opens connections for the begin of a stage, of which `at_once` requests leave together.
+/// Opens connections for the start of a stage of which `at_once` requests leave together.
 async fn warm(core: &Core, schedule: &Schedule, at_once: usize) {
     let rate = schedule.mean_rate() / core.shared.workers as f64;
     let within =

@@ -2,20 +2,18 @@
 
 use std::iter;
 
-/// Which requests of a stage keep their output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum KeepOutputs {
-    /// None of them.
+    /// No request.
     #[default]
     None,
-    /// All of them.
+    /// All requests.
     All,
-    /// Those of these numbers.
+    /// The requests with these numbers.
     Some(Numbers),
 }
 
 impl KeepOutputs {
-    /// Whether the request of a number does.
     pub fn keeps(&self, number: u64) -> bool {
         match self {
             KeepOutputs::None => false,
@@ -25,12 +23,11 @@ impl KeepOutputs {
     }
 }
 
-/// Numbers of requests, a bit each up to the highest of them.
+/// A set of request numbers: one bit for each number up to the highest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Numbers(Vec<u64>);
 
 impl Numbers {
-    /// Whether a number is among them.
     pub fn contains(&self, number: u64) -> bool {
         let word = usize::try_from(number / 64).ok().and_then(|it| self.0.get(it));
         word.is_some_and(|it| it >> (number % 64) & 1 == 1)
@@ -94,7 +91,7 @@ mod tests {
         .unwrap()
     }
 
-    /// What the requests of one stage leave against a simulator over loopback.
+    /// Runs one stage against a simulator over loopback.
     async fn run(streaming: bool, keep: KeepOutputs) -> Recorder {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());

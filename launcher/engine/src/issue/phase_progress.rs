@@ -1,5 +1,4 @@
-//! How a LoadGen phase goes while it runs, for the prediction of its verdict. Counters of the phase that runs: each phase
-//! begins anew.
+//! Counters of the LoadGen phase that runs, from which its verdict is predicted. They start anew with each phase.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
@@ -11,7 +10,7 @@ use workload_profiles::loadgen::{Scenario, Settings};
 use crate::record::RequestRecord;
 use loadgen::results::forecast::SoFar;
 
-/// The counters. They are not read together: they may be a sample apart.
+/// The counters are not read at one instant: they may differ by a sample.
 #[derive(Debug, Default)]
 pub struct PhaseProgress {
     planned: AtomicU64,
@@ -24,7 +23,7 @@ pub struct PhaseProgress {
     elapsed_nanos: AtomicU64,
 }
 
-/// Limits of single samples, in the Server scenario.
+/// Limits of single samples in the Server scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SampleLimits {
     latency_ns: u64,
@@ -33,7 +32,7 @@ pub(super) struct SampleLimits {
 }
 
 impl SampleLimits {
-    /// Those of a test.
+    /// `None` for other scenarios.
     pub(super) fn from_settings(settings: &Settings) -> Option<SampleLimits> {
         (settings.scenario == Scenario::Server).then_some(SampleLimits {
             latency_ns: settings.server_target_latency_ns,
@@ -44,7 +43,6 @@ impl SampleLimits {
 }
 
 impl PhaseProgress {
-    /// A phase of so many queries of so many samples begins.
     pub(super) fn begin(&self, queries: u64, samples_per_query: u64) {
         self.planned.store(queries, Relaxed);
         self.samples_per_query.store(samples_per_query, Relaxed);
@@ -52,7 +50,7 @@ impl PhaseProgress {
         counters.into_iter().chain([&self.elapsed_nanos]).for_each(|it| it.store(0, Relaxed));
     }
 
-    /// A sample of the phase that began at `began` has ended.
+    /// Counts a sample that has ended. `began` is the start of its phase.
     pub(super) fn ended(&self, record: &RequestRecord, began: Duration, limits: Option<SampleLimits>) {
         let elapsed = u64::try_from(record.ended.saturating_sub(began).as_nanos()).unwrap_or(u64::MAX);
         self.elapsed_nanos.fetch_max(elapsed, Relaxed);
@@ -72,7 +70,7 @@ impl PhaseProgress {
         over(&self.over_tpot, sample.first_token_ns.map(|_| sample.per_token_ns()), limits.tpot_ns);
     }
 
-    /// How it stands. A phase of one query is counted in samples.
+    /// A phase of one query is counted in samples.
     pub fn so_far(&self) -> SoFar {
         let read = |it: &AtomicU64| it.load(Relaxed);
         let (queries, each) = (read(&self.planned), read(&self.samples_per_query).max(1));

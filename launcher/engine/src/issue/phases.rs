@@ -1,4 +1,4 @@
-//! The phases of LoadGen tests as stages of a plan, and what became of them. Pure.
+//! The phases of LoadGen tests as stages of a plan, and their results. Pure.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,19 +21,18 @@ use loadgen::{
 /// A phase before it is issued. Request i of its stage is sample i of the phase.
 #[derive(Debug)]
 pub struct PlannedPhase {
-    /// What is issued.
     pub queries: PhaseQueries,
     scenario: Scenario,
     /// Limits of single samples in a performance phase.
     limits: Option<SampleLimits>,
-    /// What ends a performance phase; an accuracy phase issues everything.
+    /// What ends a performance phase; `None` for an accuracy phase, which issues all its queries.
     pub(super) rules: Option<PhaseEndRules>,
 }
 
 impl PlannedPhase {
     /// The sample of the data set that a request asks for.
     pub fn sample(&self, number: u64) -> u64 {
-        // No request has a number behind the last sample.
+        // Every request number is below the number of samples.
         let place = usize::try_from(number).unwrap_or(usize::MAX);
         self.queries.sample(place).map_or(number, u64::from)
     }
@@ -48,17 +47,17 @@ impl PlannedPhase {
         }
     }
 
-    /// It begins.
+    /// Starts the progress of this phase.
     pub(super) fn begin(&self, progress: &PhaseProgress) {
         progress.begin(self.queries.len() as u64, self.queries.samples_per_query as u64);
     }
 
-    /// One of its samples has ended.
+    /// Counts one of its samples that has ended.
     pub(super) fn ended(&self, record: &RequestRecord, began: Duration, progress: &PhaseProgress) {
         progress.ended(record, began, self.limits);
     }
 
-    /// Whether it may end before its schedule does; a phase of one query does not.
+    /// Whether it may end before its schedule does. A phase of one query does not.
     pub(super) fn ends_by_queries(&self) -> bool {
         self.rules.is_some() && self.scenario == Scenario::Server
     }
@@ -68,12 +67,12 @@ impl PlannedPhase {
         self.rules?.after(issued, elapsed, outstanding)
     }
 
-    /// How it ends when all its queries are issued; `None` for an accuracy phase.
+    /// Why it ends when all its queries are issued; `None` for an accuracy phase.
     pub(super) fn at_the_end(&self) -> Option<PhaseEnd> {
         self.rules.map(|it| it.at_the_end())
     }
 
-    /// When its samples are due, for the scenarios in which that does not depend on the answers.
+    /// When its samples are due; `None` for a scenario in which that depends on the answers.
     pub(super) fn schedule(&self) -> Option<Schedule> {
         match self.scenario {
             Scenario::SingleStream | Scenario::MultiStream => None,
@@ -85,13 +84,13 @@ impl PlannedPhase {
     }
 }
 
-/// Generates the queries of every phase of a workload, one for each stage; `None` for a stage of another load.
+/// Generates the queries of every phase of a workload, one entry for each stage; `None` for a stage of another load.
 ///
 /// # Errors
-/// The settings of a test give none, or too many.
+/// The settings of a test give no query, or too many.
 pub(super) fn planned_phases(workload: &Workload) -> Result<Vec<Option<Arc<PlannedPhase>>>, QueryError> {
     let Some(loadgen) = &workload.loadgen else { return Ok(vec![None; workload.stages.len()]) };
-    // A test's numbers and draws go on from phase to phase.
+    // The numbers and draws of a test continue from phase to phase.
     let generator = |it: &workload_profiles::workload::LoadGenTest| {
         let mut generator = QueryGenerator::new(&it.settings, &loadgen.qsl)?;
         it.trials_before.iter().try_for_each(|rate| generator.trial(*rate).map(drop))?;
@@ -114,10 +113,9 @@ pub(super) fn planned_phases(workload: &Workload) -> Result<Vec<Option<Arc<Plann
 /// A phase that was issued.
 #[derive(Clone, Debug)]
 pub struct IssuedPhase {
-    /// What was to be issued.
     pub planned: Arc<PlannedPhase>,
-    /// When it began; `None`: it never did.
+    /// When it began; `None` if it never did.
     pub began: Option<Duration>,
-    /// Why it issued no more queries; `None`: an accuracy phase that issued all of them.
+    /// Why it issued no more queries; `None` for an accuracy phase that issued all of them.
     pub end: Option<PhaseEnd>,
 }

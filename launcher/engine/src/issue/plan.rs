@@ -1,4 +1,4 @@
-//! Plan: all that is decided before the first request. Pure.
+//! The plan of a load: all decisions before the first request. Pure.
 
 use std::{sync::Arc, time::Duration};
 
@@ -25,17 +25,17 @@ use crate::{
 };
 use clock::Clock;
 
-/// A workload with its times drawn and its requests ready to be made.
+/// A workload whose times are drawn and whose requests can be made.
 #[derive(Debug)]
 pub struct LoadPlan {
     pub(super) stages: Vec<PlannedStage>,
     pub(super) requests: Requests,
     pub(super) probes: ProbeRequests,
     pub(super) template: BodyTemplate,
-    /// Answers to each prompt.
+    /// Answers for each prompt.
     pub(super) choices: u32,
     pub(super) streaming: bool,
-    /// The asked length of an answer is its bound alone: the model ends it where it wants to.
+    /// The requested output length is only an upper bound: the model decides where an answer ends.
     pub(super) bounds_answers: bool,
     pub(super) timeouts: RequestTimeouts,
     pub(super) connect_timeout: Duration,
@@ -49,13 +49,13 @@ pub struct LoadPlan {
 pub(super) struct PlannedStage {
     pub(super) load: PlannedLoad,
     pub(super) pause_after: Duration,
-    /// Recorded lengths of the prompts and answers, by number; empty where the request source decides.
+    /// Recorded lengths of prompts and answers by request number; empty where the request source decides.
     pub(super) lengths: Vec<RecordedLengths>,
-    /// The most requests under way at once; `None` where the load has no such bound, or slots.
+    /// The most requests under way at once; `None` where the load has no such bound, or has slots.
     pub(super) max_concurrency: Option<u32>,
-    /// Of a LoadGen phase: what it issues, and when it ends.
+    /// For a LoadGen phase: what it issues, and when it ends.
     pub(super) phase: Option<Arc<PlannedPhase>>,
-    /// Clients that go away; `None`: all of them wait.
+    /// Clients that disconnect early; `None` if all of them wait.
     pub(super) clients: Option<Clients>,
     /// The requests whose output is kept.
     pub(super) outputs: KeepOutputs,
@@ -63,14 +63,14 @@ pub(super) struct PlannedStage {
     grace: Option<Duration>,
 }
 
-/// When requests are due.
+/// When the requests of a stage are due.
 #[derive(Debug)]
 pub(super) enum PlannedLoad {
     /// At these times.
     Open(Schedule),
-    /// As slots become free.
+    /// When a slot becomes free.
     Closed(Slots),
-    /// Query by query, each when the last one is complete.
+    /// Query by query: a query is due when the one before it is complete.
     Stream(Arc<PlannedPhase>),
 }
 
@@ -78,15 +78,15 @@ pub(super) enum PlannedLoad {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slots {
     pub(super) concurrency: u64,
-    /// How many requests they send in all; `None`: until the duration is over.
+    /// Requests of all slots; `None`: until the duration is over.
     pub(super) count: Option<u64>,
-    /// How long they send; `None`: until there were `count` of them.
+    /// How long requests are sent; `None`: until there were `count` of them.
     pub(super) duration: Option<Duration>,
-    /// They are opened one after the other, evenly within this time.
+    /// The slots are opened one after the other, evenly within this time.
     pub(super) ramp_up: Duration,
 }
 
-/// What probes hold.
+/// The content of probes.
 #[derive(Debug)]
 pub(super) struct ProbeRequests {
     probes: Option<Probes>,
@@ -94,12 +94,12 @@ pub(super) struct ProbeRequests {
 }
 
 impl ProbeRequests {
-    /// How often they are sent, and how long they are; `None`: there are none.
+    /// The rate and the lengths of probes; `None` if there are none.
     pub(super) fn rate(&self) -> Option<Probes> {
         self.probes
     }
 
-    /// Adds the prompt of a probe beside a stage to `text`.
+    /// Appends the prompt of a probe beside a stage to `text`.
     pub(super) fn write(&self, stage: usize, number: u64, text: &mut String) {
         let words = self.probes.map_or(1, |it| it.input);
         words_of(self.texts, stage, number, words, text);
@@ -107,12 +107,12 @@ impl ProbeRequests {
 }
 
 impl PlannedLoad {
-    /// How many requests it sends, as far as that is known before.
+    /// Number of requests, or 0 if it is not known before the load.
     pub(super) fn count(&self) -> u64 {
         match self {
             PlannedLoad::Open(schedule) => schedule.len(),
             PlannedLoad::Closed(slots) => slots.count.filter(|_| slots.duration.is_none()).unwrap_or_default(),
-            // Its end comes before that of its queries.
+            // The rules end the phase before its queries are used up.
             PlannedLoad::Stream(phase) => {
                 if phase.rules.is_some() {
                     0
@@ -125,12 +125,13 @@ impl PlannedLoad {
 }
 
 impl PlannedStage {
-    /// When what is left of the stage is ended, for one that began at `start`; `None`: it may end by itself.
+    /// When the requests of a stage that began at `start` are aborted; `None` if the stage waits for all of them.
     pub(super) fn limit(&self, start: Duration) -> Option<Duration> {
         Some(start + self.window.over()? + self.grace?)
     }
 
-    /// Which request of the source a request is: that of its own number, or the sample that a LoadGen phase issues then.
+    /// The index in the request source: the request's own number, or the sample that a LoadGen phase issues at this
+    /// number.
     pub(super) fn content(&self, number: u64) -> u64 {
         self.phase.as_ref().map_or(number, |it| it.sample(number))
     }
@@ -142,11 +143,11 @@ impl PlannedStage {
 }
 
 impl LoadPlan {
-    /// Draws every time and prepares the source of the requests. `traces` holds what the stages that replay a trace have
-    /// to replay, one for each stage.
+    /// Draws every time and prepares the source of the requests. `traces` holds one entry for each stage, with what
+    /// that stage replays.
     ///
     /// # Errors
-    /// What the requests hold is too large, or nothing that the API takes; a LoadGen phase has no queries.
+    /// The requests are too large, or of a form that the API does not accept; or a LoadGen phase has no queries.
     pub fn new(
         workload: &Workload,
         traces: &[Vec<TraceEntry>],
@@ -212,10 +213,10 @@ impl LoadPlan {
         })
     }
 
-    /// The same with the rows of the workload's data set, if it has one.
+    /// The same plan with the rows of the workload's data set, if it has one.
     ///
     /// # Errors
-    /// The load may ask for a row that there is not.
+    /// The load may need more rows than there are.
     pub fn with_rows(mut self, workload: &Workload, rows: Arc<Rows>) -> Result<LoadPlan, RequestsError> {
         if !matches!(workload.requests, RequestSource::DataSet(_)) {
             return Ok(self);
@@ -228,7 +229,7 @@ impl LoadPlan {
         }
         for (stage, planned) in workload.stages.iter().zip(&self.stages) {
             let wanted = match (&stage.load, &planned.load) {
-                // Its requests are samples, each as often as the test wants.
+                // The requests are samples; each may be sent several times.
                 (Load::LoadGen { .. }, _) => continue,
                 (_, PlannedLoad::Closed(slots)) => slots.count,
                 (_, load) => Some(load.count()),
@@ -243,7 +244,6 @@ impl LoadPlan {
         Ok(self)
     }
 
-    /// The same with a bound on records.
     pub fn with_record_budget(self, records: RecordBudget) -> LoadPlan {
         LoadPlan { records, ..self }
     }
@@ -253,11 +253,11 @@ impl LoadPlan {
         self.stages.iter().map(|it| it.load.count()).sum()
     }
 
-    /// How long it should take.
+    /// How long the load should take.
     pub(super) fn timeline(&self, clock: Clock) -> Timeline {
         let of_stage = |stage: &PlannedStage| PlannedTime {
             length: match &stage.load {
-                // The rules of a test end it, or its schedule.
+                // The rules of a test end it, or the end of its schedule.
                 PlannedLoad::Open(_) if stage.phase.as_ref().is_some_and(|it| it.ends_by_queries()) => None,
                 PlannedLoad::Open(schedule) => schedule.len().checked_sub(1).and_then(|it| schedule.get(it)),
                 PlannedLoad::Closed(slots) => slots.duration,

@@ -1,4 +1,4 @@
-//! Requests made before they are due, so that a long prompt does not delay a send.
+//! Makes requests before they are due, so that a long prompt does not delay a send.
 
 use std::collections::VecDeque;
 
@@ -8,21 +8,21 @@ use http::HeaderValue;
 use super::{departures::Leaves, shared::Shared};
 use crate::requests::RequestedLengths;
 
-/// Requests that wait ready in a worker: enough for a burst, few enough to be made in the gaps.
+/// Requests that a worker prepares ahead: enough for a burst, and few enough to be made between sends.
 const MAX_AHEAD: usize = 64;
-/// The bytes of these.
+/// The most bytes of their bodies.
 const MAX_AHEAD_BYTES: usize = 8 << 20;
 
-/// A request that only has to be sent.
+/// A request that is ready to be sent.
 #[derive(Debug)]
 pub(super) struct Prepared {
     pub(super) number: u64,
     pub(super) body: Bytes,
     pub(super) id: Option<HeaderValue>,
     pub(super) requested: RequestedLengths,
-    /// When its client goes away; `None`: it waits.
+    /// When its client disconnects; `None`: it waits for the whole answer.
     pub(super) leaves: Option<Leaves>,
-    /// Its output is asked for with token ids, and kept.
+    /// The request asks for token ids, and its output is kept.
     pub(super) keep_output: bool,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    /// For a stage, with room for `most` requests; absent: as many as are good for a burst.
+    /// `most`: how many requests may wait; `None`: enough for a burst.
     pub(super) fn new(stage: usize, most: Option<usize>) -> Ahead {
         let maker = Maker { stage, prompt: String::new() };
         Ahead { maker, ready: VecDeque::new(), bytes: 0, most: most.unwrap_or(MAX_AHEAD) }
@@ -51,14 +51,14 @@ impl Ahead {
         self.ready.iter().map(|it| it.number).collect()
     }
 
-    /// Makes a request and lets it wait behind the others.
+    /// Makes a request and puts it behind the others.
     pub(super) fn prepare(&mut self, shared: &Shared, number: u64) {
         let prepared = self.maker.make(shared, number);
         self.bytes += prepared.body.len();
         self.ready.push_back(prepared);
     }
 
-    /// The next request: the first that waits, or else the one that `number` names, made now.
+    /// The first request that waits. If none waits, the request with the number that `number` returns, made now.
     pub(super) fn next(&mut self, shared: &Shared, number: impl FnOnce() -> Option<u64>) -> Option<Prepared> {
         match self.ready.pop_front() {
             Some(prepared) => {
@@ -70,7 +70,7 @@ impl Ahead {
     }
 }
 
-/// Makes requests of one stage; keeps its buffer.
+/// Makes the requests of one stage in a buffer that it keeps.
 #[derive(Debug)]
 struct Maker {
     stage: usize,
@@ -85,7 +85,7 @@ impl Maker {
         let mut requested = shared.plan.requests.write(self.stage, stage.content(number), recorded, &mut self.prompt);
         let keep_output = stage.outputs.keeps(number);
         let body = shared.plan.template.body(&self.prompt, requested.output, keep_output);
-        // The usage of a server is that of all answers together.
+        // A server's usage counts the tokens of all choices together.
         requested.output = requested.output.map(|it| it.saturating_mul(shared.plan.choices));
         requested.output = requested.output.filter(|_| !shared.plan.bounds_answers);
         let id = shared.run_id.header(format_args!("{}-{number}", self.stage));

@@ -1,5 +1,5 @@
-//! [I/O] Probes: tiny requests beside the load of a stage, evenly spaced, in tallies of their own. They are an open loop
-//! outside of the load's bounds, on connections of the first worker.
+//! [I/O] Probes: small, evenly spaced requests beside the load of a stage, with tallies of their own. They are an open
+//! loop outside the concurrency limit of the load, on connections of the first worker.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,7 +18,7 @@ use super::{
 use crate::{requests::RequestedLengths, stop::StopState};
 use clock::Sleeper;
 
-/// Probes that may be unanswered at a time: a server that has stalled tells no more to the next one.
+/// The most probes that may be unanswered at a time: another probe would tell no more about a server that has stalled.
 const MAX_UNDER_WAY: usize = 1_000;
 
 /// The probes beside one stage.
@@ -28,7 +28,7 @@ pub(super) struct Probing {
 }
 
 impl Probing {
-    /// Sends the first one at `start`.
+    /// Sends the first probe at `start`.
     pub(super) fn start(
         core: &Arc<Core>,
         sleeper: &Arc<Sleeper>,
@@ -43,7 +43,7 @@ impl Probing {
             let mut stop = core.shared.stop.watch();
             for number in 0_u64.. {
                 let due = start + Duration::from_secs_f64(number as f64 / probes.rate.per_second());
-                // One that finds too many before it is late, as its send lag tells.
+                // A probe that has to wait for the others is sent late, which its send lag shows.
                 let room = async {
                     while in_flight.len() >= MAX_UNDER_WAY {
                         in_flight.join_next().await.into_iter().for_each(check_join);
@@ -70,9 +70,9 @@ impl Probing {
         Probing { over, task }
     }
 
-    /// The load of the stage is over: no probe is sent any more. Waits for the last answers.
+    /// Ends the probes when the load of the stage has ended, and waits for the last answers.
     pub(super) async fn end(self) {
-        // It may have ended by itself, when the load was stopped.
+        // The task may have ended already, when the load was stopped.
         let _ = self.over.send(());
         check_join(self.task.await);
     }

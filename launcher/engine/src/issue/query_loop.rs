@@ -1,4 +1,5 @@
-//! [I/O] LoadGen's streams: the next query leaves when all samples of the last one are complete. One worker issues them all.
+//! [I/O] LoadGen's stream scenarios: a query is sent when all samples of the query before it are complete. One worker
+//! issues all queries.
 
 use std::{
     ops::Range,
@@ -38,7 +39,7 @@ pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, phase: 
     worker.wait_until(start).await;
     for query in 0..queries.len() {
         if worker.is_stopped() {
-            // The next query is due when the last one is complete.
+            // The next query is due when the last one is complete, so none is unissued.
             return Unissued::Stopped { at: shared.clock.now(), numbers: UnissuedNumbers::default() };
         }
         let issued_at = shared.clock.now();
@@ -60,7 +61,7 @@ pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, phase: 
             shared.end_phase(stage, end);
             break;
         }
-        // After a query of which the target answered no sample the next one waits: an outage must not use up the queries.
+        // If the target answered no sample of a query, the next query waits: an outage must not use up the queries.
         if !answered.load(Ordering::Relaxed) {
             worker.wait_until(shared.clock.now() + core.client.outage().next_wait()).await;
         }
@@ -68,7 +69,7 @@ pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, phase: 
     Unissued::Over(UnissuedNumbers::default())
 }
 
-/// Makes the requests of the next query while nothing has to be sent.
+/// Makes the requests of the next query while none has to be sent.
 async fn prepare(ahead: &mut Ahead, shared: &Shared, numbers: &mut Range<u64>) {
     while !ahead.is_full()
         && let Some(number) = numbers.next()

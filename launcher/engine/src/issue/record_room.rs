@@ -1,4 +1,4 @@
-//! Foresees whether the records of a load fit into memory, before the load begins.
+//! Estimates, before the load begins, whether its records fit into memory.
 
 use tracing::warn;
 use workload_profiles::Workload;
@@ -8,18 +8,18 @@ use crate::{
     vitals::memory::{self, MemoryLeft, mebibytes},
 };
 
-/// A part of the memory left, and no less than this in bytes, is for threads, connections and answers.
+/// Memory that is left for threads, connections and answers: one part in this many, and at least this many bytes.
 const KEPT_FREE: (u64, u64) = (4, 32 << 20);
 
-/// How many records a load of so many threads may keep. What will not fit is told now. LoadGen's verdict needs every record: there
-/// it is told alone.
+/// How many records a load with this many threads may keep. Warns if they will not all fit. LoadGen's verdict needs
+/// every record: for it the number is not bounded, and the warning is all.
 pub(super) fn budget(workload: &Workload, keep: Keep, planned: u64, threads: usize) -> RecordBudget {
     let Some(left) = memory::left().filter(|_| keep != Keep::Summary) else { return RecordBudget::default() };
     let needs_all = workload.loadgen.is_some();
     if let Some(message) = too_few(left, planned, threads as u64, needs_all) {
         warn!("{message}");
     }
-    // Gaps are as many as tokens, which nobody can foresee; the bench alone keeps them.
+    // There are as many gaps as tokens, whose number nobody knows before. Only the bench keeps them.
     if needs_all || keep == Keep::RecordsAndGaps {
         RecordBudget::default()
     } else {
@@ -35,7 +35,7 @@ fn room(left: MemoryLeft) -> u64 {
 
 fn too_few(left: MemoryLeft, planned: u64, threads: u64, needs_all: bool) -> Option<String> {
     let room = room(left);
-    // Each thread has a block of its own, which may not be full.
+    // Each thread has a block of its own, which may be partly empty.
     let needed = RecordBudget::needed(planned, threads);
     let ((part, least), bytes) = (KEPT_FREE, needed.saturating_mul(RecordBudget::BYTES_PER_RECORD));
     let memory = mebibytes(bytes.saturating_add((bytes / (part - 1)).max(least)));
@@ -74,7 +74,7 @@ mod tests {
         let words = ["10000000 requests", "1000 MiB are left", "limit of 1024 MiB", "perRequestRecords: None"];
         assert!(words.iter().all(|it| message.contains(it)), "{message}");
         assert!(too_few(pod, 10_000_000, 2, true).unwrap().contains("LoadGen's verdict"));
-        // With as much as the message asks for, all fit.
+        // All records fit into the memory that the message asks for.
         let needed: u64 = message.split_once("need ").unwrap().1.split_once(" MiB").unwrap().0.parse().unwrap();
         assert_eq!(too_few(MemoryLeft { bytes: (needed + 1) << 20, ..pod }, 10_000_000, 2, false), None);
     }
@@ -99,7 +99,7 @@ mod tests {
         }
     }
 
-    /// How many of so many requests of eight threads are left out; all but one for each other thread fall to the first.
+    /// How many requests of eight threads are left out, if one falls to each thread and all others to the first.
     fn left_out(left: MemoryLeft, planned: u64) -> u64 {
         let budget = RecordBudget::for_records(room(left));
         let of_thread = |thread| if thread == 0 { planned - 7 } else { 1 };
@@ -119,7 +119,7 @@ mod tests {
         let room = room(left);
         let fitting = (7..room).rev().find(|it| too_few(left, *it, 8, false).is_none()).unwrap();
         assert!(fitting > room / 2 && left_out(left, fitting) == 0, "{fitting} of {room}");
-        // The memory of all records, and not of the blocks that they are in.
+        // Memory for all records is not enough for the blocks that hold them.
         assert!(left_out(left, room) > 0 && too_few(left, room, 8, false).is_some());
         assert_eq!(too_few(left, 0, 8, false), None);
     }

@@ -12,10 +12,10 @@ use super::{
 use crate::{record::RequestOutcome, recorder::Recorder, stop::StopState, vitals::worker::WorkerVitals};
 use loadgen::phase_end::PhaseEnd;
 
-/// So long before a stage begins its connections and first requests are made, after the pause before it.
+/// How long before a stage its connections and first requests are made, after the pause before it.
 const WARMING: Duration = Duration::from_secs(1);
 
-/// What a worker came to.
+/// The result of one worker.
 pub(super) struct WorkerResult {
     pub(super) recorder: Recorder,
     pub(super) unissued: u64,
@@ -23,7 +23,7 @@ pub(super) struct WorkerResult {
     pub(super) vitals: WorkerVitals,
 }
 
-/// Issues all stages and waits for the end of every request.
+/// Issues all stages and waits until every request has ended.
 pub(super) async fn run(worker: Worker) -> WorkerResult {
     let cpu = clock::thread_cpu();
     let shared = Arc::clone(&worker.core.shared);
@@ -32,7 +32,7 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
     let mut earliest = Duration::ZERO;
     let mut vitals = WorkerVitals { coarse_timer: worker.sleeper.is_coarse(), ..WorkerVitals::default() };
     for (index, stage) in shared.plan.stages.iter().enumerate() {
-        // Connections that were made before a long pause would be closed after it.
+        // A server would close connections during a long pause, so they are opened after it.
         worker.wait_until(earliest.saturating_sub(WARMING)).await;
         let never_begun = worker.is_stopped();
         let mut barrier = StageBarrier {
@@ -62,7 +62,7 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
         barriers += 1;
         shared.wait_for_workers(barriers).await;
         shared.close_phase(index);
-        // The pause that follows is no time of failures.
+        // The failures of one stage do not count in the next: the pause between them would count as part of the outage.
         shared.target_health.reset();
         shared.clients.begin_stage();
         earliest = shared.clock.now() + stage.pause_after;
@@ -74,8 +74,8 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
     WorkerResult { recorder, unissued: unissued_count, cpu: clock::thread_cpu().saturating_sub(cpu), vitals }
 }
 
-/// Counts what a stage did not send; returns how many of these were due when it was stopped. What would have been due
-/// later was never asked of anybody: it is in no figure.
+/// Counts what a stage did not send, and returns how many of these requests were due when it was stopped. Requests that
+/// were due later are in no figure.
 fn count(worker: &Worker, stage: usize, unissued: Unissued, never_begun: bool) -> u64 {
     let shared = &worker.core.shared;
     let due = |number| match &shared.plan.stages[stage].load {

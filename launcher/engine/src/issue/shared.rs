@@ -1,4 +1,4 @@
-//! What the workers share: the plan, which nobody changes, and a few counters.
+//! What the workers share: the plan, which does not change, and a few counters.
 
 use std::{
     ops::Range,
@@ -27,10 +27,10 @@ use crate::{
 use clock::Clock;
 use loadgen::phase_end::PhaseEnd;
 
-/// From the moment when all workers are ready to time zero of a stage: all of them know it before it comes.
+/// From the moment when all workers are ready to time zero of the stage, so that each of them knows that time before it
+/// comes.
 const LEAD: Duration = Duration::from_millis(2);
 
-/// What the workers share.
 pub(super) struct Shared {
     pub(super) plan: LoadPlan,
     pub(super) clock: Clock,
@@ -48,7 +48,7 @@ struct SharedStage {
     start: OnceLock<Duration>,
     claims: Claims,
     concurrency_limit: ConcurrencyLimit,
-    /// Of a LoadGen phase: its queries that were issued, and why no more are.
+    /// For a LoadGen phase: the queries that were issued, and why no more are.
     issued: AtomicU64,
     end: OnceLock<PhaseEnd>,
 }
@@ -81,46 +81,45 @@ impl Shared {
         }
     }
 
-    /// The requests of a closed-loop stage that nobody has taken yet.
+    /// The requests of a closed-loop stage that no worker has taken yet.
     pub(super) fn claims(&self, stage: usize) -> &Claims {
         &self.stages[stage].claims
     }
 
-    /// How many requests of a stage may be under way at once, of those that it has.
+    /// The most requests of a stage that can be under way at once.
     pub(super) fn most_under_way(&self, stage: usize) -> usize {
         let stage = &self.plan.stages[stage];
         let requests = usize::try_from(stage.load.count()).unwrap_or(usize::MAX);
         stage.max_concurrency.map_or(requests, |it| requests.min(it as usize))
     }
 
-    /// The places of a stage.
     pub(super) fn concurrency_limit(&self, stage: usize) -> &ConcurrencyLimit {
         &self.stages[stage].concurrency_limit
     }
 
-    /// Counts a query of a LoadGen phase, and returns how many were issued until now.
+    /// Counts a query of a LoadGen phase, and returns how many were issued so far.
     pub(super) fn count_query(&self, stage: usize) -> u64 {
         self.stages[stage].issued.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// A LoadGen phase issues no more queries; the first reason stays.
+    /// Ends a LoadGen phase; the first reason is kept.
     pub(super) fn end_phase(&self, stage: usize, end: PhaseEnd) {
         let _ = self.stages[stage].end.set(end);
     }
 
-    /// All workers have ended a stage: a LoadGen phase that nothing else ended has issued all its queries.
+    /// Called when all workers have ended a stage: a LoadGen phase that nothing else ended has issued all its queries.
     pub(super) fn close_phase(&self, stage: usize) {
         if let Some(end) = self.plan.stages[stage].phase.as_ref().and_then(|it| it.at_the_end()) {
             self.end_phase(stage, end);
         }
     }
 
-    /// Why a LoadGen phase issues no more queries, once it does not.
+    /// Why a LoadGen phase issues no more queries; `None` while it issues them.
     pub(super) fn phase_end(&self, stage: usize) -> Option<PhaseEnd> {
         self.stages[stage].end.get().copied()
     }
 
-    /// What became of each LoadGen phase, one for each stage; `None` for a stage of another load.
+    /// The result of each LoadGen phase, one entry for each stage; `None` for a stage of another load.
     pub(super) fn issued_phases(&self) -> Vec<Option<IssuedPhase>> {
         let of_stage = |(index, stage): (usize, &PlannedStage)| {
             let planned = Arc::clone(stage.phase.as_ref()?);
@@ -129,12 +128,11 @@ impl Shared {
         self.plan.stages.iter().enumerate().map(of_stage).collect()
     }
 
-    /// When a stage began.
     pub(super) fn began(&self, stage: usize) -> Option<Duration> {
         self.stages[stage].start.get().copied()
     }
 
-    /// Waits until every worker has called it so often.
+    /// Waits until every worker has called this function `times` times.
     pub(super) async fn wait_for_workers(&self, times: u64) {
         self.arrivals.send_modify(|it| *it = it.saturating_add(1));
         let all = times * self.workers as u64;
@@ -142,26 +140,26 @@ impl Shared {
         let _ = self.arrivals.subscribe().wait_for(|it| *it >= all).await;
     }
 
-    /// Nobody has to wait for the others any more: one of them cannot come. The others end, too; what stopped them is told
-    /// by the error of the one that was lost.
+    /// Called when a worker was lost: releases the workers that wait for it, and stops them. The error of the lost
+    /// worker is the reason that the user reads.
     pub(super) fn give_up(&self) {
         self.stop.abort(StopReason::Signal);
         self.arrivals.send_replace(u64::MAX);
     }
 
-    /// Time zero of a stage, the same for all workers, not before `earliest`. To be asked when all workers are ready.
+    /// Time zero of a stage, the same for all workers, and not before `earliest`. Call it when all workers are ready.
     pub(super) fn start(&self, stage: usize, earliest: Duration) -> Duration {
         *self.stages[stage].start.get_or_init(|| earliest.max(self.clock.now() + LEAD))
     }
 }
 
-/// The numbers of a closed-loop stage, to be taken one by one.
+/// The request numbers of a closed-loop stage, taken one by one.
 #[derive(Debug, Default)]
 pub(super) struct Claims {
     next: AtomicU64,
     count: u64,
-    /// So many at the end are taken only when a slot is free: taken ahead by a worker whose slots are busy, they would wait
-    /// while slots of other workers have nothing to do.
+    /// This many numbers at the end are taken only when a slot is free. If a worker with busy slots took them ahead,
+    /// they would wait while slots of other workers are idle.
     tail: u64,
 }
 
@@ -177,7 +175,7 @@ impl Claims {
         self.next.load(Ordering::Relaxed) + self.tail < self.count
     }
 
-    /// Takes all that are left.
+    /// Takes all numbers that are left.
     pub(super) fn take_rest(&self) -> Range<u64> {
         self.next.swap(self.count, Ordering::Relaxed)..self.count
     }

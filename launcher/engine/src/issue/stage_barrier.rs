@@ -1,23 +1,24 @@
-//! [I/O] How the workers begin a stage together.
+//! [I/O] The common start of a stage on all workers.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
 use super::{context::Core, probes::Probing, timeline::nanos, worker::Worker};
 use crate::vitals::worker::StageWatch;
 
-/// How the workers begin a stage together.
+/// Lets the workers begin a stage at the same time.
 pub(super) struct StageBarrier<'a> {
     pub(super) worker: &'a Worker,
     pub(super) barriers: &'a mut u64,
     pub(super) stage: usize,
     pub(super) earliest: Duration,
     pub(super) probing: Option<Probing>,
-    /// Open from the start of the stage on.
+    /// Runs from the start of the stage.
     pub(super) watch: Option<StageWatch>,
 }
 
 impl StageBarrier<'_> {
-    /// To be called when the worker is ready; returns time zero of the stage. The first worker sends the probes from then on.
+    /// Waits until all workers are ready, and returns time zero of the stage. The first worker sends the probes from
+    /// then on.
     pub(super) async fn start(&mut self) -> Duration {
         let Core { shared, .. } = &*self.worker.core;
         *self.barriers += 1;

@@ -1,5 +1,5 @@
-//! When is a target lost? When every request has failed for so long that more of them tell nothing. One that has begun
-//! to answer a request is there, however long the answer takes.
+//! Decides when a target is lost: when every request has failed for so long that more failures tell nothing new. A
+//! target that has begun to answer a request is not lost, however long the answer takes.
 
 use std::{
     sync::{
@@ -13,18 +13,18 @@ use crate::client::ResponseSeen;
 
 /// How long every request must have failed.
 const LONG_ENOUGH: Duration = Duration::from_secs(30);
-/// How many of them.
+/// How many requests must have failed.
 const OFTEN_ENOUGH: u64 = 10;
-/// No failure since the last sign of life.
+/// No failure since the last response.
 const NONE: u64 = u64::MAX;
 
-/// The failures since the last sign of life, of all workers.
+/// Failures of all workers since the last response.
 #[derive(Debug)]
 pub(super) struct TargetHealth {
-    /// Set by the clients of all workers when an answer begins.
+    /// Set by the clients of all workers when a response begins.
     pub(super) response_seen: Arc<ResponseSeen>,
     failures: AtomicU64,
-    /// When the first of them ended, in nanoseconds.
+    /// When the first of these failures ended, in nanoseconds.
     since: AtomicU64,
 }
 
@@ -35,13 +35,13 @@ impl Default for TargetHealth {
 }
 
 impl TargetHealth {
-    /// Forgets what failed.
+    /// Forgets all failures.
     pub(super) fn reset(&self) {
         self.failures.store(0, Ordering::Relaxed);
         self.since.store(NONE, Ordering::Relaxed);
     }
 
-    /// A request failed; returns whether the target is lost.
+    /// Counts a failed request; returns whether the target is lost.
     pub(super) fn failure(&self, ended: Duration) -> bool {
         if self.response_seen.take() {
             self.reset();
@@ -57,7 +57,7 @@ impl TargetHealth {
 mod tests {
     use super::*;
 
-    /// Failures at these seconds after an answer at 0; at which of them is the target lost?
+    /// The first of these failures, in seconds after a response at 0, at which the target is lost.
     fn check(seconds: &[u64]) -> Option<u64> {
         let target_health = TargetHealth::default();
         target_health.response_seen.note(200);
@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(check(&[1, 2, 3, 4, 5, 6, 7, 40, 41, 42]), Some(42));
     }
 
-    /// Is the target lost by failures in every second up to 60, when `at_30` happens in the middle?
+    /// Whether failures in every second up to 60 lose the target if `at_30` happens in between.
     fn check_middle(at_30: impl FnOnce(&TargetHealth)) -> bool {
         let target_health = TargetHealth::default();
         (1..30).for_each(|second| assert!(!target_health.failure(Duration::from_secs(second))));

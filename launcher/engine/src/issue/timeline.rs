@@ -1,4 +1,5 @@
-//! How long the stages of a load should take, and how the last requests went: for people who watch. Pure, but for counters.
+//! How long the stages of a load should take, and the times of the last requests, for the progress display. Pure,
+//! except for counters.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
@@ -7,30 +8,28 @@ use std::{
 
 use clock::Clock;
 
-/// So many requests are the last ones: enough for a median, and a terminal shows news.
+/// Requests whose times are kept: enough for a median, and few enough that a change shows soon.
 const RECENT: usize = 100;
 
-/// What is planned, and the clock on which it is.
+/// The planned stages, and the clock on which they run.
 #[derive(Clone, Debug)]
 pub struct Timeline {
-    /// The clock of the load.
     pub clock: Clock,
-    /// The stages, in the order in which they run.
+    /// In the order in which they run.
     pub stages: Vec<PlannedTime>,
 }
 
 /// How long a stage should take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlannedTime {
-    /// Until its last request is due; `None` where the answers, or the rules of a test, decide.
+    /// Until its last request is due; `None` if the answers, or the rules of a test, decide.
     pub length: Option<Duration>,
-    /// How many requests it has; `None` where its time or a rule decides.
+    /// Number of requests; `None` if the duration or a rule decides.
     pub requests: Option<u64>,
-    /// How long nothing is sent after it.
     pub pause_after: Duration,
 }
 
-/// Times of the last requests, whichever thread sent them. They are not read together: one may be newer than the others.
+/// Times of the last requests of all workers. They are not read at one instant: one may be newer than the others.
 #[derive(Debug)]
 pub struct RecentTimes {
     next: AtomicU64,
@@ -44,15 +43,15 @@ impl Default for RecentTimes {
 }
 
 impl RecentTimes {
-    /// Adds one, in place of the oldest.
+    /// Replaces the oldest time.
     pub fn add(&self, time: Duration) {
         let place = self.next.fetch_add(1, Relaxed) % RECENT as u64;
         self.nanos[place as usize].store(nanos(time).max(1), Relaxed);
     }
 
-    /// Their median; `None` before the first.
+    /// `None` before the first time.
     pub fn median(&self) -> Option<Duration> {
-        // 0 stands where none has come yet.
+        // 0 means that there is no time yet.
         let mut times: Vec<u64> = self.nanos.iter().map(|it| it.load(Relaxed)).filter(|it| *it > 0).collect();
         times.sort_unstable();
         times.get(times.len().saturating_sub(1) / 2).copied().map(Duration::from_nanos)

@@ -2,24 +2,22 @@
 
 use std::{iter::StepBy, ops::Range, time::Duration};
 
-/// Requests of a stage that were never sent.
 pub(super) enum Unissued {
-    /// The load was stopped before these were sent; none where answers decide when more are due.
+    /// The load was stopped before these requests were sent. Empty if answers decide when requests are due.
     Stopped {
-        /// When nothing more was sent.
+        /// When issuing stopped.
         at: Duration,
         numbers: UnissuedNumbers,
     },
-    /// The stage was over before these found a place.
+    /// The stage was over before these requests got a permit.
     Over(UnissuedNumbers),
 }
 
-/// The numbers of requests that were never sent.
 #[derive(Default)]
 pub(super) struct UnissuedNumbers {
-    /// Those that were ready.
+    /// Requests that were prepared.
     pub(super) ready: Vec<u64>,
-    /// Those that nobody has made.
+    /// Requests that were not prepared.
     pub(super) rest: Option<StepBy<Range<u64>>>,
 }
 

@@ -1,4 +1,4 @@
-//! [I/O] What the loops of one thread work with: its part of the load, its timer, and its requests' context.
+//! [I/O] One worker: its part of the load, its timer, and the context of its requests.
 
 use std::{
     iter::StepBy,
@@ -15,17 +15,16 @@ use crate::{
 };
 use clock::Sleeper;
 
-/// One thread's part of the load.
 pub(super) struct Worker {
     pub(super) index: usize,
     pub(super) core: Arc<Core>,
     pub(super) sleeper: Sleeper,
-    /// Of the probes, which the first worker sends.
+    /// The timer of the probes, which the first worker sends.
     pub(super) probe_sleeper: Option<Arc<Sleeper>>,
 }
 
 impl Worker {
-    /// Needs the runtime on which it will run.
+    /// Call it on the runtime on which the worker will run.
     pub(super) fn new(index: usize, shared: Arc<Shared>, target: Target, keep: Keep) -> Worker {
         let sleeper = shared.clock.sleeper();
         let probes = index == 0 && shared.plan.probes.rate().is_some();
@@ -39,17 +38,17 @@ impl Worker {
         Worker { index, core: Arc::new(Core { shared, client, recorder }), sleeper, probe_sleeper }
     }
 
-    /// The numbers of this worker's requests, or slots, of `count`: dealt in turn.
+    /// The numbers of this worker's requests, or slots, out of `count`: dealt in turn.
     pub(super) fn share(&self, count: u64) -> StepBy<Range<u64>> {
         (self.index as u64..count).step_by(self.core.shared.workers)
     }
 
-    /// Waits for a time, or for the load to be stopped.
+    /// Waits until a time, or until the load is stopped.
     pub(super) async fn wait_until(&self, at: Duration) {
         self.unless_stopped(self.sleeper.until(at)).await;
     }
 
-    /// Does something until it is done, or the load is stopped.
+    /// Runs `work` until it is done, or until the load is stopped.
     pub(super) async fn unless_stopped(&self, work: impl Future<Output = ()>) {
         let mut stop = self.core.shared.stop.watch();
         tokio::select! {
