@@ -1,4 +1,4 @@
-//! What a server says is wrong, in few words that hold neither prompt nor output. Pure.
+//! Reads the error of a server: a short text without prompt or output. Pure.
 
 use serde_json::Value;
 
@@ -7,18 +7,18 @@ use super::lenient_json::{BYTE_ORDER_MARK, repair};
 /// The longest error text that is kept, in characters.
 const MAX_ERROR: usize = 200;
 
-/// An error as a server tells it: type and message in few words, and its code where that is an HTTP status.
+/// The error of a server: its type and message, shortened, and its code if that is an HTTP status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiError {
-    /// `NotFoundError: The model ... does not exist.`; empty where the server says nothing.
+    /// For example `NotFoundError: The model ... does not exist.`; empty if the server gives no text.
     pub text: String,
-    /// Status 400 to 599.
+    /// A status from 400 to 599.
     pub code: Option<u16>,
 }
 
 impl ApiError {
-    /// Reads the body of an error, or an event with one: `{"error": {...}}`, `{"error": "text"}`, `{"object": "error",
-    /// ...}`, `{"detail": ...}`. What is none of these gives no text: it could hold anything.
+    /// Reads the body of an error, or an event with an error: `{"error": {...}}`, `{"error": "text"}`, `{"object":
+    /// "error", ...}`, `{"detail": ...}`. Any other body gives no text, because it could hold anything.
     pub fn parse(body: &[u8]) -> ApiError {
         let body = body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(body);
         let body: Value =
@@ -33,14 +33,14 @@ impl ApiError {
             (None, Some(kind), Some(message)) => format!("{kind}: {message}"),
             (None, kind, message) => kind.or(message).unwrap_or_default().to_owned(),
         };
-        // Some write the status as a text, others a word of their own.
+        // Some servers write the status as a string, others write a word of their own.
         let code = error.get("code").and_then(|it| it.as_u64().or_else(|| it.as_str()?.parse().ok()));
         let code = code.and_then(|it| u16::try_from(it).ok());
         ApiError { text: first_line(&text), code: code.filter(|it| (400..600).contains(it)) }
     }
 }
 
-/// The first line, cut to [`MAX_ERROR`] characters: what follows may hold what was sent.
+/// The first line, shortened to [`MAX_ERROR`] characters: the rest may repeat what was sent.
 pub fn first_line(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     match line.char_indices().nth(MAX_ERROR) {

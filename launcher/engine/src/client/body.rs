@@ -6,26 +6,27 @@ use bytes::Bytes;
 use crds::benchmark_run::Api;
 use workload_profiles::workload::{LengthField, PromptForm, Sampling};
 
-/// vLLM's name of the wish for token ids.
+/// The field in which vLLM takes the wish for token ids.
 const RETURN_TOKEN_IDS: &str = "return_token_ids";
 
-/// What all requests of a run have in common, as the text around the prompt.
+/// The part of a body that all requests of a run share: the text around the prompt.
 #[derive(Clone, Debug)]
 pub struct BodyTemplate {
     form: PromptForm,
     before: Vec<u8>,
     after: Vec<u8>,
-    /// Goes before the asked length.
+    /// Name of the field of the requested length, with what precedes it.
     length: &'static [u8],
     min_tokens: Option<u32>,
     rest: Vec<u8>,
-    /// The rest of a request whose answer is to tell token ids.
+    /// The rest of the body of a request that asks for token ids.
     rest_with_ids: Vec<u8>,
 }
 
 impl BodyTemplate {
-    /// The output length is asked with `max_tokens`, which every server knows, unless a chat is to use its later name; a
-    /// stream is asked to tell its usage. A chat cannot hold token ids: see [`BodyTemplate::can_hold`].
+    /// The output length is requested with `max_tokens`, which every server knows, unless the chat API is to use its
+    /// later name. A streamed request also asks for the usage. A chat cannot hold token ids: see
+    /// [`BodyTemplate::can_hold`].
     pub fn new(api: Api, model: &str, streaming: bool, sampling: &Sampling, form: PromptForm) -> BodyTemplate {
         let mut before = b"{\"model\":".to_vec();
         before.extend(quoted(model));
@@ -50,13 +51,12 @@ impl BodyTemplate {
         }
     }
 
-    /// Whether requests to an API can hold prompts of a form.
     pub fn can_hold(api: Api, form: PromptForm) -> bool {
         !(api == Api::Chat && form == PromptForm::TokenIds)
     }
 
-    /// The body for a prompt: a text, or a JSON list of token ids. `max_tokens` absent: the server decides. With `token_ids`
-    /// the answer is to tell those of its output, as vLLM can.
+    /// The body for a prompt, which is a text or a JSON list of token ids. `max_tokens`: `None` lets the server decide.
+    /// With `token_ids` the request asks for the token ids of its output, as vLLM allows.
     pub fn body(&self, prompt: &str, max_tokens: Option<u32>, token_ids: bool) -> Bytes {
         let rest = if token_ids { &self.rest_with_ids } else { &self.rest };
         let around = self.before.len() + self.after.len() + rest.len();
@@ -74,7 +74,7 @@ impl BodyTemplate {
             write!(body, "{max_tokens}").expect("a Vec takes every write");
         }
         if let Some(least) = self.min_tokens {
-            // A server refuses a least length above the longest.
+            // A server refuses a minimum length above the maximum.
             let least = max_tokens.map_or(least, |most| least.min(most));
             write!(body, ",\"min_tokens\":{least}").expect("a Vec takes every write");
         }
@@ -83,13 +83,13 @@ impl BodyTemplate {
     }
 }
 
-/// What goes behind the lengths.
+/// The part of the body after the lengths.
 fn rest(sampling: &Sampling, streaming: bool, token_ids: bool) -> Vec<u8> {
     let mut rest = Vec::new();
     if sampling.ignore_eos {
         rest.extend(b",\"ignore_eos\":true");
     }
-    // A field that stands twice means what stands last.
+    // If a field occurs twice, the last one counts.
     for (name, value) in sampling.extra.iter().filter(|(name, _)| !(token_ids && *name == RETURN_TOKEN_IDS)) {
         rest.push(b',');
         rest.extend(quoted(name));
@@ -187,7 +187,7 @@ mod tests {
             )
         };
         check(&template, "a", Some(7), &format!(r#"{{"model":"m","prompt":"a","max_tokens":7,{}"#, expected(5)));
-        // Never above the asked length.
+        // The minimum is never above the requested length.
         check(&template, "a", Some(3), &format!(r#"{{"model":"m","prompt":"a","max_tokens":3,{}"#, expected(3)));
         check(&template, "a", None, &format!(r#"{{"model":"m","prompt":"a",{}"#, expected(5)));
     }

@@ -1,4 +1,4 @@
-//! Why no connection was made: the target's fault, or the launcher's own. Pure.
+//! Tells why no connection was made: a fault of the target, or of the launcher's machine. Pure.
 
 use std::io;
 
@@ -7,26 +7,26 @@ use rustix::io::Errno;
 use super::{answer::Failure, tls};
 use crate::record::Cause;
 
-/// The target's fault, or ours.
+/// A failure of the launcher's machine, or else of the target.
 pub(super) fn connect_failure(url: &str, error: &io::Error) -> Failure {
     match own_failure(error) {
         Some(failure) => failure,
         None => {
             let cause = if tls::is_tls_error(error) { Cause::Tls } else { Cause::from_io(error) };
-            // What to do comes before the long words of the library, which may be cut.
+            // The remedy comes before the long text of the library, which may be shortened.
             let why = tls::remedy(error).map_or_else(String::new, |it| format!("{it}: "));
             Failure::connection(cause, &format!("cannot connect to {url}: {why}{error}"))
         }
     }
 }
 
-/// The name of the target leads nowhere.
+/// The name of the target has no usable address.
 pub(super) fn no_address(url: &str, error: &io::Error) -> Failure {
     own_failure(error)
         .unwrap_or_else(|| Failure::connection(Cause::Address, &format!("cannot connect to {url}: {error}")))
 }
 
-/// What this machine lacks.
+/// A failure of this machine; `None` for any other.
 fn own_failure(error: &io::Error) -> Option<Failure> {
     Some(match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::MFILE | Errno::NFILE) => {

@@ -1,4 +1,4 @@
-//! [I/O] One place for a request on the way to the target: a whole HTTP/1.1 connection, or a stream of an HTTP/2 one.
+//! [I/O] What carries one request to the target: an HTTP/1.1 connection, or a stream of an HTTP/2 connection.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,14 +12,13 @@ use super::{
     socket::IoTimestamps,
 };
 
-/// An open connection, or a part of one.
 pub(super) enum Connection {
     Http1(Http1),
     Http2(Http2Stream),
 }
 
 impl Connection {
-    /// When the request left.
+    /// The timestamps of the request that it carries.
     pub(super) fn timestamps(&self) -> &Arc<IoTimestamps> {
         match self {
             Connection::Http1(it) => it.timestamps(),
@@ -27,7 +26,7 @@ impl Connection {
         }
     }
 
-    /// When bytes last arrived, and the how many-th read that was.
+    /// When bytes last arrived, and the number of that read.
     pub(super) fn last_read(&self) -> (Duration, u64) {
         match self {
             Connection::Http1(it) => it.timestamps().last_read(),
@@ -43,8 +42,8 @@ impl Connection {
         }
     }
 
-    /// Waits for the next bytes of the body and calls `take` with each piece of them, their time, and the how many-th read
-    /// they came with; `false` when the body has ended with them.
+    /// Waits for the next bytes of the body and calls `take` with each piece, its time and the number of the read that
+    /// brought it. Returns `false` when the body has ended.
     pub(super) async fn next(&mut self, take: impl FnMut(&[u8], Duration, u64)) -> Result<bool, Broken> {
         match self {
             Connection::Http1(it) => it.next(take).await,

@@ -21,38 +21,36 @@ use crate::{
 };
 use clock::TimedOut;
 
-/// How long the end of a body may take once the answer is complete; past it the connection is not used again.
+/// How long the end of a body may take once the answer is complete. After that the connection is not used again.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long the head of a first answer may take before files are thought to be missing for it, if any are.
+/// How long the head of the first answer may take before a lack of files is suspected.
 const FILES_TIMEOUT: Duration = Duration::from_secs(1);
-/// A connection that the server closed while it was idle shows it well within this time of the next write.
+/// If a server closed a connection while it was idle, the next write shows it within this time.
 const CLOSING: Duration = Duration::from_millis(100);
-/// By these a gateway or a proxy says that it has no server behind it, or none that answers.
+/// The statuses by which a gateway or a proxy says that no server behind it answers.
 const NO_SERVER: [u16; 3] = [502, 503, 504];
 
-/// What is known of a request under way. It outlives the future that carries the request out, so that a request that was
-/// timed out or cancelled tells how far it came.
+/// The state of a request under way. It outlives the future that carries the request out, so that a request that timed
+/// out or was cancelled still tells how far it came.
 #[derive(Debug, Default)]
 pub struct Exchange {
-    /// The answer so far.
     pub answer: Answer,
-    /// When the last byte that matters came, once the answer has ended: `[DONE]`, or the end of its body.
+    /// When the last byte that matters arrived, once the answer has ended: `[DONE]`, or the end of its body.
     pub ended: Option<Duration>,
-    /// The target gave no answer of its own: no connection, no head of an answer, or the status of a gateway without a server.
+    /// The target itself did not answer: there was no connection, no head of an answer, or the status of a gateway
+    /// without a server.
     pub unanswered: bool,
-    /// It is a probe beside the load.
     pub is_probe: bool,
-    /// It was sent again, because the server had closed the connection that it was first sent on.
+    /// It was sent again, because the server had closed the connection of the first attempt.
     pub retried: bool,
-    /// For who waits for it.
+    /// How far it has come, for its timeouts.
     pub progress: Arc<RequestProgress>,
-    /// Reads with several events that the launcher may have been late for.
+    /// Reads with several events that the launcher may have read late.
     pub late_reads: u64,
-    /// The client goes away with so many events with output; `None`: it reads to the end.
+    /// The client disconnects at this many events with output; `None`: it reads to the end.
     pub enough: Option<u32>,
-    /// The answer keeps its output.
     pub keep_output: bool,
-    /// Is told of the first output, where the output is kept.
+    /// Called with the first output, if the output is kept.
     pub first_output: Option<FirstOutput>,
     sent: Option<Duration>,
     timestamps: Option<Arc<IoTimestamps>>,
@@ -64,13 +62,13 @@ impl Exchange {
         self.sent.or_else(|| self.timestamps.as_ref()?.sent())
     }
 
-    /// It goes out on a connection.
+    /// The request goes out on this connection.
     fn take(&mut self, connection: &Connection, now: Duration) {
         self.timestamps = Some(Arc::clone(connection.timestamps()));
         self.progress.sent(now);
     }
 
-    /// Bytes of the answer, read on this thread.
+    /// Handles bytes of the answer that this thread has read.
     fn bytes(&mut self, bytes: &[u8], at: Duration, read: u64) {
         let before = self.answer.coalesced_reads;
         self.answer.bytes(bytes, at, read);
@@ -80,31 +78,31 @@ impl Exchange {
         }
     }
 
-    /// Whether the client goes away now. It does not from an answer whose end has come.
+    /// Whether the client disconnects now. It does not disconnect from an answer that has come to its end.
     fn is_enough(&self) -> bool {
         let enough = self.enough.is_some_and(|it| self.answer.content_events >= it);
         enough && !self.answer.has_finished() && !self.answer.has_failed()
     }
 
-    /// The connection may go on to other requests.
+    /// Copies the send time: the connection may go on to other requests.
     fn let_go(&mut self) {
         self.sent = self.sent();
         self.timestamps = None;
     }
 }
 
-/// A connection whose answer has begun.
+/// A connection on which an answer has begun.
 struct Begun {
     connection: Connection,
     head: Head,
 }
 
 impl Client {
-    /// Sends a generation request and reads its answer to the end. A connection that the server had closed while it was
-    /// idle is replaced once, as often as keep-alive explains.
+    /// Sends a generation request and reads its answer to the end. If the server had closed the connection while it was
+    /// idle, the request is sent again once, as often as keep-alive explains.
     ///
     /// # Errors
-    /// Why it does not count as an answer.
+    /// Why the request failed.
     pub async fn call(
         &self,
         body: Bytes,
@@ -132,7 +130,7 @@ impl Client {
         exchange.answer.conclude()
     }
 
-    /// Sends a request and returns the status of the answer and its body.
+    /// Sends a request and returns the status and the body of its answer.
     ///
     /// # Errors
     /// No complete answer came, or it was longer than `longest` bytes.
@@ -167,8 +165,8 @@ impl Client {
             };
             match failure.reach {
                 Reach::NotSent => {}
-                // The server closed it while it was idle, just when the request was on its way. One that took its time
-                // had the request, and may have begun to work on it.
+                // The server closed the idle connection while the request was on its way. If the server held the
+                // request for longer, it may have begun to work on it.
                 Reach::Untouched if !self.was_held(exchange) => {
                     if !self.group.may_resend(exchange.is_probe) {
                         return Err(kept_closed(&failure.error));
@@ -179,14 +177,14 @@ impl Client {
                 _ => return Err(no_head(&failure)),
             }
         }
-        // Boxed: connecting takes more room than all the rest, and only few requests have to.
+        // Boxed: connecting takes more memory than all the rest, and only few requests have to.
         let mut connection = Box::pin(self.connect_for_request()).await?;
         exchange.take(&connection, self.clock.now());
         let head = Box::pin(self.send_first(&mut connection, request)).await.map_err(|failure| no_head(&failure))?;
         Ok(Begun { connection, head })
     }
 
-    /// Sends the first request of a connection. It may wait in the backlog of a server that lacks files to take it.
+    /// Sends the first request of a connection. It may wait in the backlog of a server that lacks files to accept it.
     async fn send_first(&self, connection: &mut Connection, request: &Request<Bytes>) -> Result<Head, SendFailure> {
         let mut sending = pin!(connection.send(request));
         loop {
@@ -198,12 +196,12 @@ impl Client {
         }
     }
 
-    /// Whether the request has been with the server for longer than a closing connection takes to show.
+    /// Whether the server has had the request for longer than a closed connection needs to show itself.
     fn was_held(&self, exchange: &Exchange) -> bool {
         exchange.sent().is_some_and(|sent| self.clock.now().saturating_sub(sent) > CLOSING)
     }
 
-    /// Reads an answer; returns whether to the end of its body.
+    /// Reads an answer. Returns `true` if its body was read to the end.
     async fn read(&self, begun: Begun, streaming: bool, exchange: &mut Exchange) -> Result<bool, Failure> {
         let Begun { mut connection, head } = begun;
         self.response_seen.note(head.status);
@@ -256,7 +254,7 @@ impl Client {
     }
 }
 
-/// It broke before the end of the head, or what came was none.
+/// The connection broke before the end of the head, or the bytes were no head.
 fn no_head(failure: &SendFailure) -> Failure {
     let error = &failure.error;
     match (error, failure.reach) {
@@ -269,7 +267,8 @@ fn no_head(failure: &SendFailure) -> Failure {
     }
 }
 
-/// It broke before the answer, as it may when a server closes idle connections, but too many did.
+/// The connection broke before the answer, as it may when a server closes idle connections, but this happened too
+/// often.
 fn kept_closed(error: &Broken) -> Failure {
     let message = format!(
         "the kept connection broke before the answer ({error}), more often than keep-alive explains; look into the server's log"
@@ -277,7 +276,7 @@ fn kept_closed(error: &Broken) -> Failure {
     Failure::connection(Cause::KeptClosed, &message)
 }
 
-/// It broke in the body.
+/// The connection broke in the body.
 fn broken_body(error: &Broken) -> Failure {
     Failure::new(RequestOutcome::BrokenStream, first_line(&format!("the connection broke in the answer: {error}")))
 }

@@ -2,18 +2,18 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Of so many requests of a stage these may be sent again: three, or one in a hundred where that is more. A race of keep-alive
-/// explains no more.
+/// How many of a stage's requests may be sent again: three, or one in a hundred if that is more. The race between a
+/// request and a closing keep-alive connection explains no more.
 pub fn explained_resends(requests: u64) -> u64 {
     (requests / 100).max(3)
 }
 
-/// The resends of one kind of requests of a stage.
+/// The resends of one kind of requests in a stage.
 #[derive(Debug, Default)]
 struct Resends {
-    /// Requests that were begun.
+    /// Requests that were started.
     requests: AtomicU64,
-    /// Of these, those that were sent again.
+    /// Requests that were sent again.
     resent: AtomicU64,
 }
 
@@ -30,17 +30,16 @@ impl Resends {
     }
 }
 
-/// Shared by all clients of a load.
 #[derive(Debug, Default)]
 pub struct ClientGroup {
     load: Resends,
-    /// Probes have a bound of their own: theirs must not fail requests of the load.
+    /// Probes have a bound of their own, so that their resends do not fail requests of the load.
     probes: Resends,
     lacks_files: AtomicBool,
 }
 
 impl ClientGroup {
-    /// A stage begins: its resends are bounded by its own requests.
+    /// Resets the counts: the resends of a stage are bounded by its own requests.
     pub fn begin_stage(&self) {
         self.load.reset();
         self.probes.reset();
@@ -51,23 +50,22 @@ impl ClientGroup {
         if is_probe { &self.probes } else { &self.load }
     }
 
-    /// A request begins.
     pub(super) fn count_request(&self, is_probe: bool) {
         self.resends(is_probe).requests.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Takes leave to send a request again, because the kept connection that it went out on ended without an answer; `false`
-    /// where keep-alive no longer explains so many. Then it is the server that fails.
+    /// Asks to send a request again after a kept connection ended without an answer. Returns `false` if keep-alive no
+    /// longer explains so many resends: then the server fails.
     pub(super) fn may_resend(&self, is_probe: bool) -> bool {
         self.resends(is_probe).take()
     }
 
-    /// The process has no file left for another connection.
     pub(super) fn note_lack_of_files(&self) {
         self.lacks_files.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it ever ran short: then no connections are opened to spare, and idle ones are closed for requests that wait.
+    /// Whether the process ever ran out of files. Then no spare connections are opened, and idle ones are closed for
+    /// requests that wait.
     pub(super) fn lacks_files(&self) -> bool {
         self.lacks_files.load(Ordering::Relaxed)
     }
@@ -77,7 +75,7 @@ impl ClientGroup {
 mod tests {
     use super::*;
 
-    /// How many of so many requests may be sent again, each of which asks.
+    /// How many of this many requests may be sent again, if each of them asks.
     fn check(requests: u64) -> usize {
         let group = ClientGroup::default();
         let asks = |_| {
@@ -96,7 +94,7 @@ mod tests {
     fn a_stage_begins_anew() {
         let group = ClientGroup::default();
         assert_eq!((0..5).filter(|_| group.may_resend(false)).count(), 3);
-        // Probes have their own.
+        // Probes have their own bound.
         assert_eq!((0..5).filter(|_| group.may_resend(true)).count(), 3);
         group.begin_stage();
         assert!(group.may_resend(false) && group.may_resend(true));

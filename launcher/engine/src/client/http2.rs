@@ -1,8 +1,8 @@
-//! [I/O] A stream of an HTTP/2 connection, by `h2`. The streams of a connection share its socket, which a task of its own
-//! drives.
+//! [I/O] A stream of an HTTP/2 connection, with `h2`. The streams of a connection share its socket, which a task of its
+//! own drives.
 //!
-//! What that costs a measurement: bytes have the time of the connection's last read when their stream gets to see them, and
-//! a request counts as sent when it is handed to the connection, a turn of the runtime before its bytes leave.
+//! Limits of the measurement: bytes get the time of the connection's last read when their stream sees them, and a
+//! request counts as sent when it is handed to the connection, one turn of the runtime before its bytes leave.
 
 use std::{
     future::poll_fn,
@@ -30,13 +30,14 @@ use super::{
 };
 use clock::Clock;
 
-/// Requests under way on one connection: what servers usually allow, and few enough not to wait for one another's bytes.
+/// The most requests under way on one connection: what servers usually allow, and few enough that they do not wait for
+/// each other's bytes.
 const STREAMS: usize = 100;
-/// Windows that no stream of tokens fills before it is read, so that flow control delays none.
+/// Windows larger than what a stream of tokens sends before it is read, so that flow control delays no token.
 const STREAM_WINDOW: u32 = 1 << 20;
 const CONNECTION_WINDOW: u32 = 64 << 20;
 
-/// A connection, which has places for several requests.
+/// A connection for several requests at a time.
 pub(super) struct Http2Connection {
     sender: SendRequest<Bytes>,
     shared: Arc<Shared>,
@@ -44,25 +45,24 @@ pub(super) struct Http2Connection {
     clock: Clock,
 }
 
-/// What the streams of a connection share.
 struct Shared {
     timestamps: Arc<IoTimestamps>,
-    /// Places that are taken.
+    /// Streams in use.
     taken: AtomicUsize,
     open: AtomicBool,
 }
 
-/// A place for one request.
+/// A stream for one request.
 pub(super) struct Http2Stream {
     sender: SendRequest<Bytes>,
     slot: StreamSlot,
-    /// When this place's request left; what arrived is told by the marks of the connection.
+    /// When the request of this stream left. The connection's timestamps tell when bytes arrived.
     timestamps: Arc<IoTimestamps>,
     scheme: Scheme,
     body: Option<RecvStream>,
 }
 
-/// Counts a place while it is taken.
+/// Counts a stream as long as it is in use.
 struct StreamSlot(Arc<Shared>);
 
 impl Drop for StreamSlot {
@@ -72,10 +72,10 @@ impl Drop for StreamSlot {
 }
 
 impl Http2Connection {
-    /// Speaks HTTP/2 on a new socket, and waits until the server has said how many requests it allows.
+    /// Starts HTTP/2 on a new socket, and waits until the server has told how many streams it allows.
     ///
     /// # Errors
-    /// The server does not speak it.
+    /// The server does not speak HTTP/2.
     pub(super) async fn new(socket: Socket, clock: Clock) -> Result<Http2Connection, Broken> {
         let scheme = if matches!(socket, Socket::Tls(_)) { Scheme::HTTPS } else { Scheme::HTTP };
         let (socket, timestamps) = TimestampedSocket::new(socket, clock);
@@ -86,29 +86,28 @@ impl Http2Connection {
         let driven = Arc::clone(&shared);
         let ping = connection.ping_pong();
         tokio::spawn(async move {
-            // Its error is also that of the streams under way.
+            // The streams under way get the same error.
             let _ = connection.await;
             driven.open.store(false, Ordering::Relaxed);
         });
         if let Some(mut ping) = ping {
-            // A server's settings come before its answer to this.
+            // The settings of a server arrive before its answer to this ping.
             ping.ping(Ping::opaque()).await.map_err(Broken::NoHttp2)?;
         }
         Ok(Http2Connection { sender, shared, scheme, clock })
     }
 
-    /// Whether it stands, as far as is known here.
+    /// Whether the connection is open, as far as the client knows.
     pub(super) fn is_open(&self) -> bool {
         self.shared.open.load(Ordering::Relaxed)
     }
 
-    /// How many more requests it can take now.
     pub(super) fn free_streams(&self) -> usize {
         let allowed = if self.is_open() { self.sender.current_max_send_streams().min(STREAMS) } else { 0 };
         allowed.saturating_sub(self.shared.taken.load(Ordering::Relaxed))
     }
 
-    /// A place for a request; `None` where there is no room.
+    /// `None` if no stream is free.
     pub(super) fn open_stream(&self) -> Option<Http2Stream> {
         (self.free_streams() > 0).then(|| {
             self.shared.taken.fetch_add(1, Ordering::Relaxed);
@@ -129,15 +128,14 @@ impl Http2Stream {
         &self.timestamps
     }
 
-    /// When bytes last arrived on the connection, and the how many-th read that was.
+    /// When bytes last arrived on the connection, and the number of that read.
     pub(super) fn last_read(&self) -> (Duration, u64) {
         self.slot.0.timestamps.last_read()
     }
 
-    /// Sends a request and waits for the head of its answer.
     pub(super) async fn send(&mut self, request: &Request<Bytes>) -> Result<Head, SendFailure> {
         poll_fn(|cx| self.sender.poll_ready(cx)).await.map_err(|error| {
-            // It ends when its streams have ended, and takes no more of them.
+            // The connection takes no more streams, and ends when its streams have ended.
             self.slot.0.open.store(false, Ordering::Relaxed);
             SendFailure { error: error.into(), reach: Reach::NotSent }
         })?;
@@ -154,7 +152,7 @@ impl Http2Stream {
         Ok(Head { status: head.status.as_u16(), content_type, content_encoding })
     }
 
-    /// Waits for the next bytes of the body and hands them out; `false` when the body has ended with them.
+    /// Waits for the next bytes of the body and calls `take` with them. Returns `false` when the body has ended.
     pub(super) async fn next(&mut self, mut take: impl FnMut(&[u8], Duration, u64)) -> Result<bool, Broken> {
         let Some(body) = &mut self.body else { return Ok(false) };
         let Some(bytes) = body.data().await.transpose()? else {
@@ -169,7 +167,7 @@ impl Http2Stream {
 }
 
 impl SendFailure {
-    /// The server has said that it did not look at the request, or it may have: a connection that just ends says nothing.
+    /// A server may say that it did not look at the request. A connection that just ends says nothing.
     fn from_http2(error: h2::Error) -> SendFailure {
         let refused = error.is_remote() && error.reason() == Some(h2::Reason::REFUSED_STREAM);
         let untouched = refused || (error.is_remote() && error.is_go_away());
@@ -177,7 +175,7 @@ impl SendFailure {
     }
 }
 
-/// HTTP/2 carries the host in the URI, and knows no fields that concern the connection.
+/// HTTP/2 carries the host in the URI, and does not allow header fields about the connection.
 fn with_authority(request: &Request<Bytes>, scheme: &Scheme) -> Request<()> {
     let mut headers = request.headers().clone();
     let host = headers.remove(http::header::HOST);

@@ -1,21 +1,22 @@
-//! Bytes that are nearly a text: what servers send that JSON does not allow. Pure.
+//! Reads JSON with bytes or escapes in its strings that JSON does not allow, as some servers send it. Pure.
 
 use serde::de::DeserializeOwned;
 
-/// What some programs put before a text in UTF-8.
+/// Some programs put this before a text in UTF-8.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Reads JSON, mended where it has to be. A byte order mark before it is passed over.
+/// Reads JSON, and repairs it if necessary. A byte order mark before it is ignored.
 ///
 /// # Errors
-/// It is no JSON, or of another form than the type.
+/// It is not JSON, or not of the form of the type.
 pub(super) fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, serde_json::Error> {
     let json = json.strip_prefix(BYTE_ORDER_MARK).unwrap_or(json);
-    // Few answers need mending; none pays for it before it has failed.
+    // Few answers need a repair, so it is done only after reading has failed.
     serde_json::from_slice(json).or_else(|_| serde_json::from_str(&repair(json)))
 }
 
-/// JSON whose texts are what JSON allows: other bytes become U+FFFD, and so does every half of a surrogate pair.
+/// Replaces what JSON does not allow in a string: bytes that are not UTF-8, and each half of a surrogate pair, become
+/// U+FFFD.
 pub(super) fn repair(json: &[u8]) -> String {
     let json = String::from_utf8_lossy(json);
     let mut whole = String::with_capacity(json.len());
@@ -30,7 +31,7 @@ pub(super) fn repair(json: &[u8]) -> String {
                 whole.push('\u{FFFD}');
                 6
             }
-            // The backslash and what it stands before, which may be another one.
+            // The backslash and the character that it escapes, which may be a backslash too.
             _ => {
                 let length = escape.char_indices().nth(2).map_or(escape.len(), |(at, _)| at);
                 whole.push_str(&escape[..length]);

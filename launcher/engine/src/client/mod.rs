@@ -1,9 +1,9 @@
-//! [I/O] The server under test through its OpenAI API: one request in, its times and what became of it out.
+//! [I/O] The client of the server under test: sends a request to its OpenAI API, and returns times and outcome.
 //!
-//! Bytes get their time when they leave the socket, before anything looks at them (`socket`). What they mean is decided by
-//! pure modules: `http1` takes the framing off, `sse` cuts what is left into events, `chunk` reads one event, `api_error` one
-//! error, `answer` sums an answer up. A [`Client`] belongs to one thread and keeps its own connections. Deliberately absent:
-//! redirects, proxies, retries of what a server answered.
+//! Bytes get their timestamp when they leave the socket, before any other code sees them (`socket`). Pure modules
+//! interpret them: `http1` removes the framing, `sse` splits the body into events, `chunk` reads one event, `api_error`
+//! one error, and `answer` collects the answer. A [`Client`] belongs to one thread and keeps its own connections.
+//! Deliberately absent: redirects, proxies, and retries of a request that a server answered.
 
 pub mod answer;
 mod api_error;
@@ -58,27 +58,27 @@ pub use response_seen::ResponseSeen;
 pub use target::{Target, TargetError};
 pub use tls::TlsError;
 
-/// Connections that are made at once before a stage: fewer than the smallest usual backlog of a server.
+/// Connections that are opened at once before a stage: fewer than the smallest usual backlog of a server.
 const CONNECT_AT_ONCE: usize = 32;
 
-/// A connection that nobody has used.
+/// A connection that no request has used.
 enum NewConnection {
     Http1(Http1),
     Http2(Http2Connection),
 }
 
-/// The connections of one thread to one target. Idle ones wait for the next request; there are never more than requests
-/// were under way at once, and some to spare.
+/// The connections of one thread to one target. Idle connections wait for the next request. There are never more
+/// connections than requests were under way at once, plus the spare ones.
 pub struct Client {
     target: Target,
     clock: Clock,
     connect_timeout: Duration,
     idle: Mutex<Vec<Http1>>,
-    /// Connections that take several requests at a time.
+    /// Connections that carry several requests at a time.
     shared: Mutex<Vec<Http2Connection>>,
     addresses: Mutex<Vec<SocketAddr>>,
     next_address: AtomicUsize,
-    /// Idle connections below which another is made before it is needed.
+    /// If fewer connections than this are idle, another one is opened before it is needed.
     spare: AtomicUsize,
     filling: AtomicBool,
     response_seen: Arc<ResponseSeen>,
@@ -87,7 +87,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client without connections, which waits for one as long as is usual.
+    /// A client without connections, with the default connect timeout.
     pub fn new(target: Target, clock: Clock) -> Client {
         Client {
             target,
@@ -105,38 +105,36 @@ impl Client {
         }
     }
 
-    /// With another limit for making a connection, name resolution and TLS included.
+    /// The timeout includes name resolution and TLS.
     pub fn with_connect_timeout(self, connect_timeout: Duration) -> Client {
         Client { connect_timeout, ..self }
     }
 
-    /// With another address to begin with, where the target has several: each worker begins with another one.
+    /// Begins with another address of the target, if it has several. Each worker begins with another one.
     pub fn starting_at(self, address: usize) -> Client {
         Client { next_address: AtomicUsize::new(address), ..self }
     }
 
-    /// With somebody who is told when an answer begins.
+    /// Sets `response_seen` when a response begins.
     pub fn with_response_seen(self, response_seen: Arc<ResponseSeen>) -> Client {
         Client { response_seen, ..self }
     }
 
-    /// As one of several clients of a load.
     pub fn in_group(self, group: Arc<ClientGroup>) -> Client {
         Client { group, ..self }
     }
 
-    /// Whether the target can be reached.
     pub fn outage(&self) -> &Outage {
         &self.outage
     }
 
-    /// The server that it calls.
     pub fn target(&self) -> &Target {
         &self.target
     }
 
-    /// Sees to it that `connections` are open now, so that the first requests need not wait for them, and keeps `spare`
-    /// to spare from now on, see [`Client::fill`]. It gives up when one cannot be made: the requests will tell.
+    /// Opens connections until `connections` requests can be sent at once, so that the first requests do not wait. From
+    /// then on `spare` connections are kept ready, see [`Client::fill`]. Stops when a connection cannot be made: the
+    /// requests will report the failure.
     pub async fn warm(&self, connections: usize, spare: usize) {
         self.spare.store(spare, Ordering::Relaxed);
         let mut kept = std::mem::take(&mut *lock(&self.idle));
@@ -147,7 +145,7 @@ impl Client {
             }
         }
         lock(&self.idle).append(&mut open);
-        // How many requests a connection can take at once is known when there is one.
+        // The first connection tells how many requests a connection carries at a time.
         let mut streams = usize::MAX;
         loop {
             let missing = connections.saturating_sub(self.capacity());
@@ -163,15 +161,15 @@ impl Client {
         }
     }
 
-    /// Whether there are too few connections to spare, and nobody is making them. Who gets `true` calls [`Client::fill`].
+    /// Whether spare connections are missing and no task opens them. If it returns `true`, call [`Client::fill`].
     pub fn needs_spare(&self) -> bool {
-        // Spare connections would take the files that requests wait for.
+        // Spare connections would use the files that requests wait for.
         !self.group.lacks_files()
             && self.capacity() < self.spare.load(Ordering::Relaxed)
             && !self.filling.swap(true, Ordering::Relaxed)
     }
 
-    /// Makes the connections to spare, so that a request finds one when it is due.
+    /// Opens the spare connections, so that a request finds one when it is due.
     pub async fn fill(&self) {
         while self.capacity() < self.spare.load(Ordering::Relaxed) {
             let Ok(made) = self.connect().await else { break };
@@ -180,18 +178,18 @@ impl Client {
         self.filling.store(false, Ordering::Relaxed);
     }
 
-    /// How many requests the connections can take that there are.
+    /// How many requests the open connections can take now.
     fn capacity(&self) -> usize {
         lock(&self.idle).len() + lock(&self.shared).iter().map(Http2Connection::free_streams).sum::<usize>()
     }
 
-    /// A place on a connection that the server has not closed, as far as is known.
+    /// A connection that the server has not closed, as far as the client knows.
     async fn take_open(&self) -> Option<Connection> {
         if let Some(stream) = self.take_shared() {
             return Some(Connection::Http2(stream));
         }
         loop {
-            // The one that was used last: its server is the least likely to have closed it.
+            // Take the connection that was used last: it is the least likely to have been closed by the server.
             let mut connection = lock(&self.idle).pop()?;
             if connection.is_open().await {
                 return Some(Connection::Http1(connection));
@@ -205,8 +203,8 @@ impl Client {
         shared.iter().find_map(Http2Connection::open_stream)
     }
 
-    /// Keeps a connection whose answer has ended, where it can take another request. A place of a shared one is free when it
-    /// is dropped.
+    /// Keeps a connection whose answer has ended, if it can carry another request. A stream of a shared connection is
+    /// released when it is dropped.
     async fn keep(&self, connection: Connection) {
         if let Connection::Http1(mut connection) = connection
             && connection.is_open().await
@@ -215,7 +213,7 @@ impl Client {
         }
     }
 
-    /// Keeps a new connection, and returns how many requests it can take.
+    /// Keeps a new connection, and returns how many requests it can carry.
     fn keep_new(&self, made: NewConnection) -> usize {
         match made {
             NewConnection::Http1(connection) => {
@@ -230,7 +228,7 @@ impl Client {
         }
     }
 
-    /// A new connection for one request; what else it can take waits with the others.
+    /// A new connection for one request. Other streams of it are kept for later requests.
     async fn connect_for_request(&self) -> Result<Connection, Failure> {
         match self.connect().await? {
             NewConnection::Http1(connection) => Ok(Connection::Http1(connection)),
@@ -251,8 +249,8 @@ impl Client {
         made
     }
 
-    /// Closes idle connections where the process ran short of files: they serve those who wait for one, which may be the
-    /// server itself, in this process or on this machine.
+    /// Closes idle connections if the process ran out of files. Others may need the files, for example a server in this
+    /// process or on this machine.
     pub fn give_files_back(&self) {
         if self.group.lacks_files() {
             drop(std::mem::take(&mut *lock(&self.idle)));
@@ -263,7 +261,7 @@ impl Client {
         match clock::limit(self.connect_timeout, self.try_connect()).await {
             Ok(connected) => connected,
             Err(clock::TimedOut) => {
-                // The server may have moved, and left an address that swallows what is sent there.
+                // The server may have moved and left an address that does not answer.
                 lock(&self.addresses).clear();
                 let (url, limit) = (self.target.base_url(), Span(self.connect_timeout));
                 let message = format!("no connection to {url} within the connect timeout, {limit}");
@@ -281,7 +279,7 @@ impl Client {
             lock(&self.addresses).clone_from(&addresses);
         }
         let failed = |error: io::Error| {
-            // The next try asks for the addresses again: the server may have moved.
+            // The next attempt resolves the name again: the server may have moved.
             lock(&self.addresses).clear();
             connect_failure(url, &error)
         };
@@ -297,7 +295,7 @@ impl Client {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // One thread, and nothing that is kept here can be left half-changed.
+    // One thread uses this, and no code can leave the value half-changed.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -309,7 +307,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn idle_connections_give_their_files_back_to_a_request_that_waits() {
-        // Nobody takes the connections.
+        // Nobody reads these connections.
         let servers = Mutex::new(Vec::new());
         let target = Target::in_process(Api::Completions, move || {
             let (client, server) = tokio::io::duplex(64 << 10);

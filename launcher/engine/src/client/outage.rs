@@ -1,4 +1,4 @@
-//! Whether the target answers at all, as far as one client knows, and how long to wait before it is tried again.
+//! Tells whether the target answers, as far as one client knows, and how long to wait before the next attempt.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicU32, Ordering},
@@ -7,16 +7,16 @@ use std::{
 
 use tokio::sync::{Notify, futures::Notified};
 
-/// The wait before the second try; it doubles with each further one.
+/// The wait before the second attempt. It doubles with each further attempt.
 const FIRST: Duration = Duration::from_millis(10);
 /// The longest wait: a server that is back is found within a second.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// The time since a request that the target gave no answer to, until another one is answered.
+/// An outage begins when a request gets no answer of the target, and lasts until another request gets one.
 #[derive(Debug, Default)]
 pub struct Outage {
     is_on: AtomicBool,
-    /// Waits since it began.
+    /// Waits since the outage began.
     waits: AtomicU32,
     over: Notify,
 }
@@ -35,17 +35,16 @@ impl Outage {
         self.is_on.store(true, Ordering::Relaxed);
     }
 
-    /// Whether no answer has begun since a request ended without one.
     pub(crate) fn is_on(&self) -> bool {
         self.is_on.load(Ordering::Relaxed)
     }
 
-    /// Waits for the next answer that begins while it is on.
+    /// Waits for the next answer that begins during the outage.
     pub(crate) fn over(&self) -> Notified<'_> {
         self.over.notified()
     }
 
-    /// How long to wait before the target is tried again: 10 ms, and during an outage twice as long each time, up to a second.
+    /// How long to wait before the next attempt: 10 ms; during an outage twice as long each time, up to a second.
     pub(crate) fn next_wait(&self) -> Duration {
         if !self.is_on() {
             return FIRST;

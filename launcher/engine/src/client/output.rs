@@ -1,10 +1,10 @@
-//! The output of an answer, where somebody wants it: the token ids and the text of its first choice. Pure.
+//! The output of an answer, if it is kept: the token ids and the text of the first choice. Pure.
 
 use std::fmt;
 
 use super::chunk::FirstChoice;
 
-/// The most token ids that are kept of one answer: twice the longest answer that a profile may ask for.
+/// The most token ids that are kept of one answer: twice the longest answer that a profile may request.
 const MAX_IDS: usize = 4_000_000;
 /// The longest text, in bytes.
 const MAX_TEXT: usize = 64 << 20;
@@ -12,22 +12,21 @@ const MAX_TEXT: usize = 64 << 20;
 /// What the server generated, in the first choice of its answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
-    /// The ids of its tokens, the last one included that has no text; empty where the server does not tell them.
+    /// Token ids, including the last one if it has no text; empty if the server does not send them.
     pub token_ids: Vec<u32>,
-    /// How many of them there were when the first event with output had come: that event's, and those of events without
-    /// text before it. Where no event had output, those of the first that had any. All of an answer in one piece.
+    /// How many token ids there were after the first event with output, including those of earlier events without text.
+    /// If no event had output: those of the first event with token ids. For an answer in one piece: all.
     pub first: usize,
-    /// Its text as it came, without reasoning, refusals and calls of tools.
+    /// The text as received, without reasoning, refusals and tool calls.
     pub text: String,
 }
 
-/// Is told once, while the answer is read, when its first output comes: with the token ids that have come until then.
+/// Called once, while the answer is read, with the token ids that have arrived when its first output arrives.
 pub struct FirstOutput(Box<Tell>);
 
 type Tell = dyn FnOnce(&[u32]) + Send;
 
 impl FirstOutput {
-    /// Does this with the token ids.
     pub fn new(tell: impl FnOnce(&[u32]) + Send + 'static) -> FirstOutput {
         FirstOutput(Box::new(tell))
     }
@@ -39,7 +38,7 @@ impl fmt::Debug for FirstOutput {
     }
 }
 
-/// What cannot be kept.
+/// Why an output cannot be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum OutputError {
     #[error("the token_ids of an event are no list of whole numbers below 2^32")]
@@ -50,17 +49,17 @@ pub(super) enum OutputError {
     TooLong,
 }
 
-/// An output as far as it has come.
+/// The output received so far.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     output: Output,
-    /// An event had output.
+    /// Whether an event had output.
     has_begun: bool,
     pub(super) first: Option<FirstOutput>,
 }
 
 impl Kept {
-    /// Adds an event that was read as a chunk; `output`: it held output.
+    /// Adds an event. `output`: whether [`Chunk`](super::chunk::Chunk) found output in it.
     pub(super) fn add(&mut self, event: &[u8], output: bool) -> Result<(), OutputError> {
         let Some(choice) = FirstChoice::read(event, output).map_err(|_| OutputError::NoIds)? else { return Ok(()) };
         let Output { token_ids, first, text } = &mut self.output;
@@ -82,7 +81,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Token ids that had come with the first event with output; `None` where the server told none by then.
+    /// Token ids that had arrived with the first event with output; `None` if the server had sent none by then.
     pub(super) fn first_ids(&self) -> Option<u32> {
         let first = u32::try_from(self.output.first).ok()?;
         Some(first).filter(|it| *it > 0 && self.has_begun)
@@ -101,7 +100,7 @@ mod tests {
         format!(r#"{{"choices":[{{"text":"{text}","token_ids":{ids:?}}}]}}"#)
     }
 
-    /// Adds events that have output where they have text.
+    /// Adds events; those with text have output.
     fn check(events: &[(&str, &[u32])], first: usize) {
         let mut kept = Kept::default();
         for (text, ids) in events {

@@ -1,29 +1,30 @@
-//! Events that differ from one before them in their text alone: what they mean is known without reading them as JSON. Pure.
+//! Recognises events that differ from an earlier event only in their text, without reading them as JSON. Pure.
 //!
-//! Nearly every event of a stream repeats the one before it but for a few letters. Of one event the place of its text is
-//! found, and [`Chunk`] itself proves that only the text decides: without it the same event is a token without text. From then
-//! on an event with the same bytes around another plain text means output. Everything else, a backslash included, is read
-//! as JSON.
+//! Nearly every event of a stream repeats the one before it, except for a few letters. For one event, the place of its
+//! text is found, and [`Chunk`] proves that only the text matters: without the text the same event is a token without
+//! text. After that, an event with the same bytes around another plain text means output. All other events, and texts
+//! with a backslash, are read as JSON.
 
 use memchr::{memchr2, memmem};
 
 use super::chunk::{Choices, Chunk};
 
-/// The keys under which servers send a text.
+/// The keys under which servers send text.
 const KEYS: [&str; 4] = ["\"content\"", "\"text\"", "\"reasoning\"", "\"reasoning_content\""];
-/// The longest event that a pattern is made of, in bytes: longer ones hold what differs from one to the next.
+/// The longest event from which a pattern is made, in bytes: longer events hold data that changes from one event to the
+/// next.
 const LONGEST: usize = 1_024;
 
 /// An event without its text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Pattern {
     around: Box<[u8]>,
-    /// Where in it the text was.
+    /// The offset of the text.
     at: usize,
 }
 
 impl Pattern {
-    /// Of an event that is output and nothing else; `None` where its text is not the only thing that could decide that.
+    /// `None` if the event is not only output, or if more than its text decides that.
     pub(super) fn from_event(event: &[u8]) -> Option<Pattern> {
         if event.len() > LONGEST {
             return None;
@@ -40,7 +41,7 @@ impl Pattern {
         decides.then_some(Pattern { around, at: start })
     }
 
-    /// Whether an event of this pattern holds a text that is not empty; `None`: it is another one.
+    /// Whether an event of this pattern holds text; `None` if the event does not match the pattern.
     pub(super) fn has_text(&self, event: &[u8]) -> Option<bool> {
         let (before, after) = self.around.split_at(self.at);
         let text = event.strip_prefix(before)?.strip_suffix(after)?;
@@ -49,13 +50,13 @@ impl Pattern {
     }
 }
 
-/// The choices of an event that says nothing beside them.
+/// The choices of an event that holds nothing else.
 fn plain(event: &[u8]) -> Option<Choices> {
     let chunk = Chunk::parse(event).ok()?;
     (!chunk.is_error() && chunk.usage.is_none() && chunk.choices.finish.is_none()).then_some(chunk.choices)
 }
 
-/// The bounds of the text that stands as the value of a key which ends at `after`; `None` where something else does.
+/// The bounds of the string that follows the key which ends at `after`; `None` if another value follows.
 fn text(event: &[u8], after: usize) -> Option<(usize, usize)> {
     let mut rest = event.get(after..)?.trim_ascii_start().strip_prefix(b":")?.trim_ascii_start().strip_prefix(b"\"")?;
     let start = event.len() - rest.len();
@@ -120,7 +121,8 @@ mod tests {
     #[test]
     fn no_pattern_is_made_where_more_than_the_text_decides() {
         for event in [
-            // A role chunk, an end, an error, usage, two texts, a tool call, no text, a text of another meaning, no JSON.
+            // A role chunk, an end, an error, usage, two texts, a tool call, no text, a text of another meaning, no
+            // JSON.
             r#"{"choices":[{"delta":{"role":"assistant","content":"a"}}]}"#,
             r#"{"choices":[{"text":"a","finish_reason":"stop"}]}"#,
             r#"{"error":{"message":"m"},"choices":[{"text":"a"}]}"#,

@@ -1,4 +1,4 @@
-//! [I/O] Whether the target answers, and which models it serves.
+//! [I/O] Checks whether the target answers, and which models it serves.
 
 use std::time::Duration;
 
@@ -11,52 +11,47 @@ use crate::record::RequestOutcome;
 use clock::Clock;
 
 const MODELS: &str = "/v1/models";
-/// A server that does not list its models in this time hangs.
+/// A server that does not list its models within this time hangs.
 const MODELS_TIMEOUT: Duration = Duration::from_secs(10);
 /// The first generation of a server may compile kernels.
 const GENERATE_TIMEOUT: Duration = Duration::from_secs(60);
-/// A list of models that is longer is none.
+/// The longest list of models, in bytes.
 const MAX_MODELS: usize = 4 << 20;
 
-/// Why the target cannot be measured yet, or ever.
+/// Why the target cannot be measured yet, or at all.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
-    /// No complete answer.
+    /// No complete answer came.
     #[error("{0}")]
     NoAnswer(String),
-    /// No answer in time.
+    /// No answer came in time.
     #[error("{what} did not answer within {limit}; is the server hung, asleep or still loading?")]
     Timeout {
-        /// The request.
         what: &'static str,
         /// How long it was waited for.
         limit: Span,
     },
-    /// An answer that says no.
+    /// The target refused the request.
     #[error("{what} was refused: {message}{}", remedy(*status))]
     Refused {
-        /// The request.
         what: &'static str,
-        /// The status.
         status: u16,
-        /// The server's message.
         message: String,
     },
-    /// An answer that no OpenAI server gives.
+    /// The answer is not one of an OpenAI server.
     #[error("{MODELS} gave no list of models; is the target the base URL of an OpenAI server?")]
     NotOpenAi,
-    /// A list without an entry.
+    /// The list is empty.
     #[error("{MODELS} lists no model; is it still loading?")]
     NoModel,
 }
 
 impl ProbeError {
-    /// Whether waiting cannot mend it: the request, its token or the URL is wrong.
+    /// Whether waiting cannot help, because the request, its token or the URL is wrong.
     pub fn is_final(&self) -> bool {
         matches!(self, ProbeError::Refused { status: 301 | 308 | 400 | 401 | 403 | 405 | 422 | 501, .. })
     }
 
-    /// Whether the server does not know what was asked for.
     pub fn is_not_found(&self) -> bool {
         matches!(self, ProbeError::Refused { status: 404, .. })
     }
@@ -82,10 +77,10 @@ struct Model {
     id: String,
 }
 
-/// The ids of the models that the target lists; may be empty.
+/// The ids of the models that the target lists, possibly none.
 ///
 /// # Errors
-/// The target does not answer, says no, or is no OpenAI server.
+/// The target does not answer, refuses, or is no OpenAI server.
 pub async fn models(target: &Target) -> Result<Vec<String>, ProbeError> {
     let client = Client::new(target.clone(), Clock::start());
     let fetched = within(MODELS, MODELS_TIMEOUT, client.fetch(&target.get(MODELS), MAX_MODELS)).await?;
@@ -99,10 +94,10 @@ pub async fn models(target: &Target) -> Result<Vec<String>, ProbeError> {
     Ok(models.data.into_iter().map(|it| it.id).collect())
 }
 
-/// Generates one token, as the load will.
+/// Generates one token with the API of the load.
 ///
 /// # Errors
-/// The target does not answer, says no, or breaks the answer off.
+/// The target does not answer, refuses, or breaks the answer off.
 pub async fn generate(target: &Target, model: &str) -> Result<(), ProbeError> {
     const WHAT: &str = "a generation of one token";
     let client = Client::new(target.clone(), Clock::start());

@@ -1,5 +1,5 @@
-//! [I/O] How long a request is waited for. One timer a request looks now and then how far the answer has come: a token
-//! costs no timer of its own, and a stall is noticed to the millisecond all the same.
+//! [I/O] The timeouts of a request. Each request has one timer, which checks from time to time how far the answer has
+//! come. A token therefore costs no timer, and a stall is still noticed to the millisecond.
 
 use std::{
     pin::pin,
@@ -14,7 +14,7 @@ use super::answer::{Answer, Failure};
 use crate::record::Limit;
 use clock::{Clock, TimedOut};
 
-/// The limits of a request that is under way; that of its connection is the client's.
+/// The timeouts of a request under way. The client has the one of its connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RequestTimeouts {
     first_token: Option<Duration>,
@@ -22,23 +22,23 @@ pub struct RequestTimeouts {
     request: Option<Duration>,
 }
 
-/// How far a request has come. Written by the request, read by who waits for it, in one task: the atomics only share.
+/// How far a request has come. The request writes it and the code that waits for the request reads it, in one task: the
+/// atomics only allow sharing.
 #[derive(Debug, Default)]
 pub struct RequestProgress {
-    /// Nanoseconds when it was sent, plus one; 0 is not yet.
+    /// Nanoseconds when it was sent, plus one; 0 if it was not sent.
     sent: AtomicU64,
-    /// Nanoseconds of the last event with a token, plus one; 0 is none.
+    /// Nanoseconds of the last event with a token, plus one; 0 if there was none.
     token: AtomicU64,
     complete: AtomicBool,
 }
 
 impl RequestProgress {
-    /// It is being sent.
     pub(super) fn sent(&self, at: Duration) {
         store(&self.sent, at);
     }
 
-    /// More of its answer has come.
+    /// More of the answer has arrived.
     pub(super) fn saw(&self, answer: &Answer) {
         if let Some(at) = answer.last_event() {
             store(&self.token, at);
@@ -63,18 +63,18 @@ fn store(to: &AtomicU64, at: Duration) {
     to.store(u64::try_from(at.as_nanos()).unwrap_or(u64::MAX - 1) + 1, Ordering::Relaxed);
 }
 
-/// How far a request has come, and since when.
+/// What a request has reached, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Milestone {
     Connecting,
     Sent(Duration),
     Token(Duration),
-    /// All that matters has come; what is left of the body has its own bound.
+    /// All that matters has arrived. The rest of the body has its own timeout.
     Complete,
 }
 
 impl RequestTimeouts {
-    /// The limits of a workload. An answer in one piece has no tokens to wait for.
+    /// The timeouts of a workload. An answer in one piece has no timeouts for single tokens.
     pub fn new(timeouts: &Timeouts, streaming: bool) -> RequestTimeouts {
         let of_stream = |limit: Option<Span>| limit.filter(|_| streaming).map(|it| it.0);
         RequestTimeouts {
@@ -87,7 +87,7 @@ impl RequestTimeouts {
     /// Waits for a request that begins now.
     ///
     /// # Errors
-    /// The limit that it ran into; the request is dropped.
+    /// The timeout that passed; the request is dropped.
     pub async fn wait<T>(
         &self,
         clock: Clock,
@@ -109,7 +109,7 @@ impl RequestTimeouts {
         }
     }
 
-    /// Each limit and when it is reached, unless the request comes further until then.
+    /// Each timeout and when it passes, if the request does not come further until then.
     fn reached(&self, start: Duration, milestone: Milestone) -> [Option<(Duration, Limit)>; 2] {
         let after = |since: Duration, length: Option<Duration>, limit| {
             length.and_then(|it| since.checked_add(it)).map(|at| (at, limit))
@@ -124,10 +124,10 @@ impl RequestTimeouts {
         [whole, part]
     }
 
-    /// When a limit can be passed at the earliest, whatever comes until then.
+    /// The earliest time at which a timeout can pass, whatever arrives until then.
     fn next_check(&self, start: Duration, now: Duration, milestone: Milestone) -> Option<Duration> {
         let known = self.reached(start, milestone).into_iter().flatten().map(|(at, _)| at);
-        // A part that has not begun yet begins now at the earliest.
+        // A part that has not begun begins now at the earliest.
         let (first_token, token_gap) = match milestone {
             Milestone::Connecting => (self.first_token, self.token_gap),
             Milestone::Sent(_) => (None, self.token_gap),
@@ -137,7 +137,7 @@ impl RequestTimeouts {
         known.chain(later).min()
     }
 
-    /// The limit that was passed, if any.
+    /// The timeout that has passed, if any.
     fn passed(&self, start: Duration, now: Duration, milestone: Milestone) -> Option<Failure> {
         let reached = self.reached(start, milestone).into_iter().flatten().filter(|(at, _)| *at <= now);
         let (_, limit) = reached.min_by_key(|(at, _)| *at)?;
@@ -174,8 +174,8 @@ mod tests {
         RequestTimeouts::new(&timeouts, true)
     }
 
-    /// A request sent after `sent` seconds, with tokens at these seconds, which ends at the last of all. Returns when the
-    /// wait was over, and the limit if there was one.
+    /// A request sent after `sent` seconds, with tokens at the given seconds, which ends at `end`. Returns when the
+    /// wait was over, and the timeout if one passed.
     async fn check(timeouts: RequestTimeouts, sent: u64, tokens: &[u64], end: u64) -> (u64, Option<Limit>) {
         let clock = Clock::from_runtime();
         let progress = RequestProgress::default();
@@ -197,9 +197,9 @@ mod tests {
     async fn each_limit_counts_from_its_own_begin() {
         let tokens: Vec<u64> = (5..50).collect();
         assert_eq!(check(request_timeouts(4, 3, 100), 3, &tokens, 51).await, (51, None));
-        // Connecting is no part of the wait for the first token.
+        // The time to connect does not count for the first-token timeout.
         assert_eq!(check(request_timeouts(4, 3, 100), 20, &[25], 26).await, (24, Some(Limit::FirstToken)));
-        // What comes just in time is in time.
+        // A token exactly at the limit is in time.
         assert_eq!(check(request_timeouts(4, 3, 100), 20, &[24], 25).await, (25, None));
         assert_eq!(check(request_timeouts(4, 3, 100), 1, &[], 90).await, (5, Some(Limit::FirstToken)));
         // The stall begins long after the timer was set.

@@ -1,10 +1,9 @@
-//! What a connection brings back: the head of an answer, or why there is none. Pure.
+//! What a connection returns: the head of an answer, or why there is none. Pure.
 //!
-//! HTTP/1 and HTTP/2 both return these types, and neither depends on the other or on the connection above them.
+//! HTTP/1 and HTTP/2 both return these types. Neither depends on the other, or on the connection above them.
 
 use crate::record::Cause;
 
-/// The head of an answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) status: u16,
@@ -12,32 +11,28 @@ pub(super) struct Head {
     pub(super) content_encoding: Option<String>,
 }
 
-/// Bytes that no answer of HTTP/1 can hold.
+/// Bytes that are no valid HTTP/1 response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct Malformed(pub(super) &'static str);
 
-/// Why an answer does not come, or does not come to its end.
+/// Why an answer does not arrive, or does not arrive completely.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Broken {
-    /// The server ended the connection.
+    /// The server closed the connection.
     #[error("the server closed it")]
     Closed,
-    /// The socket failed.
     #[error(transparent)]
     Socket(std::io::Error),
-    /// What came is no answer.
     #[error(transparent)]
     Malformed(#[from] Malformed),
-    /// HTTP/2's own reasons.
     #[error(transparent)]
     Http2(#[from] h2::Error),
-    /// A new connection on which HTTP/2 could not be spoken.
+    /// HTTP/2 cannot be spoken on a new connection.
     #[error("{0}; if the server speaks no HTTP/2, set target.httpVersion to HTTP1")]
     NoHttp2(h2::Error),
 }
 
-/// Why no head came.
 #[derive(Debug)]
 pub(super) struct SendFailure {
     pub(super) error: Broken,
@@ -47,18 +42,18 @@ pub(super) struct SendFailure {
 /// How far a request came that got no head of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// Not a byte of it left: the connection takes no request any more.
+    /// No byte of it was sent: the connection takes no more requests.
     NotSent,
-    /// Nothing of an answer came: the server may never have looked at it.
+    /// No byte of an answer arrived: the server may not have looked at the request.
     Untouched,
     /// The server may have worked on it.
     Unknown,
-    /// A part of a head came.
+    /// A part of a head arrived.
     Answered,
 }
 
 impl Broken {
-    /// Why a connection brought no answer.
+    /// Why a connection returned no answer.
     pub(super) fn cause(&self) -> Cause {
         match self {
             Broken::Closed => Cause::Closed,

@@ -1,4 +1,4 @@
-//! [I/O] Sockets to the target, which note when bytes leave and arrive, before anybody looks at them.
+//! [I/O] Sockets to the target, which take the time when bytes leave and arrive, before any other code sees them.
 
 use std::{
     io,
@@ -24,18 +24,18 @@ use super::tls::Tls;
 use crate::vitals::receive;
 use clock::Clock;
 
-/// The names of the versions of HTTP when TLS negotiates one.
+/// The names of HTTP versions in ALPN.
 const HTTP1: &[u8] = b"http/1.1";
 const HTTP2: &[u8] = b"h2";
 
-/// How connections are made.
+/// How connections to the target are made.
 #[derive(Clone)]
 pub(super) enum Connector {
     Network {
         host: String,
         port: u16,
         tls: Option<Tls>,
-        /// Whether HTTP/2 is spoken without the server having chosen it.
+        /// Whether HTTP/2 is spoken even if the server did not choose it.
         http2: bool,
     },
     Unix {
@@ -46,7 +46,7 @@ pub(super) enum Connector {
 }
 
 impl Connector {
-    /// Speaks this version of HTTP on connections from now on.
+    /// Sets the version of HTTP for connections that are made from now on.
     pub(super) fn speak(&mut self, version: HttpVersion) {
         let (http2, tls) = match self {
             Connector::Network { tls, http2, .. } => (http2, tls.as_mut()),
@@ -63,7 +63,7 @@ impl Connector {
         }
     }
 
-    /// Whether HTTP/2 is spoken on a socket that it made.
+    /// Whether HTTP/2 is spoken on a socket that this connector made.
     pub(super) fn speaks_http2(&self, socket: &Socket) -> bool {
         match (self, socket) {
             (_, Socket::Tls(stream)) if stream.get_ref().1.alpn_protocol() == Some(HTTP2) => true,
@@ -72,7 +72,7 @@ impl Connector {
         }
     }
 
-    /// The addresses of the target; none for a socket's file and for one in this process.
+    /// The addresses of the target; empty for a Unix socket and for a server in this process.
     pub(super) async fn resolve(&self) -> io::Result<Vec<SocketAddr>> {
         let Connector::Network { host, port, .. } = self else { return Ok(Vec::new()) };
         let found: Vec<_> = lookup_host((host.as_str(), *port)).await?.collect();
@@ -89,8 +89,8 @@ impl Connector {
         }
     }
 
-    /// A connection to the first of the addresses that takes one, from place `first` on. Each has its part of `limit`, so that
-    /// one that swallows what is sent there leaves time for the others.
+    /// Connects to the first address that accepts, beginning with the address at index `first`. Each address gets its
+    /// part of `limit`, so that one which does not answer leaves time for the others.
     pub(super) async fn connect(&self, addresses: &[SocketAddr], first: usize, limit: Duration) -> io::Result<Socket> {
         let tls = match self {
             Connector::InProcess(connect) => return Ok(Socket::InProcess(connect())),
@@ -103,14 +103,14 @@ impl Connector {
         for place in 0..addresses.len() {
             let connecting = TcpStream::connect(addresses[(first.wrapping_add(place)) % addresses.len()]);
             let connected = if place == last_place {
-                // It has what is left, which is for the caller to end.
+                // The last address has the time that is left. The caller ends it.
                 connecting.await
             } else {
                 clock::limit(each, connecting).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
             };
             match connected {
                 Ok(stream) => {
-                    // A request must leave when it is due.
+                    // A request must be sent at once, without waiting for more data.
                     stream.set_nodelay(true)?;
                     return Ok(match tls {
                         None => Socket::Tcp(stream),
@@ -124,11 +124,11 @@ impl Connector {
     }
 }
 
-/// Metadata services that clouds keep at other addresses: Alibaba's, and Amazon's of IPv6.
+/// Metadata services of clouds at other addresses: Alibaba's, and Amazon's for IPv6.
 const METADATA_V4: Ipv4Addr = Ipv4Addr::new(100, 100, 100, 200);
 const METADATA_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
 
-/// Whether a server may be called there. Link-local addresses hold the metadata services of clouds.
+/// Whether the launcher may connect there. The metadata services of clouds have link-local addresses.
 fn is_allowed(ip: IpAddr) -> bool {
     match ip.to_canonical() {
         IpAddr::V4(ip) => {
@@ -141,7 +141,6 @@ fn is_allowed(ip: IpAddr) -> bool {
     }
 }
 
-/// A connection's bytes.
 pub(super) enum Socket {
     Tcp(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
@@ -149,15 +148,16 @@ pub(super) enum Socket {
     InProcess(DuplexStream),
 }
 
-/// What a socket has seen. Written by the socket and read by the request, both in one task: the atomics only share.
+/// When bytes were sent and received. The socket writes it and the request reads it, both in one task: the atomics only
+/// allow sharing.
 #[derive(Debug)]
 pub(super) struct IoTimestamps {
     clock: Clock,
-    /// Nanoseconds of the first write since the last reset, plus one; 0 is none.
+    /// Nanoseconds of the first write since the last reset, plus one; 0 if there was none.
     sent: AtomicU64,
-    /// Nanoseconds of the last read that held bytes.
+    /// Nanoseconds of the last read that returned bytes.
     read_at: AtomicU64,
-    /// Reads that held bytes.
+    /// Reads that returned bytes.
     reads: AtomicU64,
 }
 
@@ -166,7 +166,7 @@ impl IoTimestamps {
         Arc::new(IoTimestamps { clock, sent: AtomicU64::new(0), read_at: AtomicU64::new(0), reads: AtomicU64::new(0) })
     }
 
-    /// A new request begins.
+    /// Called before each request.
     pub(super) fn reset(&self) {
         self.sent.store(0, Ordering::Relaxed);
     }
@@ -176,7 +176,7 @@ impl IoTimestamps {
         self.sent.load(Ordering::Relaxed).checked_sub(1).map(Duration::from_nanos)
     }
 
-    /// When bytes last arrived, and the how many-th read that was.
+    /// When bytes last arrived, and the number of that read.
     pub(super) fn last_read(&self) -> (Duration, u64) {
         (Duration::from_nanos(self.read_at.load(Ordering::Relaxed)), self.reads.load(Ordering::Relaxed))
     }
@@ -185,7 +185,7 @@ impl IoTimestamps {
         u64::try_from(self.clock.now().as_nanos()).unwrap_or(u64::MAX - 1)
     }
 
-    /// Bytes of the request leave.
+    /// Notes the time of the first write of a request.
     pub(super) fn record_write(&self) {
         if self.sent.load(Ordering::Relaxed) == 0 {
             self.sent.store(self.nanos() + 1, Ordering::Relaxed);
@@ -200,7 +200,7 @@ impl IoTimestamps {
     }
 }
 
-/// A socket with its marks.
+/// A socket that takes timestamps.
 pub(super) struct TimestampedSocket {
     socket: Socket,
     timestamps: Arc<IoTimestamps>,

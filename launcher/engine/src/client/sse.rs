@@ -1,14 +1,14 @@
-//! Server-sent events: bytes, however they were cut, to the data of each event. Pure.
+//! Server-sent events: splits bytes, which may arrive in any pieces, into the data of each event. Pure.
 //!
-//! Lines end with CR, LF or CRLF; an empty line ends an event; a byte order mark at the begin, comments and fields other
-//! than `data` are passed over. The data of an event that lies whole in one piece of input is not copied.
+//! Lines end with CR, LF or CRLF, and an empty line ends an event. A byte order mark at the start, comments, and fields
+//! other than `data` are ignored. The data of an event that lies completely in one piece of input is not copied.
 
 use memchr::memchr2;
 
 use super::lenient_json::BYTE_ORDER_MARK;
 
-/// The longest line, and the longest event, in bytes. The largest that servers send hold a logprob for each of some hundred
-/// tokens.
+/// The longest line, and the longest event, in bytes. The largest events of servers hold a logprob for each of a few
+/// hundred tokens.
 const MAX_EVENT: usize = 8 << 20;
 
 /// A line or an event longer than [`MAX_EVENT`].
@@ -16,12 +16,12 @@ const MAX_EVENT: usize = 8 << 20;
 #[error("an event is longer than {MAX_EVENT} bytes")]
 pub struct TooLong;
 
-/// Takes bytes in any cut and hands out events.
+/// Takes bytes in any pieces and returns events.
 #[derive(Debug, Default)]
 pub struct Parser {
-    /// The beginning of a line whose end has not come.
+    /// The beginning of a line whose end has not arrived.
     line: Vec<u8>,
-    /// Data lines of an event whose end has not come, joined by LF.
+    /// Data lines, joined by LF, of an event whose end has not arrived.
     data: Vec<u8>,
     has_data: bool,
     /// The last byte was CR: an LF that follows belongs to it.
@@ -30,7 +30,7 @@ pub struct Parser {
     has_begun: bool,
 }
 
-/// What a line means.
+/// The meaning of a line.
 enum Line<'a> {
     End,
     Data(&'a [u8]),
@@ -41,7 +41,7 @@ impl Parser {
     /// Takes the next bytes and calls `event` with the data of each event that they complete.
     ///
     /// # Errors
-    /// [`TooLong`]; nothing more can be read from this stream then.
+    /// [`TooLong`]; then nothing more can be read from this stream.
     pub fn push(&mut self, mut bytes: &[u8], mut event: impl FnMut(&[u8])) -> Result<(), TooLong> {
         // The only data line of the event so far, not yet copied.
         let mut whole: Option<&[u8]> = None;
@@ -80,7 +80,7 @@ impl Parser {
         bounded(self.line.len())
     }
 
-    /// The stream has ended: hands out an event whose last empty line never came, as careless servers send it.
+    /// Ends the stream. Calls `event` for a last event without its empty line, as some servers send it.
     ///
     /// # Errors
     /// [`TooLong`]
@@ -93,7 +93,7 @@ impl Parser {
         Ok(())
     }
 
-    /// The end of a line that began in an earlier piece.
+    /// Takes the end of a line that began in an earlier piece.
     fn take_split_line(&mut self, end: &[u8], event: &mut impl FnMut(&[u8])) -> Result<(), TooLong> {
         self.line.extend_from_slice(end);
         let mut line = std::mem::take(&mut self.line);
@@ -125,7 +125,8 @@ impl Parser {
         }
     }
 
-    /// What a whole line means. The bound is that of a line which comes in pieces, so that a cut decides nothing.
+    /// The meaning of a whole line. It has the same bound as a line that arrives in pieces, so that the result does not
+    /// depend on the pieces.
     fn classify<'a>(&mut self, mut line: &'a [u8]) -> Result<Line<'a>, TooLong> {
         bounded(line.len())?;
         if !std::mem::replace(&mut self.has_begun, true) {

@@ -1,4 +1,4 @@
-//! Target: where the load goes, and what every request to it carries.
+//! The target: where requests go, and what every request carries.
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
@@ -19,34 +19,32 @@ use super::{
     tls::{Tls, TlsError},
 };
 
-/// What cannot be called.
+/// Why a target cannot be called.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
-    /// No URL that can be called.
+    /// The URL cannot be called.
     #[error(
         "the target is {url:?}; write http:// or https://, a host, and at most a port and a path; or unix: and the path of a socket"
     )]
     Url {
-        /// As given.
         url: String,
     },
-    /// A header field that HTTP does not allow.
+    /// HTTP does not allow the header field.
     #[error("header field {name:?} cannot be sent: {problem}")]
     Header {
-        /// Its name.
         name: String,
-        /// What to do.
+        /// What is wrong, and what to do.
         problem: &'static str,
     },
-    /// A token that no header field can hold.
+    /// The token does not fit into a header field.
     #[error("the bearer token holds characters that no header field can; write the token alone into its file")]
     Token,
-    /// Certificate authorities that cannot be used.
+    /// The certificate authorities cannot be used.
     #[error(transparent)]
     Tls(TlsError),
 }
 
-/// A server and how to call it. Cheap to clone; its `Debug` shows no token.
+/// A server, and how to call it. Cheap to clone. `Debug` does not show the token.
 #[derive(Clone)]
 pub struct Target(Arc<Inner>);
 
@@ -71,10 +69,11 @@ impl From<TlsError> for TargetError {
 }
 
 impl Target {
-    /// A server by its base URL, without `/v1`, or by the path of its socket after `unix:`. `authorities` are trusted beside the system's and the public ones.
+    /// A server by its base URL, without `/v1`, or by the path of its socket after `unix:`. `authorities` are trusted
+    /// in addition to those of the system and the public ones.
     ///
     /// # Errors
-    /// What of the arguments cannot be used.
+    /// The argument that cannot be used.
     pub fn new(
         base_url: &str,
         api: Api,
@@ -103,20 +102,20 @@ impl Target {
             ("", Some(_)) => 443,
             (port, _) => port.strip_prefix(':').and_then(|it| it.parse().ok()).ok_or_else(wrong)?,
         };
-        // A literal IPv6 address stands in brackets in a URL and nowhere else.
+        // An IPv6 address is in brackets in a URL, and nowhere else.
         let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
         let mut connector = Connector::Network { host, port, tls, http2: false };
         connector.speak(HttpVersion::Auto);
         Target::with(base_url, uri.path(), authority.as_str(), api, token, headers, connector)
     }
 
-    /// The same server, spoken to in this version of HTTP. A new target speaks what the server prefers.
+    /// Sets the version of HTTP. By default the server chooses.
     pub fn speaking(mut self, version: HttpVersion) -> Target {
         Arc::make_mut(&mut self.0).connector.speak(version);
         self
     }
 
-    /// A server in this process: `connect` gives the client's end of a new connection each time.
+    /// A server in this process: `connect` returns the client's end of a new connection each time.
     pub fn in_process(api: Api, connect: impl Fn() -> DuplexStream + Send + Sync + 'static) -> Target {
         let connector = Connector::InProcess(Arc::new(connect));
         Target::with("in-process", "", "in-process", api, None, &BTreeMap::new(), connector)
@@ -160,12 +159,11 @@ impl Target {
         })))
     }
 
-    /// As given, without a slash at its end.
+    /// The base URL without a slash at its end.
     pub fn base_url(&self) -> &str {
         &self.0.base_url
     }
 
-    /// The API that is called.
     pub fn api(&self) -> Api {
         self.0.api
     }
@@ -174,7 +172,6 @@ impl Target {
         &self.0.connector
     }
 
-    /// A generation request.
     pub(super) fn generate(&self, body: Bytes, id: Option<HeaderValue>) -> Request<Bytes> {
         let mut request = self.request(Method::POST, self.0.generate.clone(), body);
         request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -184,7 +181,7 @@ impl Target {
         request
     }
 
-    /// A request for what the server tells about itself, such as `/v1/models`.
+    /// A request for information about the server, such as `/v1/models`.
     pub(super) fn get(&self, path: &'static str) -> Request<Bytes> {
         let uri = format!("{}{path}", self.0.prefix)
             .parse()

@@ -1,4 +1,5 @@
-//! [I/O] TLS towards the target: rustls with ring; trusted are the public authorities, the system's, and those given.
+//! [I/O] TLS to the target, with rustls and ring. Trusted are the public authorities, those of the system, and those
+//! that the user gives.
 
 use std::{io, sync::Arc};
 
@@ -16,12 +17,12 @@ pub enum TlsError {
     /// The host is neither a DNS name nor an IP address.
     #[error("{0:?} is no name of a host")]
     Host(String),
-    /// Certificate authorities that cannot be used.
+    /// The certificate authorities cannot be used.
     #[error("the certificate authorities of the target cannot be used: {0}; give PEM-encoded certificates")]
     Authorities(String),
 }
 
-/// How a server proves who it is.
+/// How the certificate of a server is checked.
 #[derive(Clone)]
 pub(super) struct Tls {
     connector: TlsConnector,
@@ -29,12 +30,12 @@ pub(super) struct Tls {
 }
 
 impl Tls {
-    /// For a server of this name. `authorities` is PEM text.
+    /// `authorities` is PEM text.
     pub(super) fn new(host: &str, authorities: Option<&str>) -> Result<Tls, TlsError> {
         let bare = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         let name = ServerName::try_from(bare).map_err(|_| TlsError::Host(host.to_owned()))?;
         let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-        // A machine without certificates of its own is no error: the public authorities are there.
+        // A machine without certificates is no error: the public authorities are built in.
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         if let Some(pem) = authorities {
             add(&mut roots, pem)?;
@@ -47,7 +48,7 @@ impl Tls {
         Ok(Tls { connector: TlsConnector::from(Arc::new(config)), name })
     }
 
-    /// Offers these versions of HTTP, the preferred one first.
+    /// Offers these versions of HTTP in ALPN, the preferred one first.
     pub(super) fn offer(&mut self, versions: &[&[u8]]) {
         let mut config = ClientConfig::clone(self.connector.config());
         config.alpn_protocols = versions.iter().map(|it| it.to_vec()).collect();
@@ -59,9 +60,9 @@ impl Tls {
     }
 }
 
-/// Whether it is TLS that failed, and not the connection below it.
+/// Whether TLS failed, and not the connection below it.
 pub(super) fn is_tls_error(error: &io::Error) -> bool {
-    // A server that speaks none may answer with something else, or just end the handshake.
+    // A server without TLS may answer with other bytes, or close the connection during the handshake.
     error.kind() == io::ErrorKind::UnexpectedEof || error.get_ref().is_some_and(|it| it.is::<rustls::Error>())
 }
 

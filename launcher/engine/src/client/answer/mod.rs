@@ -1,8 +1,8 @@
-//! What an answer came to, from its head and its bytes with the times at which they arrived. Pure.
+//! Interprets an answer: its head, and its bytes with the times at which they arrived. Pure.
 //!
-//! TTFT is the first event with visible output, never the head and never the role chunk. An answer counts as a failure
-//! when its status is no 2xx, when it holds an error in place of output, when a stream ends without `[DONE]` and before each
-//! of its choices gave a reason to finish, and when the reason is that the server gave up.
+//! The first token is the first event with visible output, never the head and never the role chunk. An answer has
+//! failed if its status is not 2xx, if it holds an error in place of output, if a stream ends without `[DONE]` and
+//! before each of its choices has given a reason to finish, or if that reason is that the server gave up.
 
 use std::time::Duration;
 
@@ -22,27 +22,25 @@ use crate::{
 const MAX_WHOLE: usize = 64 << 20;
 /// The most events with output of one answer: twice the longest answer that a profile may ask for.
 const MAX_EVENTS: u32 = 4_000_000;
-/// Of so many events with output a pattern is made, at most: where those that follow are other ones each time, as with counts
-/// in every event, it would only cost.
+/// The most events of an answer from which a pattern is made. If later events differ each time, for example by
+/// counters, further patterns would only cost time.
 const MAX_PATTERNS: u8 = 4;
-/// How much of an error's body is read, in bytes. Some servers quote the prompt; and all requests under way may fail at once.
+/// How many bytes of an error's body are read. Some servers quote the prompt, and all requests under way may fail at
+/// once.
 const MAX_ERROR_BODY: usize = 512 << 10;
 
-/// Why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Its class.
     pub outcome: RequestOutcome,
-    /// In a few words; no prompt, no output.
+    /// A short text without prompt or output.
     pub message: String,
-    /// Which timeout it was, if it was one.
+    /// The timeout that passed, if the request failed by one.
     pub limit: Option<Limit>,
-    /// Why there was no connection, or no answer on one.
+    /// Why there was no connection, or no answer on a connection.
     pub cause: Option<Cause>,
 }
 
 impl Failure {
-    /// A failure of a class.
     pub fn new(outcome: RequestOutcome, message: impl Into<String>) -> Self {
         Failure { outcome, message: message.into(), limit: None, cause: None }
     }
@@ -52,7 +50,6 @@ impl Failure {
         Failure { cause: Some(cause), ..Failure::new(cause.outcome(), first_line(message)) }
     }
 
-    /// A timeout.
     pub fn timeout(limit: Limit, message: impl Into<String>) -> Self {
         Failure { limit: Some(limit), ..Failure::new(RequestOutcome::Timeout, message) }
     }
@@ -61,63 +58,63 @@ impl Failure {
 /// Events that may hold a token without text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SilentEvents {
-    /// All of them.
+    /// All these events.
     pub all: u32,
-    /// Of these, events that end an answer because of its length. Most servers put no token into such an event.
+    /// Those of them that end an answer because of its length. Most servers put no token into such an event.
     pub length_ends: u32,
 }
 
-/// An answer as far as it is known. Times are on the clock of the run.
+/// An answer as far as it has arrived. Times are on the clock of the run.
 #[derive(Debug, Default)]
 pub struct Answer {
-    /// The first event with output; absent for an answer in one piece.
+    /// The first event with output; `None` for an answer in one piece.
     pub first_token: Option<Duration>,
-    /// The last event with output; the end of an answer in one piece.
+    /// The last event with output; for an answer in one piece, its end.
     pub last_token: Option<Duration>,
-    /// Gaps between events with output.
+    /// Times between events with output.
     pub gaps: InterTokenTimes,
     /// Events with output.
     pub content_events: u32,
     /// Reads of the socket that held output.
     pub reads: u64,
-    /// Of these, reads that held more than one event with output.
+    /// Reads that held more than one event with output.
     pub coalesced_reads: u64,
-    /// The server's own counts.
+    /// Token counts of the server.
     pub usage: Usage,
-    /// It came in one piece although a stream was asked for.
+    /// The answer came in one piece although a stream was requested.
     pub in_one_piece: bool,
-    /// Events that may hold a token without text, before the first one with output, and after the last one.
+    /// Events that may hold a token without text: before the first event with output, and after the last one.
     silent_outside: (SilentEvents, SilentEvents),
-    /// Output tokens by the usage of the first event with output, those of the events before it included.
+    /// Output tokens by the usage in the first event with output, including those of earlier events.
     first_usage: Option<u32>,
-    /// Bytes of its body.
+    /// Bytes of the body.
     received: u64,
-    /// An event came, whatever it held.
+    /// An event has arrived, with or without output.
     has_event: bool,
     status: u16,
-    /// Its content-type, where that is no stream's, and its content-encoding.
+    /// The content-type if it is not that of a stream, and the content-encoding.
     foreign: (Option<String>, Option<String>),
     form: Form,
     first_silent: Option<Duration>,
     last_silent: Option<Duration>,
     has_output: bool,
     finish: Option<Finish>,
-    /// Choices that were seen, and those that gave a reason to finish.
+    /// The choices that were seen, and those that gave a reason to finish.
     choices: (Indices, Indices),
     done: bool,
     error: Option<Failure>,
     pattern: Option<Pattern>,
     patterns_tried: u8,
-    /// The output, where it is kept. Boxed: few answers have it.
+    /// The output, if it is kept. Boxed, because few answers keep it.
     kept: Option<Box<Kept>>,
-    /// The number of the last read that held output, and how many events with output it held.
+    /// The number of the last read that held output, and its events with output.
     last_read: (u64, u32),
 }
 
-/// In which form it comes.
+/// The form of the body.
 #[derive(Debug, Default)]
 enum Form {
-    /// No head yet.
+    /// The head has not arrived.
     #[default]
     Unknown,
     Events(sse::Parser),
@@ -129,27 +126,26 @@ enum Form {
 }
 
 impl Answer {
-    /// The output is to be kept; said before the first byte of the body.
+    /// Keeps the output. Call it before the first byte of the body.
     pub fn keep_output(&mut self) {
-        // Every event is read whole then: a pattern would pass over its token ids.
+        // Every event is read as JSON then: a pattern would skip its token ids.
         self.patterns_tried = MAX_PATTERNS;
         self.kept = Some(Box::default());
     }
 
-    /// Somebody is told of the first output; said after [`Answer::keep_output`].
+    /// Calls `first` with the first output. Call it after [`Answer::keep_output`].
     pub fn tell_first(&mut self, first: FirstOutput) {
         if let Some(kept) = &mut self.kept {
             kept.first = Some(first);
         }
     }
 
-    /// The output as far as it has come; `None` where it was not to be kept.
+    /// The output so far; `None` if it is not kept.
     pub fn take_output(&mut self) -> Option<Output> {
         self.kept.take().map(|it| it.into_output())
     }
 
-    /// The head has come: `streaming` says whether a stream was asked for. A server that ignores it and answers in one
-    /// piece is taken as it is.
+    /// Takes the head. `streaming`: whether a stream was requested. An answer in one piece is accepted all the same.
     pub fn head(&mut self, status: u16, content_type: Option<&str>, streaming: bool) {
         let json = content_type.is_some_and(|it| it.contains("json"));
         let events = content_type.is_some_and(|it| it.starts_with("text/event-stream"));
@@ -163,12 +159,13 @@ impl Answer {
         };
     }
 
-    /// The body is coded, as the head says beside what [`Answer::head`] takes of it.
+    /// Takes the content-encoding of the head.
     pub fn coded(&mut self, content_encoding: &str) {
         self.foreign.1 = Some(first_line(content_encoding)).filter(|it| !it.eq_ignore_ascii_case("identity"));
     }
 
-    /// Bytes of the body that arrived at `at`, with the `read`th read of the socket. Nothing that comes after `[DONE]` counts.
+    /// Takes bytes of the body that arrived at `at` with read number `read` of the socket. Bytes after `[DONE]` are
+    /// ignored.
     pub fn bytes(&mut self, bytes: &[u8], at: Duration, read: u64) {
         if self.done {
             return;
@@ -197,7 +194,7 @@ impl Answer {
                 let room = MAX_ERROR_BODY - body.len();
                 body.extend_from_slice(&bytes[..bytes.len().min(room)]);
                 if bytes.len() > room {
-                    // The beginning of a body that long is no JSON, and the status says enough.
+                    // A body of this length is cut and thus no JSON. The status alone is reported.
                     self.fail(http_error(status, &[]));
                 }
                 self.form = Form::Error { status, body };
@@ -206,22 +203,22 @@ impl Answer {
         }
     }
 
-    /// Whether it has failed, so that nothing more needs to be read.
+    /// Whether it has failed, so that the rest need not be read.
     pub fn has_failed(&self) -> bool {
         self.error.is_some()
     }
 
-    /// Whether all that matters has come, although the body may not have ended.
+    /// Whether all that matters has arrived, although the body may not have ended.
     pub fn is_complete(&self) -> bool {
         self.done && self.error.is_none()
     }
 
-    /// Whether all output has come: it is complete, or every choice has given its reason to finish.
+    /// Whether all output has arrived: the answer is complete, or every choice has given its reason to finish.
     pub fn has_finished(&self) -> bool {
         self.is_complete() || (self.choices.0.are_all_in(self.choices.1) && self.error.is_none())
     }
 
-    /// When the last event of a stream came that held output, or a token without text.
+    /// When the last event with output, or with a token without text, arrived in a stream.
     pub fn last_event(&self) -> Option<Duration> {
         match self.form {
             Form::Events(_) => self.last_token.max(self.last_silent),
@@ -229,7 +226,7 @@ impl Answer {
         }
     }
 
-    /// The body has ended as HTTP has it.
+    /// The body has ended, as HTTP defines its end.
     pub fn end(&mut self, at: Duration, read: u64) {
         if self.done {
             return;
@@ -273,12 +270,13 @@ impl Answer {
         Ok(if self.has_output || silent_tokens { RequestOutcome::Ok } else { RequestOutcome::Empty })
     }
 
-    /// Output tokens by the server's usage; `None` where it tells none. `requested` is the most that the request allows.
+    /// Output tokens by the server's usage; `None` if there is no usage. `requested` is the most that the request
+    /// allows.
     ///
     /// # Errors
-    /// What it tells where that cannot be: none of an answer with output, more than was asked, or, where nothing was asked, more
-    /// than the answer has bytes. A server may count the end token, or overshoot a little with speculative decoding: an
-    /// eighth and one token above what was asked are believed, as far as the answer has bytes for them.
+    /// The count of the usage if it is impossible: 0 for an answer with output; more than was requested; or, if nothing
+    /// was requested, more than the answer has bytes. A server may count the end token, or overshoot with speculative
+    /// decoding: one token and an eighth above the request are accepted if the answer has at least as many bytes.
     pub fn told_tokens(&self, requested: Option<u32>) -> Result<Option<u32>, u32> {
         let Some(told) = self.usage.completion_tokens else { return Ok(None) };
         let least = u32::from(self.has_output);
@@ -288,19 +286,18 @@ impl Answer {
         if (least..=most).contains(&told) { Ok(Some(told)) } else { Err(told) }
     }
 
-    /// Events that may hold a token without text, before the first event with output and after the last one.
     pub fn silent_outside(&self) -> SilentEvents {
         let (before, after) = self.silent_outside;
         SilentEvents { all: before.all + after.all, length_ends: before.length_ends + after.length_ends }
     }
 
-    /// Tokens in the first event with output, where the server tells them: by a usage in that event, or by token ids.
+    /// Tokens in the first event with output, if the server tells them by a usage in that event or by token ids.
     pub fn first_event_tokens(&self) -> Option<u32> {
         let come = self.first_usage.or_else(|| self.kept.as_ref()?.first_ids())?;
         Some(come.saturating_sub(self.silent_outside.0.all).max(1))
     }
 
-    /// Why a stream has no end, as far as its head and its body tell.
+    /// Why a stream has no end, judged by its head and its body.
     fn without_end(&self) -> String {
         const CUT: &str = "the stream ended before its end";
         let (kind, coding) = (&self.foreign.0, &self.foreign.1);
@@ -361,7 +358,7 @@ impl Answer {
         self.keep(data, chunk.choices.output);
     }
 
-    /// Adds an event, or a whole answer, to the output that is kept.
+    /// Adds an event, or a whole answer, to the kept output.
     fn keep(&mut self, data: &[u8], output: bool) {
         if let Some(Err(error)) = self.kept.as_mut().map(|it| it.add(data, output)) {
             self.fail(Failure::new(RequestOutcome::BrokenStream, error.to_string()));
@@ -376,7 +373,8 @@ impl Answer {
 
     fn output(&mut self, at: Duration, read: u64) {
         self.has_output = true;
-        // Those since the last event with output lie between two of them now, but for those before the first.
+        // The silent events since the last event with output now lie between two of them, except for those before the
+        // first.
         let silent = std::mem::take(&mut self.silent_outside.1);
         if self.content_events == 0 {
             self.silent_outside.0 = silent;
@@ -418,14 +416,14 @@ impl Answer {
         }
         let Choices { output, silent_token, finish, .. } = chunk.choices;
         self.keep_usage(chunk.usage);
-        // An answer in one piece is complete by itself, whether or not it says why it finished.
+        // An answer in one piece is complete, with or without a reason to finish.
         self.done = true;
         self.finish = finish;
         self.has_output = output || (silent_token && self.usage.completion_tokens.is_some_and(|it| it > 0));
         self.keep(body, output);
     }
 
-    /// Counts of any event are kept; a later one replaces an earlier one.
+    /// Keeps the counts of any event. Later counts replace earlier ones.
     fn keep_usage(&mut self, usage: Option<Usage>) {
         if let Some(usage) = usage {
             self.usage.prompt_tokens = usage.prompt_tokens.or(self.usage.prompt_tokens);
@@ -434,7 +432,7 @@ impl Answer {
         }
     }
 
-    /// An error object under status 200: in place of an answer an HTTP error, after output a broken stream.
+    /// An error object in an answer with status 200: an HTTP error if there is no output yet, else a broken stream.
     fn api_error(&self, data: &[u8]) -> Failure {
         let error = ApiError::parse(data);
         if self.has_output {
@@ -450,7 +448,7 @@ impl Answer {
         )
     }
 
-    /// The first failure stays.
+    /// The first failure is kept.
     fn fail(&mut self, failure: Failure) {
         self.error.get_or_insert(failure);
     }

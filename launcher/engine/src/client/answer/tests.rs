@@ -3,7 +3,7 @@ use super::*;
 const EVENTS: Option<&str> = Some("text/event-stream; charset=utf-8");
 const JSON: Option<&str> = Some("application/json");
 
-/// Feeds pieces that arrive 10 ms after each other, the first at 10 ms, each with a read of its own.
+/// Feeds pieces that arrive 10 ms after each other, the first at 10 ms, each in a read of its own.
 fn check(head: (u16, Option<&str>), pieces: &[&str]) -> (Answer, Result<RequestOutcome, Failure>) {
     let mut answer = Answer::default();
     answer.head(head.0, head.1, true);
@@ -75,7 +75,7 @@ fn each_choice_must_have_finished_where_there_is_no_done() {
     let cut = failed(RequestOutcome::BrokenStream, "the stream ended before its end");
     assert_eq!(check((200, EVENTS), &pieces[..3]).1, cut);
     assert_eq!(check((200, EVENTS), &[pieces[0], pieces[1], DONE]).1, Ok(RequestOutcome::Ok));
-    // One that the server gave up is not mended by the end of the other.
+    // A choice that the server gave up stays failed when the other choice ends.
     let abort = choice(0, "\"abort\"");
     let gave_up = failed(RequestOutcome::BrokenStream, "the server gave the answer up");
     assert_eq!(check((200, EVENTS), &[&abort, pieces[1], pieces[2], DONE]).1, gave_up);
@@ -205,7 +205,7 @@ fn tokens_without_text_at_the_ends_are_told_apart() {
     assert_eq!(silent(&[&empty, &text, &empty, &empty, &text, end, DONE]), 2);
     assert_eq!(silent(&[&text, &text, &empty, end, DONE]), 2);
     assert_eq!(silent(&[ROLE, &text, DONE]), 0);
-    // An end by length is told apart. One that another choice follows lies between two events with output.
+    // An end by length is counted apart. If another choice follows it, it lies between two events with output.
     let end = "data: {\"choices\":[{\"text\":\"\",\"finish_reason\":\"length\"}]}\n\n";
     let both = |pieces: &[&str]| check((200, EVENTS), pieces).0.silent_outside();
     assert_eq!(both(&[&text, &empty, end, DONE]), SilentEvents { all: 2, length_ends: 1 });
@@ -272,7 +272,7 @@ fn an_output_is_kept_where_it_is_asked_for_and_nowhere_else() {
     let word = |text: &str, ids: &str| {
         format!("data: {{\"choices\":[{{\"text\":\"{text}\",\"finish_reason\":null,\"token_ids\":{ids}}}]}}\n\n")
     };
-    // Of the same shape, so that a pattern would know them by their text.
+    // The events have the same shape, so that a pattern would recognise them.
     let stream = [word("a", "[1]"), word("b", "[1]"), word("", "[2]"), word("c", "[3,4]"), DONE.to_owned()].concat();
     let output = Output { token_ids: vec![1, 1, 2, 3, 4], first: 1, text: "abc".into() };
     assert_eq!(kept((200, EVENTS), &[&stream]), (Some(output), Ok(RequestOutcome::Ok)));
@@ -281,7 +281,7 @@ fn an_output_is_kept_where_it_is_asked_for_and_nowhere_else() {
     let whole = r#"{"choices":[{"message":{"role":"assistant","content":"a b"},"token_ids":[8,9]}]}"#;
     let output = Output { token_ids: vec![8, 9], first: 2, text: "a b".into() };
     assert_eq!(kept((200, JSON), &[whole]), (Some(output), Ok(RequestOutcome::Ok)));
-    // A server that does not know what token_ids are.
+    // A server without token_ids.
     let output = Output { token_ids: vec![], first: 0, text: "az".into() };
     assert_eq!(kept((200, EVENTS), &[&token("a"), LAST]), (Some(output), Ok(RequestOutcome::Ok)));
 }

@@ -1,7 +1,7 @@
-//! What the first choice of an event, or of a whole answer, says: its text and its token ids.
+//! The text and the token ids of the first choice of an event, or of a whole answer.
 //!
-//! Read beside [`Chunk`](super::Chunk), and only where an output is kept. Everything but a list of token ids that is none
-//! is passed over, as there.
+//! Read in addition to [`Chunk`](super::Chunk), and only if the output is kept. As there, everything unknown is
+//! ignored, except for token ids that are no list of numbers.
 
 use std::fmt;
 
@@ -13,25 +13,24 @@ use serde::{
 use super::{Filled, count};
 use crate::client::lenient_json::parse;
 
-/// The text and the token ids of a choice.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::client) struct FirstChoice {
-    /// Its text or content. Reasoning, refusals and calls of tools are not in it.
+    /// Text or content, without reasoning, refusals and tool calls.
     pub(in crate::client) text: String,
-    /// The ids that it generated: none in a chunk that opens a chat, or where the server tells none.
+    /// The generated token ids; empty in a chunk that opens a chat, or if the server sends none.
     pub(in crate::client) token_ids: Vec<u32>,
 }
 
 impl FirstChoice {
-    /// Of what [`Chunk::parse`](super::Chunk::parse) has read; `output` is what that found. `None`: the first choice is not
-    /// in it.
+    /// Reads bytes that [`Chunk::parse`](super::Chunk::parse) has accepted. `output`: whether it found output. `None`
+    /// if the first choice is not in them.
     ///
     /// # Errors
-    /// A choice has `token_ids` that are no list of numbers of 32 bits.
+    /// A choice has `token_ids` that are no list of 32-bit numbers.
     pub(in crate::client) fn read(bytes: &[u8], output: bool) -> Result<Option<FirstChoice>, serde_json::Error> {
         let event: Event = parse(bytes)?;
         Ok(event.choices.0.map(|choice| {
-            // What opens a chat is no token, whatever ids stand on it.
+            // The chunk that opens a chat holds no token, even if it has ids.
             let opens = choice.delta.as_ref().is_some_and(|it| it.role.0) && !output;
             let message = choice.delta.or(choice.message).unwrap_or_default();
             FirstChoice {
@@ -48,7 +47,7 @@ struct Event {
     choices: First,
 }
 
-/// The choice of index 0, or of none.
+/// The choice with index 0, or without an index.
 #[derive(Default)]
 struct First(Option<Choice>);
 
@@ -102,7 +101,7 @@ impl<'de> Deserialize<'de> for First {
     }
 }
 
-/// A text; `None` for anything else.
+/// A string; `None` for any other value.
 fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     struct Words;
     impl<'de> Visitor<'de> for Words {
@@ -154,7 +153,7 @@ mod tests {
         check(r#"{"choices":[{"delta":{"role":"assistant","content":""}}],"prompt_token_ids":[1,2]}"#, "", &[]);
         check(r#"{"choices":[{"delta":{"role":"assistant","content":""},"token_ids":[1]}]}"#, "", &[]);
         check(r#"{"choices":[{"text":"a","prompt_token_ids":[1,2],"token_ids":[3]}]}"#, "a", &[3]);
-        // Some servers open a chat and say all of it at once.
+        // Some servers send the role and the whole text in one chunk.
         check(r#"{"choices":[{"delta":{"role":"assistant","content":"a"},"token_ids":[1]}]}"#, "a", &[1]);
     }
 

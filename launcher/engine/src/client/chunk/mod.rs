@@ -1,8 +1,8 @@
-//! One event of a stream, or a whole answer: JSON to what the measurement needs of it. Pure.
+//! One event of a stream, or a whole answer: reads from its JSON what the measurement needs. Pure.
 //!
-//! It borrows from the bytes, keeps no text and allocates nothing for an event of the usual shape. Keys and types that are
-//! not known are passed over: servers differ, and only output, finish, usage and errors matter here. Text that is no valid
-//! UTF-8, or half of a surrogate pair, is still text: a model's token may be part of a letter.
+//! It borrows from the bytes, keeps no text, and allocates nothing for an event of the usual shape. Unknown keys and
+//! types are ignored: servers differ, and only output, finish, usage and errors matter here. Invalid UTF-8 and half of
+//! a surrogate pair count as text, because a token may be a part of a character.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use serde::{
 
 use super::lenient_json::parse;
 
-/// Reads values of types that nobody sends as this one.
+/// Visits values of all types that are not expected, with this result.
 macro_rules! pass_over {
     ($as:expr) => {
         fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
@@ -56,20 +56,20 @@ mod first_choice;
 
 pub(super) use first_choice::FirstChoice;
 
-/// What an event, or a whole answer, says.
+/// The content of an event, or of a whole answer.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Chunk {
-    /// All its choices, taken together.
+    /// All choices together.
     pub choices: Choices,
-    /// Token counts; `null` is absent.
+    /// Token counts; `None` for null.
     pub usage: Option<Usage>,
     error: Filled,
     object: ObjectKind,
 }
 
 impl Chunk {
-    /// Reads one. A byte order mark before it is passed over.
+    /// A byte order mark at the start is ignored.
     ///
     /// # Errors
     /// It is not a JSON object.
@@ -77,43 +77,44 @@ impl Chunk {
         parse(bytes)
     }
 
-    /// Whether it is an error in place of an answer; [`ApiError`](super::api_error::ApiError) reads which.
+    /// Whether it is an error in place of an answer. [`ApiError`](super::api_error::ApiError) reads the error.
     pub fn is_error(&self) -> bool {
         self.error.0 || self.object == ObjectKind::Error
     }
 }
 
-/// Token counts by the server.
+/// The token counts of the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Usage {
-    /// Of the prompt.
+    /// Tokens of the prompt.
     #[serde(deserialize_with = "count")]
     pub prompt_tokens: Option<u32>,
-    /// Of the answer.
+    /// Tokens of the answer.
     #[serde(deserialize_with = "count")]
     pub completion_tokens: Option<u32>,
-    /// Of the prompt, those that the server had in its prefix cache. vLLM leaves a 0 out, and all of it unless asked.
+    /// Tokens of the prompt that were in the prefix cache. vLLM omits a 0, and omits the field unless it is configured
+    /// to send it.
     #[serde(rename = "prompt_tokens_details", deserialize_with = "cached::count")]
     pub cached_tokens: Option<u32>,
 }
 
-/// What the choices of an event say together.
+/// All choices of an event together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Choices {
-    /// Visible output: text, reasoning, or a piece of a tool call.
+    /// Visible output: text, reasoning, or a part of a tool call.
     pub output: bool,
-    /// No output, but an empty text that is not that of a role chunk, or the end: there may be a token without text.
+    /// No output, but an empty text outside of a role chunk, or the end: there may be a token without text.
     pub silent_token: bool,
-    /// The reason to finish, if one is given.
+    /// The reason to finish, if there is one.
     pub finish: Option<Finish>,
-    /// The choices of the event, a bit each.
+    /// The choices in the event.
     pub seen: Indices,
-    /// Of these, the ones that gave a reason to finish.
+    /// The choices that gave a reason to finish.
     pub finished: Indices,
 }
 
-/// Places of choices: bit `i` for the choice of index `i`, the last bit for all beyond.
+/// Indices of choices: bit `i` for the choice with index `i`, the last bit for all higher indices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Indices(u64);
 
@@ -122,40 +123,39 @@ impl Indices {
         Indices(1 << index.min(63))
     }
 
-    /// Both together.
+    /// The indices of both.
     pub fn and(self, other: Indices) -> Indices {
         Indices(self.0 | other.0)
     }
 
-    /// Whether each of these is among others, and there is one.
+    /// Whether these are a subset of `others`, and not empty.
     pub fn are_all_in(self, others: Indices) -> bool {
         self.0 != 0 && self.0 & !others.0 == 0
     }
 }
 
-/// How an answer finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finish {
-    /// At a stop, with tool calls, or for a reason that is not known here.
+    /// A stop, tool calls, or an unknown reason.
     Complete,
-    /// It has as many tokens as the request allows.
+    /// The answer has the most tokens that the request allows.
     Length,
-    /// The server ended it: `abort` or `error`.
+    /// The server gave up: `abort` or `error`.
     Failed,
 }
 
 #[derive(Deserialize)]
 struct Choice {
-    /// Absent where a server knows one choice only.
+    /// Missing if a server supports one choice only.
     #[serde(default, deserialize_with = "count")]
     index: Option<u32>,
-    /// Completions.
+    /// In completions.
     #[serde(default)]
     text: Text,
-    /// Chat, streamed.
+    /// In a streamed chat.
     #[serde(default)]
     delta: Option<Message>,
-    /// Chat, whole.
+    /// In a whole chat answer.
     #[serde(default)]
     message: Option<Message>,
     #[serde(default)]
@@ -168,11 +168,11 @@ struct Message {
     role: Filled,
     content: Text,
     reasoning: Text,
-    /// The name of older servers.
+    /// The name of `reasoning` in older servers.
     reasoning_content: Text,
     refusal: Text,
     tool_calls: Filled,
-    /// The one tool call of older servers.
+    /// The tool call of older servers.
     function_call: Filled,
 }
 
@@ -220,13 +220,13 @@ impl<'de> Deserialize<'de> for Choices {
 }
 
 impl Finish {
-    /// Of two choices, or of two events: one that failed outweighs one that did not.
+    /// Combines two choices, or two events: a failure outweighs everything else.
     pub fn worse(first: Option<Finish>, second: Option<Finish>) -> Option<Finish> {
         if first == Some(Finish::Failed) { first } else { second.or(first) }
     }
 }
 
-/// A reason to finish; null and an empty text are none.
+/// A reason to finish; `None` for null and for an empty string.
 #[derive(Clone, Copy, Default)]
 struct Reason(Option<Finish>);
 
@@ -255,7 +255,7 @@ impl<'de> Deserialize<'de> for Reason {
     }
 }
 
-/// Whether a text is there, and whether it holds anything.
+/// Whether a text is present, and whether it is empty.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Text {
     #[default]
@@ -264,7 +264,7 @@ enum Text {
     Filled,
 }
 
-/// Whether a value is there: not null, and no empty text, list or object.
+/// Whether a value is present: not null, and no empty string, list or object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Filled(bool);
 
@@ -275,7 +275,7 @@ enum ObjectKind {
     Error,
 }
 
-/// Looks at a value of any type without keeping it. `Some(true)`: it holds something; `None`: null.
+/// Visits a value of any type without keeping it. `Some(true)`: it is not empty; `None`: it is null.
 struct Look;
 
 impl<'de> Visitor<'de> for Look {
@@ -362,7 +362,7 @@ impl<'de> Deserialize<'de> for ObjectKind {
     }
 }
 
-/// A count of tokens, or a place; null is absent, and so is what no count can be.
+/// A count of tokens, or an index; `None` for null and for values that are no count.
 fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
     struct Number;
     impl<'de> Visitor<'de> for Number {

@@ -1,5 +1,5 @@
-//! [I/O] One HTTP/1.1 connection. The request drives it: connection and request are one task, so that a token costs no
-//! switch between two, and its bytes are read where they lie.
+//! [I/O] One HTTP/1.1 connection. It runs in the task of the request, so that a token costs no switch between tasks,
+//! and its bytes are read without a copy.
 
 mod codec;
 
@@ -27,48 +27,46 @@ use super::{
 use clock::Clock;
 use codec::{Body, Start};
 
-/// What one read takes at most, in bytes: hundreds of events, and few enough to stay in a core's cache.
+/// The most bytes of one read: enough for hundreds of events, and few enough to stay in the cache of a core.
 const READ_SIZE: usize = 64 << 10;
 
 thread_local! {
-    /// One buffer for all connections of a thread: what a read brings is taken out of it before the next one.
+    /// One buffer for all connections of a thread: the bytes of a read are used up before the next read.
     static BUFFER: RefCell<Vec<u8>> = RefCell::new(vec![0; READ_SIZE]);
 }
 
-/// An open connection.
 pub(super) struct Http1 {
     socket: TimestampedSocket,
     timestamps: Arc<IoTimestamps>,
-    /// What of the request has not left yet.
+    /// The part of the request that has not been sent.
     outgoing: Chain<Bytes, Bytes>,
-    /// What came with the head and belongs to the body.
+    /// Bytes that arrived with the head and belong to the body.
     rest: Vec<u8>,
     body: Body,
-    /// Whether nothing has happened yet after which it could not take another request.
+    /// Whether the connection could carry another request, as far as its past tells.
     sound: bool,
 }
 
 impl Http1 {
-    /// For a new socket; nothing is sent yet.
     pub(super) fn new(socket: Socket, clock: Clock) -> Http1 {
         let (socket, timestamps) = TimestampedSocket::new(socket, clock);
         let nothing = Bytes::new().chain(Bytes::new());
         Http1 { socket, timestamps, outgoing: nothing, rest: Vec::new(), body: Body::Sized(0), sound: true }
     }
 
-    /// What its socket has seen.
+    /// The timestamps of its socket.
     pub(super) fn timestamps(&self) -> &Arc<IoTimestamps> {
         &self.timestamps
     }
 
-    /// Whether it can take a request: its last answer has ended well, and the server has not closed it, as far as is known
-    /// here.
+    /// Whether it can carry a request: its last answer has ended well, and the server has not closed it, as far as the
+    /// client knows.
     pub(super) async fn is_open(&mut self) -> bool {
         if !(self.sound && self.body.has_ended() && self.rest.is_empty() && !self.outgoing.has_remaining()) {
             return false;
         }
-        // Bytes that nobody asked for are as bad as an end.
-        // Whoever asks may have used his turn up, and would be told that there is nothing.
+        // Bytes without a request are as bad as a closed connection. Outside the coop budget: the caller may have used
+        // it up, and a read would then report no bytes.
         unconstrained(poll_fn(|cx| Poll::Ready(self.poll_read(cx, |_, _| ()).is_pending()))).await
     }
 
@@ -96,8 +94,8 @@ impl Http1 {
         Ok(head)
     }
 
-    /// Waits for the next bytes of the body and calls `take` with each piece of them, their time, and the how many-th read
-    /// they came with; `false` when the body has ended with them.
+    /// Waits for the next bytes of the body and calls `take` with each piece, its time and the number of the read that
+    /// brought it. Returns `false` when the body has ended.
     pub(super) async fn next(&mut self, mut take: impl FnMut(&[u8], Duration, u64)) -> Result<bool, Broken> {
         let more = poll_fn(|cx| {
             self.poll_write(cx);
@@ -117,7 +115,7 @@ impl Http1 {
         more.await.inspect_err(|_| self.sound = false)
     }
 
-    /// `head` is what came of it before; nearly always that is nothing, and the head is read where it lies.
+    /// `head` holds the part that arrived before. It is nearly always empty, and the head is then read without a copy.
     fn take_head(&mut self, head: &mut Vec<u8>, bytes: &[u8]) -> Result<Option<Start>, Malformed> {
         let first = head.is_empty();
         if !first {
@@ -136,12 +134,12 @@ impl Http1 {
     fn take_body(&mut self, bytes: &[u8], take: &mut impl FnMut(&[u8], Duration, u64)) -> Result<bool, Broken> {
         let (at, read) = self.timestamps.last_read();
         let taken = self.body.push(bytes, |piece| take(piece, at, read))?;
-        // What comes after the end was not asked for.
+        // Bytes after the end do not belong to any request.
         self.sound &= taken == bytes.len();
         Ok(!self.body.has_ended())
     }
 
-    /// Reads once and calls `take` with what came, which is never nothing.
+    /// Reads once and calls `take` with the bytes, which are never empty.
     fn poll_read<T>(
         &mut self,
         cx: &mut Context<'_>,
@@ -157,8 +155,8 @@ impl Http1 {
         })
     }
 
-    /// Sends what can be sent now. A server may answer, and close, before it has read all: what it says counts, and so an
-    /// error here is left to the read to find.
+    /// Sends as much as possible. A server may answer and close before it has read everything, and its answer counts.
+    /// Errors are therefore ignored here: the read finds them.
     fn poll_write(&mut self, cx: &mut Context<'_>) {
         while self.outgoing.has_remaining() {
             let mut pieces = [io::IoSlice::new(&[]); 2];
@@ -175,7 +173,7 @@ impl Http1 {
                 self.outgoing = Bytes::new().chain(Bytes::new());
             }
         }
-        // Of a socket with a buffer of its own. Its error, too, the read will find.
+        // Flushes a socket that has a buffer. The read finds an error of it too.
         let _ = Pin::new(&mut self.socket).poll_flush(cx);
     }
 }

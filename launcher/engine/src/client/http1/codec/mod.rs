@@ -1,9 +1,9 @@
-//! HTTP/1.1 as far as a client needs it that posts a request and reads the answer as it comes. Pure: bytes in any cut to a
-//! head and the pieces of a body, which are handed out where they lie.
+//! The part of HTTP/1.1 that a client needs which sends a request and reads the answer as it arrives. Pure: bytes in
+//! any pieces become a head and pieces of a body, without a copy.
 //!
-//! It is written by hand because it stands between a token and its time: a piece of a body costs no copy, no channel and no
-//! buffer of its own. Heads are read by `httparse`. Deliberately absent: upgrades, pipelining, codings other than chunked;
-//! trailers and chunk extensions are passed over.
+//! It is written by hand because it runs between the arrival of a token and its timestamp: a piece of a body costs no
+//! copy, no channel and no buffer. `httparse` reads the heads. Deliberately absent: upgrades, pipelining, and transfer
+//! codings other than chunked. Trailers and chunk extensions are ignored.
 
 use std::io::Write as _;
 
@@ -15,16 +15,16 @@ use http::{
 
 use crate::client::response::{Head, Malformed};
 
-/// The longest head of an answer, in bytes; servers that send more mean harm.
+/// The longest head of an answer, in bytes. No honest server sends more.
 const MAX_HEAD: usize = 64 << 10;
-/// The most fields of a head.
+/// The most header fields.
 const MAX_FIELDS: usize = 128;
-/// The longest line of a chunk's size, and the longest trailer section, in bytes.
+/// The longest line of a chunk size, and the longest trailer section, in bytes.
 const MAX_FRAMING: usize = 16 << 10;
-/// Digits of the largest chunk that fits into 64 bits.
+/// Hexadecimal digits of a 64-bit number.
 const MAX_DIGITS: u8 = 16;
 
-/// A request as it goes over the wire, without its body.
+/// The head of a request as sent.
 pub(super) fn write_head(request: &Request<Bytes>) -> Vec<u8> {
     let mut head = Vec::with_capacity(512);
     head.extend_from_slice(request.method().as_str().as_bytes());
@@ -41,21 +41,21 @@ pub(super) fn write_head(request: &Request<Bytes>) -> Vec<u8> {
     head
 }
 
-/// How an answer goes on after its head.
+/// The head of an answer, and how its body is framed.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Start {
     pub(super) head: Head,
     pub(super) body: Body,
-    /// Whether the connection may take another request once the body has ended.
+    /// Whether the connection may carry another request after the body.
     pub(super) keep_alive: bool,
-    /// How many bytes the head had.
+    /// Bytes of the head.
     pub(super) length: usize,
 }
 
-/// Reads the head of an answer, interim ones passed over; `None` while it is incomplete.
+/// Reads the head of an answer and skips interim answers; `None` while it is incomplete.
 ///
 /// # Errors
-/// It is no head, is longer than allowed, or frames its body in two ways.
+/// It is no head, is too long, or frames its body in two ways.
 pub(super) fn read_head(bytes: &[u8]) -> Result<Option<Start>, Malformed> {
     let mut passed = 0;
     loop {
@@ -76,13 +76,13 @@ pub(super) fn read_head(bytes: &[u8]) -> Result<Option<Start>, Malformed> {
     }
 }
 
-/// The fields of a head that matter here.
+/// The header fields that matter here.
 #[derive(Default)]
 struct Fields {
     content_type: Option<String>,
     content_encoding: Option<String>,
     length: Option<u64>,
-    /// The last transfer coding is `chunked`.
+    /// Whether the last transfer coding is `chunked`.
     chunked: Option<bool>,
     close: bool,
     keep_alive: bool,
@@ -115,7 +115,7 @@ impl Fields {
         Ok(read)
     }
 
-    /// RFC 9112, section 6.3: a transfer coding outweighs a length, and without both the body ends with the connection.
+    /// RFC 9112, section 6.3: a transfer coding outweighs a length; without both, the body ends with the connection.
     fn start(self, status: u16, version_1_1: bool, length: usize) -> Result<Start, Malformed> {
         if status == 101 {
             return Err(Malformed("the server switches to a protocol that nobody asked for"));
@@ -127,7 +127,7 @@ impl Fields {
             (_, None, Some(length)) => Body::Sized(length),
         };
         let persistent = if version_1_1 { !self.close } else { self.keep_alive && !self.close };
-        // Two ways of framing are how requests are smuggled: what follows such an answer is not to be trusted.
+        // Two ways of framing are a sign of request smuggling: bytes after such an answer cannot be trusted.
         let keep_alive = persistent && body != Body::UntilClose && !(self.chunked.is_some() && self.length.is_some());
         let Fields { content_type, content_encoding, .. } = self;
         Ok(Start { head: Head { status, content_type, content_encoding }, body, keep_alive, length })
@@ -143,7 +143,7 @@ fn last_token(value: &[u8]) -> &[u8] {
     value.rsplit(|it| *it == b',').next().unwrap_or(value).trim_ascii()
 }
 
-/// What is left of a body.
+/// The part of a body that has not arrived.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Body {
     Sized(u64),
@@ -152,8 +152,8 @@ pub(super) enum Body {
 }
 
 impl Body {
-    /// Takes bytes, calls `take` with each piece of the body in them, and returns how many belonged to the body: all of
-    /// them, or those before its end.
+    /// Takes bytes and calls `take` with each piece of the body in them. Returns how many bytes belong to the body: all
+    /// of them, or those before its end.
     ///
     /// # Errors
     /// They break the chunked coding.
@@ -175,7 +175,7 @@ impl Body {
         }
     }
 
-    /// Whether it has ended by itself.
+    /// Whether it has ended by its own framing.
     pub(super) fn has_ended(&self) -> bool {
         match self {
             Body::Sized(left) => *left == 0,
@@ -184,17 +184,16 @@ impl Body {
         }
     }
 
-    /// Whether the end of the connection is the end of the body.
     pub(super) fn ends_with_connection(&self) -> bool {
         *self == Body::UntilClose
     }
 }
 
-/// Where in the chunked coding the next byte stands.
+/// The position of the next byte in the chunked coding.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Chunked {
     part: Part,
-    /// Bytes of framing since the last data, to bound lines.
+    /// Bytes of framing since the last data, to bound the lines.
     framing: usize,
 }
 
@@ -209,13 +208,13 @@ enum Part {
     Extension {
         size: u64,
     },
-    /// In the data, with so many bytes left, which are not none.
+    /// In the data; `left` is above 0.
     Data {
         left: u64,
     },
     /// After the data: CR, LF.
     DataEnd,
-    /// In the trailers: at the beginning of a line, or not.
+    /// In the trailers.
     Trailer {
         line_start: bool,
     },
@@ -280,7 +279,7 @@ impl Part {
             (Part::Trailer { line_start: true }, b'\n') => Part::End,
             (Part::Trailer { line_start }, b'\r') => Part::Trailer { line_start },
             (Part::Trailer { .. }, byte) => Part::Trailer { line_start: byte == b'\n' },
-            // Not framing; `push` does not come here.
+            // No framing byte: `push` handles these.
             (Part::Data { .. } | Part::End, _) => self,
         })
     }
