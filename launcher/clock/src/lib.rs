@@ -9,31 +9,30 @@ use std::time::{Duration, Instant};
 
 use rustix::time::ClockId;
 
-/// Time since the start of the run. All copies tell the same.
+/// Counts the time since the start of the run. All copies agree.
 #[derive(Clone, Copy, Debug)]
 pub enum Clock {
     /// The machine's monotonic clock.
     Real(Instant),
-    /// The clock of the tokio runtime, paused or not; timers count whole milliseconds.
+    /// The clock of the tokio runtime, which may be paused. Its timers count whole milliseconds.
     Tokio(tokio::time::Instant),
 }
 
-/// The time was over before the future was.
+/// The deadline came before the future completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimedOut;
 
 impl Clock {
-    /// Real time; zero is now.
+    /// Real time. Time zero is now.
     pub fn start() -> Clock {
         Clock::Real(Instant::now())
     }
 
-    /// The time of the tokio runtime that this is called on, which may be paused; zero is now.
+    /// The time of the caller's tokio runtime, which may be paused. Time zero is now.
     pub fn from_runtime() -> Clock {
         Clock::Tokio(tokio::time::Instant::now())
     }
 
-    /// Time since zero.
     pub fn now(self) -> Duration {
         match self {
             Clock::Real(zero) => zero.elapsed(),
@@ -41,14 +40,15 @@ impl Clock {
         }
     }
 
-    /// When time zero was, on [`monotonic`].
+    /// Time zero of this clock, on [`monotonic`].
     pub fn zero(self) -> Duration {
         let since = self.now();
         monotonic().saturating_sub(since)
     }
 
-    /// The finest timer that there is for this clock: tokio's, of whole milliseconds, where the kernel has none left to
-    /// give (too many open files), which [`Sleeper::is_coarse`] tells. Needs a tokio runtime, and stays on it.
+    /// The finest timer for this clock. If the kernel has no timer to give, because too many files are open, it is
+    /// tokio's timer of whole milliseconds: see [`Sleeper::is_coarse`]. Call it on the tokio runtime that will use the
+    /// timer.
     pub fn sleeper(self) -> Sleeper {
         Sleeper {
             clock: self,
@@ -60,10 +60,10 @@ impl Clock {
         }
     }
 
-    /// Runs a future until `deadline`, to the millisecond; `None` is no limit.
+    /// Runs a future until `deadline`, to the millisecond; `None`: without a limit.
     ///
     /// # Errors
-    /// [`TimedOut`] when the deadline came first; the future is dropped.
+    /// [`TimedOut`] if the deadline came first. The future is dropped.
     pub async fn within<T>(self, deadline: Option<Duration>, future: impl Future<Output = T>) -> Result<T, TimedOut> {
         match deadline.and_then(|it| self.instant(it)) {
             Some(instant) => tokio::time::timeout_at(instant, future).await.map_err(|_| TimedOut),
@@ -71,7 +71,7 @@ impl Clock {
         }
     }
 
-    /// As tokio's timers take it; `None` past the end of its time.
+    /// The same time for tokio's timers; `None` if it is beyond their range.
     fn instant(self, at: Duration) -> Option<tokio::time::Instant> {
         match self {
             Clock::Real(zero) => zero.checked_add(at).map(tokio::time::Instant::from_std),
@@ -85,32 +85,32 @@ pub fn now() -> jiff::Timestamp {
     jiff::Timestamp::now()
 }
 
-/// The machine's monotonic clock: all its processes see the same.
+/// The monotonic clock of the machine, which is the same for all its processes.
 pub fn monotonic() -> Duration {
     read(ClockId::Monotonic)
 }
 
-/// CPU time that the calling thread has used.
+/// CPU time of the calling thread.
 pub fn thread_cpu() -> Duration {
     read(ClockId::ThreadCPUTime)
 }
 
-/// CPU time that all threads of this process have used, those that have ended included.
+/// CPU time of all threads of this process, including threads that have ended.
 pub fn process_cpu() -> Duration {
     read(ClockId::ProcessCPUTime)
 }
 
-/// How far other clocks are ahead of the monotonic one, in nanoseconds. While the machine runs, the differences change only
-/// when somebody sets the time of day: a clock that is slewed takes the monotonic one along.
+/// How far other clocks are ahead of the monotonic clock, in nanoseconds. While the machine runs, these differences
+/// change only if the time of day is set: slewing a clock changes the monotonic clock too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offsets {
     /// The time of day.
     pub wall: i128,
-    /// The clock that goes on while the machine sleeps; 0 where there is none.
+    /// The clock that continues while the machine sleeps; 0 if there is none.
     pub boot: i128,
 }
 
-/// The offsets now; `None` when they could not be read at one moment, because this thread was interrupted each time.
+/// The offsets now; `None` if this thread was interrupted in every attempt to read the clocks at one moment.
 pub fn offsets() -> Option<Offsets> {
     const AT_ONE_MOMENT: Duration = Duration::from_micros(100);
     let signed = |it: Duration| i128::try_from(it.as_nanos()).unwrap_or_default();
@@ -132,10 +132,10 @@ fn read(clock: ClockId) -> Duration {
     Duration::try_from(rustix::time::clock_gettime(clock)).unwrap_or_default()
 }
 
-/// Runs a future for at most `limit`, to the millisecond, where no clock of a run is at hand.
+/// Runs a future for at most `limit`, to the millisecond, without a [`Clock`].
 ///
 /// # Errors
-/// [`TimedOut`] when the time was over first; the future is dropped.
+/// [`TimedOut`] if the limit was reached first. The future is dropped.
 pub async fn limit<T>(limit: Duration, future: impl Future<Output = T>) -> Result<T, TimedOut> {
     tokio::time::timeout(limit, future).await.map_err(|_| TimedOut)
 }
@@ -149,7 +149,7 @@ pub struct Sleeper {
 }
 
 impl Sleeper {
-    /// Whether it waits for whole milliseconds of a clock that is finer.
+    /// Whether the timer counts whole milliseconds although the clock is finer.
     pub fn is_coarse(&self) -> bool {
         #[cfg(target_os = "linux")]
         let fine = self.timer.is_some();
@@ -158,7 +158,7 @@ impl Sleeper {
         matches!(self.clock, Clock::Real(_)) && !fine
     }
 
-    /// Returns at `at`, or at once when that is over.
+    /// Returns at time `at`, or immediately if that has passed.
     pub async fn until(&self, at: Duration) {
         #[cfg(target_os = "linux")]
         if let Some(timer) = &self.timer {
@@ -181,7 +181,7 @@ mod fine {
     use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
     use tokio::io::{Interest, unix::AsyncFd};
 
-    /// A timer of the kernel: nanoseconds, and no slack is added to it.
+    /// A timer of the kernel, with nanoseconds and without timer slack.
     #[derive(Debug)]
     pub(super) struct Timer(AsyncFd<OwnedFd>);
 
@@ -194,12 +194,12 @@ mod fine {
             Ok(Timer(timer))
         }
 
-        /// Waits for so long, which is above zero.
+        /// `length` must be above zero.
         pub(super) async fn wait(&self, length: Duration) -> io::Result<()> {
             let never = Timespec { tv_sec: 0, tv_nsec: 0 };
             let length = Timespec::try_from(length).map_err(io::Error::other)?;
             let once = Itimerspec { it_interval: never, it_value: length };
-            // Setting it again forgets what expired before, also after a wait that was dropped.
+            // Setting the timer again forgets an earlier expiration, even after a wait that was dropped.
             rustix::time::timerfd_settime(self.0.get_ref(), TimerfdTimerFlags::empty(), &once)?;
             loop {
                 let mut expirations = [0; 8];
@@ -259,7 +259,7 @@ mod tests {
             sleeper.until(at).await;
             assert!(clock.now() >= at);
         }
-        // One that was dropped does not disturb the next.
+        // A wait that was dropped does not disturb the next one.
         let dropped = limit(Duration::ZERO, sleeper.until(Duration::from_secs(60))).await;
         assert_eq!(dropped, Err(TimedOut));
         let next = clock.now() + Duration::from_micros(200);

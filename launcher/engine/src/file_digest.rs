@@ -1,5 +1,5 @@
-//! SHA-256 of the files that a workload reads, made while they are read, so that a report names the bytes that were sent and not
-//! those that lie under the same name later.
+//! SHA-256 of the files that a workload reads, computed while they are read: a report names the bytes that were sent,
+//! even if the file changes later.
 
 use std::{
     io::{self, Read},
@@ -14,9 +14,8 @@ use sha2::{Digest as _, Sha256};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FileDigest {
-    /// Where it was.
     pub path: PathBuf,
-    /// Its length.
+    /// Length of the file.
     pub bytes: u64,
     /// In hex, as `sha256sum` prints it.
     pub sha256: String,
@@ -30,12 +29,13 @@ pub struct DigestReader<R> {
 }
 
 impl<R: Read> DigestReader<R> {
-    /// Nothing was read of `inner` before.
+    /// Nothing may have been read from `inner` before.
     pub fn new(inner: R) -> Self {
         DigestReader { inner, bytes: 0, hash: Sha256::new() }
     }
 
-    /// Reads what is left of the file of this path. `None`: the file has more than `most` bytes, and is not read to its end.
+    /// Reads the rest of the file at this path. `None` if the file has more than `most` bytes, and was not read to its
+    /// end.
     ///
     /// # Errors
     /// The file cannot be read.

@@ -1,5 +1,5 @@
-//! HDR histograms of times and lengths: three significant digits, memory that grows with the largest value to a bound, and
-//! merging without loss up to four billion counts in a bin.
+//! HDR histograms of times and lengths, with three significant digits. Their memory grows with the largest value, up to
+//! a bound. They are merged without loss up to four billion counts in a bin.
 
 use std::time::Duration;
 
@@ -8,14 +8,12 @@ use hdrhistogram::Histogram;
 const DIGITS: u8 = 3;
 const RESIZES: &str = "a histogram that resizes itself takes every number below its bound";
 
-/// What is known of values beside their bins: no value is rounded.
+/// Exact figures of the values, beside the bins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Totals {
-    /// The smallest.
     pub min: u64,
-    /// The largest.
     pub max: u64,
-    /// All of them together. Nanoseconds of an hour each leave room for more values than there can be.
+    /// No overflow: nanoseconds of an hour each leave room for more values than a run can have.
     pub sum: u128,
 }
 
@@ -48,7 +46,7 @@ pub struct TimeHistogram {
 impl TimeHistogram {
     const MAX: u64 = 3_600_000_000_000;
 
-    /// Counts one time; above an hour it counts as an hour.
+    /// A time above an hour counts as an hour.
     pub fn record(&mut self, time: Duration) {
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         self.beyond += u64::from(nanos > Self::MAX);
@@ -56,24 +54,23 @@ impl TimeHistogram {
         self.histogram.record(nanos.min(Self::MAX)).expect(RESIZES);
     }
 
-    /// Adds the counts of another, losslessly.
+    /// Adds the counts of another histogram without loss.
     pub fn add(&mut self, other: &TimeHistogram) {
         self.histogram.add(&other.histogram).expect(RESIZES);
         self.totals.add(&other.totals);
         self.beyond += other.beyond;
     }
 
-    /// Values that it could not keep as they were, see [`lost`].
+    /// Values that it could not keep exactly, see [`lost`].
     pub fn lost(&self) -> u64 {
         lost(&self.histogram, self.beyond)
     }
 
-    /// What is known exactly, in nanoseconds.
+    /// Exact minimum, maximum and sum, in nanoseconds.
     pub fn totals(&self) -> &Totals {
         &self.totals
     }
 
-    /// The histogram, in nanoseconds.
     pub fn histogram(&self) -> &Histogram<u32> {
         &self.histogram
     }
@@ -97,7 +94,6 @@ pub struct LengthHistogram {
 impl LengthHistogram {
     const MAX: u64 = 100_000_000;
 
-    /// Counts one length.
     pub fn record(&mut self, tokens: u32) {
         let tokens = u64::from(tokens);
         self.beyond += u64::from(tokens > Self::MAX);
@@ -105,24 +101,23 @@ impl LengthHistogram {
         self.histogram.record(tokens.min(Self::MAX)).expect(RESIZES);
     }
 
-    /// Adds the counts of another, losslessly.
+    /// Adds the counts of another histogram without loss.
     pub fn add(&mut self, other: &LengthHistogram) {
         self.histogram.add(&other.histogram).expect(RESIZES);
         self.totals.add(&other.totals);
         self.beyond += other.beyond;
     }
 
-    /// Values that it could not keep as they were, see [`lost`].
+    /// Values that it could not keep exactly, see [`lost`].
     pub fn lost(&self) -> u64 {
         lost(&self.histogram, self.beyond)
     }
 
-    /// What is known exactly, in tokens.
+    /// Exact minimum, maximum and sum, in tokens.
     pub fn totals(&self) -> &Totals {
         &self.totals
     }
 
-    /// The histogram, in tokens.
     pub fn histogram(&self) -> &Histogram<u32> {
         &self.histogram
     }
@@ -135,7 +130,7 @@ impl Default for LengthHistogram {
     }
 }
 
-/// Values that were beyond the largest, and bins that can count no further; each of these stands for one value at least.
+/// Values above the largest, and full bins; a full bin stands for at least one lost value.
 fn lost(histogram: &Histogram<u32>, beyond: u64) -> u64 {
     let full = histogram.iter_recorded().filter(|it| it.count_at_value() == u32::MAX).count();
     beyond + full as u64

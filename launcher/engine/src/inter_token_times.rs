@@ -1,19 +1,19 @@
-//! The gaps between the tokens of one answer, in little room: there are as many as tokens, for each request under way. Pure.
+//! The times between the tokens of one answer, in little memory: there is one for each token of each request under way.
+//! Pure.
 
 use std::time::Duration;
 
-/// The unit of short gaps: what reading the clock takes.
+/// The unit of short times, about as long as a reading of the clock takes.
 const TICK: Duration = Duration::from_nanos(10);
-/// Set for a gap that is counted in milliseconds.
+/// Set if the time is counted in milliseconds.
 const LONG: u32 = 1 << 31;
 
-/// Gaps in the order of their arrival, four bytes each: exact to 10 ns below 21 seconds, and to a millisecond above, up to 24
-/// days.
+/// Times in the order of arrival, four bytes each: exact to 10 ns below 21 seconds, and to a millisecond above, up to
+/// 24 days.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InterTokenTimes(Vec<u32>);
 
 impl InterTokenTimes {
-    /// Adds one.
     pub fn push(&mut self, gap: Duration) {
         let ticks = gap.as_nanos() / TICK.as_nanos();
         let short = u32::try_from(ticks).ok().filter(|it| it & LONG == 0);
@@ -21,17 +21,14 @@ impl InterTokenTimes {
         self.0.push(short.unwrap_or_else(long));
     }
 
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// All, in order.
     pub fn iter(&self) -> impl Iterator<Item = Duration> + '_ {
         self.0.iter().map(|gap| match gap & LONG {
             0 => TICK * *gap,
@@ -39,7 +36,7 @@ impl InterTokenTimes {
         })
     }
 
-    /// Their mean; `None` where there is none.
+    /// `None` if there is none.
     pub fn mean(&self) -> Option<Duration> {
         let count = u32::try_from(self.len()).ok().filter(|it| *it > 0)?;
         Some(self.iter().sum::<Duration>() / count)

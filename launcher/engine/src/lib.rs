@@ -1,7 +1,12 @@
-//! The engine: a workload and a target in, a record of every request out.
+//! The engine: turns a workload and a target into a record of every request.
 //!
-//! `schedule` (pure) -> `issue` (waits and sends) -> `client` (streams and stamps) -> `recorder` (counts and histograms).
-//! `requests`, `data_set` and `trace` prepare what is sent, `vitals` watches what the machine does to this process meanwhile.
+//! `schedule` (pure) -> `issue` (waits and sends) -> `client` (streams and takes timestamps) -> `recorder` (counts and
+//! histograms). `requests`, `data_set` and `trace` prepare what is sent. `vitals` watches what the machine does to this
+//! process meanwhile.
+//!
+//! The modules form layers; each may use those before it: `record`, `histogram`, `inter_token_times`, `schedule`,
+//! `user_file`, `file_digest`, `lines`; `window`, `data_set`, `trace`, `vitals`; `requests`, `client`; `recorder`;
+//! `issue`.
 
 pub mod client;
 pub mod data_set;

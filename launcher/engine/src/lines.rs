@@ -1,15 +1,14 @@
-//! Lines of a file, of which no one is longer than a bound.
+//! Reads lines of bounded length from a file.
 
 use std::{
     cell::Cell,
     io::{self, BufRead, Read},
 };
 
-/// Bytes that end with an error where none are left for the row that is read; who reads sets the number anew for each row.
+/// A reader with a bound on each row: it fails when `left` is 0. The caller sets `left` again for each row.
 pub struct Bounded<'a, R> {
-    /// The bytes.
     pub bytes: R,
-    /// How many are left.
+    /// Bytes that may still be read.
     pub left: &'a Cell<usize>,
 }
 
@@ -26,18 +25,18 @@ impl<R: Read> Read for Bounded<'_, R> {
     }
 }
 
-/// What came of reading a line.
+/// The result of reading a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line {
-    /// There is one, with its end if it has one.
+    /// A line was read, with its end if it has one.
     Read,
-    /// There is none any more.
+    /// There are no more lines.
     End,
-    /// It has at least as many bytes as a line may have, and was not read to its end.
+    /// The line has at least the most bytes that a line may have, and was not read to its end.
     TooLong,
 }
 
-/// Reads the next line, which has fewer than `most` bytes without its end, in place of what is in `line`.
+/// Reads the next line into `line`, replacing its content. A line must have fewer than `most` bytes without its end.
 ///
 /// # Errors
 /// The file cannot be read.

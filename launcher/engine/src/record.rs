@@ -1,11 +1,11 @@
-//! RequestRecord: what is kept of one request, and what became of it.
+//! The record of one request, and its outcome.
 
 use std::{io, time::Duration};
 
 use loadgen::results::completion::CompletedSample;
 use serde::Serialize;
 
-/// What became of a request. Every request that was due has exactly one.
+/// What became of a request. Every request that was due has exactly one outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RequestOutcome {
@@ -15,17 +15,17 @@ pub enum RequestOutcome {
     Empty,
     /// Status 400 or above, or an error object in place of an answer.
     HttpError(u16),
-    /// The stream ended early, or held an error or what is no event.
+    /// The stream ended early, held an error, or held data that is no event.
     BrokenStream,
-    /// It, or a part of it, took longer than a timeout allows: see [`Limit`].
+    /// The request, or a part of it, took longer than a timeout allows: see [`Limit`].
     Timeout,
     /// No connection could be made, or it broke before the status line.
     ConnectError,
     /// In flight, or not yet sent, when the run was stopped.
     Cancelled,
-    /// Its client went away, as the profile wants some to.
+    /// Its client disconnected, as the profile demands for some requests.
     Abandoned,
-    /// In flight, or not yet sent, when its stage or its window ended by the word of the profile.
+    /// In flight, or not yet sent, when its stage or its window ended according to the profile.
     Incomplete,
     /// The launcher itself could not send it.
     ClientError,
@@ -37,17 +37,17 @@ impl RequestOutcome {
         self == RequestOutcome::Ok
     }
 
-    /// Whether the answer came to its end, with content or without.
+    /// Whether the answer came to its end, with or without content.
     pub fn is_complete(self) -> bool {
         matches!(self, RequestOutcome::Ok | RequestOutcome::Empty)
     }
 
-    /// Whether it says something of the server: it ended well, or it failed.
+    /// Whether it tells something about the server: it ended well, or it failed.
     pub fn is_decided(self) -> bool {
         !matches!(self, RequestOutcome::Cancelled | RequestOutcome::Abandoned | RequestOutcome::Incomplete)
     }
 
-    /// The name in reports: `ok`, `http_503`, `timeout` and so on.
+    /// The name in reports, such as `ok`, `http_503` and `timeout`.
     pub fn name(self) -> String {
         match self {
             RequestOutcome::Ok => "ok".into(),
@@ -64,14 +64,14 @@ impl RequestOutcome {
     }
 }
 
-/// The timeout that a request ran into.
+/// The timeout that ended a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Limit {
     /// Making a connection.
     Connect,
     /// From sending to the first token.
     FirstToken,
-    /// Between two tokens, or from the last to the end.
+    /// Between two tokens, or between the last token and the end.
     TokenGap,
     /// The whole request.
     Request,
@@ -89,38 +89,35 @@ impl Limit {
     }
 }
 
-/// Why a request got no connection, or no answer on one.
+/// Why a request got no connection, or no answer on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
-    /// Nobody listens there.
+    /// No process listens at the address.
     Refused,
-    /// The server broke the connection.
+    /// The server reset the connection.
     Reset,
-    /// The server ended a connection without a byte of an answer: a new one, or a kept one that had had the request for
-    /// longer than a race of keep-alive takes.
+    /// The server closed a connection without a byte of an answer: a new connection, or a kept one which had the
+    /// request for longer than the race between a request and a closing keep-alive connection lasts.
     Closed,
-    /// It ended a kept one so, more often than keep-alive explains.
+    /// The server closed kept connections in this way more often than keep-alive explains.
     KeptClosed,
-    /// No way leads to the address.
+    /// No route leads to the address.
     Unreachable,
-    /// The name has no address, or none that may be called.
+    /// The name has no address, or none to which the launcher may connect.
     Address,
-    /// The system gave up waiting.
+    /// The operating system gave up waiting.
     TimedOut,
-    /// TLS failed.
     Tls,
-    /// HTTP/2 failed.
     Http2,
-    /// The launcher has no file left.
+    /// The launcher has no free file descriptor.
     Files,
-    /// Its machine has no port left.
+    /// The launcher's machine has no free port.
     Ports,
-    /// Another one.
     Other,
 }
 
 impl Cause {
-    /// Its name in reports.
+    /// The name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Cause::Refused => "refused",
@@ -138,7 +135,6 @@ impl Cause {
         }
     }
 
-    /// The outcome that it explains.
     pub fn outcome(self) -> RequestOutcome {
         match self {
             Cause::Files | Cause::Ports => RequestOutcome::ClientError,
@@ -146,7 +142,6 @@ impl Cause {
         }
     }
 
-    /// Of an error of the system.
     pub(crate) fn from_io(error: &io::Error) -> Cause {
         match error.kind() {
             io::ErrorKind::ConnectionRefused => Cause::Refused,
@@ -160,43 +155,42 @@ impl Cause {
     }
 }
 
-/// One request. Times count from the start of the run, on one monotonic clock.
+/// The record of one request. Times count from the start of the run, on one monotonic clock.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestRecord {
     /// Index of its stage in the workload.
     pub stage: u32,
-    /// Its number in the stage, from 0.
+    /// Number of the request in its stage, from 0.
     pub number: u64,
-    /// When the schedule wanted it sent; for closed-loop load, when its slot became free.
+    /// When the schedule wanted it sent; in a closed loop, when its slot became free.
     pub scheduled: Duration,
-    /// When it was handed to the socket; `None` if that never happened.
+    /// When it was handed to the socket; `None` if it never was.
     pub sent: Option<Duration>,
-    /// How long it waited in the client for others to end; `None` where the load does not bound how many are under way.
+    /// How long it waited for its permit; `None` if the load does not limit its concurrency.
     pub permit_wait: Option<Duration>,
-    /// The first event with content.
+    /// Arrival of the first event with content.
     pub first_token: Option<Duration>,
-    /// The last event with content.
+    /// Arrival of the last event with content.
     pub last_token: Option<Duration>,
-    /// When it was over, whatever became of it.
+    /// When it ended, with any outcome.
     pub ended: Duration,
-    /// What became of it.
     pub outcome: RequestOutcome,
-    /// Prompt length that was asked of the prompt generator, in tokens; `None` for mock prompts.
+    /// Requested prompt length in tokens; `None` for mock prompts.
     pub requested_input_tokens: Option<u32>,
-    /// Output length that was asked of the server, in tokens; `None` where it decides.
+    /// Requested output length in tokens; `None` if the server decides.
     pub requested_output_tokens: Option<u32>,
     /// Prompt length by the server's usage.
     pub input_tokens: Option<u32>,
-    /// Of the prompt, what the server had in its prefix cache by its usage.
+    /// Tokens of the prompt in the server's prefix cache, by its usage.
     pub cached_tokens: Option<u32>,
-    /// Output length by the server's usage, where that can be.
+    /// Output length by the server's usage, unless that is impossible.
     pub output_tokens: Option<u32>,
-    /// Events that held content. Equal to the output tokens only where the server sends each token in its own event.
+    /// Events with content. They equal the output tokens only if the server sends each token in its own event.
     pub content_events: u32,
 }
 
 impl RequestRecord {
-    /// How late it left, less the time that it waited for room.
+    /// How late it was sent, without the wait for its permit.
     pub fn send_lag(&self) -> Option<Duration> {
         self.sent.map(|sent| sent.saturating_sub(self.scheduled).saturating_sub(self.permit_wait.unwrap_or_default()))
     }

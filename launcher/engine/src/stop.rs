@@ -1,4 +1,4 @@
-//! Stop: how a signal, a deadline or a lost target ends the load early.
+//! Ends the load early, after a signal, at a deadline, or when the target is lost.
 
 use std::sync::Arc;
 
@@ -6,19 +6,18 @@ use tokio::sync::watch;
 
 pub use loadgen::phase_end::StopReason;
 
-/// How far the load has to end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StopState {
-    /// Go on.
+    /// The load goes on.
     #[default]
     Run,
-    /// Issue nothing more; what is in flight may end by itself.
+    /// No more requests are issued; requests in flight may end by themselves.
     Drain(StopReason),
-    /// End what is in flight: it counts as cancelled.
+    /// Requests in flight are aborted and count as cancelled.
     Abort(StopReason),
 }
 
-/// A handle to end the load; the first reason stays.
+/// A handle to end the load. The first reason is kept.
 #[derive(Clone, Debug)]
 pub struct Stop(Arc<watch::Sender<StopState>>);
 
@@ -29,7 +28,7 @@ impl Default for Stop {
 }
 
 impl Stop {
-    /// Issue nothing more.
+    /// Issues no more requests.
     pub fn drain(&self, reason: StopReason) {
         self.0.send_if_modified(|state| {
             let first = *state == StopState::Run;
@@ -40,7 +39,7 @@ impl Stop {
         });
     }
 
-    /// End what is in flight too.
+    /// Aborts the requests in flight as well.
     pub fn abort(&self, reason: StopReason) {
         self.0.send_if_modified(|state| {
             let next = match *state {
@@ -53,12 +52,11 @@ impl Stop {
         });
     }
 
-    /// Where it stands now.
     pub fn state(&self) -> StopState {
         *self.0.borrow()
     }
 
-    /// To wait for a change.
+    /// A receiver that tells changes.
     pub fn watch(&self) -> watch::Receiver<StopState> {
         self.0.subscribe()
     }

@@ -1,9 +1,9 @@
-//! [I/O] Opens and reads the files that a user names, whatever they are.
+//! [I/O] Opens and reads files that a user names.
 //!
-//! Regular files and pipes are read: a shell gives a pipe for `-f <(cat run.yaml)`. Devices, sockets and folders are refused,
-//! because a device may have no end. Sizes of pipes, and of files in /proc, are not known before they are read; the bound is
-//! therefore on the bytes that are read. Opening a pipe waits for its writer: a caller that handles signals reads on a thread
-//! that it does not wait for.
+//! Regular files and pipes are read: a shell passes a pipe for `-f <(cat run.yaml)`. Devices, sockets and folders are
+//! refused, because a device may have no end. The size of a pipe, or of a file in /proc, is not known before it is
+//! read, so the bound is on the bytes that are read. Opening a pipe waits for its writer: a caller that handles signals
+//! should read on a thread that it does not join.
 
 use std::{
     fs::{self, File, FileType},
@@ -15,12 +15,12 @@ use std::{
 /// Opens a file or a pipe.
 ///
 /// # Errors
-/// It is neither, or it cannot be opened.
+/// It is neither a file nor a pipe, or it cannot be opened.
 pub fn open(path: &Path) -> io::Result<File> {
-    // Opening a device may have effects of its own.
+    // Opening a device may have side effects.
     refuse(fs::metadata(path)?.file_type())?;
     let file = File::open(path)?;
-    // It may have been replaced in the meantime.
+    // The file may have been replaced in the meantime.
     refuse(file.metadata()?.file_type())?;
     Ok(file)
 }
@@ -28,7 +28,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// Reads a whole file of at most `most` bytes.
 ///
 /// # Errors
-/// As [`open`]; it is longer, or it cannot be read.
+/// As [`open`]; the file is longer, or it cannot be read.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
@@ -40,10 +40,10 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads a whole file of UTF-8 text of at most `most` bytes.
+/// Reads a whole UTF-8 file of at most `most` bytes.
 ///
 /// # Errors
-/// As [`read`]; it is no UTF-8.
+/// As [`read`]; the file is not UTF-8.
 pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
     String::from_utf8(read(path, most)?).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
@@ -104,7 +104,7 @@ mod tests {
         for (most, read) in [(5, true), (4, false)] {
             let writer = std::thread::spawn({
                 let path = path.clone();
-                // The reader may go before it has read all.
+                // The reader may close the pipe before it has read everything.
                 move || drop(fs::write(path, "12345"))
             });
             assert_eq!(read_text(&path, most).is_ok(), read, "{most}");

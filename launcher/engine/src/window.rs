@@ -1,5 +1,5 @@
-//! Which requests of a stage are in its figures. Pure: decided for each request when it has ended, from bounds that are known
-//! when its stage begins, so that nothing has to be kept.
+//! Decides which requests of a stage are in its figures. Pure. The decision about a request needs only the request and
+//! bounds that are known when its stage begins, so that no record has to be kept.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use workload_profiles::workload::{Load, Margin, Stage, Window};
 
 use crate::{record::RequestRecord, schedule::Schedule};
 
-/// Where a request belongs.
+/// The part of a stage to which a request belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WindowPart {
     /// In the figures.
@@ -16,12 +16,12 @@ pub enum WindowPart {
     WarmUp,
     /// Due in the cool-down.
     CoolDown,
-    /// Due within the window and ended after it, where the window is trimmed.
+    /// Due within a trimmed window, and ended after it.
     Late,
 }
 
 impl WindowPart {
-    /// Its name in `report.json`.
+    /// The name in `report.json`.
     pub fn name(self) -> &'static str {
         match self {
             WindowPart::Counted => "counted",
@@ -36,16 +36,15 @@ impl WindowPart {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StageWindow {
     kind: Window,
-    /// The first request that is not in the warm-up, by number and by time.
+    /// Number and time of the first request after the warm-up.
     first: (u64, Duration),
-    /// The first request that is in the cool-down, by number and by time.
+    /// Number and time of the first request of the cool-down.
     end: (Option<u64>, Option<Duration>),
-    /// When the stage is over; `None` where its requests decide.
+    /// When the stage is over; `None` if its requests decide.
     over: Option<Duration>,
 }
 
 impl StageWindow {
-    /// The window of a stage with these times.
     pub fn new(stage: &Stage, kind: Window, schedule: Option<&Schedule>) -> StageWindow {
         let over = over(&stage.load, schedule);
         let due = |number: u64| schedule.map(|it| it.get(number).unwrap_or(Duration::MAX));
@@ -68,7 +67,7 @@ impl StageWindow {
         StageWindow { kind, first, end, over }
     }
 
-    /// When the stage is over, from its start on; `None` where its requests decide.
+    /// When the stage is over, from its start; `None` if its requests decide.
     pub fn over(&self) -> Option<Duration> {
         self.over
     }
@@ -78,12 +77,12 @@ impl StageWindow {
         self.first.0 == u64::MAX || self.end.0 == Some(0)
     }
 
-    /// Where a request of a stage that began at `start` belongs.
+    /// The part to which a request belongs, in a stage that began at `start`.
     pub fn part(&self, start: Duration, request: &RequestRecord) -> WindowPart {
         let due = request.scheduled.saturating_sub(start);
         let ended = request.ended.saturating_sub(start);
         let if_so = |part: WindowPart, belongs: bool| if belongs { part } else { WindowPart::Counted };
-        // What happened within the window counts, whenever the request was due.
+        // A request that ended within the window counts, whenever it was due.
         if self.kind == Window::Cut && ended > self.first.1 {
             return if_so(WindowPart::CoolDown, self.close().is_some_and(|close| due >= close));
         }
@@ -95,8 +94,8 @@ impl StageWindow {
         }
     }
 
-    /// Where a request belongs that was never sent: by its number and by when it was due, from the start of the stage on.
-    /// `None`: nobody knows when, and the number alone decides.
+    /// The part to which a request belongs that was never sent: by its number, and by the time when it was due from the
+    /// start of the stage. `due`: `None` if that time is not known; then the number alone decides.
     pub fn part_of_unissued(&self, number: u64, due: Option<Duration>) -> WindowPart {
         if number < self.first.0 || due.is_some_and(|due| due < self.first.1) {
             return WindowPart::WarmUp;
@@ -109,19 +108,18 @@ impl StageWindow {
         if cooling { WindowPart::CoolDown } else { WindowPart::Counted }
     }
 
-    /// The window on the clock of the run, where it cuts through requests.
+    /// Start and end of a window that counts what happens within it, on the clock of the run; `None` for other windows.
     pub fn bounds(&self, start: Duration) -> Option<(Duration, Duration)> {
         let close = self.close().filter(|_| self.kind == Window::Cut)?;
         Some((start.saturating_add(self.first.1), start.saturating_add(close.max(self.first.1))))
     }
 
-    /// When the window ends.
     fn close(&self) -> Option<Duration> {
         self.end.1.or(self.over)
     }
 }
 
-/// When the requests of a stage are all due: after its duration, or with the last of them where that is later.
+/// When all requests of a stage have been due: after its duration, or with its last request if that is later.
 fn over(load: &Load, schedule: Option<&Schedule>) -> Option<Duration> {
     let duration = match load {
         Load::Open { duration, .. } | Load::Closed { duration, .. } => duration.map(|it| it.0),
@@ -143,7 +141,7 @@ mod tests {
         Duration::from_secs(count)
     }
 
-    /// One request a second for ten seconds, at 0 to 9 s after the start.
+    /// One request a second for ten seconds, due 0 to 9 s after the start.
     fn open() -> Load {
         let rate = Rate::Steady(RequestRate::try_from(1.0).unwrap());
         let duration = Some(Span(secs(10)));
@@ -175,7 +173,7 @@ mod tests {
         }
     }
 
-    /// The parts of requests (number, due, ended) of a stage that begins at 100 s; times count from there.
+    /// The parts of requests (number, due, ended) of a stage that begins at 100 s. Times count from there.
     fn check(
         load: Load,
         kind: Window,
@@ -233,7 +231,7 @@ mod tests {
             assert_eq!(parts(open(), kind, by_count, |it| Some(secs(it))), edges);
         }
         assert_eq!(parts(closed(Some(10), None), Window::All, by_count, |_| None), edges);
-        // When a slot of a closed loop would have sent it, nobody knows.
+        // The time at which a slot of a closed loop would have sent it is not known.
         assert_eq!(parts(closed(Some(10), None), Window::All, (span(2), None), |_| None), [Counted; 4]);
         assert_eq!(parts(open(), Window::All, (Some(Margin::All), None), |it| Some(secs(it))), [WarmUp; 4]);
     }

@@ -33,11 +33,7 @@ pub enum ProbeError {
     },
     /// The target refused the request.
     #[error("{what} was refused: {message}{}", remedy(*status))]
-    Refused {
-        what: &'static str,
-        status: u16,
-        message: String,
-    },
+    Refused { what: &'static str, status: u16, message: String },
     /// The answer is not one of an OpenAI server.
     #[error("{MODELS} gave no list of models; is the target the base URL of an OpenAI server?")]
     NotOpenAi,

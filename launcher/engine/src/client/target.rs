@@ -26,9 +26,7 @@ pub enum TargetError {
     #[error(
         "the target is {url:?}; write http:// or https://, a host, and at most a port and a path; or unix: and the path of a socket"
     )]
-    Url {
-        url: String,
-    },
+    Url { url: String },
     /// HTTP does not allow the header field.
     #[error("header field {name:?} cannot be sent: {problem}")]
     Header {

@@ -84,10 +84,7 @@ pub enum LoadError {
     DataSet(#[from] DataSetError),
     /// The operating system refuses a thread or a runtime.
     #[error("the launcher cannot start {what}; give it more memory, threads or open files (ulimit -n)")]
-    System {
-        what: &'static str,
-        source: io::Error,
-    },
+    System { what: &'static str, source: io::Error },
     /// A worker panicked.
     #[error("a thread of the launcher ended early: {message}; this is a bug, please report it")]
     Panic {

@@ -1,8 +1,8 @@
-//! Gathers what happened to each request: counts and histograms for each stage, and a compact record for each request
-//! where the run asks for them.
+//! Collects the results of requests: counts and histograms for each stage, and a compact record of each request if the
+//! run asks for records.
 //!
-//! Each issuing thread has a recorder of its own; they are merged at the end, losslessly. Without records, memory does not
-//! grow with the number of requests.
+//! Each worker has its own recorder. They are merged at the end without loss. Without records, memory does not grow
+//! with the number of requests.
 
 mod records;
 mod tally;
@@ -31,44 +31,42 @@ pub enum Keep {
     Summary,
     /// A record of each request.
     Records,
-    /// A record of each request, and its gaps between content events.
+    /// A record of each request, and the times between its content events.
     RecordsAndGaps,
 }
 
-/// What a request generated that was to keep it.
+/// The output of a request that was to keep it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptOutput {
     /// Index of its stage in the workload.
     pub stage: u32,
-    /// Its number in the stage.
     pub number: u64,
-    /// When it was over, on the clock of the run.
+    /// When the request ended, on the clock of the run.
     pub ended: Duration,
-    /// What it generated.
     pub output: Output,
 }
 
-/// The recorder of one thread.
+/// The recorder of one worker.
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
-    /// One tally per stage of the workload.
+    /// One tally for each stage of the workload.
     pub stages: Vec<StageTally>,
-    /// One record per request that was started, in the order of their ends; `None` where the run does not ask for records.
+    /// One record for each request that was started, in the order in which they ended; `None` if the run asks for no
+    /// records.
     pub records: Option<Records>,
-    /// Requests of a stage that there is not.
+    /// Requests whose stage does not exist.
     strays: u64,
-    /// The gaps between content events of each record, in the same order; `None` where nobody asks for them.
+    /// The times between the content events of each record, in the same order; `None` if they are not kept.
     pub gaps: Option<Vec<InterTokenTimes>>,
-    /// The outputs of requests that were to keep them and ended well, in the order of their ends. The load chooses which, and
-    /// each has a bound of its own.
+    /// The outputs that were to be kept, of requests that ended well, in the order in which they ended. The load
+    /// chooses these requests, and the size of each output is bounded.
     pub outputs: Vec<KeptOutput>,
-    /// What the probes beside each stage came to; empty where the workload has none.
+    /// The tallies of probes, one for each stage; empty if the workload has no probes.
     pub probes: Vec<StageTally>,
     windows: Vec<Opened>,
     goodput: Goodput,
 }
 
-/// The window of a stage, and when the stage began.
 #[derive(Clone, Copy, Debug, Default)]
 struct Opened {
     window: StageWindow,
@@ -76,9 +74,8 @@ struct Opened {
 }
 
 impl Recorder {
-    /// A recorder for a workload of so many stages.
     pub fn new(stages: usize, goodput: Goodput, keep: Keep) -> Self {
-        // Not clones of one: histograms that are made anew take no memory before they count something.
+        // No clones of one tally: a new histogram takes no memory before its first count.
         let tallies = (0..stages).map(|_| StageTally::default()).collect();
         Recorder {
             stages: tallies,
@@ -92,7 +89,7 @@ impl Recorder {
         }
     }
 
-    /// The same with windows, one for each stage; without them every request is in the figures.
+    /// Sets the windows, one for each stage. Without windows every request is in the figures.
     pub fn with_windows(mut self, windows: impl IntoIterator<Item = StageWindow>) -> Self {
         for (mine, window) in self.windows.iter_mut().zip(windows) {
             mine.window = window;
@@ -100,35 +97,36 @@ impl Recorder {
         self
     }
 
-    /// The same with a bound on records, if it keeps any.
+    /// Bounds the number of records, if any are kept.
     pub fn with_record_budget(mut self, budget: RecordBudget) -> Self {
         self.records = self.records.map(|_| Records::new(budget));
         self
     }
 
-    /// The same with tallies for probes.
+    /// Adds tallies for probes.
     pub fn with_probes(mut self) -> Self {
         self.probes = self.stages.iter().map(|_| StageTally::default()).collect();
         self
     }
 
-    /// A stage begins.
+    /// Opens the window of a stage that begins at `start`.
     pub fn open(&mut self, stage: usize, start: Duration) {
         let (Some(opened), Some(tally)) = (self.windows.get_mut(stage), self.stages.get_mut(stage)) else { return };
         opened.start = start;
         tally.window_bounds = opened.window.bounds(start).filter(|_| !opened.window.is_empty());
     }
 
-    /// A stage was stopped: its window ends here, if not before. `later`: requests would have been due later.
+    /// Ends the window of a stage that was stopped, if it has not ended. `later`: whether more requests would have been
+    /// due.
     pub fn stop_early(&mut self, stage: usize, now: Duration, later: bool) {
         let Some(tally) = self.stages.get_mut(stage) else { return };
         tally.stopped_early |= later;
-        // A window that had not begun measures nothing.
+        // A window that had not begun has no figures.
         tally.window_bounds =
             tally.window_bounds.filter(|(open, _)| *open < now).map(|(open, close)| (open, close.min(now)));
     }
 
-    /// Counts one request, where it belongs.
+    /// Counts one request in the part of the stage to which it belongs.
     pub fn record(&mut self, request: RequestRecord, wire: &WireTally) {
         let stage = request.stage as usize;
         let in_figures = match (self.stages.get_mut(stage), self.windows.get(stage)) {
@@ -152,21 +150,20 @@ impl Recorder {
         }
     }
 
-    /// Keeps the output of a request that has ended well.
     pub fn keep_output(&mut self, output: KeptOutput) {
         self.outputs.push(output);
     }
 
-    /// Counts one probe beside the stage that it names.
+    /// Counts one probe of the stage that it names.
     pub fn record_probe(&mut self, request: &RequestRecord, wire: &WireTally) {
         if let Some(tally) = self.probes.get_mut(request.stage as usize) {
             tally.record(request, wire, &Goodput::default());
         }
     }
 
-    /// Counts requests of a stage that were never sent, each by its number and by when it was due after the start of the
-    /// stage, where that is known: they are cancelled or incomplete, have no times and leave no record. Those of the warm-up
-    /// and the cool-down are counted aside.
+    /// Counts requests of a stage that were never sent, each with its number and, if known, the time when it was due
+    /// from the start of the stage. They are cancelled or incomplete, have no times and leave no record. Those of the
+    /// warm-up and the cool-down are excluded.
     pub fn count_unissued(
         &mut self,
         stage: usize,
@@ -184,22 +181,22 @@ impl Recorder {
         }
     }
 
-    /// The records, where every request has one: times and lengths of requests are then computed from them, and not from
-    /// histograms.
+    /// The records, if every request has one. Times and lengths of requests are then computed from the records, and not
+    /// from histograms.
     pub fn every_record(&self) -> Option<&Records> {
         self.records.as_ref().filter(|it| it.left_out() == 0)
     }
 
-    /// What it could not keep: values that are not in the figures as they were measured. Always 0 but for times above an
-    /// hour, lengths above 100 million tokens, four billion equal values, and a fault of the launcher. Histograms that no
-    /// figure comes from lose nothing.
+    /// Values that are not in the figures as measured. It is 0, except for times above an hour, lengths above 100
+    /// million tokens, four billion equal values, or a fault of the launcher. A histogram from which no figure is
+    /// computed does not count.
     pub fn dropped(&self) -> u64 {
         let is_exact = self.every_record().is_some();
         let lost = |it: &StageTally| it.lost_gaps() + if is_exact { 0 } else { it.lost_of_requests() };
         self.strays + self.stages.iter().map(lost).sum::<u64>()
     }
 
-    /// Adds what another thread recorded of the same workload.
+    /// Adds the results of another worker for the same workload.
     pub fn add(&mut self, other: Recorder) {
         for (mine, theirs) in self.stages.iter_mut().zip(&other.stages) {
             mine.add(theirs);
@@ -209,7 +206,7 @@ impl Recorder {
             mine.add(theirs);
         }
         self.outputs.extend(other.outputs);
-        // Two runs in order, nearly always: the sort merges them.
+        // Nearly always two sorted runs, which the sort merges.
         self.outputs.sort_by_key(|it| it.ended);
         if let (Some(mine), Some(theirs)) = (&mut self.records, other.records) {
             mine.append(theirs);

@@ -1,5 +1,5 @@
-//! What is kept of each request: in blocks, so that no copy is made while it grows or when threads are merged; to a bound, so that
-//! a long run does not take all the memory that there is.
+//! Keeps the records in blocks, so that none is copied when they grow or when workers are merged. Their number is
+//! bounded, so that a long run does not use up the memory.
 
 use std::{
     iter::Flatten,
@@ -13,44 +13,44 @@ use std::{
 
 use crate::record::RequestRecord;
 
-/// Records of a block: less than a megabyte.
+/// Records in a block: less than a megabyte.
 const BLOCK: usize = 4_096;
 
-/// How many blocks of records may still be begun, by all recorders of a load together.
+/// How many more blocks all recorders of a load together may begin.
 #[derive(Clone, Debug, Default)]
 pub struct RecordBudget(Arc<Blocks>);
 
 #[derive(Debug, Default)]
 struct Blocks {
-    /// Those left; `None`: as many as there is memory for.
+    /// Blocks left; `None`: no bound.
     left: Option<AtomicU64>,
-    /// A recorder had no room for a record: none keeps another one.
+    /// Set when a recorder had no room for a record: from then on no recorder keeps any.
     is_spent: AtomicBool,
 }
 
 impl RecordBudget {
-    /// What a record takes: itself, and its share of what the report sorts.
+    /// Memory for a record: the record itself, and its part of what the report sorts.
     pub const BYTES_PER_RECORD: u64 =
         (size_of::<RequestRecord>() + size_of::<InFigures>() + 3 * size_of::<u64>()) as u64;
 
-    /// Room for so many records, to whole blocks.
+    /// Room for this many records, rounded down to whole blocks.
     pub fn for_records(records: u64) -> RecordBudget {
         let left = Some(AtomicU64::new(records / BLOCK as u64));
         RecordBudget(Arc::new(Blocks { left, is_spent: AtomicBool::new(false) }))
     }
 
-    /// The records that there must be room for so that so many are all kept, however they fall to the recorders: the last block
-    /// of each may have a single one.
+    /// The room that keeps this many records in any distribution over the recorders: the last block of each recorder
+    /// may hold a single record.
     pub fn needed(records: u64, recorders: u64) -> u64 {
         let block = BLOCK as u64;
         let blocks = records.saturating_add(records.min(recorders).saturating_mul(block - 1)) / block;
         blocks.saturating_mul(block)
     }
 
-    /// Whether there is room for another block, which is then taken.
+    /// Takes a block; `false` if none is left.
     fn take(&self) -> bool {
         let Some(left) = &self.0.left else { return true };
-        // Relaxed: nothing else is read by it.
+        // Relaxed: no other data depends on it.
         left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |it| it.checked_sub(1)).is_ok()
     }
 
@@ -63,34 +63,34 @@ impl RecordBudget {
     }
 }
 
-/// Which figures a request is in.
+/// The figures in which a request counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InFigures {
-    /// Those of when it was sent.
+    /// Figures of its send.
     pub send: bool,
     /// Latencies and lengths.
     pub answer: bool,
 }
 
-/// Records in the order in which they came, or one thread's after the other's.
+/// Records in the order in which the requests ended, one worker's after the other's.
 #[derive(Clone, Debug, Default)]
 pub struct Records {
     blocks: Vec<Vec<RequestRecord>>,
-    /// For each record of each block.
+    /// One entry for each record of each block.
     in_figures: Vec<Vec<InFigures>>,
     budget: RecordBudget,
     left_out: u64,
 }
 
 impl Records {
-    /// Without any yet.
     pub fn new(budget: RecordBudget) -> Records {
         Records { budget, ..Records::default() }
     }
 
-    /// Keeps one; `false`: there is no room for it.
+    /// Keeps a record; `false` if there is no room for it.
     pub fn push(&mut self, record: RequestRecord, in_figures: InFigures) -> bool {
-        // One that was left out is followed by none, of any thread: what is kept are the requests that ended first.
+        // After one record was left out no worker keeps another one, so that the records are those of the requests that
+        // ended first.
         let kept = !self.budget.is_spent() && (self.has_place() || self.begin_block());
         if let (true, Some(block), Some(flags)) = (kept, self.blocks.last_mut(), self.in_figures.last_mut()) {
             block.push(record);
@@ -108,7 +108,7 @@ impl Records {
 
     fn begin_block(&mut self) -> bool {
         let (mut block, mut flags) = (Vec::new(), Vec::new());
-        // Memory that runs out in spite of the bound costs records, and not the run.
+        // If memory runs out in spite of the bound, records are lost, but not the run.
         let begun =
             self.budget.take() && block.try_reserve_exact(BLOCK).is_ok() && flags.try_reserve_exact(BLOCK).is_ok();
         if begun {
@@ -118,12 +118,10 @@ impl Records {
         begun
     }
 
-    /// How many are kept.
     pub fn len(&self) -> usize {
         self.blocks.iter().map(Vec::len).sum()
     }
 
-    /// Whether none is kept.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -133,17 +131,16 @@ impl Records {
         self.left_out
     }
 
-    /// All.
     pub fn iter(&self) -> Flatten<slice::Iter<'_, Vec<RequestRecord>>> {
         self.blocks.iter().flatten()
     }
 
-    /// All, and which figures each is in.
+    /// All records, each with the figures in which it counts.
     pub fn with_figures(&self) -> impl Iterator<Item = (&RequestRecord, InFigures)> {
         self.iter().zip(self.in_figures.iter().flatten().copied())
     }
 
-    /// Adds those of another thread. Blocks change hands; none is copied.
+    /// Adds the records of another worker. Blocks are moved, not copied.
     pub fn append(&mut self, other: Records) {
         self.blocks.extend(other.blocks);
         self.in_figures.extend(other.in_figures);

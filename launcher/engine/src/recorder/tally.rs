@@ -1,4 +1,4 @@
-//! What a stage came to: counts and histograms, one request after the other. Pure.
+//! The tally of a stage: counts and histograms, request by request. Pure.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -12,11 +12,11 @@ use crate::{
     window::WindowPart,
 };
 
-/// What a stage came to. Latencies are of requests that succeeded; times from `scheduled` are free of coordinated
-/// omission, times from `sent` are what a client that never lags would see.
+/// The tally of a stage. Latencies are those of requests that succeeded. Times from `scheduled` are free of coordinated
+/// omission; times from `sent` are those that a client without send lag would see.
 #[derive(Clone, Debug, Default)]
 pub struct StageTally {
-    /// Requests by what became of them.
+    /// Number of requests by outcome.
     pub outcomes: BTreeMap<RequestOutcome, u64>,
     /// Time to the first token, from scheduled.
     pub ttft_scheduled: TimeHistogram,
@@ -26,95 +26,95 @@ pub struct StageTally {
     pub latency_scheduled: TimeHistogram,
     /// Time to the last token, from sent.
     pub latency_sent: TimeHistogram,
-    /// Times between two tokens, pooled over requests whose events with content hold one token each, as far as is told: the gaps
-    /// between these events.
+    /// Times between two tokens, pooled over the requests whose content events hold one token each, as far as the
+    /// server tells: the times between these events.
     pub itl: TimeHistogram,
-    /// The same of requests whose events hold several: each gap divided by the tokens per gap of its request.
+    /// Times between two tokens of requests whose events hold several tokens: each gap divided by the tokens per gap of
+    /// its request.
     pub itl_of_several: TimeHistogram,
-    /// The gaps themselves of these.
+    /// The undivided gaps of these requests.
     pub gaps_of_several: TimeHistogram,
     /// (last token - first token) / (OSL - 1), one per request of at least two tokens.
     pub tpot: TimeHistogram,
     /// Latency from sent / OSL, one per request.
     pub ntpot: TimeHistogram,
-    /// Sent minus scheduled, of every request that was sent, whatever became of it.
+    /// Sent minus scheduled and minus the wait for a permit, for every request that was sent.
     pub send_lag: TimeHistogram,
-    /// How long requests that were sent waited for room, where the load bounds how many are under way.
+    /// Waits for a permit of requests that were sent, if the load limits its concurrency.
     pub permit_wait: TimeHistogram,
-    /// Prompt lengths, where the server told them.
+    /// Prompt lengths, if the server told them.
     pub input_tokens: LengthHistogram,
-    /// Output lengths, by the server's usage, else by content events.
+    /// Output lengths, by the server's usage or else by content events.
     pub output_tokens: LengthHistogram,
     /// Sum of the prompt lengths of requests that succeeded.
     pub input_tokens_total: u64,
-    /// Sum of the output lengths of requests that succeeded; where the window cuts through requests, the tokens that came
-    /// within it.
+    /// Sum of the output lengths of requests that succeeded. With window bounds: the tokens that arrived within them.
     pub output_tokens_total: u64,
-    /// Sum of the output lengths of requests that succeeded, whenever their tokens came.
+    /// Sum of the output lengths of requests that succeeded, including tokens outside of the window bounds.
     pub output_tokens_of_ended: u64,
-    /// Requests that succeeded whose output length is the server's own count.
+    /// Requests that succeeded and whose output length is the server's count.
     pub with_usage: u64,
-    /// Of these that were streamed: events with content.
+    /// Content events of those of them that were streamed.
     pub events: u64,
-    /// And the tokens in these events: those of an event without text before the first, or after the last, are in none.
+    /// The tokens in these events. A token without text before the first event or after the last one is in none of
+    /// them.
     pub event_tokens: u64,
-    /// Requests that succeeded whose usage tells what cannot be.
+    /// Requests that succeeded with a usage that is impossible.
     pub set_aside: u64,
-    /// What the first of these tells, and of which answer.
+    /// The first impossible usage.
     pub set_aside_sample: Option<SetAside>,
-    /// Requests that succeeded whose answer came in one piece although a stream was asked for.
+    /// Requests that succeeded and whose answer came in one piece although a stream was requested.
     pub in_one_piece: u64,
-    /// Requests whose prompt length is not what was asked: by more than a tenth for words, by more than one token that was
-    /// added for token ids.
+    /// Requests whose prompt length is not the requested one: off by more than a tenth for words, or by more than one
+    /// added token for token ids.
     pub input_length_misses: u64,
-    /// Requests whose output length differs from what was asked.
+    /// Requests whose output length is not the requested one.
     pub output_length_misses: u64,
-    /// Prompt lengths by the server and as asked, summed over the requests that have both.
+    /// Prompt lengths as counted by the server and as requested, summed over requests that have both.
     pub input_of_requested: LengthSums,
-    /// The same of output lengths.
+    /// Output lengths as counted and as requested, summed over requests that have both.
     pub output_of_requested: LengthSums,
-    /// Sum of the prompt tokens that the server had in its prefix cache.
+    /// Sum of the prompt tokens that were in the server's prefix cache.
     pub cached_tokens_total: u64,
-    /// Requests for which it had some.
+    /// Requests with prompt tokens in the cache.
     pub with_cached: u64,
     /// Requests that met every goodput bound.
     pub good: u64,
     /// Reads of the socket that held content.
     pub reads: u64,
-    /// Of these, reads that held more than one content event: their gaps are not the server's.
+    /// Reads that held more than one content event: their gaps are not those of the server.
     pub coalesced_reads: u64,
-    /// Of these, reads that the launcher may have been late for, see [`WireTally::late_reads`].
+    /// Coalesced reads that the launcher may have read late, see [`WireTally::late_reads`].
     pub late_reads: u64,
-    /// The first scheduled time; `None` before there is one.
+    /// The first scheduled time; `None` if there is none.
     pub first_scheduled: Option<Duration>,
     /// The last scheduled time.
     pub last_scheduled: Option<Duration>,
-    /// When the first request was sent; `None` before there is one.
+    /// When the first request was sent; `None` if none was.
     pub first_sent: Option<Duration>,
     /// When the last request was sent.
     pub last_sent: Option<Duration>,
-    /// The latest end.
+    /// When the last request ended.
     pub last_end: Option<Duration>,
-    /// Requests that were sent again, because the server had closed the connection that they were first sent on.
+    /// Requests that were sent again, because the server had closed the connection of the first attempt.
     pub retried: u64,
-    /// Timeouts by the limit that was passed.
+    /// Number of timeouts, by timeout.
     pub timeouts: BTreeMap<Limit, u64>,
-    /// Requests that got no connection, or no answer on one, by why that was.
+    /// Requests that got no connection, or no answer on a connection, by cause.
     pub causes: BTreeMap<Cause, CauseTally>,
-    /// Where the window cuts through requests: from when to when it was.
+    /// Start and end of the window, if it counts what happens within it.
     pub window_bounds: Option<(Duration, Duration)>,
-    /// It was stopped before all its requests were due: those that were not are in no figure.
+    /// The stage was stopped before all its requests were due: requests that were not due are in no figure.
     pub stopped_early: bool,
-    /// Requests that are in no figure, by why that is and by what became of them.
+    /// Requests that are in no figure, by part of the stage and by outcome.
     pub excluded: BTreeMap<WindowPart, BTreeMap<RequestOutcome, u64>>,
-    /// Messages of failures by outcome, the first of each kind: a status and error type, never a body.
+    /// The first failure message of each outcome: a status and an error type, never a body.
     pub error_samples: BTreeMap<RequestOutcome, String>,
 }
 
-/// How often something was why a request failed.
+/// How often a cause made a request fail.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CauseTally {
-    /// How often.
     pub count: u64,
     /// The first message.
     pub sample: String,
@@ -129,12 +129,12 @@ impl CauseTally {
     }
 }
 
-/// Lengths of some requests, summed.
+/// Sums of lengths of the same requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LengthSums {
-    /// As they came to be.
+    /// As counted.
     pub found: u64,
-    /// As they were asked.
+    /// As requested.
     pub requested: u64,
 }
 
@@ -146,69 +146,69 @@ impl LengthSums {
     }
 }
 
-/// What one request did on the wire beside its record.
+/// What is counted of one request, beside its record.
 #[derive(Clone, Debug, Default)]
 pub struct WireTally {
-    /// Gaps between content events, of this request, in the order of arrival.
+    /// Times between its content events, in the order of arrival.
     pub gaps: InterTokenTimes,
     /// Reads that held content.
     pub reads: u64,
-    /// Of these, reads that held more than one content event.
+    /// Reads that held more than one content event.
     pub coalesced_reads: u64,
-    /// Of these, reads whose bytes may have lain for so long, while the launcher was busy, that the events came apart; what
-    /// a server sends at once comes together. By [`crate::vitals::receive`].
+    /// Coalesced reads whose bytes may have waited while the launcher was busy, so long that the events may have
+    /// arrived apart. See [`crate::vitals::receive`].
     pub late_reads: u64,
-    /// What failed, in a few words; no body, no header.
+    /// Why it failed: a short text without body and header.
     pub error: Option<String>,
-    /// Which timeout it was, if it was one.
+    /// The timeout that passed, if it failed by one.
     pub timeout: Option<Limit>,
-    /// Why it got no connection, or no answer on one.
+    /// Why it got no connection, or no answer on a connection.
     pub cause: Option<Cause>,
-    /// It was sent again, because the server had closed the connection that it was first sent on.
+    /// It was sent again, because the server had closed the connection of the first attempt.
     pub retried: bool,
-    /// The prompt was as many token ids as were asked.
+    /// The prompt had exactly the requested number of token ids.
     pub has_exact_prompt: bool,
-    /// Events that may hold a token without text, before the first event with content and after the last.
+    /// Events that may hold a token without text, before the first content event and after the last one.
     pub silent_events: u32,
-    /// Of these, events that end an answer because of its length.
+    /// Those of them that end an answer because of its length.
     pub silent_length_ends: u32,
-    /// Tokens in the first event with content, where the server tells them.
+    /// Tokens in the first content event, if the server tells them.
     pub first_event_tokens: Option<u32>,
-    /// The output tokens that the server tells, where there cannot be so many or so few.
+    /// The output tokens of a usage that is impossible.
     pub set_aside: Option<u32>,
-    /// The answer came in one piece although a stream was asked for.
+    /// The answer came in one piece although a stream was requested.
     pub in_one_piece: bool,
 }
 
-/// A usage that cannot be.
+/// A usage that is impossible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SetAside {
-    /// The output tokens that it tells.
+    /// Output tokens of the usage.
     pub told: u32,
-    /// Those that were asked.
+    /// Output tokens that were requested.
     pub requested: Option<u32>,
-    /// Events with content that came.
+    /// Content events that arrived.
     pub events: u32,
 }
 
-/// Tokens in the events with content of an answer, and these events; `None` where nobody tells the tokens, and of an answer
-/// in one piece.
+/// Tokens in the content events of an answer, and the number of these events; `None` if the server does not tell the
+/// tokens, and for an answer in one piece.
 fn event_tokens(request: &RequestRecord, wire: &WireTally) -> Option<(u32, u32)> {
     let (told, events) = (request.output_tokens?, request.content_events);
     let tokens = if told <= events.saturating_add(wire.silent_events) {
-        // One token an event. Those beyond the events with content are tokens without text.
+        // One token an event. Further tokens have no text.
         told.min(events)
     } else {
-        // An event without text holds one token, but for an end by length: that token came with the text before it.
+        // An event without text holds one token. An end by length holds none: its token came with the text before it.
         told - wire.silent_events.saturating_sub(wire.silent_length_ends)
     };
     (events > 0).then_some((tokens, events))
 }
 
-/// Tokens that came after the first event with content, and the gaps that they came in, where a gap holds more than one token.
+/// Tokens after the first content event, and the gaps between events, if a gap holds more than one token.
 ///
-/// A server sends the first token as soon as it has it, even where later events hold several. So the first event holds one
-/// token unless the server tells more, and the mean of the divided gaps is the TPOT.
+/// A server sends the first token as soon as it has it, even if later events hold several tokens. The first event
+/// therefore counts as one token unless the server tells more, and the mean of the divided gaps is the TPOT.
 fn several_tokens(request: &RequestRecord, wire: &WireTally) -> Option<(u32, u32)> {
     let (tokens, events) = event_tokens(request, wire)?;
     let first = wire.first_event_tokens.unwrap_or(1).max(1);
@@ -217,7 +217,8 @@ fn several_tokens(request: &RequestRecord, wire: &WireTally) -> Option<(u32, u32
 }
 
 impl StageTally {
-    /// Counts one request, and says which figures it is in. `gaps` of a request that failed are left out, like its other latencies.
+    /// Counts one request and returns the figures in which it counts. The gaps of a failed request are left out, like
+    /// its other latencies.
     pub fn record(&mut self, request: &RequestRecord, wire: &WireTally, goodput: &Goodput) -> InFigures {
         self.count(request.outcome, wire);
         self.record_send(request);
@@ -231,8 +232,8 @@ impl StageTally {
         InFigures { send: true, answer: request.outcome.is_success() }
     }
 
-    /// Counts what happened of one request from `open` to `close`: its send, if it was due by then; its success or failure,
-    /// if it had ended by then, with all its latencies; its tokens and the gaps before them, one by one.
+    /// Counts what happened to one request from `open` to `close`: its send, if it was due within them; its outcome
+    /// with all its latencies, if it had ended by `close`; and those of its tokens and gaps that arrived within them.
     pub fn record_within(
         &mut self,
         (open, close): (Duration, Duration),
@@ -253,7 +254,7 @@ impl StageTally {
             return used;
         }
         let within = |at: Duration| at > open && at <= close;
-        // An answer in one piece comes with its end.
+        // An answer in one piece arrives at its end.
         let Some(mut at) = request.first_token.or(request.last_token) else { return used };
         let (mut events, mut inside) = (1, u64::from(within(at)));
         let several = several_tokens(request, wire);
@@ -265,12 +266,12 @@ impl StageTally {
                 self.record_gap(gap, several);
             }
         }
-        // Tokens are shared out over the events evenly, to the nearest whole one.
+        // The tokens are distributed evenly over the events, rounded to whole tokens.
         self.output_tokens_total += (u64::from(request.osl()) * inside + events / 2) / events;
         used
     }
 
-    /// `several`: the tokens and the gaps of a request whose gaps hold more than one token.
+    /// `several`: tokens and gaps of a request whose gaps hold more than one token.
     fn record_gap(&mut self, gap: Duration, several: Option<(u32, u32)>) {
         match several {
             None => self.itl.record(gap),
@@ -338,13 +339,13 @@ impl StageTally {
             self.input_tokens.record(found);
             self.input_tokens_total += u64::from(found);
             let missed = |requested: u32| match wire.has_exact_prompt {
-                // A server may put the token before them that begins a text.
+                // A server may add the token that begins a text.
                 true => !(0..=1).contains(&(i64::from(found) - i64::from(requested))),
                 false => found.abs_diff(requested) > requested / 10,
             };
             self.input_length_misses += u64::from(request.requested_input_tokens.is_some_and(missed));
             self.input_of_requested.add(found, request.requested_input_tokens);
-            // No cache holds more of a prompt than there is.
+            // At most the whole prompt can be in the cache.
             let cached = request.cached_tokens.unwrap_or(0).min(found);
             self.cached_tokens_total += u64::from(cached);
             self.with_cached += u64::from(cached > 0);
@@ -355,7 +356,7 @@ impl StageTally {
         self.good += u64::from(is_good(request, wire, goodput));
     }
 
-    /// Adds the counts of another thread's tally of the same stage.
+    /// Adds the tally of another worker for the same stage.
     pub fn add(&mut self, other: &StageTally) {
         for (outcome, count) in &other.outcomes {
             *self.outcomes.entry(*outcome).or_default() += count;
@@ -429,12 +430,12 @@ impl StageTally {
         }
     }
 
-    /// Gaps that its histograms could not keep. No record holds gaps.
+    /// Gaps that its histograms could not keep exactly. No record holds gaps.
     pub(super) fn lost_gaps(&self) -> u64 {
         [&self.itl, &self.itl_of_several, &self.gaps_of_several].into_iter().map(TimeHistogram::lost).sum()
     }
 
-    /// Times and lengths of requests that its histograms could not keep.
+    /// Times and lengths of requests that its histograms could not keep exactly.
     pub(super) fn lost_of_requests(&self) -> u64 {
         let times = [
             &self.ttft_scheduled,
@@ -455,13 +456,12 @@ impl StageTally {
         *self.excluded.entry(part).or_default().entry(outcome).or_default() += count;
     }
 
-    /// From when to when its figures are: the window that cuts through requests, else from the first request that was due
-    /// to the last end. `None` where there was no request.
+    /// The time that its figures cover: the window bounds, or else from the first scheduled time to the last end.
+    /// `None` if there was no request.
     pub fn span(&self) -> Option<(Duration, Duration)> {
         self.window_bounds.or_else(|| Some((self.first_scheduled?, self.last_end?)))
     }
 
-    /// All of them together.
     pub fn sum<'a>(tallies: impl IntoIterator<Item = &'a StageTally>) -> StageTally {
         let mut sum = StageTally::default();
         tallies.into_iter().for_each(|it| sum.add(it));
@@ -473,18 +473,16 @@ impl StageTally {
         self.outcomes.values().sum()
     }
 
-    /// Requests that succeeded.
     pub fn succeeded(&self) -> u64 {
         self.outcomes.get(&RequestOutcome::Ok).copied().unwrap_or(0)
     }
 }
 
-/// The smaller of those that there are.
 fn earliest(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
     [one, other].into_iter().flatten().min()
 }
 
-/// Whether a request met every bound; a figure that it does not have breaks its bound.
+/// Whether a request met every bound. A missing figure does not meet its bound.
 fn is_good(request: &RequestRecord, wire: &WireTally, goodput: &Goodput) -> bool {
     let (tokens, gaps) = several_tokens(request, wire).unwrap_or((1, 1));
     [

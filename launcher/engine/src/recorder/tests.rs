@@ -12,7 +12,7 @@ const fn millis(count: u64) -> Duration {
     Duration::from_millis(count)
 }
 
-/// Due at 100 ms, sent at 101, tokens at 151, 171, 191 and 231 ms, over at 232 ms; 4 tokens by the server's count.
+/// Due at 100 ms, sent at 101 ms, tokens at 151, 171, 191 and 231 ms, ended at 232 ms; 4 tokens by usage.
 fn request() -> RequestRecord {
     RequestRecord {
         stage: 0,
@@ -45,7 +45,7 @@ fn tally(requests: &[(RequestRecord, WireTally)], goodput: &Goodput) -> StageTal
     recorder.stages.remove(0)
 }
 
-/// What a histogram of three digits holds, in milliseconds and in order.
+/// The values of a histogram, in milliseconds and in order.
 fn check(times: &TimeHistogram, expected: &[f64]) {
     let found: Vec<f64> = times
         .histogram()
@@ -142,7 +142,7 @@ fn a_request_is_good_when_it_meets_every_bound() {
     assert!(!good(Goodput { ntpot: bound(32), ..Goodput::default() }));
     assert!(good(Goodput { latency: bound(131), ..Goodput::default() }));
     assert!(!good(Goodput { latency: bound(130), ttft: bound(51), ..Goodput::default() }));
-    // A figure that a request does not have breaks its bound.
+    // A missing figure does not meet its bound.
     let one = RequestRecord { output_tokens: Some(1), ..request() };
     let goodput = Goodput { tpot: bound(1_000), ..Goodput::default() };
     assert_eq!(tally(&[(one, wire())], &goodput).good, 0);
@@ -160,14 +160,14 @@ fn requests_that_were_never_sent_are_cancelled_and_leave_no_record() {
     assert_eq!((recorder.stages[1].first_scheduled, recorder.records.unwrap().len()), (None, 1));
 }
 
-/// The tally of one stage of a window from `open` to `close`, in milliseconds from the start of the run.
+/// The tally of one stage with a window from `open` to `close`, in milliseconds from the start of the run.
 fn cut(open: u64, close: u64, requests: &[(RequestRecord, WireTally)]) -> StageTally {
     let mut tally = StageTally { window_bounds: Some((millis(open), millis(close))), ..StageTally::default() };
     let one = |(request, wire): &(RequestRecord, WireTally)| {
         tally.record_within((millis(open), millis(close)), request, wire, &Goodput::default())
     };
     let used: Vec<InFigures> = requests.iter().map(one).collect();
-    // What is said of each request is what was counted.
+    // The returned figures are those that were counted.
     let counted = [&tally.send_lag, &tally.latency_sent].map(|it| it.histogram().len() as usize);
     assert_eq!([used.iter().filter(|it| it.send).count(), used.iter().filter(|it| it.answer).count()], counted);
     tally
@@ -179,18 +179,19 @@ fn a_cut_counts_the_tokens_and_gaps_within_it() {
     let late = cut(160, 300, &[(request(), wire())]);
     assert_eq!((late.succeeded(), late.output_tokens_total, late.output_tokens_of_ended), (1, 3, 4));
     check(&late.itl, &[20.0, 20.0, 40.0]);
-    // Its latencies are whole, its send was before.
+    // Its latencies count completely; its send was before the window.
     check(&late.latency_sent, &[130.0]);
     check(&late.send_lag, &[]);
     assert_eq!(late.span(), Some((millis(160), millis(300))));
-    // It begins in the window and has not ended when that closes: two tokens, one gap, no latency.
+    // It begins in the window and has not ended when the window closes: two tokens, one gap, no latency.
     let early = cut(100, 180, &[(request(), wire())]);
     assert_eq!((early.succeeded(), early.outcomes[&RequestOutcome::Incomplete]), (0, 1));
     assert_eq!((early.output_tokens_total, early.output_tokens_of_ended), (2, 0));
     check(&early.itl, &[20.0]);
     check(&early.ttft_sent, &[]);
     check(&early.send_lag, &[1.0]);
-    // What failed within it has no tokens; what fails after it is incomplete, and its tokens had come.
+    // A request that fails within the window has no tokens. One that fails after it is incomplete, and its tokens
+    // count.
     let failed = RequestRecord { outcome: RequestOutcome::BrokenStream, ..request() };
     let all = cut(100, 300, &[(failed.clone(), wire())]);
     assert_eq!((all.outcomes[&RequestOutcome::BrokenStream], all.output_tokens_total), (1, 0));
@@ -200,7 +201,7 @@ fn a_cut_counts_the_tokens_and_gaps_within_it() {
 
 #[test]
 fn tokens_are_shared_out_over_events_and_an_answer_in_one_piece_is_not() {
-    // 10 tokens in 4 events, two of which are within: 5.
+    // 10 tokens in 4 events, two of which are within the window: 5 tokens.
     let many = RequestRecord { output_tokens: Some(10), ..request() };
     assert_eq!(cut(100, 180, &[(many, wire())]).output_tokens_total, 5);
     let whole = RequestRecord { first_token: None, content_events: 0, ..request() };
@@ -209,7 +210,7 @@ fn tokens_are_shared_out_over_events_and_an_answer_in_one_piece_is_not() {
     assert_eq!(cut(200, 300, &[(whole, wire)]).output_tokens_total, 4);
 }
 
-/// A stream of a token each 3 ms whose events hold `sizes` tokens: its mean ITL and its TPOT, in milliseconds.
+/// A stream with a token each 3 ms, whose events hold `sizes` tokens: its mean ITL and its TPOT, in milliseconds.
 fn itl_and_tpot(sizes: &[u32], told: u32, silent: (u32, u32)) -> (f64, f64) {
     let gaps: InterTokenTimes = sizes[1..].iter().map(|it| millis(3) * *it).collect();
     let last_token = Some(millis(151) + gaps.iter().sum::<Duration>());
@@ -225,15 +226,15 @@ fn itl_and_tpot(sizes: &[u32], told: u32, silent: (u32, u32)) -> (f64, f64) {
 
 #[test]
 fn the_mean_itl_of_a_stream_interval_is_its_tpot() {
-    // What vLLM sends with `--stream-interval` 4 and 20: the first token alone.
+    // As vLLM sends with `--stream-interval` 4 and 20: the first token alone.
     let four = [vec![1], vec![4; 15], vec![3]].concat();
     for (sizes, tokens) in [(four.as_slice(), 64), (&[1, 20, 20, 9], 50), (&[1, 20], 21)] {
-        // Without an end of its own, and with one that holds no token.
+        // Without a separate end, and with an end that holds no token.
         for silent in [(0, 0), (1, 1)] {
             let (itl, tpot) = itl_and_tpot(sizes, tokens, silent);
             assert!((itl - 3.0).abs() < 1e-5 && (tpot - 3.0).abs() < 1e-5, "{sizes:?} {silent:?}: {itl} {tpot}");
         }
-        // With a stop token at the end, which the usage counts: TPOT is short of it, ITL is not.
+        // With a stop token at the end, which the usage counts: TPOT is too short then, ITL is not.
         let (itl, tpot) = itl_and_tpot(sizes, tokens + 1, (1, 0));
         let of_tokens = f64::from(tokens - 1) * 3.0 / f64::from(tokens);
         assert!((itl - 3.0).abs() < 1e-5 && (tpot - of_tokens).abs() < 1e-5, "{sizes:?}: {itl} {tpot}");
@@ -251,17 +252,17 @@ fn itl_is_between_tokens_where_events_hold_several() {
     assert_eq!((figures.event_tokens, figures.events), (16, 4));
     let cut = cut(100, 180, &[(several.clone(), wire())]);
     check(&cut.itl_of_several, &[4.0]);
-    // The server tells that the first event holds 4 as well: 12 more, 4 a gap.
+    // The server tells that the first event holds 4 tokens as well: 12 more, 4 a gap.
     let told = WireTally { first_event_tokens: Some(4), ..wire() };
     check(&tally(&[(several.clone(), told)], &Goodput::default()).itl_of_several, &[5.0, 5.0, 10.0]);
-    // All but three of the tokens came with the first event.
+    // All but three of the tokens arrived with the first event.
     let told = WireTally { first_event_tokens: Some(13), ..wire() };
     check(&tally(&[(several.clone(), told)], &Goodput::default()).itl, &[20.0, 20.0, 40.0]);
-    // A bound on ITL is one on the time between tokens: 80 / 15 ms.
+    // The bound on ITL is one on the time between tokens: 80 / 15 ms.
     let bound = |millis| Goodput { itl: Some(Span(Duration::from_micros(millis))), ..Goodput::default() };
     assert_eq!(tally(&[(several.clone(), wire())], &bound(5_334)).good, 1);
     assert_eq!(tally(&[(several, wire())], &bound(5_333)).good, 0);
-    // The end of an answer is often a token without text in an event of its own, and sometimes none.
+    // The end of an answer is often a token without text in its own event, and sometimes no token.
     for (told, silent_events, silent_length_ends, tokens) in
         [(5, 1, 0, 4), (5, 1, 1, 4), (4, 1, 1, 4), (6, 1, 0, 5), (6, 1, 1, 6), (3, 1, 0, 3), (2, 0, 0, 2)]
     {
@@ -329,7 +330,7 @@ fn where_every_request_has_a_record_only_gaps_can_be_lost() {
         recorder.record(record.clone(), wire);
         recorder.dropped()
     };
-    // Its time is in the record, to the nanosecond.
+    // The record holds its time, to the nanosecond.
     assert_eq!(dropped(RecordBudget::default(), &slow, &wire()), 0);
     assert_eq!(dropped(RecordBudget::for_records(0), &slow, &wire()), 1);
     assert_eq!(dropped(RecordBudget::default(), &request(), &long_gap), 1);
@@ -370,7 +371,7 @@ fn recorders_of_two_threads_add_up_to_one() {
     let sum = &first.stages[0];
     assert_eq!(sum.outcomes, whole.outcomes);
     assert_eq!((sum.retried, &sum.timeouts), (2, &BTreeMap::from([(Limit::TokenGap, 1)])));
-    // Of the request that it explains, and no other.
+    // The cause is counted only for the request that it explains.
     let late = CauseTally { count: 1, sample: "late".into() };
     assert_eq!((&sum.causes, &whole.causes), (&BTreeMap::from([(Cause::Refused, late.clone())]), &sum.causes));
     assert_eq!((sum.retried, &sum.timeouts), (whole.retried, &whole.timeouts));
@@ -406,7 +407,7 @@ fn records_are_kept_up_to_their_budget_and_counted_beyond() {
     for number in 0..4_097 {
         first.record(RequestRecord { number, ..request() }, &wire());
     }
-    // Two blocks were there, and the first recorder has begun both.
+    // There were two blocks, and the first recorder has begun both.
     second.record(request(), &wire());
     first.add(second);
     let records = first.records.unwrap();
@@ -421,7 +422,7 @@ fn once_a_thread_has_no_room_no_other_keeps_a_record() {
     let (mut first, mut second) = (recorder(), recorder());
     first.record(RequestRecord { number: 0, ..request() }, &wire());
     second.record(RequestRecord { number: 1, ..request() }, &wire());
-    // It ended after one that is left out, although its thread has room in its block.
+    // It ended after a request that was left out, although its worker has room in its block.
     first.record(RequestRecord { number: 2, ..request() }, &wire());
     first.add(second);
     let records = first.records.unwrap();
