@@ -1,8 +1,8 @@
-//! [I/O] Reads the prompts of a data set from a file: a JSON array of objects, or a JSON object a line.
+//! [I/O] Reads the prompts of a data set from a file: a JSON array of objects, or one JSON object a line.
 //!
-//! The file is read as a stream and only the prompts are kept, so that a file of hundreds of MB takes no more memory than
-//! they do. As with a trace, a message names the row and what is wrong with it, and never repeats what stands there.
-//! Deliberately absent: other formats, which need readers of their own.
+//! The file is read as a stream, and only the prompts are kept: a file of hundreds of MB takes no more memory than its
+//! prompts. As with a trace, a message names the row and the problem, and never repeats the content. Deliberately
+//! absent: other formats, which need readers of their own.
 
 mod row;
 mod rows;
@@ -29,67 +29,57 @@ use crate::{
 use row::{Prompt, RowSeed};
 pub use rows::Rows;
 
-/// More bytes are not read: five times a data set of MLPerf's largest, at a token a line.
+/// The most bytes that are read: five times MLPerf's largest data set with one token a line.
 const MAX_BYTES: u64 = 4 << 30;
-/// The longest line, or row of an array: a prompt of two million tokens, and what else stands in its row.
+/// The most bytes of a line, or of a row of an array: a prompt of two million tokens and the other columns.
 const MAX_ROW: usize = 64 << 20;
-/// The most that all prompts take in memory, in bytes: 250 million token ids.
+/// The most bytes of memory for all prompts: 250 million token ids.
 const MAX_KEPT: usize = 1 << 30;
 
-/// Why a data set cannot be sent. The cause stands in the message, and is therefore no `source`.
+/// Why a data set cannot be sent. The message contains the cause, which is therefore no `source`.
 #[derive(Debug, thiserror::Error)]
 pub enum DataSetError {
     /// The file cannot be read.
     #[error("cannot read the data set {path}: {cause}; a relative path counts from the folder of the file that names it; in a cluster, name the file in spec.profile.files", path = path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        cause: io::Error,
-    },
-    /// It is of another form than its format says.
+    Read { path: PathBuf, cause: io::Error },
+    /// The file does not have the form of its format.
     #[error("the data set {path}, {at}: {what}", path = path.display())]
     Wrong {
-        /// The file.
         path: PathBuf,
-        /// Where: a row or a line.
+        /// A row or a line.
         at: String,
-        /// What was found and what to do; nothing of the row itself.
+        /// The problem and the remedy, without the content of the row.
         what: String,
     },
-    /// It is too long to be read to its end.
+    /// The file is too long.
     #[error("the data set {path} has more than {most} bytes; leave out the columns that are not sent", path = path.display())]
     TooLong {
-        /// The file.
         path: PathBuf,
-        /// How many are read.
+        /// The most bytes that are read.
         most: u64,
     },
-    /// It holds fewer samples than are to be sent.
+    /// The file holds fewer samples than are to be sent.
     #[error("the data set {path} has {found} rows, and {wanted} are to be used; lower the count, or give the whole file", path = path.display())]
     TooFew {
-        /// The file.
         path: PathBuf,
-        /// Its rows.
+        /// Rows in the file.
         found: usize,
-        /// As the profile says.
+        /// Rows that the profile needs.
         wanted: u64,
     },
 }
 
-/// A data set that was read.
 #[derive(Clone, Debug, Default)]
 pub struct ReadDataSet {
-    /// The prompts that are used.
     pub rows: Rows,
-    /// Of the whole file; `None`: there is no file, or it is larger than what is read of one.
+    /// Digest of the whole file; `None` if there is no file, or if the file is longer than what is read.
     pub digest: Option<FileDigest>,
 }
 
-/// The prompts of a workload's data set; none where its requests are of another source.
+/// Reads the prompts of a workload's data set; none if its requests have another source.
 ///
 /// # Errors
-/// A file that cannot be read, the first row that is no prompt, or too few of them.
+/// The file cannot be read, a row holds no prompt, or there are too few rows.
 pub fn read(workload: &Workload) -> Result<ReadDataSet, DataSetError> {
     let RequestSource::DataSet(set) = &workload.requests else { return Ok(ReadDataSet::default()) };
     let cannot = |cause| DataSetError::Read { path: set.path.clone(), cause };
@@ -98,7 +88,7 @@ pub fn read(workload: &Workload) -> Result<ReadDataSet, DataSetError> {
     Ok(ReadDataSet { rows, digest: file.finish(&set.path, MAX_BYTES).map_err(cannot)? })
 }
 
-/// Reads a file of at most so many bytes, of which a row has fewer than `longest`.
+/// Reads a file of at most `most` bytes, each row of which has fewer than `longest` bytes.
 fn read_within(set: &DataSet, bytes: impl Read, most: u64, longest: usize) -> Result<Rows, DataSetError> {
     let mut bytes = BufReader::with_capacity(256 << 10, bytes.take(most.saturating_add(1)));
     let mut reader = Reader { set, rows: Rows::default(), prompt: Prompt::default(), longest };
@@ -106,7 +96,7 @@ fn read_within(set: &DataSet, bytes: impl Read, most: u64, longest: usize) -> Re
     if reader.is_complete() {
         return Ok(reader.rows);
     }
-    // First: a row that was cut may be none.
+    // Checked first: a row that was cut may hold no prompt.
     if bytes.get_ref().limit() == 0 {
         return Err(DataSetError::TooLong { path: set.path.clone(), most });
     }
@@ -114,11 +104,11 @@ fn read_within(set: &DataSet, bytes: impl Read, most: u64, longest: usize) -> Re
     Err(DataSetError::TooFew { path: set.path.clone(), found: reader.rows.len(), wanted: set.count })
 }
 
-/// What was read so far.
+/// The state of reading.
 struct Reader<'a> {
     set: &'a DataSet,
     rows: Rows,
-    /// The prompt of the row that is being read; its memory is used again.
+    /// The prompt of the current row; its memory is reused.
     prompt: Prompt,
     longest: usize,
 }
@@ -147,7 +137,7 @@ impl Reader<'_> {
             let at = format!("row {}, counted from 0", self.rows.len());
             match error.classify() {
                 Category::Io if left.get() == 0 => self.too_long(at),
-                // The end of what is wanted is told by the rows, and looked at first.
+                // When enough rows were read, the result is taken from the rows before this error.
                 Category::Io => self.read_error(error.into()),
                 Category::Syntax | Category::Eof => {
                     let (line, column) = (error.line(), error.column());
@@ -190,7 +180,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Takes the prompt of a row that was read; `false`: there is no room for it, as the prompt says.
+    /// Keeps the prompt of a row; `false` if there is no room for it, as its problem says.
     fn keep(&mut self) -> bool {
         self.prompt.move_to(&mut self.rows, self.set.prompt.form, MAX_KEPT)
     }
@@ -208,7 +198,7 @@ impl Reader<'_> {
     }
 }
 
-/// The array of a JSON file, row by row, and the bytes that are left for the one that is read.
+/// Reads the array of a JSON file row by row. The second field counts the bytes left for the row.
 struct Array<'a, 'b>(&'a mut Reader<'b>, &'a Cell<usize>);
 
 impl<'de> Visitor<'de> for Array<'_, '_> {

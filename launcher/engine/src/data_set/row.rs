@@ -1,4 +1,4 @@
-//! One row of a data set: an object, of which the prompt is kept and all else is passed over. Pure.
+//! Reads one row of a data set: an object of which only the prompt is kept. Pure.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use super::rows::Rows;
 
 /// The longest prompt, in tokens.
 const MAX_TOKENS: usize = 2_000_000;
-/// The longest text, in bytes: of eight a token.
+/// The longest text, in bytes: eight bytes a token.
 const MAX_TEXT: usize = 8 * MAX_TOKENS;
 
 /// The prompt of a row, as far as it was read.
@@ -20,17 +20,17 @@ const MAX_TEXT: usize = 8 * MAX_TOKENS;
 pub(super) struct Prompt {
     ids: Vec<u32>,
     text: String,
-    /// What is wrong with the row, and what to do.
+    /// The problem of the row, and the remedy.
     problem: Option<String>,
 }
 
 impl Prompt {
-    /// What is wrong with the row; `None`: it is no object.
+    /// The problem of the row; `None` if the row is no object.
     pub(super) fn problem(&self) -> Option<String> {
         self.problem.clone()
     }
 
-    /// Moves the prompt behind others, of which all together take at most so many bytes; `false`: there is no room.
+    /// Appends the prompt to the rows, which may take `most` bytes together; `false` if there is no room.
     pub(super) fn move_to(&mut self, rows: &mut Rows, form: PromptForm, most: usize) -> bool {
         if rows.bytes() + self.ids.len() * size_of::<u32>() + self.text.len() > most {
             self.problem = Some(format!("with it the prompts take more than {most} bytes; lower the count"));
@@ -71,7 +71,7 @@ impl Prompt {
     }
 }
 
-/// Reads a row into the prompt. Any error is told by the prompt, or it is no object.
+/// Reads a row into the prompt. After an error the prompt has a problem, or the row is no object.
 pub(super) struct RowSeed<'a> {
     pub(super) set: &'a DataSet,
     pub(super) prompt: &'a mut Prompt,
@@ -123,7 +123,7 @@ impl<'de> Visitor<'de> for RowSeed<'_> {
     }
 }
 
-/// Tells which of two names a key is, without keeping it.
+/// Tells which of two names a key is.
 struct KeySeed<'a>([&'a str; 2]);
 
 impl<'de> DeserializeSeed<'de> for KeySeed<'_> {
@@ -146,7 +146,7 @@ impl Visitor<'_> for KeySeed<'_> {
     }
 }
 
-/// Reads a list of token ids behind those that are there.
+/// Appends a list of token ids to the prompt.
 struct IdsSeed<'a> {
     name: &'a str,
     prompt: &'a mut Prompt,

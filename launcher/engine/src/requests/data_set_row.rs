@@ -1,4 +1,4 @@
-//! The request that a row of a data set is. Pure.
+//! Turns a row of a data set into a request. Pure.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use workload_profiles::workload::{DataSet, PromptForm};
 use super::RequestedLengths;
 use crate::data_set::Rows;
 
-/// Adds the prompt of the row with this number to `text`, in the form in which it is sent.
+/// Appends the prompt of the row with this number to `text`, in the form in which it is sent.
 pub(super) fn write(rows: &Rows, number: u64, set: &DataSet, text: &mut String) -> RequestedLengths {
     let output = Some(set.output);
     match set.prompt.form {

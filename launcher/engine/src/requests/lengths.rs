@@ -1,4 +1,5 @@
-//! How long the prompt and the answer of a request are: a draw for each number, the same in any order.
+//! Draws the lengths of the prompt and the answer of a request. Each number has its own draw, which does not depend on
+//! the order.
 
 use crds::units::Seed;
 use rand::{Rng, RngExt as _};
@@ -7,16 +8,16 @@ use workload_profiles::workload::{LengthDistribution, Shape};
 
 use super::draws;
 
-/// inference-perf has two samplers; they differ in how they read a log-normal.
+/// The two samplers of inference-perf, which read the parameters of a log-normal distribution differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sampler {
-    /// Of random prompts: mean and deviation are those of the length above `min`.
+    /// For random prompts: mean and deviation are those of the length above `min`.
     Shifted,
-    /// Of shared prefixes: mean and deviation are those of the length.
+    /// For shared prefixes: mean and deviation are those of the length.
     Plain,
 }
 
-/// A length for each number.
+/// Draws a length for each number.
 #[derive(Clone, Debug)]
 pub(super) struct LengthDraws {
     distribution: LengthDistribution,
@@ -38,7 +39,7 @@ impl LengthDraws {
         self.draw(&mut draws(self.seed, place))
     }
 
-    /// Drawn, clipped to min and max, rounded.
+    /// Draws a length, clips it to `min` and `max`, and rounds it.
     fn draw(&self, rng: &mut impl Rng) -> u32 {
         let LengthDistribution { shape, min, max, mean, std_dev, .. } = self.distribution;
         let drawn = match shape {
@@ -104,7 +105,7 @@ mod tests {
             let lengths = LengthDraws::new(&distribution, sampler, Seed(5));
             (0..1_000).map(|it| lengths.get(it)).filter(|it| *it == 400).count()
         };
-        // Above min by shift, or clipped to it.
+        // Above `min` by the shift, or clipped to it.
         assert!(all(Sampler::Shifted) < 20 && all(Sampler::Plain) > 50);
     }
 

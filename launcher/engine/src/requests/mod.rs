@@ -1,8 +1,8 @@
-//! What the requests hold: the prompt and the asked lengths of the request with a number. Pure.
+//! Makes requests: the prompt and the requested lengths of the request with a given number. Pure.
 //!
-//! Everything is drawn from seeds and the number alone, or stands in a row of that number, so that any thread can make any
-//! request at any time. The lengths of request i are the same in every stage and in every run with that seed. Its text is
-//! its own, or the same too, as the workload has it: [`PromptReuse`].
+//! A request is drawn from seeds and its number alone, or is the row with its number, so that any worker can make any
+//! request at any time. The lengths of request i are the same in every stage, and in every run with the same seed. Its
+//! text differs in each stage and run, or is the same too: see [`PromptReuse`].
 
 mod data_set_row;
 mod lengths;
@@ -23,90 +23,79 @@ use lengths::{LengthDraws, Sampler};
 use shared_prefix::SharedPrefix;
 pub(crate) use text_seed::TextSeed;
 
-/// What cannot be prepared.
+/// Why requests cannot be prepared.
 #[derive(Debug, thiserror::Error)]
 pub enum RequestsError {
-    /// More combinations than can be shuffled.
+    /// There are more prompts than can be shuffled.
     #[error(
         "the shared prefixes have {groups} groups of {prompts_per_group} prompts; at most {} prompts can be shuffled, so lower one of the two",
         shared_prefix::MAX_PROMPTS
     )]
-    TooManyPrompts {
-        /// Groups.
-        groups: u32,
-        /// Prompts in each.
-        prompts_per_group: u32,
-    },
-    /// A message is a text.
+    TooManyPrompts { groups: u32, prompts_per_group: u32 },
+    /// A chat message is a text.
     #[error("the prompts are token ids, which a chat cannot hold; call completions, or make the prompts of words")]
     TokenIdsInChat,
-    /// A stage goes past the end of the data set.
+    /// A stage needs more rows than the data set has.
     #[error(
         "the stage {stage} sends {wanted}, and the data set has {rows} rows, one for each; set a count of at most {rows}"
     )]
-    TooFewRows {
-        /// Its name.
-        stage: String,
-        /// How many requests it sends.
-        wanted: String,
-        /// How many there are for it.
-        rows: u64,
-    },
+    TooFewRows { stage: String, wanted: String, rows: u64 },
     /// The sample library is larger than the data set.
     #[error("the sample library has {samples} samples, and {rows} rows of the data set are used; use as many")]
     TooFewSamples {
         /// Samples of the library.
         samples: u64,
-        /// Rows of the data set.
+        /// Rows of the data set that are used.
         rows: u64,
     },
 }
 
-/// Where the draws of a run start.
+/// The seeds of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Seeds<'a> {
-    /// Of everything: times, lengths, order, texts.
+    /// The seed of times, lengths, order and texts.
     pub run: Seed,
-    /// Of texts that no other run is to send as well.
+    /// Added to the seed of texts that no other run may send.
     pub prompt_salt: &'a str,
 }
 
 impl Seeds<'_> {
-    /// The seed of texts that no other run has, for one purpose.
+    /// A seed for one purpose that no other run has.
     fn salted(self, purpose: &str) -> Seed {
         self.run.derive(&format!("{purpose}/{}", self.prompt_salt))
     }
 }
 
-/// Of a load whose texts need not differ from those of another run: a test, or a trial against a server of its own.
+/// For a load whose texts may repeat those of another run: a test, or a trial against its own server.
 impl From<Seed> for Seeds<'static> {
     fn from(run: Seed) -> Self {
         Seeds { run, prompt_salt: "" }
     }
 }
 
-/// The lengths that were asked for, in tokens.
+/// The requested lengths, in tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RequestedLengths {
-    /// Of the prompt; absent for mock prompts, which have no length.
+    /// Length of the prompt; `None` for mock prompts.
     pub input: Option<u32>,
-    /// The prompt is so many token ids, to which a server adds one at most, and not words of about so many tokens.
+    /// The prompt consists of exactly this many token ids, to which a server may add one. Otherwise it consists of
+    /// words with about as many tokens.
     pub is_exact: bool,
-    /// Of the answer; absent: the server decides.
+    /// Length of the answer; `None` if the server decides.
     pub output: Option<u32>,
 }
 
-/// Lengths that a trace has in place of the source's, in tokens. Eight bytes a request, so that ten million of them fit.
+/// The lengths in a trace, in tokens, which replace those of the source. Eight bytes a request, so that ten million
+/// fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordedLengths {
-    /// Of the prompt; 0: none was recorded.
+    /// Length of the prompt; 0 if none was recorded.
     input: u32,
-    /// Of the answer; 0: none was recorded.
+    /// Length of the answer; 0 if none was recorded.
     output: u32,
 }
 
 impl RecordedLengths {
-    /// What an entry of a trace has.
     pub fn from_entry(entry: &TraceEntry) -> RecordedLengths {
         RecordedLengths { input: entry.input.unwrap_or_default(), output: entry.output.unwrap_or_default() }
     }
@@ -120,7 +109,7 @@ impl RecordedLengths {
     }
 }
 
-/// All requests of a workload, made when they are asked for.
+/// All requests of a workload. Each is made when it is needed.
 #[derive(Debug)]
 pub struct Requests(Source);
 
@@ -133,10 +122,10 @@ enum Source {
 }
 
 impl Requests {
-    /// Prepares a source. A data set has no rows before it is given some.
+    /// Prepares a source. A data set has no rows until [`Requests::with_rows`].
     ///
     /// # Errors
-    /// It is too large.
+    /// The source is too large.
     pub fn new(source: &RequestSource, seeds: Seeds<'_>, prompts: PromptReuse) -> Result<Requests, RequestsError> {
         let seed = seeds.run;
         Ok(Requests(match source {
@@ -173,7 +162,7 @@ impl Requests {
         }))
     }
 
-    /// The same with the rows of its data set; a source that has no data set is as it was.
+    /// Sets the rows of the data set. Has no effect on another source.
     pub fn with_rows(self, rows: Arc<Rows>) -> Requests {
         match self.0 {
             Source::Rows(set, _) => Requests(Source::Rows(set, rows)),
@@ -181,8 +170,9 @@ impl Requests {
         }
     }
 
-    /// Adds the prompt of a request of a stage to `text`, which is empty, and returns its lengths. Recorded lengths outweigh
-    /// those of the source; only random prompts can have a recorded length. Token ids are a list in JSON.
+    /// Writes the prompt of a request to `text`, which must be empty, and returns its lengths. Recorded lengths replace
+    /// those of the source; only random prompts can have a recorded prompt length. Token ids are written as a JSON
+    /// list.
     pub fn write(&self, stage: usize, number: u64, recorded: RecordedLengths, text: &mut String) -> RequestedLengths {
         let requested = self.write_prompt(stage, number, recorded, text);
         RequestedLengths { output: recorded.output().or(requested.output), ..requested }
@@ -219,12 +209,12 @@ impl Requests {
     }
 }
 
-/// Adds so many random words, the same for the same stage and number.
+/// Appends this many random words, which are the same for the same stage and number.
 pub(crate) fn words_of(texts: TextSeed, stage: usize, number: u64, words: u32, text: &mut String) {
     text::words(words, &mut texts.draws(stage, number, words), text);
 }
 
-/// The random numbers of one item of one purpose, unrelated to those of any other.
+/// The random numbers of one item for one purpose, independent of those of any other item.
 pub(crate) fn draws(purpose: Seed, item: u64) -> ChaCha8Rng {
     let mut rng = ChaCha8Rng::seed_from_u64(purpose.0);
     rng.set_stream(item);
@@ -292,7 +282,7 @@ mod tests {
         runs.flat_map(of_run).collect()
     }
 
-    /// How many different beginnings they have: the first six words, bytes or ids.
+    /// The number of different beginnings: the first six words, bytes or ids.
     fn beginnings(all: &[(String, RequestedLengths)]) -> usize {
         let first = |text: &str| text.split([' ', ',']).take(6).map(str::to_owned).collect::<Vec<_>>();
         all.iter().map(|(text, _)| first(text)).collect::<BTreeSet<_>>().len()

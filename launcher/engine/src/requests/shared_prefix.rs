@@ -1,7 +1,7 @@
-//! Groups of prompts that begin with the same text, to see what a prefix cache is worth.
+//! Groups of prompts that begin with the same text, to measure a prefix cache.
 //!
-//! There is one prefix for each group and `prompts_per_group` questions behind it. All prompts are shuffled once; request i
-//! is prompt i, modulo their number.
+//! Each group has one prefix and `prompts_per_group` questions. All prompts are shuffled once. Request i is prompt i
+//! modulo their number.
 
 use std::sync::OnceLock;
 
@@ -10,14 +10,13 @@ use rand::seq::SliceRandom as _;
 
 use super::{RequestedLengths, RequestsError, draws, lengths::LengthDraws, text};
 
-/// The most prompts, in all groups: four bytes each for their order.
+/// The most prompts in all groups. Their order takes four bytes each.
 pub(super) const MAX_PROMPTS: u32 = 16_000_000;
-/// Prefixes that are kept once made, in bytes together; what is beyond is made anew for each request.
+/// The most bytes of prefixes that are kept. The others are made again for each request.
 const MAX_KEPT: u64 = 64 << 20;
-/// A common word and its blank.
+/// A common word and its space.
 const BYTES_PER_TOKEN: u64 = 6;
 
-/// The prompts of all groups.
 #[derive(Debug)]
 pub(super) struct SharedPrefix {
     prompts_per_group: u32,
@@ -28,7 +27,7 @@ pub(super) struct SharedPrefix {
     output_len: LengthDraws,
     prefix_texts: Seed,
     question_texts: Seed,
-    /// The texts of the first groups, as far as they have been needed.
+    /// The texts of the first groups, each made when it is first needed.
     kept: Vec<OnceLock<Box<str>>>,
 }
 
@@ -62,7 +61,7 @@ impl SharedPrefix {
         })
     }
 
-    /// Adds the prompt of a request and returns its lengths.
+    /// Appends the prompt of a request and returns its lengths.
     pub(super) fn write(&self, number: u64, text: &mut String) -> RequestedLengths {
         let place = usize::try_from(number % self.order.len() as u64).expect("below the length of a Vec");
         let prompt = self.order[place];

@@ -1,8 +1,8 @@
-//! Prompt texts of about so many tokens.
+//! Prompt texts with about a given number of tokens.
 //!
-//! Words are common English words, each of which is one token, together with the blank before it, in the vocabularies of
-//! GPT-2, Llama, Qwen and their relatives. Prose is cut from a passage of such words, where a mark of punctuation is a token
-//! too. No tokenizer is consulted: the server's usage says what came of it, and the report counts the misses.
+//! Words are common English words. Each of them, with the space before it, is one token in the vocabularies of GPT-2,
+//! Llama, Qwen and related models. Prose is cut from a passage of such words, in which a punctuation mark is a token
+//! too. No tokenizer is used: the server's usage tells the real length, and the report counts the misses.
 
 use std::sync::LazyLock;
 
@@ -10,16 +10,17 @@ use rand::{Rng, RngExt as _};
 
 /// One word a line.
 const WORDS_FILE: &str = include_str!("words.txt");
-/// Paragraphs; lines are folded.
+/// Paragraphs, whose lines are joined.
 const PROSE_FILE: &str = include_str!("prose.txt");
 
 static WORDS: LazyLock<Vec<&str>> = LazyLock::new(|| WORDS_FILE.split_ascii_whitespace().collect());
 static PROSE: LazyLock<Prose> = LazyLock::new(|| Prose::new(PROSE_FILE));
 
-/// Random words before prose: of the million million beginnings, two in ten million requests are hardly ever the same.
+/// Random words before prose. There are about 10^12 such beginnings, so that even ten million requests hardly share
+/// one.
 const BEGINNING: u32 = 4;
 
-/// Adds `tokens` words, drawn at random. Unless `text` is empty, a blank comes first.
+/// Appends `tokens` random words, with a space before them unless `text` is empty.
 pub(super) fn words(tokens: u32, rng: &mut impl Rng, text: &mut String) {
     let words = &*WORDS;
     for _ in 0..tokens {
@@ -30,8 +31,8 @@ pub(super) fn words(tokens: u32, rng: &mut impl Rng, text: &mut String) {
     }
 }
 
-/// Adds `tokens` words and marks of running text from a random place on; at its end the passage starts again. Unless
-/// `text` is empty, a blank comes first.
+/// Appends `tokens` words and punctuation marks of the passage, from a random place on. After its end the passage
+/// starts again. A space comes first unless `text` is empty.
 pub(super) fn prose(tokens: u32, rng: &mut impl Rng, text: &mut String) {
     let prose = &*PROSE;
     let mut left = tokens as usize;
@@ -47,7 +48,8 @@ pub(super) fn prose(tokens: u32, rng: &mut impl Rng, text: &mut String) {
     }
 }
 
-/// The same behind a few random words: the passage has a few thousand beginnings, which many requests would share.
+/// Prose after a few random words: the passage alone has only a few thousand beginnings, which many requests would
+/// share.
 pub(super) fn fresh_prose(tokens: u32, rng: &mut impl Rng, text: &mut String) {
     let first = tokens.min(BEGINNING);
     words(first, rng, text);
@@ -57,9 +59,9 @@ pub(super) fn fresh_prose(tokens: u32, rng: &mut impl Rng, text: &mut String) {
 /// A passage on one line.
 struct Prose {
     text: String,
-    /// Where each word and each mark begins.
+    /// Where each word and each punctuation mark begins.
     pieces: Vec<usize>,
-    /// The pieces that are words, and so can be the first.
+    /// The pieces that are words, with which a text can begin.
     starts: Vec<usize>,
 }
 
@@ -82,7 +84,7 @@ impl Prose {
         Prose { text, pieces, starts }
     }
 
-    /// The pieces from one to another, without the blank behind the last.
+    /// The pieces from one index to another, without the space after the last.
     fn slice(&self, from: usize, to: usize) -> &str {
         let end = self.pieces.get(to).copied().unwrap_or(self.text.len());
         self.text[self.pieces[from]..end].trim_end()
@@ -103,7 +105,7 @@ mod tests {
         text
     }
 
-    /// Words and marks of a text, counted another way than the code does.
+    /// Counts words and marks in a different way than the code does.
     fn count(text: &str) -> usize {
         let marks = text.chars().filter(|it| !it.is_alphanumeric() && *it != ' ').count();
         marks + text.split(|it: char| !it.is_alphanumeric()).filter(|it| !it.is_empty()).count()

@@ -1,4 +1,4 @@
-//! Where the text of a prompt is drawn from. Pure.
+//! The seed from which the text of a prompt is drawn. Pure.
 
 use crds::units::Seed;
 use rand::SeedableRng as _;
@@ -10,15 +10,14 @@ use super::{Seeds, draws};
 /// Draws the text of each request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TextSeed {
-    /// By the number alone: the same in every stage.
+    /// Depends on the number alone: the same text in every stage.
     Repeated(Seed),
-    /// By the stage and the length too, from a seed that the salt is in: requests share no draws, and so begin alike by chance
-    /// alone. A server hardly ever has the beginning of one in its prefix cache.
+    /// Depends also on stage, length and salt: requests share no draws, and begin alike only by chance. A server then
+    /// hardly ever has the beginning of a prompt in its prefix cache.
     Fresh(Seed),
 }
 
 impl TextSeed {
-    /// For one purpose.
     pub(crate) fn new(purpose: &str, seeds: Seeds<'_>, prompts: PromptReuse) -> TextSeed {
         match prompts {
             PromptReuse::Repeated => TextSeed::Repeated(seeds.run.derive(purpose)),
@@ -26,12 +25,12 @@ impl TextSeed {
         }
     }
 
-    /// Whether a text should differ from every other from its beginning.
+    /// Whether a text should differ from all others from its beginning.
     pub(super) fn is_fresh(self) -> bool {
         matches!(self, TextSeed::Fresh(_))
     }
 
-    /// The random numbers of a text of so many tokens.
+    /// The random numbers for a text of this many tokens.
     pub(super) fn draws(self, stage: usize, number: u64, tokens: u32) -> ChaCha8Rng {
         match self {
             TextSeed::Repeated(seed) => draws(seed, number),

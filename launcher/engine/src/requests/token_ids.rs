@@ -1,11 +1,11 @@
-//! Prompts as token ids, so that no tokenizer comes between the asked length and the server's.
+//! Prompts as token ids, whose length needs no tokenizer.
 
 use std::fmt::Write as _;
 
 use rand::{Rng, RngExt as _};
 use workload_profiles::workload::TokenIdRange;
 
-/// Adds a list of `tokens` ids, drawn at random, as JSON.
+/// Appends a JSON list of `tokens` random ids.
 pub(super) fn write(tokens: u32, ids: TokenIdRange, rng: &mut impl Rng, text: &mut String) {
     text.push('[');
     for place in 0..tokens {

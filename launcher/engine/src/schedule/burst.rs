@@ -1,7 +1,6 @@
-//! Everything at once: every request is due at time zero, and the cap on concurrency, where there is one, decides when it is
-//! sent. Source: GuideLLM's `throughput`, `--request-rate inf` of `vllm bench serve`.
+//! A burst: every request is due at time zero, and the concurrency limit, if any, decides when it is sent. Source:
+//! `throughput` of GuideLLM, `--request-rate inf` of `vllm bench serve`.
 
-/// `count` times of zero.
 pub(super) fn times(count: u64) -> Vec<u64> {
     vec![0; usize::try_from(count).unwrap_or_default()]
 }

@@ -1,14 +1,15 @@
-//! Arrivals conditioned on their count: gaps, rescaled so that their sum is the duration. Request k is due at the sum of the
-//! first k gaps, and so the last one exactly at the end. With exponential gaps inference-perf calls it `constant`; with gamma
-//! gaps it is what `vllm bench serve` does with a steady rate.
+//! Arrivals conditioned on their count: gaps, scaled so that their sum is the duration. Request k is due at the sum of
+//! the first k gaps, so that the last one is due exactly at the end. inference-perf calls this `constant` if the gaps
+//! are exponential; with gamma gaps `vllm bench serve` does it for a steady rate.
 
 use workload_profiles::workload::TimeChange;
 
-/// `count` times in order within `length` nanoseconds. The rate is count / length where it does not vary: rescaling
-/// cancels any other.
+/// `count` sorted times within `length` nanoseconds. A rate that does not vary is count / length: scaling cancels any
+/// other.
 pub(super) fn times(change: &TimeChange, length: u64, count: u64, gaps: impl Iterator<Item = f64>) -> Vec<u64> {
     let mut sum = 0.0;
-    // First the sums as bits of floating-point numbers, then the times in their place: no second array of millions.
+    // The sums are kept as the bits of floating-point numbers and then replaced by the times, so that no second array
+    // is needed.
     let mut times: Vec<u64> = (0..usize::try_from(count).unwrap_or_default())
         .zip(gaps)
         .map(|(_, gap)| {
@@ -55,7 +56,7 @@ mod tests {
 
     #[test]
     fn conditioned_arrivals_are_exponential_not_even() {
-        // The coefficient of variation of exponential gaps is 1; even gaps would have 0.
+        // The coefficient of variation of exponential gaps is 1; that of even gaps is 0.
         let (mean, variation) =
             gap_statistics(&times(&steady(Arrivals::ConditionedPoisson, 1_000.0, Some(20), Some(20_000)), 3));
         assert!((mean * 1_000.0 - 1.0).abs() < 0.01, "{mean}");

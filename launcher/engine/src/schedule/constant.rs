@@ -1,5 +1,6 @@
-//! Even arrivals: request i is due at i / rate, or at (i + 1) / rate where the first comes after a gap, as GuideLLM's
-//! `constant` and AIPerf have it. Each time is computed from its number, so that no error of rounding adds up.
+//! Even arrivals: request i is due at i / rate. If the first request comes after a gap, as in `constant` of GuideLLM
+//! and in AIPerf, it is due at (i + 1) / rate. Each time is computed from its number, so that rounding errors do not
+//! add up.
 
 /// The whole numbers from `first` on.
 pub(super) fn positions(first: u32) -> impl Iterator<Item = f64> {

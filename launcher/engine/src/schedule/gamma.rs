@@ -1,11 +1,11 @@
-//! Gamma gaps: shape `burstiness` and scale 1 / (rate x burstiness), so that the mean is 1 / rate and the coefficient of
-//! variation 1 / sqrt(burstiness). Burstiness 1 is a Poisson process, less comes in bursts, more is more even. Source:
-//! `--burstiness` of `vllm bench serve`, `arrival-smoothness` of AIPerf.
+//! Gamma gaps with shape `burstiness` and scale 1 / (rate x burstiness): their mean is 1 / rate, and their coefficient
+//! of variation 1 / sqrt(burstiness). Burstiness 1 is a Poisson process; a smaller value gives bursts, a larger one
+//! more even gaps. Source: `--burstiness` of `vllm bench serve`, `arrival-smoothness` of AIPerf.
 
 use rand::{Rng, RngExt as _};
 use rand_distr::Gamma;
 
-/// Gaps of a process of one request per second, in seconds. A burstiness that is no number above zero counts as 1.
+/// Gaps in seconds of a process with one request per second. A burstiness that is not above zero counts as 1.
 pub(super) fn gaps(burstiness: f64, mut rng: impl Rng) -> impl Iterator<Item = f64> {
     let gap = Gamma::new(burstiness, 1.0 / burstiness)
         .unwrap_or_else(|_| Gamma::new(1.0, 1.0).expect("shape and scale are above zero"));

@@ -1,5 +1,5 @@
 //! When the requests of an open-loop stage are due: a pure function of the load and a seed, complete before the first
-//! request. One file per arrival process; closed-loop stages have no schedule, their slots decide.
+//! request. One file for each arrival process. A closed-loop stage has no schedule: its slots decide.
 
 mod burst;
 mod conditioned;
@@ -19,28 +19,26 @@ use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
 use workload_profiles::workload::{Arrivals, Load, MAX_REQUESTS, Rate, RateShape, TimeChange, TraceEntry};
 
-/// More times than this are never drawn: twice what a profile may ask for in the mean, which a drawn number never reaches.
+/// The most times that are drawn: twice what a profile may request in the mean, which a draw never reaches.
 const MOST: u64 = 2 * MAX_REQUESTS;
 const NANOSECOND: Duration = Duration::from_nanos(1);
 
-/// Times in order, from the start of their stage. Eight bytes a request, so that ten million of them fit.
+/// Sorted times from the start of the stage. Eight bytes a request, so that ten million fit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schedule {
     nanos: Vec<u64>,
 }
 
 impl Schedule {
-    /// How many requests.
     pub fn len(&self) -> u64 {
         self.nanos.len() as u64
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.nanos.is_empty()
     }
 
-    /// When a request is due; `None` past the last.
+    /// When a request is due; `None` beyond the last.
     pub fn get(&self, number: u64) -> Option<Duration> {
         let index = usize::try_from(number).ok()?;
         self.nanos.get(index).copied().map(Duration::from_nanos)
@@ -60,14 +58,13 @@ impl Schedule {
 }
 
 impl FromIterator<Duration> for Schedule {
-    /// Times in order.
+    /// The times must be sorted.
     fn from_iter<T: IntoIterator<Item = Duration>>(times: T) -> Self {
         Schedule { nanos: times.into_iter().map(nanos).collect() }
     }
 }
 
-/// The schedule of a stage, the same for the same seed; `None` for a closed loop. `trace` holds what was recorded where the
-/// load replays that.
+/// The schedule of a stage, the same for the same seed; `None` for a closed loop. `trace` holds what the load replays.
 pub fn schedule(load: &Load, trace: &[TraceEntry], seed: Seed) -> Option<Schedule> {
     let nanos = match load {
         Load::Open { arrivals, rate, duration, count, .. } => {
@@ -80,7 +77,7 @@ pub fn schedule(load: &Load, trace: &[TraceEntry], seed: Seed) -> Option<Schedul
     Some(Schedule { nanos })
 }
 
-/// The times of an open loop whose rate may vary.
+/// The times of an open loop, whose rate may vary.
 fn open(arrivals: Arrivals, rate: &Rate, duration: Option<Duration>, count: Option<u64>, seed: Seed) -> Vec<u64> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed.0);
     if let Rate::Varying(RateShape::RampUp { strategy, from, to }) = rate {
@@ -90,7 +87,7 @@ fn open(arrivals: Arrivals, rate: &Rate, duration: Option<Duration>, count: Opti
     let Some(change) = TimeChange::from_rate(rate) else { return Vec::new() };
     let length = duration.map_or(u64::MAX, nanos);
     let until_end = |end: Duration| change.requests_until(end.as_secs_f64()).floor() as u64;
-    // A length is kept to the nanosecond: what a rounded one just misses belongs to it.
+    // A duration is kept to the nanosecond: a request that misses it by rounding belongs to it.
     let in_duration = duration.map(|it| until_end(it + NANOSECOND));
     let most = [count, in_duration].into_iter().flatten().min().unwrap_or_default().min(MOST);
     match arrivals {
@@ -101,7 +98,7 @@ fn open(arrivals: Arrivals, rate: &Rate, duration: Option<Duration>, count: Opti
         Arrivals::ConditionedPoisson | Arrivals::ConditionedGamma { .. } => {
             let length = match duration {
                 Some(end) if most >= until_end(end) => length,
-                // The count comes first. Saturates where the rate never makes so many.
+                // The count is reached first. Saturates if the rate never makes this many.
                 _ => (change.time_of(most as f64) * 1e9).round() as u64,
             };
             conditioned::times(&change, length, most, gaps(arrivals, rng))
@@ -113,7 +110,7 @@ fn open(arrivals: Arrivals, rate: &Rate, duration: Option<Duration>, count: Opti
     }
 }
 
-/// The gaps of an arrival process of one request per second, in seconds.
+/// Gaps in seconds of an arrival process with one request per second.
 fn gaps<'a>(arrivals: Arrivals, rng: ChaCha8Rng) -> Box<dyn Iterator<Item = f64> + 'a> {
     match arrivals {
         Arrivals::Constant | Arrivals::ConstantAfterGap => Box::new(iter::repeat(1.0)),
@@ -131,13 +128,14 @@ fn sums(gaps: impl Iterator<Item = f64>) -> impl Iterator<Item = f64> {
     })
 }
 
-/// The times of these positions of a process of one request per second, before `length` nanoseconds.
+/// The times of these positions of a process with one request per second, as far as they are below `length`
+/// nanoseconds.
 fn until(change: &TimeChange, length: u64, count: Option<u64>, positions: impl Iterator<Item = f64>) -> Vec<u64> {
     let most = usize::try_from(count.unwrap_or(MOST).min(MOST)).unwrap_or_default();
     positions.take(most).map(|it| (change.time_of(it) * 1e9).round() as u64).take_while(|it| *it < length).collect()
 }
 
-/// Nanoseconds of a length; a schedule is at most weeks long, which fits many times.
+/// Nanoseconds of a length. A schedule is at most weeks long, so that they always fit.
 fn nanos(length: Duration) -> u64 {
     u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)
 }
@@ -149,7 +147,7 @@ mod tests {
 
     use super::*;
 
-    /// An open loop of a steady rate.
+    /// An open loop with a steady rate.
     pub(super) fn steady(arrivals: Arrivals, rate: f64, seconds: Option<u64>, count: Option<u64>) -> Load {
         let rate = Rate::Steady(RequestRate::try_from(rate).unwrap());
         let duration = seconds.map(|it| Span(Duration::from_secs(it)));
@@ -162,7 +160,7 @@ mod tests {
         schedule.iter().collect()
     }
 
-    /// The mean of the gaps in seconds, and their coefficient of variation.
+    /// Mean of the gaps in seconds, and their coefficient of variation.
     pub(super) fn gap_statistics(times: &[Duration]) -> (f64, f64) {
         let gaps: Vec<f64> = times.windows(2).map(|it| (it[1] - it[0]).as_secs_f64()).collect();
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
@@ -201,11 +199,11 @@ mod tests {
     #[test]
     fn a_count_and_a_duration_are_both_a_cap() {
         for arrivals in RANDOM.into_iter().chain([Arrivals::Constant, Arrivals::ConstantAfterGap]) {
-            // Far more than the rate makes in the duration, which is therefore first.
+            // The rate makes far fewer requests in the duration than the count, so the duration ends the stage.
             let found = times(&steady(arrivals, 20.0, Some(30), Some(5_000)), 1);
             assert_eq!(found, times(&steady(arrivals, 20.0, Some(30), None), 1), "{arrivals:?}");
             assert!((450..750).contains(&found.len()), "{arrivals:?} {}", found.len());
-            // Far fewer: the count is first, and the rate is the one that was asked.
+            // The count ends the stage, and the rate is the requested one.
             let found = times(&steady(arrivals, 20.0, Some(3_000), Some(600)), 1);
             assert_eq!(found.len(), 600, "{arrivals:?}");
             let rate = 600.0 / found[599].as_secs_f64();
@@ -227,7 +225,7 @@ mod tests {
                 let load = steady(arrivals, rate, Some(seconds), count);
                 let found = times(&load, seed);
                 prop_assert_eq!(&found, &times(&load, seed));
-                // One request conditioned on its count is due at the end, whatever the seed.
+                // A single request that is conditioned on its count is due at the end, for every seed.
                 prop_assert!(requests == 1 || found != times(&load, seed ^ 1));
                 prop_assert_ne!(&found, &times(&steady(arrivals, rate + 7.0, Some(seconds), Some(requests + 1)), seed));
                 if arrivals != Arrivals::PoissonPerSecond {

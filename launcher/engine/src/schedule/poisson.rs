@@ -1,10 +1,10 @@
-//! A Poisson process: independent exponential gaps of mean 1 / rate, from the seed of the stage's arrivals. Source: any
-//! text on queues; GuideLLM's and AIPerf's `poisson`.
+//! A Poisson process: independent exponential gaps with mean 1 / rate, drawn from the seed of the stage's arrivals.
+//! Source: queueing theory; `poisson` of GuideLLM and AIPerf.
 
 use rand::{Rng, RngExt as _};
 use rand_distr::Exp1;
 
-/// Gaps of a process of one request per second, in seconds.
+/// Gaps in seconds of a process with one request per second.
 pub(super) fn gaps(mut rng: impl Rng) -> impl Iterator<Item = f64> {
     std::iter::repeat_with(move || rng.sample::<f64, _>(Exp1))
 }

@@ -1,10 +1,10 @@
-//! A rate that rises from request to request: request i of n has the gap of the rate at the progress i / (n - 1), from + (to -
-//! from) x progress, or from x (to / from) ^ progress. Source: `--ramp-up-strategy` of `vllm bench serve`; with its even gaps
-//! (burstiness inf) the first request comes after a gap, as with all its others.
+//! A rate that changes with each request: request i of n has the gap of the rate at the progress i / (n - 1). That rate
+//! is from + (to - from) x progress, or from x (to / from) ^ progress. Source: `--ramp-up-strategy` of `vllm bench
+//! serve`. With its even gaps (burstiness inf) the first request comes after a gap, as with all its others.
 
 use workload_profiles::workload::RampUpStrategy;
 
-/// The times of `count` requests in nanoseconds, from the gaps of a process of one request per second.
+/// The times of `count` requests in nanoseconds, from the gaps of a process with one request per second.
 pub(super) fn times(
     strategy: RampUpStrategy,
     (from, to): (f64, f64),
@@ -55,7 +55,7 @@ mod tests {
         check(RampUpStrategy::Linear, 1.0, 5.0, &[1_000, 1_500, 1_833, 2_083, 2_283]);
         // Rates 1, 2, 4, 8.
         check(RampUpStrategy::Exponential, 1.0, 8.0, &[1_000, 1_500, 1_750, 1_875]);
-        // Downwards too, and a single request has the first rate.
+        // Rates may fall too, and a single request has the first rate.
         check(RampUpStrategy::Linear, 4.0, 2.0, &[250, 583, 1_083]);
         check(RampUpStrategy::Linear, 4.0, 2.0, &[250]);
     }

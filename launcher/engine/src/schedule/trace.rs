@@ -1,15 +1,14 @@
-//! Recorded arrivals: request i is due at its recorded time / speed. What a recording in a file holds is read by
-//! [`crate::trace`].
+//! Recorded arrivals: request i is due at its recorded time / speed. [`crate::trace`] reads the file.
 
 use workload_profiles::workload::TraceEntry;
 
 use super::nanos;
 
-/// The times of at most `count` entries, in nanoseconds. A speed that is no number above zero counts as 1.
+/// The times of at most `count` entries, in nanoseconds. A speed that is not above zero counts as 1.
 pub(super) fn times(entries: &[TraceEntry], speed: f64, count: Option<u64>) -> Vec<u64> {
     let speed = if speed.is_finite() && speed > 0.0 { speed } else { 1.0 };
     let most = count.map_or(entries.len(), |it| usize::try_from(it).unwrap_or(usize::MAX));
-    // At speed 1 without the detour through floating point.
+    // Speed 1 needs no floating-point arithmetic.
     let at = |entry: &TraceEntry| match nanos(entry.at.0) {
         nanos if speed == 1.0 => nanos,
         nanos => (nanos as f64 / speed).round() as u64,

@@ -23,7 +23,7 @@ fn load(arrivals: Arrivals, rate: Rate, seconds: u64) -> Load {
     Load::Open { arrivals, rate, duration, count: None, max_concurrency: None }
 }
 
-/// When requests of even arrivals are due, in milliseconds.
+/// The times at which requests of even arrivals are due, in milliseconds.
 fn check(rate: Rate, seconds: u64, expected: &[u64]) {
     let found: Vec<u64> =
         times(&load(Arrivals::Constant, rate, seconds), 1).iter().map(|it| it.as_millis() as u64).collect();

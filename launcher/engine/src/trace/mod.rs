@@ -1,7 +1,7 @@
-//! [I/O] Reads recorded requests from a file: a CSV file with a header, or a JSON object a line.
+//! [I/O] Reads recorded requests from a file: a CSV file with a header, or one JSON object a line.
 //!
-//! A message names the line and what is wrong with it, and never repeats what stands there: the path comes from a profile,
-//! and its author may not be allowed to read every file that the launcher can.
+//! A message names the line and the problem, and never repeats the content: the path comes from a profile, whose author
+//! may not be allowed to read every file that the launcher can read.
 
 mod told;
 
@@ -27,76 +27,65 @@ use crate::{
     user_file,
 };
 
-/// More bytes are not read: ten million lines of a hundred.
+/// The most bytes that are read: ten million lines of a hundred bytes.
 const MAX_BYTES: u64 = 1 << 30;
-/// The longest line: hashes of the blocks of 512 tokens of the longest prompt fit.
+/// The most bytes of a line: enough for the hashes of all 512-token blocks of the longest prompt.
 const MAX_LINE: usize = 64 << 10;
 const TOO_LONG: &str = "has more than 65536 bytes; leave out columns that are not replayed, and close every quote";
-/// The latest time: a week after the first, as the longest stage.
+/// The latest time: a week after the first, like the longest stage.
 const MAX_SECONDS: f64 = 604_800.0;
 /// The longest prompt or answer, in tokens.
 const MAX_TOKENS: u64 = 2_000_000;
 
-/// Why a recording cannot be replayed. The cause stands in the message, and is therefore no `source`.
+/// Why a trace cannot be replayed. The message contains the cause, which is therefore no `source`.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    /// The file cannot be read.
     #[error("cannot read the trace {path}: {cause}; a relative path counts from the folder of the file that names it; in a cluster, name the file in spec.profile.files", path = path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        cause: io::Error,
-    },
+    Read { path: PathBuf, cause: io::Error },
     /// A line is no request.
     #[error("the trace {path}, line {line}: {what}", path = path.display())]
     Line {
-        /// The file.
         path: PathBuf,
-        /// Which line, from 1.
+        /// Line number, from 1.
         line: u64,
-        /// What was found and what to do; nothing of the line itself.
+        /// The problem and the remedy, without the content of the line.
         what: String,
     },
-    /// It is too long to be read to its end.
+    /// The file is too long.
     #[error("the trace {path} has more than {most} bytes; cut it, or leave out columns that are not replayed", path = path.display())]
     TooLong {
-        /// The file.
         path: PathBuf,
-        /// How many are read.
+        /// The most bytes that are read.
         most: u64,
     },
-    /// With what was recorded the run has too many requests.
+    /// The run has too many requests, including those of its traces.
     #[error(
         "stages: come to {requests:.0} requests with their traces; at most {MAX_REQUESTS} are sent in a run, so set a count"
     )]
     TooMany {
-        /// How many, in the mean.
+        /// Mean number of requests.
         requests: f64,
     },
-    /// It holds no request.
+    /// The file holds no request.
     #[error("the trace {path} holds no request; write one a line", path = path.display())]
-    Empty {
-        /// The file.
-        path: PathBuf,
-    },
+    Empty { path: PathBuf },
 }
 
 /// What the stages of a workload replay.
 #[derive(Debug, Default)]
 pub struct Traces {
-    /// One for each stage: empty for a stage that replays nothing.
+    /// One entry for each stage; empty for a stage that replays nothing.
     pub entries: Vec<Vec<TraceEntry>>,
-    /// What is replayed otherwise than recorded, or may be.
+    /// What is replayed differently from the record, or may be.
     pub notices: Vec<Notice>,
-    /// Of each file, once.
+    /// One digest for each file.
     pub digests: Vec<FileDigest>,
 }
 
 /// Reads what the stages of a workload replay.
 ///
 /// # Errors
-/// A file that cannot be read, or the first line that is no request.
+/// A file cannot be read, or a line is no request.
 pub fn read(workload: &Workload) -> Result<Traces, TraceError> {
     let mut traces = Traces::default();
     for stage in &workload.stages {
@@ -112,7 +101,7 @@ pub fn read(workload: &Workload) -> Result<Traces, TraceError> {
 }
 
 impl Traces {
-    /// Reads what the next stage replays.
+    /// Reads the file that the next stage replays.
     fn add_file(&mut self, file: &TraceFile) -> Result<(), TraceError> {
         let cannot = |cause| TraceError::Read { path: file.path.clone(), cause };
         let mut bytes = DigestReader::new(user_file::open(&file.path).map_err(cannot)?);
@@ -125,7 +114,7 @@ impl Traces {
     }
 }
 
-/// How many requests a load sends in the mean, now that its trace is known.
+/// Mean number of requests of a load whose trace is known.
 fn requests(load: &Load, trace: &[TraceEntry]) -> f64 {
     match load {
         Load::Trace { count, .. } => count.unwrap_or(u64::MAX).min(trace.len() as u64) as f64,
@@ -133,11 +122,11 @@ fn requests(load: &Load, trace: &[TraceEntry]) -> f64 {
     }
 }
 
-/// Reads a file of at most so many bytes.
+/// Reads a file of at most `most` bytes.
 fn read_within(file: &TraceFile, bytes: impl Read, most: u64) -> Result<(Vec<TraceEntry>, Vec<Notice>), TraceError> {
     let mut lines = BufReader::new(bytes.take(most.saturating_add(1)));
     let found = read_lines(file, &mut lines);
-    // First: a line that was cut may be no request.
+    // Checked first: a line that was cut may be no request.
     if lines.get_ref().limit() == 0 {
         return Err(TraceError::TooLong { path: file.path.clone(), most });
     }
@@ -161,16 +150,16 @@ fn read_lines(file: &TraceFile, lines: impl BufRead) -> Result<(Vec<TraceEntry>,
     Ok((entries.found, notices))
 }
 
-/// What was read so far.
+/// The state of reading.
 struct Entries<'a> {
     file: &'a TraceFile,
     first: Option<Moment>,
     found: Vec<TraceEntry>,
-    /// Of prompts and of answers.
+    /// Faults in the lengths of prompts and of answers.
     lengths: [told::LengthFaults; 2],
 }
 
-/// A time as it was recorded.
+/// A recorded time.
 #[derive(Clone, Copy)]
 enum Moment {
     Seconds(f64),
@@ -245,7 +234,7 @@ impl Entries<'_> {
         }
     }
 
-    /// The length of the prompt (0) or the answer (1).
+    /// The length of the prompt (`which` 0) or of the answer (1).
     fn length(&mut self, line: u64, which: usize, text: Option<&str>) -> Result<Option<u32>, TraceError> {
         let Some(text) = text.map(str::trim).filter(|it| !it.is_empty()) else {
             self.lengths[which].missing += 1;
@@ -257,7 +246,7 @@ impl Entries<'_> {
             self.wrong(line, format!("{column} is no whole number of tokens from 0 to {MAX_TOKENS}"))
         })?;
         self.lengths[which].zero += u64::from(length == 0);
-        // Zero is a recorded request without output: the least that can be asked for is one token.
+        // A recorded request without output: the smallest length that can be requested is one token.
         Ok(Some(length.max(1)))
     }
 }
@@ -267,7 +256,7 @@ fn date_time(text: &str) -> Option<Timestamp> {
     text.parse::<Timestamp>().ok().or_else(civil)
 }
 
-/// Seconds from one moment to another; both are of one kind.
+/// Seconds between two moments of the same kind.
 fn since(first: Moment, moment: Moment) -> f64 {
     match (first, moment) {
         (Moment::Seconds(first), Moment::Seconds(seconds)) => seconds - first,
@@ -277,7 +266,7 @@ fn since(first: Moment, moment: Moment) -> f64 {
 }
 
 fn csv(entries: &mut Entries, lines: impl Read) -> Result<(), TraceError> {
-    // A row may go over lines within quotes, and without their end it is the rest of the file.
+    // A quoted field may contain line ends. Without its closing quote it would extend to the end of the file.
     let left = Cell::new(MAX_LINE);
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(Bounded { bytes: lines, left: &left });
     let header = reader.byte_headers().map_err(|error| broken(entries, &left, error))?;

@@ -1,4 +1,4 @@
-//! What is told of a trace that was read: in which unit its times were taken, and which lengths are not as recorded. Pure.
+//! Notices about a trace: the unit in which its times were read, and lengths that differ from the record. Pure.
 
 use std::time::Duration;
 
@@ -10,17 +10,17 @@ use workload_profiles::{
 
 /// Seconds since 1970 in the years 2001 to 2286: a time of day as a number.
 const EPOCH_SECONDS: std::ops::Range<f64> = 1e9..1e10;
-/// A faster replay than any server answers: its times are of another unit.
+/// No server answers a faster replay, so the times must have another unit.
 const MAX_PLAUSIBLE_RATE: f64 = 10_000.0;
 
-/// Lengths that were recorded as 0, or not at all.
+/// Numbers of lengths that were recorded as 0, or not at all.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LengthFaults {
     pub(super) zero: u64,
     pub(super) missing: u64,
 }
 
-/// How a unit is called in a profile.
+/// The name of the unit in a profile.
 pub(super) fn name(time: TraceTime) -> &'static str {
     match time {
         TraceTime::Seconds => "seconds",
@@ -30,14 +30,14 @@ pub(super) fn name(time: TraceTime) -> &'static str {
     }
 }
 
-/// The unit in which a number is a time of day of our age, where that is another one than `time`.
+/// The unit in which `number` is a time of day of this era, if that is not the unit `time`.
 pub(super) fn other_unit(time: TraceTime, number: f64) -> Option<TraceTime> {
     let units = [(TraceTime::Seconds, 1.0), (TraceTime::Milliseconds, 1e3), (TraceTime::Microseconds, 1e6)];
     let (unit, _) = units.into_iter().find(|(_, per_second)| EPOCH_SECONDS.contains(&(number / per_second)))?;
     (unit != time).then_some(unit)
 }
 
-/// A sentence each.
+/// One notice for each fact.
 pub(super) fn notices(
     file: &TraceFile,
     entries: &[TraceEntry],
@@ -63,7 +63,7 @@ pub(super) fn notices(
         if lengths.zero > 0 {
             told.push(format!("{path} has {} rows of {count} with {name} 0, which is sent as 1", lengths.zero));
         }
-        // None at all is a file without that column.
+        // A file without that column has no lengths at all.
         if lengths.missing > 0 {
             told.push(format!("{path} has {} rows of {count} without {name}: there {instead}", lengths.missing));
         }

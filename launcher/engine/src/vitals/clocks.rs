@@ -4,23 +4,23 @@ use std::time::Duration;
 
 use clock::Offsets;
 
-/// Differences below this are the time that reading the clocks takes, and no step.
+/// Smaller differences come from the time that reading the clocks takes.
 const STEP: Duration = Duration::from_millis(1);
 
 /// How the clocks moved against each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClockSteps {
     last: Option<Offsets>,
-    /// How many steps there were.
+    /// Number of steps of the time of day.
     pub count: u64,
     /// The largest step of the time of day against the monotonic clock, forward or back.
     pub largest: Duration,
-    /// How long the machine slept, in which the monotonic clock stood still.
+    /// How long the machine slept. The monotonic clock stands still meanwhile.
     pub slept: Duration,
 }
 
 impl ClockSteps {
-    /// The clocks as they are now.
+    /// Compares the clocks with the last reading.
     pub fn look(&mut self, now: Offsets) {
         let Some(last) = self.last.replace(now) else { return };
         let length = |from: i128, to: i128| Duration::from_nanos(u64::try_from(from.abs_diff(to)).unwrap_or(u64::MAX));

@@ -1,4 +1,4 @@
-//! [I/O] How much memory the process can still take before it is refused or killed, as far as the system tells.
+//! [I/O] How much memory the process can still use, as far as the system tells.
 
 use std::{fs, path::Path};
 
@@ -7,20 +7,18 @@ use rustix::process::{Resource, getrlimit};
 /// Memory that is left below a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryLeft {
-    /// How much, in bytes.
     pub bytes: u64,
-    /// What limits it.
     pub limit: MemoryLimit,
 }
 
-/// What limits memory, in bytes where the system tells a number.
+/// What limits memory. Limits are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryLimit {
-    /// A limit of the container or of another control group.
+    /// A limit of the container, or of another control group.
     Cgroup(u64),
-    /// A limit of the process' address space: `ulimit -v`.
+    /// A limit of the process's address space: `ulimit -v`.
     AddressSpace(u64),
-    /// What the machine has available.
+    /// The memory that the machine has available.
     Machine,
 }
 
@@ -36,12 +34,11 @@ impl std::fmt::Display for MemoryLimit {
     }
 }
 
-/// Bytes as people read them.
 pub fn mebibytes(bytes: u64) -> String {
     format!("{} MiB", bytes >> 20)
 }
 
-/// What is left now, by the limit that leaves the least; `None` where the system tells none.
+/// The memory left by the strictest limit; `None` if the system tells no limit.
 pub fn left() -> Option<MemoryLeft> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let (resident, space) = (size(&status, "VmRSS:").unwrap_or(0), size(&status, "VmSize:").unwrap_or(0));
@@ -51,7 +48,7 @@ pub fn left() -> Option<MemoryLeft> {
     };
     let machine = || size(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:");
     [
-        // Other processes of the group are not known; a container of the launcher has none.
+        // The memory of other processes in the group is not known; a container of the launcher has no others.
         cgroup_limit().map(|limit| below(limit, resident, MemoryLimit::Cgroup)),
         getrlimit(Resource::As).current.map(|limit| below(limit, space, MemoryLimit::AddressSpace)),
         machine().map(|bytes| MemoryLeft { bytes, limit: MemoryLimit::Machine }),
@@ -67,17 +64,18 @@ fn size(text: &str, name: &str) -> Option<u64> {
     line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// The smallest limit of the process' control groups.
+/// The smallest limit of the process's control groups.
 fn cgroup_limit() -> Option<u64> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let (root, path, file) = group(&groups)?;
     let read = |folder: &Path| fs::read_to_string(Path::new(root).join(folder).join(file)).ok()?.trim().parse().ok();
-    // In a container the path may be that of the host, and its own group stands at the root, which is an ancestor too.
+    // In a container the path may be that of the host. The container's own group is then at the root, which is an
+    // ancestor too.
     Path::new(path.trim_start_matches('/')).ancestors().filter_map(read).min()
 }
 
-/// Where the hierarchy that limits memory is mounted, the process' path in it, and its file: version 1 where it has that
-/// controller, else version 2. A group without a limit has a word there, or a number that no machine reaches.
+/// The mount point of the hierarchy that limits memory, the process's path in it, and the name of its file: version 1
+/// if it has that controller, else version 2. A group without a limit has a word in that file, or a very large number.
 fn group(groups: &str) -> Option<(&'static str, &str, &'static str)> {
     let lines = || groups.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
     let v1 = lines().find(|(controllers, _)| controllers.split(',').any(|it| it == "memory"));

@@ -1,9 +1,9 @@
-//! [I/O] Vitals: what the machine did to the launcher while the load ran. Measured beside the load, so that a report can
-//! tell how far its own figures are to be trusted.
+//! [I/O] Vitals: what the machine did to the launcher while the load ran. They are measured beside the load, so that a
+//! report can tell how far its figures can be trusted.
 //!
-//! [`Watch`] is a thread of its own that looks at the whole process: stalls, clocks, CPU time, the CPU limit of the cgroup,
-//! steal. [`worker`] looks at one load thread from within it, [`receive`] at the reads of its sockets. What is deliberately
-//! absent: a judgement, which is `analysis`'s.
+//! [`Watch`] is a thread that watches the whole process: stalls, clocks, CPU time, the CPU limit of the cgroup, and
+//! steal. [`worker`] measures one worker from within its thread, and [`receive`] the reads of its sockets. Deliberately
+//! absent: a judgement, which is made in `analysis`.
 
 pub mod clocks;
 pub mod memory;
@@ -25,28 +25,28 @@ use clocks::ClockSteps;
 use stalls::Stalls;
 use system::{Machine, Throttling};
 
-/// Between two beats of the heartbeat: often enough to see what delays tokens, seldom enough to cost little of a core that
-/// has few tokens to read.
+/// The time between two beats of the heartbeat: short enough to see what delays tokens, and long enough to cost little
+/// CPU.
 const BEAT: Duration = Duration::from_millis(10);
-/// So many beats are between two looks at the clocks: a second.
+/// Beats between two readings of the clocks: one reading a second.
 const BEATS_PER_LOOK: u32 = 100;
 
-/// What the machine did to the launcher while the load ran; `None` is what this system does not tell.
+/// What the machine did to the launcher while the load ran; `None` if the system does not tell.
 #[derive(Clone, Debug, Default)]
 pub struct Vitals {
-    /// CPU time of the process, user and system, all threads.
+    /// CPU time of all threads of the process, user and system.
     pub process_cpu: Option<Duration>,
-    /// When the process could not run.
+    /// Times in which the process could not run.
     pub stalls: Option<Stalls>,
-    /// What the CPU limit of the process' cgroup withheld.
+    /// CPU time that the limit of the process's cgroup withheld.
     pub throttling: Option<Throttling>,
-    /// CPU time that the hypervisor gave to others, of all that the machine's CPUs had.
+    /// Share of the machine's CPU time that the hypervisor gave to others.
     pub steal_share: Option<f64>,
-    /// How the clocks were set in the meantime.
+    /// Steps of the clocks during the load.
     pub clock_steps: Option<ClockSteps>,
 }
 
-/// Looks at the process until it is ended.
+/// Watches the process until it is ended.
 pub struct Watch {
     end: mpsc::Sender<()>,
     heart: Option<JoinHandle<(Stalls, ClockSteps)>>,
@@ -54,7 +54,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Begins; times of what it finds count on `clock`.
+    /// Starts the watch. Times in its result count on `clock`.
     pub fn start(clock: Clock) -> Watch {
         let (end, ended) = mpsc::channel();
         let heart = thread::Builder::new().name("heartbeat".into()).spawn(move || beat(clock, &ended));
@@ -64,7 +64,7 @@ impl Watch {
         Watch { end, heart: heart.ok(), began: (clock::process_cpu(), Machine::read()) }
     }
 
-    /// Ends, and tells what was found.
+    /// Ends the watch.
     pub fn end(self) -> Vitals {
         drop(self.end);
         let (cpu, machine) = self.began;
@@ -80,7 +80,7 @@ impl Watch {
     }
 }
 
-/// A beat is late by what it came after [`BEAT`]: for that long this thread, which does nothing else, could not run.
+/// A beat is late if it comes after [`BEAT`]: this thread, which does nothing else, could not run in the meantime.
 fn beat(clock: Clock, ended: &mpsc::Receiver<()>) -> (Stalls, ClockSteps) {
     let mut stalls = Stalls::default();
     let mut steps = ClockSteps::default();
@@ -98,7 +98,7 @@ fn beat(clock: Clock, ended: &mpsc::Receiver<()>) -> (Stalls, ClockSteps) {
         stalls.beat(now, now.saturating_sub(last).saturating_sub(BEAT));
         last = now;
     }
-    // A run may be shorter than the time between two looks.
+    // A run may be shorter than the time between two readings.
     clock::offsets().into_iter().for_each(|offsets| steps.look(offsets));
     (stalls, steps)
 }

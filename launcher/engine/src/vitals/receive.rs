@@ -1,13 +1,13 @@
-//! [I/O] Receive delay: how long bytes may have lain in the kernel before they were read and stamped.
+//! [I/O] Receive delay: how long bytes may have waited in the kernel before they were read and got their timestamp.
 //!
-//! A load thread either waits for bytes or is busy. Bytes that it reads came after it had last begun to wait, because all
-//! that had come before was read by then; so they came, at the earliest, when it returned from that wait. The delay is the
-//! time from there to the stamp: an upper bound, which counts a busy time in full although bytes may have come at its end.
-//! It holds no system call and nothing per connection.
+//! A worker's thread either waits for bytes or is busy. When it begins to wait, it has read all bytes that had arrived.
+//! Bytes that it reads later therefore arrived, at the earliest, when it returned from that wait. The delay is the time
+//! from that return to the timestamp. It is an upper bound: it counts a busy time completely, although the bytes may
+//! have arrived at its end. It needs no system call, and no state for each connection.
 //!
-//! What it does not see: how long the kernel took to wake the thread, and the network. A wait that was over at once may have
-//! found bytes that came while the thread was busy; they came after it had asked the time before, when it had read all that
-//! was there, so the time counts from the return before.
+//! It does not contain the network, nor the time in which the kernel wakes the thread. A wait that returned immediately
+//! may have found bytes that arrived while the thread was busy. These bytes arrived after the return before, when the
+//! thread had read everything, so the delay then counts from that earlier return.
 
 use std::{
     cell::{Cell, RefCell},
@@ -19,10 +19,10 @@ use tokio::runtime::Builder;
 use crate::histogram::TimeHistogram;
 use clock::Clock;
 
-/// A wait shorter than this found something at once: longer than asking the kernel takes.
+/// A wait shorter than this found bytes immediately: it is longer than the system call takes.
 const WAITED: Duration = Duration::from_micros(20);
-/// Past this delay, events in one read may have come apart: it is below every time between two tokens that a server has
-/// for a request, and above what a thread needs for a batch of them.
+/// With a longer delay, events in one read may have arrived apart. It is shorter than any server's time between two
+/// tokens of a request, and longer than a thread needs for a batch of tokens.
 const LATE: Duration = Duration::from_millis(1);
 
 thread_local! {
@@ -31,11 +31,11 @@ thread_local! {
 
 #[derive(Default)]
 struct Thread {
-    /// When it began to wait.
+    /// When the thread began to wait.
     parked: Cell<Duration>,
     /// When it returned from its last wait, however short.
     unparked: Cell<Duration>,
-    /// The earliest that bytes which are read now can have come; `None` where nobody tells.
+    /// The earliest time at which bytes that are read now can have arrived; `None` if the runtime does not tell.
     woke: Cell<Option<Duration>>,
     delays: RefCell<TimeHistogram>,
 }
@@ -51,7 +51,7 @@ impl Thread {
         self.woke.set(Some(if waited { at } else { before }));
     }
 
-    /// How late a read of this time was; zero when the thread has waited since.
+    /// The delay of a read at this time; zero if the thread has waited since.
     fn delay(&self, at: Duration) -> Option<Duration> {
         self.woke.get().map(|woke| at.saturating_sub(woke))
     }
@@ -67,25 +67,25 @@ impl Thread {
     }
 }
 
-/// Has a runtime of one thread tell when it waits. Without this nothing is known of its reads.
+/// Makes a runtime of one thread tell when it waits. Without this call nothing is known about its reads.
 pub fn watch(runtime: &mut Builder, clock: Clock) -> &mut Builder {
     runtime
         .on_thread_park(move || THREAD.with(|it| it.park(clock.now())))
         .on_thread_unpark(move || THREAD.with(|it| it.unpark(clock.now())))
 }
 
-/// Bytes were read on this thread, and stamped with this time on the clock of [`watch`].
+/// Notes that bytes were read on this thread at this time, on the clock of [`watch`].
 pub fn read(at: Duration) {
     THREAD.with(|it| it.read(at));
 }
 
-/// Whether bytes that this thread read at a time may have lain for longer than events come apart. To be asked before it waits
-/// again.
+/// Whether bytes that this thread read at this time may have waited so long that their events arrived apart. Call it
+/// before the thread waits again.
 pub fn was_late(at: Duration) -> bool {
     THREAD.with(|it| it.delay(at) > Some(LATE))
 }
 
-/// The delays of all reads of this thread since the last call; `None` where nothing is known.
+/// The delays of all reads of this thread since the last call; `None` if nothing is known.
 pub fn take() -> Option<TimeHistogram> {
     THREAD.with(Thread::take)
 }
@@ -107,7 +107,7 @@ mod tests {
         thread.unpark(micros(1_000));
         thread.read(micros(1_007));
         assert_eq!(thread.delay(micros(1_007)), Some(micros(7)));
-        // A look that found something at once does not end the busy time; one that waited does.
+        // A wait that returned immediately does not end the busy time; a longer one does.
         thread.park(micros(3_000));
         thread.unpark(micros(3_019));
         thread.read(micros(3_100));
@@ -117,7 +117,7 @@ mod tests {
         thread.read(micros(3_221));
         assert_eq!(thread.delay(micros(3_221)), Some(micros(1)));
         assert_eq!(thread.delay(micros(3_100)), Some(Duration::ZERO));
-        // Short waits in a row do not add up: before each of them all was read.
+        // Short waits in a row do not add up: all bytes were read before each of them.
         for wait in 0..100 {
             thread.park(micros(4_000 + 20 * wait));
             thread.unpark(micros(4_015 + 20 * wait));

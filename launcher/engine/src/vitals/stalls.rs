@@ -1,30 +1,29 @@
-//! Stalls: times in which the process could not run, by the lateness of its heartbeat. Pure.
+//! Stalls: times in which the process could not run, measured by the lateness of its heartbeat. Pure.
 
 use std::time::Duration;
 
 use crate::histogram::TimeHistogram;
 
-/// A beat that is late by this counts as a stall: longer than a scheduler lets a thread wait on a machine that has a CPU to
-/// spare, and about the shortest time between two tokens.
+/// A beat that is this late counts as a stall: longer than a thread waits on a machine with a free CPU, and about the
+/// shortest time between two tokens.
 pub const STALL: Duration = Duration::from_millis(5);
 
-/// What the heartbeat saw.
+/// What the heartbeat measured.
 #[derive(Clone, Debug, Default)]
 pub struct Stalls {
-    /// How late each beat was.
+    /// Lateness of each beat.
     pub lateness: TimeHistogram,
-    /// How many beats were a stall.
+    /// Number of stalls.
     pub count: u64,
-    /// How long these were together.
+    /// Sum of all stalls.
     pub stalled: Duration,
-    /// The longest.
     pub longest: Duration,
-    /// When it ended, from the start of the run.
+    /// When the longest stall ended, from the start of the run.
     pub longest_ended: Duration,
 }
 
 impl Stalls {
-    /// A beat came at `at`, so late.
+    /// Counts a beat that came at `at`, by `late` too late.
     pub fn beat(&mut self, at: Duration, late: Duration) {
         self.lateness.record(late);
         if late < STALL {

@@ -1,16 +1,16 @@
-//! [I/O] What the kernel tells of CPU time that the process did not get: the CPU limit of its cgroup, the hypervisor's
-//! steal, and how long a thread waited for a CPU. Linux only; elsewhere, and where a file cannot be read, nothing is known.
+//! [I/O] CPU time that the process did not get, as the kernel tells it: the CPU limit of its cgroup, the hypervisor's
+//! steal, and how long a thread waited for a CPU. Linux only. Elsewhere, or if a file cannot be read, nothing is known.
 
 use std::{fs, path::PathBuf, time::Duration};
 
-/// What the CPU limit of the cgroup withheld. Of this cgroup alone: a limit of one above it does not show.
+/// CPU time that the limit of the cgroup withheld. A limit of a parent cgroup does not show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Throttling {
-    /// Periods in which the limit was looked at; none where there is no limit.
+    /// Periods in which the limit was enforced; 0 without a limit.
     pub periods: u64,
-    /// Of these, periods in which the limit was reached, and all threads had to wait for the next one.
+    /// Periods in which the limit was reached, so that all threads waited for the next period.
     pub throttled: u64,
-    /// How long threads waited because of it, added up over the CPUs.
+    /// How long threads waited because of the limit, summed over the CPUs.
     pub time: Duration,
 }
 
@@ -18,11 +18,10 @@ pub struct Throttling {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ticks {
     pub all: u64,
-    /// Without work, or waiting for a disk.
+    /// Idle, or waiting for I/O.
     pub idle: u64,
     /// Given to others by the hypervisor.
     pub stolen: u64,
-    /// How many CPUs these are of.
     pub cpus: u64,
 }
 
@@ -34,12 +33,11 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// As they are now.
     pub fn read() -> Machine {
         Machine { throttling: cgroup_file("cpu.stat").as_deref().and_then(throttling), ticks: Ticks::read() }
     }
 
-    /// What was withheld since; `None` where there is no limit.
+    /// What was withheld since `before`; `None` without a limit.
     pub fn throttled_since(&self, before: &Machine) -> Option<Throttling> {
         let (now, before) = (self.throttling?, before.throttling?);
         let periods = now.periods.saturating_sub(before.periods);
@@ -50,7 +48,7 @@ impl Machine {
         })
     }
 
-    /// The share of the machine's CPU time that went to others since.
+    /// The share of the machine's CPU time that went to others since `before`.
     pub fn stolen_since(&self, before: &Machine) -> Option<f64> {
         let (now, before) = (self.ticks?, before.ticks?);
         let all = now.all.saturating_sub(before.all);
@@ -58,23 +56,23 @@ impl Machine {
     }
 }
 
-/// The CPUs' worth of time that the process' own cgroup allows; `None` where it has no limit.
+/// The limit of the process's own cgroup, in CPUs; `None` without a limit.
 pub fn cpu_limit() -> Option<f64> {
-    // Version 1 has a file for each of the two numbers, and no word for no limit.
+    // Version 1 has one file for each of the two numbers, and -1 for no limit.
     cgroup_file("cpu.max").as_deref().map_or_else(
         || quota(&format!("{} {}", cgroup_file("cpu.cfs_quota_us")?.trim(), cgroup_file("cpu.cfs_period_us")?.trim())),
         quota,
     )
 }
 
-/// Microseconds of each period; the first is `max`, or -1, where there is no limit.
+/// Quota and period in microseconds. Without a limit the quota is `max` or -1.
 fn quota(text: &str) -> Option<f64> {
     let (quota, period) = text.trim().split_once(' ')?;
     let (quota, period): (f64, f64) = (quota.parse().ok()?, period.parse().ok()?);
     (quota > 0.0 && period > 0.0).then(|| quota / period)
 }
 
-/// How long the calling thread has waited for a CPU while it could have run.
+/// How long the calling thread was ready to run and waited for a CPU.
 pub fn thread_waited() -> Option<Duration> {
     waited(&fs::read_to_string("/proc/thread-self/schedstat").ok()?)
 }
@@ -84,8 +82,8 @@ fn waited(schedstat: &str) -> Option<Duration> {
     schedstat.split_ascii_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
 }
 
-/// A file of the process' own cgroup, of version 2 or 1. In a container the cgroup's path is often that of the host,
-/// and the container's own cgroup stands at the root.
+/// A file of the process's own cgroup, version 2 or 1. In a container the path of the cgroup is often that of the host,
+/// and the container's own cgroup is at the root.
 fn cgroup_file(file: &str) -> Option<String> {
     let cgroups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let (root, path) = cgroup(&cgroups)?;
@@ -94,8 +92,8 @@ fn cgroup_file(file: &str) -> Option<String> {
     fs::read_to_string(own).or_else(|_| fs::read_to_string(root.join(file))).ok()
 }
 
-/// Where the hierarchy that limits CPU time is mounted, and the process' path in it: the one with a controller named `cpu`
-/// of version 1, else that of version 2.
+/// The mount point of the hierarchy that limits CPU time, and the process's path in it: version 1 if it has a
+/// controller named `cpu`, else version 2.
 fn cgroup(cgroups: &str) -> Option<(&'static str, &str)> {
     let lines = || cgroups.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
     let v1 = lines().find(|(controllers, _)| controllers.split(',').any(|it| it == "cpu"));
@@ -123,13 +121,14 @@ fn throttling(stat: &str) -> Option<Throttling> {
 }
 
 impl Ticks {
-    /// As they are now; `None` where the system does not tell.
+    /// `None` if the system does not tell.
     pub fn read() -> Option<Ticks> {
         fs::read_to_string("/proc/stat").ok().as_deref().and_then(ticks)
     }
 }
 
-/// The first line: user, nice, system, idle, iowait, irq, softirq, steal; what follows is counted in user and nice.
+/// The first line: user, nice, system, idle, iowait, irq, softirq, steal. The other fields are contained in user and
+/// nice.
 fn ticks(stat: &str) -> Option<Ticks> {
     let mut lines = stat.lines();
     let line = lines.next()?.strip_prefix("cpu ")?;
@@ -158,7 +157,7 @@ mod tests {
             |periods, throttled, micros| Some(Throttling { periods, throttled, time: Duration::from_micros(micros) });
         assert_eq!(v2.throttled_since(&none), since(50, 5, 1_500));
         assert_eq!(v1.throttled_since(&v2), since(30, 3, 1_000));
-        // No period: no limit.
+        // No period means no limit.
         assert_eq!(v1.throttled_since(&v1), None);
         assert_eq!(v2.throttled_since(&machine("usage_usec 200\n", "")), None);
     }

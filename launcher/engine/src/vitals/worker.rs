@@ -1,21 +1,20 @@
-//! [I/O] What one load thread was given and took, stage by stage. To be called on that thread.
+//! [I/O] CPU time and receive delays of one worker, by stage. Call it on the thread of the worker.
 
 use std::time::Duration;
 
 use super::{receive, system};
 use crate::histogram::TimeHistogram;
 
-/// What a load thread took of its CPU, and how late it read.
 #[derive(Clone, Debug, Default)]
 pub struct WorkerVitals {
-    /// A part for each stage.
+    /// One entry for each stage.
     pub stages: Vec<StageVitals>,
-    /// Its timer knew whole milliseconds only, because the kernel had no finer one to give.
+    /// Its timer counted whole milliseconds, because the kernel had no finer timer to give.
     pub coarse_timer: bool,
 }
 
 impl WorkerVitals {
-    /// All stages together, without their receive delays.
+    /// All stages together, without receive delays.
     pub fn whole(&self) -> StageVitals {
         let stages = || self.stages.iter();
         StageVitals {
@@ -27,20 +26,19 @@ impl WorkerVitals {
     }
 }
 
-/// The same for one stage, without the pause before it.
+/// The vitals of a worker in one stage, without the pause before it.
 #[derive(Clone, Debug, Default)]
 pub struct StageVitals {
-    /// CPU time, user and system.
+    /// User and system time.
     pub cpu: Duration,
-    /// How long it could have run and had no CPU; `None` where the kernel does not tell.
+    /// How long it was ready to run and waited for a CPU; `None` if the kernel does not tell.
     pub waited: Option<Duration>,
-    /// How long the stage took.
     pub wall: Duration,
-    /// An upper bound on how long bytes lay before they were read; `None` where nothing is known.
+    /// An upper bound on how long bytes waited before they were read; `None` if nothing is known.
     pub receive_delay: Option<TimeHistogram>,
 }
 
-/// From the start of a stage to its end.
+/// Measures a worker from the start of a stage to its end.
 pub struct StageWatch {
     start: Duration,
     cpu: Duration,
@@ -48,14 +46,13 @@ pub struct StageWatch {
 }
 
 impl StageWatch {
-    /// A stage begins at `start`, from now on or later.
+    /// `start` is when the stage begins, now or later.
     pub fn open(start: Duration) -> StageWatch {
-        // What was read before belongs to no stage.
+        // Reads before the stage belong to no stage.
         receive::take();
         StageWatch { start, cpu: clock::thread_cpu(), waited: system::thread_waited() }
     }
 
-    /// It has ended now.
     pub fn close(self, now: Duration) -> StageVitals {
         StageVitals {
             cpu: clock::thread_cpu().saturating_sub(self.cpu),
