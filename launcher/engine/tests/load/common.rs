@@ -52,7 +52,7 @@ pub fn closed(concurrency: u32, count: u64) -> Stage {
     Stage::new(format!("c{concurrency}"), load)
 }
 
-/// Evenly spaced requests, the first at once.
+/// Evenly spaced requests; the first is due at once.
 pub fn paced(rate: f64, count: u64) -> Stage {
     let load = Load::Open {
         arrivals: Arrivals::Constant,
@@ -64,7 +64,7 @@ pub fn paced(rate: f64, count: u64) -> Stage {
     Stage::new(format!("r{rate}"), load)
 }
 
-/// The same with at most so many under way at once.
+/// The same stage with a limit on the requests under way.
 pub fn bounded(mut stage: Stage, places: u32) -> Stage {
     match &mut stage.load {
         Load::Open { max_concurrency, .. }
@@ -75,13 +75,13 @@ pub fn bounded(mut stage: Stage, places: u32) -> Stage {
     stage
 }
 
-/// Slots that send for so long, opened evenly within `ramp_up`.
+/// Slots that send during this time, opened evenly within `ramp_up`.
 pub fn closed_for(concurrency: u32, duration: Duration, ramp_up: Duration) -> Stage {
     let load = Load::Closed { concurrency, count: None, duration: Some(Span(duration)), ramp_up: Span(ramp_up) };
     Stage::new(format!("c{concurrency}"), load)
 }
 
-/// Streamed completions of 10 words with answers of so many tokens.
+/// Streamed completions of 10 words with answers of `output` tokens.
 pub fn workload(stages: Vec<Stage>, output: u32) -> Workload {
     Workload {
         api: Api::Completions,
@@ -105,7 +105,7 @@ pub fn workload(stages: Vec<Stage>, output: u32) -> Workload {
     }
 }
 
-/// A server with this time to the first token of a request that is alone, and this time between two tokens.
+/// A server with this time to the first token of a lone request, and this time between two tokens.
 pub fn server(ttft: Duration, itl: Duration) -> SimOptions {
     let costs = StepCosts { base: itl, per_prompt: ttft - itl, ..StepCosts::default() };
     SimOptions { costs, model: "m".into(), ..SimOptions::preset(SimulatorPreset::Instant) }
@@ -115,7 +115,7 @@ pub fn fault(kind: FaultKind) -> Option<Fault> {
     Some(Fault { kind, ratio: 1.0 })
 }
 
-/// A target whose connections are served by the simulator on this runtime.
+/// A target whose connections the simulator serves on this runtime.
 pub fn simulated(options: SimOptions) -> Target {
     let simulator = Simulator::new(options);
     in_process(move |server| {
@@ -124,7 +124,7 @@ pub fn simulated(options: SimOptions) -> Target {
     })
 }
 
-/// A target whose connections are handed to a function.
+/// A target whose connections are passed to a function.
 pub fn in_process(serve: impl Fn(DuplexStream) + Send + Sync + 'static) -> Target {
     Target::in_process(Api::Completions, move || {
         let (client, server) = duplex(64 << 10);
@@ -133,13 +133,13 @@ pub fn in_process(serve: impl Fn(DuplexStream) + Send + Sync + 'static) -> Targe
     })
 }
 
-/// A server that gives an answer of one token so long after its request; the function knows when it came, from the first
-/// connection on.
-pub fn response_seen(after: fn(Duration) -> Duration) -> Target {
+/// A server that answers with one token this long after its request. The function gets the time when the request came,
+/// counted from the first connection.
+pub fn answering(after: fn(Duration) -> Duration) -> Target {
     saying(ANSWER, after)
 }
 
-/// The same with this answer.
+/// The same with another answer.
 pub fn saying(answer: &'static str, after: fn(Duration) -> Duration) -> Target {
     let clock = clock::Clock::from_runtime();
     in_process(move |server| {
@@ -149,7 +149,7 @@ pub fn saying(answer: &'static str, after: fn(Duration) -> Duration) -> Target {
             let head = Response::builder().header("content-type", "text/event-stream");
             body.map(|_| head.body(Full::<Bytes>::from(answer)).unwrap())
         });
-        // How a connection ends is no matter of the server.
+        // How a connection ends does not matter to the server.
         tokio::spawn(async move { drop(http1::Builder::new().serve_connection(TokioIo::new(server), service).await) });
     })
 }
@@ -169,12 +169,12 @@ pub fn records(result: &LoadResult) -> Vec<RequestRecord> {
     records
 }
 
-/// How many requests of a stage came to what, by name.
+/// The number of requests of a stage by the name of their outcome.
 pub fn outcomes(result: &LoadResult, stage: usize) -> Vec<(String, u64)> {
     result.recorder.stages[stage].outcomes.iter().map(|(outcome, count)| (outcome.name(), *count)).collect()
 }
 
-/// How long after its send something of a request happened.
+/// How long after its send something happened to a request.
 pub fn after_send(record: &RequestRecord, at: Option<Duration>) -> Duration {
     at.unwrap() - record.sent.unwrap()
 }

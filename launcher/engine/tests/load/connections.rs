@@ -1,4 +1,4 @@
-//! Connections: kept, replaced when the server has closed them, and refused.
+//! Connections that are kept, replaced after the server has closed them, or refused.
 
 use std::{
     collections::BTreeMap,
@@ -35,7 +35,7 @@ async fn until(server: DuplexStream, serve: impl Fn(Request<Incoming>) -> bool) 
         let goes_on = serve(request);
         if goes_on { Ok(answer()) } else { Err("closed") }
     });
-    // Its end is what the test is about.
+    // The test is about the end of the connection.
     let _ = http1::Builder::new().serve_connection(TokioIo::new(server), service).await;
 }
 
@@ -54,8 +54,8 @@ async fn connections_are_kept_for_the_next_request() {
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_the_server_closed_is_replaced() {
-    // The first connections answer ten requests and then, without a word, none: as a server does whose patience with an idle
-    // connection ends just when the next request is on its way.
+    // The first connections answer ten requests and then close without an answer: as a server does whose keep-alive
+    // time ends just when the next request is on its way.
     let (requests, connections) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let (count, made) = (Arc::clone(&requests), Arc::clone(&connections));
     let target = in_process(move |server| {
@@ -74,13 +74,13 @@ async fn a_connection_that_the_server_closed_is_replaced() {
 
 #[tokio::test(start_paused = true)]
 async fn more_resends_than_keep_alive_explains_are_failures() {
-    // Each connection answers one request, and ends at the second without a byte: half of all exchanges fail.
+    // Each connection answers one request and closes at the second without a byte: half of all exchanges fail.
     let target = in_process(move |server| {
         let answered = AtomicU64::new(0);
         tokio::spawn(until(server, move |_| answered.fetch_add(1, Ordering::Relaxed) == 0));
     });
     let result = issue(&workload(vec![closed(1, 1_000), closed(1, 20)], 1), &target).await;
-    // One in a hundred requests may be sent again, or three of a stage.
+    // One in a hundred requests of a stage may be sent again, or three.
     for (stage, requests, resent) in [(0, 1_000, 10), (1, 20, 3)] {
         let tally = &result.recorder.stages[stage];
         assert!(tally.retried.abs_diff(resent) <= 1, "{} of {requests} were sent again", tally.retried);
@@ -93,7 +93,7 @@ async fn more_resends_than_keep_alive_explains_are_failures() {
 
 #[tokio::test(start_paused = true)]
 async fn resends_of_probes_do_not_use_up_those_of_the_load() {
-    // A kept connection ends at each probe, and at three requests of the load.
+    // A kept connection closes at each probe, and at three requests of the load.
     let load = Arc::new(AtomicU64::new(0));
     let target = in_process(move |server| {
         let (answered, load) = (AtomicU64::new(0), Arc::clone(&load));
@@ -128,7 +128,8 @@ async fn half_a_head_is_a_broken_answer() {
 
 #[tokio::test(start_paused = true)]
 async fn a_request_that_the_server_held_is_not_sent_again() {
-    // Each connection answers one request, holds the next for a second, and then closes: it may have been worked on.
+    // Each connection answers one request, holds the next for a second and then closes: the server may have worked on
+    // it.
     let target = in_process(|server| {
         tokio::spawn(async move {
             let answered = AtomicU64::new(0);
@@ -155,7 +156,7 @@ async fn an_idle_connection_that_ends_is_not_used_again() {
     let target = in_process(move |server| {
         count.fetch_add(1, Ordering::Relaxed);
         tokio::spawn(async move {
-            // The end of its time closes it.
+            // The connection is closed when its time is over.
             let _ = tokio::time::timeout(millis(50), until(server, |_| true)).await;
         });
     });
@@ -177,7 +178,8 @@ async fn a_server_that_never_answers_is_asked_once_more_and_no_more() {
     });
     let result = issue(&workload(vec![closed(1, 5)], 1), &target).await;
     assert_eq!(outcomes(&result, 0), [("connect_error".to_owned(), 5)]);
-    // The first one found a connection that was open before the stage, and so was sent again; the others had new ones.
+    // The first request found a connection that was open before the stage, and was sent again; the others had new
+    // connections.
     assert_eq!(requests.load(Ordering::Relaxed), 6);
     assert_eq!(result.recorder.stages[0].retried, 1);
 }
@@ -281,8 +283,8 @@ async fn a_probe_finds_the_models_and_generates() {
 
 #[tokio::test(start_paused = true)]
 async fn a_slot_without_a_socket_waits_before_it_tries_again() {
-    // A socket's file that is not there fails at once: both slots try at 0, and then one of them after 20 ms and after twice as
-    // long each time, the last time at 640 ms.
+    // A missing socket file fails at once. Both slots try at 0, then one of them after 20 ms, and after twice as long
+    // each time, the last time at 640 ms.
     let target = Target::new("unix:/nowhere/at.sock", Api::Completions, None, None, &Default::default()).unwrap();
     let result = issue(&workload(vec![closed_for(2, millis(1_000), millis(0))], 1), &target).await;
     assert_eq!(outcomes(&result, 0), [("connect_error".to_owned(), 8)]);
@@ -314,7 +316,7 @@ async fn an_outage_does_not_use_up_the_requests_of_a_closed_loop() {
 
 #[tokio::test(start_paused = true)]
 async fn connections_are_opened_after_a_pause_and_not_before_it() {
-    // The server closes what is idle for 1.5 s; the pause takes 60 s.
+    // The server closes connections that are idle for 1.5 s; the pause takes 60 s.
     let connections = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&connections);
     let target = in_process(move |server| {

@@ -11,11 +11,11 @@ use workload_profiles::{
 
 use super::common::*;
 
-/// The number of a request, the length of its prompt as far as the launcher knows it, and by the server's count.
-type LengthHistogram = (u64, Option<u32>, Option<u32>);
+/// Number of a request, and the length of its prompt: as the launcher knows it, and by the server's count.
+type PromptLengths = (u64, Option<u32>, Option<u32>);
 
-/// A stage of requests from a file of `rows` rows, of which row i has i + 1 words or ids.
-async fn run(stage: Stage, rows: usize, form: PromptForm) -> Result<Vec<LengthHistogram>, String> {
+/// A stage of requests from a file with `rows` rows; row i has i + 1 words or ids.
+async fn run(stage: Stage, rows: usize, form: PromptForm) -> Result<Vec<PromptLengths>, String> {
     run_with(None, stage, rows, form).await
 }
 
@@ -24,7 +24,7 @@ async fn run_with(
     stage: Stage,
     rows: usize,
     form: PromptForm,
-) -> Result<Vec<LengthHistogram>, String> {
+) -> Result<Vec<PromptLengths>, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("set.json");
     let row = |it: usize| json!({"input": vec!["sea"; it + 1].join(" "), "tok_input": vec![7; it + 1]});

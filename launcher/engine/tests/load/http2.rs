@@ -1,4 +1,4 @@
-//! HTTP/2: negotiated over TLS, or known beforehand; many requests on a connection, never more than the server allows.
+//! HTTP/2, negotiated over TLS or configured: many requests on one connection, but never more than the server allows.
 
 use std::{
     net::Ipv4Addr,
@@ -30,11 +30,11 @@ const LAST: &str = "data: {\"choices\":[{\"text\":\" b\",\"finish_reason\":\"len
 struct Server {
     connections: AtomicUsize,
     requests: AtomicUsize,
-    /// Requests under way, and the most that were at a time.
+    /// Requests under way, and the most at a time.
     active: watch::Sender<(usize, usize)>,
-    /// The first answers wait until so many requests are under way.
+    /// The first answers wait until this many requests are under way.
     hold: usize,
-    /// Requests on a connection before it says goodbye; 0: as many as come.
+    /// Requests on a connection before GOAWAY; 0: no limit.
     goodbye_after: usize,
     max_streams: u32,
 }
@@ -77,7 +77,7 @@ impl Server {
         stream.send_data(FIRST.into(), false).unwrap();
         self.active.subscribe().wait_for(|(_, most)| *most >= self.hold).await.unwrap();
         self.active.send_modify(|(now, _)| *now -= 1);
-        // A client that has gone away is no fault.
+        // A client that has disconnected is no fault.
         let _ = stream.send_data(LAST.into(), true);
     }
 }
@@ -122,7 +122,7 @@ async fn requests_share_a_connection() {
 
 #[tokio::test]
 async fn a_server_gets_no_more_requests_on_a_connection_than_it_allows() {
-    // All 24 are with the server at once, on connections of 8: none waits in the client for the others.
+    // The server has all 24 requests at once, on connections of 8 streams: none waits in the client.
     let server = Arc::new(Server { max_streams: 8, hold: 24, ..Server::default() });
     let target = known_beforehand(&server).await;
     let result = issue(&workload(vec![closed(24, 96)], 2), &target).await;
@@ -162,7 +162,7 @@ async fn tls_negotiates_the_version() {
     let result = issue(&workload(vec![closed(5, 20)], 2), &target(&url, Some(tls::AUTHORITY), HttpVersion::Auto)).await;
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 20)]);
     assert_eq!(server.seen(), (1, 20));
-    // A server that offers nothing speaks HTTP/1.1, and is refused where HTTP/2 is asked for.
+    // A server without ALPN speaks HTTP/1.1, and fails where HTTP/2 is demanded.
     let old = tls::serve().await;
     let url = format!("https://localhost:{old}");
     for (version, expected) in

@@ -1,4 +1,4 @@
-//! LoadGen's scenarios over a simulated server: which samples leave when, and what ends a phase.
+//! LoadGen's scenarios with a simulated server: when samples are sent, and what ends a phase.
 
 use std::{sync::Arc, time::Duration};
 
@@ -25,7 +25,7 @@ use workload_profiles::{
 
 use super::common::*;
 
-/// A data set of 20 samples of which 10 are in memory at once.
+/// A data set of 20 samples, of which 10 are in memory at once.
 fn test(settings: Settings) -> Workload {
     let qsl = Qsl { name: "QSL".into(), total_sample_count: 20, performance_sample_count: 10 };
     let scenario = settings.scenario;
@@ -105,7 +105,7 @@ async fn a_server_phase_issues_at_the_times_of_loadgen() {
 async fn a_single_stream_sends_when_the_last_answer_is_complete_until_count_and_time_are_reached() {
     let wanted = Settings { min_query_count: 3, min_duration_ms: 450, ..settings(Scenario::SingleStream) };
     let result = issue(&test(wanted), &simulated(quick())).await;
-    // The sixth query leaves at 500 ms, the first one after 450.
+    // The sixth query leaves at 500 ms, the first one after 450 ms.
     assert_eq!(due(&result), [0, 100, 200, 300, 400, 500]);
     assert_eq!(phase(&result).end, Some(PhaseEnd::Natural));
     assert_eq!((result.issued, result.unissued), (6, 0));
@@ -148,7 +148,7 @@ async fn a_multi_stream_waits_for_all_samples_of_a_query() {
         ..settings(Scenario::MultiStream)
     };
     let result = issue(&test(wanted), &simulated(SimOptions { max_num_seqs: 1, ..quick() })).await;
-    // One after the other in the server: a query takes four times 100 ms.
+    // The server works on one sample at a time: a query takes four times 100 ms.
     assert_eq!(due(&result), [0, 0, 0, 0, 400, 400, 400, 400, 800, 800, 800, 800]);
     assert_eq!(phase(&result).end, Some(PhaseEnd::Natural));
 }
@@ -181,7 +181,7 @@ async fn an_accuracy_test_sends_every_sample_of_every_set_once() {
             .collect();
         sent.sort_unstable();
         if scenario == Scenario::MultiStream {
-            // The last query of each set is filled up with samples from its begin.
+            // The last query of each set is filled up with samples from the start of the set.
             sent.dedup();
         }
         assert_eq!(sent, (0..20).collect::<Vec<_>>(), "{scenario:?}");
@@ -241,7 +241,7 @@ async fn a_stopped_phase_says_what_stopped_it() {
     }
 }
 
-/// What the only test of a workload came to.
+/// The outcome of the only test of a workload.
 fn outcome(workload: &Workload, result: &LoadResult) -> TestOutcome {
     let mut tests = outcomes(workload.loadgen.as_ref().unwrap(), &workload.stages, result);
     assert_eq!(tests.len(), 1);
@@ -329,7 +329,7 @@ async fn answers_are_logged_with_the_samples_that_they_answer() {
     let accuracy = Settings { mode: Mode::AccuracyOnly, use_token_latencies: true, ..settings(Scenario::SingleStream) };
     let workload = test(accuracy);
     let answers = outcome(&workload, &issue(&workload, &simulated(quick())).await).answers;
-    // One after the other, so that the order of completion is that of the sequence numbers.
+    // One after the other, so that samples complete in the order of their sequence numbers.
     assert_eq!(answers.iter().map(|it| it.seq_id).collect::<Vec<_>>(), (0..20).collect::<Vec<_>>());
     let mut samples: Vec<u64> = answers.iter().map(|it| it.qsl_idx).collect();
     samples.sort_unstable();
@@ -339,7 +339,7 @@ async fn answers_are_logged_with_the_samples_that_they_answer() {
         assert_eq!((answer.data.len(), first.len(), answer.token_count), (5 * 4, 4, Some(5)));
         assert!(answer.data.starts_with(first));
     }
-    // In a performance phase only those that the seeds choose: about 30 of 300.
+    // In a performance phase only the samples that the seeds choose: about 30 of 300.
     let sampled = Settings {
         accuracy_log_probability: 0.1,
         min_query_count: 300,

@@ -1,4 +1,4 @@
-//! A target that is away for a while: what a closed loop spends on it.
+//! What a closed loop does while its target is away.
 
 use std::{
     convert::Infallible,
@@ -20,14 +20,14 @@ use workload_profiles::workload::Timeouts;
 
 use super::common::*;
 
-/// Answers every request of a connection, the first one so many milliseconds after it came.
+/// Answers every request of a connection; the first answer comes this many milliseconds after its request.
 async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, status: u16, after: u64) {
     let service = service_fn(async |_: Request<Incoming>| {
         sleep(millis(after)).await;
         let head = Response::builder().status(status).header("content-type", "text/event-stream");
         Ok::<_, Infallible>(head.body(Full::<Bytes>::from(ANSWER)).unwrap())
     });
-    // How a connection ends is no matter of the server.
+    // How a connection ends does not matter to the server.
     let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
 }
 
@@ -36,7 +36,7 @@ async fn accept(listener: &UnixListener, after: u64) {
     tokio::spawn(serve(stream, 200, after));
 }
 
-/// What a proxy does while there is no server behind it.
+/// What a proxy does without a server behind it.
 #[derive(Clone, Copy)]
 enum Proxy {
     Closes,
@@ -52,7 +52,8 @@ async fn a_proxy_without_a_server_does_not_use_up_the_requests_of_a_closed_loop(
         (Proxy::Says(504), "http_504"),
     ] {
         let clock = Clock::from_runtime();
-        // The server comes after 2 s. Each connection serves one request, so that the next one finds what there is then.
+        // The server comes after 2 s. Each connection serves one request, so that the next request meets the state at
+        // its time.
         let target = in_process(move |stream| {
             let is_back = clock.now() >= millis(2_000);
             tokio::spawn(async move {
@@ -81,7 +82,7 @@ async fn an_answer_that_lasts_does_not_hold_up_the_slots_that_try() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("server.sock");
     let target = Target::new(&format!("unix:{}", path.display()), Api::Completions, None, None, &Default::default());
-    // The server is there at 2 s for one request, which it answers after 3 minutes, and comes back at 9.8 s.
+    // The server takes one request at 2 s, which it answers after 3 minutes, and comes back at 9.8 s.
     tokio::spawn(async move {
         sleep(millis(2_000)).await;
         accept(&UnixListener::bind(&path).unwrap(), 180_000).await;
@@ -93,7 +94,8 @@ async fn an_answer_that_lasts_does_not_hold_up_the_slots_that_try() {
         }
     });
     let result = issue(&workload(vec![closed(4, 100)], 1), &target.unwrap()).await;
-    // At 0, then at 20, 40, 80 and so on up to 1,280 ms; the first one is taken at 2,280 ms, and the others try each second.
+    // At 0, then at 20, 40, 80 and so on up to 1,280 ms. The first request is accepted at 2,280 ms, and the others try
+    // each second.
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 82), ("connect_error".to_owned(), 18)]);
     let mut ended: Vec<_> = records(&result).iter().map(|it| it.ended).collect();
     ended.sort();
@@ -103,7 +105,7 @@ async fn an_answer_that_lasts_does_not_hold_up_the_slots_that_try() {
 
 #[tokio::test(start_paused = true)]
 async fn a_try_that_a_timeout_ends_before_it_is_connected_is_one_of_an_outage() {
-    // Nobody takes the connections, so that TLS never begins.
+    // Nobody reads the connections, so that TLS never begins.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("https://{}", listener.local_addr().unwrap());
     let target = Target::new(&url, Api::Completions, None, None, &Default::default()).unwrap();
@@ -118,7 +120,7 @@ async fn a_try_that_a_timeout_ends_before_it_is_connected_is_one_of_an_outage() 
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_refuses_some_requests_is_there() {
-    // Each second connection is refused by a gateway: the others go on, and nothing waits for longer than the first wait.
+    // A gateway refuses each second connection: the other requests go on, and no wait is longer than the first.
     let connections = AtomicU64::new(0);
     let target = in_process(move |stream| {
         let is_refused = connections.fetch_add(1, Ordering::Relaxed) % 2 == 1;
@@ -126,7 +128,7 @@ async fn a_server_that_refuses_some_requests_is_there() {
     });
     let result = issue(&workload(vec![closed(2, 100)], 1), &target).await;
     let [(_, succeeded), (_, refused)] = &outcomes(&result, 0)[..] else { panic!("{:?}", outcomes(&result, 0)) };
-    // A request takes 5 ms; one that is refused costs its slot 10 ms more.
+    // A request takes 5 ms; a refused one costs its slot 10 ms more.
     assert_eq!((*succeeded, *refused), (75, 25));
     assert!(records(&result).iter().all(|it| it.ended < millis(400)));
 }

@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 
 use super::common::*;
 
-/// What a request of nine tokens leaves, and how many events with output it had.
+/// What a request of nine tokens leaves, and its number of events with output.
 async fn call(url: &str, api: Api, body: &Value, keep_output: bool) -> (Option<Output>, u32) {
     let client = Client::new(Target::new(url, api, None, None, &Default::default()).unwrap(), Clock::start());
     let mut exchange = Exchange::default();
@@ -39,7 +39,7 @@ async fn an_output_is_the_same_streamed_and_whole() {
     ] {
         body["stream_options"] = json!({"include_usage": true});
         body["stream"] = json!(true);
-        // Nothing is kept that nobody asked for, and ids are kept only where the server tells them.
+        // Nothing is kept without a request for it, and ids are kept only if the server sends them.
         assert_eq!(call(&url, api, &body, false).await, (None, 9));
         let (without_ids, events) = call(&url, api, &body, true).await;
         let without_ids = without_ids.unwrap();

@@ -1,5 +1,5 @@
-//! Times and counts of whole loads. Tokio's paused clock wakes at whole milliseconds: a send may be late by less than one,
-//! everything after it is exact.
+//! Times and counts of whole loads. Tokio's paused clock wakes at whole milliseconds: a send may be late by less than
+//! one; everything after it is exact.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::common::*;
 
 #[tokio::test(start_paused = true)]
 async fn a_lone_request_has_exactly_the_times_of_the_server() {
-    // One request every 20 s or so, each over in 180 ms: with this seed they never meet.
+    // About one request every 20 s, each of which takes 180 ms: with this seed they never overlap.
     let result = issue(&workload(vec![open(0.05, 400)], 5), &simulated(server(millis(100), millis(20)))).await;
     let records = records(&result);
     assert_eq!(records.len(), 20);
@@ -35,7 +35,7 @@ async fn a_lone_request_has_exactly_the_times_of_the_server() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_is_too_slow_delays_answers_and_never_sends() {
-    // 10 requests/s for 3 s to a server that takes 180 ms for each and does one at a time.
+    // 10 requests/s for 3 s to a server that takes 180 ms for each, one at a time.
     let options = simulator::SimOptions { max_num_seqs: 1, ..server(millis(100), millis(20)) };
     let result = issue(&workload(vec![open(10.0, 3)], 5), &simulated(options)).await;
     let records = records(&result);
@@ -43,12 +43,12 @@ async fn a_server_that_is_too_slow_delays_answers_and_never_sends() {
     let mut free = Duration::ZERO;
     for record in &records {
         assert!(record.send_lag().unwrap() < millis(1));
-        // First come, first served: it begins when it comes or when the one before it has ended.
+        // First come, first served: a request begins when it arrives, or when the one before it has ended.
         free = free.max(record.sent.unwrap()) + millis(180);
         assert_eq!(record.last_token, Some(free));
         assert_eq!(record.first_token, Some(free - millis(80)));
     }
-    // Counted from the schedule, the last one has waited for the backlog: 30 x 180 ms of work in 3 s.
+    // Counted from the schedule, the last request has waited for the backlog: 30 x 180 ms of work in 3 s.
     let waited = records[29].last_token.unwrap() - records[29].scheduled;
     assert!(waited >= millis(30 * 180 - 3_000), "{waited:?}");
 }
@@ -59,7 +59,7 @@ async fn a_slow_server_does_not_delay_the_schedule() {
     let records = records(&result);
     assert_eq!(records.len(), 200);
     assert!(records.iter().all(|it| it.send_lag().unwrap() < millis(1)));
-    // The last one is due exactly at the end of the stage, which begins 2 ms after all is ready.
+    // The last request is due exactly at the end of the stage, which begins 2 ms after all workers are ready.
     assert_eq!(records[199].scheduled, millis(4_002));
 }
 
@@ -90,7 +90,7 @@ async fn stages_wait_for_each_other_and_pause() {
     let start = |stage| of(stage).map(|it| it.scheduled).min().unwrap();
     assert_eq!((of(0).count(), of(1).count(), of(2).count()), (4, 10, 3));
     assert!(start(1) >= end(0) + millis(700) && start(2) >= end(1));
-    // No pause after the second: only the few milliseconds that the workers need to agree.
+    // No pause after the second stage: only the few milliseconds in which the workers agree.
     assert!(start(2) < end(1) + millis(5));
     assert_eq!(result.recorder.stages[1].outcomes[&RequestOutcome::Ok], 10);
 }
@@ -107,7 +107,7 @@ async fn a_server_that_stalls_costs_the_request_timeout() {
         assert_eq!(after_send(&record, Some(record.ended)), millis(1_000));
         assert!(record.first_token.is_some() && record.content_events == 2);
     }
-    // A request that failed has no place in the percentiles.
+    // A failed request is not in the percentiles.
     let tally = &result.recorder.stages[0];
     assert_eq!(
         (tally.ttft_sent.histogram().len(), tally.itl.histogram().len(), tally.send_lag.histogram().len()),
@@ -172,7 +172,7 @@ async fn a_load_repeats_for_a_seed() {
     assert_eq!(run().await, run().await);
 }
 
-/// A server that sends these events, 20 ms between two, and `[DONE]` with the last.
+/// A server that sends these events 20 ms apart, and `[DONE]` with the last one.
 fn sending(events: &'static [&'static str]) -> Target {
     in_process(move |mut server| {
         tokio::spawn(async move {
@@ -203,12 +203,12 @@ async fn events_of_several_tokens_are_told_from_tokens() {
     const END: &str = r#"{"choices":[{"text":"","finish_reason":"length"}],"usage":{"completion_tokens":12}}"#;
     const STOP: &str = r#"{"choices":[{"text":"","finish_reason":"stop"}],"usage":{"completion_tokens":13}}"#;
     for (events, gaps, tokens) in [
-        // As vLLM sends them with `--stream-interval 4`: the first token alone, with and without an end of its own.
+        // As vLLM sends them with `--stream-interval 4`: the first token alone, with and without a separate end.
         (&[ONE, FOUR, FOUR, LAST][..], 3, 11),
         (&[ONE, FOUR, FOUR, THREE, STOP], 3, 11),
         // The event at the end holds no token.
         (&[ONE, FOUR, FOUR, END], 2, 11),
-        // Four tokens in the first event, too. Where the server does not tell, they count as later ones, as in TPOT.
+        // Four tokens in the first event as well. If the server does not tell, they count as later tokens, as in TPOT.
         (&[FOUR, FOUR, FOUR, END], 2, 11),
         (&[FOUR_TOLD, FOUR, FOUR, END], 2, 8),
     ] {
@@ -223,7 +223,7 @@ async fn events_of_several_tokens_are_told_from_tokens() {
         let expected = 20.0 * gaps as f64 / f64::from(tokens);
         let (gap, itl) = (mean(&tally.gaps_of_several), mean(&tally.itl_of_several));
         assert!((gap - 20.0).abs() < 0.001 && (itl - expected).abs() < 0.001, "{events:?}: {gap} {itl}");
-        // ITL is the TPOT, but for a stop token without text, and for what a server tells of its first event.
+        // ITL equals TPOT, except for a stop token without text, and for what a server tells of its first event.
         if tokens == 11 && !stop {
             assert!((itl - mean(&tally.tpot)).abs() < 0.001, "{events:?}");
         }

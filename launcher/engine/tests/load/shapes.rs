@@ -1,5 +1,5 @@
-//! Each shape of load, with every time computed by hand. A stage begins 2 ms after all is ready, and each request has a
-//! server that takes 20 ms for a step of all sequences, so that 5 tokens take 100 ms however many are under way.
+//! Each shape of load, with every time computed by hand. A stage begins 2 ms after all workers are ready. The server
+//! takes 20 ms for a step of all sequences, so that 5 tokens take 100 ms for any number of requests under way.
 
 use std::time::Duration;
 
@@ -28,7 +28,8 @@ fn due(records: &[RequestRecord]) -> Vec<u128> {
     records.iter().map(|it| (it.scheduled - START).as_millis()).collect()
 }
 
-/// That each request was due and sent at these times from the start, in milliseconds, and waited for room in between.
+/// Checks that each request was due and sent at these times from the start, in milliseconds, and waited for a permit in
+/// between.
 fn check(records: &[RequestRecord], times: &[(u64, u64)]) {
     assert_eq!(records.len(), times.len());
     for (record, (due, sent)) in records.iter().zip(times) {
@@ -121,21 +122,21 @@ async fn a_burst_is_sent_at_once_or_in_waves_of_its_places() {
     let stage = Stage::new("burst", Load::Burst { count: 7, max_concurrency: None });
     let records = run(stage.clone()).await;
     assert!(records.iter().all(|it| (it.scheduled, it.sent, it.permit_wait) == (START, Some(START), None)));
-    // Three places, 100 ms each: 3, 3 and 1.
+    // Three permits, 100 ms each: 3, 3 and 1.
     let waves = [(0, 0), (0, 0), (0, 0), (0, 100), (0, 100), (0, 100), (0, 200)];
     check(&run(bounded(stage, 3)).await, &waves);
 }
 
 #[tokio::test(start_paused = true)]
 async fn requests_that_wait_for_room_are_late_for_their_latency_and_not_for_the_launcher() {
-    // One every 50 ms, one place, 100 ms each: request i is due at 50 i and sent at 100 i.
+    // One request every 50 ms, one permit, 100 ms each: request i is due at 50 i and sent at 100 i.
     let stage = bounded(paced(20.0, 20), 1);
     let times: Vec<(u64, u64)> = (0..20).map(|it| (50 * it, 100 * it)).collect();
     let result = issue(&workload(vec![stage], 5), &simulated(server(millis(20), millis(20)))).await;
     check(&records(&result), &times);
     let tally = &result.recorder.stages[0];
     assert_eq!((tally.send_lag.histogram().max(), tally.permit_wait.histogram().len()), (0, 20));
-    // The last one waited 950 ms: from its due time its latency is 1,050 ms, from its send 100 ms.
+    // The last request waited 950 ms: its latency is 1,050 ms from its due time and 100 ms from its send.
     let near = |nanos: u64, millis: f64| assert!((nanos as f64 / 1e6 / millis - 1.0).abs() < 0.001, "{nanos}");
     near(tally.latency_scheduled.histogram().max(), 1_050.0);
     near(tally.latency_sent.histogram().max(), 100.0);
@@ -159,7 +160,7 @@ async fn a_trace_is_replayed_at_its_speed_with_its_lengths() {
 async fn slots_open_within_the_ramp_and_send_until_the_time_is_over() {
     // Slot j of 4 opens at 100 j ms and then sends every 100 ms while less than 1 s has passed: 10 + 9 + 8 + 7 requests.
     let stage = closed_for(4, millis(1_000), millis(400));
-    let records = records(&issue(&workload(vec![stage], 1), &response_seen(|_| TOOK)).await);
+    let records = records(&issue(&workload(vec![stage], 1), &answering(|_| TOOK)).await);
     let mut expected: Vec<u128> = (0..4).flat_map(|slot| (slot..10).map(|it| 100 * it)).collect();
     expected.sort_unstable();
     let mut found = due(&records);
@@ -170,7 +171,7 @@ async fn slots_open_within_the_ramp_and_send_until_the_time_is_over() {
 
 #[tokio::test(start_paused = true)]
 async fn clients_that_go_away_end_their_connections() {
-    // One place in the server, and an answer that takes 1,000 ms: 50 tokens. Request 1 comes at 500 ms.
+    // The server works on one request at a time, and an answer takes 1,000 ms: 50 tokens. Request 1 arrives at 500 ms.
     let options = simulator::SimOptions { max_num_seqs: 1, ..server(millis(20), millis(20)) };
     for (after, last) in [
         (Departure::Tokens(3), millis(60)),
@@ -181,7 +182,7 @@ async fn clients_that_go_away_end_their_connections() {
         let result = issue(&workload, &simulated(options.clone())).await;
         assert_eq!(outcomes(&result, 0), [("abandoned".to_owned(), 4)]);
         for record in records(&result) {
-            // Had the server gone on with the one before it, its first token would be late.
+            // If the server had continued with the request before it, its first token would be late.
             assert_eq!(after_send(&record, record.first_token), millis(20));
             assert_eq!((after_send(&record, Some(record.ended)), record.content_events), (last, 3));
         }
@@ -210,8 +211,8 @@ async fn a_share_of_the_clients_goes_and_the_same_ones_for_a_seed() {
 
 #[tokio::test(start_paused = true)]
 async fn probes_go_beside_the_load_and_count_apart() {
-    // Requests at 0 and 1,000 ms, the last over at 1,100, or a step later where a probe came just before it; probes every
-    // 125 ms until then, each of one token in 20 ms.
+    // Requests at 0 and 1,000 ms; the last one ends at 1,100 ms, or a step later if a probe came just before it. Until
+    // then a probe every 125 ms, with one token in 20 ms.
     let mut workload = workload(vec![paced(1.0, 2), closed(1, 1)], 5);
     workload.probes = Some(Probes { rate: 8.0.try_into().unwrap(), input: 4, output: 1 });
     let result = issue(&workload, &simulated(server(millis(20), millis(20)))).await;

@@ -12,7 +12,7 @@ use workload_profiles::workload::Margin;
 
 use super::common::*;
 
-/// Ends a load after so long.
+/// Ends a load after this time.
 fn after(length: Duration, stop: &Stop, end: fn(&Stop)) {
     let stop = stop.clone();
     tokio::spawn(async move {
@@ -30,7 +30,8 @@ async fn draining_lets_answers_end_and_counts_what_was_due_until_then() {
     assert_eq!(result.stopped, Some(StopReason::Signal));
     assert!((10..30).contains(&result.issued), "{}", result.issued);
     assert!(all(&result, RequestOutcome::Ok));
-    // All that was due was sent; of the other half, and of the stage that was never reached, nothing was due.
+    // All requests that were due were sent. Those of the other half, and of the stage that was never reached, were not
+    // due.
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), result.issued)]);
     assert_eq!((outcomes(&result, 1), result.unissued), (vec![], 0));
     assert!(result.recorder.stages.iter().all(|it| it.stopped_early), "the figures are of a part");
@@ -129,7 +130,7 @@ async fn a_target_that_answers_now_and_then_is_not_lost() {
 #[tokio::test(start_paused = true)]
 async fn a_target_that_begins_to_answer_is_not_lost_and_one_that_never_does_is() {
     for (fault, stopped) in [(None, None), (fault(FaultKind::Hang), Some(StopReason::TargetLost))] {
-        // An answer takes half a minute, and a request a second fails for want of time.
+        // An answer takes half a minute, and a request a second fails by a timeout.
         let options = SimOptions { fault, ..server(millis(300), millis(300)) };
         let mut workload = workload(vec![open(1.0, 60)], 100);
         workload.timeouts.request = Some(crds::units::Span(Duration::from_secs(5)));

@@ -1,4 +1,5 @@
-//! Several threads on real sockets and real time: counts only, since a busy machine has no times to rely on.
+//! Several threads on real sockets and in real time. Only counts are checked, because times on a busy machine are
+//! unreliable.
 
 use std::{
     net::Ipv4Addr,
@@ -91,7 +92,7 @@ fn threads_share_a_load_and_lose_nothing() {
         assert_eq!((read(&progress.planned), read(&progress.issued), read(&progress.ended)), (301, 301, 301));
         assert_eq!((read(&progress.failed), read(&progress.output_events)), (0, 903));
         assert!(result.own_cpu > millis(0) && result.wall > millis(900));
-        // What each thread took is known for each stage, and together it read each token of each answer.
+        // The vitals of each thread are known for each stage, and together the threads read each token of each answer.
         assert_eq!(result.workers.iter().map(|it| it.stages.len()).collect::<Vec<_>>(), vec![3; threads]);
         let stages = result.workers.iter().flat_map(|it| &it.stages);
         let reads: u64 = stages.map(|it| it.receive_delay.as_ref().unwrap().histogram().len()).sum();
@@ -112,7 +113,7 @@ fn threads_share_the_places_of_a_bounded_load() {
     workload.probes = Some(workload_profiles::workload::Probes { rate: 50.0.try_into().unwrap(), input: 3, output: 1 });
     let result = run(&workload, 3, &Arc::default());
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 200)]);
-    // A place is taken before a request is sent and left after it has ended: never are five under way.
+    // A permit is taken before a request is sent and released after it has ended: never are five under way.
     let records = records(&result);
     for record in &records {
         let sent = record.sent.unwrap();

@@ -22,7 +22,7 @@ const ROLE: &str = "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"con
 const COMMENT: &str = ": keep-alive\n\n";
 const DONE: &str = "data: [DONE]\n\n";
 
-/// A server that sends each text so many milliseconds after the one before, and then nothing.
+/// A server that sends each text this many milliseconds after the one before, and then nothing.
 fn script(parts: &'static [(u64, &'static str)]) -> Target {
     in_process(move |server| {
         tokio::spawn(play(server, parts));
@@ -52,7 +52,7 @@ fn timeouts(first_token: u64, token_gap: u64, request: u64) -> Timeouts {
     }
 }
 
-/// Two requests, one after the other; each must end in this way so long after it was sent.
+/// Two requests, one after the other. Each must end with this outcome, this long after it was sent.
 async fn check(
     parts: &'static [(u64, &'static str)],
     timeouts: Timeouts,
@@ -107,14 +107,14 @@ async fn tokens_without_text_are_no_stall() {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_is_complete_is_not_given_up() {
-    // The server does not end the body: all limits are over before the client stops to wait for that.
+    // The server does not end the body: all limits pass before the client stops waiting for its end.
     let parts = &[(0, HEAD), (50, TOKEN), (50, DONE)];
     check(parts, timeouts(100, 100, 300), Ok(RequestOutcome::Ok), 100).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_is_not_made_has_its_own_limit() {
-    // It takes the connection and then says nothing: TLS waits for it.
+    // It accepts the connection and then sends nothing: TLS waits for it.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("https://{}", listener.local_addr().unwrap());
     let target = Target::new(&url, Api::Completions, None, None, &Default::default()).unwrap();

@@ -1,4 +1,4 @@
-//! TLS on loopback: an authority of one's own is trusted when it is given, and only then.
+//! TLS on loopback: a private authority is trusted if it is given, and only then.
 
 use std::{net::Ipv4Addr, sync::Arc};
 
@@ -15,9 +15,9 @@ use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
 use super::common::*;
 
-/// Made for these tests, valid for a hundred years; the key of the authority is gone.
+/// Made for these tests, valid for a hundred years. The key of the authority is deleted.
 pub const AUTHORITY: &str = include_str!("../fixtures/tls/ca.crt");
-/// Another one, which has signed nothing.
+/// Another authority, which has signed nothing.
 const OTHER_AUTHORITY: &str = include_str!("../fixtures/tls/other-ca.crt");
 const CERTIFICATE: &[u8] = include_bytes!("../fixtures/tls/server.crt");
 const KEY: &[u8] = include_bytes!("../fixtures/tls/server.key");
@@ -55,7 +55,7 @@ pub async fn listen<F: Future<Output = ()> + Send + 'static>(
             let (stream, _) = listener.accept().await.unwrap();
             let (acceptor, serve) = (acceptor.clone(), serve.clone());
             tokio::spawn(async move {
-                // A client that does not trust it ends the handshake.
+                // A client that does not trust the certificate ends the handshake.
                 if let Ok(stream) = acceptor.accept(stream).await {
                     serve(stream).await;
                 }

@@ -1,4 +1,4 @@
-//! What is in the figures and what is not: warm-up, cool-down, windows, and the end of a stage's grace.
+//! What is in the figures: warm-up, cool-down, windows, and the end of a stage's grace period.
 
 use engine::{
     record::RequestOutcome,
@@ -42,7 +42,7 @@ async fn warm_up_and_cool_down_are_sent_and_in_no_figure() {
 #[tokio::test(start_paused = true)]
 async fn a_trimmed_window_leaves_out_what_ends_after_it() {
     let result = run(&windowed(Window::Trimmed)).await;
-    // The one that is due at 700 ends at 800.
+    // The request that is due at 700 ends at 800.
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 5)]);
     let parts = [WindowPart::WarmUp, WindowPart::Late, WindowPart::CoolDown].map(|part| aside(&result, part));
     assert_eq!(parts, [2, 1, 2]);
@@ -53,14 +53,15 @@ async fn a_trimmed_window_leaves_out_what_ends_after_it() {
 async fn a_cut_window_counts_what_happens_within_it() {
     let result = run(&windowed(Window::Cut)).await;
     let tally = &result.recorder.stages[0];
-    // From 152 to 752 ms of the run. The request that is due at 102 ends at 202, within; so do those of 202 to 602. The one
-    // of 702 has not ended.
+    // From 152 to 752 ms of the run. The request that is due at 102 ends at 202, within the window; so do those of 202
+    // to 602. The one of 702 has not ended.
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 6), ("incomplete".to_owned(), 1)]);
     assert_eq!((aside(&result, WindowPart::WarmUp), aside(&result, WindowPart::CoolDown)), (1, 2));
     assert_eq!(tally.span(), Some((millis(152), millis(752))));
-    // Of the first the tokens at 162, 182 and 202; 5 of each of the next five; of the last those at 722 and 742.
+    // The tokens of the first request at 162, 182 and 202; 5 of each of the next five; those of the last one at 722 and
+    // 742.
     assert_eq!((tally.output_tokens_total, tally.output_tokens_of_ended), (3 + 25 + 2, 30));
-    // And the gaps before them, but for those before first tokens.
+    // And the gaps before these tokens, except before first tokens.
     assert_eq!(tally.itl.histogram().len(), 3 + 5 * 4 + 1);
     // Sends of 202 to 702.
     assert_eq!((tally.send_lag.histogram().len(), tally.latency_sent.histogram().len()), (6, 6));
@@ -86,7 +87,7 @@ async fn what_is_under_way_when_the_grace_is_over_is_incomplete() {
     for record in records(&result) {
         assert_eq!((record.ended, record.content_events), (millis(852), 4));
     }
-    // Of an open loop with one place: the first is cut off, and those behind it are never sent.
+    // In an open loop with one permit the first request is aborted, and those behind it are never sent.
     let mut stage = bounded(paced(10.0, 5), 1);
     stage.grace = Some(millis(300).into());
     let result = issue(&workload(vec![stage], 5), &slow()).await;
@@ -107,7 +108,7 @@ async fn a_stage_that_would_have_gone_on_is_cut_short_by_a_stop() {
         });
         let target = simulated(server(millis(20), millis(20)));
         let result = issue_until(&workload(vec![stage], 5), &target, &stop).await;
-        // Nobody knows how many requests there would have been: none of them counts as cancelled.
+        // The number of further requests is not known: none of them counts as cancelled.
         assert_eq!((result.recorder.stages[0].stopped_early, result.unissued), (cut, 0));
         assert!(all(&result, RequestOutcome::Ok));
     }
