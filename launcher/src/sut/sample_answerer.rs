@@ -13,8 +13,7 @@ use crate::input::Input;
 use clock::Clock;
 use engine::{
     client::{
-        Client, Exchange, Target, answer::Failure, body::BodyTemplate, output::FirstOutput,
-        request_timeouts::RequestTimeouts,
+        Client, Exchange, Failure, Target, body::BodyTemplate, output::FirstOutput, request_timeouts::RequestTimeouts,
     },
     data_set::{self, Rows},
     requests::{RecordedLengths, Requests, RequestsError},

@@ -4,7 +4,7 @@ use std::io;
 
 use rustix::io::Errno;
 
-use super::{answer::Failure, tls};
+use super::{failure::Failure, tls};
 use crate::record::Cause;
 
 /// A failure of the launcher's machine, or else of the target.

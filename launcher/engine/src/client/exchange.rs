@@ -7,9 +7,10 @@ use http::{HeaderValue, Request};
 
 use super::{
     Client,
-    answer::{Answer, Failure},
+    answer::Answer,
     api_error::first_line,
     connection::Connection,
+    failure::Failure,
     output::FirstOutput,
     request_timeouts::RequestProgress,
     response::{Broken, Head, Reach, SendFailure},

@@ -6,7 +6,7 @@ use crds::units::Span;
 use serde::Deserialize;
 use workload_profiles::workload::{PromptForm, Sampling};
 
-use super::{Client, Exchange, Target, answer::Failure, api_error::ApiError, body::BodyTemplate};
+use super::{Client, Exchange, Failure, Target, api_error::ApiError, body::BodyTemplate};
 use crate::record::RequestOutcome;
 use clock::Clock;
 

@@ -10,7 +10,7 @@ use std::{
 use crds::units::Span;
 use workload_profiles::workload::Timeouts;
 
-use super::answer::{Answer, Failure};
+use super::{answer::Answer, failure::Failure};
 use crate::record::Limit;
 use clock::{Clock, TimedOut};
 

@@ -14,7 +14,7 @@ use tokio::task::{JoinError, JoinSet, coop::unconstrained};
 
 use super::{concurrency_limit::Permit, context::Core, departures::Leaves, prepare::Prepared, shared::Shared};
 use crate::{
-    client::{Exchange, answer::Failure},
+    client::{Exchange, Failure},
     record::{RequestOutcome, RequestRecord},
     recorder::{KeptOutput, WireTally},
     requests::RequestedLengths,

@@ -21,7 +21,7 @@ use std::{
 
 use cases::Case;
 use engine::{
-    client::answer::{Answer, Failure},
+    client::{Failure, answer::Answer},
     record::RequestOutcome,
 };
 

@@ -6,10 +6,7 @@ use bytes::Bytes;
 use clock::Clock;
 use crds::benchmark_run::Api;
 use engine::{
-    client::{
-        Client, Exchange, Target,
-        answer::{Answer, Failure},
-    },
+    client::{Client, Exchange, Failure, Target, answer::Answer},
     record::RequestOutcome,
 };
 use tokio::{

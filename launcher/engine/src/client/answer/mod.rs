@@ -9,14 +9,12 @@ use std::time::Duration;
 use super::{
     api_error::{ApiError, first_line},
     chunk::{Choices, Chunk, Finish, Indices, Usage},
+    failure::Failure,
     output::{FirstOutput, Kept, Output},
     pattern::Pattern,
     sse,
 };
-use crate::{
-    inter_token_times::InterTokenTimes,
-    record::{Cause, Limit, RequestOutcome},
-};
+use crate::{inter_token_times::InterTokenTimes, record::RequestOutcome};
 
 /// The longest answer in one piece, in bytes.
 const MAX_WHOLE: usize = 64 << 20;
@@ -28,32 +26,6 @@ const MAX_PATTERNS: u8 = 4;
 /// How many bytes of an error's body are read. Some servers quote the prompt, and all requests under way may fail at
 /// once.
 const MAX_ERROR_BODY: usize = 512 << 10;
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    pub outcome: RequestOutcome,
-    /// A short text without prompt or output.
-    pub message: String,
-    /// The timeout that passed, if the request failed by one.
-    pub limit: Option<Limit>,
-    /// Why there was no connection, or no answer on a connection.
-    pub cause: Option<Cause>,
-}
-
-impl Failure {
-    pub fn new(outcome: RequestOutcome, message: impl Into<String>) -> Self {
-        Failure { outcome, message: message.into(), limit: None, cause: None }
-    }
-
-    /// A failure before the first byte of an answer.
-    pub fn connection(cause: Cause, message: &str) -> Self {
-        Failure { cause: Some(cause), ..Failure::new(cause.outcome(), first_line(message)) }
-    }
-
-    pub fn timeout(limit: Limit, message: impl Into<String>) -> Self {
-        Failure { limit: Some(limit), ..Failure::new(RequestOutcome::Timeout, message) }
-    }
-}
 
 /// Events that may hold a token without text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
