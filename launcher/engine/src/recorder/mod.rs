@@ -6,6 +6,7 @@
 
 mod records;
 mod tally;
+mod wire_tally;
 
 use std::time::Duration;
 
@@ -20,7 +21,8 @@ use crate::{
 };
 
 pub use records::{InFigures, RecordBudget, Records};
-pub use tally::{CauseTally, SetAside, StageTally, WireTally};
+pub use tally::{CauseTally, StageTally};
+pub use wire_tally::{SetAside, WireTally};
 
 /// What is kept of each request beside counts and histograms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
