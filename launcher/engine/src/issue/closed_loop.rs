@@ -14,7 +14,7 @@ use tokio::{
 };
 
 use super::{
-    context::Core,
+    context::RequestContext,
     in_flight::{Due, RequestKind, drain, poll_and_spawn, run_request},
     plan::Slots,
     prepare::{Ahead, Prepared},
@@ -35,7 +35,7 @@ const BACK_OFF: Duration = Duration::from_millis(10);
 
 /// What the slots of one worker share.
 struct Shared {
-    core: Arc<Core>,
+    context: Arc<RequestContext>,
     stage: usize,
     /// No request is sent after this time.
     over: Option<Duration>,
@@ -52,28 +52,28 @@ impl Shared {
     }
 
     fn claims(&self) -> &Claims {
-        self.core.shared.claims(self.stage)
+        self.context.shared.claims(self.stage)
     }
 
     fn next(&self, free: Duration) -> Option<Prepared> {
         if self.is_over(free) {
             return None;
         }
-        let next = self.ahead().next(&self.core.shared, || self.claims().claim());
+        let next = self.ahead().next(&self.context.shared, || self.claims().claim());
         self.taken.notify_one();
         next
     }
 
     fn is_over(&self, now: Duration) -> bool {
-        self.core.shared.stop.state() != StopState::Run || self.over.is_some_and(|over| now >= over)
+        self.context.shared.stop.state() != StopState::Run || self.over.is_some_and(|over| now >= over)
     }
 
     /// Waits after a request that the target did not answer, at most until the stage is over. While no other request is
     /// answered, the slots wait one after the other, each longer than the one before, and then try: an outage must not
     /// use up the requests of the stage.
     async fn back_off(&self) {
-        let (clock, outage) = (self.core.shared.clock, self.core.client.outage());
-        let mut stop = self.core.shared.stop.watch();
+        let (clock, outage) = (self.context.shared.clock, self.context.client.outage());
+        let mut stop = self.context.shared.stop.watch();
         let mut over = pin!(outage.over());
         let pause = async |length: Duration| {
             // The future never completes, so only the deadline ends the wait.
@@ -106,7 +106,7 @@ impl Shared {
     fn prepare(&self) -> bool {
         let mut ahead = self.ahead();
         let number = if ahead.is_full() { None } else { self.claims().claim() };
-        number.map(|it| ahead.prepare(&self.core.shared, it)).is_some()
+        number.map(|it| ahead.prepare(&self.context.shared, it)).is_some()
     }
 
     /// Prepares requests in place of those that were taken. Never returns.
@@ -122,22 +122,22 @@ impl Shared {
 
 /// Issues this worker's part of a stage. Returns the requests that were never sent and that no other worker counts.
 pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, slots: Slots) -> Unissued {
-    let core = &worker.core;
+    let context = &worker.context;
     let count = worker.share(slots.concurrency).count();
     let mut shared = Shared {
-        core: Arc::clone(core),
+        context: Arc::clone(context),
         stage: barrier.stage,
         over: None,
         ahead: Mutex::new(Ahead::new(barrier.stage, Some(count))),
         taken: Notify::new(),
         turn: tokio::sync::Mutex::default(),
     };
-    worker.unless_stopped(core.client.warm(count.min(MAX_WARM), 0)).await;
+    worker.unless_stopped(context.client.warm(count.min(MAX_WARM), 0)).await;
     // One request for each slot, as far as the buffer allows: without a ramp-up all of them are sent at once.
     while (slots.ramp_up.is_zero() || shared.claims().may_claim_ahead()) && !worker.is_stopped() && shared.prepare() {}
     let start = barrier.start().await;
     shared.over = slots.duration.map(|it| start.saturating_add(it));
-    let limit = core.shared.plan.stages[barrier.stage].limit(start);
+    let limit = context.shared.plan.stages[barrier.stage].limit(start);
     let shared = Arc::new(shared);
     tokio::select! {
         () = run_slots(worker, &shared, slots, start, limit) => {}
@@ -148,12 +148,12 @@ pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, slots: 
         return Unissued::Over(UnissuedNumbers::default());
     }
     let all_taken = shared.ahead().numbers().is_empty() && shared.claims().take_rest().is_empty();
-    let was_over = shared.over.is_some_and(|over| core.shared.clock.now() >= over);
+    let was_over = shared.over.is_some_and(|over| context.shared.clock.now() >= over);
     if was_over || (slots.count.is_some() && all_taken) {
         return Unissued::Over(UnissuedNumbers::default());
     }
     // No slot was free for the requests that are left, so they were not due.
-    Unissued::Stopped { at: core.shared.clock.now(), numbers: UnissuedNumbers::default() }
+    Unissued::Stopped { at: context.shared.clock.now(), numbers: UnissuedNumbers::default() }
 }
 
 /// Opens this worker's slots, slot i of n at i / n of the ramp-up, and waits until their last requests have ended.
@@ -167,19 +167,19 @@ async fn run_slots(worker: &Worker, shared: &Arc<Shared>, slots: Slots, start: D
         let shared = Arc::clone(shared);
         poll_and_spawn(&mut in_flight, async move {
             // A closed loop has no schedule: its first request is due when the slot is opened.
-            let mut free = shared.core.shared.clock.now();
+            let mut free = shared.context.shared.clock.now();
             while let Some(prepared) = shared.next(free) {
                 let due = Due { at: free, ..Due::default() };
-                if !run_request(Arc::clone(&shared.core), RequestKind::Load, shared.stage, prepared, due).await {
+                if !run_request(Arc::clone(&shared.context), RequestKind::Load, shared.stage, prepared, due).await {
                     // Boxed: the task of a slot would otherwise reserve memory for it.
                     Box::pin(shared.back_off()).await;
                 }
-                free = shared.core.shared.clock.now();
+                free = shared.context.shared.clock.now();
             }
         });
         if place % MAX_AT_ONCE == 0 {
             yield_now().await;
         }
     }
-    drain(&worker.core.shared, in_flight, limit).await;
+    drain(&worker.context.shared, in_flight, limit).await;
 }

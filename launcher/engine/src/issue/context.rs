@@ -6,14 +6,14 @@ use super::shared::Shared;
 use crate::{client::Client, recorder::Recorder};
 
 /// What all requests of one worker share.
-pub(super) struct Core {
+pub(super) struct RequestContext {
     pub(super) shared: Arc<Shared>,
     pub(super) client: Client,
     /// Locked once for each request, always by the same thread.
     pub(super) recorder: Mutex<Recorder>,
 }
 
-impl Core {
+impl RequestContext {
     pub(super) fn recorder(&self) -> MutexGuard<'_, Recorder> {
         // The counts are still valid after a panic.
         self.recorder.lock().unwrap_or_else(PoisonError::into_inner)

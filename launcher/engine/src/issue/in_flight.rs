@@ -12,7 +12,9 @@ use std::{
 use futures::FutureExt as _;
 use tokio::task::{JoinError, JoinSet, coop::unconstrained};
 
-use super::{concurrency_limit::Permit, context::Core, departures::Leaves, prepare::Prepared, shared::Shared};
+use super::{
+    concurrency_limit::Permit, context::RequestContext, departures::Leaves, prepare::Prepared, shared::Shared,
+};
 use crate::{
     client::{Exchange, Failure},
     record::{RequestOutcome, RequestRecord},
@@ -41,7 +43,7 @@ pub(super) struct Due {
 
 /// A request under way. It leaves exactly one record: when it ends, or when its task is aborted.
 struct InFlightRequest {
-    core: Arc<Core>,
+    context: Arc<RequestContext>,
     kind: RequestKind,
     stage: usize,
     number: u64,
@@ -54,19 +56,27 @@ struct InFlightRequest {
 /// Sends a request, reads its answer and records the result. A client that disconnects drops its connection. Returns
 /// `false` if the request never reached a socket, or if the target itself did not answer.
 pub(super) async fn run_request(
-    core: Arc<Core>,
+    context: Arc<RequestContext>,
     kind: RequestKind,
     stage: usize,
     prepared: Prepared,
     due: Due,
 ) -> bool {
-    let shared = Arc::clone(&core.shared);
+    let shared = Arc::clone(&context.shared);
     if kind == RequestKind::Load {
         shared.progress.issued.fetch_add(1, Ordering::Relaxed);
     }
     let Prepared { number, body, id, requested, leaves, keep_output } = prepared;
-    let mut request =
-        InFlightRequest { core, kind, stage, number, due, requested, exchange: Exchange::default(), has_ended: false };
+    let mut request = InFlightRequest {
+        context,
+        kind,
+        stage,
+        number,
+        due,
+        requested,
+        exchange: Exchange::default(),
+        has_ended: false,
+    };
     request.exchange.keep_output = keep_output;
     request.exchange.is_probe = kind == RequestKind::Probe;
     let request_progress = Arc::clone(&request.exchange.progress);
@@ -80,7 +90,7 @@ pub(super) async fn run_request(
     };
     let result = {
         // Pinned here, so that the future which waits for it holds a reference and no second copy.
-        let call = pin!(request.core.client.call(body, id, shared.plan.streaming, &mut request.exchange));
+        let call = pin!(request.context.client.call(body, id, shared.plan.streaming, &mut request.exchange));
         let waiting = shared.plan.timeouts.wait(shared.clock, &request_progress, call);
         match gone {
             None => waiting.await.unwrap_or_else(Err),
@@ -94,7 +104,7 @@ pub(super) async fn run_request(
     // A request that was sent and ended by a timeout is no sign of an outage: the target may be slow.
     let missed = request.exchange.unanswered || request.exchange.sent().is_none();
     if missed {
-        request.core.client.outage().missed();
+        request.context.client.outage().missed();
     }
     request.end(result);
     !missed
@@ -145,14 +155,14 @@ impl InFlightRequest {
     /// Ends the request: records it, and counts it in the progress of the load.
     fn end(&mut self, result: Result<RequestOutcome, Failure>) {
         self.has_ended = true;
-        let ended = self.exchange.ended.unwrap_or_else(|| self.core.shared.clock.now());
+        let ended = self.exchange.ended.unwrap_or_else(|| self.context.shared.clock.now());
         let (outcome, failure) = match result {
             Ok(outcome) => (outcome, None),
             Err(failure) => (failure.outcome, Some(failure)),
         };
         let (record, wire) = self.record(outcome, failure, ended);
         if self.kind == RequestKind::Probe {
-            self.core.recorder().record_probe(&record, &wire);
+            self.context.recorder().record_probe(&record, &wire);
             return;
         }
         self.keep_output(&record);
@@ -217,12 +227,12 @@ impl InFlightRequest {
     fn keep_output(&mut self, record: &RequestRecord) {
         if let Some(output) = self.exchange.answer.take_output().filter(|_| record.outcome.is_complete()) {
             let RequestRecord { stage, number, ended, .. } = *record;
-            self.core.recorder().keep_output(KeptOutput { stage, number, ended, output });
+            self.context.recorder().keep_output(KeptOutput { stage, number, ended, output });
         }
     }
 
     fn count(&self, record: RequestRecord, wire: &WireTally) {
-        let shared = &self.core.shared;
+        let shared = &self.context.shared;
         let progress = &shared.progress;
         if let Some((phase, began)) = shared.plan.stages[self.stage].phase.as_ref().zip(shared.began(self.stage)) {
             phase.ended(&record, began, &progress.phase);
@@ -231,13 +241,13 @@ impl InFlightRequest {
             progress.ttft.add(first.saturating_sub(record.scheduled));
         }
         let events = u64::from(record.content_events);
-        self.core.recorder().record(record, wire);
+        self.context.recorder().record(record, wire);
         progress.ended.fetch_add(1, Ordering::Relaxed);
         progress.output_events.fetch_add(events, Ordering::Relaxed);
     }
 
     fn count_failure(&self, outcome: RequestOutcome, ended: Duration) {
-        let shared = &self.core.shared;
+        let shared = &self.context.shared;
         shared.progress.failed.fetch_add(1, Ordering::Relaxed);
         // A request that the launcher stopped or could not send tells nothing about the target.
         let is_of_target = !matches!(outcome, RequestOutcome::Cancelled | RequestOutcome::ClientError);
@@ -252,7 +262,7 @@ impl Drop for InFlightRequest {
     fn drop(&mut self) {
         if !self.has_ended {
             // The task was aborted, because the load was aborted or the grace period of the stage is over.
-            let is_abort = matches!(self.core.shared.stop.state(), StopState::Abort(_));
+            let is_abort = matches!(self.context.shared.stop.state(), StopState::Abort(_));
             self.end(Ok(if is_abort { RequestOutcome::Cancelled } else { RequestOutcome::Incomplete }));
         }
     }

@@ -18,7 +18,7 @@ mod plan;
 mod prepare;
 mod probes;
 mod query_loop;
-mod record_room;
+mod record_memory;
 mod runner;
 mod shared;
 mod stage_barrier;
@@ -217,7 +217,7 @@ pub fn run_load(order: LoadOrder<'_>) -> Result<LoadResult, LoadError> {
     let plan = plan(workload, files, model, target, seeds)?;
     progress.planned.store(plan.requests(), Ordering::Relaxed);
     let threads = threads.max(1);
-    let budget = record_room::budget(workload, keep, plan.requests(), threads);
+    let budget = record_memory::budget(workload, keep, plan.requests(), threads);
     let plan = plan.with_record_budget(budget);
     let (clock, started) = (Clock::start(), clock::now());
     // It is not set yet: each load has its own progress.

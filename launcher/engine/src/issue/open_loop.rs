@@ -6,7 +6,7 @@ use std::{iter::StepBy, ops::Range, sync::Arc, time::Duration};
 use tokio::task::{JoinSet, yield_now};
 
 use super::{
-    context::Core,
+    context::RequestContext,
     in_flight::{Due, RequestKind, check_join, drain, poll_and_spawn, run_request},
     prepare::{Ahead, Prepared},
     shared::Shared,
@@ -61,15 +61,15 @@ impl Feed<'_> {
 
 /// Issues this worker's part of a stage, and returns the requests that were never sent.
 pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, schedule: &Schedule) -> Unissued {
-    let core = &worker.core;
-    let shared = &core.shared;
+    let context = &worker.context;
+    let shared = &context.shared;
     let ahead = Ahead::new(barrier.stage, None);
     let mut feed = Feed { shared, numbers: worker.share(schedule.len()), ahead };
     let phase = shared.plan.stages[barrier.stage].phase.as_deref();
     // A sample that waits behind others of the same query waits for a permit, and is not late.
     let one_query = phase.is_some_and(|it| it.queries.len() == 1);
     let at_once = if one_query { shared.most_under_way(barrier.stage).div_ceil(shared.workers) } else { 0 };
-    worker.unless_stopped(warm(core, schedule, at_once.min(MAX_WARM))).await;
+    worker.unless_stopped(warm(context, schedule, at_once.min(MAX_WARM))).await;
     while !worker.is_stopped() && feed.prepare() {}
     let start = barrier.start().await;
     let limit = shared.plan.stages[barrier.stage].limit(start);
@@ -132,7 +132,10 @@ pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, schedul
         if one_query {
             due.permit_wait = Some(sent_at.saturating_sub(due.at));
         }
-        poll_and_spawn(&mut in_flight, run_request(Arc::clone(core), RequestKind::Load, barrier.stage, prepared, due));
+        poll_and_spawn(
+            &mut in_flight,
+            run_request(Arc::clone(context), RequestKind::Load, barrier.stage, prepared, due),
+        );
         if let Some(phase) = phase {
             let issued = shared.count_query(barrier.stage);
             // All requests under way belong to this stage: those of earlier stages have ended.
@@ -142,9 +145,9 @@ pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, schedul
         while let Some(joined) = in_flight.try_join_next() {
             check_join(joined);
         }
-        if core.client.needs_spare() {
-            let core = Arc::clone(core);
-            tokio::spawn(async move { core.client.fill().await });
+        if context.client.needs_spare() {
+            let context = Arc::clone(context);
+            tokio::spawn(async move { context.client.fill().await });
         }
     };
     drain(shared, in_flight, limit).await;
@@ -152,11 +155,11 @@ pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, schedul
 }
 
 /// Opens connections for the start of a stage of which `at_once` requests leave together.
-async fn warm(core: &Core, schedule: &Schedule, at_once: usize) {
-    let rate = schedule.mean_rate() / core.shared.workers as f64;
+async fn warm(context: &RequestContext, schedule: &Schedule, at_once: usize) {
+    let rate = schedule.mean_rate() / context.shared.workers as f64;
     let within =
         |(time, least, most): (Duration, usize, usize)| ((rate * time.as_secs_f64()) as usize).clamp(least, most);
-    core.client.warm(within(WARM).max(at_once), within(SPARE)).await;
+    context.client.warm(within(WARM).max(at_once), within(SPARE)).await;
 }
 
 #[cfg(test)]

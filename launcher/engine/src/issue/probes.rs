@@ -10,7 +10,7 @@ use tokio::{
 use workload_profiles::workload::Probes;
 
 use super::{
-    context::Core,
+    context::RequestContext,
     in_flight::{Due, RequestKind, check_join, drain, poll_and_spawn, run_request},
     prepare::Prepared,
     shared::Shared,
@@ -30,17 +30,17 @@ pub(super) struct Probing {
 impl Probing {
     /// Sends the first probe at `start`.
     pub(super) fn start(
-        core: &Arc<Core>,
+        context: &Arc<RequestContext>,
         sleeper: &Arc<Sleeper>,
         probes: Probes,
         stage: usize,
         start: Duration,
     ) -> Probing {
         let (over, mut ended) = oneshot::channel();
-        let (core, sleeper) = (Arc::clone(core), Arc::clone(sleeper));
+        let (context, sleeper) = (Arc::clone(context), Arc::clone(sleeper));
         let task = tokio::spawn(async move {
             let mut in_flight = JoinSet::new();
-            let mut stop = core.shared.stop.watch();
+            let mut stop = context.shared.stop.watch();
             for number in 0_u64.. {
                 let due = start + Duration::from_secs_f64(number as f64 / probes.rate.per_second());
                 // A probe that has to wait for the others is sent late, which its send lag shows.
@@ -56,16 +56,16 @@ impl Probing {
                     () = async { tokio::join!(sleeper.until(due), room); } => {}
                 }
                 let due = Due { at: due, ..Due::default() };
-                let prepared = make(&core.shared, probes, stage, number);
+                let prepared = make(&context.shared, probes, stage, number);
                 poll_and_spawn(
                     &mut in_flight,
-                    run_request(Arc::clone(&core), RequestKind::Probe, stage, prepared, due),
+                    run_request(Arc::clone(&context), RequestKind::Probe, stage, prepared, due),
                 );
                 while let Some(joined) = in_flight.try_join_next() {
                     check_join(joined);
                 }
             }
-            drain(&core.shared, in_flight, core.shared.plan.stages[stage].limit(start)).await;
+            drain(&context.shared, in_flight, context.shared.plan.stages[stage].limit(start)).await;
         });
         Probing { over, task }
     }

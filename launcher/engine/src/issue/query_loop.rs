@@ -23,15 +23,15 @@ use super::{
 
 /// Issues the queries of a stage until one of them ends the phase.
 pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, phase: &PlannedPhase) -> Unissued {
-    let (core, stage) = (&worker.core, barrier.stage);
-    let shared = &core.shared;
+    let (context, stage) = (&worker.context, barrier.stage);
+    let shared = &context.shared;
     let queries = &phase.queries;
     if worker.index != 0 {
         barrier.start().await;
         return Unissued::Over(UnissuedNumbers::default());
     }
     let samples_at_once = queries.samples(0).len();
-    worker.unless_stopped(core.client.warm(samples_at_once, 0)).await;
+    worker.unless_stopped(context.client.warm(samples_at_once, 0)).await;
     let mut numbers = 0..queries.sample_count() as u64;
     let mut ahead = Ahead::new(stage, Some(samples_at_once));
     prepare(&mut ahead, shared, &mut numbers).await;
@@ -48,9 +48,9 @@ pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, phase: 
         for _ in queries.samples(query) {
             let Some(prepared) = ahead.next(shared, || numbers.next()) else { break };
             let due = Due { at: issued_at, ..Due::default() };
-            let (core, answered) = (Arc::clone(core), Arc::clone(&answered));
+            let (context, answered) = (Arc::clone(context), Arc::clone(&answered));
             poll_and_spawn(&mut in_flight, async move {
-                let was_answered = run_request(core, RequestKind::Load, stage, prepared, due).await;
+                let was_answered = run_request(context, RequestKind::Load, stage, prepared, due).await;
                 answered.fetch_or(was_answered, Ordering::Relaxed);
             });
         }
@@ -63,7 +63,7 @@ pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, phase: 
         }
         // If the target answered no sample of a query, the next query waits: an outage must not use up the queries.
         if !answered.load(Ordering::Relaxed) {
-            worker.wait_until(shared.clock.now() + core.client.outage().next_wait()).await;
+            worker.wait_until(shared.clock.now() + context.client.outage().next_wait()).await;
         }
     }
     Unissued::Over(UnissuedNumbers::default())

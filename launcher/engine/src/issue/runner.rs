@@ -26,7 +26,7 @@ pub(super) struct WorkerResult {
 /// Issues all stages and waits until every request has ended.
 pub(super) async fn run(worker: Worker) -> WorkerResult {
     let cpu = clock::thread_cpu();
-    let shared = Arc::clone(&worker.core.shared);
+    let shared = Arc::clone(&worker.context.shared);
     let mut unissued_count = 0;
     let mut barriers = 0;
     let mut earliest = Duration::ZERO;
@@ -58,7 +58,7 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
             shared.end_phase(index, PhaseEnd::Stopped(reason));
         }
         unissued_count += count(&worker, index, unissued, never_begun);
-        worker.core.client.give_files_back();
+        worker.context.client.give_files_back();
         barriers += 1;
         shared.wait_for_workers(barriers).await;
         shared.close_phase(index);
@@ -70,19 +70,19 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
             shared.progress.pause_until.store(nanos(earliest), Ordering::Relaxed);
         }
     }
-    let recorder = std::mem::take(&mut *worker.core.recorder());
+    let recorder = std::mem::take(&mut *worker.context.recorder());
     WorkerResult { recorder, unissued: unissued_count, cpu: clock::thread_cpu().saturating_sub(cpu), vitals }
 }
 
 /// Counts what a stage did not send, and returns how many of these requests were due when it was stopped. Requests that
 /// were due later are in no figure.
 fn count(worker: &Worker, stage: usize, unissued: Unissued, never_begun: bool) -> u64 {
-    let shared = &worker.core.shared;
+    let shared = &worker.context.shared;
     let due = |number| match &shared.plan.stages[stage].load {
         PlannedLoad::Open(schedule) => schedule.get(number),
         PlannedLoad::Closed(_) | PlannedLoad::Stream(_) => None,
     };
-    let mut recorder = worker.core.recorder();
+    let mut recorder = worker.context.recorder();
     let (at, numbers) = match unissued {
         Unissued::Over(numbers) => {
             recorder.count_unissued(stage, numbers.numbers().map(|it| (it, due(it))), RequestOutcome::Incomplete);

@@ -2,7 +2,7 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use super::{context::Core, probes::Probing, timeline::nanos, worker::Worker};
+use super::{context::RequestContext, probes::Probing, timeline::nanos, worker::Worker};
 use crate::vitals::worker::StageWatch;
 
 /// Lets the workers begin a stage at the same time.
@@ -20,7 +20,7 @@ impl StageBarrier<'_> {
     /// Waits until all workers are ready, and returns time zero of the stage. The first worker sends the probes from
     /// then on.
     pub(super) async fn start(&mut self) -> Duration {
-        let Core { shared, .. } = &*self.worker.core;
+        let RequestContext { shared, .. } = &*self.worker.context;
         *self.barriers += 1;
         shared.wait_for_workers(*self.barriers).await;
         let start = shared.start(self.stage, self.earliest);
@@ -34,9 +34,9 @@ impl StageBarrier<'_> {
             phase.begin(&shared.progress.phase);
         }
         self.watch = Some(StageWatch::open(start));
-        self.worker.core.recorder().open(self.stage, start);
+        self.worker.context.recorder().open(self.stage, start);
         if let (Some(sleeper), Some(probes)) = (&self.worker.probe_sleeper, shared.plan.probes.rate()) {
-            self.probing = Some(Probing::start(&self.worker.core, sleeper, probes, self.stage, start));
+            self.probing = Some(Probing::start(&self.worker.context, sleeper, probes, self.stage, start));
         }
         start
     }

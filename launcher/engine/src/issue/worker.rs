@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use super::{context::Core, shared::Shared};
+use super::{context::RequestContext, shared::Shared};
 use crate::{
     client::{Client, Target},
     recorder::Keep,
@@ -17,7 +17,7 @@ use clock::Sleeper;
 
 pub(super) struct Worker {
     pub(super) index: usize,
-    pub(super) core: Arc<Core>,
+    pub(super) context: Arc<RequestContext>,
     pub(super) sleeper: Sleeper,
     /// The timer of the probes, which the first worker sends.
     pub(super) probe_sleeper: Option<Arc<Sleeper>>,
@@ -35,12 +35,12 @@ impl Worker {
             .in_group(Arc::clone(&shared.clients))
             .starting_at(index);
         let recorder = Mutex::new(shared.plan.recorder(keep));
-        Worker { index, core: Arc::new(Core { shared, client, recorder }), sleeper, probe_sleeper }
+        Worker { index, context: Arc::new(RequestContext { shared, client, recorder }), sleeper, probe_sleeper }
     }
 
     /// The numbers of this worker's requests, or slots, out of `count`: dealt in turn.
     pub(super) fn share(&self, count: u64) -> StepBy<Range<u64>> {
-        (self.index as u64..count).step_by(self.core.shared.workers)
+        (self.index as u64..count).step_by(self.context.shared.workers)
     }
 
     /// Waits until a time, or until the load is stopped.
@@ -50,7 +50,7 @@ impl Worker {
 
     /// Runs `work` until it is done, or until the load is stopped.
     pub(super) async fn unless_stopped(&self, work: impl Future<Output = ()>) {
-        let mut stop = self.core.shared.stop.watch();
+        let mut stop = self.context.shared.stop.watch();
         tokio::select! {
             biased;
             _ = stop.wait_for(|it| *it != StopState::Run) => {}
@@ -59,6 +59,6 @@ impl Worker {
     }
 
     pub(super) fn is_stopped(&self) -> bool {
-        self.core.shared.stop.state() != StopState::Run
+        self.context.shared.stop.state() != StopState::Run
     }
 }

@@ -3,7 +3,7 @@
 //! A message names the line and the problem, and never repeats the content: the path comes from a profile, whose author
 //! may not be allowed to read every file that the launcher can read.
 
-mod told;
+mod notices;
 
 use std::{
     cell::Cell,
@@ -143,10 +143,10 @@ fn read_lines(file: &TraceFile, lines: impl BufRead) -> Result<(Vec<TraceEntry>,
         return Err(TraceError::Empty { path: file.path.clone() });
     }
     let length = entries.found.last().map_or(Duration::ZERO, |it| it.at.0);
-    let (requests, times) = (entries.found.len(), told::name(file.time));
+    let (requests, times) = (entries.found.len(), notices::name(file.time));
     info!(trace = %file.path.display(), requests, length = %Span(length), times, "the trace was read");
     let [input, output] = entries.lengths;
-    let notices = told::notices(file, &entries.found, input, output);
+    let notices = notices::notices(file, &entries.found, input, output);
     Ok((entries.found, notices))
 }
 
@@ -156,7 +156,7 @@ struct Entries<'a> {
     first: Option<Moment>,
     found: Vec<TraceEntry>,
     /// Faults in the lengths of prompts and of answers.
-    lengths: [told::LengthFaults; 2],
+    lengths: [notices::LengthFaults; 2],
 }
 
 /// A recorded time.
@@ -181,9 +181,9 @@ impl Entries<'_> {
         }
         let moment = self.moment(at.trim()).ok_or_else(|| self.no_moment(line, at.trim()))?;
         if self.first.is_none()
-            && let Some(unit) = at.trim().parse().ok().and_then(|it| told::other_unit(self.file.time, it))
+            && let Some(unit) = at.trim().parse().ok().and_then(|it| notices::other_unit(self.file.time, it))
         {
-            let (column, taken, unit) = (&self.file.at_column, told::name(self.file.time), told::name(unit));
+            let (column, taken, unit) = (&self.file.at_column, notices::name(self.file.time), notices::name(unit));
             let remedy = format!("set time: {unit}, or let the times begin at 0");
             return Err(self.wrong(
                 line,
@@ -215,7 +215,7 @@ impl Entries<'_> {
                 format!("{column} is not a date and a time of day such as 2023-11-16 18:17:03.97; set time to seconds, milliseconds or microseconds where it is a number")
             }
             taken if date_time(text).is_some() => {
-                format!("{column} is a date and a time of day, and time is {}; set time: dateTime", told::name(taken))
+                format!("{column} is a date and a time of day, and time is {}; set time: dateTime", notices::name(taken))
             }
             _ => format!("{column} is not a number that is not negative"),
         })

@@ -23,23 +23,23 @@ pub(super) fn budget(workload: &Workload, keep: Keep, planned: u64, threads: usi
     if needs_all || keep == Keep::RecordsAndGaps {
         RecordBudget::default()
     } else {
-        RecordBudget::for_records(room(left))
+        RecordBudget::for_records(records_that_fit(left))
     }
 }
 
 /// How many records fit.
-fn room(left: MemoryLeft) -> u64 {
+fn records_that_fit(left: MemoryLeft) -> u64 {
     let (part, least) = KEPT_FREE;
     left.bytes.saturating_sub((left.bytes / part).max(least)) / RecordBudget::BYTES_PER_RECORD
 }
 
 fn too_few(left: MemoryLeft, planned: u64, threads: u64, needs_all: bool) -> Option<String> {
-    let room = room(left);
+    let fitting_records = records_that_fit(left);
     // Each thread has a block of its own, which may be partly empty.
     let needed = RecordBudget::needed(planned, threads);
     let ((part, least), bytes) = (KEPT_FREE, needed.saturating_mul(RecordBudget::BYTES_PER_RECORD));
     let memory = mebibytes(bytes.saturating_add((bytes / (part - 1)).max(least)));
-    let certain = room.saturating_sub(needed - planned.min(needed));
+    let certain = fitting_records.saturating_sub(needed - planned.min(needed));
     let found = format!(
         "the records of {planned} requests need {memory} of memory, and {} are left of {}: room for about {certain}",
         mebibytes(left.bytes),
@@ -52,7 +52,7 @@ fn too_few(left: MemoryLeft, planned: u64, threads: u64, needs_all: bool) -> Opt
              memory, or set storage.perRequestRecords: None"
         }
     };
-    (needed > room).then(|| format!("{found}; {what}"))
+    (needed > fitting_records).then(|| format!("{found}; {what}"))
 }
 
 #[cfg(test)]
@@ -101,7 +101,7 @@ mod tests {
 
     /// How many requests of eight threads are left out, if one falls to each thread and all others to the first.
     fn left_out(left: MemoryLeft, planned: u64) -> u64 {
-        let budget = RecordBudget::for_records(room(left));
+        let budget = RecordBudget::for_records(records_that_fit(left));
         let of_thread = |thread| if thread == 0 { planned - 7 } else { 1 };
         let lost = |thread| {
             let mut records = Records::new(budget.clone());
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn no_warning_means_that_all_records_fit_whatever_thread_they_fall_to() {
         let left = MemoryLeft { bytes: 48 << 20, limit: MemoryLimit::Cgroup(1 << 30) };
-        let room = room(left);
+        let room = records_that_fit(left);
         let fitting = (7..room).rev().find(|it| too_few(left, *it, 8, false).is_none()).unwrap();
         assert!(fitting > room / 2 && left_out(left, fitting) == 0, "{fitting} of {room}");
         // Memory for all records is not enough for the blocks that hold them.
