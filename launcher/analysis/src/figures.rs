@@ -20,28 +20,28 @@ const SEVERAL: f64 = 1.01;
 
 /// Where a latency starts to count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Clock {
+pub enum LatencyOrigin {
     /// When the schedule wanted the request sent: open-loop load. Free of coordinated omission.
     Scheduled,
     /// When it was sent: closed-loop load, where a request is due when its slot becomes free.
     Sent,
 }
 
-impl Clock {
+impl LatencyOrigin {
     /// The clock of the headline latencies of a stage.
-    pub fn of(load: &Load) -> Clock {
+    pub fn from_load(load: &Load) -> LatencyOrigin {
         match load {
-            Load::Open { .. } | Load::Burst { .. } | Load::Trace { .. } => Clock::Scheduled,
-            Load::LoadGen { scenario: Scenario::Server | Scenario::Offline, .. } => Clock::Scheduled,
-            Load::Closed { .. } | Load::LoadGen { .. } => Clock::Sent,
+            Load::Open { .. } | Load::Burst { .. } | Load::Trace { .. } => LatencyOrigin::Scheduled,
+            Load::LoadGen { scenario: Scenario::Server | Scenario::Offline, .. } => LatencyOrigin::Scheduled,
+            Load::Closed { .. } | Load::LoadGen { .. } => LatencyOrigin::Sent,
         }
     }
 
     /// Its name in labels and tables.
     pub fn name(self) -> &'static str {
         match self {
-            Clock::Scheduled => "scheduled",
-            Clock::Sent => "sent",
+            LatencyOrigin::Scheduled => "scheduled",
+            LatencyOrigin::Sent => "sent",
         }
     }
 }
@@ -217,7 +217,7 @@ pub struct StageAnalysis {
     /// The stage as asked.
     pub stage: Stage,
     /// Where its headline latencies start to count.
-    pub clock: Clock,
+    pub latency_origin: LatencyOrigin,
     /// Requests per second that were asked; `None` for closed-loop load.
     pub asked_rate: Option<f64>,
     /// Requests per second that left: (requests sent - 1) / (last sent - first sent). `None` for closed-loop load, below two
@@ -249,7 +249,7 @@ impl StageAnalysis {
         workload: &Workload,
         of_run: labels::OfRun,
     ) -> StageAnalysis {
-        let clock = Clock::of(&stage.load);
+        let latency_origin = LatencyOrigin::from_load(&stage.load);
         let figures = Figures::of(tally, timings, workload);
         let asked_rate = match &stage.load {
             Load::Open { rate: Rate::Steady(rate), .. } => Some(rate.per_second()),
@@ -261,7 +261,7 @@ impl StageAnalysis {
         let pace = achieved_rate.and_then(|_| pace(tally));
         StageAnalysis {
             stage: stage.clone(),
-            clock,
+            latency_origin,
             asked_rate,
             achieved_rate,
             pace,
@@ -300,7 +300,7 @@ impl Figures {
 
     /// The figures of probes: an open loop without bounds of goodput.
     pub(super) fn of_probes(tally: &StageTally, workload: &Workload) -> Figures {
-        let figures = Figures::of(tally, &Timings::of_tally(tally, Clock::Scheduled), workload);
+        let figures = Figures::of(tally, &Timings::of_tally(tally, LatencyOrigin::Scheduled), workload);
         Figures { goodput: None, ..figures }
     }
 

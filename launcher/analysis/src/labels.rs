@@ -61,14 +61,14 @@ impl OfRun {
 impl Labels {
     /// The labels of one stage.
     pub fn of_stage(stage: &StageAnalysis) -> Labels {
-        let words = [arrivals(&stage.stage.load), stage.clock.name(), stage.window];
+        let words = [arrivals(&stage.stage.load), stage.latency_origin.name(), stage.window];
         Labels::of(words.map(str::to_owned), stage.of_run, &stage.figures)
     }
 
     pub(super) fn of_run(stages: &[StageAnalysis], of_run: OfRun, figures: &Figures) -> Labels {
         let arrivals = joined(stages.iter().map(|it| arrivals(&it.stage.load)));
-        let clocks = joined(stages.iter().map(|it| it.clock.name()));
-        Labels::of([arrivals, clocks, joined(stages.iter().map(|it| it.window))], of_run, figures)
+        let origins = joined(stages.iter().map(|it| it.latency_origin.name()));
+        Labels::of([arrivals, origins, joined(stages.iter().map(|it| it.window))], of_run, figures)
     }
 
     fn of([arrivals, clock, window]: [String; 3], of_run: OfRun, figures: &Figures) -> Labels {

@@ -24,7 +24,7 @@ use jiff::Timestamp;
 use workload_profiles::Workload;
 
 pub use distribution::Distribution;
-pub use figures::{CachedPrompts, Clock, Figures, GoodputFigures, StageAnalysis, Throughput, TokenCount};
+pub use figures::{CachedPrompts, Figures, GoodputFigures, LatencyOrigin, StageAnalysis, Throughput, TokenCount};
 pub use judgement::{Busiest, SelfJudgement, StallFigures};
 pub use labels::Labels;
 pub use remarks::BUSY_SHARE;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use workload_profiles::Workload;
 
-use super::{distribution::Distribution, figures::Clock};
+use super::{distribution::Distribution, figures::LatencyOrigin};
 use engine::{
     histogram::TimeHistogram,
     record::RequestRecord,
@@ -33,16 +33,16 @@ pub(super) struct Timings {
 impl Timings {
     /// Of each stage, and of all together.
     pub(super) fn of_run(recorder: &Recorder, workload: &Workload) -> (Vec<Timings>, Timings) {
-        let clocks: Vec<Clock> = workload.stages.iter().map(|it| Clock::of(&it.load)).collect();
+        let origins: Vec<LatencyOrigin> = workload.stages.iter().map(|it| LatencyOrigin::from_load(&it.load)).collect();
         match recorder.every_record() {
-            Some(records) => of_records(records, &clocks),
-            None => of_tallies(&recorder.stages, &clocks),
+            Some(records) => of_records(records, &origins),
+            None => of_tallies(&recorder.stages, &origins),
         }
     }
 
     /// Of requests that leave no record.
-    pub(super) fn of_tally(tally: &StageTally, clock: Clock) -> Timings {
-        let (ttft, latency) = headline(tally, clock);
+    pub(super) fn of_tally(tally: &StageTally, origin: LatencyOrigin) -> Timings {
+        let (ttft, latency) = headline(tally, origin);
         Timings::of_histograms(tally, ttft, latency)
     }
 
@@ -65,20 +65,20 @@ impl Timings {
     }
 }
 
-fn headline(tally: &StageTally, clock: Clock) -> (&TimeHistogram, &TimeHistogram) {
-    match clock {
-        Clock::Scheduled => (&tally.ttft_scheduled, &tally.latency_scheduled),
-        Clock::Sent => (&tally.ttft_sent, &tally.latency_sent),
+fn headline(tally: &StageTally, origin: LatencyOrigin) -> (&TimeHistogram, &TimeHistogram) {
+    match origin {
+        LatencyOrigin::Scheduled => (&tally.ttft_scheduled, &tally.latency_scheduled),
+        LatencyOrigin::Sent => (&tally.ttft_sent, &tally.latency_sent),
     }
 }
 
-fn of_tallies(tallies: &[StageTally], clocks: &[Clock]) -> (Vec<Timings>, Timings) {
+fn of_tallies(tallies: &[StageTally], origins: &[LatencyOrigin]) -> (Vec<Timings>, Timings) {
     let (mut ttft, mut latency) = (TimeHistogram::default(), TimeHistogram::default());
-    let stages = tallies.iter().zip(clocks).map(|(tally, clock)| {
-        let (of_ttft, of_latency) = headline(tally, *clock);
+    let stages = tallies.iter().zip(origins).map(|(tally, origin)| {
+        let (of_ttft, of_latency) = headline(tally, *origin);
         ttft.add(of_ttft);
         latency.add(of_latency);
-        Timings::of_tally(tally, *clock)
+        Timings::of_tally(tally, *origin)
     });
     let stages = stages.collect();
     (stages, Timings::of_histograms(&StageTally::sum(tallies), &ttft, &latency))
@@ -128,24 +128,24 @@ impl Column {
 type Time = fn(&RequestRecord) -> Option<Duration>;
 
 /// One figure after the other, so that no more than one column of values is in memory.
-fn of_records(records: &Records, clocks: &[Clock]) -> (Vec<Timings>, Timings) {
-    let answer = |of: Time| Column::of(records, clocks.len(), |it, used| of(it).filter(|_| used.answer).map(nanos));
-    let send = |of: Time| Column::of(records, clocks.len(), |it, used| of(it).filter(|_| used.send).map(nanos));
+fn of_records(records: &Records, origins: &[LatencyOrigin]) -> (Vec<Timings>, Timings) {
+    let answer = |of: Time| Column::of(records, origins.len(), |it, used| of(it).filter(|_| used.answer).map(nanos));
+    let send = |of: Time| Column::of(records, origins.len(), |it, used| of(it).filter(|_| used.send).map(nanos));
     let ttft = [answer(RequestRecord::ttft_scheduled), answer(RequestRecord::ttft_sent)];
     let latency = [answer(RequestRecord::latency_scheduled), answer(RequestRecord::latency_sent)];
     let (tpot, ntpot) = (answer(RequestRecord::tpot), answer(RequestRecord::ntpot));
     let (send_lag, queue) = (send(RequestRecord::send_lag), send(|it| it.permit_wait.filter(|_| it.sent.is_some())));
-    let isl = Column::of(records, clocks.len(), |it, used| it.input_tokens.filter(|_| used.answer).map(u64::from));
-    let osl = Column::of(records, clocks.len(), |it, used| used.answer.then(|| u64::from(it.osl())));
-    let timings = |stage: Option<usize>, clock: Clock| {
-        let at_clock = |[scheduled, sent]: &[Column; 2]| match clock {
-            Clock::Scheduled => scheduled.times(stage),
-            Clock::Sent => sent.times(stage),
+    let isl = Column::of(records, origins.len(), |it, used| it.input_tokens.filter(|_| used.answer).map(u64::from));
+    let osl = Column::of(records, origins.len(), |it, used| used.answer.then(|| u64::from(it.osl())));
+    let timings = |stage: Option<usize>, origin: LatencyOrigin| {
+        let by_origin = |[scheduled, sent]: &[Column; 2]| match origin {
+            LatencyOrigin::Scheduled => scheduled.times(stage),
+            LatencyOrigin::Sent => sent.times(stage),
         };
         Timings {
             exact: true,
-            ttft: at_clock(&ttft),
-            latency: at_clock(&latency),
+            ttft: by_origin(&ttft),
+            latency: by_origin(&latency),
             ttft_scheduled: ttft[0].times(stage),
             ttft_sent: ttft[1].times(stage),
             latency_scheduled: latency[0].times(stage),
@@ -158,14 +158,14 @@ fn of_records(records: &Records, clocks: &[Clock]) -> (Vec<Timings>, Timings) {
             osl: osl.get(stage),
         }
     };
-    let stages = clocks.iter().enumerate().map(|(stage, clock)| timings(Some(stage), *clock)).collect();
-    let mut all = timings(None, clocks.first().copied().unwrap_or(Clock::Scheduled));
-    if clocks.iter().any(|it| Some(it) != clocks.first()) {
-        // Stages of different clocks are pooled, each request by the clock of its stage.
-        let is_sent = |it: &RequestRecord| clocks.get(it.stage as usize) == Some(&Clock::Sent);
+    let stages = origins.iter().enumerate().map(|(stage, origin)| timings(Some(stage), *origin)).collect();
+    let mut all = timings(None, origins.first().copied().unwrap_or(LatencyOrigin::Scheduled));
+    if origins.iter().any(|it| Some(it) != origins.first()) {
+        // Stages of different origins are pooled, each request by the origin of its stage.
+        let is_sent = |it: &RequestRecord| origins.get(it.stage as usize) == Some(&LatencyOrigin::Sent);
         let pooled = |[scheduled, sent]: [Time; 2]| {
             let of = |it: &RequestRecord| if is_sent(it) { sent(it) } else { scheduled(it) };
-            Column::of(records, clocks.len(), |it, used| of(it).filter(|_| used.answer).map(nanos)).times(None)
+            Column::of(records, origins.len(), |it, used| of(it).filter(|_| used.answer).map(nanos)).times(None)
         };
         all.ttft = pooled([RequestRecord::ttft_scheduled, RequestRecord::ttft_sent]);
         all.latency = pooled([RequestRecord::latency_scheduled, RequestRecord::latency_sent]);
@@ -187,7 +187,7 @@ mod tests {
     };
     use workload_profiles::workload::Goodput;
 
-    const CLOCKS: [Clock; 2] = [Clock::Scheduled, Clock::Sent];
+    const ORIGINS: [LatencyOrigin; 2] = [LatencyOrigin::Scheduled, LatencyOrigin::Sent];
 
     /// One of so many requests of two stages: in microseconds, sent `7 * number` after it was due, its first token
     /// `1,000,003 + 11 * number` later.
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn of_records_every_percentile_is_a_value() {
         let recorder = recorder(9, RecordBudget::default());
-        let (stages, all) = of_records(recorder.records.as_ref().unwrap(), &CLOCKS);
+        let (stages, all) = of_records(recorder.records.as_ref().unwrap(), &ORIGINS);
         let micros = Duration::from_micros;
         // The answer of request 6 was empty: 0, 2, 4 and 8 are left, and 1, 3, 5 and 7 of the other stage.
         let even = stages[0].ttft_scheduled.unwrap();
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!((even.mean, stages[0].ttft), (micros(1_000_003 + 63), Some(even)));
         let odd = stages[1].ttft.unwrap();
         assert_eq!((odd.count, odd.p25, odd.max), (4, micros(1_000_003 + 11), micros(1_000_003 + 11 * 7)));
-        // Each stage by its own clock.
+        // Each stage by its own origin.
         let pooled = all.ttft.unwrap();
         assert_eq!((pooled.count, pooled.p50, pooled.max), (8, micros(1_000_003 + 18 * 2), even.max));
         assert_eq!(pooled.p75, odd.max.min(micros(1_000_003 + 18 * 4)));
@@ -245,8 +245,8 @@ mod tests {
     #[test]
     fn records_and_histograms_tell_the_same() {
         let recorder = recorder(1_000, RecordBudget::default());
-        let exact = of_records(recorder.records.as_ref().unwrap(), &CLOCKS);
-        let binned = of_tallies(&recorder.stages, &CLOCKS);
+        let exact = of_records(recorder.records.as_ref().unwrap(), &ORIGINS);
+        let binned = of_tallies(&recorder.stages, &ORIGINS);
         let pairs = exact.0.iter().zip(&binned.0).chain([(&exact.1, &binned.1)]);
         for (exact, binned) in pairs {
             let times = |it: &Timings| {

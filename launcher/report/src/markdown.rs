@@ -11,7 +11,7 @@ use super::{
     Report, TOOL_VERSION, loadgen,
     text::{self, aside, goals, has_marks, latencies, lengths, number, optional, percentile, rates, time, trust},
 };
-use analysis::{Analysis, Clock, Distribution, Labels};
+use analysis::{Analysis, Distribution, Labels, LatencyOrigin};
 use engine::{file_digest::FileDigest, record::RequestOutcome};
 
 /// Columns on the left.
@@ -171,7 +171,7 @@ fn stages(analysis: &Analysis, page: &mut Page) {
         let it = &stage.figures;
         let mut row = vec![
             cell(&stage.stage.name),
-            stage.clock.name().into(),
+            stage.latency_origin.name().into(),
             it.requests.to_string(),
             it.failed.to_string(),
             it.cancelled.to_string(),
@@ -241,7 +241,7 @@ fn judgement(report: &Report<'_>, page: &mut Page) {
         counts.into_iter().chain(own).map(|(name, found, bound)| vec![name.into(), found, bound]),
     );
     page.blank();
-    if report.analysis.labels.clock.contains(Clock::Scheduled.name()) {
+    if report.analysis.labels.clock.contains(LatencyOrigin::Scheduled.name()) {
         page.line("TTFT and latency count from the schedule for open-loop load: a server that stalls cannot hide by holding the next requests back. Counted from sending they stand beside it; the difference is what requests waited before they left.");
         page.blank();
     }

@@ -9,7 +9,7 @@ use crds::{
     wording::percent,
 };
 
-use analysis::{Analysis, Clock, Distribution, SelfJudgement};
+use analysis::{Analysis, Distribution, LatencyOrigin, SelfJudgement};
 use engine::window::WindowPart;
 
 /// Behind a percentile that is the largest of too few values.
@@ -84,7 +84,7 @@ pub(super) fn latencies(analysis: &Analysis) -> Vec<Row<Duration>> {
     let all = &analysis.all;
     let probes = analysis.probes.as_ref();
     let clock = &analysis.labels.clock;
-    let open = clock.contains(Clock::Scheduled.name());
+    let open = clock.contains(LatencyOrigin::Scheduled.name());
     let several = all.has_several_tokens_an_event() == Some(true);
     [
         (format!("TTFT from {clock}"), all.ttft),

@@ -1,7 +1,7 @@
 //! The verdict: do the figures count, and if not, why and what to do. The rules on the server's part and on stops are here,
-//! those on the launcher's own part in `own`.
+//! those on the launcher's own part in `launcher_rules`.
 
-mod own;
+mod launcher_rules;
 
 use std::fmt;
 
@@ -50,7 +50,7 @@ impl Verdict {
     }
 
     /// Takes the verdicts on LoadGen tests into account: a test that does not count makes the run invalid.
-    pub fn hear<'a>(&mut self, tests: impl Iterator<Item = &'a TestVerdict>) {
+    pub fn add_loadgen<'a>(&mut self, tests: impl Iterator<Item = &'a TestVerdict>) {
         let against = tests.filter(|it| !it.counts()).map(|test| {
             let (folder, scenario) = (test.folder, test.scenario.name());
             let message = format!("the {scenario} test in {folder}: {}", test.reasons.join(" "));
@@ -93,7 +93,8 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
         _ => Outcome::Invalid,
     };
     let rules = [stop, too_few_successes(evidence), too_many_errors(evidence)];
-    let reasons: Vec<Reason> = rules.into_iter().chain(own::RULES.map(|rule| rule(evidence))).flatten().collect();
+    let reasons: Vec<Reason> =
+        rules.into_iter().chain(launcher_rules::RULES.map(|rule| rule(evidence))).flatten().collect();
     if reasons.is_empty() {
         let reasons = vec![Reason { name: LauncherReason::RunSucceeded, message: String::new() }];
         return Verdict { outcome: Outcome::Passed, reasons };

@@ -149,7 +149,7 @@ impl StageDocument {
             warm_up: stage.stage.warm_up,
             cool_down: stage.stage.cool_down,
             grace: stage.stage.grace,
-            clock: stage.clock.name().to_owned(),
+            clock: stage.latency_origin.name().to_owned(),
             asked_requests_per_second: stage.asked_rate,
             achieved_requests_per_second: stage.achieved_rate,
             receive_delay_ms: times(&stage.receive_delay),

@@ -1,5 +1,4 @@
-//! Rules on the launcher's own part: each is a bound past which the figures tell of the launcher, or of its machine, and not
-//! of the server.
+//! Rules on the launcher itself. Past such a bound the figures describe the launcher or its machine, and not the server.
 
 use crds::{LauncherReason, units::Span};
 use workload_profiles::workload::{Load, Phase};
@@ -7,13 +6,13 @@ use workload_profiles::workload::{Load, Phase};
 use super::{Evidence, Reason};
 use crate::figures::StageAnalysis;
 
-/// From so many values on, the 99th percentile of a stage is more than its largest value, and the stage counts by itself:
-/// in a long run it would not show.
+/// A stage with at least this many values is also judged by itself, because a bad stage can disappear in the percentile of a
+/// long run. With fewer values the 99th percentile is the largest value.
 const ENOUGH: u64 = 100;
 
 type Rule = fn(&Evidence<'_>) -> Option<Reason>;
 
-/// In the order in which they are told: first what shows in the figures, then what may have caused it.
+/// In the order of the report: first effects on the figures, then their possible causes.
 pub(super) const RULES: [Rule; 9] = [
     send_lag,
     receive_delay,
@@ -124,14 +123,15 @@ fn events_dropped(evidence: &Evidence<'_>) -> Option<Reason> {
     })
 }
 
-/// What is past the bound, and where: of the run, or else of the worst stage that has enough values.
+/// The value that is past the bound, and a phrase that names the stage. The value of the run comes first; else that of the
+/// worst stage with enough values.
 fn past<T: PartialOrd + Copy>(
     bound: T,
     of_run: Option<T>,
     stages: &[StageAnalysis],
     of_stage: impl Fn(&StageAnalysis) -> Option<(T, u64)>,
 ) -> Option<(T, String)> {
-    // What an answer says does not depend on when it came: an accuracy phase is not judged by times.
+    // An accuracy phase is not judged by times: late requests do not change its answers.
     let timed = |it: &&StageAnalysis| !matches!(it.stage.load, Load::LoadGen { phase: Phase::Accuracy { .. }, .. });
     let untimed = stages.iter().any(|it| !timed(&it));
     let of_run = of_run.filter(|_| !untimed);
