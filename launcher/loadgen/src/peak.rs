@@ -16,10 +16,7 @@ const MOST_TRIALS: usize = 2_000;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Trial {
     /// At the rate of the settings.
-    Base {
-        /// It.
-        rate: f64,
-    },
+    Base { rate: f64 },
     /// At `upper`, to find a rate that is too high.
     Boundary {
         /// The highest rate that met the limits so far.
@@ -39,25 +36,22 @@ pub enum Trial {
 /// A trial that was made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tried {
-    /// Which.
     pub trial: Trial,
-    /// It met the limits: `perf_constraints_met` of its judgement. With failed samples it did not.
+    /// `perf_constraints_met` of its judgement, and no sample failed.
     pub met: bool,
 }
 
 /// What comes next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Next {
-    /// A trial.
     Run(Trial),
-    /// Nothing: the trial in this place, from 0, was at the highest rate that met the limits.
+    /// The search has ended. The trial with this index, from 0, had the highest rate that met the limits.
     Found(usize),
-    /// Nothing: the rate of the settings is too high.
+    /// The search has ended: the rate of the settings is too high.
     BaseFails,
 }
 
 impl Trial {
-    /// The rate that it is made at.
     pub fn rate(self) -> f64 {
         match self {
             Trial::Base { rate } => rate,
@@ -66,7 +60,7 @@ impl Trial {
         }
     }
 
-    /// What is logged before it.
+    /// The text that LoadGen logs before the trial.
     pub fn text(self) -> String {
         let bounds = |lower, upper| format!("[{}, {})", fixed(lower, 6), fixed(upper, 6));
         let rate = fixed(self.rate(), 6);

@@ -1,4 +1,4 @@
-//! When a phase issues no more queries, and what its logs say of that. Pure.
+//! When a phase issues no more queries, and what its logs say about it. Pure.
 //!
 //! The rules are asked after each query that was issued, in LoadGen's order. A query that is due is issued first and judged
 //! then, so that every phase has at least one.
@@ -44,12 +44,12 @@ pub enum PhaseEnd {
         /// Of these, not complete.
         outstanding: u64,
     },
-    /// From outside: LoadGen knows no such end.
+    /// The run was stopped. LoadGen has no such end.
     Stopped(StopReason),
 }
 
 impl PhaseEnd {
-    /// What the logs say of it, where LoadGen says something.
+    /// The message in the logs; `None` where LoadGen logs none.
     pub fn event(self, scenario: Scenario) -> Option<Event> {
         let thread = 0;
         Some(match self {
@@ -65,7 +65,7 @@ impl PhaseEnd {
         })
     }
 
-    /// Why the phase was ended from outside, of which LoadGen's texts know nothing.
+    /// Why the run stopped the phase. LoadGen has no text for this.
     pub fn cut_short(self) -> Option<&'static str> {
         match self {
             PhaseEnd::Stopped(StopReason::Signal) => Some("it was stopped on request"),

@@ -1,4 +1,4 @@
-//! What LoadGen measures of a phase, from the records of its requests. Pure.
+//! LoadGen's measurements of a phase, from the records of its requests. Pure.
 //!
 //! A sample is complete when its answer has ended. One that failed is complete too, so that the test goes on, and is in no
 //! latency: it is counted by its reason, and its phase is never valid.
@@ -10,15 +10,15 @@ use workload_profiles::loadgen::{Scenario, Settings};
 use engine::record::{RequestRecord, nanos};
 use loadgen::{logs::messages::Event, queries::PhaseQueries, results::PhaseResult};
 
-/// The reason of a sample whose first token nobody saw; LoadGen reads undefined memory then.
+/// The reason of a sample without a first token. LoadGen reads undefined memory in this case.
 const NO_FIRST_TOKEN: &str = "no_first_token";
 
 /// What a phase came to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measured {
-    /// Of the samples that were completed.
+    /// The measurements of the samples that were completed.
     pub result: PhaseResult,
-    /// How many of the others there are, by reason.
+    /// Number of failed samples by reason.
     pub failed: BTreeMap<String, u64>,
     /// LoadGen's errors of samples that were completed all the same, by when they ended on the clock of the records.
     pub errors: Vec<(Duration, Event)>,
@@ -40,7 +40,7 @@ pub fn measure(settings: &Settings, queries: &PhaseQueries, began: Duration, rec
         if settings.scenario == Scenario::MultiStream && complete == samples.len() {
             result.query_latencies_ns.push(nanos(done.saturating_sub(first.scheduled)));
         }
-        // Of the last query these stay.
+        // Each query overwrites these values, so that they are those of the last query.
         result.queries_issued += 1;
         result.final_query_scheduled_time_s = seconds(queries.due(query_of(first)));
         result.final_query_issued_time_s = seconds(issued(first, settings.scenario).saturating_sub(began));

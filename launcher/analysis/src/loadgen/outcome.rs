@@ -1,5 +1,5 @@
-//! What the LoadGen tests of a run came to: from what the engine recorded to a log for each. Pure but for the number of the
-//! process, which the logs have.
+//! Makes the logs of each LoadGen test from what the engine recorded. Pure, except that it asks for the process id, which the
+//! logs hold.
 
 use std::{process, time::Duration};
 
@@ -27,7 +27,7 @@ use loadgen::{
     phase_end::PhaseEnd,
 };
 
-/// What is warned of where answers are logged as text.
+/// The warning where answers are logged as text.
 const NO_IDS: &str = "The server told no token ids: answers without them are logged as their text in UTF-8.";
 
 /// A test that was run, or as much of it as there was time for.
@@ -35,9 +35,9 @@ const NO_IDS: &str = "The server told no token ids: answers without them are log
 pub struct TestOutcome {
     /// The folder of its logs.
     pub folder: &'static str,
-    /// All that its logs tell,
+    /// The content of its summary and detail logs.
     pub log: TestLog,
-    /// and the answers of its accuracy log.
+    /// The content of its accuracy log.
     pub answers: Vec<AccuracyEntry>,
 }
 
@@ -77,22 +77,20 @@ fn has_begun(issued: &IssuedPhase, records: &[&RequestRecord]) -> bool {
     !(records.is_empty() && matches!(issued.end, Some(PhaseEnd::Stopped(_))))
 }
 
-/// A phase that began, and all that was recorded of it.
+/// A phase that began, with its records.
 #[derive(Clone, Debug)]
 pub struct Began<'a> {
-    /// Which.
     pub phase: Phase,
     /// What was issued.
     pub issued: &'a IssuedPhase,
     /// When it began, on the clock of the run.
     pub at: Duration,
-    /// Of its samples.
     pub records: &'a [&'a RequestRecord],
-    /// Those that were kept.
+    /// The outputs that were kept for the accuracy log.
     pub outputs: &'a [&'a KeptOutput],
 }
 
-/// From the clock of the run to that of a test's logs.
+/// Converts times of the run to times of a test's logs.
 #[derive(Clone, Copy, Debug)]
 pub struct LogClock {
     /// When the test began, on the clock of the run.

@@ -113,7 +113,6 @@ impl Event {
 pub struct Message {
     /// Since the start of the test.
     pub at: Duration,
-    /// What.
     pub event: Event,
 }
 

@@ -1,10 +1,10 @@
-//! CorrectedResults: what LoadGen's figures say without their quirks, for the launcher's own report.
+//! LoadGen's figures without LoadGen's known errors, for the launcher's own report.
 
 use workload_profiles::loadgen::Scenario;
 
 use crate::results::{Results, early_stopping_outcome::EarlyStoppingOutcome, validity};
 
-/// Figures beside those of the logs. A rate that nothing was measured of is absent.
+/// Figures beside those of the logs. A rate is absent where nothing was measured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CorrectedResults {
     /// Samples per second until the latest completion. LoadGen's Server figure ends with the completion of the query that was

@@ -1,6 +1,7 @@
-//! Predict: what the verdict on a performance phase will be, from what has completed so far; for progress while it runs.
+//! Forecast of the verdict on a performance phase, from what has completed so far. The progress of a run shows it.
 //!
-//! What is lost is certain: counts over a limit only grow. The rest goes on as the phase did so far, which need not be so.
+//! [`Forecast::Lost`] is certain, because the number of queries over a limit never decreases. All else assumes that the phase
+//! continues as it did so far.
 
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use workload_profiles::loadgen::{Effective, Scenario, Settings};
 
 use crate::results::{early_stopping::EarlyStopping, percentile_place};
 
-/// What a phase has come to.
+/// The state of a phase that runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SoFar {
     /// Queries that were generated; Offline the samples of its one query.
@@ -27,29 +28,26 @@ pub struct SoFar {
     pub failed: u64,
 }
 
-/// Where it goes.
+/// The verdict that is expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Forecast {
     /// Nothing has completed.
     Unknown,
-    /// VALID, if it goes on like this.
+    /// VALID, if the phase continues like this.
     Valid,
-    /// INVALID, if it goes on like this; why.
+    /// INVALID, if the phase continues like this. Holds the reason.
     Invalid(String),
-    /// INVALID, whatever comes; why.
+    /// INVALID for certain. Holds the reason.
     Lost(String),
 }
 
-/// What is to come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PhaseForecast {
-    /// Where it goes.
     pub forecast: Forecast,
-    /// How many more queries, Offline samples, have to complete, all of them within the limits.
+    /// Queries (Offline: samples) that still have to complete within the limits.
     pub more: u64,
 }
 
-/// Predicts a phase.
 pub fn forecast(settings: &Settings, effective: &Effective, so_far: &SoFar) -> PhaseForecast {
     let mut it = match settings.scenario {
         Scenario::Offline => offline(effective, so_far),

@@ -80,7 +80,6 @@ impl Build {
 /// A phase, or a trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhaseLog {
-    /// Which.
     pub phase: Phase,
     /// In a search for the peak: which trial, and how it went.
     pub tried: Option<Tried>,
@@ -90,21 +89,21 @@ pub struct PhaseLog {
     pub generated: Generated,
     /// What happened in it.
     pub messages: Messages,
-    /// When its samples were loaded,
+    /// When its samples were loaded, from the start of the test.
     pub loaded_at: Duration,
-    /// its queries generated,
+    /// When its queries were generated.
     pub generated_at: Duration,
-    /// and all its samples complete.
+    /// When all its samples were complete.
     pub ended_at: Duration,
     /// The time of day when issuing began.
     pub power_begin: Timestamp,
-    /// From then until the latest completion.
+    /// From `power_begin` to the latest completion.
     pub lasted: Duration,
     /// What a performance phase measured. Of the trials only the one that is reported needs it.
     pub result: Option<PhaseResult>,
     /// Samples that failed, by reason. They are in no figure.
     pub failed: BTreeMap<String, u64>,
-    /// Why it was ended before its time: a deadline, a user.
+    /// Why the phase was ended early, such as by the deadline or a signal.
     pub cut_short: Option<String>,
 }
 
