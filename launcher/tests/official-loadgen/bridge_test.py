@@ -43,7 +43,7 @@ apiVersion: benchwright.dev/v1alpha1
 kind: BenchmarkRun
 metadata: {name: own}
 spec:
-  target: {simulator: {preset: tiny}}
+  target: {simulator: {preset: Tiny}}
   harness: loadgen
   profile:
     inline: |
@@ -75,7 +75,7 @@ class BridgeTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
         self.file = self.folder / "run.yaml"
-        self.file.write_text(RUN.replace("TARGET", "{simulator: {preset: tiny}}"))
+        self.file.write_text(RUN.replace("TARGET", "{simulator: {preset: Tiny}}"))
 
     def loadgen(self, scenario, mode, *settings, status=0, tokens=1, program=None, more=(), benchmark="*"):
         """Runs the bridge's command line; returns the folder of LoadGen's logs, and stderr."""
@@ -338,7 +338,7 @@ class BridgeTest(unittest.TestCase):
         self.assertIn(f"--samples is {SAMPLES}, and the launcher's data set has {few}; lower it", told)
 
     def test_first_tokens_are_judged_in_streams_alone(self):
-        self.file.write_text(RUN.replace("TARGET", "{simulator: {preset: tiny}}").replace("streaming: true", "streaming: false"))
+        self.file.write_text(RUN.replace("TARGET", "{simulator: {preset: Tiny}}").replace("streaming: true", "streaming: false"))
         for scenario, tokens, status in [("Server", 1, 10), ("SingleStream", 1, 10), ("Server", 0, 0), ("Offline", 1, 0)]:
             _, told = self.loadgen(scenario, "AccuracyOnly", "server_target_qps=200", status=status, tokens=tokens)
             self.assertEqual("streaming is off, and LoadGen judges first tokens" in told, status != 0, told)
