@@ -1,4 +1,4 @@
-//! How a run ended: exit status and envelope.
+//! How a run ended: its exit code and its termination message.
 
 use std::{error::Error, fs, io, path::Path};
 
@@ -13,12 +13,12 @@ use super::Measurement;
 use crate::{console, input::Input};
 use engine::issue::LoadError;
 
-/// A run without figures that count.
+/// Why a run has no valid result.
 pub(crate) struct Failure {
     pub(crate) exit: ExitCode,
     reason: LauncherReason,
     pub(crate) message: String,
-    /// Figures that were measured all the same, when only their storage failed.
+    /// The measurement, where only its storage failed.
     measured: Option<Box<Measurement>>,
 }
 
@@ -27,7 +27,7 @@ impl Failure {
         Failure { exit: ExitCode::Configuration, reason: LauncherReason::ConfigInvalid, message, measured: None }
     }
 
-    /// The system refuses the launcher what it needs, or the launcher has a fault of its own: no matter of the input.
+    /// The system refused threads, memory or files, or the launcher has a fault. Another input would not help.
     pub(super) fn system(error: &dyn Error) -> Self {
         Failure {
             exit: ExitCode::Failed,
@@ -60,7 +60,7 @@ impl Failure {
         Failure { measured: Some(Box::new(measured)), ..Failure::storage(message) }
     }
 
-    /// What was measured, although it could not be stored.
+    /// The measurement, where it could not be stored.
     pub(super) fn measured(&self) -> Option<&Measurement> {
         self.measured.as_deref()
     }
@@ -71,12 +71,12 @@ impl Failure {
     }
 }
 
-/// Whether the system has no more of what was asked, whatever that was.
+/// Whether the system has run out of files, memory or threads.
 fn is_shortage(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN))
 }
 
-/// The exit status of a run; `gate` is the scheme for pipelines: 0 passed, 2 invalid, 3 error, 4 cancelled.
+/// The exit code of a run. With `gate` it tells a pipeline the outcome: 0 passed, 2 invalid, 3 error, 4 cancelled.
 pub(super) fn exit_status(done: &Result<Measurement, Failure>, gate: bool) -> u8 {
     let (outcome, status) = match done {
         Ok(measurement) if measurement.analysis.verdict.outcome == Outcome::Cancelled => {
@@ -95,7 +95,7 @@ pub(super) fn exit_status(done: &Result<Measurement, Failure>, gate: bool) -> u8
     }
 }
 
-/// What the operator is told.
+/// The termination message, from which the operator learns the result.
 pub(super) fn envelope(input: &Input, done: &Result<Measurement, Failure>) -> Envelope {
     let failure = match done {
         Ok(measurement) => return of_measurement(input, measurement),
@@ -131,7 +131,7 @@ fn of_measurement(input: &Input, measurement: &Measurement) -> Envelope {
     report::envelope::envelope(&input.run.run, &measurement.analysis, measurement.stored.as_ref())
 }
 
-/// Leaves a text where the envelope would stand, when there is no run that an envelope could name.
+/// Writes a text in place of the termination message. Without a readable input there is no run that the message could name.
 pub(super) fn leave_diagnosis(path: Option<&Path>, message: &str) {
     let Some(path) = path else { return };
     if let Err(error) = fs::write(path, message) {

@@ -19,6 +19,7 @@ use crate::{
     input::{self, LocalOptions},
     run::{Failure, ready, ready::Secrets, target},
 };
+use crds::ExitCode;
 use engine::{
     data_set::DataSetError,
     issue::{EVENT_INTERVAL, LoadError, raise_file_limit},
@@ -88,7 +89,7 @@ pub fn run(options: &SutOptions) -> u8 {
     match try_run(options) {
         Ok(Tally { answered, failed: 0, .. }) => {
             info!(answered, "all samples were answered");
-            0
+            ExitCode::Done.code()
         }
         Ok(Tally { answered, failed, first_failure }) => {
             let first = first_failure.unwrap_or_default();
