@@ -1,0 +1,107 @@
+//! [I/O] The load of a run: reads its files, waits for the target, and issues every trial and test on it.
+
+use std::{io::IsTerminal as _, sync::Arc};
+
+use ::loadgen::plan;
+use tracing::{info, warn};
+use workload_profiles::Workload;
+
+use super::{
+    Failure, RunOptions, last_offline,
+    loadgen::{self, Issued, ShowForecast},
+    log_notices,
+    progress::Watcher,
+    ready::{self, Ready, Secrets},
+    signals::{self, Deadline},
+    target,
+};
+use crate::{input::Input, status_server::Measuring};
+use engine::{
+    issue::{self, Files, LoadError, LoadOrder, LoadResult, Progress},
+    recorder::Keep,
+    requests::Seeds,
+    stop::Stop,
+};
+
+/// What a run needs before it has a target.
+pub(super) struct Setup<'a> {
+    pub(super) input: &'a Input,
+    pub(super) options: &'a RunOptions,
+    pub(super) stop: &'a Stop,
+    pub(super) measuring: &'a Measuring,
+    pub(super) keep: Keep,
+}
+
+/// The load that was issued, on which target, and the files that it read.
+pub(super) struct Loaded {
+    pub(super) ready: Ready,
+    pub(super) issued: Issued,
+    pub(super) files: Files,
+}
+
+impl Setup<'_> {
+    /// Waits for the target and issues the load.
+    pub(super) fn run(&self) -> Result<Loaded, Failure> {
+        let Setup { input, options, stop, .. } = *self;
+        // The deadline is compared before the wait for the target. A plan that fails here fails again when it is issued, and
+        // the error is reported then.
+        let plan = input.workload.loadgen.as_ref().and_then(|it| plan::plan(it, 0).ok());
+        if let Some(message) = plan.and_then(|it| it.past(input.run.run_deadline.0)) {
+            warn!(path = plan::DEADLINE, "{message}");
+        }
+        // Files are read before the wait for the target, which may take an hour.
+        let (workload, run) = (input.workload.clone(), input.run.clone());
+        let read = move || Ok((Files::read(&workload).map_err(not_issued)?, Secrets::read(&run)?));
+        let (files, secrets) = signals::until_stopped(stop, read)??;
+        log_notices(files.notices());
+        let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_deref())?;
+        let ready = ready::wait(input, &secrets, &base_url, stop)?;
+        info!(target = base_url, model = ready.model, profile = report::profile(&input.run), "the target is ready");
+        self.measuring.set(true);
+        let deadline = Deadline::start(stop, input.run.run_deadline.0, input.run.grace_period.0);
+        let last_offline = || last_offline::of(&options.results(), input.run.endpoint.name(), &ready.model);
+        let one = |workload: &Workload, show_forecast| self.issue(&ready, &files, workload, show_forecast);
+        let issued = loadgen::issue(&input.workload, last_offline, one);
+        deadline.end();
+        self.measuring.set(false);
+        Ok(Loaded { ready, issued: issued?, files })
+    }
+
+    /// Issues one workload: the run's own, or a trial of it.
+    fn issue(
+        &self,
+        ready: &Ready,
+        files: &Files,
+        workload: &Workload,
+        show_forecast: ShowForecast,
+    ) -> Result<LoadResult, Failure> {
+        let Setup { input, options, stop, keep, .. } = *self;
+        let progress = Arc::new(Progress::default());
+        let plain = options.plain || options.in_pod() || !std::io::stderr().is_terminal();
+        let watcher = Watcher::start(Arc::clone(&progress), workload.clone(), show_forecast, plain);
+        let seeds = Seeds { run: input.run.seed, prompt_salt: &input.run.prompt_salt };
+        let threads = options.threads(&input.run.endpoint);
+        let load = issue::run_load(LoadOrder {
+            workload,
+            files,
+            model: &ready.model,
+            target: &ready.target,
+            seeds,
+            keep,
+            threads,
+            stop,
+            progress,
+        });
+        watcher.end();
+        load.map_err(not_issued)
+    }
+}
+
+fn not_issued(error: LoadError) -> Failure {
+    match error {
+        LoadError::Requests(_) | LoadError::Queries(_) | LoadError::Trace(_) | LoadError::DataSet(_) => {
+            Failure::configuration(error.to_string())
+        }
+        LoadError::System { .. } | LoadError::Panic { .. } => Failure::system(&error),
+    }
+}

@@ -1,0 +1,65 @@
+//! The arguments of `benchwright run`, and their defaults in a pod and outside of one.
+
+use std::{path::PathBuf, thread};
+
+use crds::resolve::{Endpoint, STATUS_PORT, mounts};
+
+use crate::input::LocalOptions;
+
+/// No measurement was faster with more threads, and each thread has its own connections.
+const MAX_DEFAULT_THREADS: usize = 8;
+const POD_TERMINATION_LOG: &str = "/dev/termination-log";
+
+/// The arguments of `benchwright run`.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// A BenchmarkRun file. `None`: this is a pod, and the operator has mounted the input.
+    pub file: Option<PathBuf>,
+    /// What the command line adds to the file.
+    pub local: LocalOptions,
+    /// The folder in which each run makes a folder of its own.
+    pub results: Option<PathBuf>,
+    /// Write no results folder.
+    pub no_results: bool,
+    /// Threads that issue the load.
+    pub threads: Option<usize>,
+    /// Whether the exit code tells a pipeline the outcome.
+    pub gate: bool,
+    /// The port of `/ready`.
+    pub status_port: Option<u16>,
+    /// The file that gets the termination message.
+    pub termination_log: Option<PathBuf>,
+    /// Print progress as lines, and not as a bar.
+    pub plain: bool,
+    /// The commit that the binary was built from, for the report.
+    pub commit: &'static str,
+}
+
+impl RunOptions {
+    pub(super) fn in_pod(&self) -> bool {
+        self.file.is_none()
+    }
+
+    pub(super) fn status_port(&self) -> Option<u16> {
+        self.status_port.or(self.in_pod().then_some(STATUS_PORT))
+    }
+
+    pub(super) fn termination_log(&self) -> Option<PathBuf> {
+        self.termination_log.clone().or_else(|| self.in_pod().then(|| POD_TERMINATION_LOG.into()))
+    }
+
+    pub(super) fn results(&self) -> PathBuf {
+        self.results.clone().unwrap_or_else(|| if self.in_pod() { mounts::RESULTS.into() } else { "results".into() })
+    }
+
+    pub(super) fn threads(&self, endpoint: &Endpoint) -> usize {
+        // A simulator in this process needs a core too.
+        let simulators = usize::from(matches!(endpoint, Endpoint::Simulator(_)));
+        self.threads.unwrap_or_else(|| default_threads().saturating_sub(simulators).max(1))
+    }
+}
+
+/// Number of threads that issue the load by default: one for each core, at most 8.
+pub fn default_threads() -> usize {
+    thread::available_parallelism().map_or(1, usize::from).min(MAX_DEFAULT_THREADS)
+}
