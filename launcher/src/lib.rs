@@ -5,7 +5,6 @@
 
 pub mod console;
 pub mod input;
-mod overlooked;
 pub mod run;
 pub mod status_server;
 pub mod sut;

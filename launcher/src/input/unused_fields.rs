@@ -3,10 +3,10 @@
 use crds::benchmark_run::{BenchmarkRunSpec, Launcher, Retry};
 use workload_profiles::Notice;
 
-use crate::input::LocalOptions;
+use super::LocalOptions;
 
 /// One notice for each field that is set and has no effect.
-pub(crate) fn notices(spec: &BenchmarkRunSpec, options: &LocalOptions) -> Vec<Notice> {
+pub(super) fn notices(spec: &BenchmarkRunSpec, options: &LocalOptions) -> Vec<Notice> {
     let plain = spec.target.url.as_ref().is_none_or(|it| !it.starts_with("https://"));
     let deadlines = &spec.execution.deadlines;
     let other_deadlines =

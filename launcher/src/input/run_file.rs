@@ -1,0 +1,146 @@
+//! A BenchmarkRun file: holds it against the schema, and resolves its spec as the operator would.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use crds::{
+    benchmark_run::{BenchmarkRunSpec, GROUP, KIND, MAX_NAME_BYTES, PATHS_FROM, VERSION},
+    resolve::{ResolvedRun, RunIdentity, Settings, resolve},
+    schema,
+    yaml::{self, Document, Node, Problem},
+};
+use serde_json::Value;
+
+use super::{InputError, LocalOptions};
+
+/// How long a target is waited for outside a cluster, where the file does not say: whoever waits there sits before it.
+const LOCAL_READINESS_SECONDS: u32 = 60;
+
+/// How many problems one error lists: a file with more has one mistake over and over.
+const MAX_LISTED: usize = 48;
+
+/// A BenchmarkRun's file that was read.
+pub(super) struct RunFile {
+    root: Node,
+    /// What is right of it.
+    value: Value,
+    problems: Vec<Problem>,
+    /// Empty entries.
+    pub(super) dropped: Vec<Problem>,
+}
+
+impl RunFile {
+    /// Reads the values and holds them against the schema; the problems with them are for [`RunFile::resolve`] to tell.
+    pub(super) fn parse(path: &Path, text: &str) -> Result<RunFile, InputError> {
+        let syntax = |problem: Problem| InputError::Syntax { path: path.to_owned(), message: problem.to_string() };
+        let document = yaml::read(text).map_err(syntax)?;
+        let Document { root, mut problems, ambiguous_keys } =
+            document.ok_or_else(|| InputError::Empty { path: path.to_owned() })?;
+        let header = |key: &str| root.get(key).map(|it| it.value.described());
+        if root.get("apiVersion").and_then(|it| it.value.text()) != Some(&format!("{GROUP}/{VERSION}"))
+            || root.get("kind").and_then(|it| it.value.text()) != Some(KIND)
+        {
+            if ["endpoint", "profileSource", "readinessTimeout"].iter().all(|it| root.get(it).is_some()) {
+                return Err(InputError::ResolvedRun { path: path.to_owned() });
+            }
+            let found = match (header("apiVersion"), header("kind")) {
+                (None, None) => "document without apiVersion and kind".to_owned(),
+                (None, Some(kind)) => format!("document of kind {kind} without apiVersion"),
+                (Some(version), None) => format!("document of apiVersion {version} without kind"),
+                (Some(version), Some(kind)) => format!("document of apiVersion {version} and kind {kind}"),
+            };
+            return Err(InputError::WrongKind { path: path.to_owned(), found });
+        }
+        let checked = schema::check(&root);
+        // Of two problems with a field the first one is told.
+        problems.extend(checked.problems);
+        problems.extend(ambiguous_keys);
+        Ok(RunFile { root, value: checked.value, problems, dropped: checked.dropped })
+    }
+
+    /// Does what the operator would with the spec.
+    pub(super) fn resolve(
+        mut self,
+        path: &Path,
+        options: &LocalOptions,
+    ) -> Result<(ResolvedRun, BenchmarkRunSpec), InputError> {
+        let spec = serde_path_to_error::deserialize::<_, BenchmarkRunSpec>(&self.value["spec"]);
+        let spec = match spec {
+            Ok(spec) => spec,
+            Err(error) if self.problems.is_empty() => {
+                return Err(InputError::field(path, &format!("spec.{}", error.path()), &error.inner().to_string()));
+            }
+            Err(_) => return Err(self.into_error(path)),
+        };
+        let identity = RunIdentity {
+            name: self.name().unwrap_or_default(),
+            namespace: String::new(),
+            uid: uuid::Uuid::new_v4().to_string(),
+            attempt: 1,
+        };
+        if identity.name.is_empty() {
+            let message = format!(
+                "is missing; name the run, with at most {MAX_NAME_BYTES} letters a-z, digits and dashes, such as chat"
+            );
+            self.add("metadata.name", message);
+        }
+        for (given, named, path, flag) in [
+            (&options.token_file, spec.target.auth.is_some(), "spec.target.auth", "--token-file"),
+            (&options.ca_file, spec.target.tls.is_some(), "spec.target.tls", "--ca-file"),
+        ] {
+            if named && given.is_none() {
+                self.add(path, format!("names an object of a cluster; outside one, give {flag} FILE"));
+            }
+        }
+        let mut used = spec.clone();
+        used.profile.files.clear();
+        let settings = Settings { readiness_timeout_seconds: LOCAL_READINESS_SECONDS, ..Settings::default() };
+        match resolve(identity, &used, &settings) {
+            Ok(mut run) if self.problems.is_empty() => {
+                run.token_file.clone_from(&options.token_file);
+                run.ca_file.clone_from(&options.ca_file);
+                return Ok((run, spec));
+            }
+            Ok(_) => {}
+            Err(errors) => errors.into_iter().for_each(|it| self.add(&it.path, it.message)),
+        }
+        Err(self.into_error(path))
+    }
+
+    /// The folder from which relative paths in the profile count, where the file does not lie beside them: a results folder's
+    /// `benchmarkrun.yaml` does not.
+    pub(super) fn paths_from(&self) -> Option<PathBuf> {
+        self.value["metadata"]["annotations"][PATHS_FROM].as_str().map(PathBuf::from)
+    }
+
+    /// The name; what `generateName` begins with, where a cluster would add to it.
+    fn name(&self) -> Option<String> {
+        let metadata = &self.value["metadata"];
+        let generated = || metadata["generateName"].as_str().map(|it| it.trim_end_matches('-').to_owned());
+        metadata["name"].as_str().map(str::to_owned).or_else(generated)
+    }
+
+    /// Adds a problem with a field, unless it follows from one that is known: of the field, or of a part of it.
+    fn add(&mut self, path: &str, message: String) {
+        let follows =
+            |known: &str| known.strip_prefix(path).is_some_and(|it| it.is_empty() || it.starts_with(['.', '[']));
+        if !self.problems.iter().any(|it| follows(&it.path)) {
+            let place = Some(self.root.place_of(path));
+            self.problems.push(Problem { place, path: path.to_owned(), message });
+        }
+    }
+
+    /// The error that lists every problem in the order of the file.
+    fn into_error(mut self, path: &Path) -> InputError {
+        let mut told = BTreeSet::new();
+        self.problems.retain(|it| told.insert(it.path.clone()));
+        self.problems.sort();
+        let mut problems: Vec<String> = self.problems.iter().take(MAX_LISTED).map(Problem::to_string).collect();
+        if self.problems.len() > MAX_LISTED {
+            problems.push(format!("and {} more", self.problems.len() - MAX_LISTED));
+        }
+        InputError::Fields { path: path.to_owned(), problems }
+    }
+}
