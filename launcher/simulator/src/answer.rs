@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::request::Endpoint;
+use super::api::Endpoint;
 use super::text;
 
 /// What an answer consists of.

@@ -16,7 +16,7 @@ use super::latency::Latency;
 use super::metrics::Metrics;
 use super::options::SimOptions;
 use super::scheduler::{Scheduler, Sequence};
-pub use super::work::{Finish, Siblings, Work};
+use super::work::{Finish, Work};
 use clock::Clock;
 
 /// How far model time may stay behind the clock. Timers are late by a millisecond or so, which the next step makes up

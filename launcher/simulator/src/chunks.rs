@@ -11,9 +11,9 @@ use bytes::{Bytes, BytesMut};
 use serde_json::{Value, json};
 
 use super::answer::{self, Answer, AnswerText};
-use super::batching_model::Finish;
-use super::request::Endpoint;
+use super::api::{Endpoint, StreamUsage};
 use super::text;
+use super::work::Finish;
 
 /// The end of every stream.
 pub const DONE: &[u8] = b"data: [DONE]\n\n";
@@ -55,18 +55,6 @@ pub struct Identity {
     pub created: i64,
     /// The name of the model.
     pub model: String,
-}
-
-/// Which usage a stream tells.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum StreamUsage {
-    /// None.
-    #[default]
-    Never,
-    /// In a chunk of its own at the end.
-    AtEnd,
-    /// There, and with each chunk what it was until then.
-    EveryChunk,
 }
 
 /// One of the choices of an answer.

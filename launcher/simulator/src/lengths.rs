@@ -3,14 +3,14 @@
 use serde_json::{Map, Value};
 
 use super::answer::{Stop, StopRules};
-use super::batching_model::{Finish, Work};
+use super::api::Endpoint;
 use super::blocks::BlockHashes;
 use super::error::ApiError;
 use super::options::SimOptions;
 use super::prompt::PromptLength;
-use super::request::Endpoint;
 use super::text::natural_length;
 use super::validation::{flag, integer};
+use super::work::{Finish, Work};
 
 /// vLLM's default for `max_tokens` of `/v1/completions`.
 const DEFAULT_COMPLETION_TOKENS: u32 = 16;

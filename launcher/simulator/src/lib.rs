@@ -7,6 +7,7 @@
 //! far: LoRA, tools, structured outputs, log probabilities of prompts; `refusals` answers to them as vLLM would.
 
 pub mod answer;
+pub mod api;
 mod batching_model;
 mod blocks;
 pub mod chunks;
@@ -20,7 +21,8 @@ mod metrics;
 mod options;
 mod prompt;
 mod refusals;
-pub mod request;
+mod request;
+mod routes;
 mod sampling;
 mod scheduler;
 mod server;
@@ -30,170 +32,6 @@ mod tokens;
 mod validation;
 mod work;
 
-use std::convert::Infallible;
-use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::task::{Poll, Waker};
-use std::time::Duration;
-
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, watch};
-use tracing::{debug, warn};
-
-pub use batching_model::Finish;
 pub use options::{OptionError, SimOptions};
-
-use batching_model::BatchingModel;
-
-/// Connections that are served at once; the next ones wait in the listener's backlog. Each holds at most one request,
-/// and so this bounds the engine's queue too.
-const MAX_CONNECTIONS: u32 = 32_768;
-
-/// How long a connection may be idle, or take to send the head of a request.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// The longest head of a request, and what a connection buffers of an answer.
-const CONNECTION_BUFFER: usize = 64 << 10;
-
-/// How long to wait after a connection that could not be accepted.
-const NEXT_ACCEPT: Duration = Duration::from_millis(100);
-/// Of so many such failures one is told: one in ten seconds.
-const WARN_EVERY: u64 = 100;
-
-/// How long open connections may take to end at shutdown.
-const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// A simulated server, with a running or a paused clock. It belongs to the tokio runtime on which it is first used,
-/// which may have several threads.
-#[derive(Debug)]
-pub struct Simulator {
-    options: SimOptions,
-    model: Arc<BatchingModel>,
-    started: jiff::Timestamp,
-    requests: AtomicU64,
-    stopping: watch::Sender<bool>,
-    /// The same, without a lock. Set before.
-    is_stopping: AtomicBool,
-}
-
-impl Simulator {
-    /// A server that does nothing until it gets connections.
-    pub fn new(options: SimOptions) -> Arc<Self> {
-        let model = BatchingModel::new(&options);
-        let stopping = watch::Sender::new(false);
-        let (requests, is_stopping) = (AtomicU64::new(0), AtomicBool::new(false));
-        Arc::new(Simulator { options, model, started: clock::now(), requests, stopping, is_stopping })
-    }
-
-    /// Serves connections until `shutdown` is there; then aborts what runs, as vLLM does, and ends the connections.
-    /// Sockets live in real time, and so does the engine from here on.
-    pub async fn serve(self: &Arc<Self>, listener: TcpListener, shutdown: impl Future<Output = ()>) {
-        self.model.use_real_time();
-        let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS as usize));
-        tokio::pin!(shutdown);
-        let mut failures = 0_u64;
-        loop {
-            let accepted = tokio::select! {
-                () = &mut shutdown => break,
-                accepted = accept(&listener, &slots) => accepted,
-            };
-            let (stream, slot) = match accepted {
-                Ok(accepted) => accepted,
-                Err(error) => {
-                    // Mostly too many open files; it passes when connections end.
-                    if failures.is_multiple_of(WARN_EVERY) {
-                        warn!(%error, "connections wait, for none can be accepted; raise the limit of open files (ulimit -n)");
-                    }
-                    failures += 1;
-                    pause(NEXT_ACCEPT).await;
-                    continue;
-                }
-            };
-            // A token must leave when it is ready, not when the next one comes. It fails only where the client has gone.
-            let _ = stream.set_nodelay(true);
-            let simulator = self.clone();
-            tokio::spawn(async move {
-                simulator.serve_connection(stream).await;
-                drop(slot);
-            });
-        }
-        drop(listener);
-        self.stop();
-        let ended = slots.acquire_many(MAX_CONNECTIONS);
-        if clock::limit(SHUTDOWN_TIMEOUT, ended).await.is_err() {
-            warn!("some connections did not end in time");
-        }
-    }
-
-    /// Serves one connection until either side ends it.
-    pub async fn serve_connection(self: &Arc<Self>, io: impl AsyncRead + AsyncWrite + Unpin) {
-        let service = service_fn(|request| async { Ok::<_, Infallible>(self.answer(request).await) });
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(HEAD_TIMEOUT)
-            .max_buf_size(CONNECTION_BUFFER)
-            // Chunks are small: copying them together is cheaper than a list of them.
-            .writev(false)
-            .serve_connection(TokioIo::new(io), service);
-        tokio::pin!(connection);
-        let stopped = self.stopped();
-        tokio::pin!(stopped);
-        let mut known: Option<Waker> = None;
-        let ended = std::future::poll_fn(|cx| {
-            if let Poll::Ready(ended) = connection.as_mut().poll(cx) {
-                return Poll::Ready(Some(ended));
-            }
-            // GenerationRequest again only when there is news: this is polled for each token, and asking takes a lock.
-            let is_known = known.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
-            if is_known && !self.is_stopping.load(Ordering::Acquire) {
-                return Poll::Pending;
-            }
-            known = Some(cx.waker().clone());
-            stopped.as_mut().poll(cx).map(|()| None)
-        });
-        let ended = match ended.await {
-            Some(ended) => ended,
-            None => {
-                connection.as_mut().graceful_shutdown();
-                connection.await
-            }
-        };
-        if let Err(error) = ended {
-            debug!(%error, "a connection ended early");
-        }
-    }
-
-    /// Aborts what runs: streams get a chunk with `finish_reason: "abort"`, their usage and `[DONE]`. Connections end.
-    pub fn stop(&self) {
-        self.model.close();
-        self.is_stopping.store(true, Ordering::Release);
-        self.stopping.send_replace(true);
-    }
-
-    /// Waits for [`Simulator::stop`].
-    async fn stopped(&self) {
-        // The sender lives as long as `self`.
-        let _ = self.stopping.subscribe().wait_for(|stopping| *stopping).await;
-    }
-}
-
-/// The next connection and its place.
-async fn accept(
-    listener: &TcpListener,
-    slots: &Arc<Semaphore>,
-) -> io::Result<(tokio::net::TcpStream, tokio::sync::OwnedSemaphorePermit)> {
-    let slot = slots.clone().acquire_owned().await.expect("the semaphore is never closed");
-    let (stream, _) = listener.accept().await?;
-    Ok((stream, slot))
-}
-
-/// Waits before something is tried again.
-async fn pause(length: Duration) {
-    // It is over when the limit is.
-    let _ = clock::limit(length, std::future::pending::<()>()).await;
-}
+pub use server::Simulator;
+pub use work::Finish;

@@ -7,10 +7,10 @@
 
 use std::time::Duration;
 
-use super::batching_model::Finish;
 use super::exposition::{CacheOptions, Exposition, Histogram, escape};
 use super::options::SimOptions;
 use super::scheduler::{CacheStats, Sequence};
+use super::work::Finish;
 
 #[rustfmt::skip]
 const TTFT_BUCKETS: &[f64] = &[

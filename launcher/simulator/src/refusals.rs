@@ -3,8 +3,8 @@
 
 use serde_json::{Map, Value};
 
+use super::api::Endpoint;
 use super::error::ApiError;
-use super::request::Endpoint;
 
 /// The first thing that is not done.
 pub fn check(endpoint: Endpoint, body: &Map<String, Value>) -> Result<(), ApiError> {

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::answer::Answer;
-use super::batching_model::{Siblings, Work};
-use super::chunks::{Choice, StreamUsage};
+
+use super::api::{Endpoint, StreamUsage};
+use super::chunks::Choice;
 use super::error::ApiError;
 use super::lengths::Lengths;
 use super::options::SimOptions;
@@ -18,15 +19,7 @@ use super::refusals;
 use super::sampling::{self, Logprobs};
 use super::text::{self, Prompt, mix};
 use super::validation::{bad_json, fields, flag, integer, number, object};
-
-/// Which endpoint was called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Endpoint {
-    /// `/v1/chat/completions`
-    Chat,
-    /// `/v1/completions`
-    Completions,
-}
+use super::work::{Siblings, Work};
 
 /// A request that is accepted.
 #[derive(Clone, Debug)]

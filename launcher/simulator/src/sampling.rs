@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::answer::StopRules;
+use super::api::Endpoint;
 use super::error::ApiError;
-use super::request::Endpoint;
 use super::text;
 use super::validation::{flag, integer, number, python_text};
 

@@ -1,232 +1,167 @@
-//! [I/O] What is answered to one HTTP request.
+//! [I/O] The simulated server: its connections, from the first one to its shutdown.
 
-use std::sync::atomic::Ordering;
+use std::convert::Infallible;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::header::{ALLOW, CONTENT_TYPE, HeaderMap, HeaderValue, SERVER, VARY};
-use http::{Method, Request, Response, StatusCode};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
-use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
+use tracing::{debug, warn};
 
-use super::Simulator;
-use super::batching_model::Finish;
-use super::chunks::{self, Chunks, Identity};
-use super::error::ApiError;
-use super::faults::FaultKind;
-use super::request::{self, Endpoint, GenerationRequest};
-use super::stream::{Body, ChoiceStream, EventStream, PromptBlocks};
-use super::text::mix;
-use super::tokens;
+use super::batching_model::BatchingModel;
+use super::options::SimOptions;
 
-/// The longest body that is read. A context of a million tokens fits.
-const MAX_BODY: usize = 32 << 20;
+/// Connections that are served at once; the next ones wait in the listener's backlog. Each holds at most one request,
+/// and so this bounds the engine's queue too.
+const MAX_CONNECTIONS: u32 = 32_768;
 
-/// How long a client may take to send a body.
-const BODY_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a connection may be idle, or take to send the head of a request.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The longest `X-Request-Id` that becomes the id of an answer, in bytes.
-const MAX_REQUEST_ID: usize = 256;
+/// The longest head of a request, and what a connection buffers of an answer.
+const CONNECTION_BUFFER: usize = 64 << 10;
 
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
-const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream; charset=utf-8");
-const PROMETHEUS: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+/// How long to wait after a connection that could not be accepted.
+const NEXT_ACCEPT: Duration = Duration::from_millis(100);
+/// Of so many such failures one is told: one in ten seconds.
+const WARN_EVERY: u64 = 100;
 
-/// What a path leads to.
-#[derive(Clone, Copy)]
-enum Route {
-    Generate(Endpoint),
-    Tokenize,
-    Detokenize,
-    Models,
-    Health,
-    Load,
-    Version,
-    Metrics,
-}
+/// How long open connections may take to end at shutdown.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-impl Route {
-    fn from_path(path: &str) -> Option<Self> {
-        Some(match path {
-            "/v1/chat/completions" => Route::Generate(Endpoint::Chat),
-            "/v1/completions" => Route::Generate(Endpoint::Completions),
-            "/v1/models" => Route::Models,
-            "/tokenize" => Route::Tokenize,
-            "/detokenize" => Route::Detokenize,
-            "/health" | "/ping" => Route::Health,
-            "/load" => Route::Load,
-            "/version" => Route::Version,
-            "/metrics" => Route::Metrics,
-            _ => return None,
-        })
-    }
-
-    fn method(self) -> Method {
-        match self {
-            Route::Generate(_) | Route::Tokenize | Route::Detokenize => Method::POST,
-            _ => Method::GET,
-        }
-    }
+/// A simulated server, with a running or a paused clock. It belongs to the tokio runtime on which it is first used,
+/// which may have several threads.
+#[derive(Debug)]
+pub struct Simulator {
+    pub(super) options: SimOptions,
+    pub(super) model: Arc<BatchingModel>,
+    pub(super) started: jiff::Timestamp,
+    pub(super) requests: AtomicU64,
+    stopping: watch::Sender<bool>,
+    /// The same, without a lock. Set before.
+    is_stopping: AtomicBool,
 }
 
 impl Simulator {
-    /// Answers a request.
-    pub(super) async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
-        let number = self.requests.fetch_add(1, Ordering::Relaxed);
-        let fault = self.options.fault.filter(|fault| fault.hits(self.options.seed, number)).map(|fault| fault.kind);
-        if fault == Some(FaultKind::Hang) {
-            self.stopped().await;
-            return refusal(&ApiError::fault(StatusCode::SERVICE_UNAVAILABLE));
+    /// A server that does nothing until it gets connections.
+    pub fn new(options: SimOptions) -> Arc<Self> {
+        let model = BatchingModel::new(&options);
+        let stopping = watch::Sender::new(false);
+        let (requests, is_stopping) = (AtomicU64::new(0), AtomicBool::new(false));
+        Arc::new(Simulator { options, model, started: clock::now(), requests, stopping, is_stopping })
+    }
+
+    /// Serves connections until `shutdown` is there; then aborts what runs, as vLLM does, and ends the connections.
+    /// Sockets live in real time, and so does the engine from here on.
+    pub async fn serve(self: &Arc<Self>, listener: TcpListener, shutdown: impl Future<Output = ()>) {
+        self.model.use_real_time();
+        let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS as usize));
+        tokio::pin!(shutdown);
+        let mut failures = 0_u64;
+        loop {
+            let accepted = tokio::select! {
+                () = &mut shutdown => break,
+                accepted = accept(&listener, &slots) => accepted,
+            };
+            let (stream, slot) = match accepted {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    // Mostly too many open files; it passes when connections end.
+                    if failures.is_multiple_of(WARN_EVERY) {
+                        warn!(%error, "connections wait, for none can be accepted; raise the limit of open files (ulimit -n)");
+                    }
+                    failures += 1;
+                    pause(NEXT_ACCEPT).await;
+                    continue;
+                }
+            };
+            // A token must leave when it is ready, not when the next one comes. It fails only where the client has gone.
+            let _ = stream.set_nodelay(true);
+            let simulator = self.clone();
+            tokio::spawn(async move {
+                simulator.serve_connection(stream).await;
+                drop(slot);
+            });
         }
-        let Some(route) = Route::from_path(request.uri().path()) else {
-            return response(StatusCode::NOT_FOUND, JSON, Body::whole(r#"{"detail":"Not Found"}"#));
+        drop(listener);
+        self.stop();
+        let ended = slots.acquire_many(MAX_CONNECTIONS);
+        if clock::limit(SHUTDOWN_TIMEOUT, ended).await.is_err() {
+            warn!("some connections did not end in time");
+        }
+    }
+
+    /// Serves one connection until either side ends it.
+    pub async fn serve_connection(self: &Arc<Self>, io: impl AsyncRead + AsyncWrite + Unpin) {
+        let service = service_fn(|request| async { Ok::<_, Infallible>(self.answer(request).await) });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_TIMEOUT)
+            .max_buf_size(CONNECTION_BUFFER)
+            // Chunks are small: copying them together is cheaper than a list of them.
+            .writev(false)
+            .serve_connection(TokioIo::new(io), service);
+        tokio::pin!(connection);
+        let stopped = self.stopped();
+        tokio::pin!(stopped);
+        let mut known: Option<Waker> = None;
+        let ended = std::future::poll_fn(|cx| {
+            if let Poll::Ready(ended) = connection.as_mut().poll(cx) {
+                return Poll::Ready(Some(ended));
+            }
+            // GenerationRequest again only when there is news: this is polled for each token, and asking takes a lock.
+            let is_known = known.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
+            if is_known && !self.is_stopping.load(Ordering::Acquire) {
+                return Poll::Pending;
+            }
+            known = Some(cx.waker().clone());
+            stopped.as_mut().poll(cx).map(|()| None)
+        });
+        let ended = match ended.await {
+            Some(ended) => ended,
+            None => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
         };
-        let is_ping = request.uri().path() == "/ping" && request.method() == Method::POST;
-        if route.method() != *request.method() && !is_ping {
-            let body = Body::whole(r#"{"detail":"Method Not Allowed"}"#);
-            let mut response = response(StatusCode::METHOD_NOT_ALLOWED, JSON, body);
-            let allowed = if route.method() == Method::POST { "POST" } else { "GET" };
-            response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
-            return response;
-        }
-        match route {
-            Route::Generate(endpoint) => match self.generate(endpoint, request, number, fault).await {
-                Ok(response) => response,
-                Err(error) => refusal(&error),
-            },
-            Route::Tokenize => {
-                answered(read_json(request).await.and_then(|body| tokens::tokenize(&body, &self.options)))
-            }
-            Route::Detokenize => {
-                answered(read_json(request).await.and_then(|body| tokens::detokenize(&body, &self.options)))
-            }
-            // Nobody counts it unless told to, as in vLLM.
-            Route::Load => response(StatusCode::OK, JSON, Body::whole(r#"{"server_load":0}"#)),
-            Route::Models => {
-                let permission = format!("modelperm-{}", self.made_up_id(u64::MAX));
-                let started = self.started.as_second();
-                let models = chunks::models(&self.options.model, self.options.max_model_len, started, &permission);
-                response(StatusCode::OK, JSON, Body::whole(models))
-            }
-            Route::Health => {
-                let mut response = response(StatusCode::OK, JSON, Body::whole(""));
-                response.headers_mut().remove(CONTENT_TYPE);
-                response
-            }
-            Route::Version => response(StatusCode::OK, JSON, Body::whole(r#"{"version":"0.32.0"}"#)),
-            Route::Metrics => response(StatusCode::OK, PROMETHEUS, Body::whole(self.model.metrics().render())),
+        if let Err(error) = ended {
+            debug!(%error, "a connection ended early");
         }
     }
 
-    async fn generate(
-        &self,
-        endpoint: Endpoint,
-        request: Request<Incoming>,
-        number: u64,
-        fault: Option<FaultKind>,
-    ) -> Result<Response<Body>, ApiError> {
-        let id = request_id(request.headers()).unwrap_or_else(|| self.made_up_id(number));
-        let body = read_json(request).await?;
-        let asked = request::read(endpoint, &body, &self.options)?;
-        drop(body);
-        if let Some(FaultKind::Status(status)) = fault {
-            return Err(ApiError::fault(StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)));
-        }
-        let prefix = match endpoint {
-            Endpoint::Chat => "chatcmpl",
-            Endpoint::Completions => "cmpl",
-        };
-        let identity = Identity {
-            endpoint,
-            id: format!("{prefix}-{id}"),
-            created: clock::now().as_second(),
-            model: self.options.model.clone(),
-        };
-        let GenerationRequest { choices, prompt_tokens, stream, usage } = asked;
-        let first_prompt = choices.first().map_or(0, |(choice, _)| choice.prompt_tokens);
-        let choices = choices.into_iter().map(|(choice, work)| (choice, self.model.submit(work)));
-        if stream {
-            let details = self.details(first_prompt);
-            let part = |(choice, generation)| ChoiceStream::new(generation, Chunks::new(&identity, choice, usage));
-            let stream = EventStream::new(choices.map(part).collect(), prompt_tokens, fault, details);
-            return Ok(response(StatusCode::OK, EVENTS, Body::Stream(Box::new(stream))));
-        }
-        let choices: Vec<_> = choices.collect();
-        let mut ended = Vec::with_capacity(choices.len());
-        let mut details = None;
-        for (choice, generation) in choices {
-            let progress = generation.finished().await;
-            // That of the last prompt, as in vLLM.
-            details = self.details(choice.prompt_tokens).map(|it| it.cache_use(&generation));
-            ended.push((choice, progress.tokens, progress.finish.unwrap_or(Finish::Abort)));
-        }
-        if let Some(FaultKind::StallAfter(_)) = fault {
-            self.stopped().await;
-        }
-        Ok(response(StatusCode::OK, JSON, Body::whole(chunks::whole(&identity, ended, prompt_tokens, details))))
+    /// Aborts what runs: streams get a chunk with `finish_reason: "abort"`, their usage and `[DONE]`. Connections end.
+    pub fn stop(&self) {
+        self.model.close();
+        self.is_stopping.store(true, Ordering::Release);
+        self.stopping.send_replace(true);
     }
 
-    /// What it takes to tell what came of the prefix cache, where the usage is to tell it.
-    fn details(&self, prompt_tokens: u32) -> Option<PromptBlocks> {
-        let block_size = if self.options.prefix_caching { self.options.block_size } else { 0 };
-        self.options.prompt_tokens_details.then_some(PromptBlocks { prompt_tokens, block_size })
-    }
-
-    /// 16 hexadecimal digits, another value for each request.
-    fn made_up_id(&self, number: u64) -> String {
-        format!("{:016x}", mix(self.options.seed.derive("simulator/ids").0, number))
+    /// Waits for [`Simulator::stop`].
+    pub(super) async fn stopped(&self) {
+        // The sender lives as long as `self`.
+        let _ = self.stopping.subscribe().wait_for(|stopping| *stopping).await;
     }
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
-    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
+/// The next connection and its place.
+async fn accept(
+    listener: &TcpListener,
+    slots: &Arc<Semaphore>,
+) -> io::Result<(tokio::net::TcpStream, tokio::sync::OwnedSemaphorePermit)> {
+    let slot = slots.clone().acquire_owned().await.expect("the semaphore is never closed");
+    let (stream, _) = listener.accept().await?;
+    Ok((stream, slot))
 }
 
-/// The body of a request that says it is JSON.
-async fn read_json(request: Request<Incoming>) -> Result<Bytes, ApiError> {
-    if !is_json(request.headers()) {
-        return Err(ApiError::validation("Unsupported Media Type: Only 'application/json' is allowed"));
-    }
-    read_body(request.into_body()).await
-}
-
-/// JSON, or the error.
-fn answered(body: Result<String, ApiError>) -> Response<Body> {
-    match body {
-        Ok(body) => response(StatusCode::OK, JSON, Body::whole(body)),
-        Err(error) => refusal(&error),
-    }
-}
-
-async fn read_body(body: Incoming) -> Result<Bytes, ApiError> {
-    let status = |status, message: String| ApiError { status, ..ApiError::bad(None, message) };
-    match clock::limit(BODY_TIMEOUT, Limited::new(body, MAX_BODY).collect()).await {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => {
-            Err(status(StatusCode::PAYLOAD_TOO_LARGE, format!("The body is longer than {MAX_BODY} bytes.")))
-        }
-        Ok(Err(error)) => Err(status(StatusCode::BAD_REQUEST, format!("The body could not be read: {error}"))),
-        Err(_) => Err(status(StatusCode::REQUEST_TIMEOUT, "The body did not come in time.".into())),
-    }
-}
-
-/// The client's own id, where it is one that can be shown.
-fn request_id(headers: &HeaderMap) -> Option<String> {
-    let id = headers.get("x-request-id")?.to_str().ok()?;
-    (!id.is_empty() && id.len() <= MAX_REQUEST_ID).then(|| id.to_owned())
-}
-
-fn refusal(error: &ApiError) -> Response<Body> {
-    response(error.status, JSON, Body::whole(error.body()))
-}
-
-fn response(status: StatusCode, kind: HeaderValue, body: Body) -> Response<Body> {
-    let mut response = Response::new(body);
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    headers.insert(SERVER, HeaderValue::from_static("uvicorn"));
-    headers.insert(CONTENT_TYPE, kind);
-    headers.insert(VARY, HeaderValue::from_static("Origin"));
-    response
+/// Waits before something is tried again.
+async fn pause(length: Duration) {
+    // It is over when the limit is.
+    let _ = clock::limit(length, std::future::pending::<()>()).await;
 }

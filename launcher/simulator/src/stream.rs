@@ -7,9 +7,10 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 
-use super::batching_model::{Finish, Generation};
+use super::batching_model::Generation;
 use super::chunks::{CacheUse, Chunks, DONE};
 use super::faults::FaultKind;
+use super::work::Finish;
 
 /// The body of an answer.
 #[derive(Debug)]

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use simulator::{
     Finish,
     answer::Answer,
-    chunks::{self, Choice, Chunks, DONE, Identity, StreamUsage},
-    request::Endpoint,
+    api::{Endpoint, StreamUsage},
+    chunks::{self, Choice, Chunks, DONE, Identity},
 };
 
 /// The model that is served.

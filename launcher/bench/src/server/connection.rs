@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::waiting::Waiting;
-use simulator::request::Endpoint;
+use simulator::api::Endpoint;
 
 /// A connection. Its answers come one after the other.
 pub(super) struct Connection {

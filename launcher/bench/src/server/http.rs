@@ -3,7 +3,7 @@
 use memchr::memmem;
 use serde::Deserialize;
 
-use simulator::request::Endpoint;
+use simulator::api::Endpoint;
 
 /// The longest head that is read, in bytes; those of the clients have a few hundred.
 const MAX_HEAD: usize = 16 << 10;

@@ -27,7 +27,7 @@ use engine::histogram::TimeHistogram;
 use http::GenerationRequest;
 pub use pacer::Pace;
 use pacer::{Pacer, Stream};
-use simulator::request::Endpoint;
+use simulator::api::Endpoint;
 pub use truth::{RequestTruth, Truth};
 use waiting::{Event, Waiting};
 
