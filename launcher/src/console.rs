@@ -1,5 +1,5 @@
-//! [I/O] Prints results on stdout and messages on stderr. `println!` and its like panic where nobody can read them; nothing here
-//! does.
+//! [I/O] Prints results on stdout and messages on stderr. `println!` and similar macros panic when the reader has closed the
+//! pipe; the functions here do not.
 
 use std::{
     error::Error,
@@ -7,12 +7,12 @@ use std::{
     io::{self, BufWriter, ErrorKind, Write},
 };
 
-/// stdout cannot be written, although somebody reads it.
+/// stdout cannot be written, for a reason other than a closed pipe.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot write to stdout: {0}; send it where there is space to write")]
+#[error("cannot write to stdout: {0}; free space where stdout goes, or redirect it")]
 pub struct PrintError(#[from] io::Error);
 
-/// Prints a result. A reader that has gone, such as `head`, has seen enough: that is no error.
+/// Prints a result. A reader that closes the pipe early, such as `head`, causes no error.
 ///
 /// # Errors
 /// stdout cannot be written.
@@ -28,7 +28,7 @@ pub fn print_with(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result
     let mut out = BufWriter::new(io::stdout().lock());
     match fill(&mut out).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {
-            // What is still buffered has no reader.
+            // Discard the buffer: a flush would fail again.
             drop(out.into_parts());
             Ok(())
         }
@@ -36,13 +36,13 @@ pub fn print_with(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result
     }
 }
 
-/// Says a line on stderr. Who reads it may have gone, and there is nobody else to tell: the exit status says it too.
+/// Prints a line on stderr. An error is ignored, because there is no other place to report it; the exit status remains.
 pub fn say(what: impl Display) {
-    // One write: lines of several processes do not mix.
+    // A single write, so that lines of several processes do not mix.
     let _ = io::stderr().write_all(format!("{what}\n").as_bytes());
 }
 
-/// An error and its causes; a cause that the text before it already names is not repeated.
+/// The text of an error and of its causes, without causes that the text before already contains.
 pub fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

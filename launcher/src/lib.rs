@@ -1,7 +1,7 @@
-//! The launcher: a resolved run and a rendered profile in, load on the server under test, a report out.
+//! The launcher: reads a resolved run and a rendered profile, issues the load on the server under test, writes the report.
 //!
-//! This crate wires the others together: `input` reads what to run, `run` goes from the target to the report, `sut` answers
-//! MLCommons' LoadGen. The launcher knows no Kubernetes: it is the same in a pod and on a laptop.
+//! This crate connects the others: `input` reads what to run, `run` goes from the target to the report, and `sut` answers
+//! MLCommons' LoadGen. The launcher does not use the Kubernetes API: it works the same way in a pod and on a laptop.
 
 pub mod console;
 pub mod input;

@@ -1,6 +1,10 @@
-//! `benchwright`: arguments -> one of the commands -> exit code.
+//! `benchwright`: parses the arguments, runs one command, and returns its exit code.
 
-#![warn(clippy::print_stdout, clippy::print_stderr, reason = "they panic where nobody reads; console.rs prints")]
+#![warn(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "they panic when the reader has closed the pipe; use console.rs"
+)]
 
 mod commands;
 
@@ -19,8 +23,8 @@ use launcher::console::{self, PrintError};
 const COMMIT: &str = env!("BENCHWRIGHT_COMMIT");
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("BENCHWRIGHT_COMMIT"), ")");
 
-/// Benchmarks LLM serving: issues the load of a workload profile exactly, measures every token, and says when its own
-/// figures are not to be trusted.
+/// Benchmarks LLM servers: issues the load of a workload profile exactly, measures every token, and reports when its own
+/// figures cannot be trusted.
 #[derive(Parser)]
 #[command(name = "benchwright", version = VERSION, max_term_width = 110)]
 struct Cli {
@@ -30,17 +34,17 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run a benchmark: a BenchmarkRun file anywhere, or, without -f, what the operator mounted in a pod
+    /// Run a benchmark from a BenchmarkRun file, or, without -f, from the files that the operator mounted in a pod
     Run(run::RunArgs),
     /// Serve a simulated vLLM
     Sim(sim::SimArgs),
-    /// Answer the samples of MLCommons' own LoadGen: started by launcher/bridge/benchwright_sut.py, by pipes
+    /// Answer the samples of MLCommons' own LoadGen over pipes; launcher/bridge/benchwright_sut.py starts this command
     Sut(sut::SutArgs),
-    /// Print the profile of a BenchmarkRun as rendered, and what it means
+    /// Print the profile of a BenchmarkRun as rendered, or the workload that it describes
     Render(render::RenderArgs),
-    /// Print what the LoadGen tests of a BenchmarkRun will issue, before a request is sent
+    /// Print what the LoadGen tests of a BenchmarkRun will issue; sends no request
     Plan(plan::PlanArgs),
-    /// Print a file of a results folder: its Markdown report, or another one
+    /// Print a file of a results folder; by default its Markdown report
     Show(show::ShowArgs),
     /// Build the tree of a submission to MLPerf Inference from finished LoadGen runs, or check one
     Submission(submission::SubmissionArgs),
@@ -54,11 +58,11 @@ enum Command {
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        // A slip in the arguments must not look like `--gate`'s 2, an invalid run.
+        // clap exits with 2, which means an invalid run with `--gate`.
         Err(error) => {
             let status = if error.use_stderr() { crds::ExitCode::Configuration.code() } else { 0 };
             return match error.print() {
-                // Whether somebody reads it does not change what was asked.
+                // A help text without a reader is no error.
                 Err(unprinted) if !error.use_stderr() && unprinted.kind() != io::ErrorKind::BrokenPipe => {
                     failed(&PrintError::from(unprinted).into())
                 }
@@ -73,7 +77,7 @@ fn main() -> ExitCode {
         .with_writer(io::stderr)
         .with_ansi(io::stderr().is_terminal())
         .with_target(false)
-        // Who read it may have gone, and a panic over that would cost the results.
+        // A log without a reader must not cause a panic: it would lose the results.
         .log_internal_errors(false)
         .init();
     let done: anyhow::Result<u8> = match cli.command {
@@ -95,7 +99,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The exit status of a command that answers yes or no.
+/// The exit status of a command whose result is yes or no.
 fn status(yes: bool) -> u8 {
     if yes { 0 } else { 1 }
 }

@@ -1,5 +1,5 @@
-//! `/ready` in the launcher's pod: 200 while the load is on, 503 before and after. This is how the operator learns that a
-//! run measures, without an API token in the launcher.
+//! [I/O] Serves `/ready` in the launcher's pod: 200 during the load, 503 before and after. The readiness of the pod tells the
+//! operator that the run measures, so that the launcher needs no API token.
 
 use std::{
     convert::Infallible,
@@ -19,15 +19,14 @@ use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 
-/// Between two tries to accept a connection, when the system refuses one.
+/// Time to wait after a connection that could not be accepted.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Whether the launcher measures at present.
+/// Whether the launcher measures now. Clones share one state.
 #[derive(Clone, Debug, Default)]
 pub struct Measuring(Arc<AtomicBool>);
 
 impl Measuring {
-    /// Says that it does, or that it no longer does.
     pub fn set(&self, measuring: bool) {
         self.0.store(measuring, Ordering::Relaxed);
     }
@@ -36,7 +35,7 @@ impl Measuring {
         let (status, text) = match (path, self.0.load(Ordering::Relaxed)) {
             ("/ready", true) => (StatusCode::OK, "measuring\n"),
             ("/ready", false) => (StatusCode::SERVICE_UNAVAILABLE, "not measuring\n"),
-            _ => (StatusCode::NOT_FOUND, "only /ready is here\n"),
+            _ => (StatusCode::NOT_FOUND, "the only path is /ready\n"),
         };
         let mut response = Response::new(Full::new(Bytes::from_static(text.as_bytes())));
         *response.status_mut() = status;
@@ -44,13 +43,13 @@ impl Measuring {
     }
 }
 
-/// Serves `/ready` on every address until the process ends, on a thread of its own, so that a probe never waits for the
-/// load nor the load for a probe.
+/// Serves `/ready` on every address until the process ends. It has its own thread, so that probe and load do not delay each
+/// other.
 ///
 /// # Errors
-/// When the port is taken.
+/// The port cannot be opened.
 pub fn serve(port: u16, measuring: Measuring) -> std::io::Result<SocketAddr> {
-    // Both address families where the machine has them: a cluster may know IPv6 only.
+    // An IPv6 socket accepts IPv4 too. The machine may have only one of them.
     let listener = std::net::TcpListener::bind((Ipv6Addr::UNSPECIFIED, port))
         .or_else(|_| std::net::TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)))?;
     listener.set_nonblocking(true)?;
@@ -70,7 +69,7 @@ pub fn serve(port: u16, measuring: Measuring) -> std::io::Result<SocketAddr> {
 async fn accept(listener: TcpListener, measuring: &Measuring) {
     loop {
         let Ok((stream, _)) = listener.accept().await else {
-            // Out of file descriptors, most likely: the next probe may find some again.
+            // Most likely the process has no file descriptor left. The next probe may succeed.
             tokio::time::sleep(RETRY).await;
             continue;
         };
@@ -82,7 +81,7 @@ async fn accept(listener: TcpListener, measuring: &Measuring) {
         tokio::task::spawn(async move {
             let served = http1::Builder::new().keep_alive(false).serve_connection(TokioIo::new(stream), service).await;
             if let Err(error) = served {
-                tracing::debug!(%error, "a probe broke off");
+                tracing::debug!(%error, "a probe closed its connection early");
             }
         });
     }

@@ -1,4 +1,4 @@
-//! [I/O] `benchwright bench`: measures the engine, or says whether a machine is big enough for a load.
+//! [I/O] `benchwright bench`: measures the engine, or finds whether a machine has the capacity for a load.
 
 use std::{
     error::Error,
@@ -14,57 +14,57 @@ use launcher::{
     run,
 };
 
-/// Measure the engine itself: its CPU time, its errors, its lag, its memory
+/// Measure the engine itself: its CPU time, timing errors, send lag and memory
 #[derive(Args, Debug)]
 pub(crate) struct BenchArgs {
-    /// Measure these groups alone; may be given several times
+    /// Measure only this group; may be given several times
     #[arg(long, value_name = "GROUP")]
     only: Vec<Group>,
-    /// Small loads: whether it works, not how well
+    /// Use small loads, which show that the bench works; their figures do not count
     #[arg(long)]
     quick: bool,
-    /// Measure everything so often, and tell medians and spread
+    /// Measure everything COUNT times, and print medians and spread
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     runs: u32,
-    /// Run each side of a comparison so often in each run, in turn
+    /// Run each side of a comparison COUNT times in each run, in turn
     #[arg(long, value_name = "COUNT", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=100))]
     repeats: u32,
-    /// Write all figures into this file, as JSON
+    /// Write all figures to this file as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write all figures into this file, as Markdown
+    /// Write all figures to this file as Markdown
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Measure nothing of this, but say whether this machine, or pod, is big enough for the load of a BenchmarkRun: tries
-    /// its hardest stage for a few seconds against a server on loopback, and exits with 0 for yes, and with 1 for no or
-    /// where lateness could not be judged
+    /// Do not measure the engine; find whether this machine or pod has the capacity for the load of a BenchmarkRun. Runs
+    /// its hardest stage for a few seconds against a server on loopback. Exit status 0: yes; 1: no, or lateness could not
+    /// be judged
     #[arg(long = "for", value_name = "FILE", conflicts_with_all = ["only", "quick", "runs", "repeats", "json", "markdown"])]
     run: Option<PathBuf>,
-    /// With --for: a profile's file, in place of the profile that the BenchmarkRun names
+    /// With --for: use this profile file in place of the profile that the BenchmarkRun names
     #[arg(long, value_name = "FILE", requires = "run")]
     profile: Option<PathBuf>,
-    /// With --for: sets a value in the rendered profile, such as load.stages.0.rate=5; may be given several times
+    /// With --for: set a value in the rendered profile, such as load.stages.0.rate=5; may be given several times
     #[arg(short = 'o', long = "override", value_name = "PATH=VALUE", requires = "run")]
     overrides: Vec<String>,
-    /// With --for: the time between two tokens of the server that is expected
+    /// With --for: the time between two tokens that you expect of the server
     #[arg(long, value_name = "DURATION", default_value = "5ms", requires = "run")]
     itl: Span,
-    /// With --for: the time to the first token of the server that is expected
+    /// With --for: the time to the first token that you expect of the server
     #[arg(long, value_name = "DURATION", default_value = "50ms", requires = "run")]
     ttft: Span,
 }
 
-/// The hidden command of a child.
+/// The hidden command of a child process.
 #[derive(Args, Debug)]
 pub(crate) struct PartArgs {
-    /// What to do, as JSON
+    /// The part, as JSON
     part: String,
 }
 
-/// Measures, or answers whether a load fits. Whether all is well: `false` for a load that is not known to fit.
+/// Measures the engine, or finds whether a load fits. `false`: the load does not fit, or that is not known.
 ///
 /// # Errors
-/// A part of it could not be run, or a file could not be written.
+/// A part of the bench could not be run, or a file could not be written.
 pub(crate) fn run(args: BenchArgs) -> anyhow::Result<bool> {
     let Some(file) = &args.run else {
         let options = BenchOptions {
@@ -78,7 +78,7 @@ pub(crate) fn run(args: BenchArgs) -> anyhow::Result<bool> {
         console::print(bench::measure(&options)?)?;
         return Ok(true);
     };
-    // Credentials are the target's, which is not called here.
+    // The target is not called, so that its credentials are not read.
     let unused = Some(PathBuf::from("unused"));
     let options =
         LocalOptions { profile: args.profile, overrides: args.overrides, token_file: unused.clone(), ca_file: unused };
@@ -91,10 +91,10 @@ pub(crate) fn run(args: BenchArgs) -> anyhow::Result<bool> {
     Ok(report.fits)
 }
 
-/// Does the part of a child of the bench, and prints what came of it.
+/// Does the part of a child process, and prints its result for the parent.
 ///
 /// # Errors
-/// It could not be done; the parent is told nothing then.
+/// The part failed. Nothing is printed then.
 pub(crate) fn run_part(args: &PartArgs) -> anyhow::Result<()> {
     Ok(console::print(bench::run_part(&args.part, read_run)?)?)
 }

@@ -1,4 +1,4 @@
-//! What the commands that read a BenchmarkRun file have in common.
+//! The arguments of all commands that read a BenchmarkRun file.
 
 use std::path::PathBuf;
 
@@ -7,16 +7,16 @@ use launcher::input::LocalOptions;
 
 #[derive(Args)]
 pub(crate) struct InputArgs {
-    /// A profile's file, in place of the profile that the BenchmarkRun names
+    /// Use this profile file in place of the profile that the BenchmarkRun names
     #[arg(long, value_name = "FILE", requires = "file")]
     profile: Option<PathBuf>,
-    /// Sets a value in the rendered profile, such as load.stages.0.rate=5; may be given several times
+    /// Set a value in the rendered profile, such as load.stages.0.rate=5; may be given several times
     #[arg(short = 'o', long = "override", value_name = "PATH=VALUE", requires = "file")]
     overrides: Vec<String>,
-    /// The file that holds the bearer token of the target
+    /// Read the bearer token of the target from this file
     #[arg(long, value_name = "FILE", requires = "file")]
     token_file: Option<PathBuf>,
-    /// The file that holds further certificate authorities, PEM-encoded
+    /// Read further certificate authorities from this file, PEM-encoded
     #[arg(long, value_name = "FILE", requires = "file")]
     ca_file: Option<PathBuf>,
 }

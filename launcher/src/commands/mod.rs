@@ -1,4 +1,4 @@
-//! The commands of `benchwright`, a file each: its arguments, and what it does with them.
+//! The commands of `benchwright`. Each file holds the arguments of one command and the code that runs it.
 
 #[cfg(target_os = "linux")]
 pub(crate) mod bench;

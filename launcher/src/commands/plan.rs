@@ -11,15 +11,15 @@ use super::input_args::InputArgs;
 
 #[derive(Args)]
 pub(crate) struct PlanArgs {
-    /// A BenchmarkRun, as kubectl takes it
+    /// A BenchmarkRun file, as for kubectl
     #[arg(short, long, value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
     input: InputArgs,
-    /// The first queries of each phase too, with their times and samples: so many, or all
+    /// Also print the first COUNT queries of each phase, or all, with their times and samples
     #[arg(long, value_name = "COUNT|all", default_value = "0", value_parser = count_or_all)]
     queries: usize,
-    /// As JSON
+    /// Print the plan as JSON
     #[arg(long)]
     json: bool,
 }
@@ -28,7 +28,7 @@ fn count_or_all(text: &str) -> Result<usize, String> {
     if text == "all" {
         return Ok(usize::MAX);
     }
-    text.parse().map_err(|_| "write a number, or all".into())
+    text.parse().map_err(|_| "write a number or all".into())
 }
 
 pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<()> {
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<()> {
     if let Some(message) = plan.past(input.run.run_deadline.0) {
         console::say(format_args!("note: {}: {message}", plan::DEADLINE));
     }
-    // It may lie where the run will be, and not here.
+    // The data set may exist only on the machine that will run the test.
     if let Err(error) = data_set::read(&input.workload) {
         console::say(format_args!("note: {error}"));
     }

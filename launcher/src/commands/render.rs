@@ -1,4 +1,4 @@
-//! [I/O] `benchwright render`: prints a profile as rendered, or what it means.
+//! [I/O] `benchwright render`: prints a profile as rendered, or the workload that it describes.
 
 use std::path::PathBuf;
 
@@ -11,19 +11,19 @@ use super::input_args::InputArgs;
 
 #[derive(Args)]
 pub(crate) struct RenderArgs {
-    /// A BenchmarkRun, as kubectl takes it
+    /// A BenchmarkRun file, as for kubectl
     #[arg(short, long, value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
     input: InputArgs,
-    /// Print the workload that the profile means, as JSON, in place of its text
+    /// Print the workload that the profile describes, as JSON, in place of the profile
     #[arg(long)]
     workload: bool,
 }
 
 pub(crate) fn run(args: &RenderArgs) -> anyhow::Result<()> {
     let mut input = input::from_file(&args.file, &args.input.options())?;
-    // A file that is not here may lie where the run will be, so that none is an error.
+    // A missing file is no error: it may exist only on the machine that will run the benchmark.
     match trace::read(&input.workload) {
         Ok(traces) => input.notices.extend(traces.notices),
         Err(error) => console::say(format_args!("note: {error}")),

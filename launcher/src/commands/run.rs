@@ -9,30 +9,30 @@ use super::input_args::InputArgs;
 
 #[derive(Args)]
 pub(crate) struct RunArgs {
-    /// A BenchmarkRun, as kubectl takes it
+    /// A BenchmarkRun file, as for kubectl
     #[arg(short, long, value_name = "FILE")]
     file: Option<PathBuf>,
     #[command(flatten)]
     input: InputArgs,
-    /// The folder that gets a folder for each run [default: results, in a pod /results]
+    /// The folder in which each run makes a folder of its own [default: results, in a pod /results]
     #[arg(long, value_name = "DIR")]
     results: Option<PathBuf>,
-    /// Keep no results folder
+    /// Write no results folder
     #[arg(long, conflicts_with = "results")]
     no_results: bool,
-    /// Threads that issue the load [default: one for each core, at most 8, less one for an embedded simulator]
+    /// Number of threads that issue the load [default: one for each core, at most 8; one fewer with an embedded simulator]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
-    /// Exit with 0 passed, 2 invalid, 3 error, 4 cancelled, for pipelines
+    /// Tell a pipeline the outcome by the exit code: 0 passed, 2 invalid, 3 error, 4 cancelled
     #[arg(long)]
     gate: bool,
-    /// Answer /ready on this port: 200 while measuring [in a pod: 8080]
+    /// Answer /ready on this port, with status 200 during the load [in a pod: 8080]
     #[arg(long, value_name = "PORT")]
     status_port: Option<u16>,
-    /// Write the result for the operator into this file [in a pod: /dev/termination-log]
+    /// Write the result for the operator to this file [in a pod: /dev/termination-log]
     #[arg(long, value_name = "FILE")]
     termination_log: Option<PathBuf>,
-    /// Plain lines in place of a progress bar
+    /// Print progress as lines, and not as a bar
     #[arg(long)]
     plain: bool,
 }

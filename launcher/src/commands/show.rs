@@ -10,7 +10,7 @@ use launcher::console;
 pub(crate) struct ShowArgs {
     /// A results folder, such as results/latest
     folder: PathBuf,
-    /// Which of its files
+    /// The file to print
     #[arg(long, value_name = "NAME", default_value = "report.md")]
     file: PathBuf,
 }
@@ -19,7 +19,10 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
     let path = args.folder.join(&args.file);
     let mut file = user_file::open(&path).map_err(|error| {
         let folder = args.folder.display();
-        anyhow::anyhow!("cannot read {}: {error}; the files of a finished run lie in {folder}", path.display())
+        anyhow::anyhow!(
+            "cannot read {}: {error}; give the results folder of a finished run; this one is {folder}",
+            path.display()
+        )
     })?;
     Ok(console::print_with(|mut out| io::copy(&mut file, &mut out).map(drop))?)
 }

@@ -22,23 +22,19 @@ use tokio::{
 };
 use tracing::{info, warn};
 
-/// The error of a process that has too many open files.
+/// The error number of a process that has too many open files.
 const EMFILE: i32 = rustix::io::Errno::MFILE.raw_os_error();
 
-/// Why the simulator cannot run.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SimError {
     #[error(transparent)]
     Option(#[from] OptionError),
-    /// The address is taken, or does not belong to this machine.
     #[error("cannot listen on {address}; choose another --host or --port")]
     Listen { address: SocketAddr, source: io::Error },
-    /// The system gives no event loop or no signals.
     #[error("cannot start an event loop; raise the limit of open files (ulimit -n), or give it more memory")]
     Runtime(#[source] io::Error),
 }
 
-/// The preset as an argument.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum PresetArg {
     /// An 8B model on one data-centre GPU: 10 ms between tokens.
@@ -46,26 +42,26 @@ enum PresetArg {
     Gpu,
     /// A tiny model on a CPU: 2.3 ms between tokens.
     Tiny,
-    /// Answers at once.
+    /// Every step takes no time.
     Instant,
 }
 
-/// The arguments of `benchwright sim`. What is left out comes from the preset.
+/// The arguments of `benchwright sim`. An argument that is left out has the value of the preset.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SimArgs {
     /// The address to listen on.
     #[arg(long, default_value = "127.0.0.1")]
     host: IpAddr,
 
-    /// The port to listen on; 0 takes a free one, and the first line on stdout tells which.
+    /// The port to listen on. With 0 the system chooses a free one; the first line on stdout contains it.
     #[arg(long, default_value_t = 8000)]
     port: u16,
 
-    /// Threads that serve connections; all share one engine.
+    /// Number of threads that serve connections. All share one simulated engine.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: u16,
 
-    /// The server to play.
+    /// The server to simulate.
     #[arg(long, value_enum, default_value_t)]
     preset: PresetArg,
 
@@ -73,15 +69,15 @@ pub(crate) struct SimArgs {
     #[arg(long)]
     model: Option<String>,
 
-    /// Where lengths, words, jitter and faults come from.
+    /// The seed of lengths, words, jitter and faults.
     #[arg(long, default_value_t = 0)]
     seed: u64,
 
-    /// Time to the first token of a request that is alone, whatever its prompt, such as 100ms. At least `--itl`.
+    /// Time to the first token of a single request, for prompts of any length, such as 100ms. At least `--itl`.
     #[arg(long, value_name = "DURATION")]
     ttft: Option<Span>,
 
-    /// Time between two tokens, whatever the batch, such as 10ms.
+    /// Time between two tokens, for batches of any size, such as 10ms.
     #[arg(long, value_name = "DURATION")]
     itl: Option<Span>,
 
@@ -89,39 +85,39 @@ pub(crate) struct SimArgs {
     #[arg(long)]
     jitter: Option<f64>,
 
-    /// Sequences that may run at once.
+    /// The largest number of sequences in a batch.
     #[arg(long)]
     max_num_seqs: Option<u32>,
 
-    /// Tokens that one step may compute.
+    /// The largest number of tokens that one step computes.
     #[arg(long)]
     max_num_batched_tokens: Option<u32>,
 
-    /// Tokens that prompt and answer may have together.
+    /// The largest number of tokens of prompt and answer together.
     #[arg(long)]
     max_model_len: Option<u32>,
 
-    /// Tokens in a block of the KV cache.
+    /// Number of tokens in a block of the KV cache.
     #[arg(long)]
     block_size: Option<u32>,
 
-    /// Blocks in the KV cache, one of which is reserved.
+    /// Number of blocks in the KV cache, one of which is reserved.
     #[arg(long, value_name = "BLOCKS")]
     num_gpu_blocks_override: Option<u32>,
 
-    /// Keep the blocks of ended requests for prompts that begin alike; the default.
+    /// Keep the blocks of finished requests for prompts with the same beginning. This is the default.
     #[arg(long, overrides_with = "no_enable_prefix_caching")]
     enable_prefix_caching: bool,
 
-    /// Compute every prompt anew.
+    /// Compute every prompt in full.
     #[arg(long, overrides_with = "enable_prefix_caching")]
     no_enable_prefix_caching: bool,
 
-    /// Tell in the usage of each answer how much of its prompt came from the prefix cache.
+    /// Report in the usage of each answer how many prompt tokens came from the prefix cache.
     #[arg(long)]
     enable_prompt_tokens_details: bool,
 
-    /// The mean length of answers that nothing else ends, in tokens.
+    /// The mean length in tokens of answers that end by themselves.
     #[arg(long)]
     mean_output_tokens: Option<u32>,
 
@@ -129,25 +125,25 @@ pub(crate) struct SimArgs {
     #[arg(long, value_name = "CODE", group = "fault", value_parser = clap::value_parser!(u16).range(400..=599))]
     fail_status: Option<u16>,
 
-    /// Fault: cut the connection of a stream after this many tokens.
+    /// Fault: close the connection of a stream after this many tokens.
     #[arg(long, value_name = "TOKENS", group = "fault")]
     break_after_tokens: Option<u32>,
 
-    /// Fault: send nothing more on a stream after this many tokens, and leave it open.
+    /// Fault: stop sending on a stream after this many tokens, and leave the connection open.
     #[arg(long, value_name = "TOKENS", group = "fault")]
     stall_after_tokens: Option<u32>,
 
-    /// Fault: accept connections and never answer, on any path.
+    /// Fault: accept connections and never answer any request.
     #[arg(long, group = "fault")]
     hang: bool,
 
-    /// The share of the requests that the fault hits, from 0 to 1.
+    /// The share of requests with the fault, from 0 to 1.
     #[arg(long, default_value_t = 1.0, requires = "fault")]
     fail_ratio: f64,
 }
 
 impl SimArgs {
-    /// The preset with what the arguments change.
+    /// The options of the preset, with those that the arguments replace.
     fn options(&self) -> Result<SimOptions, OptionError> {
         let mut options = SimOptions::preset(match self.preset {
             PresetArg::Gpu => SimulatorPreset::Gpu,
@@ -198,9 +194,9 @@ impl SimArgs {
     }
 }
 
-/// `benchwright sim`: serves until SIGTERM or SIGINT. The first line on stdout tells the URL.
+/// Serves until SIGTERM or SIGINT. The first line on stdout contains the URL.
 ///
-/// Several threads share the one engine, and with it batching, caches and metrics; they spread the connections.
+/// The threads share the connections between them, and one simulated engine: one batch, one cache, one set of metrics.
 pub(crate) fn run(args: SimArgs) -> Result<(), SimError> {
     let options = args.options()?;
     let mut builder = match args.threads {
@@ -217,19 +213,19 @@ pub(crate) fn run(args: SimArgs) -> Result<(), SimError> {
         let mut interrupt = signal(SignalKind::interrupt()).map_err(SimError::Runtime)?;
         let address = SocketAddr::new(args.host, args.port);
         let failed = |source: io::Error| match source.raw_os_error() {
-            // No port is to blame.
+            // Another port would not help.
             Some(EMFILE) => SimError::Runtime(source),
             _ => SimError::Listen { address, source },
         };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        // A reader that has gone does not matter to the server.
+        // The server works without a reader of its stdout.
         if let Err(error) = console::print(format!("{} is served at http://{address}\n", options.model)) {
             warn!(%error, %address, "the address was not printed");
         }
         let shutdown = async {
             tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
-            info!("asked to end: what runs is aborted");
+            info!("a signal asked the server to end; running requests are aborted");
         };
         Simulator::new(options).serve(listener, shutdown).await;
         Ok(())

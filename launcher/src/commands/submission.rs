@@ -1,4 +1,4 @@
-//! [I/O] `benchwright submission`: arguments in, a tree or a verdict out.
+//! [I/O] `benchwright submission`: builds or checks the tree of a submission to MLPerf Inference.
 
 use std::{io, path::PathBuf};
 
@@ -29,84 +29,84 @@ pub(crate) struct SubmissionArgs {
 
 #[derive(Subcommand, Debug)]
 enum SubmissionCommand {
-    /// Check a tree more strictly than MLPerf's own checker; exit status 1: it has findings
+    /// Check a tree more strictly than MLPerf's own checker does; exit status 1: there are findings
     Check(CheckArgs),
-    /// Make TEST06 on a run with that audit, and write verify_accuracy.txt beside its logs; exit status 1: it fails
+    /// Apply TEST06 to a run with that audit, and write verify_accuracy.txt beside its logs; exit status 1: the test fails
     Test06(Test06Args),
 }
 
 #[derive(Args, Debug)]
 struct BuildArgs {
-    /// The folder that the tree is written to; it must not exist
+    /// Write the tree to this folder, which must not exist
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Who submits
+    /// The organisation that submits
     #[arg(long, value_name = "NAME")]
     submitter: String,
-    /// The description of the system, whose name is that of the file
+    /// The JSON description of the system; the system is named like the file, without .json
     #[arg(long, value_name = "FILE")]
     system: PathBuf,
-    /// The division
+    /// The division of the submission
     #[arg(long, value_enum, default_value_t = Division::Closed)]
     division: Division,
-    /// v6.1, v6.0 or v5.1
+    /// The round of MLPerf Inference: v6.1, v6.0 or v5.1
     #[arg(long, value_name = "ROUND", default_value = "v6.1", value_parser = round)]
     round: Round,
-    /// The benchmark of logs that do not tell it, such as llama3.1-8b, or llama2-70b-99 in place of llama2-70b-99.9
+    /// The benchmark, where the logs do not name it: llama3.1-8b, for example, or llama2-70b-99 in place of llama2-70b-99.9
     #[arg(long, value_name = "NAME")]
     benchmark: Option<String>,
-    /// What the evaluation script printed; several scenarios need SCENARIO= or BENCHMARK/SCENARIO= before it
+    /// The output of the evaluation script; with several scenarios write SCENARIO= or BENCHMARK/SCENARIO= before it
     #[arg(long, value_name = "[SCENARIO=]FILE")]
     accuracy: Vec<ScenarioFile>,
-    /// The measurements.json of all scenarios, or of the one before it
+    /// A measurements.json for all scenarios, or for the scenario that is written before it
     #[arg(long, value_name = "[SCENARIO=]FILE")]
     measurements: Vec<ScenarioFile>,
-    /// A text on how the weights were quantised, or that they were not
+    /// A text that describes how the weights were quantised, or states that they were not
     #[arg(long, value_name = "FILE")]
     calibration: Option<PathBuf>,
-    /// The id of the end-of-sequence token, where it is not the benchmark's
+    /// The id of the end-of-sequence token, where it differs from the benchmark's
     #[arg(long, value_name = "ID")]
     eos: Option<i64>,
-    /// How token ids are stored, for TEST06
+    /// The type in which the logs store token ids, for TEST06
     #[arg(long, value_enum, default_value_t = Elements::Int32)]
     elements: Elements,
-    /// The runs are of one system, though they reached it by different URLs
+    /// All runs measured one system, although their target URLs differ
     #[arg(long)]
     same_system: bool,
-    /// Write the tree though something is missing or wrong, marked by INCOMPLETE.md
+    /// Write the tree even where something is missing or wrong, and mark it with INCOMPLETE.md
     #[arg(long)]
     incomplete: bool,
     /// Print the check of the tree as JSON
     #[arg(long)]
     json: bool,
-    /// Results folders of LoadGen runs, or folders of logs of MLCommons' LoadGen
+    /// Results folders of LoadGen runs, or folders with logs of MLCommons' LoadGen
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<PathBuf>,
 }
 
 #[derive(Args, Debug)]
 struct CheckArgs {
-    /// The folder that holds closed, open or network
+    /// The folder that contains closed, open or network
     folder: PathBuf,
-    /// v6.1, v6.0 or v5.1
+    /// The round of MLPerf Inference: v6.1, v6.0 or v5.1
     #[arg(long, value_name = "ROUND", default_value = "v6.1", value_parser = round)]
     round: Round,
-    /// As JSON
+    /// Print the check as JSON
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Args, Debug)]
 struct Test06Args {
-    /// The results folder of a run with audit TEST06, or a folder of such logs
+    /// The results folder of a run with audit TEST06, or a folder with its logs
     run: PathBuf,
-    /// The benchmark of logs that do not tell it
+    /// The benchmark, where the logs do not name it
     #[arg(long, value_name = "NAME")]
     benchmark: Option<String>,
-    /// The id of the end-of-sequence token, where it is not the benchmark's
+    /// The id of the end-of-sequence token, where it differs from the benchmark's
     #[arg(long, value_name = "ID")]
     eos: Option<i64>,
-    /// How token ids are stored
+    /// The type in which the logs store token ids
     #[arg(long, value_enum, default_value_t = Elements::Int32)]
     elements: Elements,
 }
@@ -134,38 +134,27 @@ fn round(text: &str) -> Result<Round, String> {
     Round::from_name(text).ok_or_else(|| "there are v6.1, v6.0, v5.1 and v5.0".into())
 }
 
-/// The command could not do what it was asked.
+/// Why the command failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CommandError {
-    /// As it says.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// As it says.
     #[error(transparent)]
     Check(#[from] CheckError),
-    /// As it says.
     #[error(transparent)]
     Test06(#[from] Test06Error),
-    /// verify_accuracy.txt.
     #[error("cannot write {path} ({source}); let the user of this process write there", path = path.display())]
-    Write {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// Standard output.
+    Write { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Print(#[from] PrintError),
-    /// No arguments.
-    #[error("there is nothing to do; see `benchwright submission --help`")]
+    #[error("no runs are given and no subcommand; see `benchwright submission --help`")]
     Nothing,
 }
 
-/// Runs the command; `false`: what was looked at has faults, which were printed.
+/// Runs the command. `false`: the tree or the test has findings, which were printed.
 ///
 /// # Errors
-/// It could not be looked at.
+/// The runs or the tree could not be read, or the tree could not be written.
 pub(crate) fn run(args: SubmissionArgs) -> Result<bool, CommandError> {
     match (args.command, args.build) {
         (Some(SubmissionCommand::Check(args)), _) => {
@@ -200,13 +189,13 @@ fn build_command(args: BuildArgs) -> Result<bool, CommandError> {
     if let Some(report) = &built.report {
         print(report, args.json)?;
     }
-    // Neither notes nor what is missing are a result: they go where errors go.
+    // stdout carries the check alone. Notes and missing files go to stderr.
     built.notes.iter().for_each(|it| console::say(format_args!("note: {}", one_line(it))));
     built.missing.iter().for_each(|it| console::say(format_args!("missing: {it}")));
     match &built.path {
         Some(path) => console::say(format_args!("the tree is in {}", path.display())),
-        None if options.incomplete => console::say("no tree was written: there is no test to write of"),
-        None => console::say("no tree was written; --incomplete writes it all the same"),
+        None if options.incomplete => console::say("no tree was written: no run holds a finished test"),
+        None => console::say("no tree was written; --incomplete writes it anyway"),
     }
     Ok(built.missing.is_empty() && built.report.is_some_and(|it| it.clean()))
 }

@@ -9,15 +9,15 @@ use super::input_args::InputArgs;
 
 #[derive(Args)]
 pub(crate) struct SutArgs {
-    /// A BenchmarkRun, as kubectl takes it; all but its load is used
+    /// A BenchmarkRun file, as for kubectl; its load is not used
     #[arg(short, long, value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
     input: InputArgs,
-    /// Requests under way at once; further samples wait in order [default: the maxConcurrency of a loadgen profile, or 4096]
+    /// The largest number of requests in flight; further samples wait in order [default: the maxConcurrency of a loadgen profile, or 4096]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_in_flight: Option<u32>,
-    /// Fail answers without a first token, which LoadGen judges where it is to be told of it
+    /// Fail answers without a first token, for tests in which LoadGen judges the time to first token
     #[arg(long)]
     first_tokens: bool,
 }

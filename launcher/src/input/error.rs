@@ -11,76 +11,45 @@ use crds::{
 };
 use workload_profiles::ProfileError;
 
-/// Why an input cannot be run. A cause stands in its message, and is therefore no `source`, which printing a chain of errors
-/// would repeat.
+/// Why an input cannot be run. The messages contain their causes. A cause is no `source`, because printing the chain of errors
+/// would repeat it.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
-    /// No file was given, and no operator has mounted one.
-    #[error("give a BenchmarkRun with -f FILE; without it {folder} is read, which the operator mounts in a pod", folder = folder.display())]
-    NotGiven {
-        /// Where the operator mounts it.
-        folder: PathBuf,
-    },
-    /// It cannot be read.
+    #[error("no BenchmarkRun is given, and {folder}, which the operator mounts in a pod, has no run.yaml; give a file with -f FILE", folder = folder.display())]
+    NotGiven { folder: PathBuf },
     #[error("cannot read {path}: {cause}", path = path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        cause: io::Error,
-    },
-    /// It is empty.
+    Read { path: PathBuf, cause: io::Error },
     #[error("{path} is empty; write a BenchmarkRun into it, such as examples/benchmarkrun.yaml", path = path.display())]
-    Empty {
-        /// The file.
-        path: PathBuf,
-    },
-    /// It is no YAML.
+    Empty { path: PathBuf },
+    /// The file is no valid YAML, or was written by another release.
     #[error("{path}: {message}", path = path.display())]
-    Syntax {
-        /// The file.
-        path: PathBuf,
-        /// Where and what.
-        message: String,
-    },
-    /// It is another kind of object.
+    Syntax { path: PathBuf, message: String },
     #[error("{path} is a {found}; this command takes a {GROUP}/{VERSION} {KIND}", path = path.display())]
     WrongKind {
-        /// The file.
         path: PathBuf,
-        /// Its apiVersion and kind.
+        /// The apiVersion and kind of the file.
         found: String,
     },
-    /// It is the `run.yaml` of a results folder.
     #[error(
-        "{path} is the run.yaml of a results folder, which tells how a run was resolved; give the benchmarkrun.yaml beside it, \
-         which runs it again",
+        "{path} is the run.yaml of a results folder, which records how a run was resolved; to repeat the run give the \
+         benchmarkrun.yaml beside it",
         path = path.display()
     )]
-    ResolvedRun {
-        /// The file.
-        path: PathBuf,
-    },
-    /// Fields that are unknown or wrong, all of them.
+    ResolvedRun { path: PathBuf },
+    /// All fields that are unknown or wrong.
     #[error("{path} cannot be run:{}", list(.problems), path = path.display())]
     Fields {
-        /// The file.
         path: PathBuf,
-        /// One message each.
+        /// One message for each field.
         problems: Vec<String>,
     },
-    /// An override of the command line that is none.
-    #[error("--override {} is no path=value; write it as in load.stages.0.rate=5", quoted(.found))]
-    Override {
-        /// What stood there.
-        found: String,
-    },
-    /// The profile.
+    /// An override of the command line without an equals sign.
+    #[error("--override {} has no form path=value; write, for example, load.stages.0.rate=5", quoted(.found))]
+    Override { found: String },
     #[error("profile {}: {cause}", named(.source_name))]
     Profile {
-        /// Where it came from.
+        /// The name of the profile, or its file.
         source_name: String,
-        /// What is wrong with it.
         cause: ProfileError,
     },
 }

@@ -7,10 +7,10 @@ use workload_profiles::Notice;
 
 use super::{Input, InputError, LocalOptions, read, resolve_paths, run_file::RunFile, unused_fields};
 
-/// Reads a BenchmarkRun file and does what the operator would: resolves, renders, parses.
+/// Reads a BenchmarkRun file, resolves its spec, and renders and parses its profile.
 ///
 /// # Errors
-/// Everything that is wrong with the file's fields at once; or everything that is wrong with the profile.
+/// One error lists all wrong fields of the file, or all wrong fields of the profile.
 pub fn from_file(path: &Path, options: &LocalOptions) -> Result<Input, InputError> {
     let text = read(path)?;
     let file = RunFile::parse(path, &text)?;
@@ -32,7 +32,7 @@ pub fn from_file(path: &Path, options: &LocalOptions) -> Result<Input, InputErro
             return Err(InputError::field(
                 path,
                 "spec.profile.configMapRef",
-                "needs a cluster; outside one, give --profile FILE",
+                "names an object of a cluster; outside a cluster give --profile FILE",
             ));
         }
     };
@@ -43,7 +43,7 @@ pub fn from_file(path: &Path, options: &LocalOptions) -> Result<Input, InputErro
     let of_spec = dropped.into_iter().chain(unused_fields::notices(&spec, options));
     let notices = of_spec.chain(prepared.notices).collect();
     let mut workload = prepared.workload;
-    // What a pipe brings has no folder of its own.
+    // A pipe has no folder: paths are relative to the working folder then.
     let names = options.profile.as_deref().unwrap_or(path);
     let folder = names.parent().filter(|_| names.is_file()).unwrap_or(Path::new(""));
     let folder = paths_from.filter(|_| options.profile.is_none()).unwrap_or_else(|| folder.to_owned());

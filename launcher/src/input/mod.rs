@@ -23,13 +23,12 @@ pub use error::InputError;
 pub use local::from_file;
 pub use mounted::from_folder;
 
-/// The largest input file that is read, in bytes: an inline profile, and as much again for the rest.
+/// The largest input file in bytes: twice the largest inline profile, and 1 MiB for the rest.
 const MAX_FILE_BYTES: u64 = 2 * MAX_INLINE_PROFILE_BYTES as u64 + 1024 * 1024;
 
-/// All that a run needs.
 #[derive(Clone, Debug)]
 pub struct Input {
-    /// Who, where to, with which bounds.
+    /// The run with all defaults: target, model, bounds and deadlines.
     pub run: ResolvedRun,
     /// The spec as the user wrote it.
     pub spec: BenchmarkRunSpec,
@@ -39,12 +38,12 @@ pub struct Input {
     pub workload: Workload,
     /// Keys of the profile that were ignored or changed.
     pub notices: Vec<Notice>,
-    /// The folder from which relative paths in the profile count, where the profile has such paths and this is no pod.
+    /// The folder to which relative paths in the profile belong. `None` in a pod, and for profiles without such paths.
     pub paths_from: Option<PathBuf>,
 }
 
 impl Input {
-    /// What the results folder keeps of it.
+    /// The part of the input that the results folder keeps.
     pub fn inputs(&self) -> Inputs<'_> {
         Inputs {
             run: &self.run,
@@ -55,23 +54,23 @@ impl Input {
     }
 }
 
-/// What a command line adds to a BenchmarkRun file.
+/// The arguments of a command line that change a BenchmarkRun file.
 #[derive(Clone, Debug, Default)]
 pub struct LocalOptions {
-    /// A profile's file, in place of the one that the BenchmarkRun names.
+    /// A profile file, in place of the profile that the BenchmarkRun names.
     pub profile: Option<PathBuf>,
-    /// `path=value` overrides, after those of the BenchmarkRun.
+    /// Overrides in the form `path=value`. They apply after those of the BenchmarkRun.
     pub overrides: Vec<String>,
-    /// The bearer token of the target.
+    /// The file that holds the bearer token of the target.
     pub token_file: Option<PathBuf>,
-    /// Further certificate authorities.
+    /// The file that holds further certificate authorities.
     pub ca_file: Option<PathBuf>,
 }
 
-/// Makes the relative paths of a workload those from the folder of the file that names them.
+/// Makes the relative paths of a workload absolute. They are relative to the folder of the file that names them.
 fn resolve_paths(workload: &mut Workload, folder: &Path) {
     for path in workload.files_mut() {
-        // Without a working folder it stays as it is, and cannot be read.
+        // The process may have no working folder. The path then stays relative, and reading it fails later.
         if let Ok(absolute) = std::path::absolute(folder.join(&*path)) {
             *path = absolute;
         }

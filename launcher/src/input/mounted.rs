@@ -6,10 +6,10 @@ use crds::{resolve::ResolvedRun, wording::cut};
 
 use super::{Input, InputError, read, resolve_paths};
 
-/// Reads what the operator wrote into a folder.
+/// Reads the folder that the operator mounts.
 ///
 /// # Errors
-/// A file that is missing or that this release cannot read.
+/// A file is missing, or this release cannot read it.
 pub fn from_folder(folder: &Path) -> Result<Input, InputError> {
     let run_path = folder.join("run.yaml");
     if !run_path.exists() {
@@ -29,9 +29,10 @@ pub fn from_folder(folder: &Path) -> Result<Input, InputError> {
     Ok(Input { run, spec, profile_text, workload, notices, paths_from: None })
 }
 
-/// That a file of the operator is of another release.
+/// The error for a file that an operator of another release wrote.
 fn unreadable(path: PathBuf, error: &serde_saphyr::Error) -> InputError {
     let cause = error.without_snippet().to_string();
-    let message = format!("is no run of this release: {}; let the operator of the same release write it", cut(&cause));
+    let message =
+        format!("cannot be read by this release: {}; use operator and launcher of the same release", cut(&cause));
     InputError::Syntax { path, message }
 }

@@ -15,24 +15,23 @@ use serde_json::Value;
 
 use super::{InputError, LocalOptions};
 
-/// How long a target is waited for outside a cluster, where the file does not say: whoever waits there sits before it.
+/// The default readiness timeout outside a cluster. It is short, because a person waits for the command.
 const LOCAL_READINESS_SECONDS: u32 = 60;
 
-/// How many problems one error lists: a file with more has one mistake over and over.
+/// The largest number of problems in one error. A file with more probably repeats one mistake.
 const MAX_LISTED: usize = 48;
 
-/// A BenchmarkRun's file that was read.
 pub(super) struct RunFile {
     root: Node,
-    /// What is right of it.
+    /// The values that match the schema.
     value: Value,
     problems: Vec<Problem>,
-    /// Empty entries.
+    /// Entries that are left out because they are empty.
     pub(super) dropped: Vec<Problem>,
 }
 
 impl RunFile {
-    /// Reads the values and holds them against the schema; the problems with them are for [`RunFile::resolve`] to tell.
+    /// Reads the values and checks them against the schema. [`RunFile::resolve`] reports the problems with them.
     pub(super) fn parse(path: &Path, text: &str) -> Result<RunFile, InputError> {
         let syntax = |problem: Problem| InputError::Syntax { path: path.to_owned(), message: problem.to_string() };
         let document = yaml::read(text).map_err(syntax)?;
@@ -54,13 +53,13 @@ impl RunFile {
             return Err(InputError::WrongKind { path: path.to_owned(), found });
         }
         let checked = schema::check(&root);
-        // Of two problems with a field the first one is told.
+        // Only the first problem of a field is reported.
         problems.extend(checked.problems);
         problems.extend(ambiguous_keys);
         Ok(RunFile { root, value: checked.value, problems, dropped: checked.dropped })
     }
 
-    /// Does what the operator would with the spec.
+    /// Resolves the spec as the operator would.
     pub(super) fn resolve(
         mut self,
         path: &Path,
@@ -91,7 +90,7 @@ impl RunFile {
             (&options.ca_file, spec.target.tls.is_some(), "spec.target.tls", "--ca-file"),
         ] {
             if named && given.is_none() {
-                self.add(path, format!("names an object of a cluster; outside one, give {flag} FILE"));
+                self.add(path, format!("names an object of a cluster; outside a cluster give {flag} FILE"));
             }
         }
         let mut used = spec.clone();
@@ -109,20 +108,20 @@ impl RunFile {
         Err(self.into_error(path))
     }
 
-    /// The folder from which relative paths in the profile count, where the file does not lie beside them: a results folder's
-    /// `benchmarkrun.yaml` does not.
+    /// The folder to which relative paths in the profile belong, where the file says so. The `benchmarkrun.yaml` of a results
+    /// folder does, because it is not beside the files that its profile names.
     pub(super) fn paths_from(&self) -> Option<PathBuf> {
         self.value["metadata"]["annotations"][PATHS_FROM].as_str().map(PathBuf::from)
     }
 
-    /// The name; what `generateName` begins with, where a cluster would add to it.
+    /// The name of the run, or `generateName`, to which a cluster would add a suffix.
     fn name(&self) -> Option<String> {
         let metadata = &self.value["metadata"];
         let generated = || metadata["generateName"].as_str().map(|it| it.trim_end_matches('-').to_owned());
         metadata["name"].as_str().map(str::to_owned).or_else(generated)
     }
 
-    /// Adds a problem with a field, unless it follows from one that is known: of the field, or of a part of it.
+    /// Adds a problem with a field, unless the field or a part of it already has one, which may be its cause.
     fn add(&mut self, path: &str, message: String) {
         let follows =
             |known: &str| known.strip_prefix(path).is_some_and(|it| it.is_empty() || it.starts_with(['.', '[']));

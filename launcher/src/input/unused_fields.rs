@@ -1,19 +1,19 @@
-//! Which fields of a BenchmarkRun a run without a cluster does not use, so that nobody waits for what they ask.
+//! Finds the fields of a BenchmarkRun that have no effect outside a cluster, so that the user is told. Pure.
 
 use crds::benchmark_run::{BenchmarkRunSpec, Launcher, Retry};
 use workload_profiles::Notice;
 
 use super::LocalOptions;
 
-/// One notice for each field that is set and has no effect.
+/// A notice for each field that is set and has no effect.
 pub(super) fn notices(spec: &BenchmarkRunSpec, options: &LocalOptions) -> Vec<Notice> {
     let plain = spec.target.url.as_ref().is_none_or(|it| !it.starts_with("https://"));
     let deadlines = &spec.execution.deadlines;
     let other_deadlines =
         [deadlines.prepare_seconds, deadlines.start_seconds, deadlines.collect_seconds].iter().any(Option::is_some);
     [
-        ("spec.suspend", spec.suspend, "is true, which holds a run back in a cluster alone; this run starts"),
-        ("spec.cancel", spec.cancel.is_some(), "ends a run in a cluster alone; this run starts, and Ctrl-C ends it"),
+        ("spec.suspend", spec.suspend, "is true, which suspends runs only in a cluster; this run starts"),
+        ("spec.cancel", spec.cancel.is_some(), "cancels runs only in a cluster; this run starts, and Ctrl-C ends it"),
         (
             "spec.storage.pvc",
             spec.storage.pvc.is_some(),
@@ -22,7 +22,7 @@ pub(super) fn notices(spec: &BenchmarkRunSpec, options: &LocalOptions) -> Vec<No
         (
             "spec.profile.files",
             !spec.profile.files.is_empty(),
-            "is not used outside of a cluster; the profile finds its files beside itself, or by their whole paths",
+            "is not used outside of a cluster; files that the profile names are looked for beside it, or at their absolute paths",
         ),
         (
             "spec.launcher",
@@ -37,7 +37,7 @@ pub(super) fn notices(spec: &BenchmarkRunSpec, options: &LocalOptions) -> Vec<No
         (
             "spec.execution.deadlines",
             other_deadlines,
-            "is used for runSeconds alone outside of a cluster; the other deadlines are the operator's",
+            "has an effect only in runSeconds outside of a cluster; the operator uses the other deadlines",
         ),
         (
             "spec.cleanup",
@@ -47,7 +47,7 @@ pub(super) fn notices(spec: &BenchmarkRunSpec, options: &LocalOptions) -> Vec<No
         (
             "--ca-file",
             options.ca_file.is_some() && plain,
-            "is not used: the target is not called over TLS; leave it out, or write https:// in spec.target.url",
+            "is not used, because the target URL has no TLS; leave it out, or write https:// in spec.target.url",
         ),
     ]
     .into_iter()

@@ -1,4 +1,4 @@
-//! Waits until the target can be measured, and finds out which model it serves.
+//! [I/O] Waits until the target can be measured, and finds out which model it serves.
 
 use std::{path::Path, pin::pin, time::Duration};
 
@@ -18,19 +18,19 @@ use engine::{
     user_file,
 };
 
-/// Between two tries.
+/// Time between two attempts.
 const TRY_EVERY: Duration = Duration::from_secs(1);
-/// How long before the end the last try begins.
+/// The last attempt begins this long before the timeout.
 const LAST_TRY: Duration = Duration::from_millis(250);
-/// Between two lines that say that the target is waited for, where the reason stays the same.
+/// Time between two log lines of the wait while its reason stays the same.
 const TELL_EVERY: Duration = Duration::from_secs(10);
 
-/// More than any token has, in bytes.
+/// The largest token file in bytes.
 const MAX_TOKEN: u64 = 64 << 10;
-/// Twenty times the authorities that a system trusts, in bytes.
+/// The largest CA file in bytes: twenty times the file of a usual system.
 const MAX_AUTHORITIES: u64 = 4 << 20;
 
-/// What the target is called with, from files.
+/// The credentials of the target, read from files.
 #[derive(Default)]
 pub(crate) struct Secrets {
     token: Option<String>,
@@ -38,7 +38,7 @@ pub(crate) struct Secrets {
 }
 
 impl Secrets {
-    /// Reads them. That may wait: a file may be a pipe.
+    /// Reads the files. This can block, because a file may be a pipe.
     pub(crate) fn read(run: &ResolvedRun) -> Result<Secrets, Failure> {
         let read = |path: &Path, what: &str, most| {
             let cannot = |error| Failure::configuration(format!("cannot read the {what} {}: {error}", path.display()));
@@ -59,13 +59,13 @@ impl Secrets {
     }
 }
 
-/// A target that answers.
+/// A target that is ready, and the model to request.
 pub(crate) struct Ready {
     pub(crate) target: Target,
     pub(crate) model: String,
 }
 
-/// Tries until the target is ready or its time is over. What no waiting mends fails at once.
+/// Attempts to reach the target until it is ready or the timeout ends. An error that waiting cannot solve fails at once.
 pub(crate) fn wait(input: &Input, secrets: &Secrets, base_url: &str, stop: &Stop) -> Result<Ready, Failure> {
     let cannot = |source| Failure::system(&LoadError::System { what: "the readiness probe", source });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
@@ -86,7 +86,7 @@ fn target(input: &Input, secrets: &Secrets, base_url: &str) -> Result<Target, Fa
         .map_err(|error| Failure::configuration(error.to_string()))
 }
 
-/// The same, on the runtime of the caller.
+/// Does the same as [`wait`] on the runtime of the caller.
 pub(crate) async fn until_ready(input: &Input, secrets: &Secrets, base_url: &str) -> Result<Ready, Failure> {
     let target = target(input, secrets, base_url)?;
     let limit = input.run.readiness_timeout;
@@ -100,7 +100,7 @@ pub(crate) async fn until_ready(input: &Input, secrets: &Secrets, base_url: &str
             loop {
                 tokio::select! {
                     attempted = &mut attempt => break attempted,
-                    () = sleeper.until(waiting.next) => info!("{}", waiting.tell(clock.now())),
+                    () = sleeper.until(waiting.next) => info!("{}", waiting.line(clock.now())),
                 }
             }
         };
@@ -111,7 +111,7 @@ pub(crate) async fn until_ready(input: &Input, secrets: &Secrets, base_url: &str
                 let why = error.to_string();
                 if waiting.why.as_ref() != Some(&why) {
                     waiting.why = Some(why);
-                    info!("{}", waiting.tell(clock.now()));
+                    info!("{}", waiting.line(clock.now()));
                 }
             }
             Err(_) => {}
@@ -124,19 +124,19 @@ pub(crate) async fn until_ready(input: &Input, secrets: &Secrets, base_url: &str
     }
 }
 
-/// What people are told while the target is waited for.
+/// The log lines of the wait.
 struct Waiting {
     url: String,
     limit: Span,
-    /// When it is told next, from the first try on.
+    /// The time of the next line, counted from the first attempt.
     next: Duration,
-    /// Why the target is not ready; `None` before the first answer, or the first refusal.
+    /// Why the target is not ready. `None` before the first answer or refusal.
     why: Option<String>,
 }
 
 impl Waiting {
     /// The next line of the log. The first line names the limit; each later line names the time left.
-    fn tell(&mut self, now: Duration) -> String {
+    fn line(&mut self, now: Duration) -> String {
         self.next = now + TELL_EVERY;
         let Waiting { url, limit, .. } = self;
         let why = self.why.as_deref().unwrap_or(NO_ANSWER);
@@ -171,7 +171,7 @@ impl Attempt {
     }
 }
 
-/// The model, once the target answers for it.
+/// Probes the target once. Returns the model to request.
 async fn attempt(target: &Target, wanted: Option<&str>, kind: ReadinessProbe) -> Result<String, Attempt> {
     let model = match wanted {
         Some(model) if kind == ReadinessProbe::Generate => model.to_owned(),
@@ -187,7 +187,8 @@ async fn attempt(target: &Target, wanted: Option<&str>, kind: ReadinessProbe) ->
     Ok(model)
 }
 
-/// A model that is not found on a server that lists others: no waiting helps. While it lists none it may be loading.
+/// The error for a model that the server does not find. It is final where the server lists other models. A server without
+/// models may still be loading one.
 async fn not_found(target: &Target, model: &str, error: ProbeError) -> Attempt {
     match probe::models(target).await {
         Ok(served) if !served.is_empty() && !served.iter().any(|it| it == model) => {
@@ -224,14 +225,14 @@ mod tests {
         let mut waiting = Waiting { url: "http://h:1".into(), limit, next: TELL_EVERY, why: Some("refused".into()) };
         let mut check = |seconds: u64, text: &str| {
             let now = Duration::from_secs(seconds);
-            assert_eq!(waiting.tell(now), text);
+            assert_eq!(waiting.line(now), text);
             assert_eq!(waiting.next, now + TELL_EVERY);
         };
         check(0, "waiting up to 60s for http://h:1: refused");
         check(10, "waiting for http://h:1, 50s of 60s left: refused");
         check(61, "waiting for http://h:1, 0s of 60s left: refused");
         waiting.why = None;
-        assert!(waiting.tell(TELL_EVERY).ends_with(NO_ANSWER));
+        assert!(waiting.line(TELL_EVERY).ends_with(NO_ANSWER));
         assert!(waiting.given_up().contains("within 60s: it has not answered yet; check the server"));
     }
 

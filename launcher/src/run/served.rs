@@ -1,13 +1,13 @@
-//! The models that a server lists, in the words of a message. Pure.
+//! Messages about the models that a server lists. Pure.
 
 use crds::wording::one_line;
 
-/// A message names so many models.
+/// The largest number of models in a message.
 const MAX_LISTED: usize = 10;
-/// A model's id is shown and compared up to so many characters; an id is chosen by a server.
+/// The number of characters of a model id that are shown and compared. The server chooses the id, so that it may be long.
 const MAX_CHARS: usize = 80;
 
-/// That a server lists other models than the one that is wanted.
+/// The message for a server that does not list the wanted model.
 pub(super) fn unknown(model: &str, served: &[String]) -> String {
     let near = near(model, served).map(|it| format!("; did you mean {}?", shown(it))).unwrap_or_default();
     format!("target.model is {}, and the server lists {}{near}", shown(model), listed(served))
@@ -27,7 +27,7 @@ fn shown(id: &str) -> String {
     one_line(id).chars().take(MAX_CHARS).collect()
 }
 
-/// The model that was probably meant: one that differs in a few letters, or in what stands before or behind the name.
+/// The model that the user probably meant: its name differs in a few letters, or has something before or after it.
 fn near<'a>(model: &str, served: &'a [String]) -> Option<&'a str> {
     let wanted = shown(model).to_lowercase();
     let distances = served.iter().filter(|id| !id.is_empty()).map(|id| {
@@ -41,7 +41,7 @@ fn near<'a>(model: &str, served: &'a [String]) -> Option<&'a str> {
     distances.filter(|(distance, _)| *distance <= allowed).min().map(|(_, id)| id)
 }
 
-/// A name without its organisation.
+/// The part of a name after the organisation.
 fn last(id: &str) -> &str {
     id.rsplit('/').next().unwrap_or(id)
 }

@@ -1,5 +1,5 @@
-//! What ends the load early: signals such as SIGTERM, and the run's deadline. First the load drains, then it is aborted; a second
-//! signal aborts at once.
+//! [I/O] Ends the load early: at a signal such as SIGTERM, or at the run's deadline. The load first drains and is then aborted. A
+//! second signal aborts it at once.
 
 use std::{
     fs,
@@ -20,24 +20,24 @@ use engine::{
     stop::{Stop, StopReason, StopState},
 };
 
-/// Kept back from the grace period for writing the report.
+/// The part of the grace period that is reserved for writing the report.
 const TO_WRITE: Duration = Duration::from_secs(10);
 
-/// How soon a stop is seen while files are read.
+/// How often a stop is checked while files are read.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// How long the load may drain: the grace period less the time to write, or half of a short one.
+/// How long the load may drain: the grace period less the time to write, but at least half of the grace period.
 fn drain_time(grace: Duration) -> Duration {
     grace.saturating_sub(TO_WRITE).max(grace / 2)
 }
 
-/// Signals that always ask the run to end.
+/// Signals that always end the run.
 const ALWAYS: [Signal; 2] = [Signal::TERM, Signal::INT];
-/// Signals that do so unless the process was started with them ignored, as `nohup` does with that of a terminal that closes.
+/// Signals that end the run unless the process was started with them ignored. `nohup` ignores SIGHUP, for example.
 const UNLESS_IGNORED: [Signal; 2] = [Signal::HUP, Signal::QUIT];
 
-/// Listens for signals to end until the process ends, on a thread of its own. From now on a file that grows past `ulimit -f` is
-/// an error of writing, and no longer the end of the process.
+/// Starts a thread that waits for these signals until the process ends. From now on writing past `ulimit -f` returns an error and
+/// no longer kills the process.
 pub(super) fn listen(stop: &Stop, grace: Duration) -> Result<(), Failure> {
     let stop = stop.clone();
     let cannot = |source| Failure::system(&LoadError::System { what: "receiving signals", source });
@@ -47,7 +47,7 @@ pub(super) fn listen(stop: &Stop, grace: Duration) -> Result<(), Failure> {
     let wanted = ALWAYS.into_iter().chain(UNLESS_IGNORED.into_iter().filter(|it| !is_ignored(&status, *it)));
     let listener = |it: Signal| signal(SignalKind::from_raw(it.as_raw()));
     let mut signals = wanted.map(listener).collect::<Result<Vec<_>, _>>().map_err(cannot)?;
-    // The handler stays when its listener goes.
+    // tokio keeps the handler after the listener is dropped.
     drop(listener(Signal::XFSZ).map_err(cannot)?);
     drop(guard);
     let body = move || {
@@ -56,12 +56,12 @@ pub(super) fn listen(stop: &Stop, grace: Duration) -> Result<(), Failure> {
             let drain = drain_time(grace);
             warn!(
                 ?drain,
-                "asked to end: nothing more is issued, what is in request may end; ask again to end that too"
+                "a signal asked the run to end: nothing more is issued, and requests in flight may finish; a second signal aborts them"
             );
             stop.drain(StopReason::Signal);
             tokio::select! {
-                () = any(&mut signals) => warn!("asked again: what is in request is ended"),
-                () = tokio::time::sleep(drain) => warn!("the time to drain is over: what is in request is ended"),
+                () = any(&mut signals) => warn!("a second signal came: requests in flight are aborted"),
+                () = tokio::time::sleep(drain) => warn!("the time to drain is over: requests in flight are aborted"),
             }
             stop.abort(StopReason::Signal);
         });
@@ -86,15 +86,15 @@ fn is_ignored(status: &str, signal: Signal) -> bool {
     mask >> (signal.as_raw() - 1) & 1 == 1
 }
 
-/// Does work that may wait for ever, such as reading a pipe, on a thread of its own. After a stop nobody waits for that thread:
-/// it ends with the process.
+/// Does work that may block for ever, such as reading a pipe, on its own thread. After a stop the thread is not joined; it ends
+/// with the process.
 pub(super) fn until_stopped<T: Send + 'static>(
     stop: &Stop,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Failure> {
     let cannot = |source| Failure::system(&LoadError::System { what: "a thread", source });
     let (sender, done) = mpsc::sync_channel(1);
-    // The receiver goes when the run is stopped.
+    // The receiver is dropped when the run is stopped.
     let body = move || drop(sender.send(work()));
     let thread = thread::Builder::new().name("reading".into()).spawn(body).map_err(cannot)?;
     loop {
@@ -110,7 +110,7 @@ pub(super) fn until_stopped<T: Send + 'static>(
     }
 }
 
-/// The run's deadline: drains the load when it comes, and aborts it when draining takes longer than the grace period.
+/// The run's deadline. The load drains when it passes, and is aborted when draining takes longer than the grace period.
 pub(super) struct Deadline(mpsc::Sender<()>);
 
 impl Deadline {
@@ -122,7 +122,10 @@ impl Deadline {
             if ended.recv_timeout(deadline) != Err(mpsc::RecvTimeoutError::Timeout) {
                 return;
             }
-            warn!(?deadline, "the deadline of the run is over: nothing more is issued, what is in request may end");
+            warn!(
+                ?deadline,
+                "the deadline of the run has passed: nothing more is issued, and requests in flight may finish"
+            );
             stop.drain(StopReason::Deadline);
             if ended.recv_timeout(drain_time(grace)) == Err(mpsc::RecvTimeoutError::Timeout) {
                 stop.abort(StopReason::Deadline);
@@ -134,7 +137,7 @@ impl Deadline {
         Deadline(sender)
     }
 
-    /// The load has ended.
+    /// Ends the watch, because the load has ended.
     pub(super) fn end(self) {
         drop(self.0);
     }

@@ -1,4 +1,4 @@
-//! Where the load goes: a URL as given, or the embedded simulated vLLM, started here on loopback.
+//! [I/O] The target of the load: the given URL, or the simulated vLLM, which is started here on loopback.
 
 use std::{net::Ipv4Addr, thread};
 
@@ -10,12 +10,12 @@ use tracing::info;
 use super::Failure;
 use simulator::{SimOptions, Simulator};
 
-/// Keeps the simulator alive; dropped, it ends.
+/// Keeps the simulator running until it is dropped.
 pub(crate) struct RunningSimulator {
     _end: oneshot::Sender<()>,
 }
 
-/// The base URL of the target. The simulator gets a thread of its own, so that it shares no runtime with the load.
+/// Returns the base URL of the target. A simulator runs on its own thread, so that it shares no runtime with the load.
 pub(crate) fn start(run: &ResolvedRun, model: Option<&str>) -> Result<(String, Option<RunningSimulator>), Failure> {
     let preset = match &run.endpoint {
         Endpoint::Url(url) => return Ok((url.clone(), None)),
@@ -36,12 +36,12 @@ pub(crate) fn start(run: &ResolvedRun, model: Option<&str>) -> Result<(String, O
     if let Some(model) = model {
         model.clone_into(&mut options.model);
     }
-    info!(%address, ?preset, "the simulated vLLM is the target: its figures are a model's, not a server's");
+    info!(%address, ?preset, "the target is the simulated vLLM: the figures describe a model of a server, and no real server");
     let (end, ended) = oneshot::channel::<()>();
     let simulator = Simulator::new(options);
     let body = move || {
         runtime.block_on(simulator.serve(listener, async {
-            // Both a message and a dropped sender mean the end.
+            // The sender is dropped when the run has ended.
             let _ = ended.await;
         }));
     };

@@ -2,9 +2,9 @@
 //!
 //! A frame is the length of what follows (u32), its kind (u8), and its content. All numbers are little-endian.
 
-/// The version of the frames. Both sides say theirs first, and no other one is understood.
+/// The version of the frames. Both sides send theirs first. A side that gets another version ends.
 pub const VERSION: u16 = 1;
-/// The longest frame that is read, in bytes: 65,535 samples, and no LoadGen program sends more at once.
+/// The longest frame that is read, in bytes. It holds 65,535 samples.
 pub const MAX_FRAME: usize = 1 << 20;
 
 const HELLO: u8 = 1;
@@ -14,41 +14,39 @@ const FIRST: u8 = 130;
 const DONE: u8 = 131;
 const FAILED: u8 = 132;
 
-/// The bytes of a sample in a frame.
+/// Size of a sample in a frame, in bytes.
 const SAMPLE: usize = 16;
 
-/// A sample that is to be answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// LoadGen's name of this very request; opaque.
+    /// LoadGen's id of this request.
     pub id: u64,
-    /// Which sample of the library: which request of the workload's source.
+    /// The index of the sample in the library, which is the index of the request in its source.
     pub index: u64,
 }
 
-/// What a LoadGen program says.
+/// A frame from a LoadGen program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// The version of its frames; the first of all.
+    /// The version of its frames. This is always the first message.
     Hello(u16),
-    /// Samples to be sent now, in order.
+    /// Samples to send now, in this order.
     Issue(Vec<Sample>),
 }
 
-/// What cannot be read.
+/// Why a frame cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// Longer than any.
-    #[error("a frame of {0} bytes came, and at most {MAX_FRAME} are read; send the samples in several frames")]
+    #[error("a frame has {0} bytes, but at most {MAX_FRAME} are allowed; send the samples in several frames")]
     TooLong(usize),
-    /// Nothing that this version knows, or not of its length.
+    /// The kind is unknown, or the length does not fit the kind.
     #[error(
-        "a frame of kind {kind} with {length} bytes came, which version {VERSION} does not know; use bridge and launcher of one release"
+        "a frame of kind {kind} with {length} bytes is unknown to version {VERSION}; use bridge and launcher of one release"
     )]
     Unknown {
-        /// Its kind; 0 where it has none.
+        /// 0 for an empty frame.
         kind: u8,
-        /// The bytes of its content.
+        /// Length of the content in bytes.
         length: usize,
     },
 }
@@ -57,22 +55,22 @@ pub enum FrameError {
 #[derive(Debug, Default)]
 pub struct Decoder {
     bytes: Vec<u8>,
-    /// How many of them have been read.
+    /// Number of bytes that were decoded.
     read: usize,
 }
 
 impl Decoder {
-    /// More bytes have come.
+    /// Adds bytes that arrived.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.drain(..self.read);
         self.read = 0;
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next frame, once it is whole.
+    /// The next message. `None`: its frame is not complete yet.
     ///
     /// # Errors
-    /// It is none; nothing that follows can be read.
+    /// The frame cannot be read. Later frames cannot be read either.
     pub fn next(&mut self) -> Result<Option<Message>, FrameError> {
         let Some((length, rest)) = self.bytes[self.read..].split_first_chunk() else { return Ok(None) };
         let length = u32::from_le_bytes(*length) as usize;
@@ -85,7 +83,7 @@ impl Decoder {
         Ok(Some(message))
     }
 
-    /// Whether it ended in the middle of a frame.
+    /// Whether the bytes so far end within a frame.
     pub fn has_rest(&self) -> bool {
         self.read < self.bytes.len()
     }
@@ -107,7 +105,7 @@ fn sample(bytes: &[u8]) -> Sample {
     Sample { id: number(0), index: number(8) }
 }
 
-/// The target is ready: how many samples its source has (0: any index is one), and its model.
+/// Adds the frame for a ready target, with the number of samples (0: every index is valid) and the model.
 pub fn ready(into: &mut Vec<u8>, samples: u64, model: &str) {
     frame(into, READY, |content| {
         content.extend(VERSION.to_le_bytes());
@@ -116,7 +114,7 @@ pub fn ready(into: &mut Vec<u8>, samples: u64, model: &str) {
     });
 }
 
-/// The first output of a sample has come, with these token ids.
+/// Adds the frame for the first output of a sample.
 pub fn first(into: &mut Vec<u8>, id: u64, token_ids: &[u32]) {
     frame(into, FIRST, |content| {
         content.extend(id.to_le_bytes());
@@ -124,7 +122,7 @@ pub fn first(into: &mut Vec<u8>, id: u64, token_ids: &[u32]) {
     });
 }
 
-/// The answer to a sample is over: how long it took from its send to its last token, and all of its token ids.
+/// Adds the frame for a complete answer, with the time from send to last token and all token ids.
 pub fn done(into: &mut Vec<u8>, id: u64, took_ns: u64, token_ids: &[u32]) {
     frame(into, DONE, |content| {
         content.extend(id.to_le_bytes());
@@ -133,7 +131,7 @@ pub fn done(into: &mut Vec<u8>, id: u64, took_ns: u64, token_ids: &[u32]) {
     });
 }
 
-/// There is no answer to a sample.
+/// Adds the frame for a sample that failed.
 pub fn failed(into: &mut Vec<u8>, id: u64, why: &str) {
     frame(into, FAILED, |content| {
         content.extend(id.to_le_bytes());
@@ -150,7 +148,7 @@ fn frame(into: &mut Vec<u8>, kind: u8, content: impl FnOnce(&mut Vec<u8>)) {
     into.extend([0; size_of::<u32>()]);
     into.push(kind);
     content(into);
-    // What the client keeps of an answer has a bound far below 4 GiB.
+    // The client bounds answers far below 4 GiB.
     let length = u32::try_from(into.len() - start - size_of::<u32>()).unwrap_or(u32::MAX);
     into[start..start + size_of::<u32>()].copy_from_slice(&length.to_le_bytes());
 }

@@ -1,9 +1,9 @@
-//! [I/O] The engine as the system under test of a program that drives the load itself: MLCommons' own LoadGen.
+//! [I/O] Answers the samples of MLCommons' own LoadGen, which issues the load itself.
 //!
 //! Official MLPerf results need the official library, which is C++ and calls its system under test in its own process.
-//! `launcher/bridge` is that system in Python: it hands every sample to this command by a pipe and gets its tokens by another
-//! one (`frames`). A request goes out when its frame arrives. Deliberately absent: schedule, recorder, analysis, report; the
-//! library does all of these.
+//! `launcher/bridge` is that system in Python. It sends every sample to this command over one pipe, and receives the tokens over
+//! another (`frames`). The request of a sample is sent when its frame arrives. Schedule, recorder, analysis and report are
+//! deliberately absent: the library does their work.
 
 mod frames;
 mod outbox;
@@ -30,37 +30,36 @@ use sample_answerer::{SampleAnswerer, Tally};
 use serve::Incoming;
 use tracing::{info, warn};
 
-/// The most requests under way at once where nothing else is said: each has a connection, and fewer never kept a server busy.
+/// The default for the largest number of requests in flight. Each has a connection.
 const MAX_IN_FLIGHT: u32 = 4096;
 
-/// What the command line says.
+/// The arguments of `benchwright sut`.
 #[derive(Clone, Debug)]
 pub struct SutOptions {
-    /// A BenchmarkRun file: target, model, API, requests, sampling and timeouts are taken from it, its load is not.
+    /// A BenchmarkRun file. Its target, model, API, requests, sampling and timeouts are used; its load is not.
     pub file: PathBuf,
-    /// What the command line adds to the file.
+    /// Arguments that change the file.
     pub local: LocalOptions,
-    /// The most requests under way at once; absent: as the profile bounds them, or 4096.
+    /// The largest number of requests in flight. `None`: the bound of the profile, or 4096.
     pub max_in_flight: Option<u32>,
-    /// First tokens are judged: an answer without one fails.
+    /// Whether an answer without a first token fails.
     pub first_tokens: bool,
 }
 
-/// Why the samples cannot be answered.
 #[derive(Debug, thiserror::Error)]
 enum SutError {
     #[error("{0} is no pipe ({1}); this command is started by launcher/bridge/benchwright_sut.py")]
     NoPipe(&'static str, io::Error),
     #[error(
-        "the bridge speaks version {0} of the frames, and this launcher version {VERSION}; use both of one release"
+        "the bridge uses version {0} of the frames, and this launcher version {VERSION}; use bridge and launcher of one release"
     )]
     Version(u16),
-    #[error("no hello came on stdin; this command is started by launcher/bridge/benchwright_sut.py")]
+    #[error("stdin does not begin with a hello; this command is started by launcher/bridge/benchwright_sut.py")]
     NoHello,
     #[error("stdin ended in the middle of a frame; the LoadGen program has ended early")]
     CutFrame,
     #[error(
-        "streaming is off, and LoadGen judges first tokens, which streams alone have; set streaming to true in the profile"
+        "streaming is false, but LoadGen judges first tokens, which only streams have; set streaming to true in the profile"
     )]
     NotStreamed,
     #[error(transparent)]
@@ -84,7 +83,7 @@ impl SutError {
     }
 }
 
-/// Answers the samples of a LoadGen program and returns the exit status: 0 when all of them were answered.
+/// Answers the samples of a LoadGen program and returns the exit code: 0 when all samples were answered.
 pub fn run(options: &SutOptions) -> u8 {
     match try_run(options) {
         Ok(Tally { answered, failed: 0, .. }) => {
@@ -94,7 +93,9 @@ pub fn run(options: &SutOptions) -> u8 {
         Ok(Tally { answered, failed, first_failure }) => {
             let first = first_failure.unwrap_or_default();
             let all = answered + failed;
-            console::say(format_args!("benchwright: {failed} of {all} samples failed, the first because: {first}"));
+            console::say(format_args!(
+                "benchwright: {failed} of {all} samples failed; the error of the first: {first}"
+            ));
             ExitCode::Failed.code()
         }
         Err((message, exit)) => {

@@ -1,4 +1,4 @@
-//! [I/O] One sample: its request, its first token, its answer.
+//! [I/O] Answers one sample: sends its request, reports its first token and its answer.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -20,35 +20,35 @@ use engine::{
     run_id::RunId,
 };
 
-/// What the requests need. One thread.
+/// The client and the requests of all samples. It is used by one thread.
 pub(super) struct SampleAnswerer {
     pub(super) client: Client,
     pub(super) outbox: Arc<Outbox>,
     clock: Clock,
     requests: Requests,
-    /// How many samples there are: rows, or as many as a LoadGen profile says; 0: a request can be made for every index.
+    /// Number of samples: the rows of the data set, or the number in a LoadGen profile. 0: every index has a request.
     pub(super) samples: u64,
     template: BodyTemplate,
     patience: RequestTimeouts,
     streaming: bool,
-    /// An answer without a first token fails.
+    /// Whether an answer without a first token fails.
     first_tokens: bool,
     run_id: RunId,
     sent: AtomicU64,
     tally: Mutex<Tally>,
 }
 
-/// What became of the samples.
+/// Counts of answered and failed samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     pub(super) answered: u64,
     pub(super) failed: u64,
-    /// Why the first of these failed.
+    /// The error of the first failed sample.
     pub(super) first_failure: Option<String>,
 }
 
 impl SampleAnswerer {
-    /// What the requests hold, which needs no target.
+    /// Reads the rows of the data set. This needs no target.
     pub(super) fn rows(workload: &Workload) -> Result<Rows, SutError> {
         if !BodyTemplate::can_hold(workload.api, workload.requests.form()) {
             return Err(RequestsError::TokenIdsInChat.into());
@@ -77,17 +77,16 @@ impl SampleAnswerer {
         })
     }
 
-    /// The same, where first tokens are judged or not.
     pub(super) fn with_first_tokens(self, first_tokens: bool) -> SampleAnswerer {
         SampleAnswerer { first_tokens, ..self }
     }
 
     pub(super) fn tally(&self) -> MutexGuard<'_, Tally> {
-        // Whole after each change.
+        // Every change is complete, so that a panic elsewhere leaves a consistent tally.
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends a sample's request and reads its answer. Whatever becomes of it, the program is told once that it is over.
+    /// Sends the request of a sample and reads the answer. The program gets exactly one `done` or `failed` for it.
     pub(super) async fn answer(self: Arc<Self>, sample: Sample) {
         match self.call(sample).await {
             Ok(()) => self.tally().answered += 1,
@@ -102,7 +101,10 @@ impl SampleAnswerer {
 
     async fn call(&self, sample: Sample) -> Result<(), String> {
         if self.samples > 0 && sample.index >= self.samples {
-            return Err(format!("sample {} is asked for, and there are {}", sample.index, self.samples));
+            return Err(format!(
+                "the program asks for sample {}, but there are only {} samples; make its sample count match",
+                sample.index, self.samples
+            ));
         }
         let mut prompt = String::new();
         let requested = self.requests.write(0, sample.index, RecordedLengths::default(), &mut prompt);
@@ -126,7 +128,7 @@ impl SampleAnswerer {
         let took = end.saturating_sub(sent.unwrap_or(end));
         let took_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         self.outbox.add(|it| {
-            // Tokens that have no text.
+            // The first tokens had no text, so that no event reported them.
             if !told.load(Ordering::Relaxed) {
                 frames::first(it, sample.id, &output.token_ids[..output.first]);
             }
@@ -149,5 +151,5 @@ impl SampleAnswerer {
     }
 }
 
-const NO_FIRST: &str = "the answer came in one piece and has no first token; the server must stream";
-const NO_IDS: &str = "the answer tells no token ids; the server must understand return_token_ids, as vLLM does";
+const NO_FIRST: &str = "the answer came in one piece and has no first token; use a server that streams";
+const NO_IDS: &str = "the answer has no token ids; use a server that supports return_token_ids, as vLLM does";

@@ -1,4 +1,4 @@
-//! [I/O] Samples in by a pipe, answers out by another, until the first one ends and all samples are answered.
+//! [I/O] Reads samples from one pipe and writes answers to another, until the first pipe ends and all samples are answered.
 
 use std::{
     collections::VecDeque,
@@ -21,15 +21,15 @@ use super::{
 };
 use engine::issue::{check_join, poll_and_spawn};
 
-/// Samples that wait for a place; past them the pipe is not read. 64 MB of them.
+/// The largest number of waiting samples, 64 MB. With more the pipe is not read.
 const MAX_WAITING: usize = 4_000_000;
-/// So many requests are sent before bytes that arrived are looked at.
+/// Number of requests that are sent before the runtime reads sockets again.
 const MAX_AT_ONCE: usize = 16;
-/// Connections that are made before the first sample comes, and kept to spare.
+/// Number of idle connections that are opened before the first sample and kept open.
 const SPARE: usize = 16;
 const READ_BYTES: usize = 64 << 10;
 
-/// The frames of the program.
+/// The pipe from the program.
 pub(super) struct Incoming {
     pipe: pipe::Receiver,
     decoder: Decoder,
@@ -37,14 +37,14 @@ pub(super) struct Incoming {
 }
 
 impl Incoming {
-    /// Of a pipe, which no other process of ours reads. Needs a runtime.
+    /// Takes a pipe that nothing else in this process reads. Needs a runtime.
     pub(super) fn new(from: impl AsFd) -> Result<Incoming, SutError> {
         let pipe =
             own(from).and_then(pipe::Receiver::from_owned_fd).map_err(|source| SutError::NoPipe("stdin", source))?;
         Ok(Incoming { pipe, decoder: Decoder::default(), bytes: vec![0; READ_BYTES] })
     }
 
-    /// The version that the program says first.
+    /// Reads the first message, which must be the version of this launcher.
     pub(super) async fn hello(&mut self) -> Result<(), SutError> {
         match self.next().await? {
             Some(Message::Hello(VERSION)) => Ok(()),
@@ -53,7 +53,7 @@ impl Incoming {
         }
     }
 
-    /// The next frame; `None` at the end. No frame is lost when it is dropped.
+    /// The next message; `None` at the end. Cancelling the future loses no message.
     async fn next(&mut self) -> Result<Option<Message>, SutError> {
         loop {
             if let Some(message) = self.decoder.next()? {
@@ -77,7 +77,7 @@ fn own(fd: impl AsFd) -> io::Result<OwnedFd> {
     fd.as_fd().try_clone_to_owned()
 }
 
-/// Answers all samples. At most `most` requests are under way; others wait in order.
+/// Answers all samples. At most `most` requests are in flight; other samples wait in order.
 pub(super) async fn serve(
     answerer: &Arc<SampleAnswerer>,
     mut incoming: Incoming,
@@ -110,12 +110,11 @@ pub(super) async fn serve(
     wrote(writing.await)
 }
 
-/// How writing ended.
 fn wrote(written: Result<Result<(), SutError>, JoinError>) -> Result<(), SutError> {
     written.unwrap_or_else(|error| Err(SutError::Pipe("stdout", io::Error::other(error))))
 }
 
-/// Sends what may be sent, and returns how many that were.
+/// Sends waiting samples as far as the limits allow. Returns their number.
 fn send(
     answerer: &Arc<SampleAnswerer>,
     waiting: &mut VecDeque<Sample>,
@@ -150,7 +149,7 @@ async fn write(outbox: Arc<Outbox>, mut pipe: pipe::Sender) -> Result<(), SutErr
     }
 }
 
-/// Returns once the program reads no more. No answer shows that before one comes, and one may take a day.
+/// Returns when the program has closed its pipe. Waiting for a failed write would take until the next answer.
 pub(super) async fn reader_gone(pipe: &pipe::Sender) -> SutError {
     let source = match pipe.ready(Interest::ERROR).await {
         Ok(_) => io::ErrorKind::BrokenPipe.into(),
