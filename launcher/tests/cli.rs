@@ -381,7 +381,7 @@ fn finished_loadgen_runs_become_a_tree_that_says_what_it_lacks() {
     let found: Vec<_> = rules.into_iter().filter(|it| !chance.contains(it)).collect();
     assert_eq!(found, expected);
     let none = ["submission", "--out", "t", "--submitter", "Us", "--system", "h100x8.json", "--incomplete", "nowhere"];
-    folder.benchwright(&none).assert().code(1).stderr(predicate::str::contains("there is no test to write of"));
+    folder.benchwright(&none).assert().code(1).stderr(predicate::str::contains("no run holds a finished test"));
     folder.benchwright(&["submission", "check", "both"]).assert().code(1).stdout(predicate::str::contains("[empty]"));
     folder.benchwright(&["submission", "check", "nowhere"]).assert().code(10);
 }
