@@ -1,4 +1,4 @@
-//! [I/O] The processes of this bench: starts them, hears what they tell, and ends those that tell nothing in time.
+//! [I/O] The child processes of this bench: starts them, reads their results, and kills those that do not answer in time.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _},
@@ -16,15 +16,15 @@ use super::{
     server::{Listening, ServerSpec, Truth},
 };
 
-/// The hidden command that a child is started with.
+/// The hidden command of a child process.
 pub(super) const COMMAND: &str = "bench-part";
-/// The longest that a server may take to listen, and to tell its truth when it is asked to end.
+/// The longest time that a server may take to listen, and to print its record at the end.
 const SERVER_LIMIT: Duration = Duration::from_secs(30);
 
-/// How often a child whose output has ended is asked whether it has ended too.
+/// Time between two checks whether a child has ended after its output has.
 const POLL: Duration = Duration::from_millis(1);
 
-/// A child whose output is read by a thread. Dropped, it is killed.
+/// A child process, whose output a thread reads. It is killed when it is dropped.
 struct Process {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -35,9 +35,9 @@ impl Process {
     fn start(command: &mut Command) -> Result<Process, BenchError> {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let stdin = child.stdin.take();
-        let stdout = child.stdout.take().ok_or_else(|| BenchError::Child("a child has no output".into()))?;
+        let stdout = child.stdout.take().ok_or_else(|| BenchError::Child("a child process has no stdout".into()))?;
         let (sender, lines) = mpsc::channel();
-        // Two lines at most: where it listens, and what it came to.
+        // At most two lines: the port, and the result.
         let read = move || {
             let mut stdout = BufReader::new(stdout);
             let mut first = String::new();
@@ -46,7 +46,7 @@ impl Process {
                 && sender.send(first).is_ok()
                 && stdout.read_to_string(&mut rest).is_ok()
             {
-                // Nobody may wait for it any more.
+                // The receiver may be gone.
                 let _ = sender.send(rest);
             }
         };
@@ -56,19 +56,23 @@ impl Process {
 
     fn receive<T: DeserializeOwned>(&self, limit: Duration) -> Result<T, BenchError> {
         let text = self.lines.recv_timeout(limit).map_err(|_| {
-            BenchError::Child(format!("a child told nothing within {} s; is the machine busy?", limit.as_secs()))
+            BenchError::Child(format!(
+                "a child process printed nothing within {} s; measure again while the machine is at rest",
+                limit.as_secs()
+            ))
         })?;
         if text.is_empty() {
-            return Err(BenchError::Child("a child ended without a word; its message is above".into()));
+            return Err(BenchError::Child("a child process ended without a result; its message is above".into()));
         }
-        serde_json::from_str(&text).map_err(|error| BenchError::Child(format!("a child told nonsense: {error}")))
+        serde_json::from_str(&text)
+            .map_err(|error| BenchError::Child(format!("the output of a child process cannot be read: {error}")))
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
         drop(self.stdin.take());
-        // It may have ended by itself.
+        // The process may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -81,23 +85,24 @@ fn command(part: &Part) -> Result<Command, BenchError> {
     Ok(command)
 }
 
-/// Runs a part to its end.
+/// Runs a part to its end and returns its result.
 pub(super) fn run<T: DeserializeOwned>(part: &Part, limit: Duration) -> Result<T, BenchError> {
     Process::start(&mut command(part)?)?.receive(limit)
 }
 
-/// Runs this program as a user does, and waits for its end.
+/// Runs this program as a user would, and waits for its end.
 pub(super) fn run_as_user(arguments: &[&str], limit: Duration) -> Result<(), BenchError> {
     let mut command = Command::new(std::env::current_exe()?);
     run_to_end(command.args(arguments).env("BENCHWRIGHT_LOG", "warn"), limit)
 }
 
-/// Runs a program that is to succeed. One that takes longer than `limit` to say something, or to end after its output did,
-/// is killed.
+/// Runs a program that must succeed. It is killed when `limit` passes without output, or between the end of its output and its
+/// own end.
 fn run_to_end(command: &mut Command, limit: Duration) -> Result<(), BenchError> {
     let mut process = Process::start(command)?;
     let name = format!("{} {:?}", command.get_program().display(), command.get_args().collect::<Vec<_>>());
-    let stuck = || BenchError::Child(format!("{name} was killed after {limit:?}; is the machine busy?"));
+    let stuck =
+        || BenchError::Child(format!("{name} was killed after {limit:?}; measure again while the machine is at rest"));
     loop {
         match process.lines.recv_timeout(limit) {
             Ok(_) => {}
@@ -105,7 +110,7 @@ fn run_to_end(command: &mut Command, limit: Duration) -> Result<(), BenchError> 
             Err(RecvTimeoutError::Timeout) => return Err(stuck()),
         }
     }
-    // Its output ends when it does, or just before.
+    // The output of a process ends with the process, or just before.
     let end = clock::monotonic() + limit;
     let status = loop {
         match process.child.try_wait()? {
@@ -117,7 +122,7 @@ fn run_to_end(command: &mut Command, limit: Duration) -> Result<(), BenchError> 
     if status.success() { Ok(()) } else { Err(BenchError::Child(format!("{name} ended with {status}"))) }
 }
 
-/// A server that runs.
+/// A running server.
 pub(super) struct Server {
     process: Process,
     pub(super) port: u16,
@@ -130,7 +135,7 @@ impl Server {
         Ok(Server { process, port })
     }
 
-    /// Ends it and hears what it did.
+    /// Ends the server and returns its record.
     pub(super) fn end(mut self) -> Result<Truth, BenchError> {
         drop(self.process.stdin.take());
         self.process.receive(SERVER_LIMIT)

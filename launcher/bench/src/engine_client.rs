@@ -1,4 +1,4 @@
-//! [I/O] The launcher's engine as a part of this bench: the same code, sockets and clock as in a run.
+//! [I/O] The client process that runs the launcher's engine, with the same code, sockets and clock as in a run.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -19,10 +19,10 @@ use engine::{
 /// The same requests at the same times in every run of this bench.
 const SEED: Seed = Seed(1);
 
-/// Issues the load and tells what became of it.
+/// Issues the load and returns its result.
 ///
 /// # Errors
-/// The load cannot be issued, or the machine does not tell what it cost.
+/// The load cannot be issued, or memory cannot be read from /proc.
 pub(super) fn run(spec: &EngineSpec) -> Result<ClientResult, BenchError> {
     let url = format!("http://127.0.0.1:{}", spec.port);
     let workload = &spec.workload;
@@ -60,12 +60,12 @@ pub(super) fn run(spec: &EngineSpec) -> Result<ClientResult, BenchError> {
     })
 }
 
-/// What the launcher says of its own part, as in a report.
+/// The launcher's judgement of its own part, as in a report.
 fn judge(load: &LoadResult, spec: &EngineSpec, run: &ResolvedRun) -> SelfJudgement {
     analysis::analyse(&Measured::from(load), &spec.workload, run, "bench").judgement
 }
 
-/// The requests that succeeded, on the machine's clock.
+/// The requests that succeeded, with times of the machine's clock.
 fn seen(load: &LoadResult) -> Vec<ClientRequest> {
     let zero = load.clock.zero();
     let at = |time: Duration| nanos(zero + time);

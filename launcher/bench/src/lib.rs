@@ -1,10 +1,10 @@
-//! `benchwright bench`: the engine's own yardstick.
+//! `benchwright bench`: measures the engine itself.
 //!
-//! The engine is run as in a benchmark, on real sockets of loopback, against a server of this bench (`server`) that answers
-//! at once or at an exact pace and knows when it did, and beside it a bare hyper client (`bare`) at the same load. Server and
-//! clients are children of this process (`children`, `parts`), so that each has a CPU time and a memory of its own. `trial`
-//! runs one load, `matching` holds what a client saw against the truth, `groups` say what is measured and `figures` what is
-//! asked of it. Needs Linux: its epoll, its timers and its /proc.
+//! The engine runs as in a benchmark, on loopback sockets, against a server of this bench (`server`). That server answers at
+//! once or at an exact pace, and records when it sent each token. A minimal hyper client (`bare`) runs the same load for
+//! comparison. Server and clients are child processes (`children`, `parts`), so that CPU time and memory of each are known.
+//! `trial` runs one load, `matching` compares the client's times with the server's, `groups` define what is measured, and
+//! `figures` hold results and budgets. The bench needs epoll, timers and /proc of Linux.
 
 mod bare;
 mod busy;
@@ -49,45 +49,30 @@ use parts::Part;
 use report::{StorageError, write_whole};
 pub use server::Pace;
 
-/// Other processes that use more cores than this make figures of another machine.
+/// Above this number of cores in use by other processes the figures do not describe the bench alone.
 const QUIET: f64 = 0.1;
 
-/// Why nothing, or not all, was measured.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
-    /// The system refused something.
     #[error("the bench cannot run: {0}; check memory, open files (ulimit -n) and processes")]
     System(io::Error),
-    /// A child did not do its part.
+    /// A child process failed.
     #[error("{0}")]
     Child(String),
-    /// A file cannot be written.
     #[error("cannot write {path}: {source}; choose another file", path = path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The engine could not begin.
+    Write { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// A load is not known well enough to be tried.
     #[error(transparent)]
     Unknown(#[from] capacity::Unknown),
-    /// The server of this bench could not be called.
     #[error(transparent)]
     Target(#[from] TargetError),
-    /// A BenchmarkRun file cannot be run.
     #[error(transparent)]
     Input(Box<dyn std::error::Error + Send + Sync>),
-    /// A results folder cannot be written.
     #[error(transparent)]
     Storage(#[from] StorageError),
-    /// The bare client's connection broke.
     #[error("the bare client cannot go on: {0}")]
     Bare(#[from] hyper::Error),
-    /// The bare client's request is none.
     #[error("the bare client cannot begin: {0}")]
     Request(#[from] http::Error),
 }
@@ -98,16 +83,16 @@ impl From<io::Error> for BenchError {
     }
 }
 
-/// What is measured, and where the figures go.
+/// The arguments of a measurement.
 #[derive(Clone, Debug)]
 pub struct BenchOptions {
-    /// The groups to measure; empty: all.
+    /// The groups to measure. Empty: all groups.
     pub groups: Vec<Group>,
-    /// Small loads: whether it works, not how well.
+    /// Whether loads are small. They show that the bench works; their figures do not count.
     pub quick: bool,
-    /// How often everything is measured.
+    /// Number of times that everything is measured.
     pub runs: u32,
-    /// How often each side of a comparison is run in each run.
+    /// Number of times that each side of a comparison runs in each run.
     pub repeats: u32,
     /// The file that gets all figures as JSON.
     pub json: Option<PathBuf>,
@@ -130,18 +115,18 @@ pub struct RunInput {
     pub notices: Vec<Notice>,
 }
 
-/// Reads a BenchmarkRun file. The commands of the launcher know how, this crate does not.
+/// Reads a BenchmarkRun file. The launcher passes this function in, because the code for it is in the binary's crate.
 pub type ReadRun = fn(&Path) -> Result<RunInput, Box<dyn std::error::Error + Send + Sync>>;
 
-/// Measures, writes the files that were asked for, and returns the table.
+/// Measures, writes the files that the options name, and returns the table.
 ///
 /// # Errors
-/// A part of it could not be run, or a file could not be written.
+/// A part of the bench could not be run, or a file could not be written.
 pub fn measure(options: &BenchOptions) -> Result<String, BenchError> {
     let folder = tempfile::tempdir()?;
     let mut figures = Figures::default();
     if cfg!(debug_assertions) {
-        figures.note("this is a debug build: its figures count for nothing".into());
+        figures.note("this is a debug build: its figures do not count".into());
     }
     let (cores, note) = Cores::choose();
     note.into_iter().for_each(|it| figures.note(it));
@@ -185,12 +170,12 @@ pub fn measure(options: &BenchOptions) -> Result<String, BenchError> {
     Ok(table::table(&figures))
 }
 
-/// As the command line knows them.
+/// The names of groups on the command line.
 fn names(groups: &[Group]) -> Vec<String> {
     groups.iter().filter_map(Group::to_possible_value).map(|it| it.get_name().to_owned()).collect()
 }
 
-/// What has to be said of the noisiest run, from the cores that others used in each.
+/// A note on the noisiest run. `others` holds the cores that other processes used in each run.
 fn noise(others: &[f64]) -> Option<String> {
     let noisy = others.iter().copied().enumerate().filter(|(_, it)| *it > QUIET);
     let (place, most) = noisy.max_by(|(_, left), (_, right)| left.total_cmp(right))?;
@@ -200,13 +185,17 @@ fn noise(others: &[f64]) -> Option<String> {
     ))
 }
 
-/// Does the part of a child and returns what the child prints for its parent, which is nothing where the part prints by itself.
+/// Does the part of a child process and returns the text that the child prints for its parent. The text is empty where the part
+/// prints by itself.
 ///
 /// # Errors
-/// The part could not be done; the parent is told nothing then.
+/// The part failed. Nothing is printed for the parent then.
 pub fn run_part(part: &str, read_run: ReadRun) -> Result<String, BenchError> {
     let part: Part = serde_json::from_str(part).map_err(|error| {
-        BenchError::Child(format!("{} is a command of this program's own: {error}", children::COMMAND))
+        BenchError::Child(format!(
+            "{} is an internal command of this program, and its argument cannot be read: {error}",
+            children::COMMAND
+        ))
     })?;
     let core = match &part {
         Part::Server(spec) => spec.core,
@@ -235,7 +224,7 @@ fn write_file(path: &Path, text: &str) -> Result<(), BenchError> {
     written.map(drop).map_err(|source| BenchError::Write { path: path.to_owned(), source })
 }
 
-/// Nanoseconds of a time; hundreds of years fit.
+/// A duration in nanoseconds. The type holds hundreds of years.
 fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -1,7 +1,7 @@
-//! What the processes of this bench ask and tell each other, as JSON: each side of a comparison is a process of its own, so
-//! that its CPU time and memory are its own. Pure.
+//! The messages between the processes of this bench, as JSON. Each side of a comparison is its own process, so that its CPU time
+//! and memory are known. Pure.
 //!
-//! Times are nanoseconds of the machine's monotonic clock, which all its processes share.
+//! Times are nanoseconds of the monotonic clock, which all processes of a machine share.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -12,21 +12,20 @@ use workload_profiles::Workload;
 use super::server::ServerSpec;
 use engine::recorder::Keep;
 
-/// What a child process is to do: the argument of the hidden command.
+/// The work of a child process: the argument of the hidden command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Part {
-    /// Serve, and tell the truth at the end.
+    /// Run the server, and print its record of all sends at the end.
     Server(ServerSpec),
     /// Issue a workload with the launcher's engine.
     Engine(Box<EngineSpec>),
-    /// Read the same streams with hyper alone.
+    /// Read the same streams with the bare hyper client.
     Bare(BareSpec),
-    /// Make the report of a run.
+    /// Write the report of a run.
     Report(ReportSpec),
 }
 
-/// A load for the engine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EngineSpec {
@@ -36,12 +35,12 @@ pub struct EngineSpec {
     pub workload: Workload,
     /// What is kept of each request.
     pub keep: Keep,
-    /// The run whose load it is, for what the launcher says of itself; absent: that is not asked.
+    /// The run of this load, from which the launcher judges its own part. `None`: no judgement is needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<Box<ResolvedRun>>,
     /// Threads that issue it.
     pub threads: usize,
-    /// The core to which it keeps; absent: any.
+    /// The core on which the process runs. `None`: any core.
     pub core: Option<usize>,
 }
 
@@ -51,17 +50,16 @@ pub struct EngineSpec {
 pub struct BareSpec {
     /// The port of the server.
     pub port: u16,
-    /// Connections, each with a request under way at all times.
+    /// Number of connections. Each has one request in flight at all times.
     pub streams: u32,
-    /// Requests of each connection.
+    /// Number of requests on each connection.
     pub rounds: u32,
-    /// Tokens of each answer.
+    /// Number of tokens in each answer.
     pub tokens: u32,
-    /// The core to which it keeps; absent: any.
+    /// The core on which the process runs. `None`: any core.
     pub core: Option<usize>,
 }
 
-/// A report to make.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReportSpec {
@@ -69,46 +67,44 @@ pub struct ReportSpec {
     pub file: PathBuf,
     /// The folder that gets the report.
     pub folder: PathBuf,
-    /// Requests that it tells of.
+    /// Number of requests in the report.
     pub requests: u64,
 }
 
-/// What a client came to.
+/// The result of a client.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClientResult {
     /// CPU time of its process, user and system, from before its first connection to after its last byte.
     pub cpu_ns: u64,
-    /// The time between.
+    /// Wall-clock time of the same period.
     pub wall_ns: u64,
     /// The largest resident set of its process, in bytes.
     pub peak_rss_bytes: u64,
-    /// Requests by what became of them.
+    /// Number of requests by outcome.
     pub outcomes: BTreeMap<String, u64>,
-    /// The message of a request that failed.
+    /// The message of one failed request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The share of the time in which its busiest thread could not have done more, where it was asked and lasted.
+    /// The share of the time in which the busiest thread needed a CPU. `None`: not judged, or the load was too short.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busiest: Option<f64>,
-    /// 99th percentile of how long bytes may have lain before they were read, where it was asked.
+    /// 99th percentile of the receive delay. `None`: not judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receive_delay_p99_ns: Option<u64>,
-    /// Each request that succeeded; empty where none is kept.
+    /// Each request that succeeded. Empty where requests are not kept.
     pub requests: Vec<ClientRequest>,
 }
 
-/// What a client saw of one request.
+/// The times of one request at the client.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClientRequest {
-    /// The stage of its run.
     pub stage: u32,
-    /// Its number in the stage.
+    /// Number of the request in its stage.
     pub number: u64,
-    /// When it was due.
     pub scheduled_ns: u64,
-    /// How long it waited for others to end, where the load bounds how many are under way.
+    /// Time that it waited for a permit, where the load limits the requests in flight.
     pub queued_ns: u64,
     /// When it was handed to the socket.
     pub sent_ns: u64,
@@ -116,14 +112,14 @@ pub struct ClientRequest {
     pub first_ns: u64,
     /// When its last token arrived.
     pub last_ns: u64,
-    /// The gaps between its tokens; empty where they are not kept.
+    /// Times between tokens. Empty where they are not kept.
     pub gaps_ns: Vec<u64>,
 }
 
-/// What making a report came to.
+/// The result of writing a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReportResult {
-    /// From the end of the load to a folder that is whole.
+    /// Time from the end of the load to the complete results folder.
     pub wall_ns: u64,
 }

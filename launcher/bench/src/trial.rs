@@ -1,4 +1,4 @@
-//! [I/O] One load on a server of its own: starts both, hears both, matches them.
+//! [I/O] One load on its own server: starts server and client, and matches their results.
 
 use std::time::Duration;
 
@@ -15,15 +15,15 @@ use super::{
 };
 use engine::recorder::Keep;
 
-/// Beside the time that a load should take: a machine may be busy, and all that was kept has to be told.
+/// Added to the expected time of a load. The machine may be busy, and writing the result takes time.
 const SPARE: Duration = Duration::from_secs(60);
 
-/// What both sides came to.
+/// The results of client and server.
 pub(super) struct Trial {
     pub(super) client: ClientResult,
     pub(super) truth: Truth,
     pub(super) matched: Matched,
-    /// What was requested of an open load.
+    /// The requested rate of an open load.
     requested: Option<RequestedLoad>,
 }
 
@@ -33,12 +33,12 @@ impl Trial {
         self.client.cpu_ns as f64 / 1e3 / self.matched.tokens.max(1) as f64
     }
 
-    /// Share of the requested load that arrived in time; `None` where answers decide how many arrive.
+    /// Share of the requested load that arrived in time. `None` for closed loads, where answers decide the rate.
     pub(super) fn achieved(&self) -> Option<f64> {
         self.matched.achieved(&self.requested?)
     }
 
-    /// Why its figures do not count, where they do not: requests failed, or only one side knows of them.
+    /// Why the figures do not count, if they do not: requests failed, or only one side has a record of them.
     pub(super) fn fault(&self) -> Option<String> {
         let (failed, unmatched) = (self.failed(), self.matched.unmatched);
         if failed > 0 {
@@ -48,13 +48,13 @@ impl Trial {
         (unmatched > 0).then(|| format!("{unmatched} requests or tokens could not be matched"))
     }
 
-    /// Requests that failed.
+    /// Number of failed requests.
     pub(super) fn failed(&self) -> u64 {
         self.client.outcomes.iter().filter(|(outcome, _)| *outcome != "ok").map(|(_, count)| count).sum()
     }
 }
 
-/// Runs a workload with the engine, on as many threads as `threads` says. `length` is how long it should take.
+/// Runs a workload with the engine on `threads` threads. `length` is the expected time.
 pub(super) fn engine(
     pace: Pace,
     workload: Workload,
@@ -67,7 +67,7 @@ pub(super) fn engine(
     issue(pace, spec, cores.server, length)
 }
 
-/// Runs a workload of a run with the engine, which says of itself what a report would say, on any cores.
+/// Runs a workload of a run with the engine, on any cores. The result contains the launcher's judgement of its own part.
 pub(super) fn judged(
     pace: Pace,
     workload: Workload,

@@ -1,4 +1,4 @@
-//! What the stages of a workload demand of a client, which is the hardest, and a load of a few seconds like it. Pure.
+//! The demand of each stage of a workload on a client, the hardest stage, and a trial of a few seconds like it. Pure.
 
 use std::time::Duration;
 
@@ -11,38 +11,38 @@ use workload_profiles::{
 use super::lengths::{mean_output, recorded, requests};
 use crate::server::Pace;
 
-/// What a request costs, in tokens: with this the stages are put in order, and with nothing else.
+/// The cost of a request in tokens. It serves only to order the stages.
 const REQUEST_IN_TOKENS: f64 = 10.0;
-/// The shortest and the longest time in which requests of a trial are due.
+/// The shortest and the longest duration of a trial.
 const LENGTH: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(15));
 const SECOND: Duration = Duration::from_secs(1);
-/// Fewer requests than this are evenly spaced: drawn ones may be none at all.
+/// Fewer requests than this are spaced evenly, because a random draw may contain no request.
 const FEW: u64 = 20;
+
 /// Why no stage can be tried.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unknown {
-    /// There is none.
     #[error("the workload has no stage to try; write one into the profile")]
     NoStage,
-    /// What a stage asks for is not known.
+    /// The demand of this stage is not known.
     #[error(
-        "stage {0}: its load is not known, so none can be said to be the hardest; write the entries of its trace, or its rate, into the profile"
+        "stage {0}: its load is not known, so that the hardest stage is not known either; write the entries of its trace, or its rate, into the profile"
     )]
     Stage(String),
 }
 
-/// What a stage asks of a client, once as many requests are under way as there will be.
+/// The demand of a stage on a client when the largest number of requests is in flight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Demand {
     pub(super) requests_per_second: f64,
     pub(super) tokens_per_second: f64,
-    /// Requests under way at once.
+    /// Number of requests in flight.
     pub(super) streams: f64,
 }
 
 impl Demand {
-    /// Of a stage at its hardest, on a server of this pace. An answer that is not streamed is one event to a client. `None`
-    /// where only a file tells.
+    /// The highest demand of a load, on a server of this pace. An answer that is not streamed counts as one token. `None`
+    /// where the load is in a file.
     fn from_load(load: &Load, tokens: u32, streaming: bool, pace: Pace) -> Option<Demand> {
         let answer = pace.answer(tokens);
         let seconds = answer.as_secs_f64().max(f64::MIN_POSITIVE);
@@ -62,7 +62,7 @@ impl Demand {
     }
 }
 
-/// How many requests of a load are under way from its start on; `None` where their times decide.
+/// The number of requests in flight from the start of a load. `None` where the load has send times.
 fn slots(load: &Load) -> Option<u64> {
     let (places, count) = match load {
         Load::Closed { concurrency, count, .. } => (Some(*concurrency), *count),
@@ -72,7 +72,7 @@ fn slots(load: &Load) -> Option<u64> {
     [places.map(u64::from), count].into_iter().flatten().min()
 }
 
-/// The highest rate of a load whose requests have times; of a trace that of its busiest second.
+/// The highest rate of a load that has send times. For a trace it is the rate of the busiest second.
 fn peak(load: &Load) -> Option<RequestRate> {
     match load {
         Load::Open { rate, .. } => Some(rate.peak()),
@@ -93,18 +93,18 @@ fn peak(load: &Load) -> Option<RequestRate> {
     }
 }
 
-/// The same, as far as the places of the load let it be: past it requests would wait for each other, longer and longer.
+/// The same, but at most the rate that the concurrency limit of the load allows.
 fn held_back(load: &Load, answer: Duration) -> Option<RequestRate> {
     let peak = peak(load)?;
     let held = load.max_concurrency().map(|it| f64::from(it) / answer.as_secs_f64());
-    // An answer that takes no time holds nothing back, and is no rate.
+    // With an answer time of zero the limit is infinite, which is no rate.
     Some(held.and_then(|it| RequestRate::try_from(it).ok()).filter(|it| *it < peak).unwrap_or(peak))
 }
 
-/// The hardest stage of a workload, and what it asks. Traces in files have to be read before.
+/// The hardest stage of a workload, and its demand. Traces in files must be read before.
 ///
 /// # Errors
-/// There is no stage, or one of which that is not known: it may be the hardest.
+/// There is no stage, or the demand of a stage is not known, so that it may be the hardest.
 pub(super) fn hardest(workload: &Workload, pace: Pace) -> Result<(&Stage, Demand), Unknown> {
     let demand = |stage| {
         let tokens = mean_output(&requests(workload, stage));
@@ -116,7 +116,7 @@ pub(super) fn hardest(workload: &Workload, pace: Pace) -> Result<(&Stage, Demand
     demands.into_iter().max_by(|(_, left), (_, right)| harder(left, right)).ok_or(Unknown::NoStage)
 }
 
-/// The workload with this stage alone at its hardest, cut to a few seconds, and how long it takes.
+/// A workload of this stage alone, at its highest demand and for a few seconds, and its expected time.
 pub(super) fn trial(workload: &Workload, stage: &Stage, pace: Pace) -> (Workload, Duration) {
     let requests = requests(workload, stage);
     let answer = pace.answer(mean_output(&requests));
@@ -136,15 +136,14 @@ pub(super) fn trial(workload: &Workload, stage: &Stage, pace: Pace) -> (Workload
         None => at_peak(&stage.load, due, answer),
     };
     let stage = Stage::new(stage.name.clone(), load);
-    // Header fields may be secret, and a child's arguments are not.
+    // Header fields may be secret, and the arguments of a child process are visible.
     let (headers, window, abandonment) = (Default::default(), Window::All, None);
     let stages = vec![stage];
     let rest = Workload { stages: Vec::new(), ..workload.clone() };
     (Workload { stages, requests, headers, window, abandonment, probes: None, ..rest }, length + answer)
 }
 
-/// A load whose requests have times at its highest rate, for a time that is not longer than its own. One request is due at
-/// least.
+/// A load that has send times, at its highest rate, for at most its own duration. At least one request is due.
 fn at_peak(load: &Load, due: Duration, answer: Duration) -> (Load, Duration) {
     let rate = held_back(load, answer).unwrap_or_else(|| RequestRate::try_from(1.0).expect("1 is a rate"));
     let (arrivals, duration) = match load {

@@ -1,8 +1,8 @@
-//! [I/O] Is this pod big enough for that load? The hardest stage of a BenchmarkRun, for a few seconds, against a paced server
-//! of this bench on loopback.
+//! [I/O] Finds whether this machine or pod has the capacity for a load. It runs the hardest stage of a BenchmarkRun for a few
+//! seconds against a paced server of this bench on loopback.
 //!
-//! The server is a process of its own: what it takes is not the launcher's, and is told apart. Deliberately not counted: TLS,
-//! which a loopback server does not speak, and name resolution.
+//! The server is its own process, so that its CPU time is not counted. TLS, which the server does not support, and name
+//! resolution are deliberately not counted.
 
 mod demand;
 mod lengths;
@@ -25,30 +25,29 @@ use engine::{histogram::TimeHistogram, issue::LoadError, trace, vitals::system::
 use trial_result::TrialResult;
 use verdict::Verdict;
 
-/// What is asked.
 #[derive(Clone, Debug)]
 pub struct Question {
     /// The run whose load is tried.
     pub input: RunInput,
-    /// The server that is expected.
+    /// The expected pace of the server.
     pub pace: Pace,
     /// Threads that issue the load.
     pub threads: usize,
 }
 
-/// Whether the load is known to fit, and the lines that say so.
+/// The answer to a [`Question`].
 #[derive(Clone, Debug)]
 pub struct CapacityReport {
-    /// Whether it is known to fit.
+    /// Whether the machine has the capacity. `false` also where that is not known.
     pub fits: bool,
-    /// The lines, for a person.
+    /// The answer in words, with what was measured.
     pub text: String,
 }
 
-/// Tries the load.
+/// Runs the trial and judges it.
 ///
 /// # Errors
-/// The load is not known well enough to be tried, or the trial could not be run.
+/// The demand of a stage is not known, or the trial could not be run.
 pub fn ask(question: Question) -> Result<CapacityReport, BenchError> {
     let Question { mut input, pace, threads } = question;
     let recorded = trace::read(&input.workload).map_err(LoadError::from)?;
@@ -60,14 +59,14 @@ pub fn ask(question: Question) -> Result<CapacityReport, BenchError> {
     loadgen::as_plain_loads(&mut input.workload);
     let (stage, demand) = demand::hardest(&input.workload, pace)?;
     let (workload, length) = demand::trial(&input.workload, stage, pace);
-    // Where the load really goes is nothing that a child's arguments should tell.
+    // The arguments of a child are visible to other users, so that they must not contain the real target.
     let run = ResolvedRun { endpoint: Endpoint::Url("http://127.0.0.1".into()), ..input.run.clone() };
     let before = Busy::now();
     let trial = trial::judged(pace, workload, run, threads, length)?;
     let others = before.zip(Busy::now()).map(|(before, after)| (after.others_since(&before), after.cpus()));
     if trial.client.requests.is_empty() && trial.failed() == 0 {
         return Err(BenchError::Child(format!(
-            "the trial of stage {} sent no request: nothing can be said",
+            "the trial of stage {} sent no request, so that nothing can be judged; give the stage a higher rate",
             stage.name
         )));
     }
@@ -92,7 +91,7 @@ pub fn ask(question: Question) -> Result<CapacityReport, BenchError> {
         vec![verdict.headline(&result), format!("stage {}, tried for {}", stage.name, Span(length).rounded())];
     lines.extend(verdict.details(&result));
     if matches!(&input.run.endpoint, Endpoint::Url(url) if url.starts_with("https:")) {
-        lines.push("the target speaks TLS, whose cost is not in this: leave room for it".into());
+        lines.push("the target uses TLS, whose CPU time is not included: leave some capacity for it".into());
     }
     Ok(CapacityReport { fits: verdict.fits(), text: lines.join("\n") + "\n" })
 }

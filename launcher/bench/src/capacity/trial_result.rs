@@ -1,4 +1,4 @@
-//! What a trial came to, from which the answer follows. Pure.
+//! The result of a trial, from which the verdict follows. Pure.
 
 use std::time::Duration;
 
@@ -7,35 +7,34 @@ use crds::resolve::ValidityBounds;
 use super::demand::Demand;
 use crate::server::Pace;
 
-/// What a trial came to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct TrialResult {
-    /// What the whole load asks.
+    /// The demand of the whole load.
     pub(super) demand: Demand,
-    /// The server that was assumed.
+    /// The assumed pace of the server.
     pub(super) pace: Pace,
-    /// Requests of the trial that succeeded: one at least, where none failed.
+    /// Number of requests that succeeded. At least one, if none failed.
     pub(super) requests: u64,
-    /// Requests that failed.
+    /// Number of requests that failed.
     pub(super) failed: u64,
-    /// CPU time of the launcher's process alone.
+    /// CPU time of the launcher's process.
     pub(super) cpu: Duration,
     /// The largest resident set of that process.
     pub(super) memory_bytes: u64,
-    /// Cores that the launcher may use, by its threads and by the limit of its pod.
+    /// Number of cores that the launcher may use: the smaller of its threads and the CPU limit of its pod.
     pub(super) cores: f64,
-    /// Cores that the server used beside it: in a run there is none.
+    /// Number of cores that the server used. In a real run the server is on another machine.
     pub(super) server_cores: f64,
-    /// Cores that other processes used meanwhile, and those of the machine; absent: not known.
+    /// Cores that other processes used during the trial, and cores of the machine. `None`: not known.
     pub(super) others: Option<(f64, f64)>,
-    /// 99th percentile of sent - scheduled, less the wait for room.
+    /// 99th percentile of the send lag.
     pub(super) lag: Duration,
-    /// The share of the time in which the busiest thread could not have done more; absent: the trial was too short to tell.
+    /// The share of the time in which the busiest thread needed a CPU. `None`: the trial was too short.
     pub(super) busiest: Option<f64>,
-    /// 99th percentile of how long bytes may have lain before they were read; absent: nothing is known.
+    /// 99th percentile of the receive delay. `None`: not known.
     pub(super) receive_delay: Option<Duration>,
-    /// The bounds of the run, of which those on the three above are looked at.
+    /// The bounds of the run. Those on the three values above are checked.
     pub(super) bounds: ValidityBounds,
-    /// Share of the asked load that arrived in time; absent where answers decide how many arrive.
+    /// Share of the requested load that arrived in time. `None` for closed loads.
     pub(super) achieved: Option<f64>,
 }

@@ -1,51 +1,49 @@
-//! Whether a load fits, by how much, and what to do where it does not. Pure.
+//! Judges whether a load fits, by how much, and what to do if it does not. Pure.
 
 use crds::{figure::rate_text, units::Span};
 
 use super::{demand::Demand, trial_result::TrialResult};
 use analysis::BUSY_SHARE;
 
-/// Below this share of what was asked the load was another one.
+/// Below this share of the requested rate the requested load was not issued.
 const KEPT_SHARE: f64 = 0.99;
 
-/// What a trial of some seconds cannot tell.
+/// What a trial of a few seconds cannot judge.
 const NOT_JUDGED: &str = "not judged: whether memory is enough for all records of the run, answers that take longer than the \
                           trial, and the run's bounds on coalesced reads, throttling, stalls, stolen time and clock steps";
 
-/// The answer to "is this big enough?".
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Verdict {
-    /// Cores that the load needs.
+    /// Number of cores that the load needs.
     pub(super) needed: f64,
-    /// How many times this load the usable part of the cores holds.
+    /// How many times the load would fit into the usable part of the cores.
     pub(super) times: f64,
-    /// Whether the cores were enough for load and server together, so that lateness is the load's own.
+    /// Whether the cores were enough for load and server together. Otherwise lateness may come from the server.
     pub(super) alone: bool,
-    /// What speaks against it.
+    /// Why the load does not fit, if it does not.
     pub(super) fault: Option<Fault>,
 }
 
 /// Why a load does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// Requests failed on a server that fails none.
+    /// Requests failed, although the server rejects none.
     Failed,
-    /// It takes more than the usable part of the cores.
+    /// The load needs more than the usable part of the cores.
     Cpu,
-    /// Requests left too late.
+    /// Requests were sent too late.
     Lag,
     /// Answers were read too late.
     Receive,
-    /// A thread had too little time to spare.
+    /// A thread needed a CPU for too large a share of the time.
     Busy,
-    /// The rate was not kept.
+    /// The requested rate was not reached.
     Rate,
 }
 
 impl Verdict {
-    /// From what a trial came to.
     pub(super) fn new(it: &TrialResult) -> Verdict {
-        // What a request cost, times how many there will be: a trial has a begin and an end that are not full.
+        // CPU time per request, times the request rate. A trial begins and ends with fewer requests in flight.
         let needed = it.cpu.as_secs_f64() / it.requests.max(1) as f64 * it.demand.requests_per_second;
         let times = it.cores * BUSY_SHARE / needed.max(f64::MIN_POSITIVE);
         let alone = needed + it.server_cores <= it.cores;
@@ -63,19 +61,19 @@ impl Verdict {
         Verdict { needed, times, alone, fault }
     }
 
-    /// Whether the load is known to fit: nothing speaks against it, and its lateness could be looked at.
+    /// Whether the load is known to fit: there is no fault, and lateness could be judged.
     pub(super) fn fits(&self) -> bool {
         self.fault.is_none() && self.alone
     }
 
-    /// Cores with which it would fit.
+    /// Number of cores with which the load would fit.
     fn cores(&self, it: &TrialResult) -> f64 {
         let by_cpu = (self.needed / BUSY_SHARE).ceil();
-        // Lateness with CPU to spare comes from what shares the cores.
+        // With enough CPU time, lateness comes from other threads on the same cores.
         if self.fault == Some(Fault::Cpu) { by_cpu } else { by_cpu.max(it.cores.ceil() + 1.0) }
     }
 
-    /// Cores that others used, where these and the load filled the machine: lateness is then not the load's own.
+    /// Cores that other processes used, if they and the load filled the machine. Lateness may then come from them.
     fn busy_with_others(&self, it: &TrialResult) -> Option<f64> {
         let late = matches!(self.fault, Some(Fault::Lag | Fault::Receive | Fault::Busy | Fault::Rate));
         let (used, machine) = it.others.filter(|_| late)?;
@@ -89,7 +87,7 @@ impl Verdict {
         let bounds = &it.bounds;
         let no = |what: String| match self.busy_with_others(it) {
             Some(others) => format!(
-                "not known: {what}; but other processes used {others:.2} cores meanwhile: try again while the machine is at rest"
+                "not known: {what}; but other processes used {others:.2} cores during the trial; try again while the machine is at rest"
             ),
             None => format!("no: {what}; lower the rate, or give it {:.0} cores", self.cores(it)),
         };
@@ -108,19 +106,19 @@ impl Verdict {
             }
             Some(Fault::Lag) => {
                 let (lag, bound) = (Span(it.lag).rounded(), bounds.max_send_lag_p99);
-                no(format!("requests left {lag} late (p99), and the run's bound is {bound}, at {used}"))
+                no(format!("requests were sent {lag} late (p99), and the bound of the run is {bound}, at {used}"))
             }
             Some(Fault::Receive) => {
                 let (delay, bound) =
                     (Span(it.receive_delay.unwrap_or_default()).rounded(), bounds.max_receive_delay_p99);
                 no(format!(
-                    "bytes lay for {delay} before they were read (p99), and the run's bound is {bound}, at {used}"
+                    "bytes waited {delay} before they were read (p99), and the bound of the run is {bound}, at {used}"
                 ))
             }
             Some(Fault::Busy) => {
                 let (busiest, bound) = (it.busiest.unwrap_or_default(), bounds.max_cpu_share);
                 no(format!(
-                    "a thread needed a CPU for {busiest:.2} of the time, and the run's bound is {bound}, at {used}"
+                    "a thread needed a CPU for {busiest:.2} of the time, and the bound of the run is {bound}, at {used}"
                 ))
             }
             Some(Fault::Rate) => {
@@ -128,12 +126,15 @@ impl Verdict {
                 no(format!("{achieved:.1} % of the rate was kept, at {used}"))
             }
             Some(Fault::Failed) => {
-                format!("no: {} requests failed on a server that fails none; see the message above", it.failed)
+                format!(
+                    "no: {} requests failed, although the server of the bench rejects none; see the message above",
+                    it.failed
+                )
             }
         }
     }
 
-    /// What was done, a line each.
+    /// What was measured, in one line for each subject.
     pub(super) fn details(&self, it: &TrialResult) -> Vec<String> {
         let Demand { requests_per_second, tokens_per_second, streams } = it.demand;
         let bounds = &it.bounds;
@@ -148,26 +149,26 @@ impl Verdict {
         let found = [Some(lag), kept, delay, busiest, Some(memory)];
         let mut lines = vec![
             format!(
-                "the hardest stage: {} requests/s, {} events/s, {} requests under way at once",
+                "the hardest stage: {} requests/s, {} events/s, {} requests in flight",
                 rate_text(requests_per_second),
                 rate_text(tokens_per_second),
                 rate_text(streams)
             ),
             format!(
-                "assumed: a server that takes {} to the first token and {} to each other one (--ttft, --itl); a slower one \
-                 has more requests under way",
+                "assumed: a server that takes {} to the first token and {} to each further token (--ttft, --itl); with a \
+                 slower server more requests are in flight",
                 Span(it.pace.ttft),
                 Span(it.pace.itl)
             ),
             found.into_iter().flatten().collect::<Vec<_>>().join("; "),
             format!(
-                "{:.2} cores of the server are not counted: it is a process of its own, and in a run it is elsewhere",
+                "{:.2} cores of the server are not counted: it is its own process, and in a run it is on another machine",
                 it.server_cores
             ),
         ];
         if !self.alone {
             lines.push(
-                "these cores were too few for load and server together: lateness is not judged, CPU time alone is"
+                "these cores were too few for load and server together: only CPU time is judged, and lateness is not"
                     .into(),
             );
         }
@@ -241,7 +242,7 @@ mod tests {
     #[test]
     fn lateness_counts_only_where_the_server_took_no_time_of_the_load() {
         let late = TrialResult { lag: Duration::from_millis(25), ..measured() };
-        let text = "no: requests left 25ms late (p99), and the run's bound is 10ms, at 0.21 of 2 cores; lower the rate, or \
+        let text = "no: requests were sent 25ms late (p99), and the bound of the run is 10ms, at 0.21 of 2 cores; lower the rate, or \
                     give it 3 cores";
         check(&late, Some(Fault::Lag), text);
         let crowded = TrialResult { cores: 0.4, ..late };
@@ -253,17 +254,20 @@ mod tests {
         let found = "send lag p99 25ms, bound 10ms; 99.90 % of the rate kept; receive delay p99 900us, bound 20ms; busiest \
                      thread 0.20 of the time, bound 0.9; memory 25 MiB";
         assert!(lines.contains(found), "{lines}");
-        assert!(lines.contains("takes 50ms to the first token and 5ms to each other one (--ttft, --itl)"), "{lines}");
+        assert!(
+            lines.contains("takes 50ms to the first token and 5ms to each further token (--ttft, --itl)"),
+            "{lines}"
+        );
         assert!(lines.contains("not judged: whether memory is enough"), "{lines}");
-        assert!(lines.contains("lateness is not judged") && lines.contains("0.30 cores of the server"), "{lines}");
-        assert!(!Verdict::new(&late).details(&late).join("\n").contains("lateness is not judged"));
+        assert!(lines.contains("only CPU time is judged") && lines.contains("0.30 cores of the server"), "{lines}");
+        assert!(!Verdict::new(&late).details(&late).join("\n").contains("only CPU time is judged"));
     }
 
     #[test]
     fn lateness_on_a_machine_that_others_fill_is_no_matter_of_cores() {
         let late = TrialResult { lag: Duration::from_millis(25), others: Some((1.7, 2.0)), ..measured() };
-        let text = "not known: requests left 25ms late (p99), and the run's bound is 10ms, at 0.21 of 2 cores; but other \
-                    processes used 1.70 cores meanwhile: try again while the machine is at rest";
+        let text = "not known: requests were sent 25ms late (p99), and the bound of the run is 10ms, at 0.21 of 2 cores; but other \
+                    processes used 1.70 cores during the trial; try again while the machine is at rest";
         check(&late, Some(Fault::Lag), text);
         assert!(!Verdict::new(&late).fits());
         // A machine of 64 cores has room beside those that others use.
@@ -279,7 +283,11 @@ mod tests {
         assert_eq!(Verdict::new(&slow).fault, Some(Fault::Rate));
         assert_eq!(Verdict::new(&TrialResult { achieved: None, ..measured() }).fault, None);
         let failed = TrialResult { failed: 3, ..measured() };
-        check(&failed, Some(Fault::Failed), "no: 3 requests failed on a server that fails none; see the message above");
+        check(
+            &failed,
+            Some(Fault::Failed),
+            "no: 3 requests failed, although the server of the bench rejects none; see the message above",
+        );
     }
 
     #[test]
@@ -304,11 +312,11 @@ mod tests {
     #[test]
     fn a_remedy_says_how_many_cores() {
         let wait = TrialResult { receive_delay: Some(Duration::from_millis(31)), ..measured() };
-        let text = "no: bytes lay for 31ms before they were read (p99), and the run's bound is 20ms, at 0.21 of 2 cores; lower \
+        let text = "no: bytes waited 31ms before they were read (p99), and the bound of the run is 20ms, at 0.21 of 2 cores; lower \
                     the rate, or give it 3 cores";
         check(&wait, Some(Fault::Receive), text);
         let busy = TrialResult { busiest: Some(0.97), ..measured() };
-        let text = "no: a thread needed a CPU for 0.97 of the time, and the run's bound is 0.9, at 0.21 of 2 cores; lower the \
+        let text = "no: a thread needed a CPU for 0.97 of the time, and the bound of the run is 0.9, at 0.21 of 2 cores; lower the \
                     rate, or give it 3 cores";
         check(&busy, Some(Fault::Busy), text);
     }
