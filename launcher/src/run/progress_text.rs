@@ -79,7 +79,7 @@ impl View {
             (4, self.rate.clone()),
             (5, self.ttft.clone()),
             (3, Some(format!("{} error{}", self.errors, if self.errors == 1 { "" } else { "s" }))),
-            (6, Some(format!("{} in request", self.in_flight))),
+            (6, Some(format!("{} in flight", self.in_flight))),
             (2, self.forecast.clone()),
         ];
         let mut chosen: Vec<(usize, usize, String)> = Vec::new();
@@ -204,10 +204,10 @@ mod tests {
     fn stages_of_known_length_are_told_by_their_time() {
         let view = View::of(standing(), &timed(3), &stages(&["c1", "c2", "c4"]));
         let expected = "\u{2588}\u{2588}\u{2588}\u{2591}\u{2591}\u{2591}\u{2591}\u{2591} stage 2 of 3 (c2), 19s left, \
-                        3.1/s, TTFT 45.21ms, 1 error, 2 in request";
+                        3.1/s, TTFT 45.21ms, 1 error, 2 in flight";
         assert_eq!(view.line(80), expected);
         let bar = format!("{}{} stage", "\u{2588}".repeat(8), "\u{2591}".repeat(12));
-        assert!(view.line(200).starts_with(&bar) && view.line(200).ends_with("2 in request"), "{}", view.line(200));
+        assert!(view.line(200).starts_with(&bar) && view.line(200).ends_with("2 in flight"), "{}", view.line(200));
         assert_eq!(view.done, Some(15.0 / 34.0));
     }
 

@@ -19,7 +19,6 @@ use crate::{
     input::{self, LocalOptions},
     run::{Failure, ready, ready::Secrets, target},
 };
-use crds::ExitCode;
 use engine::{
     data_set::DataSetError,
     issue::{EVENT_INTERVAL, LoadError, raise_file_limit},
