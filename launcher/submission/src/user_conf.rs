@@ -83,7 +83,7 @@ mod tests {
             "*.Server.target_qps = fast\n",
             "Server",
             &[
-                "LoadGen refuses it (user.conf, line 1: \"*.Server.target_qps = fast\" has the value \"fast\", which is no number; write one)",
+                "LoadGen refuses it (user.conf, line 1: \"*.Server.target_qps = fast\" has the value \"fast\", which is not a number; write one)",
             ],
         );
     }
