@@ -61,7 +61,7 @@ fn verdict(analysis: &Analysis) -> String {
 fn loadgen_tests(tests: &LoadGenReport) -> String {
     // A column for each test: there are few of them, and many figures.
     let tested: Vec<loadgen::TestRow> = loadgen::rows(tests).collect();
-    let header: Vec<&str> = std::iter::once("LoadGen").chain(tested.iter().map(|it| it.name)).collect();
+    let header: Vec<&str> = std::iter::once("LoadGen").chain(tested.iter().map(|it| it.name.as_str())).collect();
     let mut table = new_table(&header);
     for (index, name) in loadgen::COLUMNS.iter().enumerate() {
         add_row(&mut table, (*name).into(), tested.iter().filter_map(|it| it.cells.get(index).cloned()));

@@ -2,32 +2,15 @@
 
 use std::{fs, path::Path};
 
-use serde::Deserialize;
-use tracing::info;
+use analysis::loadgen::verdict::TestVerdict;
+use report::LoadGenSummary;
+use tracing::{debug, info};
+use workload_profiles::loadgen::Scenario;
 
 /// The largest summary that is read, in bytes.
 const MAX_BYTES: u64 = 4 << 20;
 /// The figure of an Offline test.
 const FIGURE: &str = "result_samples_per_second";
-
-/// `summary.json`, as far as it is asked.
-#[derive(Deserialize)]
-struct Summary {
-    target: String,
-    model: String,
-    started: jiff::Timestamp,
-    tests: Vec<Test>,
-}
-
-#[derive(Deserialize)]
-struct Test {
-    scenario: String,
-    #[serde(default)]
-    audited: bool,
-    #[serde(default)]
-    reasons: Vec<String>,
-    figures: serde_json::Map<String, serde_json::Value>,
-}
 
 /// Samples per second of the latest Offline test below `root` that counts, for a target and a model.
 pub(super) fn of(root: &Path, target: &str, model: &str) -> Option<f64> {
@@ -39,7 +22,7 @@ pub(super) fn of(root: &Path, target: &str, model: &str) -> Option<f64> {
     let summaries = all.filter_map(|folder| read(&folder.join("summary.json")).map(|it| (folder, it)));
     let rates = summaries.filter_map(|(folder, summary)| {
         let ours = summary.target == target && summary.model == model;
-        let counts = |it: &&Test| it.scenario == "Offline" && it.reasons.is_empty() && !it.audited;
+        let counts = |it: &&TestVerdict| it.scenario == Scenario::Offline && it.counts() && !it.audited;
         let mut rates = summary.tests.iter().filter(counts).filter_map(|it| it.figures.get(FIGURE)?.as_f64());
         let rate = rates.rfind(|it| it.is_finite() && *it > 0.0)?;
         ours.then_some((summary.started, folder, rate))
@@ -49,24 +32,54 @@ pub(super) fn of(root: &Path, target: &str, model: &str) -> Option<f64> {
     Some(rate)
 }
 
-fn read(path: &Path) -> Option<Summary> {
+fn read(path: &Path) -> Option<LoadGenSummary> {
     let small = fs::metadata(path).is_ok_and(|it| it.is_file() && it.len() <= MAX_BYTES);
-    serde_json::from_slice(&fs::read(path).ok().filter(|_| small)?).ok()
+    let text = fs::read(path).ok().filter(|_| small)?;
+    let summary = serde_json::from_slice(&text);
+    // A folder of results may hold files of other releases: they are passed over.
+    summary.inspect_err(|error| debug!(path = %path.display(), %error, "a summary that cannot be read")).ok()
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use crds::Outcome;
+    use serde_json::Map;
+    use workload_profiles::loadgen::Mode;
 
     use super::*;
 
-    fn leave(root: &Path, name: &str, target: &str, scenario: &str, day: u32, rate: f64, reasons: &[&str]) {
+    fn leave(root: &Path, name: &str, target: &str, scenario: Scenario, day: u32, rate: f64, reasons: &[&str]) {
         let folder = root.join(name);
         fs::create_dir_all(&folder).unwrap();
-        let started = format!("2026-01-{day:02}T00:00:00Z");
-        let test = json!({"scenario": scenario, "reasons": reasons, "figures": {FIGURE: rate}});
-        let summary = json!({"target": target, "model": "m", "started": started, "tests": [test]});
-        fs::write(folder.join("summary.json"), summary.to_string()).unwrap();
+        let test = TestVerdict {
+            folder: "Performance".into(),
+            scenario,
+            mode: Mode::PerformanceOnly,
+            audited: false,
+            result: "VALID".into(),
+            valid: Some(reasons.is_empty()),
+            reasons: reasons.iter().map(|it| (*it).to_owned()).collect(),
+            errors: 0,
+            warnings: 0,
+            first_warning: None,
+            figures: Map::from_iter([(FIGURE.to_owned(), rate.into())]),
+            headline: None,
+            corrected: None,
+        };
+        let summary = LoadGenSummary {
+            tool: "benchwright".into(),
+            target: target.into(),
+            model: "m".into(),
+            benchmark: "b".into(),
+            round: "v6.1".into(),
+            started: format!("2026-01-{day:02}T00:00:00Z").parse().unwrap(),
+            outcome: Outcome::Passed,
+            reasons: Vec::new(),
+            trials: Vec::new(),
+            tests: vec![test],
+        };
+        let summary = serde_json::to_string(&summary).unwrap();
+        fs::write(folder.join("summary.json"), summary).unwrap();
     }
 
     #[test]
@@ -74,15 +87,15 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let of = |model: &str| super::of(root.path(), "http://a", model);
         assert_eq!(of("m"), None);
-        leave(root.path(), "one", "http://a", "Offline", 5, 10.0, &[]);
-        leave(root.path(), "run/a1", "http://a", "Offline", 7, 20.0, &[]);
-        leave(root.path(), "other", "http://b", "Offline", 8, 30.0, &[]);
-        leave(root.path(), "server", "http://a", "Server", 9, 40.0, &[]);
-        leave(root.path(), "invalid", "http://a", "Offline", 10, 50.0, &["too short"]);
-        leave(root.path(), "audit", "http://a", "Offline", 11, 60.0, &[]);
+        leave(root.path(), "one", "http://a", Scenario::Offline, 5, 10.0, &[]);
+        leave(root.path(), "run/a1", "http://a", Scenario::Offline, 7, 20.0, &[]);
+        leave(root.path(), "other", "http://b", Scenario::Offline, 8, 30.0, &[]);
+        leave(root.path(), "server", "http://a", Scenario::Server, 9, 40.0, &[]);
+        leave(root.path(), "invalid", "http://a", Scenario::Offline, 10, 50.0, &["too short"]);
+        leave(root.path(), "audit", "http://a", Scenario::Offline, 11, 60.0, &[]);
         let audit = root.path().join("audit/summary.json");
-        let audited = fs::read_to_string(&audit).unwrap().replacen("\"reasons\"", "\"audited\":true,\"reasons\"", 1);
-        assert!(audited.contains("audited"), "{audited}");
+        let audited = fs::read_to_string(&audit).unwrap().replacen("\"audited\":false", "\"audited\":true", 1);
+        assert!(audited.contains("\"audited\":true"), "{audited}");
         fs::write(&audit, audited).unwrap();
         fs::create_dir(root.path().join("broken")).unwrap();
         fs::write(root.path().join("broken/summary.json"), "{").unwrap();

@@ -6,9 +6,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use report::LoadGenConfig;
 use serde_json::json;
 use tempfile::TempDir;
-use workload_profiles::loadgen::Round;
+use workload_profiles::{
+    loadgen::{Qsl, Round},
+    workload::{LoadGen, RequestSource, Sampling, Timeouts},
+};
 
 use super::{
     build::{BuildOptions, ScenarioFile},
@@ -120,10 +124,31 @@ impl Run {
     pub(super) fn write(&self, root: &Path) -> PathBuf {
         let run = root.join(format!("{}-{}-{}", self.benchmark, self.scenario, self.mode));
         fs::create_dir_all(&run).unwrap();
-        let loadgen =
-            json!({"benchmark": self.benchmark, "round": self.round.name(), "userConf": "*.*.max_duration = 0"});
-        let config = json!({"target": "http://sut:80", "model": "org/m", "loadgen": loadgen});
-        fs::write(run.join("config.json"), config.to_string()).unwrap();
+        let loadgen = LoadGen {
+            benchmark: self.benchmark.into(),
+            round: self.round.name().into(),
+            sut_name: "SUT".into(),
+            qsl: Qsl {
+                name: "QSL".into(),
+                total_sample_count: self.samples(),
+                performance_sample_count: self.samples(),
+            },
+            max_concurrency: None,
+            tests: Vec::new(),
+            auto_qps: None,
+            user_conf: "*.*.max_duration = 0".into(),
+        };
+        let config = LoadGenConfig {
+            tool: "benchwright".into(),
+            target: "http://sut:80".into(),
+            model: "org/m".into(),
+            loadgen,
+            effective: Vec::new(),
+            requests: RequestSource::Mock,
+            sampling: Sampling::default(),
+            timeouts: Timeouts::default(),
+        };
+        fs::write(run.join("config.json"), serde_json::to_string(&config).unwrap()).unwrap();
         fs::write(run.join("run.yaml"), "name: test\n").unwrap();
         fs::write(run.join("profile.yaml"), "benchmark: x\n").unwrap();
         self.write_logs(&run.join(if self.mode == "AccuracyOnly" { "Accuracy" } else { "Performance" }));

@@ -3,6 +3,8 @@
 use std::{fs, time::Duration};
 
 use predicates::prelude::*;
+use report::{LoadGenConfig, LoadGenSummary};
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::common::{Folder, at, simulated};
@@ -31,6 +33,13 @@ fn text(folder: &Folder, file: &str) -> String {
 
 fn json(folder: &Folder, file: &str) -> Value {
     serde_json::from_str(&text(folder, file)).unwrap()
+}
+
+/// The types that a file is written by read it, and write it again the same.
+fn check_reads_back<T: Serialize + DeserializeOwned>(folder: &Folder, file: &str) {
+    let written = text(folder, file);
+    let read: T = serde_json::from_str(&written).unwrap();
+    assert_eq!(serde_json::to_string_pretty(&read).unwrap() + "\n", written);
 }
 
 /// The values of a key of a detail log.
@@ -72,6 +81,8 @@ fn accuracy_and_performance_leave_logs_in_folders_of_their_own() {
     assert_eq!(tests["tests"][1]["valid"], true);
     assert_eq!(tests["tests"][0]["mode"], "AccuracyOnly");
     assert_eq!(json(&folder, "config.json")["loadgen"]["benchmark"], "llama3_1-8b");
+    check_reads_back::<LoadGenSummary>(&folder, "summary.json");
+    check_reads_back::<LoadGenConfig>(&folder, "config.json");
     assert_eq!(folder.report()["outcome"], "Passed");
     assert!(text(&folder, "report.md").contains("## LoadGen tests"));
     let index = fs::read_to_string(folder.path("results/index.md")).unwrap();

@@ -1,6 +1,8 @@
 //! The verdict on a LoadGen test, for the verdict on the run and for its reports. Pure.
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use workload_profiles::loadgen::{Mode, Scenario};
 
@@ -17,7 +19,7 @@ use loadgen::{
 };
 
 /// A trial before the tests, to find their rate.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TrialVerdict {
     /// Queries per second; Offline: what came of it, in samples per second.
@@ -30,11 +32,11 @@ pub struct TrialVerdict {
 }
 
 /// What a test came to.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TestVerdict {
     /// The folder of its logs.
-    pub folder: &'static str,
+    pub folder: Cow<'static, str>,
     /// How its queries were issued.
     pub scenario: Scenario,
     /// Which phases it had.
@@ -42,7 +44,7 @@ pub struct TestVerdict {
     /// It is the run of a compliance test, which has too few queries to be VALID: its answers are what is judged.
     pub audited: bool,
     /// VALID or INVALID; complete or incomplete where LoadGen says neither.
-    pub result: &'static str,
+    pub result: Cow<'static, str>,
     /// LoadGen's VALID or INVALID; absent: the test measured no performance, or did not come to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub valid: Option<bool>,
@@ -102,7 +104,7 @@ impl Headline {
 }
 
 /// Figures that LoadGen gives another meaning than their names say.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CorrectedFigures {
     /// Until the latest completion, not until that of the query that was issued last.
@@ -182,9 +184,10 @@ impl TestVerdict {
                 (Some(false), _) => "INVALID",
                 (None, true) => "complete",
                 (None, false) => "incomplete",
-            },
+            }
+            .into(),
             first_warning: warnings.nth(usize::from(log.audited)),
-            folder: outcome.folder,
+            folder: outcome.folder.into(),
             scenario: log.settings.scenario,
             mode: log.settings.mode,
             valid,

@@ -52,7 +52,7 @@ impl Verdict {
     /// Takes the verdicts on LoadGen tests into account: a test that does not count makes the run invalid.
     pub fn add_loadgen<'a>(&mut self, tests: impl Iterator<Item = &'a TestVerdict>) {
         let against = tests.filter(|it| !it.counts()).map(|test| {
-            let (folder, scenario) = (test.folder, test.scenario.name());
+            let (folder, scenario) = (&test.folder, test.scenario.name());
             let message = format!("the {scenario} test in {folder}: {}", test.reasons.join(" "));
             Reason { name: LauncherReason::LoadGenInvalid, message }
         });

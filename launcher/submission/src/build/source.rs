@@ -6,8 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde::Deserialize;
-use serde_json::Value;
+use crds::Outcome;
+use report::{LoadGenConfig, LoadGenSummary};
 use workload_profiles::loadgen::{Mode, Round};
 
 use super::{
@@ -60,32 +60,6 @@ impl Test {
     }
 }
 
-/// What config.json tells; it holds more.
-#[derive(Deserialize)]
-struct Config {
-    #[serde(default)]
-    target: Value,
-    #[serde(default)]
-    model: Value,
-    loadgen: ConfigLoadGen,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ConfigLoadGen {
-    benchmark: String,
-    #[serde(default)]
-    user_conf: String,
-}
-
-/// What summary.json tells; it holds more.
-#[derive(Deserialize)]
-struct Summary {
-    outcome: String,
-    #[serde(default)]
-    reasons: Vec<String>,
-}
-
 /// Whether it names a scenario, such as `Offline` or `llama3.1-8b/Offline`.
 pub(super) fn is_case(text: &str) -> bool {
     ScenarioFolder::from_name(text.rsplit('/').next().unwrap_or(text)).is_some()
@@ -98,7 +72,7 @@ pub(in super::super) fn tests(run: &Path, benchmark: Option<&str>, round: Round)
     let config = match fs::metadata(run.join("config.json")) {
         Ok(_) => {
             let config = read(&run.join("config.json"));
-            let config = config.and_then(|it| serde_json::from_str::<Config>(&it).map_err(io::Error::from));
+            let config = config.and_then(|it| serde_json::from_str::<LoadGenConfig>(&it).map_err(io::Error::from));
             Some(config.map_err(|error| {
                 missing(
                     format!("config.json is none of a LoadGen run ({error})"),
@@ -150,8 +124,6 @@ pub(in super::super) fn tests(run: &Path, benchmark: Option<&str>, round: Round)
         } else {
             Vec::new()
         };
-        let words =
-            |value: &Value| (!value.is_null()).then(|| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
         tests.push(Test {
             run: run.to_owned(),
             name: folder.clone(),
@@ -159,8 +131,8 @@ pub(in super::super) fn tests(run: &Path, benchmark: Option<&str>, round: Round)
             purpose,
             benchmark,
             scenario_folder,
-            target: config.as_ref().and_then(|it| words(&it.target)),
-            model: config.as_ref().and_then(|it| words(&it.model)),
+            target: config.as_ref().map(|it| it.target.clone()),
+            model: config.as_ref().map(|it| it.model.clone()),
             user_conf,
             conf_differences,
             version: log.shown("loadgen_version"),
@@ -172,8 +144,8 @@ pub(in super::super) fn tests(run: &Path, benchmark: Option<&str>, round: Round)
 
 /// Why a run of ours is Invalid. One that cannot be read tells nothing: its logs are what counts.
 fn invalid(run: &Path) -> Option<String> {
-    let summary: Summary = serde_json::from_str(&read(&run.join("summary.json")).ok()?).ok()?;
-    (summary.outcome == "Invalid").then(|| summary.reasons.join("; "))
+    let summary: LoadGenSummary = serde_json::from_str(&read(&run.join("summary.json")).ok()?).ok()?;
+    (summary.outcome == Outcome::Invalid).then(|| summary.reasons.join("; "))
 }
 
 /// Whether two names are of benchmarks with the same tests.
@@ -215,7 +187,7 @@ fn purpose_and_folder(log: &DetailLog, benchmark: &Benchmark, name: &str) -> Res
 fn conf_of(
     run: &Path,
     logs: &Path,
-    config: Option<&Config>,
+    config: Option<&LoadGenConfig>,
     log: &DetailLog,
     scenario_folder: ScenarioFolder,
 ) -> io::Result<String> {

@@ -1,5 +1,9 @@
 use std::fs;
 
+use crds::Outcome;
+use jiff::Timestamp;
+use report::LoadGenSummary;
+
 use super::{
     super::{
         check,
@@ -205,9 +209,20 @@ fn logs_of_another_loadgen_are_taken_as_well() {
 #[test]
 fn a_run_that_benchwright_calls_invalid_is_noted() {
     let fixture = Fixture::with_runs(&ONE, Division::Open, Round::V6_1);
-    for (run, outcome) in fixture.options.runs.iter().zip(["Invalid", "Passed", "Passed"]) {
-        let summary = serde_json::json!({"outcome": outcome, "reasons": ["SendLagTooLarge: 131 ms"]});
-        fs::write(run.join("summary.json"), summary.to_string()).unwrap();
+    for (run, outcome) in fixture.options.runs.iter().zip([Outcome::Invalid, Outcome::Passed, Outcome::Passed]) {
+        let summary = LoadGenSummary {
+            tool: "benchwright".into(),
+            target: "http://sut:80".into(),
+            model: "org/m".into(),
+            benchmark: "llama3_1-8b".into(),
+            round: "v6.1".into(),
+            started: Timestamp::UNIX_EPOCH,
+            outcome,
+            reasons: vec!["SendLagTooLarge: 131 ms".into()],
+            trials: Vec::new(),
+            tests: Vec::new(),
+        };
+        fs::write(run.join("summary.json"), serde_json::to_string(&summary).unwrap()).unwrap();
     }
     let built = build(&fixture.options).unwrap();
     let note = "llama3.1-8b/Offline: benchwright judged the performance run llama3_1-8b-Offline-PerformanceOnly as Invalid: \

@@ -1,23 +1,26 @@
 //! The files of LoadGen tests: the logs of each in a folder of its own, `config.json` and `summary.json` beside them.
 
+mod documents;
+
 use std::{
     io::{self, Write},
     time::Duration,
 };
 
 use serde::Serialize;
-use serde_json::json;
 use workload_profiles::{
     loadgen::{Mode, Scenario},
-    workload::{LoadGen, LoadGenTest},
+    workload::LoadGenTest,
 };
 
-use super::{Folder, Report, StorageError, TOOL_VERSION, text};
+use super::{Folder, Report, StorageError, text};
 use analysis::loadgen::{
     outcome::TestOutcome,
     verdict::{CorrectedFigures, Headline, TestVerdict, TrialVerdict},
 };
 use loadgen::logs::{accuracy_log, detail, summary};
+
+pub use documents::{LoadGenConfig, LoadGenSummary};
 
 /// The tests of a run and what they came to.
 #[derive(Clone, Debug)]
@@ -67,43 +70,14 @@ pub(super) fn write(folder: &mut Folder, report: &Report<'_>) -> Result<(), Stor
             log.finish().map(drop)
         })?;
     }
-    let target = report.run.endpoint.name();
-    folder.write("config.json", |file| {
-        let effective: Vec<_> = tests.tests.iter().map(|(test, _)| &test.log.effective).collect();
-        let config = json!({
-            "tool": format!("benchwright {TOOL_VERSION}"),
-            "target": target,
-            "model": report.analysis.model,
-            "loadgen": LoadGen { tests: tests.as_requested(), ..loadgen.clone() },
-            "effective": effective,
-            "requests": report.workload.requests,
-            "sampling": report.workload.sampling,
-            "timeouts": report.workload.timeouts,
-        });
-        write_json(&config, file)
-    })?;
-    folder.write("summary.json", |file| {
-        let verdicts: Vec<_> = tests.verdicts().collect();
-        let summary = json!({
-            "tool": format!("benchwright {TOOL_VERSION}"),
-            "target": target,
-            "model": report.analysis.model,
-            "benchmark": loadgen.benchmark,
-            "round": loadgen.round,
-            "started": report.analysis.started,
-            "outcome": report.analysis.verdict.outcome.name(),
-            "reasons": report.analysis.verdict.reasons.iter().map(|it| it.to_string()).collect::<Vec<_>>(),
-            "trials": tests.trials,
-            "tests": verdicts,
-        });
-        write_json(&summary, file)
-    })
+    folder.write("config.json", |file| write_json(&LoadGenConfig::new(report, loadgen, tests), file))?;
+    folder.write("summary.json", |file| write_json(&LoadGenSummary::new(report, loadgen, tests), file))
 }
 
 /// A test as a row of a table.
 pub(super) struct TestRow {
     /// The folder of its logs.
-    pub(super) name: &'static str,
+    pub(super) name: String,
     /// What stands beside it.
     pub(super) cells: Vec<String>,
 }
@@ -128,7 +102,7 @@ pub(super) fn rows(tests: &LoadGenReport) -> impl Iterator<Item = TestRow> {
         let cells = vec![
             it.scenario.name().into(),
             if it.audited { format!("{mode}, audit") } else { mode.into() },
-            it.result.into(),
+            it.result.to_string(),
             text::optional(headline, |it| it.queries.to_string()),
             rate(|it| it.samples_per_second, |it| it.samples_per_second),
             rate(|it| it.tokens_per_second, |it| it.tokens_per_second),
@@ -136,7 +110,7 @@ pub(super) fn rows(tests: &LoadGenReport) -> impl Iterator<Item = TestRow> {
             nanos(|it| it.tpot_p99_ns),
             it.errors.to_string(),
         ];
-        TestRow { name: it.folder, cells }
+        TestRow { name: it.folder.clone().into_owned(), cells }
     })
 }
 
@@ -202,7 +176,7 @@ mod tests {
     use jiff::Timestamp;
     use workload_profiles::{
         loadgen::{Qsl, Settings},
-        workload::Phase,
+        workload::{LoadGen, Phase},
     };
 
     use super::*;
@@ -280,7 +254,7 @@ mod tests {
     fn an_audit_is_told_as_such_and_not_asked_to_be_valid() {
         let report = LoadGenReport::of(vec![outcome(&server(1.0), 10.0, 10)], Vec::new());
         let verdict = report.verdicts().next().unwrap();
-        assert_eq!((verdict.valid, verdict.counts(), verdict.result), (Some(false), true, "INVALID"));
+        assert_eq!((verdict.valid, verdict.counts(), &*verdict.result), (Some(false), true, "INVALID"));
         assert!(notes(&report)[0].contains("submission test06"));
         assert_eq!(rows(&report).next().unwrap().cells[1], "PerformanceOnly, audit");
     }
