@@ -33,6 +33,7 @@ impl Clock {
         Clock::Tokio(tokio::time::Instant::now())
     }
 
+    #[inline]
     pub fn now(self) -> Duration {
         match self {
             Clock::Real(zero) => zero.elapsed(),

@@ -215,12 +215,15 @@ impl Answer {
         }
     }
 
-    /// Ends the answer and tells its outcome. An answer whose tokens all came without text takes the times of their events as
-    /// those of its tokens.
+    /// Ends the answer and tells its outcome. Call it once. An answer whose tokens all came without text takes the times of
+    /// their events as those of its tokens.
     ///
     /// # Errors
     /// Why it does not count as an answer.
     pub fn conclude(&mut self) -> Result<RequestOutcome, Failure> {
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
         let outcome = self.verdict()?;
         if outcome == RequestOutcome::Ok && !self.has_output {
             (self.first_token, self.last_token) = (self.first_silent, self.last_silent);
@@ -228,10 +231,8 @@ impl Answer {
         Ok(outcome)
     }
 
+    /// The outcome of an answer that has not failed so far.
     fn verdict(&self) -> Result<RequestOutcome, Failure> {
-        if let Some(error) = &self.error {
-            return Err(error.clone());
-        }
         if self.finish == Some(Finish::Failed) {
             return Err(Failure::new(RequestOutcome::BrokenStream, "the server gave the answer up"));
         }
