@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::{
     BenchError,
-    parts::Part,
+    child_messages::Part,
     server::{Listening, ServerSpec, Truth},
 };
 

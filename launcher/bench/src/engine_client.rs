@@ -5,8 +5,9 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use crds::{resolve::ResolvedRun, units::Seed};
 
 use super::{
-    BenchError, memory, nanos,
-    parts::{ClientRequest, ClientResult, EngineSpec},
+    BenchError,
+    child_messages::{ClientRequest, ClientResult, EngineSpec},
+    memory, nanos,
 };
 use analysis::{Measured, SelfJudgement};
 use engine::{

@@ -1,16 +1,17 @@
 //! `benchwright bench`: measures the engine itself.
 //!
 //! The engine runs as in a benchmark, on loopback sockets, against a server of this bench (`server`). That server answers at
-//! once or at an exact pace, and records when it sent each token. A minimal hyper client (`bare`) runs the same load for
-//! comparison. Server and clients are child processes (`children`, `parts`), so that CPU time and memory of each are known.
-//! `trial` runs one load, `matching` compares the client's times with the server's, `groups` define what is measured, and
+//! once or at an exact pace, and records when it sent each token. A minimal hyper client (`bare_client`) runs the same load for
+//! comparison. Server and clients are child processes (`children`, `child_messages`), so that CPU time and memory of each are
+//! known. `trial` runs one load, `matching` compares the client's times with the server's, `groups` define what is measured, and
 //! `figures` hold results and budgets. The bench needs epoll, timers and /proc of Linux.
 
-mod bare;
-mod busy;
+mod bare_client;
 pub mod capacity;
+pub mod child_messages;
 mod children;
 mod cores;
+mod cpu_use;
 mod document;
 mod engine_client;
 pub mod figures;
@@ -19,7 +20,6 @@ mod loads;
 mod machine;
 mod matching;
 mod memory;
-pub mod parts;
 mod reporting;
 pub mod server;
 mod table;
@@ -37,15 +37,15 @@ use serde::Serialize;
 use tracing::info;
 use workload_profiles::{Notice, Workload};
 
-use busy::Busy;
+use child_messages::Part;
 use cores::Cores;
+use cpu_use::CpuUse;
 use document::{Document, Settings};
 use engine::{client::TargetError, issue, issue::LoadError};
 use figures::{Budget, Figures};
 pub use groups::Group;
 use groups::{Bench, Scale};
 use machine::Machine;
-use parts::Part;
 use report::{StorageError, write_whole};
 pub use server::Pace;
 
@@ -142,12 +142,12 @@ pub fn measure(options: &BenchOptions) -> Result<String, BenchError> {
         .partition(|it| options.groups.is_empty() || options.groups.contains(it));
     let mut others_of_runs = Vec::new();
     for run in 1..=options.runs {
-        let before = Busy::now();
+        let before = CpuUse::now();
         for group in &groups {
             info!(run, of = options.runs, ?group, "measuring");
             bench.run(*group, &mut figures)?;
         }
-        let others = Busy::now().zip(before).map_or(f64::NAN, |(now, before)| now.others_since(&before));
+        let others = CpuUse::now().zip(before).map_or(f64::NAN, |(now, before)| now.others_since(&before));
         figures.add("others", "other processes of the machine meanwhile", "cores", others, Budget::NONE);
         others_of_runs.push(others);
     }
@@ -210,7 +210,7 @@ pub fn run_part(part: &str, read_run: ReadRun) -> Result<String, BenchError> {
     match part {
         Part::Server(spec) => server::serve(&spec).map(|()| String::new()).map_err(BenchError::from),
         Part::Engine(spec) => json(&engine_client::run(&spec)?),
-        Part::Bare(spec) => json(&bare::run(&spec)?),
+        Part::Bare(spec) => json(&bare_client::run(&spec)?),
         Part::Report(spec) => json(&reporting::run(&spec, read_run)?),
     }
 }

@@ -5,7 +5,7 @@ use std::{collections::HashMap, time::Duration};
 use workload_profiles::workload::{Arrivals, Load, Rate};
 
 use super::{
-    parts::ClientRequest,
+    child_messages::ClientRequest,
     server::{RequestTruth, Truth},
 };
 use engine::histogram::TimeHistogram;

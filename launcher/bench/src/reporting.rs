@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use super::{
-    BenchError, ReadRun, nanos,
-    parts::{ReportResult, ReportSpec},
+    BenchError, ReadRun,
+    child_messages::{ReportResult, ReportSpec},
+    nanos,
 };
 use analysis::Measured;
 use engine::{

@@ -7,10 +7,10 @@ use workload_profiles::Workload;
 
 use super::{
     BenchError,
+    child_messages::{BareSpec, ClientResult, EngineSpec, Part},
     children::{self, Server},
     cores::Cores,
     matching::{Matched, RequestedLoad},
-    parts::{BareSpec, ClientResult, EngineSpec, Part},
     server::{Pace, ServerSpec, Truth},
 };
 use engine::recorder::Keep;

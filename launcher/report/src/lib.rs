@@ -1,5 +1,6 @@
 //! An analysis as people and programs read it: a file a format. Only [`folder`] and [`index`] write anything.
 
+pub mod benchmark_report;
 mod benchmark_run;
 pub mod envelope;
 pub mod folder;
@@ -10,7 +11,6 @@ pub mod markdown;
 pub mod partial;
 mod redact;
 pub mod requests_parquet;
-pub mod standard;
 pub mod terminal;
 mod text;
 mod whole_file;
@@ -89,8 +89,8 @@ pub fn write_report(folder: &mut Folder, report: &Report<'_>) -> Result<(), Stor
     // A status lists the first files alone, and there may be many stages.
     loadgen::write(folder, report)?;
     for (index, _) in report.analysis.stages.iter().enumerate() {
-        folder.write(&standard::file_name(report.analysis, index), |file| {
-            file.write_all(standard::render(report, index)?.as_bytes())
+        folder.write(&benchmark_report::file_name(report.analysis, index), |file| {
+            file.write_all(benchmark_report::render(report, index)?.as_bytes())
         })?;
     }
     if let Some(records) = report.records {

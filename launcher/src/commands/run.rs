@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use crds::resolve::STATUS_PORT;
 use launcher::run::{self, RunOptions};
 
 use super::input_args::InputArgs;
@@ -26,8 +27,11 @@ pub(crate) struct RunArgs {
     /// Tell a pipeline the outcome by the exit code: 0 passed, 2 invalid, 3 error, 4 cancelled
     #[arg(long)]
     gate: bool,
-    /// Answer /ready on this port, with status 200 during the load [in a pod: 8080]
-    #[arg(long, value_name = "PORT")]
+    #[arg(
+        long,
+        value_name = "PORT",
+        help = format!("Answer /ready on this port, with status 200 during the load [in a pod: {STATUS_PORT}]")
+    )]
     status_port: Option<u16>,
     /// Write the result for the operator to this file [in a pod: /dev/termination-log]
     #[arg(long, value_name = "FILE")]

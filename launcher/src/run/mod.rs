@@ -2,6 +2,7 @@
 
 mod forecast;
 mod last_offline;
+mod listed_models;
 mod load;
 mod loadgen;
 mod options;
@@ -9,7 +10,6 @@ mod outcome;
 mod progress;
 mod progress_text;
 pub(crate) mod ready;
-mod served;
 mod signals;
 mod store;
 pub(crate) mod target;

@@ -5,7 +5,7 @@ use std::{path::Path, pin::pin, time::Duration};
 use crds::{benchmark_run::ReadinessProbe, resolve::ResolvedRun, units::Span};
 use tracing::info;
 
-use super::{Failure, served};
+use super::{Failure, listed_models};
 use crate::input::Input;
 use clock::Clock;
 use engine::{
@@ -192,7 +192,7 @@ async fn attempt(target: &Target, wanted: Option<&str>, kind: ReadinessProbe) ->
 async fn not_found(target: &Target, model: &str, error: ProbeError) -> Attempt {
     match probe::models(target).await {
         Ok(served) if !served.is_empty() && !served.iter().any(|it| it == model) => {
-            Attempt::unusable(format!("{}; {error}", served::unknown(model, &served)))
+            Attempt::unusable(format!("{}; {error}", listed_models::unknown(model, &served)))
         }
         _ => Attempt::Again(error),
     }
@@ -204,13 +204,13 @@ fn choose(wanted: Option<&str>, served: &[String]) -> Result<String, Attempt> {
         (Some(model), served) if served.iter().any(|it| it == model) => Ok(model.to_owned()),
         (Some(model), served) => Err(Attempt::unusable(format!(
             "{}; a router that does not list all its models takes target.readiness.probe Generate",
-            served::unknown(model, served)
+            listed_models::unknown(model, served)
         ))),
         (None, [only]) => Ok(only.clone()),
         (None, several) => Err(Attempt::Final(Failure::ambiguous_model(format!(
             "target.model is not set, and the server serves {}: {}; name one of them",
             several.len(),
-            served::listed(several)
+            listed_models::listed(several)
         )))),
     }
 }

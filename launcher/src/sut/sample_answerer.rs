@@ -29,7 +29,7 @@ pub(super) struct SampleAnswerer {
     /// Number of samples: the rows of the data set, or the number in a LoadGen profile. 0: every index has a request.
     pub(super) samples: u64,
     template: BodyTemplate,
-    patience: RequestTimeouts,
+    timeouts: RequestTimeouts,
     streaming: bool,
     /// Whether an answer without a first token fails.
     first_tokens: bool,
@@ -68,7 +68,7 @@ impl SampleAnswerer {
             requests: Requests::new(&input.workload.requests, input.run.seed.into(), PromptReuse::Repeated)?
                 .with_rows(Arc::new(rows)),
             template: BodyTemplate::new(*api, model, *streaming, sampling, input.workload.requests.form()),
-            patience: RequestTimeouts::new(timeouts, *streaming),
+            timeouts: RequestTimeouts::new(timeouts, *streaming),
             streaming: *streaming,
             first_tokens: false,
             run_id: RunId::random(),
@@ -114,9 +114,9 @@ impl SampleAnswerer {
         let mut exchange = Exchange::default();
         exchange.keep_output = true;
         exchange.first_output = Some(self.first_output(sample.id, Arc::clone(&told)));
-        let pulse = Arc::clone(&exchange.progress);
+        let progress = Arc::clone(&exchange.progress);
         let call = self.client.call(body, self.request_id(), self.streaming, &mut exchange);
-        let called = self.patience.wait(self.clock, &pulse, call).await;
+        let called = self.timeouts.wait(self.clock, &progress, call).await;
         let sent = exchange.sent();
         called.unwrap_or_else(Err).map_err(|Failure { message, .. }| message)?;
         let answer = &mut exchange.answer;

@@ -18,7 +18,7 @@ use crds::{
 };
 use workload_profiles::workload::{Load, Trace};
 
-use super::{BenchError, RunInput, busy::Busy, server::Pace, trial};
+use super::{BenchError, RunInput, cpu_use::CpuUse, server::Pace, trial};
 use analysis::Distribution;
 pub use demand::Unknown;
 use engine::{histogram::TimeHistogram, issue::LoadError, trace, vitals::system::cpu_limit};
@@ -61,9 +61,9 @@ pub fn ask(question: Question) -> Result<CapacityReport, BenchError> {
     let (workload, length) = demand::trial(&input.workload, stage, pace);
     // The arguments of a child are visible to other users, so that they must not contain the real target.
     let run = ResolvedRun { endpoint: Endpoint::Url("http://127.0.0.1".into()), ..input.run.clone() };
-    let before = Busy::now();
+    let before = CpuUse::now();
     let trial = trial::judged(pace, workload, run, threads, length)?;
-    let others = before.zip(Busy::now()).map(|(before, after)| (after.others_since(&before), after.cpus()));
+    let others = before.zip(CpuUse::now()).map(|(before, after)| (after.others_since(&before), after.cpus()));
     if trial.client.requests.is_empty() && trial.failed() == 0 {
         return Err(BenchError::Child(format!(
             "the trial of stage {} sent no request, so that nothing can be judged; give the stage a higher rate",

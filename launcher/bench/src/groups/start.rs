@@ -5,9 +5,9 @@ use std::{fs, time::Duration};
 use super::{Bench, count};
 use crate::{
     BenchError,
+    child_messages::{Part, ReportResult, ReportSpec},
     children::{self, Server},
     figures::{Budget, Figures, median},
-    parts::{Part, ReportResult, ReportSpec},
     server::{Pace, ServerSpec},
 };
 

@@ -24,9 +24,9 @@ use parquet::{
     record::RowAccessor as _,
 };
 use report::{
-    Folder, Inputs, Stored, TOOL_VERSION, index,
+    Folder, Inputs, Stored, TOOL_VERSION, benchmark_report, index,
     json::{self, ReportDocument},
-    markdown, standard, terminal,
+    markdown, terminal,
 };
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -84,7 +84,7 @@ fn the_table_of_two_stages() {
 fn the_standard_report_of_one_stage() {
     let fixture = Fixture::of_one_stage();
     let analysed = fixture.analyse();
-    insta::assert_snapshot!(without_version(&standard::render(&fixture.report(&analysed), 0).unwrap()));
+    insta::assert_snapshot!(without_version(&benchmark_report::render(&fixture.report(&analysed), 0).unwrap()));
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn check_standard_reports(schema: &str) {
     for (name, fixture) in corners() {
         let analysed = fixture.analyse();
         for index in 0..analysed.analysis.stages.len() {
-            let text = standard::render(&fixture.report(&analysed), index).unwrap();
+            let text = benchmark_report::render(&fixture.report(&analysed), index).unwrap();
             let value: Value = serde_saphyr::from_str(&text).unwrap();
             let errors: Vec<String> =
                 validator.iter_errors(&value).map(|it| format!("{}: {it}", it.instance_path())).collect();
@@ -201,7 +201,7 @@ fn what_was_not_measured_is_not_in_a_standard_report() {
         let analysed = fixture.analyse();
         // The stage in which the corner shows.
         let index = usize::from(name == "no success");
-        let text = standard::render(&fixture.report(&analysed), index).unwrap();
+        let text = benchmark_report::render(&fixture.report(&analysed), index).unwrap();
         let aggregate = text.split("keywords:").nth(1).unwrap();
         for key in absent {
             let stands = aggregate.lines().any(|line| line.trim_start().starts_with(key));
@@ -213,13 +213,16 @@ fn what_was_not_measured_is_not_in_a_standard_report() {
 #[test]
 fn several_stages_have_a_standard_report_each() {
     let two = Fixture::new().analyse().analysis;
-    assert_eq!(standard::file_name(&two, 0), "benchmark_report_v0.2-r10.yaml");
-    assert_eq!(standard::file_name(&two, 1), "benchmark_report_v0.2-c2.yaml");
+    assert_eq!(benchmark_report::file_name(&two, 0), "benchmark_report_v0.2-r10.yaml");
+    assert_eq!(benchmark_report::file_name(&two, 1), "benchmark_report_v0.2-c2.yaml");
     let mut odd = two.clone();
     (odd.stages[0].stage.name, odd.stages[1].stage.name) = ("a/b".into(), "a_b".into());
-    assert_eq!(standard::file_name(&odd, 0), "benchmark_report_v0.2-a%2fb.yaml");
-    assert_eq!(standard::file_name(&odd, 1), "benchmark_report_v0.2-a_b.yaml");
-    assert_eq!(standard::file_name(&Fixture::of_one_stage().analyse().analysis, 0), "benchmark_report_v0.2.yaml");
+    assert_eq!(benchmark_report::file_name(&odd, 0), "benchmark_report_v0.2-a%2fb.yaml");
+    assert_eq!(benchmark_report::file_name(&odd, 1), "benchmark_report_v0.2-a_b.yaml");
+    assert_eq!(
+        benchmark_report::file_name(&Fixture::of_one_stage().analyse().analysis, 0),
+        "benchmark_report_v0.2.yaml"
+    );
 }
 
 /// Every key below some parts of `report.json`; what `keys of kinds` name is data.

@@ -8,8 +8,6 @@ mod audit;
 mod descriptions;
 mod logs;
 mod performance;
-#[cfg(test)]
-mod planted;
 mod power;
 #[cfg(test)]
 mod tests;

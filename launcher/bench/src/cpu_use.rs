@@ -6,17 +6,17 @@ use engine::vitals::system::Ticks;
 
 /// CPU time so far, in the ticks of /proc, all of the same length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Busy {
+pub(super) struct CpuUse {
     machine: Ticks,
     /// This process and its children that have ended.
     own: u64,
 }
 
-impl Busy {
+impl CpuUse {
     /// So far; `None` where the system does not tell.
-    pub(super) fn now() -> Option<Busy> {
+    pub(super) fn now() -> Option<CpuUse> {
         let own = own(&fs::read_to_string("/proc/self/stat").ok()?)?;
-        Some(Busy { machine: Ticks::read()?, own })
+        Some(CpuUse { machine: Ticks::read()?, own })
     }
 
     fn spent(&self) -> u64 {
@@ -29,7 +29,7 @@ impl Busy {
     }
 
     /// Cores that others used on average since `before`, the hypervisor included; NaN where no time has passed.
-    pub(super) fn others_since(&self, before: &Busy) -> f64 {
+    pub(super) fn others_since(&self, before: &CpuUse) -> f64 {
         let wall = self.machine.all.saturating_sub(before.machine.all) as f64 / self.machine.cpus as f64;
         let own = self.own.saturating_sub(before.own);
         let others = self.spent().saturating_sub(before.spent()).saturating_sub(own);
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn what_neither_idled_nor_worked_for_us_worked_for_others() {
-        let busy = |all, idle, own| Busy { machine: Ticks { all, idle, cpus: 2, ..Ticks::default() }, own };
+        let busy = |all, idle, own| CpuUse { machine: Ticks { all, idle, cpus: 2, ..Ticks::default() }, own };
         let before = busy(1_200, 1_000, 40);
         // 400 ticks on two cores, 200 each: 140 idle, 160 ours, 100 of others.
         let after = busy(1_600, 1_140, 200);

@@ -1,11 +1,11 @@
+mod tree_changes;
+
 use std::{collections::BTreeSet, fs, path::Path};
 
-use super::{
-    planted::{
-        Change::{self, Content, Emptied, Gone, Key, Line, Linked, Renamed, Text},
-        TreeCopy, changed, copy, tree,
-    },
-    *,
+use super::*;
+use tree_changes::{
+    Change::{self, Content, Emptied, Gone, Key, Line, Linked, Renamed, Text},
+    TreeCopy, changed, copy, tree,
 };
 
 const SERVER: &str = "closed/Us/results/h100x8/llama3.1-8b/Server";

@@ -1,4 +1,4 @@
-//! [I/O] For tests: trees without a fault, and changes that plant one.
+//! [I/O] For tests: trees without a fault, and changes that put one fault into a tree.
 
 use std::{
     fs,
@@ -9,14 +9,12 @@ use std::{
 use tempfile::TempDir;
 use workload_profiles::loadgen::Round;
 
-use super::{
-    super::{
-        build,
-        findings::Report,
-        fixture::{Fixture, line},
-        layout::Division,
-    },
-    check,
+use super::check;
+use crate::{
+    build,
+    findings::Report,
+    fixture::{Fixture, line},
+    layout::Division,
 };
 
 /// A change of one thing in a tree.

@@ -15,8 +15,9 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
 use super::{
-    BenchError, memory, nanos,
-    parts::{BareSpec, ClientRequest, ClientResult},
+    BenchError,
+    child_messages::{BareSpec, ClientRequest, ClientResult},
+    memory, nanos,
 };
 
 /// As long as the prompts of the engine's load.
