@@ -71,7 +71,27 @@ fn check_settings(settings: &Settings, qsl: &Qsl, auto_qps: bool) -> Vec<Found> 
     problems.extend(check_percentile(settings));
     problems.extend(check_durations(settings));
     problems.extend(check_issue_order(settings, qsl));
+    let reported: Vec<&str> = problems.iter().map(|(name, _)| *name).collect();
+    problems.extend(check_finite(settings).filter(|(name, _)| !reported.contains(name)));
     problems
+}
+
+/// Every real number, also of scenarios that the test does not have: a report has no way to write `inf` or NaN.
+fn check_finite(settings: &Settings) -> impl Iterator<Item = Found> {
+    let values = [
+        ("target_latency", Scenario::SingleStream, settings.single_stream_expected_latency_ns),
+        ("target_latency_percentile", Scenario::SingleStream, settings.single_stream_target_latency_percentile),
+        ("target_latency", Scenario::MultiStream, settings.multi_stream_expected_latency_ns),
+        ("target_latency_percentile", Scenario::MultiStream, settings.multi_stream_target_latency_percentile),
+        ("target_qps", Scenario::Server, settings.server_target_qps),
+        ("target_latency_percentile", Scenario::Server, settings.server_target_latency_percentile),
+        ("target_qps", Scenario::Offline, settings.offline_expected_qps),
+        ("accuracy_log_probability", settings.scenario, settings.accuracy_log_probability),
+        ("server_find_peak_qps_boundary_step_size", Scenario::Server, settings.server_find_peak_qps_boundary_step_size),
+    ];
+    values.into_iter().filter(|(.., value)| !value.is_finite()).map(|(name, scenario, value)| {
+        (name, format!("is {value} for {}; write a finite number in the file or the key that sets it", scenario.name()))
+    })
 }
 
 fn above_zero(name: &'static str, value: f64, most: f64) -> Option<Found> {

@@ -53,6 +53,18 @@ fn a_bad_user_conf_is_refused_with_its_line() {
 }
 
 #[test]
+fn a_number_without_bound_is_refused_in_every_scenario() {
+    let what = "write a finite number in the file or the key that sets it";
+    let conf = "user_conf: '*.Offline.target_qps = inf'\ntarget_qps: 5";
+    check_error(conf, &format!("settings.target_qps: is inf for Offline; {what}"));
+    // Too large for a number once it is in nanoseconds.
+    let latency = "user_conf: '*.MultiStream.target_latency = 1e305'";
+    check_error(latency, &format!("settings.target_latency: is inf for MultiStream; {what}"));
+    let percentile = "user_conf: '*.SingleStream.target_latency_percentile = nan'";
+    check_error(percentile, &format!("settings.target_latency_percentile: is NaN for SingleStream; {what}"));
+}
+
+#[test]
 fn lines_for_a_benchmark_by_another_name_are_noticed() {
     let conf = "user_conf: |\n  llama3.1-8b.Server.target_qps = 7\n  gptj.Server.target_qps = 8\n  llama3_1-8b.Server.max_duration = 9\n";
     let notice =
