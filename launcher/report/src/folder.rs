@@ -49,6 +49,10 @@ fn remedy(error: &io::Error) -> &'static str {
         ErrorKind::NotADirectory | ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty => {
             "another file stands in its place: move it away, or choose another folder with --results"
         }
+        // What the encoders of JSON and YAML return; the disk took no part in it.
+        ErrorKind::InvalidData | ErrorKind::Other => {
+            "the content cannot be encoded, which is a defect of benchwright: report it with this message and the profile"
+        }
         _ => "see that the folder exists and its disk is in order, or choose another one with --results",
     }
 }
@@ -255,6 +259,7 @@ mod tests {
             (ErrorKind::ReadOnlyFilesystem, "writable"),
             (ErrorKind::PermissionDenied, "let the user"),
             (ErrorKind::NotADirectory, "stands in its place"),
+            (ErrorKind::InvalidData, "a defect of benchwright"),
             (ErrorKind::NotFound, "exists"),
         ] {
             let message = StorageError::new(Path::new("/results/a1"), kind.into()).to_string();

@@ -11,8 +11,9 @@ use crds::{
 use engine::file_digest::FileDigest;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use workload_profiles::{
-    Notice, Workload,
+    Notice,
     workload::{Load, Margin},
 };
 
@@ -48,14 +49,16 @@ pub struct ReportDocument {
     pub seeds: SeedsDocument,
     pub inputs: InputsDocument,
     pub resolved_run: ResolvedRun,
-    pub workload: Workload,
+    /// The workload as issued, with its credentials blacked out. It stays a tree of JSON values: the text in place of a
+    /// credential may have another type or length than the workload allows.
+    pub workload: Value,
 }
 
 impl ReportDocument {
     /// What a report is written as.
     ///
     /// # Errors
-    /// The workload has a secret where it needs another value than a text.
+    /// The workload cannot be written as JSON.
     pub fn new(report: &Report<'_>) -> io::Result<ReportDocument> {
         let analysis = report.analysis;
         let mut workload = serde_json::to_value(report.workload)?;
@@ -83,7 +86,7 @@ impl ReportDocument {
             seeds: SeedsDocument { run: report.run.seed, prompt_salt: report.run.prompt_salt.clone() },
             inputs: InputsDocument { profile_sha256: report.profile_sha256(), files: report.files.to_vec() },
             resolved_run: report.run.clone(),
-            workload: serde_json::from_value(workload)?,
+            workload,
         })
     }
 }

@@ -358,6 +358,16 @@ fn report_json_holds_what_repeats_the_run() {
 }
 
 #[test]
+fn a_workload_is_written_even_where_its_text_is_no_workload_any_more() {
+    let mut fixture = Fixture::new();
+    // As long as it may be; what stands in place of a secret is longer.
+    let extra = format!(r#"{{"a": "{}", "api_key": "x"}}"#, "a".repeat((64 << 10) - 40));
+    fixture.workload.sampling.extra = serde_json::from_str(&extra).unwrap();
+    let report = json_of(&fixture, &fixture.analyse());
+    assert_eq!(report["workload"]["sampling"]["extra"]["api_key"], "<redacted>");
+}
+
+#[test]
 fn requests_parquet_has_a_row_for_every_request() {
     let fixture = Fixture::new();
     let mut analysed = fixture.analyse();
