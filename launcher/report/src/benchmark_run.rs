@@ -6,14 +6,12 @@ use std::{borrow::Cow, collections::BTreeMap, path::Path};
 
 use crds::{
     EffectiveSpec,
-    benchmark_run::{
-        BenchmarkRunSpec, GROUP, KIND, KeyRef, Launcher, MAX_INLINE_PROFILE_BYTES, PATHS_FROM, Profile, VERSION,
-    },
+    benchmark_run::{BenchmarkRunSpec, GROUP, KIND, KeyRef, MAX_INLINE_PROFILE_BYTES, PATHS_FROM, Profile, VERSION},
     resolve::{ResolvedRun, Settings},
     wording::one_line,
     yaml,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::redact;
 
@@ -40,8 +38,8 @@ pub(super) fn render(inputs: &Inputs<'_>) -> String {
     spec.profile = profile(inputs, &mut notes);
     EffectiveSpec::new(&spec, &Settings::default()).write_into(&mut spec);
     spec.seed = Some(run.seed.0);
-    // Outside of a cluster the default is another one.
-    spec.target.readiness.timeout_seconds = u32::try_from(run.readiness_timeout.0.as_secs()).ok();
+    // The default of a laptop is too short for a cluster.
+    spec.target.readiness.timeout_seconds = inputs.spec.target.readiness.timeout_seconds;
     spec.suspend = false;
     spec.cancel = None;
     let in_cluster = !run.run.namespace.is_empty();
@@ -63,7 +61,7 @@ pub(super) fn render(inputs: &Inputs<'_>) -> String {
         "apiVersion": format!("{GROUP}/{VERSION}"),
         "kind": KIND,
         "metadata": metadata,
-        "spec": spec_value(&spec),
+        "spec": serde_json::to_value(&spec).expect("text keys and finite numbers always serialize"),
     });
     head(&notes) + &to_yaml(&document)
 }
@@ -135,25 +133,6 @@ fn escaped(text: &str) -> String {
     template + rest
 }
 
-/// The spec without what is empty or holds nothing but defaults of a cluster.
-fn spec_value(spec: &BenchmarkRunSpec) -> Value {
-    let mut value = serde_json::to_value(spec).expect("text keys and finite numbers always serialize");
-    if let Some(fields) = value.as_object_mut() {
-        fields.remove("suspend");
-        fields.remove("cancel");
-        if spec.launcher == Launcher::default() {
-            fields.remove("launcher");
-        }
-        remove_empty_texts(fields);
-    }
-    value
-}
-
-fn remove_empty_texts(fields: &mut Map<String, Value>) {
-    fields.retain(|_, value| value != "");
-    fields.values_mut().filter_map(Value::as_object_mut).for_each(remove_empty_texts);
-}
-
 /// YAML that kubectl and this project's reader read as `document`. JSON is YAML too: it is written for a text that a block of
 /// YAML cannot hold.
 fn to_yaml(document: &Value) -> String {
@@ -216,6 +195,21 @@ mod tests {
             }
         );
         assert_eq!(spec.profile.files.len(), 1);
+    }
+
+    #[test]
+    fn an_empty_text_stays_where_the_user_wrote_it() {
+        let launcher = "launcher: {scheduling: {nodeSelector: {node-role.kubernetes.io/bench: ''}}}";
+        let (_, spec) = check("bench", &format!("{{target: {{simulator: {{}}}}, {launcher}}}"), PROFILE);
+        assert_eq!(spec.launcher.scheduling.node_selector["node-role.kubernetes.io/bench"], "");
+    }
+
+    #[test]
+    fn the_readiness_timeout_is_written_only_where_the_user_wrote_it() {
+        for (readiness, expected) in [("", None), (", readiness: {timeoutSeconds: 90}", Some(90))] {
+            let (_, spec) = check("", &format!("target: {{simulator: {{}}{readiness}}}"), PROFILE);
+            assert_eq!(spec.target.readiness.timeout_seconds, expected);
+        }
     }
 
     #[test]
