@@ -52,8 +52,8 @@ fn text(begun: Timestamp) -> String {
 
 While that process runs, leave this folder alone: it gets its own name when it is whole.
 
-If the process was killed, this is what it left. `run.yaml`, `profile.yaml` and `benchmarkrun.yaml` say what was to be measured. Other files are those
-of a report that were whole by then; without them nothing of the measurement was kept. The folder can be deleted. If it holds no
+If the process was killed, this is what it left. `run.yaml`, `profile.yaml` and `benchmarkrun.yaml` say what was to be measured.
+Other files are complete parts of the report. If there are none, no measurement was kept. The folder can be deleted. If it holds no
 file of a report and its process is certain to be gone, the next run on this host that keeps its results beside it deletes it; in
 a cluster the next attempt of the same run does.
 "
