@@ -18,3 +18,20 @@ fn kubernetes_knows_every_format_of_the_crd() {
     let known = ["int32", "int64", "float", "double", "date-time"];
     assert!(formats.iter().all(|it| known.contains(it)), "an install warns of {formats:?}");
 }
+
+/// The operator copies the chart's resources of launchers into each status.
+#[test]
+fn the_chart_takes_resources_that_a_status_takes() {
+    use crds::{
+        benchmark_run::{MAX_RESOURCE_NAME, MAX_RESOURCES},
+        schema::{MAX_QUANTITY, QUANTITY},
+    };
+    let values = include_str!("../../charts/benchwright/values.schema.json");
+    let values: serde_json::Value = serde_json::from_str(values).unwrap();
+    let quantities = &values["definitions"]["quantities"];
+    assert_eq!(quantities["maxProperties"], MAX_RESOURCES);
+    assert_eq!(quantities["propertyNames"]["maxLength"], MAX_RESOURCE_NAME);
+    let quantity = &quantities["additionalProperties"];
+    assert_eq!((&quantity["pattern"], &quantity["maxLength"]), (&QUANTITY.into(), &MAX_QUANTITY.into()));
+    assert_eq!(quantity["minimum"], 0);
+}

@@ -4,7 +4,11 @@ use std::{collections::BTreeMap, net::SocketAddr, sync::Arc};
 
 use anyhow::Context as _;
 use clap::{Parser, ValueEnum};
-use crds::{AnyValue, Settings, benchmark_run::Resources};
+use crds::{
+    AnyValue, Settings,
+    benchmark_run::{MAX_RESOURCE_NAME, MAX_RESOURCES, Resources},
+    schema::{MAX_QUANTITY, is_quantity},
+};
 use futures::future::join_all;
 use kube::{Client, Config, runtime::events::Reporter};
 use operator::{
@@ -66,17 +70,39 @@ enum LogFormat {
 fn quantity(text: &str) -> Result<(String, String), String> {
     let (name, amount) =
         text.split_once('=').ok_or_else(|| format!("{text:?} is not of the form name=quantity, such as memory=1Gi"))?;
+    if name.is_empty() || name.len() > MAX_RESOURCE_NAME {
+        return Err(format!(
+            "{name:?} is no name of a resource; write 1 to {MAX_RESOURCE_NAME} characters, such as memory"
+        ));
+    }
+    if !is_quantity(amount) {
+        return Err(format!(
+            "{name} is {amount:?}; write a quantity from 0 on, such as 2, 0.5, 500m or 20Gi, of at most {MAX_QUANTITY} characters"
+        ));
+    }
     Ok((name.to_owned(), amount.to_owned()))
+}
+
+/// The values of a flag, as many as the definition of a BenchmarkRun takes.
+fn quantities(flag: &str, pairs: &[(String, String)]) -> anyhow::Result<BTreeMap<String, AnyValue>> {
+    let all: BTreeMap<_, AnyValue> = pairs.iter().cloned().map(|(name, amount)| (name, amount.into())).collect();
+    let found = all.len();
+    anyhow::ensure!(found <= MAX_RESOURCES, "{flag} names {found} resources; name at most {MAX_RESOURCES}");
+    Ok(all)
 }
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let flags = Flags::parse();
     start_logging(&flags)?;
+    let resources = Resources {
+        requests: quantities("--launcher-request", &flags.launcher_requests)?,
+        limits: quantities("--launcher-limit", &flags.launcher_limits)?,
+    };
     let config = Config::infer().await.context("no cluster was found: run in a cluster, or set KUBECONFIG")?;
     let health = Arc::new(Health::new(Limits::default()));
     let client = connection::client(&config, &health).context("the cluster's configuration cannot be used")?;
-    let context = Arc::new(context(&flags, client, health));
+    let context = Arc::new(context(&flags, resources, client, health));
     let end = end_on_signal()?;
 
     let listener = TcpListener::bind(flags.admin_address).await.context("cannot open --admin-address")?;
@@ -121,15 +147,12 @@ fn filter(level: &str) -> String {
     }
 }
 
-fn context(flags: &Flags, client: Client, health: Arc<Health>) -> Context {
-    let map = |pairs: &[(String, String)]| {
-        pairs.iter().cloned().map(|(name, amount)| (name, amount.into())).collect::<BTreeMap<_, AnyValue>>()
-    };
+fn context(flags: &Flags, launcher_resources: Resources, client: Client, health: Arc<Health>) -> Context {
     let instance = std::env::var("HOSTNAME").ok();
     let reporter = Reporter { controller: meta::MANAGER.into(), instance };
     let settings = Settings {
         launcher_image: flags.launcher_image.clone(),
-        launcher_resources: Resources { requests: map(&flags.launcher_requests), limits: map(&flags.launcher_limits) },
+        launcher_resources,
         launcher_pull_policy: flags.launcher_pull_policy.clone(),
         launcher_pull_secrets: flags.launcher_pull_secrets.clone(),
         service_domain: flags.service_domain.clone(),
@@ -166,5 +189,29 @@ mod tests {
         assert_eq!(filter("debug"), "warn,operator=debug,benchwright_operator=debug,workload_profiles=debug");
         assert_eq!(filter("warn"), "warn");
         assert_eq!(filter("kube=trace,operator=info"), "kube=trace,operator=info");
+    }
+
+    /// The values are copied into a status, and the API server refuses a status with a wrong one.
+    #[test]
+    fn resources_are_checked_as_the_definition_of_a_run_does_it() {
+        for right in ["cpu=1", "cpu=0.5", "cpu=500m", "memory=1Gi", "memory=1e6", "nvidia.com/gpu=1"] {
+            assert!(quantity(right).is_ok(), "{right}");
+        }
+        for (wrong, message) in [
+            ("memory", "\"memory\" is not of the form name=quantity"),
+            ("=1", "\"\" is no name of a resource"),
+            ("memory=1GB", "memory is \"1GB\"; write a quantity"),
+            ("memory=", "memory is \"\"; write a quantity"),
+            ("cpu=-1", "cpu is \"-1\"; write a quantity"),
+            ("cpu=100000000000000000000000000000000", "of at most 32 characters"),
+        ] {
+            let found = quantity(wrong).unwrap_err();
+            assert!(found.contains(message), "{found:?} does not hold {message:?}");
+        }
+        assert!(quantity(&format!("{}=1", "n".repeat(129))).is_err());
+        let pairs = |count: usize| (0..count).map(|it| (format!("n{it}"), "1".to_owned())).collect::<Vec<_>>();
+        assert_eq!(quantities("--launcher-limit", &pairs(16)).unwrap().len(), 16);
+        let message = quantities("--launcher-limit", &pairs(17)).unwrap_err().to_string();
+        assert_eq!(message, "--launcher-limit names 17 resources; name at most 16");
     }
 }

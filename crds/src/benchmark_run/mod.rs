@@ -28,7 +28,7 @@ use crate::AnyValue;
 use crate::status::BenchmarkRunStatus;
 pub use execution::{Cancel, Cleanup, Deadlines, Execution, Retry, RetryCause, RunCleanup};
 pub use files::{ClaimRef, ProfileFile, is_object_name};
-pub use launcher::{Launcher, Resources, Scheduling, Toleration};
+pub use launcher::{Launcher, MAX_RESOURCE_NAME, MAX_RESOURCES, Resources, Scheduling, Toleration};
 pub use storage::{NoStorage, PerRequestRecords, Pvc, Storage};
 pub use target::{
     Api, Auth, CaSource, HttpVersion, KeyRef, Readiness, ReadinessProbe, Scheme, ServiceRef, Simulator,

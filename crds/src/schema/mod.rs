@@ -20,6 +20,15 @@ const CRD: &str = include_str!("../../../charts/benchwright/files/benchmarkruns.
 /// A Kubernetes quantity that is not below zero.
 pub const QUANTITY: &str = r"^([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]+)?$";
 
+/// The longest quantity, in characters.
+pub const MAX_QUANTITY: u32 = 32;
+
+/// Whether the API server takes a text as a quantity.
+pub fn is_quantity(text: &str) -> bool {
+    let pattern = regex::Regex::new(QUANTITY).expect("the pattern is a regular expression");
+    text.len() <= MAX_QUANTITY as usize && pattern.is_match(text)
+}
+
 /// A share as text.
 pub const SHARE: &str = r"^(0(\.[0-9]{1,9})?|1(\.0{1,9})?)$";
 

@@ -238,14 +238,11 @@ pub fn limit_size(status: &mut BenchmarkRunStatus) {
         if status.artifacts.pop().is_some() {
             continue;
         }
-        if status.stages.pop().is_some() {
-            status.stages_truncated = true;
-            continue;
-        }
-        // The names of resources have no bound of their own.
-        if status.effective_spec.take().is_none() {
+        // The other fields have bounds of their own.
+        if status.stages.pop().is_none() {
             return;
         }
+        status.stages_truncated = true;
     }
 }
 
