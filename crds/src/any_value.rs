@@ -19,15 +19,6 @@ impl AnyValue {
             other => other.to_string(),
         }
     }
-
-    /// A number, or a text that is one.
-    pub fn number(&self) -> Option<f64> {
-        match &self.0 {
-            Value::Number(number) => number.as_f64(),
-            Value::String(text) => text.parse().ok().filter(|it: &f64| it.is_finite()),
-            _ => None,
-        }
-    }
 }
 
 /// Values by name, as text.
@@ -44,12 +35,6 @@ impl From<&str> for AnyValue {
 impl From<String> for AnyValue {
     fn from(text: String) -> Self {
         AnyValue(text.into())
-    }
-}
-
-impl From<f64> for AnyValue {
-    fn from(number: f64) -> Self {
-        AnyValue(number.into())
     }
 }
 
@@ -90,7 +75,7 @@ pub(crate) fn quantity(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
 /// The same as JSON.
 #[cfg(feature = "kube")]
 pub(crate) fn quantity_schema() -> Value {
-    number_or_text(None, 32, crate::schema::QUANTITY)
+    number_or_text(None, crate::schema::MAX_QUANTITY, crate::schema::QUANTITY)
 }
 
 /// A number from 0 on, or a text of a pattern. `x-kubernetes-int-or-string` would refuse a fraction such as `cpu: 0.5`, which a
