@@ -18,7 +18,7 @@ use self::input::launcher_input;
 use crate::{
     ended_pods::{self, EndedPods},
     error::Error,
-    plan::{ClaimState, JobState, Observed, PodState, Presence, current_attempt, job::CONTAINER, meta},
+    plan::{ClaimState, JobState, Observed, PodState, Presence, current_attempt, given_spec, job::CONTAINER, meta},
 };
 
 /// Reads what belongs to a run.
@@ -40,11 +40,6 @@ pub async fn observe(
     if let Some(last) = status.attempts.last() {
         observe_attempt(client, run, last, ended_pods, &mut observed).await?;
     }
-    if let Some(pvc) = claim(&run.spec.storage) {
-        let claims: Api<PersistentVolumeClaim> = Api::namespaced(client.clone(), &namespace);
-        let found = claims.get_opt(&pvc.claim_name).await?;
-        observed.claim = found.map(|it| claim_state(&it)).unwrap_or_default();
-    }
     let current = current_attempt(&status);
     if current.is_none() || status.phase == Some(Phase::Preparing) {
         let number = current.map_or_else(|| status.attempts.last().map_or(1, |it| it.number + 1), |it| it.number);
@@ -53,6 +48,12 @@ pub async fn observe(
         let found = config_maps.get_opt(&name).await?;
         observed.config_map = presence(found.as_ref().map(|it| meta::is_ours(run, &it.metadata)));
         observed.input = Some(launcher_input(&config_maps, run, number, settings).await?);
+    }
+    let given = given_spec(&status, observed.config_map);
+    if let Some(pvc) = given.map_or_else(|| claim(&run.spec.storage), |it| it.storage.pvc.clone()) {
+        let claims: Api<PersistentVolumeClaim> = Api::namespaced(client.clone(), &namespace);
+        let found = claims.get_opt(&pvc.claim_name).await?;
+        observed.claim = found.map(|it| claim_state(&it)).unwrap_or_default();
     }
     Ok(observed)
 }

@@ -116,13 +116,13 @@ impl Decision<'_> {
             Outcome::Passed => {
                 let message = "the figures are valid";
                 let mut plan = self.finish(Phase::Succeeded, Outcome::Passed, Reason::RunSucceeded, message);
-                status::apply_envelope(&mut plan.status, self.run, envelope);
+                status::apply_envelope(&mut plan.status, self.effective.storage.pvc.as_ref(), envelope);
                 plan
             }
             Outcome::Invalid => {
                 let message = format!("{}: {}", core.reason, core.message);
                 let mut plan = self.finish(Phase::Failed, Outcome::Invalid, Reason::MeasurementInvalid, &message);
-                status::apply_envelope(&mut plan.status, self.run, envelope);
+                status::apply_envelope(&mut plan.status, self.effective.storage.pvc.as_ref(), envelope);
                 plan
             }
             Outcome::Cancelled if self.observed.job.deleting || self.observed.job.presence == Presence::Absent => {
@@ -160,7 +160,7 @@ impl Decision<'_> {
         }
         let mut plan = self.finish(Phase::Failed, Outcome::Error, reason, message);
         if let Some(envelope) = envelope {
-            status::apply_envelope(&mut plan.status, self.run, envelope);
+            status::apply_envelope(&mut plan.status, self.effective.storage.pvc.as_ref(), envelope);
         }
         plan
     }

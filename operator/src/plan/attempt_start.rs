@@ -141,7 +141,10 @@ impl Decision<'_> {
             return self.end_attempt(Reason::PrepareTimeout, &message, None);
         }
         let mut plan = self.status_plan(NextStatus::new(Phase::Starting, Reason::PodStarting, self.starting()));
-        plan.status.resolved = Some(self.resolved(input));
+        // A ConfigMap of an earlier turn is kept, and with it the values of that turn.
+        if self.observed.config_map == Presence::Absent || plan.status.resolved.is_none() {
+            plan.status.resolved = Some(self.resolved(input));
+        }
         plan.status.effective_spec = Some(self.effective.clone());
         plan.create = self.children(attempt, input);
         plan.next_look = Some(OFTEN);

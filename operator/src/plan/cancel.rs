@@ -51,7 +51,7 @@ impl Decision<'_> {
         };
         let mut plan = self.finish(Phase::Cancelled, Outcome::Cancelled, Reason::Cancelled, message);
         if let Some(envelope) = envelope {
-            status::apply_envelope(&mut plan.status, self.run, envelope);
+            status::apply_envelope(&mut plan.status, self.effective.storage.pvc.as_ref(), envelope);
         }
         plan
     }

@@ -10,7 +10,7 @@ use crds::{
 use jiff::Timestamp;
 
 use super::{
-    Observed, Plan, Turn,
+    Observed, Plan, Presence, Turn,
     status::{self, NextStatus},
 };
 
@@ -39,7 +39,8 @@ fn decide(run: &BenchmarkRun, observed: &Observed, turn: &Turn<'_>) -> Plan {
         return finished(run, before, turn.now);
     }
     identify(&mut before, observed);
-    let effective = effective_spec(run, &before, turn);
+    let effective = given_spec(&before, observed.config_map).cloned();
+    let effective = effective.unwrap_or_else(|| EffectiveSpec::new(&run.spec, turn.settings));
     let decision = Decision { run, observed, turn, before, effective };
     if run.spec.cancel.is_some() {
         return decision.cancel();
@@ -66,12 +67,11 @@ pub fn current_attempt(status: &BenchmarkRunStatus) -> Option<&Attempt> {
     status.attempts.last().filter(|it| it.end_time.is_none())
 }
 
-/// The spec with its defaults filled in. An attempt whose Job exists keeps the values that it was given, although a newer
+/// The values that the current attempt was given, once its ConfigMap or its Job exists. It keeps them, although a newer
 /// operator may have other defaults.
-fn effective_spec(run: &BenchmarkRun, status: &BenchmarkRunStatus, turn: &Turn<'_>) -> EffectiveSpec {
-    let under_way = current_attempt(status).is_some() && status.phase != Some(Phase::Preparing);
-    let given = status.effective_spec.clone().filter(|_| under_way);
-    given.unwrap_or_else(|| EffectiveSpec::new(&run.spec, turn.settings))
+pub fn given_spec(status: &BenchmarkRunStatus, config_map: Presence) -> Option<&EffectiveSpec> {
+    let is_given = status.phase != Some(Phase::Preparing) || config_map == Presence::Ours;
+    status.effective_spec.as_ref().filter(|_| is_given && current_attempt(status).is_some())
 }
 
 /// Plans for a finished run: its status stays, and it is deleted when its retention time has passed. A later change of the

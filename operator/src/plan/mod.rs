@@ -22,7 +22,7 @@ use k8s_openapi::api::{
     core::v1::{ConfigMap, PersistentVolumeClaim},
 };
 
-pub use decision::{current_attempt, plan};
+pub use decision::{current_attempt, given_spec, plan};
 pub use observed::{ClaimState, Ended, InputError, JobState, LauncherInput, Observed, PodState, Presence, Refused};
 
 /// What a turn has to do.

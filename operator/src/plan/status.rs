@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crds::{
     BenchmarkRun, BenchmarkRunStatus, Envelope, Outcome, Reason,
     envelope::{MAX_ARTIFACTS, MAX_STAGES},
-    resolve::claim,
+    resolve::effective::Claim,
     status::{Columns, Condition, ConditionStatus, Phase},
 };
 use jiff::Timestamp;
@@ -71,8 +71,8 @@ pub fn warning(reason: Reason, message: &str) -> PlannedEvent {
     PlannedEvent { warning: true, reason, note: truncate(message, MAX_NOTE) }
 }
 
-/// Copies the launcher's figures into a status.
-pub fn apply_envelope(status: &mut BenchmarkRunStatus, run: &BenchmarkRun, envelope: &Envelope) {
+/// Copies the launcher's figures into a status. The claim is the one that the attempt was given.
+pub fn apply_envelope(status: &mut BenchmarkRunStatus, claim: Option<&Claim>, envelope: &Envelope) {
     let core = &envelope.core;
     status.load_start_time = core.load_start_time;
     status.partial = core.partial;
@@ -83,7 +83,7 @@ pub fn apply_envelope(status: &mut BenchmarkRunStatus, run: &BenchmarkRun, envel
         resolved.model.clone_from(&core.model);
     }
     status.artifacts.clone_from(&core.artifacts);
-    if let (Some(pvc), Some(folder)) = (claim(&run.spec.storage), &core.folder) {
+    if let (Some(pvc), Some(folder)) = (claim, &core.folder) {
         for artifact in &mut status.artifacts {
             artifact.uri = format!("pvc://{}/{folder}/{}", pvc.claim_name, artifact.name);
         }
@@ -91,7 +91,7 @@ pub fn apply_envelope(status: &mut BenchmarkRunStatus, run: &BenchmarkRun, envel
     limit_fields(status);
     let counts = status.outcome == Some(Outcome::Passed) && !status.partial;
     status.columns = status.summary.as_ref().filter(|_| counts).map(Columns::from);
-    let stored = match (claim(&run.spec.storage), &core.folder) {
+    let stored = match (claim, &core.folder) {
         (None, _) => (
             ConditionStatus::False,
             Reason::NotAsked,

@@ -1,7 +1,7 @@
 //! Decisions until the launcher measures.
 
-use crds::{Reason, status::Phase};
-use operator::plan::{InputError, Observed, PodState, Presence, Refused};
+use crds::{EffectiveSpec, Outcome, Reason, Settings, status::Phase};
+use operator::plan::{InputError, Observed, PodState, Presence, Refused, Turn, plan};
 
 use crate::fixture::*;
 
@@ -218,4 +218,33 @@ fn the_status_tells_the_values_of_the_attempt_and_a_newer_operator_keeps_to_them
     status.effective_spec = Some(given);
     check(&run, &started(), 99, &Want { phase: Some(Phase::Starting), ..Want::default() });
     check(&run, &started(), 101, &Want { again: true, says: "within 100 seconds", ..Want::default() });
+}
+
+/// The operator ended between the ConfigMap and the Job, and a release with other defaults goes on.
+#[test]
+fn the_values_of_a_kept_config_map_are_kept() {
+    let (older, newer) = (settings(), Settings { launcher_image: "benchwright/launcher:newer".into(), ..settings() });
+    let run = run("{target: {simulator: {}}}");
+    let noted = plan(&run, &nothing(&run), &Turn { settings: &older, now: at(0) });
+    let run = after(&run, &noted);
+    let mut observed = nothing(&run);
+    let image = |observed: &Observed| {
+        let made = plan(&run, observed, &Turn { settings: &newer, now: at(1) });
+        made.status.effective_spec.unwrap().launcher.image
+    };
+    assert_eq!(image(&observed), "benchwright/launcher:newer");
+    observed.config_map = Presence::Ours;
+    assert_eq!(image(&observed), "benchwright/launcher:test");
+}
+
+#[test]
+fn results_are_on_the_claim_that_the_attempt_was_given() {
+    let mut run = in_phase(SIMULATOR, Phase::Running);
+    let mut given = EffectiveSpec::new(&run.spec, &settings());
+    given.storage.pvc.as_mut().unwrap().claim_name = "claim-of-an-older-release".into();
+    run.status.as_mut().unwrap().effective_spec = Some(given);
+    let passed = ended(said(&envelope(Outcome::Passed, "RunSucceeded")));
+    let made = plan(&run, &passed, &Turn { settings: &settings(), now: at(600) });
+    let stored = condition(&made.status, "ResultsStored").unwrap();
+    assert!(stored.message.ends_with("on claim claim-of-an-older-release"), "{}", stored.message);
 }
