@@ -43,7 +43,7 @@ pub struct BenchmarkRunStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolved: Option<Resolved>,
     /// The fields of the spec that have defaults, with the values that the last attempt was given.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "of_this_release")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "of_any_release")]
     #[cfg_attr(feature = "kube", schemars(with = "EffectiveSpec"))]
     pub effective_spec: Option<EffectiveSpec>,
     /// The last five attempts, the newest last.
@@ -85,11 +85,11 @@ fn unseen() -> i64 {
     -1
 }
 
-/// Values that another release stored, with fields or names that this one does not know, are as if they were not there: a
-/// run has to stay readable.
-fn of_this_release<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<EffectiveSpec>, D::Error> {
+/// Reads the values that any release stored, because a run has to stay readable. A field that the other release did not have
+/// gets the default of this one. If a value has a word that this release does not know, the group is left out.
+fn of_any_release<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<EffectiveSpec>, D::Error> {
     let stored = Option::<serde_json::Value>::deserialize(deserializer)?;
-    Ok(stored.and_then(|it| serde_json::from_value(it).ok()))
+    Ok(stored.and_then(EffectiveSpec::from_stored))
 }
 
 impl Default for BenchmarkRunStatus {

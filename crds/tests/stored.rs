@@ -1,4 +1,4 @@
-//! What older releases stored is read, and what a release lets a user change after the creation is what the docs say.
+//! What the API server stores of a spec, what of it a user may change after the creation, and which stored values are read.
 
 #![cfg(feature = "kube")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -45,4 +45,22 @@ fn every_field_is_immutable_but_three() {
         let is_held = rules.iter().any(|it| it["rule"] == rule.as_str() && it["fieldPath"] == format!(".{field}"));
         assert_ne!(is_held, free.contains(&field.as_str()), "{field}");
     }
+}
+
+#[test]
+fn stored_values_with_a_missing_or_an_unknown_field_are_read() {
+    let spec = crds::BenchmarkRunSpec::default();
+    let whole = crds::EffectiveSpec::new(&spec, &crds::Settings::default());
+    let mut stored = serde_json::to_value(&whole).unwrap();
+    stored["validity"].as_object_mut().unwrap().remove("maxStealShare").unwrap();
+    stored["execution"]["fieldOfAnotherRelease"] = 1.into();
+    stored["seed"] = 7.into();
+    let status = |stored: &Value| -> crds::BenchmarkRunStatus {
+        serde_json::from_value(serde_json::json!({"effectiveSpec": stored})).unwrap()
+    };
+    assert_eq!(status(&stored).effective_spec.unwrap(), crds::EffectiveSpec { seed: 7, ..whole });
+    stored["storage"].as_object_mut().unwrap().remove("pvc").unwrap();
+    assert_eq!(status(&stored).effective_spec.unwrap().storage.pvc, None, "absent: no results folder");
+    stored["harness"] = "of another release".into();
+    assert_eq!(status(&stored).effective_spec, None);
 }

@@ -11,7 +11,7 @@ use super::is_default;
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Execution {
-    /// When an attempt that failed is made again.
+    /// Which failures start another attempt, and how many times.
     #[serde(default, skip_serializing_if = "is_default")]
     pub retry: Retry,
     /// How long each part of an attempt may take.
@@ -24,7 +24,7 @@ pub struct Execution {
     pub grace_period_seconds: Option<u32>,
 }
 
-/// When an attempt that failed is made again.
+/// Which failures start another attempt, and how many times.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]

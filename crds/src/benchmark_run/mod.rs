@@ -53,7 +53,7 @@ pub const MAX_INLINE_PROFILE_BYTES: usize = 32 * 1024;
 pub const MAX_PROMPT_SALT_BYTES: usize = 128;
 
 /// One benchmark of one LLM serving endpoint: what to send to whom, and when the figures count.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(CustomResource, KubeSchema))]
 #[cfg_attr(

@@ -3,17 +3,19 @@
 #[cfg(feature = "kube")]
 use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{ProfileSource, Settings};
 use crate::{
     AnyValue,
     benchmark_run::{
         self as written, BenchmarkRunSpec, Harness, HttpVersion, PerRequestRecords, ReadinessProbe, Resources,
-        RetryCause, SimulatorPreset,
+        RetryCause, Scheme, SimulatorPreset,
     },
 };
 
-/// The fields of a spec that have defaults, with the values that the run is measured with. Names are those of the spec.
+/// The fields of a spec that have defaults, with the values that an attempt is given. Names are those of the spec. Only
+/// cleanup is missing, because it may change at any time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -44,6 +46,9 @@ pub struct Target {
     /// The embedded simulated vLLM, where it is the target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulator: Option<Simulator>,
+    /// How the Service is spoken to, where one is the target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_ref: Option<Service>,
     /// The version of HTTP.
     pub http_version: HttpVersion,
     /// How the launcher finds out that the server is ready to be measured.
@@ -57,6 +62,20 @@ pub struct Target {
 pub struct Simulator {
     /// Which server it simulates.
     pub preset: SimulatorPreset,
+}
+
+/// How a Service is spoken to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Service {
+    /// Port of the Service.
+    pub port: u16,
+    /// HTTP or HTTPS.
+    pub scheme: Scheme,
+    /// The part of every request's path before `/v1`.
+    #[cfg_attr(feature = "kube", schemars(length(max = 1024)))]
+    pub path: String,
 }
 
 /// How the launcher finds out that the server is ready to be measured.
@@ -164,7 +183,7 @@ pub struct Validity {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Execution {
-    /// When an attempt that failed is made again.
+    /// Which failures start another attempt, and how many times.
     pub retry: Retry,
     /// How long each part of an attempt may take.
     pub deadlines: Deadlines,
@@ -172,7 +191,7 @@ pub struct Execution {
     pub grace_period_seconds: u32,
 }
 
-/// When an attempt that failed is made again.
+/// Which failures start another attempt, and how many times.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -227,10 +246,29 @@ impl EffectiveSpec {
         }
     }
 
-    /// Writes into a spec the values that the launcher measures with: a later release with other defaults then runs it the same.
+    /// Reads stored values. A field that is missing, because the release that stored them did not have it, gets its default.
+    pub(crate) fn from_stored(stored: Value) -> Option<Self> {
+        let mut defaults = EffectiveSpec::new(&BenchmarkRunSpec::default(), &Settings::default());
+        // Absent means that no results folder is kept.
+        defaults.storage.pvc = None;
+        let mut values = serde_json::to_value(defaults).ok()?;
+        overlay(&mut values, stored);
+        serde_json::from_value(values).ok()
+    }
+
+    /// Writes into a spec the values that the launcher measures with, so that a release with other defaults measures the same.
+    /// The launcher's pod, the claim, retries and the operator's deadlines stay as they were written.
     pub fn write_into(&self, spec: &mut BenchmarkRunSpec) {
         spec.harness = Some(self.harness);
         spec.seed = Some(self.seed);
+        if let (Some(written), Some(simulator)) = (&mut spec.target.simulator, &self.target.simulator) {
+            written.preset = Some(simulator.preset);
+        }
+        if let (Some(written), Some(service)) = (&mut spec.target.service_ref, &self.target.service_ref) {
+            written.port = Some(service.port);
+            written.scheme = Some(service.scheme);
+            written.path = Some(service.path.clone());
+        }
         spec.target.http_version = Some(self.target.http_version);
         spec.target.readiness = written::Readiness {
             probe: Some(self.target.readiness.probe),
@@ -256,6 +294,18 @@ impl EffectiveSpec {
     }
 }
 
+/// Puts the fields of one value over those of another.
+fn overlay(below: &mut Value, above: Value) {
+    match (below, above) {
+        (Value::Object(below), Value::Object(above)) => {
+            for (name, value) in above {
+                overlay(below.entry(name).or_insert(Value::Null), value);
+            }
+        }
+        (below, above) => *below = above,
+    }
+}
+
 /// Whose profile format the profile is written in.
 pub fn harness(spec: &BenchmarkRunSpec) -> Harness {
     spec.harness.unwrap_or(Harness::InferencePerf)
@@ -265,6 +315,7 @@ fn target(written: &written::Target, settings: &Settings) -> Target {
     let readiness = &written.readiness;
     Target {
         simulator: written.simulator.as_ref().map(|it| Simulator { preset: preset(it) }),
+        service_ref: written.service_ref.as_ref().map(service),
         http_version: written.http_version.unwrap_or(HttpVersion::Auto),
         readiness: Readiness {
             probe: readiness.probe.unwrap_or(ReadinessProbe::Generate),
@@ -279,9 +330,12 @@ pub(super) fn preset(simulator: &written::Simulator) -> SimulatorPreset {
 }
 
 /// Scheme, port and path of a Service.
-pub(super) fn service(written: &written::ServiceRef) -> (written::Scheme, u16, &str) {
-    let path = written.path.as_deref().unwrap_or("/");
-    (written.scheme.unwrap_or(written::Scheme::Http), written.port.unwrap_or(80), path)
+pub(super) fn service(written: &written::ServiceRef) -> Service {
+    Service {
+        port: written.port.unwrap_or(80),
+        scheme: written.scheme.unwrap_or(Scheme::Http),
+        path: written.path.clone().unwrap_or_else(|| "/".into()),
+    }
 }
 
 fn launcher(written: &written::Launcher, settings: &Settings) -> Launcher {

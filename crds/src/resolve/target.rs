@@ -64,8 +64,9 @@ pub(super) fn endpoint(spec: &BenchmarkRunSpec, namespace: &str, settings: &Sett
 
 fn service_endpoint(service: &ServiceRef, namespace: &str, settings: &Settings, errors: &mut Errors) -> Endpoint {
     const PATH: &str = "spec.target.serviceRef.path";
-    let (scheme, port, written_path) = effective::service(service);
-    let scheme = match scheme {
+    let effective = effective::service(service);
+    let (port, written_path) = (effective.port, effective.path.as_str());
+    let scheme = match effective.scheme {
         Scheme::Http => "http",
         Scheme::Https => "https",
     };
