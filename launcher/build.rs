@@ -5,6 +5,8 @@ use std::{env, fs, path::Path, process::Command};
 
 /// What the binary is made of, from the root of the repository.
 const SOURCES: [&str; 5] = ["Cargo.toml", "Cargo.lock", "crds", "workload-profiles", "launcher"];
+/// What git leaves out of them: the tests, which the binary is not made of.
+const TESTS: &str = ":(top,exclude,glob)**/tests/**";
 
 fn main() {
     println!("cargo::rerun-if-env-changed=BENCHWRIGHT_COMMIT");
@@ -18,8 +20,10 @@ fn of_git() -> Option<String> {
     if git(&["rev-parse", "--show-prefix"])? != "launcher/" {
         return None;
     }
-    // A commit and a checkout write HEAD's log; where there is none, HEAD alone is watched.
-    for file in ["HEAD", "logs/HEAD"] {
+    // A commit and a checkout write HEAD's log, where there is one.
+    // The file of the branch changes with a commit also where git keeps no logs.
+    let branch = git(&["rev-parse", "--symbolic-full-name", "HEAD"])?;
+    for file in ["HEAD", "logs/HEAD", &branch] {
         let path = git(&["rev-parse", "--git-path", file])?;
         if Path::new(&path).is_file() {
             println!("cargo::rerun-if-changed={path}");
@@ -29,7 +33,7 @@ fn of_git() -> Option<String> {
         watch(&Path::new("..").join(source));
     }
     let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
-    let sources: Vec<String> = SOURCES.iter().map(|it| format!(":/{it}")).collect();
+    let sources: Vec<String> = SOURCES.iter().map(|it| format!(":/{it}")).chain([TESTS.to_owned()]).collect();
     let status = ["status", "--porcelain", "--untracked-files=no", "--"];
     let arguments: Vec<&str> = status.into_iter().chain(sources.iter().map(String::as_str)).collect();
     let suffix = if git(&arguments)?.is_empty() { "" } else { "-dirty" };
