@@ -13,13 +13,14 @@ use std::io::{self, Write};
 
 use serde::Deserialize;
 
-use super::{Report, TOOL_VERSION};
+use super::Report;
 pub use document::{InputsDocument, LabelsDocument, ReasonDocument, ReportDocument, SeedsDocument, StageDocument};
 pub use figures::{CauseDocument, FiguresDocument, GoodputDocument, ThroughputDocument};
 pub use judgement::JudgementDocument;
 pub use values::Statistics;
 
-/// The version of this format: it changes with every change that a reader must know of.
+/// The version of this format. The first release fixes v1; until then it changes without a new version. After that every change that
+/// a reader must know of has a new one.
 pub const FORMAT: &str = "benchwright.dev/report/v1";
 
 /// Writes the text of `report.json`.
@@ -47,15 +48,16 @@ impl ReportDocument {
     /// It is none, or one of another format, or it has a field that this release does not know.
     pub fn read(text: &str) -> Result<ReportDocument, ReadError> {
         let header: Header = serde_json::from_str(text).map_err(|error| ReadError::NoReport(error.to_string()))?;
+        let by = header.written_by();
         if header.format != FORMAT {
-            return Err(ReadError::Format { found: header.format, by: header.tool_version });
+            return Err(ReadError::Format { found: header.format, by });
         }
         let mut json = serde_json::Deserializer::from_str(text);
         let read = serde_path_to_error::deserialize::<_, ReportDocument>(&mut json);
         read.map_err(|error| ReadError::Field {
             path: error.path().to_string(),
             problem: error.inner().to_string(),
-            by: header.tool_version,
+            by,
         })
     }
 }
@@ -66,18 +68,28 @@ impl ReportDocument {
 struct Header {
     format: String,
     tool_version: String,
+    #[serde(default)]
+    tool_commit: String,
+}
+
+impl Header {
+    /// The program that wrote the report.
+    fn written_by(&self) -> String {
+        let commit = if self.tool_commit.is_empty() { "unknown" } else { &self.tool_commit };
+        format!("{} (commit {commit})", self.tool_version)
+    }
 }
 
 /// Why a text cannot be read as a `report.json`. A cause stands in its message, and is therefore no `source`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
-    #[error("it is no report.json: {0}; give the file as it was written")]
+    #[error("not a report.json: {0}; give the original file")]
     NoReport(String),
     #[error(
-        "format is {found}, and this is benchwright {TOOL_VERSION}, which reads {FORMAT}; use benchwright {by}, which wrote it"
+        "format is {found}, but this program reads {FORMAT}; use the program that wrote the report, benchwright {by}"
     )]
     Format { found: String, by: String },
-    #[error("{path}: {problem}; this is benchwright {TOOL_VERSION}, use benchwright {by}, which wrote it")]
+    #[error("{path}: {problem}; use the program that wrote the report, benchwright {by}")]
     Field { path: String, problem: String, by: String },
 }
 
@@ -87,9 +99,9 @@ mod tests {
 
     #[test]
     fn another_version_of_the_format_names_it_and_the_remedy() {
-        let text = r#"{"format": "benchwright.dev/report/v2", "toolVersion": "7.1.0", "figures": {"new": 1}}"#;
+        let text = r#"{"format": "benchwright.dev/report/v2", "toolVersion": "7.1.0", "toolCommit": "abc", "figures": {"new": 1}}"#;
         let error = ReportDocument::read(text).unwrap_err().to_string();
-        for part in ["benchwright.dev/report/v2", "reads benchwright.dev/report/v1", "use benchwright 7.1.0"] {
+        for part in ["benchwright.dev/report/v2", "reads benchwright.dev/report/v1", "benchwright 7.1.0 (commit abc)"] {
             assert!(error.contains(part), "{error}");
         }
         assert!(matches!(ReportDocument::read("{}"), Err(ReadError::NoReport(_))));

@@ -63,7 +63,7 @@ fn a_field_of_another_release_is_named() {
     report["toolVersion"] = "7.1.0".into();
     report["figures"]["ttftMs"]["p75point5"] = 1.into();
     let error = ReportDocument::read(&report.to_string()).unwrap_err().to_string();
-    for part in ["figures.ttftMs", "p75point5", "use benchwright 7.1.0"] {
+    for part in ["figures.ttftMs", "p75point5", "benchwright 7.1.0 (commit 0123456789ab)"] {
         assert!(error.contains(part), "{error}");
     }
 }
