@@ -44,7 +44,13 @@ pub(super) fn run(spec: &ReportSpec, read_run: ReadRun) -> Result<ReportResult, 
     };
     let analysis = analysis::analyse(&measured, &input.workload, &input.run, "bench");
     let mut folder = Folder::create(&spec.folder, "report")?;
-    let inputs = Inputs { run: &input.run, spec: &input.spec, profile_text: &input.profile_text, paths_from: None };
+    let inputs = Inputs {
+        run: &input.run,
+        spec: &input.spec,
+        profile_text: &input.profile_text,
+        paths_from: None,
+        searches_rate: false,
+    };
     report::write_inputs(&mut folder, &inputs)?;
     let report = Report {
         commit: "unknown",

@@ -29,6 +29,8 @@ pub struct Inputs<'a> {
     pub profile_text: &'a str,
     /// The folder from which relative paths in the profile count, where that is not the folder of the profile in a pod.
     pub paths_from: Option<&'a Path>,
+    /// Whether the profile leaves the rate of its LoadGen tests to a search.
+    pub searches_rate: bool,
 }
 
 /// The text of the file.
@@ -42,6 +44,14 @@ pub(super) fn render(inputs: &Inputs<'_>) -> String {
     spec.target.readiness.timeout_seconds = inputs.spec.target.readiness.timeout_seconds;
     spec.suspend = false;
     spec.cancel = None;
+    if inputs.searches_rate {
+        notes.push(
+            "The rate is searched again, because target_qps of the profile asks for that: it may differ from that of this run. The \
+             rate of this run is server_target_qps or offline_expected_qps of workload.loadgen.tests in report.json; to repeat it, \
+             write it as target_qps into the profile."
+                .into(),
+        );
+    }
     let in_cluster = !run.run.namespace.is_empty();
     if !in_cluster {
         for (flag, path) in [("--token-file", &run.token_file), ("--ca-file", &run.ca_file)] {
@@ -91,17 +101,26 @@ fn profile(inputs: &Inputs<'_>, notes: &mut Vec<String>) -> Profile {
         files: inputs.spec.profile.files.clone(),
         ..Profile::default()
     };
-    match template(inputs.run, &text).filter(|it| it.len() <= MAX_INLINE_PROFILE_BYTES) {
-        Some(template) => Profile { inline: Some(template), ..profile },
-        None => {
-            let name = format!("{}-profile", inputs.run.run.name);
-            notes.push(format!(
-                "The profile does not fit into spec.profile.inline: it is profile.yaml beside this file. Outside of a cluster add \
-                 --profile profile.yaml. For a cluster: kubectl create configmap {name} --from-file=profile.yaml"
-            ));
-            Profile { config_map_ref: Some(KeyRef { name, key: "profile.yaml".into() }), ..profile }
+    let problem = match template(inputs.run, &text) {
+        Some(template) if template.len() <= MAX_INLINE_PROFILE_BYTES => {
+            return Profile { inline: Some(template), ..profile };
         }
-    }
+        Some(template) if template == text => "The profile is too long for spec.profile.inline.",
+        Some(_) => {
+            "The profile is too long for spec.profile.inline, and holds braces that a run would take for a template: before a run \
+             write {{ \"{{\" }} in its file in place of each {{, and likewise for {% and {#."
+        }
+        None => {
+            "The profile holds braces or REPLACE_ENV_ that a run would take for a template, and no template gives this text: before \
+             a run write these places in another way."
+        }
+    };
+    let name = format!("{}-profile", inputs.run.run.name);
+    notes.push(format!(
+        "{problem} It is profile.yaml beside this file. Outside of a cluster add --profile profile.yaml. For a cluster: \
+         kubectl create configmap {name} --from-file=profile.yaml"
+    ));
+    Profile { config_map_ref: Some(KeyRef { name, key: "profile.yaml".into() }), ..profile }
 }
 
 /// What a template of Tera, and one of llm-d-benchmark, is told by.
@@ -160,7 +179,7 @@ mod tests {
 
     fn check(namespace: &str, spec: &str, profile_text: &str) -> (String, BenchmarkRunSpec) {
         let (spec, run) = inputs_of(namespace, spec);
-        let text = render(&Inputs { run: &run, spec: &spec, profile_text, paths_from: None });
+        let text = render(&Inputs { run: &run, spec: &spec, profile_text, paths_from: None, searches_rate: false });
         let read = yaml::read(&text).unwrap().unwrap();
         let checked = crds::schema::check(&read.root);
         assert_eq!((read.problems, checked.problems, checked.dropped), Default::default(), "{text}");
@@ -239,6 +258,30 @@ mod tests {
         );
         assert_eq!(spec.profile.config_map_ref.unwrap().name, "chat-profile");
         assert_eq!(spec.harness, Some(Harness::InferencePerf));
+    }
+
+    #[test]
+    fn a_profile_that_only_its_file_can_hold_says_why() {
+        let large = format!("{PROFILE}# {{{{ model }}}} {}\n", "x".repeat(MAX_INLINE_PROFILE_BYTES));
+        let (text, _) = check("", "target: {simulator: {}}", &large);
+        assert!(text.contains("write {{ \"{{\" }} in its file"), "{text}");
+        let (_, run) = inputs_of("", "target: {simulator: {}}");
+        let variables = workload_profiles::variables(&run, &BTreeMap::new()).unwrap();
+        let corrected = large.replace("{{", "{{ \"{{\" }}");
+        assert_eq!(workload_profiles::prepare(&run, &corrected, &variables, &BTreeMap::new()).unwrap().text, large);
+
+        let (text, _) =
+            check("", "target: {simulator: {}}", &format!("{PROFILE}# REPLACE_ENV_LLMDBENCH_DEPLOY_CURRENT_MODEL\n"));
+        assert!(text.contains("no template gives this text") && !text.contains("too long"), "{text}");
+    }
+
+    #[test]
+    fn a_rate_that_was_searched_is_told() {
+        let (spec, run) = inputs_of("", "target: {simulator: {}}");
+        let render = |searches_rate| {
+            render(&Inputs { run: &run, spec: &spec, profile_text: PROFILE, paths_from: None, searches_rate })
+        };
+        assert!(render(true).contains("# The rate is searched again") && !render(false).contains("searched"));
     }
 
     proptest! {

@@ -46,11 +46,19 @@ pub fn from_file(path: &Path, options: &LocalOptions) -> Result<Input, InputErro
     // A pipe has no folder: paths are relative to the working folder then.
     let names = options.profile.as_deref().unwrap_or(path);
     let folder = names.parent().filter(|_| names.is_file()).unwrap_or(Path::new(""));
-    let folder = paths_from.filter(|_| options.profile.is_none()).unwrap_or_else(|| folder.to_owned());
+    // The profile.yaml beside the benchmarkrun.yaml of a results folder has the same relative paths.
+    let same_folder = options.profile.as_deref().is_none_or(|it| are_beside(it, path));
+    let folder = paths_from.filter(|_| same_folder).unwrap_or_else(|| folder.to_owned());
     let has_relative_paths = workload.files_mut().any(|it| it.is_relative());
     resolve_paths(&mut workload, &folder);
     let paths_from = std::path::absolute(folder.join(".")).ok().filter(|_| has_relative_paths);
     Ok(Input { profile_text: prepared.text, workload, notices, run, spec, paths_from })
+}
+
+/// Whether two files lie in the same folder.
+fn are_beside(one: &Path, other: &Path) -> bool {
+    let folder = |path: &Path| std::fs::canonicalize(path).ok()?.parent().map(Path::to_owned);
+    folder(one).is_some_and(|it| folder(other) == Some(it))
 }
 
 fn overrides(

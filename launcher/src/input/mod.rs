@@ -50,6 +50,7 @@ impl Input {
             spec: &self.spec,
             profile_text: &self.profile_text,
             paths_from: self.paths_from.as_deref(),
+            searches_rate: self.workload.loadgen.as_ref().is_some_and(|it| it.auto_qps.is_some()),
         }
     }
 }

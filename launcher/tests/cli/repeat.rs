@@ -66,6 +66,23 @@ fn a_results_folder_runs_again_with_the_same_prompts_and_schedule() {
 }
 
 #[test]
+fn a_large_profile_finds_its_files_again() {
+    let folder = Folder::new();
+    // More than a BenchmarkRun may hold.
+    let profile = format!("{PROFILE}# {}\n", "x".repeat(33 << 10)).replace("{{ rate }}", "20");
+    folder.write("large.yaml", &profile);
+    folder.write("recorded.csv", TRACE);
+    let run = simulated(&super::profile(20, 1)).replace("spec:\n", "spec:\n  harness: benchwright\n");
+    folder.write("run.yaml", &run);
+    folder.benchwright(&["run", "-f", "run.yaml", "--profile", "large.yaml"]).assert().success();
+    let plan = plan_of(&folder);
+    let again = fs::canonicalize(folder.path("results/latest")).unwrap();
+    let [run, profile] = ["benchmarkrun.yaml", "profile.yaml"].map(|it| again.join(it).display().to_string());
+    folder.benchwright(&["run", "-f", &run, "--profile", &profile]).assert().success();
+    assert_eq!(plan_of(&folder), plan);
+}
+
+#[test]
 fn a_simulator_stays_a_simulator_and_a_token_a_reference() {
     let folder = Folder::new();
     let auth = "target: {auth: {secretKeyRef: {name: api-key, key: token}}, ";
