@@ -15,7 +15,7 @@ use engine::{
     window::WindowPart,
 };
 
-/// Above so many tokens an event the gaps between events are not those between tokens.
+/// With more tokens per event than this, gaps between events are not inter-token latencies.
 const SEVERAL: f64 = 1.01;
 
 /// Where a latency starts to count.
@@ -81,13 +81,13 @@ pub struct Figures {
     pub cancelled: u64,
     /// Left by their client, as the profile wants some to be.
     pub abandoned: u64,
-    /// Not over when the window or the stage ended, by the word of the profile.
+    /// Still running, or not sent, when the window or the stage ended.
     pub incomplete: u64,
-    /// It was stopped before all its requests were due: those that were not are in no figure.
+    /// It was stopped before all its requests were due. Requests that were not due are not counted.
     pub cut_short: bool,
-    /// Requests that are in none of these figures, by why that is and by what became of them.
+    /// Requests that are in none of these figures, by reason, then by outcome.
     pub excluded: BTreeMap<WindowPart, BTreeMap<RequestOutcome, u64>>,
-    /// All of them, by what became of them.
+    /// All of them, by outcome.
     pub outcomes: BTreeMap<RequestOutcome, u64>,
     /// Of these, the timeouts by the limit that was passed.
     pub timeouts: BTreeMap<Limit, u64>,
@@ -369,7 +369,7 @@ impl Figures {
         }
     }
 
-    /// Whether an event held more than one token, to more than one in a hundred; `None` where nobody tells.
+    /// Whether events held more than one token on average, with a tolerance of 1 %; `None` if unknown.
     pub fn has_several_tokens_an_event(&self) -> Option<bool> {
         self.tokens_per_event.map(|it| it > SEVERAL)
     }

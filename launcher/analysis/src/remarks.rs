@@ -66,7 +66,7 @@ pub(super) fn records(records: &Records) -> Option<String> {
     let (kept, left_out) = (records.len() as u64, records.left_out());
     (left_out > 0).then(|| {
         format!(
-            "requests.parquet has the {kept} of {} requests that ended first, and percentiles come from histograms: there was no memory for more records; give the launcher more, or set storage.perRequestRecords: None",
+            "requests.parquet holds only the first {kept} of {} requests to end, because the memory for records ran out; percentiles come from histograms; give the launcher more, or set storage.perRequestRecords: None",
             kept + left_out
         )
     })
@@ -91,7 +91,7 @@ fn busy(judgement: &SelfJudgement) -> Option<String> {
 fn throttled(judgement: &SelfJudgement) -> Option<String> {
     let share = judgement.throttled_share().filter(|share| *share > 0.0)?;
     let share = percent(share);
-    Some(format!("the launcher reached its CPU limit in {share} of the periods, and stood still until the next one"))
+    Some(format!("the launcher reached its CPU limit in {share} of the periods, and was paused until the next period"))
 }
 
 fn stolen(judgement: &SelfJudgement) -> Option<String> {
@@ -121,8 +121,7 @@ fn stepped(judgement: &SelfJudgement) -> Option<String> {
 }
 
 fn coarse(judgement: &SelfJudgement) -> Option<String> {
-    let text =
-        "the kernel had no fine timer to give, and requests left by whole milliseconds; raise the limit of open files";
+    let text = "no high-resolution timer was available, so requests were sent at whole milliseconds; raise the limit of open files";
     judgement.coarse_timer.then(|| text.into())
 }
 
@@ -151,12 +150,12 @@ fn usage(all: &Figures) -> Option<String> {
     }
 }
 
-/// Counts that cannot be.
+/// Impossible token counts of the server.
 fn set_aside(all: &Figures) -> Option<String> {
     let SetAside { told, requested: asked, events } = all.set_aside_sample?;
-    let asked = asked.map(|it| format!(" where {it} were asked,")).unwrap_or_default();
+    let asked = asked.map(|it| format!(" where {it} were requested,")).unwrap_or_default();
     Some(format!(
-        "the usage of {} of {} answers tells of output tokens that cannot be, the first of {told}{asked} in {events} events: it is set aside, and in their case an event counts as one token",
+        "{} of {} answers report an impossible number of output tokens, the first {told}{asked} in {events} events; it is ignored, and each event counts as one token",
         all.usage_set_aside, all.succeeded
     ))
 }
@@ -231,25 +230,25 @@ fn cached(evidence: &Evidence<'_>) -> Option<String> {
     })
 }
 
-/// Tokens at its beginning that a prompt of so many has in common with another one: log(requests) / log(ids), rounded up. Of words
-/// these are less than a block.
+/// Length of the common prefix that two random prompts of so many have by chance, in tokens: log(requests) / log(ids), rounded
+/// up. For words it is less than a block.
 fn alike_by_chance(text: &PromptText, requests: u64) -> u64 {
     let PromptText::TokenIds(ids) = text else { return 0 };
     let ids = f64::from(ids.max()) - f64::from(ids.min()) + 1.0;
-    // With a single id all prompts are alike: a division by zero, which makes the greatest number.
+    // With a single id all prompts are alike: ln(1) is 0, and the infinite quotient saturates.
     ((requests.max(2) as f64).ln() / ids.ln()).ceil() as u64
 }
 
-/// By the times that were drawn: how many fall into a time varies from draw to draw.
+/// Compared with the drawn schedule, because a random schedule differs from its mean rate.
 fn rate(stage: &StageAnalysis) -> Option<String> {
     let (asked, pace) = (stage.asked_rate?, stage.pace?);
     (pace < RATE_SHARE).then(|| {
-        let left = asked * pace;
-        format!("stage {}: requests left at {left:.4} per second, and {asked} were asked", stage.stage.name)
+        let sent = asked * pace;
+        format!("stage {}: requests were sent at {sent:.4} per second; {asked} were requested", stage.stage.name)
     })
 }
 
-/// Of a stage with too few requests for a reason of its own.
+/// For stages with too few requests to be a reason.
 fn lag(stage: &StageAnalysis, evidence: &Evidence<'_>) -> Option<String> {
     let bound = evidence.run.validity.max_send_lag_p99;
     let found = stage.figures.send_lag.map(|it| it.p99).filter(|found| *found > bound.0)?;
@@ -264,27 +263,27 @@ fn lag(stage: &StageAnalysis, evidence: &Evidence<'_>) -> Option<String> {
 fn queue(stage: &StageAnalysis, evidence: &Evidence<'_>) -> Option<String> {
     let bound = evidence.run.validity.max_send_lag_p99.0;
     let found = stage.figures.queue.map(|it| it.p99).filter(|found| *found > bound)?;
-    let (name, places) = (&stage.stage.name, stage.stage.load.max_concurrency()?);
+    let (name, permits) = (&stage.stage.name, stage.stage.load.max_concurrency()?);
     let found = Span(found).rounded();
     Some(format!(
-        "stage {name}: requests waited for one of its {places} places, 99 % of them up to {found}; latencies from the schedule hold that wait"
+        "stage {name}: requests waited for one of {permits} permits (p99 {found}); latencies from the schedule include this wait"
     ))
 }
 
-/// Kept connections that the server ended. A few of them are a race of keep-alive.
+/// Reused connections that the server closed before it answered. With keep-alive a few of these are normal.
 fn resends(stage: &StageAnalysis) -> Option<String> {
     let it = &stage.figures;
     let (resent, failed) = (it.retried, it.not_resent());
     (resent + failed > explained_resends(it.requests)).then(|| {
         let failed = if failed > 0 { format!(", and {failed} more failed,") } else { String::new() };
         format!(
-            "stage {}: {resent} of {} requests were sent again{failed} because the server ended the kept connections that they went out on without a byte of an answer; keep-alive explains a few of these: look into the server's log, and at its keep-alive timeout",
+            "stage {}: {resent} of {} requests were sent again{failed} because the server closed the reused connection before it answered; keep-alive explains a few of these: look into the server's log, and at its keep-alive timeout",
             stage.stage.name, it.requests
         )
     })
 }
 
-/// How much coordinated omission would have hidden. Where places are bounded, [`queue`] says it.
+/// How much coordinated omission would have hidden. Where the requests in flight are limited, [`queue`] says it.
 fn clock(stage: &StageAnalysis) -> Option<String> {
     let it = &stage.figures;
     let pairs = [("TTFT", it.ttft_scheduled, it.ttft_sent), ("latency", it.latency_scheduled, it.latency_sent)];
@@ -295,7 +294,7 @@ fn clock(stage: &StageAnalysis) -> Option<String> {
     let open = !matches!(stage.stage.load, Load::Closed { .. });
     (open && it.queue.is_none()).then(|| {
         format!(
-            "stage {}: p99 of {name} is {} from the schedule and {} from sending: requests left late, and only the first has that wait",
+            "stage {}: p99 of {name} is {} from the schedule and {} from sending: requests were sent late, and only the first figure includes that delay",
             stage.stage.name,
             Span(scheduled).rounded(),
             Span(sent).rounded()

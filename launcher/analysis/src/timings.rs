@@ -11,7 +11,7 @@ use engine::{
     recorder::{InFigures, Recorder, Records, StageTally},
 };
 
-/// Times and lengths, one of each for a request. Which they are says [`super::Figures`].
+/// Times and lengths, one of each for a request. See [`super::Figures`] for their meaning.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Timings {
     /// They come from records, and not from histograms.

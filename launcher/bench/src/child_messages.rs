@@ -104,7 +104,7 @@ pub struct ClientRequest {
     /// Number of the request in its stage.
     pub number: u64,
     pub scheduled_ns: u64,
-    /// Time that it waited for a permit, where the load limits the requests in flight.
+    /// Wait for a permit; zero without a limit of the requests in flight.
     pub queued_ns: u64,
     /// When it was handed to the socket.
     pub sent_ns: u64,

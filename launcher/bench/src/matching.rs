@@ -12,8 +12,8 @@ use engine::histogram::TimeHistogram;
 
 /// Two processes read the same clock on two cores, which agree to within less than this, in nanoseconds.
 const GRANULARITY_NS: u64 = 1_000;
-/// A draw of n gaps is off its rate by about their coefficient of variation / sqrt(n); by so many times that in one of
-/// 15,000 draws.
+/// Standard errors; chance exceeds four once in 15,000 draws. The rate of n drawn gaps has a standard error of about their
+/// coefficient of variation / sqrt(n).
 const DEVIATIONS: f64 = 4.0;
 
 /// What an open load asks for.
@@ -92,9 +92,9 @@ impl Matched {
         matched
     }
 
-    /// Share of what was requested that arrived in time: the requests that both sides know, of those that the requested rate makes of
-    /// the time from the first one's due time to the last arrival and one gap, and of those that were requested in all. Draws
-    /// that are off the requested rate by no more than chance are held against what was drawn.
+    /// Share of the requested load that arrived in time: received / max(rate × time + 1, requested). The time runs from the
+    /// first due time to the last arrival. If the drawn schedule differs from the requested rate by no more than chance, the
+    /// share is that of the rates: (rate × scheduled time + 1) / (rate × time + 1).
     pub(super) fn achieved(&self, requested: &RequestedLoad) -> Option<f64> {
         let ((first, _), (_, last)) = (self.scheduled?, self.arrived?);
         let known = self.requests as f64;

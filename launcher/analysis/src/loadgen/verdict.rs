@@ -22,7 +22,7 @@ use loadgen::{
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TrialVerdict {
-    /// Queries per second; Offline: what came of it, in samples per second.
+    /// Queries per second; Offline: the measured samples per second.
     pub rate: f64,
     /// It had the full length of the test.
     pub full: bool,
@@ -110,7 +110,6 @@ pub struct CorrectedFigures {
     /// Until the latest completion, not until that of the query that was issued last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub samples_per_second: Option<f64>,
-    /// Likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_per_second: Option<f64>,
     /// Early stopping on first tokens, whatever became of that on times per output token.

@@ -315,7 +315,7 @@ fn what_no_usage_can_tell_is_set_aside_with_a_remark() {
     let wire = WireTally { set_aside: Some(99_999_999), ..wire };
     let analysis = check(&case(vec![open("r2", 2.0)]), [(record, wire), request(0, 0, 0, 4)]);
     assert_eq!((analysis.all.usage_set_aside, analysis.all.output_tokens), (1, 8));
-    let expected = "the usage of 1 of 2 answers tells of output tokens that cannot be, the first of 99999999 where 4 were asked, in 4 events";
+    let expected = "1 of 2 answers report an impossible number of output tokens, the first 99999999 where 4 were requested, in 4 events";
     assert!(analysis.judgement.remarks[0].starts_with(expected), "{:?}", analysis.judgement.remarks);
     assert_eq!(analysis.judgement.remarks.len(), 1);
 }
@@ -470,7 +470,7 @@ fn a_rate_that_was_not_reached_is_told() {
     // Asked and due at 10 per second; three requests in a second leave at two.
     let all = [request(0, 0, 0, 1), request(0, 100, 400, 1), request(0, 200, 800, 1)];
     let analysis = check(&case(vec![open("r10", 10.0)]), all);
-    assert!(analysis.judgement.remarks[0].contains("left at 2.0000 per second, and 10 were asked"), "{analysis:?}");
+    assert!(analysis.judgement.remarks[0].contains("sent at 2.0000 per second; 10 were requested"), "{analysis:?}");
 }
 
 #[test]

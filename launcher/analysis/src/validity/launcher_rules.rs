@@ -76,7 +76,7 @@ fn cpu_throttled(evidence: &Evidence<'_>) -> Option<Reason> {
     let bound = evidence.run.validity.max_throttled_share;
     let share = evidence.judgement.throttled_share().filter(|share| *share > bound)?;
     let message = format!(
-        "the launcher stood still at its CPU limit in a share of {share:.4} of the periods, and validity.maxThrottledShare is {bound}; take the CPU limit away (launcher.resources), or raise it",
+        "the launcher was paused at its CPU limit in a share of {share:.4} of the periods, and validity.maxThrottledShare is {bound}; take the CPU limit away (launcher.resources), or raise it",
     );
     Some(Reason { name: LauncherReason::CpuThrottled, message })
 }

@@ -106,7 +106,7 @@ fn cancelled(evidence: &Evidence<'_>) -> Reason {
     let all = evidence.all;
     let ended = all.requests.saturating_sub(all.cancelled);
     let message = format!(
-        "stopped on request: {} requests were due until then, and {ended} of them had ended; the figures are of these",
+        "stopped on request after {} requests were due; {ended} of them had ended, and the figures cover those",
         all.requests
     );
     Reason { name: LauncherReason::Cancelled, message }
@@ -115,7 +115,7 @@ fn cancelled(evidence: &Evidence<'_>) -> Reason {
 fn deadline(evidence: &Evidence<'_>) -> Reason {
     let all = evidence.all;
     let message = format!(
-        "the deadline of {} came with {} of {} requests not ended; raise execution.deadlines.runSeconds, or shorten the profile",
+        "at the deadline of {}, {} of {} requests had not ended; raise execution.deadlines.runSeconds, or shorten the profile",
         evidence.run.run_deadline, all.cancelled, all.requests
     );
     Reason { name: LauncherReason::DeadlineExceeded, message }

@@ -72,7 +72,7 @@ impl Waiting {
         Ok(epoll::modify(&self.epoll, socket, name, epoll::EventFlags::IN | output)?)
     }
 
-    /// Waits until something happens or `until` has come, and adds what happened. Time zero: only looks.
+    /// Waits for events until the time `until`, and adds them. If `until` is zero, it polls once and returns.
     pub(super) fn wait(&mut self, until: Option<Duration>, happened: &mut Vec<Event>) -> io::Result<()> {
         let now = until.is_some_and(|it| it.is_zero());
         if !now {

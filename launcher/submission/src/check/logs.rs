@@ -23,7 +23,7 @@ const KEYS: [&str; 9] = [
 ];
 
 impl Check {
-    /// Reads the detail log of a folder; `mode` is that of its test, which a SubmissionRun has both of.
+    /// Reads the detail log of a folder; `mode` is that of its test; a SubmissionRun counts as both modes.
     pub(super) fn detail(&mut self, case: &Case, folder: &str, mode: Mode) -> Option<DetailLog> {
         self.wanted(&format!("{folder}/mlperf_log_summary.txt"), Rule::MissingQuietFile);
         let file = format!("{folder}/mlperf_log_detail.txt");

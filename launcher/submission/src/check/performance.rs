@@ -117,7 +117,7 @@ fn settings(log: &DetailLog, case: &Case, ran: ScenarioFolder, round: Round, abo
     about.want(!log.audited, Rule::Audited, "warning_generic_message", "a test with an audit.config", "one without");
 }
 
-/// VALID and early stopping are said of the limits that the test had, so that looser ones say nothing.
+/// VALID and early stopping count only if the test's limits were at least as strict as the round's.
 fn verdict_limits(log: &DetailLog, case: &Case, ran: ScenarioFolder, about: &mut About<'_>) {
     let percentile = match ran {
         ScenarioFolder::Offline => return,
