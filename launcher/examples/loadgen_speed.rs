@@ -78,7 +78,7 @@ fn results(settings: &Settings, qsl: &Qsl, queries: &PhaseQueries, folder: &Path
         phase: Phase::Performance,
         tried: None,
         loaded: queries.set.indices.clone(),
-        generated: Generated::of(queries),
+        generated: Generated::from_queries(queries),
         messages: Messages::default(),
         loaded_at: Duration::ZERO,
         generated_at: Duration::ZERO,
@@ -87,7 +87,7 @@ fn results(settings: &Settings, qsl: &Qsl, queries: &PhaseQueries, folder: &Path
         lasted: last_completion,
         result: Some(result),
         failed,
-        cut_short: None,
+        stopped_early: None,
     };
     let log = TestLog {
         build: Build::own(),
@@ -103,7 +103,7 @@ fn results(settings: &Settings, qsl: &Qsl, queries: &PhaseQueries, folder: &Path
         phases: vec![phase],
     };
     let test = TestOutcome { folder: "Performance", answers: answers(settings, queries, &outputs), log };
-    let verdict = TestVerdict::of(&test);
+    let verdict = TestVerdict::from_outcome(&test);
     let file = |name: &str| fs::File::create(folder.join(format!("mlperf_log_{name}"))).map(BufWriter::new);
     summary::write(&test.log, file("summary.txt")?)?;
     detail::write(&test.log, file("detail.txt")?)?;

@@ -84,7 +84,7 @@ pub struct Figures {
     /// Still running, or not sent, when the window or the stage ended.
     pub incomplete: u64,
     /// It was stopped before all its requests were due. Requests that were not due are not counted.
-    pub cut_short: bool,
+    pub stopped_early: bool,
     /// Requests that are in none of these figures, by reason, then by outcome.
     pub excluded: BTreeMap<WindowPart, BTreeMap<RequestOutcome, u64>>,
     /// All of them, by outcome.
@@ -103,7 +103,7 @@ pub struct Figures {
     pub last_end: Option<Duration>,
     /// From the first to the last of these; zero where there was no request.
     pub duration: Duration,
-    /// Percentiles come from the records of all requests: `ttft` to `queue`, `isl` and `osl` are exact.
+    /// Percentiles come from the records of all requests: `ttft` to `permit_wait`, `isl` and `osl` are exact.
     pub exact: bool,
     /// TTFT by the clock of the stage; for a run, the stages' pooled.
     pub ttft: Option<Distribution<Duration>>,
@@ -133,7 +133,7 @@ pub struct Figures {
     /// Sent minus scheduled, of every request that was sent, whatever became of it.
     pub send_lag: Option<Distribution<Duration>>,
     /// How long requests that were sent waited for room; `None` where the load does not bound how many are under way.
-    pub queue: Option<Distribution<Duration>>,
+    pub permit_wait: Option<Distribution<Duration>>,
     /// Prompt lengths by the server's usage, in tokens.
     pub isl: Option<Distribution<f64>>,
     /// Output lengths, in tokens.
@@ -240,7 +240,7 @@ pub struct StageAnalysis {
 
 impl StageAnalysis {
     /// The figures of one stage.
-    pub(super) fn of(
+    pub(super) fn new(
         stage: &Stage,
         tally: &StageTally,
         timings: &Timings,
@@ -250,7 +250,7 @@ impl StageAnalysis {
         of_run: labels::OfRun,
     ) -> StageAnalysis {
         let latency_origin = LatencyOrigin::from_load(&stage.load);
-        let figures = Figures::of(tally, timings, workload);
+        let figures = Figures::from_tally(tally, timings, workload);
         let asked_rate = match &stage.load {
             Load::Open { rate: Rate::Steady(rate), .. } => Some(rate.per_second()),
             _ => None,
@@ -295,16 +295,16 @@ fn pace(tally: &StageTally) -> Option<f64> {
 impl Figures {
     /// The figures of all stages together.
     pub(super) fn of_run(workload: &Workload, tallies: &[StageTally], timings: &Timings) -> Figures {
-        Figures::of(&StageTally::sum(tallies), timings, workload)
+        Figures::from_tally(&StageTally::sum(tallies), timings, workload)
     }
 
     /// The figures of probes: an open loop without bounds of goodput.
     pub(super) fn of_probes(tally: &StageTally, workload: &Workload) -> Figures {
-        let figures = Figures::of(tally, &Timings::of_tally(tally, LatencyOrigin::Scheduled), workload);
+        let figures = Figures::from_tally(tally, &Timings::of_tally(tally, LatencyOrigin::Scheduled), workload);
         Figures { goodput: None, ..figures }
     }
 
-    fn of(tally: &StageTally, timings: &Timings, workload: &Workload) -> Figures {
+    fn from_tally(tally: &StageTally, timings: &Timings, workload: &Workload) -> Figures {
         // An answer in one piece has one time: what stands in these histograms then is the latency.
         let streamed = |times: Option<Distribution<Duration>>| times.filter(|_| workload.streaming);
         let requests = tally.requests();
@@ -322,7 +322,7 @@ impl Figures {
             cancelled,
             abandoned: count(RequestOutcome::Abandoned),
             incomplete: count(RequestOutcome::Incomplete),
-            cut_short: tally.stopped_early,
+            stopped_early: tally.stopped_early,
             excluded: tally.excluded.clone(),
             outcomes: tally.outcomes.clone(),
             timeouts: tally.timeouts.clone(),
@@ -346,7 +346,7 @@ impl Figures {
             tpot: streamed(timings.tpot),
             ntpot: timings.ntpot,
             send_lag: timings.send_lag,
-            queue: timings.queue,
+            permit_wait: timings.permit_wait,
             isl,
             osl: timings.osl,
             input_tokens,
@@ -387,7 +387,7 @@ impl Figures {
     /// Whether a stop left something out.
     pub fn is_cut_off(&self) -> bool {
         let excluded = self.excluded.values().any(|it| it.contains_key(&RequestOutcome::Cancelled));
-        self.cancelled > 0 || self.cut_short || excluded
+        self.cancelled > 0 || self.stopped_early || excluded
     }
 
     /// Reads that held more than one content event, of all that held content; `None` where there are none.

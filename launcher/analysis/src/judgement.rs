@@ -80,7 +80,7 @@ pub struct StallFigures {
 }
 
 impl SelfJudgement {
-    pub(super) fn of(measured: &Measured<'_>, all: &Figures, stages: &[StageAnalysis]) -> SelfJudgement {
+    pub(super) fn new(measured: &Measured<'_>, all: &Figures, stages: &[StageAnalysis]) -> SelfJudgement {
         let wall = measured.wall.as_secs_f64();
         let cores = (wall > 0.0).then(|| measured.own_cpu.as_secs_f64() / wall);
         let vitals = measured.vitals;

@@ -62,16 +62,16 @@ impl Labels {
     /// The labels of one stage.
     pub fn of_stage(stage: &StageAnalysis) -> Labels {
         let words = [arrivals(&stage.stage.load), stage.latency_origin.name(), stage.window];
-        Labels::of(words.map(str::to_owned), stage.of_run, &stage.figures)
+        Labels::new(words.map(str::to_owned), stage.of_run, &stage.figures)
     }
 
     pub(super) fn of_run(stages: &[StageAnalysis], of_run: OfRun, figures: &Figures) -> Labels {
         let arrivals = joined(stages.iter().map(|it| arrivals(&it.stage.load)));
         let origins = joined(stages.iter().map(|it| it.latency_origin.name()));
-        Labels::of([arrivals, origins, joined(stages.iter().map(|it| it.window))], of_run, figures)
+        Labels::new([arrivals, origins, joined(stages.iter().map(|it| it.window))], of_run, figures)
     }
 
-    fn of([arrivals, clock, window]: [String; 3], of_run: OfRun, figures: &Figures) -> Labels {
+    fn new([arrivals, clock, window]: [String; 3], of_run: OfRun, figures: &Figures) -> Labels {
         let OfRun { prompts, cache } = of_run;
         Labels {
             arrivals,

@@ -131,11 +131,11 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
     let of_run = labels::OfRun::new(workload, run, all.cached);
     let of_stage = |(index, ((stage, tally), timings))| {
         let delay = measured.receive_delay(Some(index));
-        StageAnalysis::of(stage, tally, timings, delay, probes.get(index), workload, of_run)
+        StageAnalysis::new(stage, tally, timings, delay, probes.get(index), workload, of_run)
     };
     let stages = workload.stages.iter().zip(tallies).zip(&timings).enumerate();
     let stages: Vec<StageAnalysis> = stages.map(of_stage).collect();
-    let mut judgement = SelfJudgement::of(measured, &all, &stages);
+    let mut judgement = SelfJudgement::new(measured, &all, &stages);
     let evidence = validity::Evidence {
         stopped: measured.stopped,
         run,

@@ -56,7 +56,7 @@ pub(super) fn remarks(evidence: &Evidence<'_>, verdict: &Verdict) -> Vec<String>
     .flatten()
     .chain(stages.iter().flat_map(|stage| {
         let lag = unless(LauncherReason::SendLagTooLarge, lag(stage, evidence));
-        [rate(stage), lag, queue(stage, evidence), clock(stage), resends(stage)].into_iter().flatten()
+        [rate(stage), lag, permit_wait(stage, evidence), clock(stage), resends(stage)].into_iter().flatten()
     }))
     .collect()
 }
@@ -260,9 +260,9 @@ fn lag(stage: &StageAnalysis, evidence: &Evidence<'_>) -> Option<String> {
 }
 
 /// A wait that is neither the launcher's nor the server's alone.
-fn queue(stage: &StageAnalysis, evidence: &Evidence<'_>) -> Option<String> {
+fn permit_wait(stage: &StageAnalysis, evidence: &Evidence<'_>) -> Option<String> {
     let bound = evidence.run.validity.max_send_lag_p99.0;
-    let found = stage.figures.queue.map(|it| it.p99).filter(|found| *found > bound)?;
+    let found = stage.figures.permit_wait.map(|it| it.p99).filter(|found| *found > bound)?;
     let (name, permits) = (&stage.stage.name, stage.stage.load.max_concurrency()?);
     let found = Span(found).rounded();
     Some(format!(
@@ -283,7 +283,7 @@ fn resends(stage: &StageAnalysis) -> Option<String> {
     })
 }
 
-/// How much coordinated omission would have hidden. Where the requests in flight are limited, [`queue`] says it.
+/// How much coordinated omission would have hidden. Where the requests in flight are limited, [`permit_wait`] says it.
 fn clock(stage: &StageAnalysis) -> Option<String> {
     let it = &stage.figures;
     let pairs = [("TTFT", it.ttft_scheduled, it.ttft_sent), ("latency", it.latency_scheduled, it.latency_sent)];
@@ -292,7 +292,7 @@ fn clock(stage: &StageAnalysis) -> Option<String> {
         (scheduled > sent.mul_f64(1.0 + CLOCK_SHARE) + CLOCK_FLOOR).then_some((name, scheduled, sent))
     })?;
     let open = !matches!(stage.stage.load, Load::Closed { .. });
-    (open && it.queue.is_none()).then(|| {
+    (open && it.permit_wait.is_none()).then(|| {
         format!(
             "stage {}: p99 of {name} is {} from the schedule and {} from sending: requests were sent late, and only the first figure includes that delay",
             stage.stage.name,

@@ -25,7 +25,7 @@ pub(super) struct Timings {
     pub(super) tpot: Option<Distribution<Duration>>,
     pub(super) ntpot: Option<Distribution<Duration>>,
     pub(super) send_lag: Option<Distribution<Duration>>,
-    pub(super) queue: Option<Distribution<Duration>>,
+    pub(super) permit_wait: Option<Distribution<Duration>>,
     pub(super) isl: Option<Distribution<f64>>,
     pub(super) osl: Option<Distribution<f64>>,
 }
@@ -58,7 +58,7 @@ impl Timings {
             tpot: Distribution::of_times(&tally.tpot),
             ntpot: Distribution::of_times(&tally.ntpot),
             send_lag: Distribution::of_times(&tally.send_lag),
-            queue: Distribution::of_times(&tally.permit_wait),
+            permit_wait: Distribution::of_times(&tally.permit_wait),
             isl: Distribution::of_lengths(&tally.input_tokens),
             osl: Distribution::of_lengths(&tally.output_tokens),
         }
@@ -91,7 +91,11 @@ struct Column {
 }
 
 impl Column {
-    fn of(records: &Records, stages: usize, value: impl Fn(&RequestRecord, InFigures) -> Option<u64>) -> Column {
+    fn from_records(
+        records: &Records,
+        stages: usize,
+        value: impl Fn(&RequestRecord, InFigures) -> Option<u64>,
+    ) -> Column {
         let mut by_stage = vec![Vec::new(); stages];
         for (record, used) in records.with_figures() {
             if let (Some(values), Some(value)) = (by_stage.get_mut(record.stage as usize), value(record, used)) {
@@ -129,14 +133,18 @@ type Time = fn(&RequestRecord) -> Option<Duration>;
 
 /// One figure after the other, so that no more than one column of values is in memory.
 fn of_records(records: &Records, origins: &[LatencyOrigin]) -> (Vec<Timings>, Timings) {
-    let answer = |of: Time| Column::of(records, origins.len(), |it, used| of(it).filter(|_| used.answer).map(nanos));
-    let send = |of: Time| Column::of(records, origins.len(), |it, used| of(it).filter(|_| used.send).map(nanos));
+    let answer =
+        |of: Time| Column::from_records(records, origins.len(), |it, used| of(it).filter(|_| used.answer).map(nanos));
+    let send =
+        |of: Time| Column::from_records(records, origins.len(), |it, used| of(it).filter(|_| used.send).map(nanos));
     let ttft = [answer(RequestRecord::ttft_scheduled), answer(RequestRecord::ttft_sent)];
     let latency = [answer(RequestRecord::latency_scheduled), answer(RequestRecord::latency_sent)];
     let (tpot, ntpot) = (answer(RequestRecord::tpot), answer(RequestRecord::ntpot));
-    let (send_lag, queue) = (send(RequestRecord::send_lag), send(|it| it.permit_wait.filter(|_| it.sent.is_some())));
-    let isl = Column::of(records, origins.len(), |it, used| it.input_tokens.filter(|_| used.answer).map(u64::from));
-    let osl = Column::of(records, origins.len(), |it, used| used.answer.then(|| u64::from(it.osl())));
+    let (send_lag, permit_wait) =
+        (send(RequestRecord::send_lag), send(|it| it.permit_wait.filter(|_| it.sent.is_some())));
+    let isl =
+        Column::from_records(records, origins.len(), |it, used| it.input_tokens.filter(|_| used.answer).map(u64::from));
+    let osl = Column::from_records(records, origins.len(), |it, used| used.answer.then(|| u64::from(it.osl())));
     let timings = |stage: Option<usize>, origin: LatencyOrigin| {
         let by_origin = |[scheduled, sent]: &[Column; 2]| match origin {
             LatencyOrigin::Scheduled => scheduled.times(stage),
@@ -153,7 +161,7 @@ fn of_records(records: &Records, origins: &[LatencyOrigin]) -> (Vec<Timings>, Ti
             tpot: tpot.times(stage),
             ntpot: ntpot.times(stage),
             send_lag: send_lag.times(stage),
-            queue: queue.times(stage),
+            permit_wait: permit_wait.times(stage),
             isl: isl.get(stage),
             osl: osl.get(stage),
         }
@@ -165,7 +173,8 @@ fn of_records(records: &Records, origins: &[LatencyOrigin]) -> (Vec<Timings>, Ti
         let is_sent = |it: &RequestRecord| origins.get(it.stage as usize) == Some(&LatencyOrigin::Sent);
         let pooled = |[scheduled, sent]: [Time; 2]| {
             let of = |it: &RequestRecord| if is_sent(it) { sent(it) } else { scheduled(it) };
-            Column::of(records, origins.len(), |it, used| of(it).filter(|_| used.answer).map(nanos)).times(None)
+            Column::from_records(records, origins.len(), |it, used| of(it).filter(|_| used.answer).map(nanos))
+                .times(None)
         };
         all.ttft = pooled([RequestRecord::ttft_scheduled, RequestRecord::ttft_sent]);
         all.latency = pooled([RequestRecord::latency_scheduled, RequestRecord::latency_sent]);
@@ -237,7 +246,7 @@ mod tests {
         assert_eq!(pooled.p75, odd.max.min(micros(1_000_003 + 18 * 4)));
         assert_eq!(all.ttft_sent.unwrap().max, micros(1_000_003 + 11 * 8));
         // A request that failed was sent, too; none waited less than its number says.
-        assert_eq!((all.send_lag.unwrap().count, all.queue.unwrap().max), (9, micros(8)));
+        assert_eq!((all.send_lag.unwrap().count, all.permit_wait.unwrap().max), (9, micros(8)));
         assert_eq!((all.isl.unwrap().p50, all.osl.unwrap().p99), (10_001.0, 10.0));
         assert_eq!(all.tpot.unwrap().min, micros(10_000));
     }
@@ -260,7 +269,7 @@ mod tests {
                     it.tpot,
                     it.ntpot,
                     it.send_lag,
-                    it.queue,
+                    it.permit_wait,
                 ]
             };
             for (exact, binned) in times(exact).into_iter().zip(times(binned)) {

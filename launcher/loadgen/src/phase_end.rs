@@ -66,7 +66,7 @@ impl PhaseEnd {
     }
 
     /// Why the run stopped the phase. LoadGen has no text for this.
-    pub fn cut_short(self) -> Option<&'static str> {
+    pub fn stopped_early(self) -> Option<&'static str> {
         match self {
             PhaseEnd::Stopped(StopReason::Signal) => Some("it was stopped on request"),
             PhaseEnd::Stopped(StopReason::Deadline) => Some("the deadline of the run came"),
@@ -89,7 +89,7 @@ pub struct PhaseEndRules {
 
 impl PhaseEndRules {
     /// Those of a performance phase; an accuracy phase has none, it issues all its queries.
-    pub fn of(scenario: Scenario, effective: &Effective) -> PhaseEndRules {
+    pub fn new(scenario: Scenario, effective: &Effective) -> PhaseEndRules {
         let limit = |value: u64| (value != 0).then_some(value);
         PhaseEndRules {
             scenario,
@@ -138,7 +138,7 @@ mod tests {
         let mut settings = Settings { scenario, min_query_count: 3, min_duration_ms: 1_000, ..Settings::default() };
         change(&mut settings);
         let qsl = Qsl { name: String::new(), total_sample_count: 8, performance_sample_count: 8 };
-        PhaseEndRules::of(scenario, &Effective::new(&settings, &qsl))
+        PhaseEndRules::new(scenario, &Effective::new(&settings, &qsl))
     }
 
     /// The ending after so many queries and so many milliseconds, with so many outstanding.
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(PhaseEnd::Natural.event(Scenario::Offline), Some(Event::EndingNaturally));
         let stopped = PhaseEnd::Stopped(StopReason::Deadline);
         assert_eq!(
-            (stopped.event(Scenario::Offline), stopped.cut_short()),
+            (stopped.event(Scenario::Offline), stopped.stopped_early()),
             (None, Some("the deadline of the run came"))
         );
     }

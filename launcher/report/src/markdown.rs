@@ -9,7 +9,7 @@ use crds::{
 
 use super::{
     Report, TOOL_VERSION, loadgen,
-    text::{self, aside, goals, has_marks, latencies, lengths, number, optional, percentile, rates, time, trust},
+    text::{self, excluded, goals, has_marks, latencies, lengths, number, optional, percentile, rates, time, trust},
 };
 use analysis::{Analysis, Distribution, Labels, LatencyOrigin};
 use engine::{file_digest::FileDigest, record::RequestOutcome};
@@ -130,7 +130,7 @@ fn figures(analysis: &Analysis, page: &mut Page) {
         ("retried", all.retried.to_string()),
     ];
     let further = [("abandoned", all.abandoned), ("incomplete", all.incomplete)].into_iter().filter(|it| it.1 > 0);
-    let further = further.chain(aside(analysis)).map(|(name, count)| (name, count.to_string()));
+    let further = further.chain(excluded(analysis)).map(|(name, count)| (name, count.to_string()));
     let rows =
         counts.into_iter().chain(further).chain(rates(analysis)).map(|(name, value)| vec![name.to_owned(), value]);
     page.table(&["", ""], NUMBERS, rows);

@@ -10,7 +10,7 @@ use crds::{
 
 use super::{
     LoadGenReport, loadgen,
-    text::{self, aside, latencies, lengths, number, percentile, rates, time},
+    text::{self, excluded, latencies, lengths, number, percentile, rates, time},
 };
 use analysis::{Analysis, Distribution, StageAnalysis};
 use engine::record::RequestOutcome;
@@ -100,7 +100,7 @@ fn totals(analysis: &Analysis) -> String {
     if all.retried > 0 {
         add_row(&mut table, "retried".into(), [all.retried.to_string()]);
     }
-    for (name, count) in aside(analysis) {
+    for (name, count) in excluded(analysis) {
         add_row(&mut table, name.into(), [count.to_string()]);
     }
     add_row(&mut table, "duration".into(), [time(all.duration)]);

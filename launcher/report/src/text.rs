@@ -96,7 +96,7 @@ pub(super) fn latencies(analysis: &Analysis) -> Vec<Row<Duration>> {
         ("TPOT".into(), all.tpot),
         ("NTPOT".into(), all.ntpot),
         ("send lag".into(), all.send_lag),
-        ("wait for room".into(), all.queue),
+        ("wait for a permit".into(), all.permit_wait),
         ("TTFT of probes".into(), probes.and_then(|it| it.ttft)),
         ("latency of probes".into(), probes.and_then(|it| it.latency)),
     ]
@@ -114,7 +114,7 @@ pub(super) fn lengths(analysis: &Analysis) -> Vec<Row<f64>> {
 }
 
 /// Requests that are in no figure, where there are such.
-pub(super) fn aside(analysis: &Analysis) -> Vec<(&'static str, u64)> {
+pub(super) fn excluded(analysis: &Analysis) -> Vec<(&'static str, u64)> {
     let named = analysis.all.excluded.iter().map(|(part, outcomes)| {
         let name = match part {
             WindowPart::Counted => "counted",

@@ -13,7 +13,7 @@ const MAX_BYTES: u64 = 4 << 20;
 const FIGURE: &str = "result_samples_per_second";
 
 /// Samples per second of the latest Offline test below `root` that counts, for a target and a model.
-pub(super) fn of(root: &Path, target: &str, model: &str) -> Option<f64> {
+pub(super) fn samples_per_second(root: &Path, target: &str, model: &str) -> Option<f64> {
     let folders = fs::read_dir(root).ok()?.flatten().map(|it| it.path());
     // In a pod the runs have folders of their own, with one for each attempt.
     let below =
@@ -85,8 +85,8 @@ mod tests {
     #[test]
     fn the_latest_that_counts_is_found_and_nothing_else() {
         let root = tempfile::tempdir().unwrap();
-        let of = |model: &str| super::of(root.path(), "http://a", model);
-        assert_eq!(of("m"), None);
+        let found = |model: &str| super::samples_per_second(root.path(), "http://a", model);
+        assert_eq!(found("m"), None);
         leave(root.path(), "one", "http://a", Scenario::Offline, 5, 10.0, &[]);
         leave(root.path(), "run/a1", "http://a", Scenario::Offline, 7, 20.0, &[]);
         leave(root.path(), "other", "http://b", Scenario::Offline, 8, 30.0, &[]);
@@ -99,6 +99,6 @@ mod tests {
         fs::write(&audit, audited).unwrap();
         fs::create_dir(root.path().join("broken")).unwrap();
         fs::write(root.path().join("broken/summary.json"), "{").unwrap();
-        assert_eq!((of("m"), of("another")), (Some(20.0), None));
+        assert_eq!((found("m"), found("another")), (Some(20.0), None));
     }
 }

@@ -59,7 +59,8 @@ impl Setup<'_> {
         info!(target = base_url, model = ready.model, profile = report::profile(&input.run), "the target is ready");
         self.measuring.set(true);
         let deadline = Deadline::start(stop, input.run.run_deadline.0, input.run.grace_period.0);
-        let last_offline = || last_offline::of(&options.results(), input.run.endpoint.name(), &ready.model);
+        let last_offline =
+            || last_offline::samples_per_second(&options.results(), input.run.endpoint.name(), &ready.model);
         let one = |workload: &Workload, show_forecast| self.issue(&ready, &files, workload, show_forecast);
         let issued = loadgen::issue(&input.workload, last_offline, one);
         deadline.end();

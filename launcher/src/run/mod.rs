@@ -113,7 +113,7 @@ fn measure(input: &Input, options: &RunOptions) -> Result<Measurement, Failure> 
     let notices = input.notices.iter().chain(files.notices()).cloned().collect();
     let input = &Input { workload, notices, ..input.clone() };
     let mut analysis = analysis::analyse(&Measured::from(&load), &input.workload, &input.run, &ready.model);
-    let loadgen = input.workload.loadgen.is_some().then(|| LoadGenReport::of(tests, trials));
+    let loadgen = input.workload.loadgen.is_some().then(|| LoadGenReport::from_tests(tests, trials));
     analysis.verdict.add_loadgen(loadgen.iter().flat_map(LoadGenReport::verdicts));
     let records = load.recorder.records.as_ref().filter(|_| keep != Keep::Summary);
     let report = Report {

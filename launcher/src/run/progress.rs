@@ -107,7 +107,7 @@ impl Looker {
             ttft: progress.ttft.median(),
             forecast,
         };
-        Some(View::of(standing, times, &self.workload.stages))
+        Some(View::new(standing, times, &self.workload.stages))
     }
 }
 

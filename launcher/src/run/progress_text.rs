@@ -48,7 +48,7 @@ pub(super) struct View {
 
 impl View {
     /// `times` and `stages` are those of the same load.
-    pub(super) fn of(it: Standing, times: &[PlannedTime], stages: &[Stage]) -> View {
+    pub(super) fn new(it: Standing, times: &[PlannedTime], stages: &[Stage]) -> View {
         let pausing = it.pause_until > it.now.max(it.began) && it.stage + 1 < stages.len();
         let index = if pausing { it.stage + 1 } else { it.stage };
         let name = stages.get(index).map(|it| shortened(&it.name)).unwrap_or_default();
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn stages_of_known_length_are_told_by_their_time() {
-        let view = View::of(standing(), &timed(3), &stages(&["c1", "c2", "c4"]));
+        let view = View::new(standing(), &timed(3), &stages(&["c1", "c2", "c4"]));
         let expected = "\u{2588}\u{2588}\u{2588}\u{2591}\u{2591}\u{2591}\u{2591}\u{2591} stage 2 of 3 (c2), 19s left, \
                         3.1/s, TTFT 45.21ms, 1 error, 2 in flight";
         assert_eq!(view.line(80), expected);
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn no_line_is_wider_than_the_terminal() {
-        let mut view = View::of(standing(), &timed(3), &stages(&["a-very-long-name-of-a-stage", "b", "c"]));
+        let mut view = View::new(standing(), &timed(3), &stages(&["a-very-long-name-of-a-stage", "b", "c"]));
         view.forecast = Some("VALID if it goes on like this, 120 more to complete".into());
         for width in 0..200 {
             let line = view.line(width);
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn pauses_and_warm_ups_are_told_as_such() {
         let pausing = Standing { now: secs(23), pause_until: secs(24), ..standing() };
-        let view = View::of(pausing, &timed(3), &stages(&["c1", "c2", "c4"]));
+        let view = View::new(pausing, &timed(3), &stages(&["c1", "c2", "c4"]));
         assert_eq!((view.stage.as_str(), view.left.as_deref()), ("pause before stage 3 of 3 (c4)", Some("11s left")));
         assert_eq!(view.rate, None);
         let mut warm = stages(&["c1", "c2"]);
@@ -238,7 +238,7 @@ mod tests {
             (Margin::All, true),
         ] {
             warm[1].warm_up = Some(margin);
-            let view = View::of(standing(), &timed(2), &warm);
+            let view = View::new(standing(), &timed(2), &warm);
             assert_eq!(view.stage.ends_with("(c2), warm-up"), told, "{margin:?}: {}", view.stage);
         }
     }
@@ -248,21 +248,21 @@ mod tests {
         let counted = |requests| PlannedTime { length: None, requests, pause_after: Duration::ZERO };
         let mut times = vec![counted(Some(8)), counted(Some(20)), timed(1)[0]];
         let names = stages(&["a", "b", "c"]);
-        let view = View::of(standing(), &times, &names);
+        let view = View::new(standing(), &times, &names);
         assert_eq!((view.done, view.left.as_deref()), (Some(0.5), Some("10 of 20 requests")));
         times[1] = counted(None);
-        let view = View::of(standing(), &times, &names);
+        let view = View::new(standing(), &times, &names);
         assert_eq!((view.done, view.left.as_deref()), (None, Some("10 requests")));
         assert!(view.line(80).starts_with("stage 2 of 3 (b), 10 requests"), "{}", view.line(80));
-        let view = View::of(Standing { stage: 2, ..standing() }, &times, &names);
+        let view = View::new(Standing { stage: 2, ..standing() }, &times, &names);
         assert_eq!((view.done, view.left.as_deref()), (Some(0.3), Some("7s of the stage left")));
-        assert_eq!(View::of(standing(), &[], &[]).left, None);
+        assert_eq!(View::new(standing(), &[], &[]).left, None);
     }
 
     #[test]
     fn the_end_of_a_load_is_no_time_that_is_left() {
         let late = Standing { now: secs(60), stage: 2, began: secs(24), ..standing() };
-        assert_eq!(View::of(late, &timed(3), &stages(&["a", "b", "c"])).left.as_deref(), Some("last answers"));
+        assert_eq!(View::new(late, &timed(3), &stages(&["a", "b", "c"])).left.as_deref(), Some("last answers"));
         for (millis, text) in [(1, "1s"), (59_500, "1m 00s"), (61_000, "1m 01s"), (3_600_000, "1h 00m")] {
             assert_eq!(time_left(Duration::from_millis(millis)), text);
         }

@@ -162,7 +162,7 @@ enum Attempt {
 }
 
 impl Attempt {
-    fn of(error: ProbeError) -> Attempt {
+    fn from_error(error: ProbeError) -> Attempt {
         if error.is_final() { Attempt::unusable(error.to_string()) } else { Attempt::Again(error) }
     }
 
@@ -175,13 +175,13 @@ impl Attempt {
 async fn attempt(target: &Target, wanted: Option<&str>, kind: ReadinessProbe) -> Result<String, Attempt> {
     let model = match wanted {
         Some(model) if kind == ReadinessProbe::Generate => model.to_owned(),
-        _ => choose(wanted, &probe::models(target).await.map_err(Attempt::of)?)?,
+        _ => choose(wanted, &probe::models(target).await.map_err(Attempt::from_error)?)?,
     };
     if kind == ReadinessProbe::Generate {
         match probe::generate(target, &model).await {
             Ok(()) => {}
             Err(error) if error.is_not_found() => return Err(not_found(target, &model, error).await),
-            Err(error) => return Err(Attempt::of(error)),
+            Err(error) => return Err(Attempt::from_error(error)),
         }
     }
     Ok(model)

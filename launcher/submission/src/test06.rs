@@ -70,5 +70,5 @@ pub(super) fn verify(
     let end = end.ok_or(Test06Error::NoEnd(test.benchmark.folder))?;
     let path = test.logs.join("mlperf_log_accuracy.json");
     let log = user_file::open(&path).map_err(|source| Test06Error::Open { path, source })?;
-    Ok(Test06::of(BufReader::new(log), test.scenario_folder == ScenarioFolder::Offline, end, elements)?)
+    Ok(Test06::from_log(BufReader::new(log), test.scenario_folder == ScenarioFolder::Offline, end, elements)?)
 }

@@ -100,7 +100,7 @@ pub struct LogClock {
 }
 
 impl LogClock {
-    fn of(&self, time: Duration) -> Duration {
+    fn since_start(&self, time: Duration) -> Duration {
         time.saturating_sub(self.zero)
     }
 
@@ -140,20 +140,20 @@ pub fn phase_log(test: &LoadGenTest, began: &Began<'_>, clock: &LogClock) -> Pha
     errors.extend(text_only.then(|| (ended, Event::Warning(NO_IDS.into()))));
     errors.sort_by_key(|(at, _)| *at);
     let mut messages = Messages::default();
-    errors.into_iter().for_each(|(at, event)| messages.push(clock.of(at), event));
+    errors.into_iter().for_each(|(at, event)| messages.push(clock.since_start(at), event));
     PhaseLog {
         phase: *phase,
         tried: None,
         loaded: queries.set.indices.clone(),
-        generated: Generated::of(queries),
+        generated: Generated::from_queries(queries),
         messages,
-        loaded_at: clock.of(*at),
-        generated_at: clock.of(*at),
-        ended_at: clock.of(ended),
+        loaded_at: clock.since_start(*at),
+        generated_at: clock.since_start(*at),
+        ended_at: clock.since_start(ended),
         power_begin: clock.time_of_day(*at),
         lasted: last_completion,
         result: (*phase == Phase::Performance).then_some(result),
         failed,
-        cut_short: issued.end.and_then(PhaseEnd::cut_short).map(str::to_owned),
+        stopped_early: issued.end.and_then(PhaseEnd::stopped_early).map(str::to_owned),
     }
 }

@@ -127,7 +127,7 @@ pub struct CorrectedFigures {
 }
 
 impl CorrectedFigures {
-    fn of(corrected: &CorrectedResults) -> CorrectedFigures {
+    fn from_results(corrected: &CorrectedResults) -> CorrectedFigures {
         let met = |it: &Option<EarlyStoppingOutcome>| it.as_ref().map(|it| it.met);
         CorrectedFigures {
             samples_per_second: corrected.samples_per_second,
@@ -158,14 +158,14 @@ impl Judged {
             reason: if validity.valid() { String::new() } else { invalid_reason(validity) },
             figures: named_figures(results, validity),
             headline: Headline::new(results),
-            corrected: CorrectedFigures::of(&CorrectedResults::of(results, lasted)),
+            corrected: CorrectedFigures::from_results(&CorrectedResults::new(results, lasted)),
         })
     }
 }
 
 impl TestVerdict {
     /// The verdict on a test.
-    pub fn of(outcome: &TestOutcome) -> TestVerdict {
+    pub fn from_outcome(outcome: &TestOutcome) -> TestVerdict {
         let log = &outcome.log;
         let judged = Judged::new(log);
         let valid = judged.as_ref().map(|it| it.valid);
@@ -292,7 +292,7 @@ mod tests {
             lasted: Duration::from_secs(10),
             result: Some(result),
             failed: Default::default(),
-            cut_short: None,
+            stopped_early: None,
         };
         let log = TestLog {
             build: Build::own(),
@@ -353,7 +353,7 @@ mod tests {
 
     fn check(settings: Settings, audited: bool, result: PhaseResult) {
         let outcome = outcome(settings, audited, result);
-        let found = TestVerdict::of(&outcome);
+        let found = TestVerdict::from_outcome(&outcome);
         let (mut expected, errors, warnings) = lines(&outcome.log);
         let valid = expected.shift_remove("result_validity").map(|it| it == "VALID");
         let reason = expected.shift_remove("result_invalid_reason");

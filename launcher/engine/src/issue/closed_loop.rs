@@ -19,7 +19,7 @@ use super::{
     plan::Slots,
     prepare::{Ahead, Prepared},
     shared::Claims,
-    stage_barrier::StageBarrier,
+    stage_context::StageContext,
     unissued::{Unissued, UnissuedNumbers},
     worker::Worker,
 };
@@ -121,23 +121,23 @@ impl Shared {
 }
 
 /// Issues this worker's part of a stage. Returns the requests that were never sent and that no other worker counts.
-pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, slots: Slots) -> Unissued {
+pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, slots: Slots) -> Unissued {
     let context = &worker.context;
     let count = worker.share(slots.concurrency).count();
     let mut shared = Shared {
         context: Arc::clone(context),
-        stage: barrier.stage,
+        stage: stage_context.stage,
         over: None,
-        ahead: Mutex::new(Ahead::new(barrier.stage, Some(count))),
+        ahead: Mutex::new(Ahead::new(stage_context.stage, Some(count))),
         taken: Notify::new(),
         turn: tokio::sync::Mutex::default(),
     };
     worker.unless_stopped(context.client.warm(count.min(MAX_WARM), 0)).await;
     // One request for each slot, as far as the buffer allows: without a ramp-up all of them are sent at once.
     while (slots.ramp_up.is_zero() || shared.claims().may_claim_ahead()) && !worker.is_stopped() && shared.prepare() {}
-    let start = barrier.start().await;
+    let start = stage_context.start().await;
     shared.over = slots.duration.map(|it| start.saturating_add(it));
-    let limit = context.shared.plan.stages[barrier.stage].limit(start);
+    let limit = context.shared.plan.stages[stage_context.stage].limit(start);
     let shared = Arc::new(shared);
     tokio::select! {
         () = run_slots(worker, &shared, slots, start, limit) => {}

@@ -21,7 +21,7 @@ mod query_loop;
 mod record_memory;
 mod runner;
 mod shared;
-mod stage_barrier;
+mod stage_context;
 mod target_health;
 mod timeline;
 mod unissued;

@@ -10,7 +10,7 @@ use super::{
     in_flight::{Due, RequestKind, check_join, drain, poll_and_spawn, run_request},
     prepare::{Ahead, Prepared},
     shared::Shared,
-    stage_barrier::StageBarrier,
+    stage_context::StageContext,
     unissued::{Unissued, UnissuedNumbers},
     worker::Worker,
 };
@@ -60,20 +60,20 @@ impl Feed<'_> {
 }
 
 /// Issues this worker's part of a stage, and returns the requests that were never sent.
-pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, schedule: &Schedule) -> Unissued {
+pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, schedule: &Schedule) -> Unissued {
     let context = &worker.context;
     let shared = &context.shared;
-    let ahead = Ahead::new(barrier.stage, None);
+    let ahead = Ahead::new(stage_context.stage, None);
     let mut feed = Feed { shared, numbers: worker.share(schedule.len()), ahead };
-    let phase = shared.plan.stages[barrier.stage].phase.as_deref();
+    let phase = shared.plan.stages[stage_context.stage].phase.as_deref();
     // A sample that waits behind others of the same query waits for a permit, and is not late.
     let one_query = phase.is_some_and(|it| it.queries.len() == 1);
-    let at_once = if one_query { shared.most_under_way(barrier.stage).div_ceil(shared.workers) } else { 0 };
+    let at_once = if one_query { shared.most_under_way(stage_context.stage).div_ceil(shared.workers) } else { 0 };
     worker.unless_stopped(warm(context, schedule, at_once.min(MAX_WARM))).await;
     while !worker.is_stopped() && feed.prepare() {}
-    let start = barrier.start().await;
-    let limit = shared.plan.stages[barrier.stage].limit(start);
-    let concurrency_limit = shared.concurrency_limit(barrier.stage);
+    let start = stage_context.start().await;
+    let limit = shared.plan.stages[stage_context.stage].limit(start);
+    let concurrency_limit = shared.concurrency_limit(stage_context.stage);
 
     let mut in_flight = JoinSet::new();
     let mut stop = shared.stop.watch();
@@ -84,7 +84,7 @@ pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, schedul
     let mut blocked = Duration::ZERO;
     let phase = phase.filter(|it| it.ends_by_queries());
     // A phase that one worker ends is over for all workers: its other queries are not issued.
-    let stage = barrier.stage;
+    let stage = stage_context.stage;
     let over = || phase.is_some() && shared.phase_end(stage).is_some();
     let unissued = loop {
         let Some(prepared) = feed.next().filter(|_| !over()) else { break Unissued::Over(UnissuedNumbers::default()) };
@@ -134,13 +134,13 @@ pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, schedul
         }
         poll_and_spawn(
             &mut in_flight,
-            run_request(Arc::clone(context), RequestKind::Load, barrier.stage, prepared, due),
+            run_request(Arc::clone(context), RequestKind::Load, stage_context.stage, prepared, due),
         );
         if let Some(phase) = phase {
-            let issued = shared.count_query(barrier.stage);
+            let issued = shared.count_query(stage_context.stage);
             // All requests under way belong to this stage: those of earlier stages have ended.
             let end = phase.after(issued, sent_at.saturating_sub(start), || shared.progress.under_way());
-            end.into_iter().for_each(|it| shared.end_phase(barrier.stage, it));
+            end.into_iter().for_each(|it| shared.end_phase(stage_context.stage, it));
         }
         while let Some(joined) = in_flight.try_join_next() {
             check_join(joined);

@@ -103,7 +103,7 @@ pub(super) fn planned_phases(workload: &Workload) -> Result<Vec<Option<Arc<Plann
             return Ok(None);
         };
         let effective = Effective::new(&test.settings, &loadgen.qsl);
-        let rules = (phase == Phase::Performance).then(|| PhaseEndRules::of(scenario, &effective));
+        let rules = (phase == Phase::Performance).then(|| PhaseEndRules::new(scenario, &effective));
         let limits = rules.and_then(|_| SampleLimits::from_settings(&test.settings));
         Ok(Some(Arc::new(PlannedPhase { queries: generator.phase(phase)?, scenario, limits, rules })))
     });

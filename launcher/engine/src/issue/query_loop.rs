@@ -16,18 +16,18 @@ use super::{
     phases::PlannedPhase,
     prepare::Ahead,
     shared::Shared,
-    stage_barrier::StageBarrier,
+    stage_context::StageContext,
     unissued::{Unissued, UnissuedNumbers},
     worker::Worker,
 };
 
 /// Issues the queries of a stage until one of them ends the phase.
-pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, phase: &PlannedPhase) -> Unissued {
-    let (context, stage) = (&worker.context, barrier.stage);
+pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, phase: &PlannedPhase) -> Unissued {
+    let (context, stage) = (&worker.context, stage_context.stage);
     let shared = &context.shared;
     let queries = &phase.queries;
     if worker.index != 0 {
-        barrier.start().await;
+        stage_context.start().await;
         return Unissued::Over(UnissuedNumbers::default());
     }
     let samples_at_once = queries.samples(0).len();
@@ -35,7 +35,7 @@ pub(super) async fn run(worker: &Worker, barrier: &mut StageBarrier<'_>, phase: 
     let mut numbers = 0..queries.sample_count() as u64;
     let mut ahead = Ahead::new(stage, Some(samples_at_once));
     prepare(&mut ahead, shared, &mut numbers).await;
-    let start = barrier.start().await;
+    let start = stage_context.start().await;
     worker.wait_until(start).await;
     for query in 0..queries.len() {
         if worker.is_stopped() {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    closed_loop, open_loop, plan::PlannedLoad, query_loop, stage_barrier::StageBarrier, timeline::nanos,
+    closed_loop, open_loop, plan::PlannedLoad, query_loop, stage_context::StageContext, timeline::nanos,
     unissued::Unissued, worker::Worker,
 };
 use crate::{record::RequestOutcome, recorder::Recorder, stop::StopState, vitals::worker::WorkerVitals};
@@ -35,21 +35,14 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
         // A server would close connections during a long pause, so they are opened after it.
         worker.wait_until(earliest.saturating_sub(WARMING)).await;
         let never_begun = worker.is_stopped();
-        let mut barrier = StageBarrier {
-            worker: &worker,
-            barriers: &mut barriers,
-            stage: index,
-            earliest,
-            probing: None,
-            watch: None,
-        };
+        let mut stage_context = StageContext::new(&worker, &mut barriers, index, earliest);
         let unissued = match &stage.load {
-            PlannedLoad::Open(schedule) => open_loop::run(&worker, &mut barrier, schedule).await,
-            PlannedLoad::Closed(slots) => closed_loop::run(&worker, &mut barrier, *slots).await,
-            PlannedLoad::Stream(queries) => query_loop::run(&worker, &mut barrier, queries).await,
+            PlannedLoad::Open(schedule) => open_loop::run(&worker, &mut stage_context, schedule).await,
+            PlannedLoad::Closed(slots) => closed_loop::run(&worker, &mut stage_context, *slots).await,
+            PlannedLoad::Stream(queries) => query_loop::run(&worker, &mut stage_context, queries).await,
         };
-        vitals.stages.push(barrier.watch.take().map(|it| it.close(shared.clock.now())).unwrap_or_default());
-        if let Some(probing) = barrier.probing {
+        vitals.stages.push(stage_context.watch.take().map(|it| it.close(shared.clock.now())).unwrap_or_default());
+        if let Some(probing) = stage_context.probing {
             probing.end().await;
         }
         if let (Unissued::Stopped { .. }, StopState::Drain(reason) | StopState::Abort(reason)) =

@@ -264,7 +264,7 @@ fn valid_server() -> Settings {
 #[tokio::test(start_paused = true)]
 async fn a_server_test_within_its_limits_is_valid_and_one_past_them_is_not() {
     let workload = test(valid_server());
-    let verdict = TestVerdict::of(&outcome(&workload, &issue(&workload, &simulated(quick())).await));
+    let verdict = TestVerdict::from_outcome(&outcome(&workload, &issue(&workload, &simulated(quick())).await));
     assert_eq!((verdict.valid, verdict.counts(), verdict.errors), (Some(true), true, 0), "{verdict:?}");
     assert_eq!(verdict.figures["result_query_count"], 500);
     // 20 ms to the first token, and four gaps of 20 ms; a request that meets others waits for steps of theirs.
@@ -272,7 +272,7 @@ async fn a_server_test_within_its_limits_is_valid_and_one_past_them_is_not() {
     assert!((20_000_000..60_000_000).contains(&median), "{median}");
 
     let workload = test(Settings { server_ttft_latency: 1_000, ..valid_server() });
-    let verdict = TestVerdict::of(&outcome(&workload, &issue(&workload, &simulated(quick())).await));
+    let verdict = TestVerdict::from_outcome(&outcome(&workload, &issue(&workload, &simulated(quick())).await));
     assert_eq!(verdict.valid, Some(false));
     assert!(verdict.reasons[0].contains("TTFT constrain not met"), "{:?}", verdict.reasons);
 }
@@ -288,7 +288,7 @@ async fn failed_samples_are_counted_end_no_test_and_make_it_invalid() {
     let measured = phase.result.as_ref().unwrap();
     assert!(failed > 0);
     assert_eq!((measured.sample_latencies_ns.len() as u64 + failed, measured.queries_issued), (500, 500));
-    let verdict = TestVerdict::of(&test);
+    let verdict = TestVerdict::from_outcome(&test);
     assert_eq!(verdict.valid, Some(false));
     let told = format!("{failed} samples failed");
     assert!(verdict.reasons[0].contains(&told), "{:?}", verdict.reasons);
@@ -305,7 +305,7 @@ async fn a_test_that_is_stopped_has_logs_that_say_so() {
     };
     let (result, ()) = tokio::join!(run_here(&workload, "m", &target, crds::units::Seed(42), &stop), stopping);
     let test = outcome(&workload, &result.unwrap());
-    let verdict = TestVerdict::of(&test);
+    let verdict = TestVerdict::from_outcome(&test);
     assert_eq!(verdict.valid, Some(false));
     assert!(verdict.reasons[0].contains("stopped on request"), "{:?}", verdict.reasons);
     let mut summary = Vec::new();
@@ -359,7 +359,7 @@ async fn an_empty_answer_is_logged_as_one() {
     let silent =
         "data: {\"choices\": [{\"index\": 0, \"text\": \"\", \"finish_reason\": \"stop\"}]}\n\ndata: [DONE]\n\n";
     let found = outcome(&workload, &issue(&workload, &saying(silent, |_| millis(5))).await);
-    assert!(TestVerdict::of(&found).counts(), "{:?}", found.log.phases);
+    assert!(TestVerdict::from_outcome(&found).counts(), "{:?}", found.log.phases);
     assert_eq!(found.answers.len(), 20);
     assert!(found.answers.iter().all(|it| it.data.is_empty()), "{:?}", found.answers);
 }

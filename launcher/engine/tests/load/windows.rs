@@ -23,7 +23,7 @@ async fn run(workload: &Workload) -> engine::issue::LoadResult {
     issue(workload, &simulated(server(millis(20), millis(20)))).await
 }
 
-fn aside(result: &engine::issue::LoadResult, part: WindowPart) -> u64 {
+fn excluded(result: &engine::issue::LoadResult, part: WindowPart) -> u64 {
     result.recorder.stages[0].excluded.get(&part).map_or(0, |it| it.values().sum())
 }
 
@@ -33,7 +33,7 @@ async fn warm_up_and_cool_down_are_sent_and_in_no_figure() {
     assert_eq!((records(&result).len(), result.issued), (10, 10));
     // Due at 0 and 100; at 200 to 700; at 800 and 900.
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 6)]);
-    assert_eq!((aside(&result, WindowPart::WarmUp), aside(&result, WindowPart::CoolDown)), (2, 2));
+    assert_eq!((excluded(&result, WindowPart::WarmUp), excluded(&result, WindowPart::CoolDown)), (2, 2));
     let tally = &result.recorder.stages[0];
     assert_eq!((tally.send_lag.histogram().len(), tally.output_tokens_total), (6, 30));
     assert_eq!(tally.span(), Some((millis(202), millis(802))));
@@ -44,7 +44,7 @@ async fn a_trimmed_window_leaves_out_what_ends_after_it() {
     let result = run(&windowed(Window::Trimmed)).await;
     // The request that is due at 700 ends at 800.
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 5)]);
-    let parts = [WindowPart::WarmUp, WindowPart::Late, WindowPart::CoolDown].map(|part| aside(&result, part));
+    let parts = [WindowPart::WarmUp, WindowPart::Late, WindowPart::CoolDown].map(|part| excluded(&result, part));
     assert_eq!(parts, [2, 1, 2]);
     assert_eq!(result.recorder.stages[0].span(), Some((millis(202), millis(702))));
 }
@@ -56,7 +56,7 @@ async fn a_cut_window_counts_what_happens_within_it() {
     // From 152 to 752 ms of the run. The request that is due at 102 ends at 202, within the window; so do those of 202
     // to 602. The one of 702 has not ended.
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 6), ("incomplete".to_owned(), 1)]);
-    assert_eq!((aside(&result, WindowPart::WarmUp), aside(&result, WindowPart::CoolDown)), (1, 2));
+    assert_eq!((excluded(&result, WindowPart::WarmUp), excluded(&result, WindowPart::CoolDown)), (1, 2));
     assert_eq!(tally.span(), Some((millis(152), millis(752))));
     // The tokens of the first request at 162, 182 and 202; 5 of each of the next five; those of the last one at 722 and
     // 742.
@@ -72,7 +72,7 @@ async fn a_stage_can_be_a_warm_up_of_its_own() {
     let mut workload = workload(vec![closed(2, 6), paced(10.0, 5)], 5);
     workload.stages[0].warm_up = Some(Margin::All);
     let result = run(&workload).await;
-    assert_eq!((outcomes(&result, 0), aside(&result, WindowPart::WarmUp)), (vec![], 6));
+    assert_eq!((outcomes(&result, 0), excluded(&result, WindowPart::WarmUp)), (vec![], 6));
     assert_eq!(outcomes(&result, 1), [("ok".to_owned(), 5)]);
 }
 

@@ -92,11 +92,11 @@ impl Found {
         } else if choices.iter().any(is_silent) {
             self.silent.push(end);
         }
-        self.hear(choices);
+        self.add_choices(choices);
     }
 
     /// The text and the ids of the choice of index 0. Ids of a chunk that opens a chat are none of the output.
-    fn hear(&mut self, choices: &[Value]) {
+    fn add_choices(&mut self, choices: &[Value]) {
         let Some(choice) = choices.iter().find(|it| it["index"].as_u64().unwrap_or(0) == 0) else { return };
         let output = &mut self.output;
         output.text += choice["text"].as_str().or(message(choice)["content"].as_str()).unwrap_or_default();
@@ -123,7 +123,7 @@ impl Found {
             if choices.iter().any(is_visible) || silent {
                 self.visible.push(body.len());
             }
-            self.hear(choices);
+            self.add_choices(choices);
         }
     }
 

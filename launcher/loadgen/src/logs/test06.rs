@@ -72,7 +72,7 @@ impl Test06 {
     ///
     /// # Errors
     /// A log that cannot be read.
-    pub fn of(
+    pub fn from_log(
         log: impl BufRead,
         offline: bool,
         end_of_sequence: i64,
@@ -171,7 +171,7 @@ mod tests {
         let mut writer = Writer::new(&mut log).unwrap();
         entries.iter().for_each(|it| writer.add(it).unwrap());
         writer.finish().unwrap();
-        Test06::of(log.as_slice(), offline, EOS.into(), ElementType::Int32).unwrap()
+        Test06::from_log(log.as_slice(), offline, EOS.into(), ElementType::Int32).unwrap()
     }
 
     #[test]

@@ -22,7 +22,7 @@ fn tests(change: impl Fn(&mut Settings), scenarios: &[(Scenario, Mode)]) -> Load
     LoadGen { tests: scenarios.iter().map(test).collect(), sut_name: "a server\u{1b}[31m".into(), ..base }
 }
 
-fn of(scenario: Scenario, change: impl Fn(&mut Settings)) -> PhasePlan {
+fn phase(scenario: Scenario, change: impl Fn(&mut Settings)) -> PhasePlan {
     let loadgen = tests(change, &[(scenario, Mode::PerformanceOnly)]);
     plan(&loadgen, 0).unwrap().tests.remove(0).phases.remove(0)
 }
@@ -66,21 +66,21 @@ fn a_test_that_cannot_be_run_is_named() {
 
 #[test]
 fn maxima_end_a_phase_early() {
-    let all = of(Scenario::Server, |_| {});
+    let all = phase(Scenario::Server, |_| {});
     assert_eq!((all.expected.queries, all.early_stopping.unwrap().budget), (13_368, Some(107)));
-    let few = of(Scenario::Server, |it| it.max_query_count = 400);
+    let few = phase(Scenario::Server, |it| it.max_query_count = 400);
     assert_eq!((few.expected.queries, few.early_stopping.unwrap().budget), (400, None));
-    let short = of(Scenario::Server, |it| it.max_duration_ms = 60_000);
+    let short = phase(Scenario::Server, |it| it.max_duration_ms = 60_000);
     assert!((1_200..1_450).contains(&short.expected.queries) && short.expected.seconds <= 60.0, "{short:?}");
-    let short = of(Scenario::SingleStream, |it| it.max_duration_ms = 60_000);
+    let short = phase(Scenario::SingleStream, |it| it.max_duration_ms = 60_000);
     assert_eq!((short.expected.queries, short.expected.seconds), (101, 60.0));
 }
 
 #[test]
 fn a_stream_ends_when_count_and_duration_are_met() {
-    let few = of(Scenario::SingleStream, |it| it.sample_concatenate_permutation = false);
+    let few = phase(Scenario::SingleStream, |it| it.sample_concatenate_permutation = false);
     assert_eq!((few.expected.queries, few.expected.seconds, few.queries), (1_001, 600.0, 2_001));
-    let many = of(Scenario::SingleStream, |_| {});
+    let many = phase(Scenario::SingleStream, |_| {});
     assert_eq!((many.expected.queries, many.early_stopping.unwrap().least_queries), (13_368, 13_368));
 }
 

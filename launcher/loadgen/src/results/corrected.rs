@@ -27,7 +27,7 @@ pub struct CorrectedResults {
 
 impl CorrectedResults {
     /// The figures of a phase of which the latest completion was so many seconds after its start.
-    pub fn of(results: &Results, lasted_s: f64) -> CorrectedResults {
+    pub fn new(results: &Results, lasted_s: f64) -> CorrectedResults {
         let settings = results.settings;
         let rate = |amount: f64, seconds: f64| Some(amount / seconds).filter(|it| it.is_finite() && *it > 0.0);
         let tokens = settings.use_token_latencies;
@@ -61,7 +61,7 @@ mod tests {
     fn check(settings: &Settings, measured: &PhaseResult, lasted_s: f64) -> CorrectedResults {
         let qsl = Qsl { name: String::new(), total_sample_count: 10, performance_sample_count: 10 };
         let effective = Effective::new(settings, &qsl);
-        CorrectedResults::of(&Results::of(measured, settings, &effective), lasted_s)
+        CorrectedResults::new(&Results::new(measured, settings, &effective), lasted_s)
     }
 
     fn server() -> Settings {

@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn an_estimate_sets_the_slowest_aside() {
-        let values = Series::of(&(1..=64).collect::<Vec<i64>>());
+        let values = Series::from_values(&(1..=64).collect::<Vec<i64>>());
         let found = EarlyStoppingOutcome::of_estimate(0.9, 64, &values, true);
         assert_eq!((found.met, found.estimate, found.estimate_99), (true, Some(64), None));
         let expected = " * Processed at least 64 queries (64).\n * Would discard 0 highest latency queries.\n \

@@ -229,7 +229,7 @@ mod tests {
                 final_query_scheduled_time_s: 10.0,
                 ..PhaseResult::default()
             };
-            let validity = Validity::of(&Results::of(&measured, &settings, &effective), vec![]);
+            let validity = Validity::from_results(&Results::new(&measured, &settings, &effective), vec![]);
             prop_assert!(!(matches!(early.forecast, Forecast::Lost(_)) && validity.valid()));
             // Complete, the prediction is the verdict.
             let complete = SoFar { completed: planned, over_latency: over, ..so_far };

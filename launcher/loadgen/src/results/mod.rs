@@ -55,7 +55,7 @@ pub struct Series {
 
 impl Series {
     /// The series of some values, in any order.
-    pub fn of(values: &[i64]) -> Series {
+    pub fn from_values(values: &[i64]) -> Series {
         let mut ascending = values.to_vec();
         ascending.sort_unstable();
         Series { sum: values.iter().map(|it| i128::from(*it)).sum(), ascending }
@@ -133,13 +133,14 @@ pub struct Results<'a> {
 
 impl<'a> Results<'a> {
     /// The figures of what was measured.
-    pub fn of(measured: &'a PhaseResult, settings: &'a Settings, effective: &'a Effective) -> Results<'a> {
-        let series = |wanted: bool, values: &[i64]| if wanted { Series::of(values) } else { Series::default() };
+    pub fn new(measured: &'a PhaseResult, settings: &'a Settings, effective: &'a Effective) -> Results<'a> {
+        let series =
+            |wanted: bool, values: &[i64]| if wanted { Series::from_values(values) } else { Series::default() };
         let tokens = settings.use_token_latencies;
         // LoadGen computes a time per output token Offline from memory that nobody wrote, and never uses it.
         let streams = tokens && settings.scenario != Scenario::Offline;
         Results {
-            samples: Series::of(&measured.sample_latencies_ns),
+            samples: Series::from_values(&measured.sample_latencies_ns),
             queries: series(settings.scenario == Scenario::MultiStream, &measured.query_latencies_ns),
             first_tokens: series(streams, &measured.first_token_latencies_ns),
             per_token: series(streams, &measured.time_per_output_token_ns),
@@ -242,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_percentile_is_a_place_of_the_ascending_list() {
-        let series = Series::of(&[50, 10, 40, 20, 30]);
+        let series = Series::from_values(&[50, 10, 40, 20, 30]);
         assert_eq!((series.min(), series.max(), series.mean(), series.count()), (10, 50, 30, 5));
         // 5 * 0.5 = 2.5, cut to 2.
         assert_eq!(series.percentile(0.5), 30);
@@ -252,22 +253,22 @@ mod tests {
 
     #[test]
     fn strange_percentiles_and_empty_lists_have_figures_too() {
-        let none = Series::of(&[]);
+        let none = Series::from_values(&[]);
         assert_eq!((none.min(), none.max(), none.mean(), none.percentile(0.99), none.over(0)), (0, 0, 0, 0, 0));
-        let one = Series::of(&[7]);
+        let one = Series::from_values(&[7]);
         assert_eq!((one.percentile(1.0), one.percentile(f64::NAN), one.percentile(-3.0)), (7, 7, 7));
     }
 
     #[test]
     fn means_are_cut_toward_zero_and_sums_do_not_overflow() {
-        assert_eq!(Series::of(&[1, 2]).mean(), 1);
-        assert_eq!(Series::of(&[-1, -2]).mean(), -1);
-        assert_eq!(Series::of(&[i64::MAX, i64::MAX]).mean(), i64::MAX);
+        assert_eq!(Series::from_values(&[1, 2]).mean(), 1);
+        assert_eq!(Series::from_values(&[-1, -2]).mean(), -1);
+        assert_eq!(Series::from_values(&[i64::MAX, i64::MAX]).mean(), i64::MAX);
     }
 
     #[test]
     fn a_value_at_the_limit_is_not_over_it() {
-        let series = Series::of(&[1, 2, 2, 3]);
+        let series = Series::from_values(&[1, 2, 2, 3]);
         assert_eq!(
             (series.over(0), series.over(1), series.over(2), series.over(3), series.over(u64::MAX)),
             (4, 3, 1, 0, 0)
@@ -278,7 +279,7 @@ mod tests {
     fn rates_of_nothing_are_no_numbers_and_no_panic() {
         let (settings, measured) = (Settings::default(), PhaseResult::default());
         let effective = Effective::new(&settings, &qsl());
-        let results = Results::of(&measured, &settings, &effective);
+        let results = Results::new(&measured, &settings, &effective);
         assert!(results.completed_per_second().is_nan());
         assert_eq!(results.qps_without_overhead(), f64::INFINITY);
         assert!(results.token_throughput().is_nan());
@@ -291,7 +292,7 @@ mod tests {
     proptest! {
         #[test]
         fn percentiles_grow_and_are_values_of_the_list(values in prop::collection::vec(-1_000_i64..1_000_000, 1..300)) {
-            let series = Series::of(&values);
+            let series = Series::from_values(&values);
             let found: Vec<i64> = PERCENTILES.iter().map(|it| series.percentile(*it)).collect();
             prop_assert!(found.is_sorted());
             prop_assert!(found.iter().all(|it| values.contains(it)));

@@ -45,7 +45,7 @@ pub struct EarlyStoppingOutcomes {
 
 impl Validity {
     /// Judges a phase. `faults` are the reasons of the run's own.
-    pub fn of(results: &Results, faults: Vec<String>) -> Validity {
+    pub fn from_results(results: &Results, faults: Vec<String>) -> Validity {
         let (measured, effective) = (results.measured, results.effective);
         let (seconds, duration_advice) = match results.settings.scenario {
             Scenario::SingleStream | Scenario::MultiStream => (
@@ -67,7 +67,7 @@ impl Validity {
             min_duration_met: seconds >= effective.min_duration_ms as f64 / 1_000.0,
             min_queries_met: measured.queries_issued >= effective.min_query_count
                 && results.samples.count() >= effective.min_sample_count,
-            early_stopping: EarlyStoppingOutcomes::of(results),
+            early_stopping: EarlyStoppingOutcomes::from_results(results),
             perf_advice,
             duration_advice,
             faults,
@@ -111,7 +111,7 @@ impl Validity {
 }
 
 impl EarlyStoppingOutcomes {
-    fn of(results: &Results) -> EarlyStoppingOutcomes {
+    fn from_results(results: &Results) -> EarlyStoppingOutcomes {
         if results.settings.scenario == Scenario::Offline {
             return EarlyStoppingOutcomes { met: true, ..EarlyStoppingOutcomes::default() };
         }
@@ -212,7 +212,7 @@ mod tests {
     fn judge(settings: &Settings, measured: &PhaseResult, faults: Vec<String>) -> Validity {
         let qsl = Qsl { name: String::new(), total_sample_count: 10, performance_sample_count: 10 };
         let effective = Effective::new(settings, &qsl);
-        Validity::of(&Results::of(measured, settings, &effective), faults)
+        Validity::from_results(&Results::new(measured, settings, &effective), faults)
     }
 
     #[test]

@@ -103,7 +103,7 @@ fn phases(name: &str, log: &mut TestLog, recorded: &[Line], results: Vec<PhaseRe
         let time = |key| power(value(after, key));
         let mut it = PhaseLog {
             loaded: queries.set.indices.clone(),
-            generated: Generated::of(&queries),
+            generated: Generated::from_queries(&queries),
             power_begin: time("power_begin"),
             lasted: Duration::try_from(time("power_end") - time("power_begin")).unwrap(),
             result: if phase == Phase::Performance { results.next() } else { None },

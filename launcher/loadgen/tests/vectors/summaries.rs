@@ -71,7 +71,7 @@ pub fn phase(phase: Phase) -> PhaseLog {
         lasted: Duration::ZERO,
         result: None,
         failed: std::collections::BTreeMap::new(),
-        cut_short: None,
+        stopped_early: None,
     }
 }
 

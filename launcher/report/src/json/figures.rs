@@ -124,7 +124,7 @@ impl FiguresDocument {
             tpot_ms: times(&figures.tpot),
             ntpot_ms: times(&figures.ntpot),
             send_lag_ms: times(&figures.send_lag),
-            queue_ms: times(&figures.queue),
+            queue_ms: times(&figures.permit_wait),
             isl_tokens: figures.isl.map(Statistics::from),
             osl_tokens: figures.osl.map(Statistics::from),
             input_tokens: figures.input_tokens,

@@ -33,9 +33,9 @@ pub struct LoadGenReport {
 
 impl LoadGenReport {
     /// Judges the tests of a run.
-    pub fn of(tests: Vec<TestOutcome>, trials: Vec<TrialVerdict>) -> LoadGenReport {
+    pub fn from_tests(tests: Vec<TestOutcome>, trials: Vec<TrialVerdict>) -> LoadGenReport {
         let judged = |test: TestOutcome| {
-            let verdict = TestVerdict::of(&test);
+            let verdict = TestVerdict::from_outcome(&test);
             (test, verdict)
         };
         LoadGenReport { tests: tests.into_iter().map(judged).collect(), trials }
@@ -219,7 +219,7 @@ mod tests {
                 ..PhaseResult::default()
             }),
             failed: Default::default(),
-            cut_short: None,
+            stopped_early: None,
         };
         let clock = LogClock { zero: Duration::ZERO, started: Timestamp::UNIX_EPOCH };
         let log = test_log(&loadgen, test, vec![phase], &clock);
@@ -233,13 +233,13 @@ mod tests {
 
     fn check(last_query: f64, latest: u64) -> Vec<String> {
         let test = LoadGenTest { audited: false, ..server(1.0) };
-        notes(&LoadGenReport::of(vec![outcome(&test, last_query, latest)], Vec::new()))
+        notes(&LoadGenReport::from_tests(vec![outcome(&test, last_query, latest)], Vec::new()))
     }
 
     #[test]
     fn tests_of_several_loads_are_told_together() {
         let tests = [server(10.0), server(9.5)];
-        let report = LoadGenReport::of(tests.iter().map(|it| outcome(it, 1.0, 1)).collect(), Vec::new());
+        let report = LoadGenReport::from_tests(tests.iter().map(|it| outcome(it, 1.0, 1)).collect(), Vec::new());
         assert_eq!(report.as_requested(), tests);
     }
 
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn an_audit_is_told_as_such_and_not_asked_to_be_valid() {
-        let report = LoadGenReport::of(vec![outcome(&server(1.0), 10.0, 10)], Vec::new());
+        let report = LoadGenReport::from_tests(vec![outcome(&server(1.0), 10.0, 10)], Vec::new());
         let verdict = report.verdicts().next().unwrap();
         assert_eq!((verdict.valid, verdict.counts(), &*verdict.result), (Some(false), true, "INVALID"));
         assert!(notes(&report)[0].contains("submission test06"));

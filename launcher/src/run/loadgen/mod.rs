@@ -159,7 +159,7 @@ fn held(issued: &Issued, full: bool) -> bool {
 /// What came of a trial, where there is no test: it counts for nothing.
 fn no_test(mut issued: Issued) -> Issued {
     for phase in issued.tests.iter_mut().flat_map(|it| &mut it.log.phases) {
-        phase.cut_short.get_or_insert_with(|| NO_RATE.to_owned());
+        phase.stopped_early.get_or_insert_with(|| NO_RATE.to_owned());
     }
     issued
 }
@@ -285,7 +285,7 @@ fn peak_of(workload: &Workload, one: One<'_>) -> Result<Issued, Failure> {
     }
     let mut best = best.ok_or_else(|| Failure::configuration("the search made no trial".into()))?;
     if let (peak::Next::Run(_), Some(last)) = (peak::next(&settings, &tried), phases.last_mut()) {
-        last.cut_short.get_or_insert_with(|| NO_PEAK.to_owned());
+        last.stopped_early.get_or_insert_with(|| NO_PEAK.to_owned());
     }
     if let Some(TestOutcome { log, answers: logged, .. }) = best.tests.first_mut() {
         *logged = answers;

@@ -76,7 +76,7 @@ fn run(workload: &Workload, stop: impl Fn(usize) -> Option<Duration>) -> Issued 
 }
 
 fn verdict(issued: &Issued) -> TestVerdict {
-    TestVerdict::of(&issued.tests[0])
+    TestVerdict::from_outcome(&issued.tests[0])
 }
 
 #[test]

@@ -59,7 +59,7 @@ impl Check {
         let offline = case.scenario_folder == ScenarioFolder::Offline;
         let test = |elements| {
             let (log, _) = self.tree.open(file).ok()?;
-            Some(Test06::of(BufReader::new(log), offline, end, elements))
+            Some(Test06::from_log(BufReader::new(log), offline, end, elements))
         };
         let Some(usual) = test(ElementType::default()) else { return };
         let passing = ElementType::ALL.into_iter().filter_map(test).find(|it| it.as_ref().is_ok_and(Test06::passes));

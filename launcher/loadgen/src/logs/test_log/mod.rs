@@ -104,7 +104,7 @@ pub struct PhaseLog {
     /// Samples that failed, by reason. They are in no figure.
     pub failed: BTreeMap<String, u64>,
     /// Why the phase was ended early, such as by the deadline or a signal.
-    pub cut_short: Option<String>,
+    pub stopped_early: Option<String>,
 }
 
 /// What was generated for a phase.
@@ -120,7 +120,7 @@ pub struct Generated {
 
 impl Generated {
     /// What is logged of these queries.
-    pub fn of(queries: &PhaseQueries) -> Generated {
+    pub fn from_queries(queries: &PhaseQueries) -> Generated {
         Generated {
             queries: queries.len() as u64,
             samples_per_query: queries.samples_per_query as u64,
@@ -151,7 +151,7 @@ impl PhaseLog {
     }
 
     fn cut_fault(&self) -> Option<String> {
-        self.cut_short.as_ref().map(|why| format!("The run was ended before its time: {why}."))
+        self.stopped_early.as_ref().map(|why| format!("The run was ended before its time: {why}."))
     }
 
     /// What failed and what ended it, and messages that were left out, as error lines of the detail log.
@@ -160,7 +160,7 @@ impl PhaseLog {
             let samples = if count == 1 { "sample" } else { "samples" };
             format!("{count} {samples} failed: {reason}")
         });
-        let cut = self.cut_short.as_ref().map(|why| format!("Ending early: {why}"));
+        let cut = self.stopped_early.as_ref().map(|why| format!("Ending early: {why}"));
         let left_out = self.messages.left_out();
         let more =
             (left_out > 0).then(|| format!("{left_out} further errors and warnings are counted, and not written."));
@@ -211,8 +211,8 @@ impl TestLog {
     pub fn judged<T>(&self, tell: impl FnOnce(&Results, &Validity) -> T) -> Option<T> {
         let phase = self.reported()?;
         let effective = self.effective_of(phase);
-        let results = Results::of(phase.result.as_ref()?, &self.settings, &effective);
-        let validity = Validity::of(&results, self.faults());
+        let results = Results::new(phase.result.as_ref()?, &self.settings, &effective);
+        let validity = Validity::from_results(&results, self.faults());
         Some(tell(&results, &validity))
     }
 

@@ -47,7 +47,7 @@ fn phase(result: Option<PhaseResult>) -> PhaseLog {
         lasted: Duration::from_millis(1_234),
         result,
         failed: BTreeMap::new(),
-        cut_short: None,
+        stopped_early: None,
     }
 }
 
@@ -94,7 +94,7 @@ fn failed_samples_make_a_run_invalid_with_the_reason_in_both_logs() {
 #[test]
 fn a_run_that_was_cut_short_is_invalid_behind_loadgens_own_reasons() {
     let mut log = valid();
-    log.phases[0].cut_short = Some("the deadline was reached".into());
+    log.phases[0].stopped_early = Some("the deadline was reached".into());
     log.phases[0].result.as_mut().unwrap().queries_issued = 99;
     let reason = "The test exited early, before enough queries were issued. The run was ended before its time: the \
                   deadline was reached.";
@@ -182,7 +182,7 @@ fn what_failed_in_another_phase_counts_and_in_another_trial_does_not() {
     let trial = Some(Tried { trial: Trial::Boundary { lower: 1.0, upper: 2.0 }, met: false });
     log.phases.push(PhaseLog { tried: trial, failed: BTreeMap::from([("timeout".into(), 1)]), ..phase(None) });
     assert_eq!(value(&log, "result_validity"), "VALID");
-    log.phases[1].cut_short = Some("a user stopped it".into());
+    log.phases[1].stopped_early = Some("a user stopped it".into());
     assert_eq!(value(&log, "result_validity"), "INVALID");
 }
 
@@ -200,7 +200,7 @@ fn a_test_without_a_performance_phase_has_the_closing_lines_only() {
 #[test]
 fn what_ended_all_phases_is_told_once() {
     let mut log = valid();
-    log.phases[0].cut_short = Some("it was stopped on request".into());
+    log.phases[0].stopped_early = Some("it was stopped on request".into());
     log.phases[0].failed = BTreeMap::from([("timeout".into(), 1)]);
     log.phases.insert(0, PhaseLog { phase: Phase::Accuracy { set: 0 }, result: None, ..log.phases[0].clone() });
     log.phases.insert(0, log.phases[0].clone());

@@ -1,22 +1,28 @@
-//! [I/O] The common start of a stage on all workers.
+//! [I/O] The state of a worker in one stage, and the common start of the stage on all workers.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
 use super::{context::RequestContext, probes::Probing, timeline::nanos, worker::Worker};
 use crate::vitals::worker::StageWatch;
 
-/// Lets the workers begin a stage at the same time.
-pub(super) struct StageBarrier<'a> {
-    pub(super) worker: &'a Worker,
-    pub(super) barriers: &'a mut u64,
+/// The state of one worker in one stage.
+pub(super) struct StageContext<'a> {
+    worker: &'a Worker,
+    /// The barriers that the worker has passed in this load.
+    barriers: &'a mut u64,
     pub(super) stage: usize,
-    pub(super) earliest: Duration,
+    earliest: Duration,
     pub(super) probing: Option<Probing>,
     /// Runs from the start of the stage.
     pub(super) watch: Option<StageWatch>,
 }
 
-impl StageBarrier<'_> {
+impl<'a> StageContext<'a> {
+    /// A stage that starts at `earliest` or later.
+    pub(super) fn new(worker: &'a Worker, barriers: &'a mut u64, stage: usize, earliest: Duration) -> StageContext<'a> {
+        StageContext { worker, barriers, stage, earliest, probing: None, watch: None }
+    }
+
     /// Waits until all workers are ready, and returns time zero of the stage. The first worker sends the probes from
     /// then on.
     pub(super) async fn start(&mut self) -> Duration {
