@@ -15,10 +15,19 @@ use sha2::{Digest as _, Sha256};
 #[serde(deny_unknown_fields)]
 pub struct FileDigest {
     pub path: PathBuf,
-    /// Length of the file.
-    pub bytes: u64,
-    /// In hex, as `sha256sum` prints it.
-    pub sha256: String,
+    /// Length of the file; absent as `sha256` is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// In hex, as `sha256sum` prints it; absent: the file was not read to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+}
+
+impl FileDigest {
+    /// A file that was not read to its end.
+    pub fn unknown(path: &Path) -> FileDigest {
+        FileDigest { path: path.to_owned(), bytes: None, sha256: None }
+    }
 }
 
 /// Hashes the bytes that are read through it.
@@ -34,16 +43,18 @@ impl<R: Read> DigestReader<R> {
         DigestReader { inner, bytes: 0, hash: Sha256::new() }
     }
 
-    /// Reads the rest of the file at this path. `None` if the file has more than `most` bytes, and was not read to its
-    /// end.
+    /// Reads the rest of the file at this path. A file of more than `most` bytes is not read to its end.
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn finish(mut self, path: &Path, most: u64) -> io::Result<Option<FileDigest>> {
+    pub fn finish(mut self, path: &Path, most: u64) -> io::Result<FileDigest> {
         let left = most.saturating_add(1).saturating_sub(self.bytes);
         io::copy(&mut self.by_ref().take(left), &mut io::sink())?;
         let DigestReader { bytes, hash, .. } = self;
-        Ok((bytes <= most).then(|| FileDigest { path: path.to_owned(), bytes, sha256: hex(&hash.finalize()) }))
+        if bytes > most {
+            return Ok(FileDigest::unknown(path));
+        }
+        Ok(FileDigest { path: path.to_owned(), bytes: Some(bytes), sha256: Some(hex(&hash.finalize())) })
     }
 }
 
@@ -63,12 +74,15 @@ mod tests {
     #[test]
     fn the_digest_is_of_the_whole_file_however_much_of_it_is_used() {
         let sha256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        let expected = FileDigest { path: "a".into(), bytes: 3, sha256: sha256.into() };
+        let expected = FileDigest { path: "a".into(), bytes: Some(3), sha256: Some(sha256.into()) };
         for used in 0..=3 {
             let mut reader = DigestReader::new(&b"abc"[..]);
             reader.read_exact(&mut [0; 3][..used]).unwrap();
-            assert_eq!(reader.finish(Path::new("a"), 3).unwrap(), Some(expected.clone()));
+            assert_eq!(reader.finish(Path::new("a"), 3).unwrap(), expected);
         }
-        assert_eq!(DigestReader::new(&b"abc"[..]).finish(Path::new("a"), 2).unwrap(), None);
+        assert_eq!(
+            DigestReader::new(&b"abc"[..]).finish(Path::new("a"), 2).unwrap(),
+            FileDigest::unknown(Path::new("a"))
+        );
     }
 }

@@ -76,7 +76,7 @@ fn run(report: &Report<'_>, stage: &StageAnalysis) -> Value {
     keywords.extend(analysis.partial.then(|| "partial".to_owned()));
     keywords.push(format!("commit={}", report.commit));
     keywords.push(format!("profile_sha256={}", report.profile_sha256()));
-    keywords.extend(report.files.iter().map(|it| format!("file_sha256={}", it.sha256)));
+    keywords.extend(report.files.iter().filter_map(|it| it.sha256.as_ref()).map(|it| format!("file_sha256={it}")));
     run.insert("keywords".into(), json!(keywords));
     if let Some(time) = time(analysis.started, &stage.figures) {
         run.insert("time".into(), time);

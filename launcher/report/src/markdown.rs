@@ -74,7 +74,10 @@ fn head(report: &Report<'_>, page: &mut Page) {
         ("benchwright", format!("{TOOL_VERSION}, commit {}", cell(report.commit))),
         ("SHA-256 of profile.yaml", report.profile_sha256()),
     ];
-    let files = report.files.iter().map(|it| ("SHA-256 of a file", format!("{} {}", it.sha256, path(it))));
+    let files = report
+        .files
+        .iter()
+        .map(|it| ("SHA-256 of a file", format!("{} {}", it.sha256.as_deref().unwrap_or("not known:"), path(it))));
     rows.extend(files);
     page.table(&["", ""], TEXT, rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]));
 }

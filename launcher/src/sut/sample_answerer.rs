@@ -53,7 +53,7 @@ impl SampleAnswerer {
         if !BodyTemplate::can_hold(workload.api, workload.requests.form()) {
             return Err(RequestsError::TokenIdsInChat.into());
         }
-        Ok(data_set::read(workload)?.rows)
+        Ok(data_set::read(workload)?)
     }
 
     pub(super) fn new(input: &Input, rows: Rows, target: Target, model: &str) -> Result<SampleAnswerer, SutError> {

@@ -10,14 +10,15 @@ mod rows;
 use std::{
     cell::Cell,
     fmt,
+    fs::File,
     io::{self, BufRead, BufReader, Read},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use serde::de::{DeserializeSeed, Deserializer as _, Error as _, SeqAccess, Visitor};
 use serde_json::{Deserializer, error::Category};
 use workload_profiles::{
-    Workload,
+    Notice, Workload,
     workload::{DataSet, DataSetFormat, RequestSource},
 };
 
@@ -72,20 +73,54 @@ pub enum DataSetError {
 #[derive(Clone, Debug, Default)]
 pub struct ReadDataSet {
     pub rows: Rows,
-    /// Digest of the whole file; `None` if there is no file, or if the file is longer than what is read.
-    pub digest: Option<FileDigest>,
+    /// The file, with the digest of all its bytes where it has one; `None`: the requests have another source.
+    pub file: Option<FileDigest>,
+    /// Why the file has no digest.
+    pub notice: Option<Notice>,
 }
 
 /// Reads the prompts of a workload's data set; none if its requests have another source.
 ///
 /// # Errors
 /// The file cannot be read, a row holds no prompt, or there are too few rows.
-pub fn read(workload: &Workload) -> Result<ReadDataSet, DataSetError> {
+pub fn read(workload: &Workload) -> Result<Rows, DataSetError> {
+    let RequestSource::DataSet(set) = &workload.requests else { return Ok(Rows::default()) };
+    read_within(set, open(set)?, MAX_BYTES, MAX_ROW)
+}
+
+/// Reads the prompts like [`read`], and then the rest of the file for its digest. What is wrong with the rest does not matter
+/// to the load: the file then has no digest, and a notice says why.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_with_digest(workload: &Workload) -> Result<ReadDataSet, DataSetError> {
     let RequestSource::DataSet(set) = &workload.requests else { return Ok(ReadDataSet::default()) };
-    let cannot = |cause| DataSetError::Read { path: set.path.clone(), cause };
-    let mut file = DigestReader::new(user_file::open(&set.path).map_err(cannot)?);
+    let file = open(set)?;
+    // The writer of a pipe may keep it open for ever.
+    let has_end = file.metadata().is_ok_and(|it| it.is_file());
+    let mut file = DigestReader::new(file);
     let rows = read_within(set, &mut file, MAX_BYTES, MAX_ROW)?;
-    Ok(ReadDataSet { rows, digest: file.finish(&set.path, MAX_BYTES).map_err(cannot)? })
+    let (file, reason) = if has_end { digest(file, &set.path, MAX_BYTES) } else { without(&set.path, "it is a pipe") };
+    let message = |reason| format!("the file {} has no digest in the report: {reason}", set.path.display());
+    let notice = reason.map(|reason| Notice { path: "data set".into(), message: message(reason) });
+    Ok(ReadDataSet { rows, file: Some(file), notice })
+}
+
+/// The digest of a file whose rows were read, or the reason why it has none.
+fn digest(file: DigestReader<impl Read>, path: &Path, most: u64) -> (FileDigest, Option<String>) {
+    match file.finish(path, most) {
+        Ok(FileDigest { sha256: None, .. }) => without(path, format!("it has more than {most} bytes")),
+        Ok(digest) => (digest, None),
+        Err(error) => without(path, format!("the part that is not used cannot be read: {error}")),
+    }
+}
+
+fn without(path: &Path, reason: impl Into<String>) -> (FileDigest, Option<String>) {
+    (FileDigest::unknown(path), Some(reason.into()))
+}
+
+fn open(set: &DataSet) -> Result<File, DataSetError> {
+    user_file::open(&set.path).map_err(|cause| DataSetError::Read { path: set.path.clone(), cause })
 }
 
 /// Reads a file of at most `most` bytes, each row of which has fewer than `longest` bytes.

@@ -155,13 +155,55 @@ fn a_row_has_a_bound_wherever_it_is_long() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_told() {
-    let set = DataSet { path: "/nowhere/d.json".into(), ..set(DataSetFormat::Json, IDS, 1) };
-    let workload: Workload = serde_json::from_value(serde_json::json!({
+fn the_digest_fails_without_the_rows() {
+    let broken = || {
+        let mut reader = DigestReader::new((&b"12345"[..]).chain(Broken));
+        reader.read_exact(&mut [0; 3]).unwrap();
+        reader
+    };
+    let path = Path::new("d");
+    let (file, reason) = digest(broken(), path, 9);
+    assert_eq!(file, FileDigest::unknown(path));
+    assert_eq!(reason.unwrap(), "the part that is not used cannot be read: broken");
+    let (file, reason) = digest(broken(), path, 4);
+    assert_eq!((file, reason.as_deref()), (FileDigest::unknown(path), Some("it has more than 4 bytes")));
+}
+
+/// A disk that fails.
+struct Broken;
+
+impl Read for Broken {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        Err(io::Error::other("broken"))
+    }
+}
+
+fn workload_of(set: &DataSet) -> Workload {
+    serde_json::from_value(serde_json::json!({
         "api": "OpenAICompletions", "streaming": true, "requests": {"dataSet": set}, "stages": [],
     }))
-    .unwrap();
-    let error = read(&workload).unwrap_err().to_string();
+    .unwrap()
+}
+
+#[test]
+fn a_pipe_is_not_read_behind_the_last_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pipe.jsonl");
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    // Opened for both, so that opening does not wait, and that the pipe has a writer as long as the test runs.
+    let mut writer = File::options().read(true).write(true).open(&path).unwrap();
+    io::Write::write_all(&mut writer, format!("{{\"{}\": [1]}}\n", PromptColumn::from_form(IDS).name).as_bytes())
+        .unwrap();
+    let set = DataSet { path: path.clone(), ..set(DataSetFormat::Jsonl, IDS, 1) };
+    let read = read_with_digest(&workload_of(&set)).unwrap();
+    assert_eq!((read.rows.len(), read.file), (1, Some(FileDigest::unknown(&path))));
+    assert!(read.notice.unwrap().message.ends_with("has no digest in the report: it is a pipe"));
+}
+
+#[test]
+fn a_file_that_is_not_there_is_told() {
+    let set = DataSet { path: "/nowhere/d.json".into(), ..set(DataSetFormat::Json, IDS, 1) };
+    let error = read(&workload_of(&set)).unwrap_err().to_string();
     assert!(
         error.starts_with("cannot read the data set /nowhere/d.json: ") && error.ends_with("spec.profile.files"),
         "{error}"

@@ -170,8 +170,9 @@ impl Files {
     /// # Errors
     /// A file that cannot be read, or whose content is not allowed.
     pub fn read(workload: &Workload) -> Result<Files, LoadError> {
-        let (traces, data_set) = (trace::read(workload)?, data_set::read(workload)?);
-        let digests = traces.digests.iter().cloned().chain(data_set.digest).collect();
+        let (mut traces, data_set) = (trace::read(workload)?, data_set::read_with_digest(workload)?);
+        traces.notices.extend(data_set.notice);
+        let digests = traces.digests.iter().cloned().chain(data_set.file).collect();
         Ok(Files { traces, rows: Arc::new(data_set.rows), digests })
     }
 
@@ -180,7 +181,7 @@ impl Files {
         &self.digests
     }
 
-    /// What is sent differently from what the files say.
+    /// What is sent differently from what the files say, and which files have no digest.
     pub fn notices(&self) -> &[Notice] {
         &self.traces.notices
     }

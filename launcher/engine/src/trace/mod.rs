@@ -107,7 +107,9 @@ impl Traces {
         let mut bytes = DigestReader::new(user_file::open(&file.path).map_err(cannot)?);
         let (entries, notices) = read_within(file, &mut bytes, MAX_BYTES)?;
         let digest = bytes.finish(&file.path, MAX_BYTES).map_err(cannot)?;
-        self.digests.extend(digest.filter(|it| !self.digests.contains(it)));
+        if !self.digests.contains(&digest) {
+            self.digests.push(digest);
+        }
         self.entries.push(entries);
         self.notices.extend(notices);
         Ok(())

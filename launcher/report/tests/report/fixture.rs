@@ -120,7 +120,7 @@ impl Fixture {
 
 fn files() -> Vec<FileDigest> {
     let sha256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-    vec![FileDigest { path: "/data/traces/prod.csv".into(), bytes: 3, sha256: sha256.into() }]
+    vec![FileDigest { path: "/data/traces/prod.csv".into(), bytes: Some(3), sha256: Some(sha256.into()) }]
 }
 
 /// What two threads took of each stage: the second is busier, and one read in a hundred came 2 ms late.
