@@ -200,8 +200,10 @@ mod tests {
         );
         let metadata = "metadata:\n  name: chat\n  namespace: bench\n";
         assert!(text.contains(metadata) && text.contains("  inline: |\n"), "{text}");
-        let (written, _) =
-            inputs_of("bench", "{target: {serviceRef: {name: gateway}, auth: {secretKeyRef: {name: a, key: b}}}}");
+        let (written, _) = inputs_of(
+            "bench",
+            "{target: {serviceRef: {name: gateway, port: 80, scheme: HTTP, path: /}, auth: {secretKeyRef: {name: a, key: b}}}}",
+        );
         assert_eq!((spec.target.service_ref, spec.target.auth), (written.target.service_ref, written.target.auth));
         assert_eq!((spec.seed, spec.suspend, spec.validity.max_steal_share), (Some(7), false, Some("0.1".into())));
         assert_eq!(
