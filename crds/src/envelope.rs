@@ -46,7 +46,7 @@ pub struct Core {
     pub run_uid: String,
     /// Which attempt it tells of.
     pub attempt: u32,
-    /// What it came to.
+    /// The result of the run.
     pub outcome: Outcome,
     /// Why, in one word: `RunSucceeded`, or what went wrong.
     pub reason: Reported<LauncherReason>,

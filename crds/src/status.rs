@@ -27,7 +27,7 @@ pub struct BenchmarkRunStatus {
     /// Where the run stands; derived from the conditions, for people and selectors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<Phase>,
-    /// What it came to, once it has finished.
+    /// The result of the run, once it has finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
     /// Why the phase is what it is, in one word.
@@ -39,7 +39,7 @@ pub struct BenchmarkRunStatus {
     /// When the run entered its last phase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion_time: Option<Timestamp>,
-    /// What the spec came to mean.
+    /// Values that the operator derived from the spec.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolved: Option<Resolved>,
     /// The fields of the spec that have defaults, with the values that the last attempt was given.
@@ -210,7 +210,7 @@ impl Phase {
     }
 }
 
-/// What the spec came to mean.
+/// Values that the operator derived from the spec.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -222,9 +222,6 @@ pub struct Resolved {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 256)))]
     pub model: String,
-    /// The image that runs.
-    #[cfg_attr(feature = "kube", schemars(length(max = 512)))]
-    pub launcher_image: String,
     /// SHA-256 of the rendered profile, in hex.
     #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
     pub profile_sha256: String,
@@ -256,8 +253,8 @@ pub struct Attempt {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
     pub node_name: String,
-    /// The image that the launcher ran from, as the node names it, with its digest. A tag, as in resolved.launcherImage, may
-    /// be moved to another image.
+    /// The image that the launcher ran from, as the node names it, with its digest. A tag, as in
+    /// effectiveSpec.launcher.image, may be moved to another image.
     #[serde(default, rename = "imageID", skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 512)))]
     pub image_id: String,

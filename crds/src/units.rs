@@ -20,7 +20,7 @@ pub struct UnitError {
 pub struct RequestRate(f64);
 
 impl RequestRate {
-    /// No machine issues more; a higher number is a slip of the pen.
+    /// No machine issues more; a higher number is a typing mistake.
     pub const MAX: f64 = 1_000_000.0;
 
     /// Requests per second.

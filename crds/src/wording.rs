@@ -54,9 +54,9 @@ pub fn suggestion<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> 
     }
 }
 
-/// The known name that a found one is a slip of the pen for.
+/// The known name that a found one is a typing mistake of.
 pub fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // A third of the letters may differ: `std` is no slip of the pen for `seed`, `ratee` is one for `rate`.
+    // A third of the letters may differ: `std` is no typing mistake of `seed`, `ratee` is one of `rate`.
     let allowed = (found.chars().count() / 3).max(1);
     let comparable = |name: &&str| name.len() <= MAX_COMPARED && found.len() <= MAX_COMPARED;
     let distance = |name: &str| match name.eq_ignore_ascii_case(found) {

@@ -31,7 +31,7 @@ pub struct ProfileFile {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct ClaimRef {
-    /// Its name; it has to exist.
+    /// Name of the claim, which must exist.
     #[cfg_attr(
         feature = "kube",
         schemars(length(min = 1, max = 253), regex(pattern = r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$"))

@@ -11,21 +11,22 @@ use crate::AnyValue;
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Validity {
-    /// Fewer requests that succeeded: Invalid. Default: 1.
+    /// The fewest requests that must succeed; with fewer the run is Invalid. Default: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 1_000_000_000)))]
     pub min_successful_requests: Option<u64>,
-    /// A larger share of failed requests: Invalid. A number from 0 to 1. Default: 0.01.
+    /// The largest share of requests that may fail; above it the run is Invalid. A number from 0 to 1. Default: 0.01.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(schema_with = "crate::any_value::share"))]
     pub max_error_ratio: Option<AnyValue>,
-    /// Requests that leave later than this after their scheduled time, at the 99th percentile of the run or of a stage:
+    /// The largest send lag, 99th percentile of the run or of a stage: how late a request may be sent. Above it the run is
     /// Invalid, because the launcher did not offer the load that was asked. Milliseconds. Default: 10.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 60_000)))]
     pub max_send_lag_p99_milliseconds: Option<u32>,
-    /// Bytes that may have lain for longer than this before the launcher read them, at the 99th percentile of the run or
-    /// of a stage: Invalid, because times are those of the launcher and not of the server. Milliseconds. Default: 10.
+    /// The largest receive delay, 99th percentile of the run or of a stage: how long bytes may wait before the launcher reads
+    /// them. Above it the run is Invalid, because times are those of the launcher and not of the server. Milliseconds.
+    /// Default: 10.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 60_000)))]
     pub max_receive_delay_p99_milliseconds: Option<u32>,
@@ -54,7 +55,7 @@ pub struct Validity {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(schema_with = "crate::any_value::share"))]
     pub max_stalled_share: Option<AnyValue>,
-    /// A larger step of the clock, or a longer sleep of the machine: Invalid, because time passed that was not counted.
+    /// The largest step of the clock, and the longest sleep of the machine. Above it the run is Invalid, because time passed that was not counted.
     /// Milliseconds. Default: 1000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 86_400_000)))]

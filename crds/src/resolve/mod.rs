@@ -25,7 +25,7 @@ use crate::{
     units::{Seed, Span},
 };
 
-/// What a place decides where the spec is silent.
+/// Defaults that the cluster or the laptop sets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The launcher's image.
@@ -53,6 +53,13 @@ impl Default for Settings {
             service_domain: "svc.cluster.local".into(),
             readiness_timeout_seconds: 900,
         }
+    }
+}
+
+impl Settings {
+    /// Outside of a cluster. The readiness timeout is short, because a person waits for the command.
+    pub fn local() -> Self {
+        Settings { readiness_timeout_seconds: 60, ..Settings::default() }
     }
 }
 
@@ -88,8 +95,7 @@ pub struct ResolvedRun {
     pub profile_source: String,
     /// Every random draw derives from it.
     pub seed: Seed,
-    /// The texts of synthetic prompts derive from it as well. Empty in a file of a release before there were salts.
-    #[serde(default)]
+    /// The texts of synthetic prompts derive from it as well.
     pub prompt_salt: String,
     /// Whether every request leaves a row.
     pub per_request_records: PerRequestRecords,

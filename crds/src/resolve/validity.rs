@@ -54,7 +54,9 @@ pub(super) fn bounds(spec: &effective::Validity, errors: &mut Errors) -> Validit
     let mut share = |field: &str, text: &str| {
         let share = text.parse().unwrap_or(f64::NAN);
         if !(0.0..=1.0).contains(&share) {
-            let problem = format!("is {}; write a number from 0 to 1, such as 0.01", quoted(text));
+            // A number is told as it was written, without quotes.
+            let found = if share.is_nan() { quoted(text) } else { text.to_owned() };
+            let problem = format!("is {found}; write a number from 0 to 1, such as 0.01");
             errors.add(&format!("spec.validity.{field}"), &problem);
         }
         share

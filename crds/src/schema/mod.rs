@@ -1,5 +1,5 @@
-//! Holds a BenchmarkRun's file against the schema of the CustomResourceDefinition, which is what the API server does, and
-//! says of everything that is wrong where it is, what was found and what to write. Rules between fields, and on the text
+//! Checks a BenchmarkRun's file against the schema of the CustomResourceDefinition, as the API server does, and reports each
+//! problem with its place, the value and the remedy. Rules between fields, and on the text
 //! in them, are in [`crate::resolve`].
 
 mod wanted;
@@ -65,7 +65,7 @@ const RENAMED: [(&str, &str); 5] = [
     ("spec.execution.retry.true", "reasons, because YAML reads the word on as true"),
 ];
 
-/// A file that was held against the schema.
+/// A file that was checked against the schema.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
     /// What of it is right; a value that is wrong is left out. Empty values are left out too: a field then has its default,
@@ -77,7 +77,7 @@ pub struct Checked {
     pub dropped: Vec<Problem>,
 }
 
-/// Holds a whole file against the schema.
+/// Checks a whole file against the schema.
 pub fn check(root: &Node) -> Checked {
     let mut checker = Checker { problems: Vec::new(), dropped: Vec::new() };
     let value = checker.value(&SCHEMA, root, "").unwrap_or_default();

@@ -15,9 +15,6 @@ use serde_json::Value;
 
 use super::{InputError, LocalOptions};
 
-/// The default readiness timeout outside a cluster. It is short, because a person waits for the command.
-const LOCAL_READINESS_SECONDS: u32 = 60;
-
 /// The largest number of problems in one error. A file with more probably repeats one mistake.
 const MAX_LISTED: usize = 48;
 
@@ -95,7 +92,7 @@ impl RunFile {
         }
         let mut used = spec.clone();
         used.profile.files.clear();
-        let settings = Settings { readiness_timeout_seconds: LOCAL_READINESS_SECONDS, ..Settings::default() };
+        let settings = Settings::local();
         match resolve(identity, &used, &settings) {
             Ok(mut run) if self.problems.is_empty() => {
                 run.token_file.clone_from(&options.token_file);

@@ -87,7 +87,6 @@ impl Decision<'_> {
         Resolved {
             endpoint: input.run.endpoint.name().to_owned(),
             model: input.run.model.clone().unwrap_or_default(),
-            launcher_image: self.effective.launcher.image.clone(),
             profile_sha256: input.profile_sha256.clone(),
         }
     }

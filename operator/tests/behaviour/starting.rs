@@ -12,11 +12,8 @@ fn a_new_run_first_says_what_it_intends() {
     let plan = check(&run, &nothing(&run), 0, &want);
     let attempt = &plan.status.attempts[0];
     assert_eq!((attempt.number, attempt.job_name.as_str(), attempt.end_time), (1, "chat-2db482-a1", None));
-    let resolved = plan.status.resolved.unwrap();
-    assert_eq!(
-        (resolved.endpoint.as_str(), resolved.launcher_image.as_str()),
-        ("simulator", "benchwright/launcher:test")
-    );
+    assert_eq!(plan.status.resolved.unwrap().endpoint, "simulator");
+    assert_eq!(plan.status.effective_spec.unwrap().launcher.image, "benchwright/launcher:test");
 }
 
 #[test]
