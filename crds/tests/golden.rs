@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crds::{BenchmarkRunStatus, Envelope, ResolvedRun};
+use crds::{BenchmarkRunSpec, BenchmarkRunStatus, Envelope, ResolvedRun};
 use serde_json::Value;
 
 /// The file of each release, with its path.
@@ -19,6 +19,18 @@ fn files(name: &str) -> Vec<(PathBuf, String)> {
     assert!(!releases.is_empty());
     let paths = releases.into_iter().map(|it| it.join(name));
     paths.map(|it| (it.clone(), fs::read_to_string(&it).unwrap())).collect()
+}
+
+/// The API server stores a spec as it was written, and an attempt's ConfigMap holds it as `spec.yaml`.
+#[test]
+fn a_stored_spec_is_read_and_written_back() {
+    for (path, text) in files("spec.yaml") {
+        let stored: Value = serde_saphyr::from_str(&text).unwrap();
+        let spec: BenchmarkRunSpec = serde_saphyr::from_str(&text).unwrap();
+        assert_eq!(serde_json::to_value(&spec).unwrap(), stored, "{}", path.display());
+        let written = serde_saphyr::to_string(&spec).unwrap();
+        assert_eq!(serde_saphyr::from_str::<BenchmarkRunSpec>(&written).unwrap(), spec, "{}", path.display());
+    }
 }
 
 #[test]

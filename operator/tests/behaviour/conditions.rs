@@ -181,15 +181,26 @@ fn matches(schema: &serde_json::Value, text: &str) -> bool {
     pattern.is_none_or(|it| it.is_match(text))
 }
 
-/// Where a value breaks the bounds of a schema: lengths, patterns, counts, keys of lists and the range of numbers.
+/// Where a value breaks the bounds of a schema: lengths, patterns, choices, counts, keys of lists and the range of numbers.
 fn misfits(path: &str, schema: &serde_json::Value, value: &serde_json::Value) -> Vec<String> {
     use serde_json::Value;
     let above = |key: &str, found: usize| schema[key].as_u64().is_some_and(|max| found as u64 > max);
+    let below = |key: &str, found: usize| schema[key].as_u64().is_some_and(|min| (found as u64) < min);
+    let listed = |found: &str| schema["enum"].as_array().is_none_or(|all| all.iter().any(|it| it == found));
+    let within = |found: f64| {
+        schema["minimum"].as_f64().is_none_or(|it| found >= it)
+            && schema["maximum"].as_f64().is_none_or(|it| found <= it)
+    };
     match value {
-        Value::String(text) if above("maxLength", text.chars().count()) || !matches(schema, text) => {
-            vec![format!("{path}: {text:?}")]
+        Value::String(text) => {
+            let length = text.chars().count();
+            let fits =
+                !above("maxLength", length) && !below("minLength", length) && listed(text) && matches(schema, text);
+            if fits { Vec::new() } else { vec![format!("{path}: {text:?}")] }
         }
-        Value::Number(number) if number.as_i64().is_none() => vec![format!("{path}: {number}")],
+        Value::Number(number) if number.as_i64().is_none() || !number.as_f64().is_some_and(within) => {
+            vec![format!("{path}: {number}")]
+        }
         Value::Array(items) => {
             let keys = schema["x-kubernetes-list-map-keys"].as_array().into_iter().flatten();
             let keys: Vec<&str> = keys.filter_map(Value::as_str).collect();
