@@ -62,7 +62,7 @@ pub(crate) struct SimArgs {
     threads: u16,
 
     /// The server to simulate.
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, ignore_case = true, default_value_t)]
     preset: PresetArg,
 
     /// The name under which the model is served.
@@ -258,6 +258,7 @@ mod tests {
 
     #[test]
     fn ttft_and_itl_are_what_a_lone_request_sees() {
+        assert_eq!(parse("--preset GPU").unwrap(), parse("--preset gpu").unwrap(), "as a BenchmarkRun writes it");
         let options = parse("--preset gpu --ttft 120ms --itl 20ms --jitter 0 --model m --seed 3").unwrap();
         assert_eq!((options.model.as_str(), options.seed), ("m", Seed(3)));
         let mut latency = Latency::new(options.costs, options.seed);
