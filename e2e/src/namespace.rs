@@ -88,7 +88,7 @@ impl Namespace {
             "apiVersion": "benchwright.dev/v1alpha1", "kind": "BenchmarkRun", "metadata": {"name": name},
             "spec": serde_saphyr::from_str::<serde_json::Value>(spec)?,
         });
-        // Sent as kubectl does: the API server sets the defaults, not this client's types.
+        // Sent as kubectl does: as it was written, not as this client's types write it.
         let request =
             kube::core::Request::new(format!("/apis/benchwright.dev/v1alpha1/namespaces/{}/benchmarkruns", self.name))
                 .create(&PostParams::default(), serde_json::to_vec(&run)?)?;

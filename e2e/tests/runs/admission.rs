@@ -68,7 +68,7 @@ async fn what_is_empty_is_as_if_it_were_left_out() -> anyhow::Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: make e2e"]
-async fn a_run_is_immutable_but_for_suspend_and_cancel() -> anyhow::Result<()> {
+async fn a_run_is_immutable_but_for_suspend_cancel_and_cleanup() -> anyhow::Result<()> {
     let namespace = Namespace::new(&Cluster::with_operator().await?, "immutable").await?;
     namespace.create_run("chat", &simulated(1.0, 1, "suspend: true\nstorage: {none: {}}")).await?;
     for change in [
@@ -89,6 +89,7 @@ async fn a_run_is_immutable_but_for_suspend_and_cancel() -> anyhow::Result<()> {
     namespace
         .wait_for("chat", "phase Suspended", crate::SOON, |it| it.phase == Some(crds::status::Phase::Suspended))
         .await?;
+    namespace.patch_run("chat", "cleanup: {run: {afterSuccessSeconds: 3600}}").await?;
     namespace.patch_run("chat", "suspend: false").await?;
     let status = namespace.wait_finished("chat", crate::SOON).await?;
     assert_eq!(status.outcome, Some(crds::Outcome::Passed), "{status:?}");
