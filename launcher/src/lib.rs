@@ -6,5 +6,5 @@
 pub mod console;
 pub mod input;
 pub mod run;
-pub mod status_server;
+mod status_server;
 pub mod sut;

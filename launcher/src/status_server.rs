@@ -24,10 +24,10 @@ const RETRY: Duration = Duration::from_secs(1);
 
 /// Whether the launcher measures now. Clones share one state.
 #[derive(Clone, Debug, Default)]
-pub struct Measuring(Arc<AtomicBool>);
+pub(crate) struct Measuring(Arc<AtomicBool>);
 
 impl Measuring {
-    pub fn set(&self, measuring: bool) {
+    pub(crate) fn set(&self, measuring: bool) {
         self.0.store(measuring, Ordering::Relaxed);
     }
 
@@ -48,7 +48,7 @@ impl Measuring {
 ///
 /// # Errors
 /// The port cannot be opened.
-pub fn serve(port: u16, measuring: Measuring) -> std::io::Result<SocketAddr> {
+pub(crate) fn serve(port: u16, measuring: Measuring) -> std::io::Result<SocketAddr> {
     // An IPv6 socket accepts IPv4 too. The machine may have only one of them.
     let listener = std::net::TcpListener::bind((Ipv6Addr::UNSPECIFIED, port))
         .or_else(|_| std::net::TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)))?;

@@ -8,7 +8,7 @@ use super::text::mix;
 
 /// The digests of the full blocks so far, and the state of the one that is not full.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct BlockHashes {
+pub(crate) struct BlockHashes {
     /// Tokens in a block; 0: no digests are kept.
     size: u32,
     /// Tokens in the block that is not full yet.
@@ -19,12 +19,12 @@ pub struct BlockHashes {
 
 impl BlockHashes {
     /// For blocks of `size` tokens; 0 keeps no digests. Rows with another `salt` share no block.
-    pub fn new(size: u32, salt: u64) -> Self {
+    pub(crate) fn new(size: u32, salt: u64) -> Self {
         BlockHashes { size, filled: 0, state: salt, full: Vec::new() }
     }
 
     /// Adds a token.
-    pub fn push(&mut self, id: u32) {
+    pub(crate) fn push(&mut self, id: u32) {
         self.state = mix(self.state, u64::from(id));
         if self.size > 0 {
             self.filled += 1;
@@ -36,12 +36,12 @@ impl BlockHashes {
     }
 
     /// A digest of all tokens.
-    pub fn digest(&self) -> u64 {
+    pub(crate) fn digest(&self) -> u64 {
         self.state
     }
 
     /// The digests of the full blocks.
-    pub fn full(&self) -> &[u64] {
+    pub(crate) fn full(&self) -> &[u64] {
         &self.full
     }
 }

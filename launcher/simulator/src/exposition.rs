@@ -5,23 +5,23 @@ use std::time::Duration;
 
 /// The size of the KV cache.
 #[derive(Clone, Debug)]
-pub struct CacheOptions {
+pub(crate) struct CacheOptions {
     /// Tokens in a block.
-    pub block_size: u32,
+    pub(crate) block_size: u32,
     /// Blocks, one of them reserved.
-    pub num_gpu_blocks: u32,
+    pub(crate) num_gpu_blocks: u32,
     /// Whether prefixes are kept.
-    pub prefix_caching: bool,
+    pub(crate) prefix_caching: bool,
 }
 
 /// A label's value with what must be escaped in it.
-pub fn escape(value: &str) -> String {
+pub(crate) fn escape(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 /// Counts of values up to each of some bounds.
 #[derive(Clone, Debug)]
-pub struct Histogram {
+pub(crate) struct Histogram {
     bounds: Vec<f64>,
     /// One more than bounds: the last is for all above.
     counts: Vec<u64>,
@@ -30,31 +30,31 @@ pub struct Histogram {
 
 impl Histogram {
     /// All at zero.
-    pub fn new(bounds: &[f64]) -> Self {
+    pub(crate) fn new(bounds: &[f64]) -> Self {
         Histogram { bounds: bounds.to_vec(), counts: vec![0; bounds.len() + 1], sum: 0.0 }
     }
 
     /// Counts a value.
-    pub fn observe(&mut self, value: f64) {
+    pub(crate) fn observe(&mut self, value: f64) {
         let bucket = self.bounds.partition_point(|bound| *bound < value);
         self.counts[bucket] += 1;
         self.sum += value;
     }
 
     /// Counts a time, in seconds.
-    pub fn observe_time(&mut self, time: Duration) {
+    pub(crate) fn observe_time(&mut self, time: Duration) {
         self.observe(time.as_secs_f64());
     }
 }
 
 /// The text as it grows.
-pub struct Exposition<'a> {
+pub(crate) struct Exposition<'a> {
     /// The lines so far.
-    pub out: String,
+    pub(crate) out: String,
     /// The labels of every series.
-    pub labels: &'a str,
+    pub(crate) labels: &'a str,
     /// When counting began, in seconds since 1970.
-    pub created: f64,
+    pub(crate) created: f64,
 }
 
 impl Exposition<'_> {
@@ -69,12 +69,12 @@ impl Exposition<'_> {
     }
 
     /// One series.
-    pub fn gauge(&mut self, name: &str, help: &str, value: f64) {
+    pub(crate) fn gauge(&mut self, name: &str, help: &str, value: f64) {
         self.gauges(name, help, &[("", value)]);
     }
 
     /// One series for each label.
-    pub fn gauges(&mut self, name: &str, help: &str, series: &[(&str, f64)]) {
+    pub(crate) fn gauges(&mut self, name: &str, help: &str, series: &[(&str, f64)]) {
         self.head(name, "gauge", help);
         for (label, value) in series {
             self.series(name, label, format_args!("{value:?}"));
@@ -82,7 +82,7 @@ impl Exposition<'_> {
     }
 
     /// One series for each label.
-    pub fn counter(&mut self, name: &str, help: &str, series: &[(&str, u64)]) {
+    pub(crate) fn counter(&mut self, name: &str, help: &str, series: &[(&str, u64)]) {
         self.head(&format!("{name}_total"), "counter", help);
         for (label, value) in series {
             self.series(&format!("{name}_total"), label, format_args!("{value}.0"));
@@ -107,7 +107,7 @@ impl Exposition<'_> {
     }
 
     /// All its buckets.
-    pub fn histogram(&mut self, name: &str, help: &str, histogram: &Histogram) {
+    pub(crate) fn histogram(&mut self, name: &str, help: &str, histogram: &Histogram) {
         let (labels, created) = (self.labels, self.created);
         self.head(name, "histogram", help);
         let mut count = 0;
@@ -125,7 +125,7 @@ impl Exposition<'_> {
     }
 
     /// No adapters; llm-d's endpoint picker wants the series nevertheless.
-    pub fn lora_info(&mut self) {
+    pub(crate) fn lora_info(&mut self) {
         let created = self.created;
         self.head("lora_requests_info", "gauge", "Running stats on lora requests.");
         let labels = "max_lora=\"0\",running_lora_adapters=\"\",waiting_lora_adapters=\"\"";
@@ -133,7 +133,7 @@ impl Exposition<'_> {
     }
 
     /// The settings of the KV cache, as labels.
-    pub fn cache_info(&mut self, options: &CacheOptions) {
+    pub(crate) fn cache_info(&mut self, options: &CacheOptions) {
         let CacheOptions { block_size, num_gpu_blocks, prefix_caching } = options;
         let caching = if *prefix_caching { "True" } else { "False" };
         let tokens = u64::from(*block_size) * u64::from(*num_gpu_blocks);

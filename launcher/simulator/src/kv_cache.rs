@@ -13,7 +13,7 @@ const NONE: u32 = u32::MAX;
 
 /// What one sequence holds.
 #[derive(Debug, Default)]
-pub struct HeldBlocks {
+pub(crate) struct HeldBlocks {
     /// Sealed blocks, from the first one on.
     sealed: Vec<u32>,
     /// Blocks after those.
@@ -37,7 +37,7 @@ struct Block {
 
 /// All blocks. Memory: at most 24 bytes, and an entry of the index, for each block of the capacity.
 #[derive(Debug)]
-pub struct KvCache {
+pub(crate) struct KvCache {
     block_size: u32,
     /// Blocks that can be used.
     capacity: u32,
@@ -57,7 +57,7 @@ pub struct KvCache {
 
 impl KvCache {
     /// An empty cache of `blocks` blocks, one of which is reserved as in vLLM.
-    pub fn new(block_size: u32, blocks: u32, caching: bool) -> Self {
+    pub(crate) fn new(block_size: u32, blocks: u32, caching: bool) -> Self {
         KvCache {
             block_size,
             capacity: blocks.saturating_sub(1),
@@ -73,22 +73,22 @@ impl KvCache {
     }
 
     /// Tokens in a block.
-    pub fn block_size(&self) -> u32 {
+    pub(crate) fn block_size(&self) -> u32 {
         self.block_size
     }
 
     /// Whether prefixes are kept.
-    pub fn is_caching(&self) -> bool {
+    pub(crate) fn is_caching(&self) -> bool {
         self.caching
     }
 
     /// Blocks that sequences hold.
-    pub fn used(&self) -> u32 {
+    pub(crate) fn used(&self) -> u32 {
         self.unsealed + self.index.len() as u32 - self.idle
     }
 
     /// The number of leading blocks that the cache has.
-    pub fn lookup(&self, hashes: &[u64]) -> u32 {
+    pub(crate) fn lookup(&self, hashes: &[u64]) -> u32 {
         if !self.caching {
             return 0;
         }
@@ -97,7 +97,7 @@ impl KvCache {
 
     /// Gives the blocks of a cached prefix to a sequence that holds none, if there is room for `tokens` tokens with them;
     /// `false`: there is not, and it holds none.
-    pub fn admit(&mut self, held: &mut HeldBlocks, prefix: &[u64], tokens: u32) -> bool {
+    pub(crate) fn admit(&mut self, held: &mut HeldBlocks, prefix: &[u64], tokens: u32) -> bool {
         let found: Vec<u32> = prefix.iter().filter_map(|hash| self.index.get(hash).copied()).collect();
         let woken = found.iter().filter(|block| self.sealed[**block as usize].holders == 0).count() as u32;
         let fresh = tokens.div_ceil(self.block_size).saturating_sub(found.len() as u32);
@@ -112,7 +112,7 @@ impl KvCache {
     }
 
     /// Makes room for so many tokens of a sequence; `false`: there is none, and nothing has changed.
-    pub fn grow(&mut self, held: &mut HeldBlocks, tokens: u32) -> bool {
+    pub(crate) fn grow(&mut self, held: &mut HeldBlocks, tokens: u32) -> bool {
         let missing = tokens.div_ceil(self.block_size).saturating_sub(held.len());
         if missing == 0 {
             return true;
@@ -129,7 +129,7 @@ impl KvCache {
     }
 
     /// Seals the first blocks of a sequence whose digests these are.
-    pub fn seal(&mut self, held: &mut HeldBlocks, hashes: &[u64]) {
+    pub(crate) fn seal(&mut self, held: &mut HeldBlocks, hashes: &[u64]) {
         if !self.caching {
             return;
         }
@@ -152,7 +152,7 @@ impl KvCache {
     }
 
     /// Takes back what a sequence holds.
-    pub fn release(&mut self, held: &mut HeldBlocks) {
+    pub(crate) fn release(&mut self, held: &mut HeldBlocks) {
         self.unsealed -= std::mem::take(&mut held.unsealed);
         for block in held.sealed.drain(..).rev() {
             let holders = &mut self.sealed[block as usize].holders;

@@ -21,7 +21,7 @@ use report::Inputs;
 
 pub use error::InputError;
 pub use local::from_file;
-pub use mounted::from_folder;
+pub(crate) use mounted::from_folder;
 
 /// The largest input file in bytes: twice the largest inline profile, and 1 MiB for the rest.
 const MAX_FILE_BYTES: u64 = 2 * MAX_INLINE_PROFILE_BYTES as u64 + 1024 * 1024;

@@ -10,7 +10,7 @@ use super::{Input, InputError, read, resolve_paths};
 ///
 /// # Errors
 /// A file is missing, or this release cannot read it.
-pub fn from_folder(folder: &Path) -> Result<Input, InputError> {
+pub(crate) fn from_folder(folder: &Path) -> Result<Input, InputError> {
     let run_path = folder.join("run.yaml");
     if !run_path.exists() {
         return Err(InputError::NotGiven { folder: folder.to_owned() });

@@ -31,7 +31,7 @@ impl Resends {
 }
 
 #[derive(Debug, Default)]
-pub struct ClientGroup {
+pub(crate) struct ClientGroup {
     load: Resends,
     /// Probes have a bound of their own, so that their resends do not fail requests of the load.
     probes: Resends,
@@ -40,7 +40,7 @@ pub struct ClientGroup {
 
 impl ClientGroup {
     /// Resets the counts: the resends of a stage are bounded by its own requests.
-    pub fn begin_stage(&self) {
+    pub(crate) fn begin_stage(&self) {
         self.load.reset();
         self.probes.reset();
         self.lacks_files.store(false, Ordering::Relaxed);

@@ -25,7 +25,7 @@ pub mod request_timeouts;
 mod response;
 mod response_seen;
 mod socket;
-pub mod sse;
+mod sse;
 mod target;
 mod tls;
 
@@ -50,12 +50,13 @@ use connect_error::{connect_failure, no_address};
 use connection::Connection;
 pub use exchange::Exchange;
 pub use failure::Failure;
-pub use group::{ClientGroup, explained_resends};
+pub(crate) use group::ClientGroup;
+pub use group::explained_resends;
 use http1::Http1;
 use http2::{Http2Connection, Http2Stream};
-pub use outage::Outage;
+use outage::Outage;
 use response::Broken;
-pub use response_seen::ResponseSeen;
+pub(crate) use response_seen::ResponseSeen;
 pub use target::{Target, TargetError};
 pub use tls::TlsError;
 
@@ -112,20 +113,20 @@ impl Client {
     }
 
     /// Begins with another address of the target, if it has several. Each worker begins with another one.
-    pub fn starting_at(self, address: usize) -> Client {
+    pub(crate) fn starting_at(self, address: usize) -> Client {
         Client { next_address: AtomicUsize::new(address), ..self }
     }
 
     /// Sets `response_seen` when a response begins.
-    pub fn with_response_seen(self, response_seen: Arc<ResponseSeen>) -> Client {
+    pub(crate) fn with_response_seen(self, response_seen: Arc<ResponseSeen>) -> Client {
         Client { response_seen, ..self }
     }
 
-    pub fn in_group(self, group: Arc<ClientGroup>) -> Client {
+    pub(crate) fn in_group(self, group: Arc<ClientGroup>) -> Client {
         Client { group, ..self }
     }
 
-    pub fn outage(&self) -> &Outage {
+    pub(crate) fn outage(&self) -> &Outage {
         &self.outage
     }
 

@@ -14,7 +14,7 @@ const LONGEST: Duration = Duration::from_secs(1);
 
 /// An outage begins when a request gets no answer of the target, and lasts until another request gets one.
 #[derive(Debug, Default)]
-pub struct Outage {
+pub(crate) struct Outage {
     is_on: AtomicBool,
     /// Waits since the outage began.
     waits: AtomicU32,

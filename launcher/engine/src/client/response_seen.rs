@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Set when a response with a status of 2xx begins. All workers share one.
 #[derive(Debug, Default)]
-pub struct ResponseSeen(AtomicBool);
+pub(crate) struct ResponseSeen(AtomicBool);
 
 impl ResponseSeen {
     /// Notes the status of a response that has begun.
-    pub fn note(&self, status: u16) {
+    pub(crate) fn note(&self, status: u16) {
         // Read before writing: a write would take the cache line from the other workers.
         if (200..300).contains(&status) && !self.0.load(Ordering::Relaxed) {
             self.0.store(true, Ordering::Relaxed);
@@ -16,7 +16,7 @@ impl ResponseSeen {
     }
 
     /// Whether a response has begun since the last call.
-    pub fn take(&self) -> bool {
+    pub(crate) fn take(&self) -> bool {
         self.0.load(Ordering::Relaxed) && self.0.swap(false, Ordering::Relaxed)
     }
 }

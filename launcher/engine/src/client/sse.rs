@@ -14,11 +14,11 @@ const MAX_EVENT: usize = 8 << 20;
 /// A line or an event longer than [`MAX_EVENT`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an event is longer than {MAX_EVENT} bytes")]
-pub struct TooLong;
+pub(super) struct TooLong;
 
 /// Takes bytes in any pieces and returns events.
 #[derive(Debug, Default)]
-pub struct Parser {
+pub(super) struct Parser {
     /// The beginning of a line whose end has not arrived.
     line: Vec<u8>,
     /// Data lines, joined by LF, of an event whose end has not arrived.
@@ -42,7 +42,7 @@ impl Parser {
     ///
     /// # Errors
     /// [`TooLong`]; then nothing more can be read from this stream.
-    pub fn push(&mut self, mut bytes: &[u8], mut event: impl FnMut(&[u8])) -> Result<(), TooLong> {
+    pub(super) fn push(&mut self, mut bytes: &[u8], mut event: impl FnMut(&[u8])) -> Result<(), TooLong> {
         // The only data line of the event so far, not yet copied.
         let mut whole: Option<&[u8]> = None;
         loop {
@@ -84,7 +84,7 @@ impl Parser {
     ///
     /// # Errors
     /// [`TooLong`]
-    pub fn finish(&mut self, mut event: impl FnMut(&[u8])) -> Result<(), TooLong> {
+    pub(super) fn finish(&mut self, mut event: impl FnMut(&[u8])) -> Result<(), TooLong> {
         let line = std::mem::take(&mut self.line);
         if let Line::Data(data) = self.classify(&line)? {
             self.add_data(data)?;

@@ -6,14 +6,14 @@ use rustix::process::{Resource, getrlimit};
 
 /// Memory that is left below a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MemoryLeft {
-    pub bytes: u64,
-    pub limit: MemoryLimit,
+pub(crate) struct MemoryLeft {
+    pub(crate) bytes: u64,
+    pub(crate) limit: MemoryLimit,
 }
 
 /// What limits memory. Limits are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MemoryLimit {
+pub(crate) enum MemoryLimit {
     /// A limit of the container, or of another control group.
     Cgroup(u64),
     /// A limit of the process's address space: `ulimit -v`.
@@ -34,12 +34,12 @@ impl std::fmt::Display for MemoryLimit {
     }
 }
 
-pub fn mebibytes(bytes: u64) -> String {
+pub(crate) fn mebibytes(bytes: u64) -> String {
     format!("{} MiB", bytes >> 20)
 }
 
 /// The memory left by the strictest limit; `None` if the system tells no limit.
-pub fn left() -> Option<MemoryLeft> {
+pub(crate) fn left() -> Option<MemoryLeft> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let (resident, space) = (size(&status, "VmRSS:").unwrap_or(0), size(&status, "VmSize:").unwrap_or(0));
     let below = |limit: u64, used: u64, name: fn(u64) -> MemoryLimit| MemoryLeft {

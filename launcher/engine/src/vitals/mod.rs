@@ -6,7 +6,7 @@
 //! absent: a judgement, which is made in `analysis`.
 
 pub mod clocks;
-pub mod memory;
+pub(crate) mod memory;
 pub mod receive;
 pub mod stalls;
 pub mod system;

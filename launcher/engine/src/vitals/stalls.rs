@@ -6,7 +6,7 @@ use crate::histogram::TimeHistogram;
 
 /// A beat that is this late counts as a stall: longer than a thread waits on a machine with a free CPU, and about the
 /// shortest time between two tokens.
-pub const STALL: Duration = Duration::from_millis(5);
+const STALL: Duration = Duration::from_millis(5);
 
 /// What the heartbeat measured.
 #[derive(Clone, Debug, Default)]
