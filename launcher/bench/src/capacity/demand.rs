@@ -64,12 +64,12 @@ impl Demand {
 
 /// The number of requests in flight from the start of a load. `None` where the load has send times.
 fn slots(load: &Load) -> Option<u64> {
-    let (places, count) = match load {
+    let (limit, count) = match load {
         Load::Closed { concurrency, count, .. } => (Some(*concurrency), *count),
         Load::Burst { count, max_concurrency } => (*max_concurrency, Some(*count)),
         Load::Open { .. } | Load::Trace { .. } | Load::LoadGen { .. } => return None,
     };
-    [places.map(u64::from), count].into_iter().flatten().min()
+    [limit.map(u64::from), count].into_iter().flatten().min()
 }
 
 /// The highest rate of a load that has send times. For a trace it is the rate of the busiest second.
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_is_tried_as_its_places_and_a_trace_as_its_busiest_second() {
+    fn a_burst_is_tried_as_its_permits_and_a_trace_as_its_busiest_second() {
         let burst = workload(vec![Load::Burst { count: 500, max_concurrency: Some(20) }], 191);
         assert_eq!(trial(&burst, &burst.stages[0], PACE).0.stages[0].load, closed(20, 100));
         let entry = |millis| TraceEntry { at: Span(Duration::from_millis(millis)), input: None, output: None };

@@ -44,7 +44,7 @@ impl Probing {
             for number in 0_u64.. {
                 let due = start + Duration::from_secs_f64(number as f64 / probes.rate.per_second());
                 // A probe that has to wait for the others is sent late, which its send lag shows.
-                let room = async {
+                let permit = async {
                     while in_flight.len() >= MAX_UNDER_WAY {
                         in_flight.join_next().await.into_iter().for_each(check_join);
                     }
@@ -53,7 +53,7 @@ impl Probing {
                     biased;
                     _ = &mut ended => break,
                     _ = stop.wait_for(|it| *it != StopState::Run) => break,
-                    () = async { tokio::join!(sleeper.until(due), room); } => {}
+                    () = async { tokio::join!(sleeper.until(due), permit); } => {}
                 }
                 let due = Due { at: due, ..Due::default() };
                 let prepared = make(&context.shared, probes, stage, number);

@@ -65,12 +65,12 @@ pub fn paced(rate: f64, count: u64) -> Stage {
 }
 
 /// The same stage with a limit on the requests under way.
-pub fn bounded(mut stage: Stage, places: u32) -> Stage {
+pub fn bounded(mut stage: Stage, permits: u32) -> Stage {
     match &mut stage.load {
         Load::Open { max_concurrency, .. }
         | Load::Burst { max_concurrency, .. }
-        | Load::Trace { max_concurrency, .. } => *max_concurrency = Some(places),
-        Load::Closed { .. } | Load::LoadGen { .. } => panic!("this load has places of its own"),
+        | Load::Trace { max_concurrency, .. } => *max_concurrency = Some(permits),
+        Load::Closed { .. } | Load::LoadGen { .. } => panic!("this load limits its requests in flight by itself"),
     }
     stage
 }

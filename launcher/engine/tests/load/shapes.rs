@@ -118,7 +118,7 @@ async fn drawn_arrivals_are_sent_as_drawn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_burst_is_sent_at_once_or_in_waves_of_its_places() {
+async fn a_burst_is_sent_at_once_or_in_waves_of_its_permits() {
     let stage = Stage::new("burst", Load::Burst { count: 7, max_concurrency: None });
     let records = run(stage.clone()).await;
     assert!(records.iter().all(|it| (it.scheduled, it.sent, it.permit_wait) == (START, Some(START), None)));

@@ -39,7 +39,7 @@ async fn above_its_capacity_latency_grows_by_the_same_with_each_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn with_places_the_wait_is_the_clients_and_the_latency_from_scheduled_the_same() {
+async fn with_permits_the_wait_is_the_clients_and_the_latency_from_scheduled_the_same() {
     // As before, but requests wait for a permit: from its send every request takes 180 ms.
     let options = simulator::SimOptions { max_num_seqs: 1, ..server(millis(100), millis(20)) };
     let result = issue(&workload(vec![bounded(paced(10.0, 50), 1)], 5), &simulated(options)).await;

@@ -106,7 +106,7 @@ fn threads_share_a_load_and_lose_nothing() {
 }
 
 #[test]
-fn threads_share_the_places_of_a_bounded_load() {
+fn threads_share_the_permits_of_a_bounded_load() {
     use workload_profiles::workload::Load;
     let stage = workload_profiles::workload::Stage::new("burst", Load::Burst { count: 200, max_concurrency: Some(4) });
     let mut workload = workload(vec![stage], 3);
