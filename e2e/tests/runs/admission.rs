@@ -41,6 +41,7 @@ async fn a_spec_that_cannot_be_run_is_refused_with_a_remedy() -> anyhow::Result<
         ("chat", &profile(&format!("overrides: {{a: {}}}", "x".repeat(1025))), "spec.profile.overrides.a"),
         ("chat", &format!("{simulator}\nvalidity: {{maxErrorRatio: '2'}}"), "spec.validity.maxErrorRatio"),
         ("chat", &format!("{simulator}\nvalidity: {{maxErrorRatio: 2}}"), "spec.validity.maxErrorRatio"),
+        ("chat", &format!("{simulator}\nvalidity: {{maxErrorRatio: true}}"), "spec.validity.maxErrorRatio"),
         ("chat", &profile("files: [{configMapRef: null}]"), "exactly one of configMapRef and claim"),
         ("chat.v1", simulator, "46 letters"),
         (&"c".repeat(47), simulator, "46 letters"),

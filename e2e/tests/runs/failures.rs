@@ -77,12 +77,13 @@ async fn a_dead_target_is_said_to_be_dead_and_tried_again_on_request() -> anyhow
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: make e2e"]
-async fn a_share_that_the_api_server_cannot_judge_is_refused_by_the_operator() -> anyhow::Result<()> {
-    let namespace = Namespace::new(&Cluster::with_operator().await?, "share").await?;
-    namespace.create_run("chat", "target: {simulator: {}}\nvalidity: {maxErrorRatio: true}").await?;
+async fn a_spec_that_the_api_server_cannot_judge_is_refused_by_the_operator() -> anyhow::Result<()> {
+    let namespace = Namespace::new(&Cluster::with_operator().await?, "refused").await?;
+    let own = "configMapRef: {name: a, key: profile.yaml}";
+    namespace.create_run("chat", &format!("target: {{simulator: {{}}}}\nprofile: {{files: [{{{own}}}]}}")).await?;
     let status = namespace.wait_finished("chat", SOON).await?;
     assert_eq!((status.phase, status.reason.as_str()), (Some(Phase::Failed), "InvalidSpec"), "{status:?}");
-    assert!(stalled(&status)?.contains("spec.validity.maxErrorRatio"), "{status:?}");
+    assert!(stalled(&status)?.contains("spec.profile.files[0].configMapRef.key"), "{status:?}");
     Ok(())
 }
 
