@@ -1,13 +1,13 @@
-//! Figures: what a stage, or the whole run, came to.
+//! The figures of a stage, or of the whole run.
 
 use std::{collections::BTreeMap, time::Duration};
 
 use workload_profiles::{
     loadgen::Scenario,
-    workload::{Goodput, Load, Rate, Stage, Window, Workload},
+    workload::{Goodput, Load, Workload},
 };
 
-use super::{distribution::Distribution, labels, timings::Timings};
+use super::{distribution::Distribution, timings::Timings};
 use engine::{
     histogram::TimeHistogram,
     record::{Cause, Limit, RequestOutcome},
@@ -211,87 +211,6 @@ pub struct GoodputFigures {
     pub share: Option<f64>,
 }
 
-/// What a stage came to.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StageAnalysis {
-    /// The stage as asked.
-    pub stage: Stage,
-    /// Where its headline latencies start to count.
-    pub latency_origin: LatencyOrigin,
-    /// Requests per second that were asked; `None` for closed-loop load.
-    pub asked_rate: Option<f64>,
-    /// Requests per second that left: (requests sent - 1) / (last sent - first sent). `None` for closed-loop load, below two
-    /// requests, and where the stage was cut short.
-    pub achieved_rate: Option<f64>,
-    /// The time from the first due request to the last, divided by that from the first send to the last: below 1 the load
-    /// left more slowly than it was due. `None` as [`StageAnalysis::achieved_rate`].
-    pub pace: Option<f64>,
-    /// An upper bound on how long bytes lay before they were read, one per read; `None` where nothing is known.
-    pub receive_delay: Option<Distribution<Duration>>,
-    /// Its figures.
-    pub figures: Figures,
-    /// Which requests these are of: `all`, `margins`, `trimmed` or `cut`.
-    pub window: &'static str,
-    /// Labels that it has from the run.
-    pub of_run: labels::OfRun,
-    /// The figures of the probes beside it; `None` where the workload has none.
-    pub probes: Option<Figures>,
-}
-
-impl StageAnalysis {
-    /// The figures of one stage.
-    pub(super) fn new(
-        stage: &Stage,
-        tally: &StageTally,
-        timings: &Timings,
-        receive_delay: Option<Distribution<Duration>>,
-        probes: Option<&StageTally>,
-        workload: &Workload,
-        of_run: labels::OfRun,
-    ) -> StageAnalysis {
-        let latency_origin = LatencyOrigin::from_load(&stage.load);
-        let figures = Figures::from_tally(tally, timings, workload);
-        let asked_rate = match &stage.load {
-            Load::Open { rate: Rate::Steady(rate), .. } => Some(rate.per_second()),
-            _ => None,
-        };
-        // Without those that ended late the requests have gaps between them.
-        let whole = workload.window != Window::Trimmed;
-        let achieved_rate = asked_rate.filter(|_| whole).and_then(|_| achieved_rate(tally, &figures));
-        let pace = achieved_rate.and_then(|_| pace(tally));
-        StageAnalysis {
-            stage: stage.clone(),
-            latency_origin,
-            asked_rate,
-            achieved_rate,
-            pace,
-            receive_delay,
-            figures,
-            window: match workload.window {
-                Window::All if stage.warm_up.is_none() && stage.cool_down.is_none() => "all",
-                Window::All => "margins",
-                Window::Trimmed => "trimmed",
-                Window::Cut => "cut",
-            },
-            of_run,
-            probes: probes.map(|it| Figures::of_probes(it, workload)),
-        }
-    }
-}
-
-fn achieved_rate(tally: &StageTally, figures: &Figures) -> Option<f64> {
-    let sent = figures.send_lag?.count;
-    let gaps = sent.checked_sub(1).filter(|gaps| *gaps > 0 && !figures.is_cut_off())?;
-    let span = tally.last_sent?.saturating_sub(tally.first_sent?);
-    (!span.is_zero()).then(|| gaps as f64 / span.as_secs_f64())
-}
-
-fn pace(tally: &StageTally) -> Option<f64> {
-    let due = tally.last_scheduled?.saturating_sub(tally.first_scheduled?);
-    let sent = tally.last_sent?.saturating_sub(tally.first_sent?);
-    (!sent.is_zero()).then(|| due.as_secs_f64() / sent.as_secs_f64())
-}
-
 impl Figures {
     /// The figures of all stages together.
     pub(super) fn of_run(workload: &Workload, tallies: &[StageTally], timings: &Timings) -> Figures {
@@ -304,7 +223,7 @@ impl Figures {
         Figures { goodput: None, ..figures }
     }
 
-    fn from_tally(tally: &StageTally, timings: &Timings, workload: &Workload) -> Figures {
+    pub(super) fn from_tally(tally: &StageTally, timings: &Timings, workload: &Workload) -> Figures {
         // An answer in one piece has one time: what stands in these histograms then is the latency.
         let streamed = |times: Option<Distribution<Duration>>| times.filter(|_| workload.streaming);
         let requests = tally.requests();

@@ -3,11 +3,7 @@
 
 use std::time::Duration;
 
-use super::{
-    Measured,
-    distribution::Distribution,
-    figures::{Figures, StageAnalysis},
-};
+use super::{Measured, distribution::Distribution, figures::Figures, stage::StageAnalysis};
 use engine::vitals::{clocks::ClockSteps, system::Throttling, worker::StageVitals};
 
 /// Shares of a shorter time say nothing: one moment of bad luck is all of it.

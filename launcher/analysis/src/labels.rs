@@ -9,7 +9,10 @@ use workload_profiles::{
     workload::{Arrivals, Load, PromptReuse, RequestSource},
 };
 
-use super::figures::{CachedPrompts, Figures, StageAnalysis, TokenCount};
+use super::{
+    figures::{CachedPrompts, Figures, TokenCount},
+    stage::StageAnalysis,
+};
 
 /// The labels of a stage or a run, in the order in which they are printed. Where stages differ, a label of the run holds
 /// each value once, joined by `+`.

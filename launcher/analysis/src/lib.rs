@@ -8,6 +8,7 @@ pub mod judgement;
 pub mod labels;
 pub mod loadgen;
 mod remarks;
+pub mod stage;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -24,10 +25,11 @@ use jiff::Timestamp;
 use workload_profiles::Workload;
 
 pub use distribution::Distribution;
-pub use figures::{CachedPrompts, Figures, GoodputFigures, LatencyOrigin, StageAnalysis, Throughput, TokenCount};
+pub use figures::{CachedPrompts, Figures, GoodputFigures, LatencyOrigin, Throughput, TokenCount};
 pub use judgement::{Busiest, SelfJudgement, StallFigures};
 pub use labels::Labels;
 pub use remarks::BUSY_SHARE;
+pub use stage::StageAnalysis;
 pub use validity::{Reason, Verdict};
 
 use timings::Timings;

@@ -7,9 +7,10 @@ use crds::{LauncherReason, benchmark_run::Api, units::Span};
 use workload_profiles::workload::{Load, PromptReuse, PromptText, RequestSource};
 
 use super::{
-    figures::{Figures, StageAnalysis, TokenCount},
+    figures::{Figures, TokenCount},
     judgement::SelfJudgement,
     labels,
+    stage::StageAnalysis,
     validity::{Evidence, Verdict},
 };
 use engine::{

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crds::summary::{Quantiles, RunSummary, StageSummary};
 
-use super::{Analysis, distribution::Distribution, figures::StageAnalysis};
+use super::{Analysis, distribution::Distribution, stage::StageAnalysis};
 
 pub(super) fn of_run(analysis: &Analysis) -> RunSummary {
     let all = &analysis.all;

@@ -4,7 +4,7 @@ use crds::{LauncherReason, units::Span};
 use workload_profiles::workload::{Load, Phase};
 
 use super::{Evidence, Reason};
-use crate::figures::StageAnalysis;
+use crate::stage::StageAnalysis;
 
 /// A stage with at least this many values is also judged by itself, because a bad stage can disappear in the percentile of a
 /// long run. With fewer values the 99th percentile is the largest value.

@@ -8,11 +8,7 @@ use std::fmt;
 use crds::{LauncherReason, resolve::ResolvedRun, summary::Outcome};
 use workload_profiles::Workload;
 
-use super::{
-    figures::{Figures, StageAnalysis},
-    judgement::SelfJudgement,
-    loadgen::verdict::TestVerdict,
-};
+use super::{figures::Figures, judgement::SelfJudgement, loadgen::verdict::TestVerdict, stage::StageAnalysis};
 use engine::{
     record::{Cause, RequestOutcome},
     stop::StopReason,
