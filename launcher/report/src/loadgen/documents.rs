@@ -4,13 +4,14 @@ use analysis::loadgen::verdict::{TestVerdict, TrialVerdict};
 use crds::summary::Outcome;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use workload_profiles::{
     loadgen::Effective,
     workload::{LoadGen, RequestSource, Sampling, Timeouts},
 };
 
 use super::LoadGenReport;
-use crate::{Report, TOOL_VERSION};
+use crate::{Report, TOOL_VERSION, redact::redact};
 
 /// `config.json`: what the tests were run with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,6 +40,13 @@ impl LoadGenConfig {
             sampling: report.workload.sampling.clone(),
             timeouts: report.workload.timeouts,
         }
+    }
+
+    /// What is written: a field of the sampling or the requests may be a credential.
+    pub(super) fn without_secrets(&self) -> serde_json::Result<Value> {
+        let mut config = serde_json::to_value(self)?;
+        redact(&mut config);
+        Ok(config)
     }
 }
 
@@ -80,4 +88,39 @@ impl LoadGenSummary {
 
 fn tool() -> String {
     format!("benchwright {TOOL_VERSION}")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use workload_profiles::{loadgen::Qsl, workload::Extra};
+
+    use super::*;
+
+    #[test]
+    fn a_credential_of_the_sampling_is_blacked_out() {
+        let extra = json!({"api_key": "secret", "top_k": 3});
+        let config = LoadGenConfig {
+            tool: tool(),
+            target: "http://sut:80".into(),
+            model: "m".into(),
+            loadgen: LoadGen {
+                benchmark: "b".into(),
+                round: "v6.1".into(),
+                sut_name: "SUT".into(),
+                qsl: Qsl { name: "q".into(), total_sample_count: 1, performance_sample_count: 1 },
+                max_concurrency: None,
+                tests: Vec::new(),
+                auto_qps: None,
+                user_conf: String::new(),
+            },
+            effective: Vec::new(),
+            requests: RequestSource::Mock,
+            sampling: Sampling { extra: serde_json::from_value::<Extra>(extra).unwrap(), ..Sampling::default() },
+            timeouts: Timeouts::default(),
+        };
+        let written = config.without_secrets().unwrap();
+        assert_eq!(written["sampling"]["extra"], json!({"api_key": "<redacted>", "top_k": 3}));
+        assert_eq!(written["loadgen"]["benchmark"], "b");
+    }
 }

@@ -70,7 +70,9 @@ pub(super) fn write(folder: &mut Folder, report: &Report<'_>) -> Result<(), Stor
             log.finish().map(drop)
         })?;
     }
-    folder.write("config.json", |file| write_json(&LoadGenConfig::new(report, loadgen, tests), file))?;
+    folder.write("config.json", |file| {
+        write_json(&LoadGenConfig::new(report, loadgen, tests).without_secrets()?, file)
+    })?;
     folder.write("summary.json", |file| write_json(&LoadGenSummary::new(report, loadgen, tests), file))
 }
 
