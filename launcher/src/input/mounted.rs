@@ -15,11 +15,7 @@ pub(crate) fn from_folder(folder: &Path) -> Result<Input, InputError> {
     if !run_path.exists() {
         return Err(InputError::NotGiven { folder: folder.to_owned() });
     }
-    let run = serde_saphyr::from_str(&read(&run_path)?).map_err(|error| unreadable(run_path, &error));
-    let mut run: ResolvedRun = run?;
-    if run.prompt_salt.is_empty() {
-        run.prompt_salt = run.run.prompt_salt();
-    }
+    let run: ResolvedRun = serde_saphyr::from_str(&read(&run_path)?).map_err(|error| unreadable(run_path, &error))?;
     let spec_path = folder.join("spec.yaml");
     let spec = serde_saphyr::from_str(&read(&spec_path)?).map_err(|error| unreadable(spec_path, &error))?;
     let profile_text = read(&folder.join("profile.yaml"))?;

@@ -137,7 +137,7 @@ fn whole_numbers_are_integers_as_in_a_cluster() {
 }
 
 #[test]
-fn a_run_without_a_salt_has_that_of_its_attempt() {
+fn a_mounted_run_without_a_salt_is_refused_by_name() {
     let input = check(&format!("{HEAD}spec: {{target: {{simulator: {{}}}}}}")).unwrap();
     let mut run = serde_json::to_value(&input.run).unwrap();
     run.as_object_mut().unwrap().remove("promptSalt");
@@ -145,7 +145,8 @@ fn a_run_without_a_salt_has_that_of_its_attempt() {
     fs::write(folder.path().join("run.yaml"), run.to_string()).unwrap();
     fs::write(folder.path().join("spec.yaml"), serde_saphyr::to_string(&input.spec).unwrap()).unwrap();
     fs::write(folder.path().join("profile.yaml"), &input.profile_text).unwrap();
-    assert_eq!(from_folder(folder.path()).unwrap().run.prompt_salt, input.run.run.prompt_salt());
+    let error = from_folder(folder.path()).unwrap_err().to_string();
+    assert!(error.contains("promptSalt"), "{error}");
 }
 
 #[test]
