@@ -70,7 +70,7 @@ fn a_group_can_be_measured_alone_and_several_times() {
 fn its_parts_are_no_commands_for_people() {
     let folder = Folder::new();
     folder.benchwright(&["--help"]).assert().success().stdout(predicate::str::contains("bench-part").not());
-    folder.benchwright(&["bench-part", "{}"]).assert().code(10).stderr(predicate::str::contains("program's own"));
+    folder.benchwright(&["bench-part", "{}"]).assert().code(10).stderr(predicate::str::contains("internal command"));
     folder.benchwright(&["bench", "--only", "nothing"]).assert().code(10).stderr(predicate::str::contains("streams"));
 }
 
@@ -90,7 +90,7 @@ fn a_load_that_fits_is_told_with_its_margin_and_one_that_does_not_with_a_remedy(
     }
     // A rate at which a draw of some seconds holds no request.
     folder.write("rare.yaml", &simulated(&open.replace("rate: 1000000, duration: 1", "rate: 0.01, duration: 600")));
-    let assumed = predicate::str::contains("1ms to each other one (--ttft, --itl)");
+    let assumed = predicate::str::contains("1ms to each further token (--ttft, --itl)");
     ask(&["rare.yaml"]).assert().success().stdout(yes().and(assumed).and(predicate::str::contains("not judged: ")));
     // So many requests that no machine sends them.
     ask(&["flood.yaml"])
