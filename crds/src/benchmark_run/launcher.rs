@@ -51,13 +51,6 @@ pub const MAX_RESOURCES: usize = 16;
 /// The longest name of a resource, in characters.
 pub const MAX_RESOURCE_NAME: usize = 128;
 
-/// The operator copies the resources into the status, whose size is bounded.
-#[cfg(feature = "kube")]
-fn short_names() -> kube::core::Rule {
-    kube::core::Rule::new(format!("self.all(name, size(name) <= {MAX_RESOURCE_NAME})"))
-        .message(format!("the name of a resource has at most {MAX_RESOURCE_NAME} characters").as_str())
-}
-
 /// CPU and memory, as Kubernetes quantities.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -66,12 +59,10 @@ pub struct Resources {
     /// What the scheduler sets aside.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = MAX_RESOURCES, "additionalProperties" = crate::any_value::quantity_schema())))]
-    #[cfg_attr(feature = "kube", x_kube(validation = short_names()))]
     pub requests: BTreeMap<String, AnyValue>,
     /// What the pod may not exceed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = MAX_RESOURCES, "additionalProperties" = crate::any_value::quantity_schema())))]
-    #[cfg_attr(feature = "kube", x_kube(validation = short_names()))]
     pub limits: BTreeMap<String, AnyValue>,
 }
 

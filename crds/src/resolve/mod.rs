@@ -21,8 +21,11 @@ pub use target::{Endpoint, REDACTED, unix_socket, without_credentials};
 pub use validity::ValidityBounds;
 
 use crate::{
-    benchmark_run::{Api, BenchmarkRunSpec, Harness, HttpVersion, PerRequestRecords, ReadinessProbe, Resources},
+    benchmark_run::{
+        Api, BenchmarkRunSpec, Harness, HttpVersion, MAX_RESOURCE_NAME, PerRequestRecords, ReadinessProbe, Resources,
+    },
     units::{Seed, Span},
+    wording::quoted,
 };
 
 /// Defaults that the cluster or the laptop sets.
@@ -160,6 +163,7 @@ pub fn resolve(
     }
     let validity = validity::bounds(&effective.validity, &mut errors);
     check_times(&effective, &mut errors);
+    check_resource_names(spec, &mut errors);
     let seconds = |count: u32| Span(Duration::from_secs(u64::from(count)));
     let prompt_salt = spec.profile.prompt_salt.clone().unwrap_or_else(|| identity.prompt_salt());
     errors.none_or(ResolvedRun {
@@ -204,6 +208,19 @@ fn check_times(effective: &EffectiveSpec, errors: &mut Errors) {
             "spec.execution.gracePeriodSeconds",
             &format!("is {found}; draining and writing the report take at least 5"),
         );
+    }
+}
+
+/// The status repeats the resources, and its size is bounded. No rule of the schema can bound the names of values that are
+/// numbers or texts.
+fn check_resource_names(spec: &BenchmarkRunSpec, errors: &mut Errors) {
+    let resources = &spec.launcher.resources;
+    let groups = resources.iter().flat_map(|it| [("requests", &it.requests), ("limits", &it.limits)]);
+    for (group, names) in groups {
+        for name in names.keys().filter(|it| it.len() > MAX_RESOURCE_NAME) {
+            let path = format!("spec.launcher.resources.{group}");
+            errors.add(&path, &format!("has the name {}; write at most {MAX_RESOURCE_NAME} characters", quoted(name)));
+        }
     }
 }
 

@@ -169,3 +169,12 @@ fn a_run_survives_its_file() {
     let text = serde_saphyr::to_string(&run).unwrap();
     assert_eq!(serde_saphyr::from_str::<ResolvedRun>(&text).unwrap(), run);
 }
+
+#[test]
+fn a_name_of_a_resource_that_a_status_has_no_room_for_is_refused() {
+    let spec =
+        |name: &str| format!("{{target: {{simulator: {{}}}}, launcher: {{resources: {{limits: {{{name}: 1}}}}}}}}");
+    check("n", &spec(&"a".repeat(128))).unwrap();
+    let errors = check("n", &spec(&"a".repeat(129))).unwrap_err();
+    assert!(errors[0].starts_with("spec.launcher.resources.limits") && errors[0].contains("128"), "{errors:?}");
+}
