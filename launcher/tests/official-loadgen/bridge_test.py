@@ -341,7 +341,7 @@ class BridgeTest(unittest.TestCase):
         self.file.write_text(RUN.replace("TARGET", "{simulator: {preset: Tiny}}").replace("streaming: true", "streaming: false"))
         for scenario, tokens, status in [("Server", 1, 10), ("SingleStream", 1, 10), ("Server", 0, 0), ("Offline", 1, 0)]:
             _, told = self.loadgen(scenario, "AccuracyOnly", "server_target_qps=200", status=status, tokens=tokens)
-            self.assertEqual("streaming is off, and LoadGen judges first tokens" in told, status != 0, told)
+            self.assertEqual("streaming is false, but LoadGen judges first tokens" in told, status != 0, told)
 
     def test_a_setting_that_is_none_is_told(self):
         for setting, expected in [
