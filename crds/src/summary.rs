@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::figure::{Microseconds, Milli};
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum Outcome {

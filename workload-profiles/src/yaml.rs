@@ -99,7 +99,7 @@ pub(crate) fn decimal(text: &str) -> Option<f64> {
     text.parse::<f64>().ok().filter(|it| numeric && it.is_finite())
 }
 
-/// Reports placeholders that were not filled in: `REPLACE_ENV_NAME` and `${NAME}`.
+/// Reports each `REPLACE_ENV_NAME` and `${NAME}` in a rendered profile: no variable has replaced it.
 pub(crate) fn report_unfilled(value: &Value, path: &str, findings: &Findings) {
     match value {
         Value::String(text) => {

@@ -30,33 +30,33 @@ pub struct Validity {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 60_000)))]
     pub max_receive_delay_p99_milliseconds: Option<u32>,
-    /// A load thread that used, or waited for, a CPU for a larger share of a stage: Invalid, because the launcher was the
-    /// limit. A number from 0 to 1; 1 allows it. Default: 0.9.
+    /// The largest share of a stage in which a load thread may use a CPU or wait for one. Above it the run is Invalid, because
+    /// the launcher was the limit. A number from 0 to 1; 1 allows it. Default: 0.9.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(schema_with = "crate::any_value::share"))]
     pub max_cpu_share: Option<AnyValue>,
-    /// A larger share of periods in which the launcher had used up its CPU limit: Invalid. A number from 0 to 1. Default:
-    /// 0.05.
+    /// The largest share of periods in which the launcher may reach its CPU limit. Above it the run is Invalid. A number from
+    /// 0 to 1. Default: 0.05.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(schema_with = "crate::any_value::share"))]
     pub max_throttled_share: Option<AnyValue>,
-    /// A larger share of the machine's CPU time that its hypervisor gave to others: Invalid. A number from 0 to 1. Default:
-    /// 0.1.
+    /// The largest share of the machine's CPU time that its hypervisor may give to others. Above it the run is Invalid. A
+    /// number from 0 to 1. Default: 0.1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(schema_with = "crate::any_value::share"))]
     pub max_steal_share: Option<AnyValue>,
-    /// A larger share of reads that held several tokens and came late: Invalid, because gaps between tokens are lost. A
-    /// number from 0 to 1. Default: 0.05.
+    /// The largest share of reads that held several tokens and came late. Above it the run is Invalid, because gaps between
+    /// tokens are lost. A number from 0 to 1. Default: 0.05.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(schema_with = "crate::any_value::share"))]
     pub max_coalesced_read_share: Option<AnyValue>,
-    /// A larger share of time in which the launcher could not run for 5 ms or more: Invalid. A number from 0 to 1. Default:
-    /// 0.05.
+    /// The largest share of time in stalls: the launcher could not run for 5 ms or more. Above it the run is Invalid. A number
+    /// from 0 to 1. Default: 0.05.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(schema_with = "crate::any_value::share"))]
     pub max_stalled_share: Option<AnyValue>,
-    /// The largest step of the clock, and the longest sleep of the machine. Above it the run is Invalid, because time passed that was not counted.
-    /// Milliseconds. Default: 1000.
+    /// The largest step of the clock, and the longest sleep of the machine. Above it the run is Invalid, because time passed that
+    /// was not counted. Milliseconds. Default: 1000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 86_400_000)))]
     pub max_clock_step_milliseconds: Option<u32>,

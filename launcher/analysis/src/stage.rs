@@ -29,7 +29,6 @@ pub struct StageAnalysis {
     pub pace: Option<f64>,
     /// An upper bound on how long bytes lay before they were read, one per read; `None` where nothing is known.
     pub receive_delay: Option<Distribution<Duration>>,
-    /// Its figures.
     pub figures: Figures,
     /// Which requests these are of: `all`, `margins`, `trimmed` or `cut`.
     pub window: &'static str,

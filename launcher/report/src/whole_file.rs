@@ -10,16 +10,16 @@ use std::{
 use crds::hex;
 use sha2::{Digest as _, Sha256};
 
-/// What was written.
+/// Length and digest of a file that was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// Its length.
     pub bytes: u64,
-    /// In hex.
+    /// As hexadecimal digits.
     pub sha256: String,
 }
 
-/// Writes a file, which `fill` fills, and makes its folder where there is none. When that fails, no part of the file stays.
+/// Writes a file with the content that `fill` writes, and creates its folder if it is missing. After an error no part of the
+/// file remains.
 ///
 /// # Errors
 /// The file cannot be written, or `fill` gives up.
@@ -29,13 +29,13 @@ pub fn write_whole(path: &Path, fill: impl FnOnce(&mut (dyn Write + Send)) -> io
     let temporary = tempfile::Builder::new()
         .prefix(".")
         .suffix(".tmp")
-        // As a file that a shell makes: who may read it is the umask's business.
+        // The same mode as a file that a shell creates: the umask decides who may read it.
         .permissions(fs::Permissions::from_mode(0o666))
         .tempfile_in(folder)?;
     let mut buffered = BufWriter::new(Counted { inner: temporary, bytes: 0, hash: Sha256::new() });
     fill(&mut buffered)?;
     let Counted { inner, bytes, hash } = buffered.into_inner().map_err(io::IntoInnerError::into_error)?;
-    // A disk that is full may tell so only now.
+    // A full disk may report its error only at this point.
     inner.as_file().sync_all()?;
     inner.persist(path)?;
     Ok(Written { bytes, sha256: hex(&hash.finalize()) })

@@ -12,11 +12,10 @@ use super::latency::StepCosts;
 #[derive(Debug, thiserror::Error)]
 #[error("{option} is {found}; it must be {wanted}")]
 pub struct OptionError {
-    /// Its name on the command line.
+    /// The option's name on the command line.
     pub option: &'static str,
-    /// Its value.
     pub found: String,
-    /// What it may be.
+    /// The values that are allowed.
     pub wanted: &'static str,
 }
 

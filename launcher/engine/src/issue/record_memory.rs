@@ -8,7 +8,7 @@ use crate::{
     vitals::memory::{self, MemoryLeft, mebibytes},
 };
 
-/// Memory that is left for threads, connections and answers: one part in this many, and at least this many bytes.
+/// Memory that records leave free for threads, connections and answers: a quarter, and at least 32 MiB.
 const KEPT_FREE: (u64, u64) = (4, 32 << 20);
 
 /// How many records a load with this many threads may keep. Warns if they will not all fit. LoadGen's verdict needs
@@ -19,7 +19,8 @@ pub(super) fn budget(workload: &Workload, keep: Keep, planned: u64, threads: usi
     if let Some(message) = too_few(left, planned, threads as u64, needs_all) {
         warn!("{message}");
     }
-    // There are as many gaps as tokens, whose number nobody knows before. Only the bench keeps them.
+    // LoadGen needs every record. With gaps, which only the bench keeps, the size of a record depends on the number of tokens of
+    // the answer, which is not known before the load.
     if needs_all || keep == Keep::RecordsAndGaps {
         RecordBudget::default()
     } else {

@@ -1,5 +1,5 @@
-//! Decides when a target is lost: when every request has failed for so long that more failures tell nothing new. A
-//! target that has begun to answer a request is not lost, however long the answer takes.
+//! Decides when a target is lost: every request has failed for a time, and more failures would add no information. A target
+//! that has begun to answer a request is not lost, however long the answer takes.
 
 use std::{
     sync::{

@@ -14,8 +14,8 @@ pub struct WireTally {
     pub reads: u64,
     /// Reads that held more than one content event.
     pub coalesced_reads: u64,
-    /// Coalesced reads whose bytes may have waited while the launcher was busy, so long that the events may have
-    /// arrived apart. See [`crate::vitals::receive`].
+    /// Coalesced reads that came late because the launcher was busy: their events may have arrived one after another. See
+    /// [`crate::vitals::receive`].
     pub late_reads: u64,
     /// Why it failed: a short text without body and header.
     pub error: Option<String>,

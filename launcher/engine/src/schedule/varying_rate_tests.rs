@@ -14,7 +14,7 @@ fn points(points: &[(f64, f64)]) -> Rate {
 
 fn sinusoid(mean: f64, amplitude: f64, period: f64, phase: f64) -> Rate {
     let span = |seconds| Span(Duration::from_secs_f64(seconds));
-    let mean = RequestRate::try_from(mean).unwrap();
+    let mean = RequestRate::try_from(mean).expect("the tests give rates above zero");
     Rate::Varying(RateShape::Sinusoid { mean, amplitude, period: span(period), phase: span(phase) })
 }
 

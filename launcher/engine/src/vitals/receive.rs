@@ -79,8 +79,8 @@ pub fn read(at: Duration) {
     THREAD.with(|it| it.read(at));
 }
 
-/// Whether bytes that this thread read at this time may have waited so long that their events arrived apart. Call it
-/// before the thread waits again.
+/// Whether bytes that this thread read at `at` may have waited longer than [`LATE`]: their events may have arrived one after
+/// another. Call it before the thread waits again.
 pub fn was_late(at: Duration) -> bool {
     THREAD.with(|it| it.delay(at) > Some(LATE))
 }

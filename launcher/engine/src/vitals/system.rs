@@ -1,5 +1,6 @@
-//! [I/O] CPU time that the process did not get, as the kernel tells it: the CPU limit of its cgroup, the hypervisor's
-//! steal, and how long a thread waited for a CPU. Linux only. Elsewhere, or if a file cannot be read, nothing is known.
+//! [I/O] CPU time that the process did not get, read from the kernel: throttling by the CPU limit of its cgroup, steal by the
+//! hypervisor, and the time that a thread waited for a CPU. Linux only. On other systems, or if a file cannot be read, the
+//! values are absent.
 
 use std::{fs, path::PathBuf, time::Duration};
 

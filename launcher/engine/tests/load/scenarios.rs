@@ -223,7 +223,8 @@ async fn events_of_several_tokens_are_told_from_tokens() {
         let expected = 20.0 * gaps as f64 / f64::from(tokens);
         let (gap, itl) = (mean(&tally.gaps_of_several), mean(&tally.itl_of_several));
         assert!((gap - 20.0).abs() < 0.001 && (itl - expected).abs() < 0.001, "{events:?}: {gap} {itl}");
-        // ITL equals TPOT, except for a stop token without text, and for what a server tells of its first event.
+        // The mean ITL equals TPOT, unless the answer ends with a stop token without text, or the server tells how many
+        // tokens its first event holds.
         if tokens == 11 && !stop {
             assert!((itl - mean(&tally.tpot)).abs() < 0.001, "{events:?}");
         }

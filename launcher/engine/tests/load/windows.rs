@@ -108,7 +108,7 @@ async fn a_stage_that_would_have_gone_on_is_cut_short_by_a_stop() {
         });
         let target = simulated(server(millis(20), millis(20)));
         let result = issue_until(&workload(vec![stage], 5), &target, &stop).await;
-        // The number of further requests is not known: none of them counts as cancelled.
+        // Such a load has no fixed number of requests, so that none counts as cancelled before it is due.
         assert_eq!((result.recorder.stages[0].stopped_early, result.unissued), (cut, 0));
         assert!(all(&result, RequestOutcome::Ok));
     }

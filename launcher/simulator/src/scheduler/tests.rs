@@ -31,7 +31,7 @@ fn scheduler(max_num_seqs: u32, max_num_batched_tokens: u32, sequences: &[(u32, 
     scheduler
 }
 
-/// A scheduler with blocks of 4 tokens, so many of them, and a prefix cache.
+/// A scheduler with a prefix cache and `num_gpu_blocks` blocks of 4 tokens.
 fn caching(num_gpu_blocks: u32, sequences: Vec<Work>) -> Scheduler<usize> {
     let options = SimOptions { block_size: 4, num_gpu_blocks, ..SimOptions::default() };
     let mut scheduler = Scheduler::new(&options);
