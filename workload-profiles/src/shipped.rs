@@ -45,11 +45,32 @@ const LOADGEN: [(&str, &str); 9] = [
     profile!("loadgen", "sanity"),
 ];
 
+const GUIDELLM: [(&str, &str); 0] = [];
+
+const VLLM_BENCHMARK: [(&str, &str); 0] = [];
+
+const INFERENCEMAX: [(&str, &str); 0] = [];
+
+const FMPERF: [(&str, &str); 0] = [];
+
+const AIPERF: [(&str, &str); 0] = [];
+
+const PRIORITY_MIX: [(&str, &str); 0] = [];
+
+const NOP: [(&str, &str); 0] = [];
+
 fn all(harness: Harness) -> &'static [(&'static str, &'static str)] {
     match harness {
         Harness::Benchwright => &BENCHWRIGHT,
         Harness::InferencePerf => &INFERENCE_PERF,
         Harness::Loadgen => &LOADGEN,
+        Harness::Guidellm => &GUIDELLM,
+        Harness::VllmBenchmark => &VLLM_BENCHMARK,
+        Harness::Inferencemax => &INFERENCEMAX,
+        Harness::Fmperf => &FMPERF,
+        Harness::Aiperf => &AIPERF,
+        Harness::PriorityMix => &PRIORITY_MIX,
+        Harness::Nop => &NOP,
     }
 }
 
@@ -82,10 +103,13 @@ mod tests {
 
     #[test]
     fn the_table_holds_every_file_of_the_folder() {
-        for harness in [Harness::Benchwright, Harness::InferencePerf, Harness::Loadgen] {
+        for harness in Harness::ALL {
             let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(harness.name());
-            let mut files: Vec<String> =
-                fs::read_dir(folder).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
+            let mut files: Vec<String> = fs::read_dir(folder)
+                .into_iter()
+                .flatten()
+                .map(|it| it.unwrap().file_name().into_string().unwrap())
+                .collect();
             files.sort();
             let table: Vec<String> = shipped_names(harness).iter().map(|it| format!("{it}.yaml.in")).collect();
             assert_eq!(table, files);

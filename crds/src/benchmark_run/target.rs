@@ -129,7 +129,7 @@ pub enum SimulatorPreset {
     Instant,
 }
 
-/// Which endpoint of the OpenAI API is called.
+/// Which endpoint is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum Api {
@@ -139,6 +139,19 @@ pub enum Api {
     /// `/v1/completions`
     #[serde(rename = "OpenAICompletions")]
     Completions,
+    /// `/v1/responses`
+    #[serde(rename = "OpenAIResponses")]
+    Responses,
+    /// `/v1/messages`
+    #[serde(rename = "AnthropicMessages")]
+    Messages,
+}
+
+impl Api {
+    /// Whether a request holds messages, and no bare prompt.
+    pub fn has_messages(self) -> bool {
+        self != Api::Completions
+    }
 }
 
 /// The version of HTTP that is spoken with the target.

@@ -1,10 +1,16 @@
 //! The harnesses' profile formats, a folder each: a parsed profile in, a [`Workload`] out. `common` holds what several of them
 //! need.
 
+mod aiperf;
 mod benchwright;
 mod common;
+mod fmperf;
+mod guidellm;
 mod inference_perf;
 pub mod loadgen;
+mod nop;
+mod priority_mix;
+mod vllm_benchmark;
 
 use crds::{
     benchmark_run::Harness,
@@ -39,7 +45,7 @@ pub(crate) fn root_keys(harness: Harness) -> &'static [&'static str] {
     match harness {
         Harness::Benchwright => &benchwright::KEYS,
         Harness::Loadgen => &loadgen::profile::KEYS,
-        Harness::InferencePerf => &[],
+        _ => &[],
     }
 }
 
@@ -49,5 +55,11 @@ pub(crate) fn parse(harness: Harness, profile: &Value, target: Target, findings:
         Harness::Benchwright => benchwright::parse(profile, target, findings),
         Harness::InferencePerf => inference_perf::parse(profile, target, findings),
         Harness::Loadgen => loadgen::profile::parse(profile, target, findings),
+        Harness::Guidellm => guidellm::parse(profile, target, findings),
+        Harness::VllmBenchmark | Harness::Inferencemax => vllm_benchmark::parse(profile, target, findings),
+        Harness::Fmperf => fmperf::parse(profile, target, findings),
+        Harness::Aiperf => aiperf::parse(profile, target, findings),
+        Harness::PriorityMix => priority_mix::parse(profile, target, findings),
+        Harness::Nop => nop::parse(profile, target, findings),
     }
 }

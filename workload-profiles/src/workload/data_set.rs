@@ -1,29 +1,189 @@
 //! Prompts from a file.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::PromptForm;
+use super::{FileSource, PromptForm};
 
-/// A file of prompts, which is read once before the load. Request i holds the prompt of row i, counted from 0.
+/// A file of prompts, which is read once before the load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DataSet {
-    /// The file, as the launcher sees it.
-    pub path: PathBuf,
+    /// The file.
+    pub file: FileSource,
     /// How it is written.
     pub format: DataSetFormat,
-    /// The column of the prompts. A row without it is an error, even if it has another column of text: that may be what the
-    /// prompt was made from.
-    pub prompt: PromptColumn,
+    /// What a row holds. A row without it is an error, even if it has another column of text: that may be what the prompt was made
+    /// from.
+    pub row: RowContent,
     /// The most tokens of each answer.
-    pub output: u32,
-    /// The number of rows that are used, from the first. A file with fewer rows is refused.
-    pub count: u64,
+    pub output: OutputLength,
+    /// The number of rows that are used, from the first that passes the filter. A file with fewer rows is refused. Absent: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
+    /// Which rows are used.
+    #[serde(default, skip_serializing_if = "LengthFilter::is_empty")]
+    pub filter: LengthFilter,
+    /// The order in which rows are sent.
+    #[serde(default)]
+    pub order: RowOrder,
+    /// What happens when a load needs more rows than there are.
+    #[serde(default)]
+    pub used_up: UsedUp,
+    /// Where a stage begins in the data set.
+    #[serde(default)]
+    pub across_stages: AcrossStages,
 }
 
-/// How a data set is written.
+impl DataSet {
+    /// A data set of which `count` rows are sent in the order of the file, each at most once.
+    pub fn new(
+        file: impl Into<FileSource>,
+        format: DataSetFormat,
+        prompt: PromptColumn,
+        output: u32,
+        count: u64,
+    ) -> DataSet {
+        DataSet {
+            file: file.into(),
+            format,
+            row: RowContent::Prompt(prompt),
+            output: OutputLength::Fixed(output),
+            count: Some(count),
+            filter: LengthFilter::default(),
+            order: RowOrder::default(),
+            used_up: UsedUp::default(),
+            across_stages: AcrossStages::default(),
+        }
+    }
+
+    /// The form of its prompts.
+    pub fn form(&self) -> PromptForm {
+        match &self.row {
+            RowContent::Prompt(column) => column.form,
+            RowContent::Conversation { .. } => PromptForm::Text,
+        }
+    }
+}
+
+/// What a row of a data set holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum RowContent {
+    /// A prompt.
+    Prompt(PromptColumn),
+    /// A conversation: a list of objects with `role` or `from`, and `content` or `value`; or a list of texts.
+    #[serde(rename_all = "camelCase")]
+    Conversation {
+        /// The name of the column.
+        column: String,
+        /// What is sent of it.
+        send: ConversationUse,
+    },
+}
+
+/// What is sent of a recorded conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ConversationUse {
+    /// The first turn, in one request. The second turn is its answer.
+    FirstTurn,
+    /// All turns but the last, as messages of one request. The last turn is its answer.
+    AllButLast,
+    /// All turns, as messages of one request.
+    All,
+    /// All turns but the last, as one text with a line for each turn. The last turn is its answer.
+    JoinedText,
+    /// A session: each turn of the user is a request, behind the turns before it and the answers of this run.
+    Turns,
+}
+
+/// The most tokens of an answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum OutputLength {
+    /// The same for all.
+    Fixed(u32),
+    /// A number in this column.
+    Column(String),
+    /// The length of the text in this column.
+    TextOf(String),
+    /// The length of the recorded answer of a conversation.
+    Answer,
+    /// The server decides.
+    Unbounded,
+}
+
+/// Which rows of a data set are used, by their lengths in tokens. Both ends are included; absent: no bound.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct LengthFilter {
+    /// The shortest prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_input: Option<u32>,
+    /// The longest prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_input: Option<u32>,
+    /// The shortest answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_output: Option<u32>,
+    /// The longest answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_output: Option<u32>,
+    /// The most tokens of prompt and answer together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_total: Option<u32>,
+    /// The fewest turns of a conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_turns: Option<u32>,
+}
+
+impl LengthFilter {
+    /// Whether every row passes.
+    pub fn is_empty(&self) -> bool {
+        *self == LengthFilter::default()
+    }
+}
+
+/// The order in which rows are sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum RowOrder {
+    /// That of the file.
+    #[default]
+    File,
+    /// Shuffled with the seed of the run.
+    Shuffled,
+}
+
+/// What happens when a load needs more rows than there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum UsedUp {
+    /// The load is refused before its first request.
+    #[default]
+    Refuse,
+    /// The rows are sent again from the first, and the report says it.
+    Repeat,
+    /// Further rows are drawn from all, and the report says it.
+    Draw,
+    /// The stage ends.
+    EndStage,
+}
+
+/// Where a stage begins in a data set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum AcrossStages {
+    /// At the first row.
+    #[default]
+    Restart,
+    /// After the last row of the stage before.
+    Continue,
+}
+
+/// How a data set is written. A name that ends with `.gz` or `.zst` is decompressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum DataSetFormat {
@@ -31,14 +191,24 @@ pub enum DataSetFormat {
     Json,
     /// A JSON object on each line.
     Jsonl,
+    /// Values separated by commas; the first line names the columns.
+    Csv,
+    /// Apache Parquet.
+    Parquet,
+    /// A prompt on each line, in the column `text`.
+    Text,
 }
 
 impl DataSetFormat {
-    /// The format by the extension of a file, in upper or lower case; `None` for an unknown one.
+    /// The format by the extension of a file, in upper or lower case, without `.gz` and `.zst`; `None` for an unknown one.
     pub fn from_path(path: &Path) -> Option<DataSetFormat> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+            "gz" | "zst" => Self::from_path(Path::new(path.file_stem()?)),
             "json" => Some(DataSetFormat::Json),
-            "jsonl" => Some(DataSetFormat::Jsonl),
+            "jsonl" | "ndjson" => Some(DataSetFormat::Jsonl),
+            "csv" => Some(DataSetFormat::Csv),
+            "parquet" => Some(DataSetFormat::Parquet),
+            "txt" => Some(DataSetFormat::Text),
             _ => None,
         }
     }
@@ -59,6 +229,7 @@ impl PromptColumn {
     pub fn from_form(form: PromptForm) -> PromptColumn {
         let name = match form {
             PromptForm::Text => "input",
+            PromptForm::Messages => "messages",
             PromptForm::TokenIds => "tok_input",
         };
         PromptColumn { name: name.into(), form }

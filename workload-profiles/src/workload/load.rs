@@ -1,11 +1,9 @@
 //! Load: when the requests of a stage are sent, and which of them count.
 
-use std::path::PathBuf;
-
-use crds::units::Span;
+use crds::units::{RequestRate, Span};
 use serde::{Deserialize, Serialize};
 
-use super::rate::Rate;
+use super::{FileSource, rate::Rate};
 use crate::loadgen::{Phase, Scenario};
 
 /// The most requests of a run: each may leave a record.
@@ -115,6 +113,26 @@ pub enum Load {
         /// The slots open one after the other, evenly spaced within this time.
         #[serde(default)]
         ramp_up: Span,
+        /// The most requests that start in a second; absent: no limit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        start_rate: Option<RequestRate>,
+    },
+    /// A fixed number of users, each of whom sends a turn every users / rate seconds. Sessions end after their turns, and new users
+    /// follow. The users of the start are spread over their turns, so that the load is mixed from the first second.
+    #[serde(rename_all = "camelCase")]
+    Users {
+        /// Users at each time.
+        users: u32,
+        /// Requests per second of all users together.
+        rate: RequestRate,
+        /// Turns of a user.
+        turns: u32,
+        /// How long requests are sent; absent: until `count` were sent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        duration: Option<Span>,
+        /// The most requests; absent: all that are due within `duration`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        count: Option<u64>,
     },
     /// A phase of an MLPerf LoadGen test. The scenario and the settings of the test decide when requests are sent.
     #[serde(rename_all = "camelCase")]
@@ -129,12 +147,20 @@ pub enum Load {
 }
 
 impl Load {
+    /// A closed loop of this many requests.
+    pub fn closed(concurrency: u32, count: u64) -> Load {
+        Load::Closed { concurrency, count: Some(count), duration: None, ramp_up: Span::default(), start_rate: None }
+    }
+
     /// The number of requests that the load names; its duration may end it earlier. `None` where a draw, a trace, the settings of a
     /// test or the server decides.
     pub fn count(&self) -> Option<u64> {
         match self {
             Load::Burst { count, .. } => Some(*count),
-            Load::Open { count, .. } | Load::Trace { count, .. } | Load::Closed { count, .. } => *count,
+            Load::Open { count, .. }
+            | Load::Trace { count, .. }
+            | Load::Closed { count, .. }
+            | Load::Users { count, .. } => *count,
             Load::LoadGen { .. } => None,
         }
     }
@@ -148,6 +174,7 @@ impl Load {
                 // The first request is due at once.
                 if *arrivals == Arrivals::Constant { mean.map(f64::ceil) } else { mean }
             }
+            Load::Users { rate, duration: Some(duration), .. } => Some(rate.per_second() * duration.0.as_secs_f64()),
             Load::Trace { trace: Trace::Inline(entries), .. } => Some(entries.len() as f64),
             _ => None,
         };
@@ -164,7 +191,7 @@ impl Load {
             | Load::Burst { max_concurrency, .. }
             | Load::Trace { max_concurrency, .. } => *max_concurrency,
             Load::Closed { concurrency, .. } => Some(*concurrency),
-            Load::LoadGen { .. } => None,
+            Load::Users { .. } | Load::LoadGen { .. } => None,
         }
     }
 }
@@ -226,8 +253,9 @@ pub struct TraceEntry {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TraceFile {
-    /// The path, as the launcher sees it.
-    pub path: PathBuf,
+    /// The file.
+    #[serde(rename = "path")]
+    pub file: FileSource,
     /// The format of a line.
     pub format: TraceFormat,
     /// The format of the times.
@@ -238,6 +266,9 @@ pub struct TraceFile {
     pub input_column: String,
     /// The column, or key, with the length of the answer in tokens, if the file has it.
     pub output_column: String,
+    /// The column, or key, with the hashes of the blocks of the prompt, if the file has it; absent: it is not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hashes_column: Option<String>,
 }
 
 /// The format of a line of a trace.

@@ -4,14 +4,23 @@
 //! to repeat its run.
 
 mod abandonment;
+mod conversations;
 mod data_set;
+mod file_source;
+mod images;
+mod lengths;
 mod load;
+mod prefixes;
 mod probes;
 mod prompts;
 mod rate;
+mod recorded;
 mod sampling;
+mod sessions;
+mod stop_rules;
 mod time_change;
 mod timeouts;
+mod traffic_classes;
 mod window;
 
 use std::{collections::BTreeMap, path::PathBuf};
@@ -23,14 +32,26 @@ use crds::{
 use serde::{Deserialize, Serialize};
 
 pub use abandonment::{Abandonment, Departure};
-pub use data_set::{DataSet, DataSetFormat, PromptColumn};
+pub use conversations::{Conversations, History, TurnLengths};
+pub use data_set::{
+    AcrossStages, ConversationUse, DataSet, DataSetFormat, LengthFilter, OutputLength, PromptColumn, RowContent,
+    RowOrder, UsedUp,
+};
+pub use file_source::{FileSource, RemoteFile};
+pub use images::{ImageEncoding, ImagePlace, ImageSize, Images};
+pub use lengths::{LengthDistribution, Shape, TimeDistribution};
 pub use load::{Arrivals, Load, MAX_REQUESTS, Margin, Stage, Trace, TraceEntry, TraceFile, TraceFormat, TraceTime};
+pub use prefixes::{PrefixBucket, PrefixChoice, PrefixPlace, Prefixes};
 pub use probes::Probes;
 pub use prompts::{PromptForm, PromptReuse, PromptText, TokenIdRange, TokenIdRangeError};
-pub use rate::{RampUpStrategy, Rate, RatePoint, RateShape};
+pub use rate::{MeasuredRate, RampUpStrategy, Rate, RateBound, RatePoint, RateShape, Spacing};
+pub use recorded::{RecordedAnswers, RecordedFiles, RecordedFormat, RecordedSessions, RecordedWaits};
 pub use sampling::{Extra, ExtraError, LengthField, Sampling};
+pub use sessions::{AfterFailure, Sessions, Unit};
+pub use stop_rules::{Hit, HitLimit, StopRule, StopScope};
 pub use time_change::TimeChange;
 pub use timeouts::Timeouts;
+pub use traffic_classes::{Assignment, TrafficClass, TrafficClasses};
 pub use window::Window;
 
 pub use crate::loadgen::{AutoQps, LoadGen, LoadGenTest, Phase};
@@ -54,6 +75,22 @@ pub struct Workload {
     /// Whether the texts of synthetic prompts are used again.
     #[serde(default)]
     pub prompts: PromptReuse,
+    /// The `tokenizer.json` of the model, with which prompts get exactly the requested length; absent: a prompt of n tokens has n
+    /// words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokenizer: Option<FileSource>,
+    /// The text that prose is taken from; absent: the built-in one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub corpus: Option<FileSource>,
+    /// Images in the messages; absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub images: Option<Images>,
+    /// Classes of requests, such as LoRA adapters.
+    #[serde(default, skip_serializing_if = "TrafficClasses::is_empty")]
+    pub classes: TrafficClasses,
+    /// How requests that belong together are sent.
+    #[serde(default, skip_serializing_if = "Sessions::is_default")]
+    pub sessions: Sessions,
     /// When the requests are sent. Stages run one after the other.
     pub stages: Vec<Stage>,
     /// The MLPerf LoadGen tests whose phases are the stages; absent for any other load.
@@ -68,6 +105,9 @@ pub struct Workload {
     /// Tiny requests beside the load; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probes: Option<Probes>,
+    /// Rules that end the load early because requests fail.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stop_rules: Vec<StopRule>,
     /// How the server is to generate.
     #[serde(default)]
     pub sampling: Sampling,
@@ -80,17 +120,56 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// The paths of the other files that it needs: traces and a data set.
+    /// A load with nothing else set: streamed, without headers, windows, bounds and stop rules.
+    pub fn new(api: Api, requests: RequestSource, stages: Vec<Stage>) -> Workload {
+        Workload {
+            api,
+            streaming: true,
+            model: None,
+            headers: BTreeMap::new(),
+            requests,
+            prompts: PromptReuse::default(),
+            tokenizer: None,
+            corpus: None,
+            images: None,
+            classes: TrafficClasses::default(),
+            sessions: Sessions::default(),
+            stages,
+            loadgen: None,
+            window: Window::default(),
+            abandonment: None,
+            probes: None,
+            stop_rules: Vec::new(),
+            sampling: Sampling::default(),
+            timeouts: Timeouts::default(),
+            goodput: Goodput::default(),
+        }
+    }
+
+    /// The paths of the other files that it needs: traces, data sets, recordings, a tokenizer and a corpus. Those behind URLs are not
+    /// among them.
     pub fn files_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
-        let set = match &mut self.requests {
-            RequestSource::DataSet(set) => Some(&mut set.path),
-            _ => None,
-        };
-        let traces = self.stages.iter_mut().filter_map(|stage| match &mut stage.load {
-            Load::Trace { trace: Trace::File(file), .. } => Some(&mut file.path),
-            _ => None,
+        let (mut sources, mut paths): (Vec<&mut FileSource>, Vec<&mut PathBuf>) = (Vec::new(), Vec::new());
+        match &mut self.requests {
+            RequestSource::DataSet(set) => sources.push(&mut set.file),
+            RequestSource::Recorded(recorded) => match &mut recorded.files {
+                RecordedFiles::Folder(folder) => paths.push(folder),
+                RecordedFiles::Files(files) => sources.extend(files),
+            },
+            _ => {}
+        }
+        for stage in &mut self.stages {
+            if let Load::Trace { trace: Trace::File(file), .. } = &mut stage.load {
+                sources.push(&mut file.file);
+            }
+        }
+        sources.extend(self.tokenizer.as_mut());
+        sources.extend(self.corpus.as_mut());
+        let local = sources.into_iter().filter_map(|it| match it {
+            FileSource::Path(path) => Some(path),
+            FileSource::Url(_) => None,
         });
-        traces.chain(set)
+        paths.into_iter().chain(local.collect::<Vec<_>>())
     }
 }
 
@@ -138,6 +217,9 @@ pub enum RequestSource {
         output: LengthDistribution,
         /// Random words, running text, or token ids.
         text: PromptText,
+        /// Texts that several prompts begin with. Their lengths are not part of `input`.
+        #[serde(default, skip_serializing_if = "Prefixes::is_empty")]
+        prefixes: Prefixes,
     },
     /// Groups of prompts that begin with the same text.
     #[serde(rename_all = "camelCase")]
@@ -155,65 +237,45 @@ pub enum RequestSource {
         /// Seed of the order and the texts, which are then the same in every run; absent: the run's.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         seed: Option<Seed>,
+        /// Whether each prompt is a user who says it again in every turn, behind the turns before and their answers.
+        #[serde(default, skip_serializing_if = "is_false")]
+        multi_turn: bool,
+    },
+    /// Conversations of several turns.
+    Conversations(Conversations),
+    /// Prompts that are made of the blocks that the trace of each stage names by hashes: equal hashes are equal texts.
+    #[serde(rename_all = "camelCase")]
+    TraceBlocks {
+        /// Tokens of a block; the last block of a prompt may be shorter.
+        block_size: u32,
     },
     /// The rows of a file.
     DataSet(DataSet),
+    /// Recorded sessions.
+    Recorded(RecordedSessions),
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 impl RequestSource {
+    /// Unrelated prompts that share no prefix.
+    pub fn random(input: LengthDistribution, output: LengthDistribution, text: PromptText) -> RequestSource {
+        RequestSource::Random { input, output, text, prefixes: Prefixes::default() }
+    }
+
     /// The form in which requests hold their prompts.
     pub fn form(&self) -> PromptForm {
         match self {
             RequestSource::Random { text, .. } => text.form(),
-            RequestSource::DataSet(set) => set.prompt.form,
-            RequestSource::Mock | RequestSource::SharedPrefix { .. } => PromptForm::Text,
+            RequestSource::DataSet(set) => set.form(),
+            RequestSource::Mock
+            | RequestSource::SharedPrefix { .. }
+            | RequestSource::Conversations(_)
+            | RequestSource::TraceBlocks { .. }
+            | RequestSource::Recorded(_) => PromptForm::Text,
         }
     }
-}
-
-/// Lengths in tokens: drawn, clipped to min and max, rounded.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct LengthDistribution {
-    /// The shape.
-    pub shape: Shape,
-    /// The smallest length.
-    pub min: u32,
-    /// The largest length.
-    pub max: u32,
-    /// The mean of the shape before clipping.
-    pub mean: f64,
-    /// The standard deviation of the shape before clipping.
-    pub std_dev: f64,
-    /// The number of lengths that are drawn before they repeat; absent: one for each request.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub total_count: Option<u32>,
-}
-
-impl LengthDistribution {
-    /// The same length always.
-    pub fn fixed(length: u32) -> Self {
-        LengthDistribution {
-            shape: Shape::Fixed,
-            min: length,
-            max: length,
-            mean: f64::from(length),
-            std_dev: 0.0,
-            total_count: None,
-        }
-    }
-}
-
-/// The shape of a length distribution.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Shape {
-    /// Gaussian.
-    Normal,
-    /// Log-normal with the given mean and standard deviation of the lengths themselves.
-    Lognormal,
-    /// Each length from min to max with the same probability.
-    Uniform,
-    /// Always the mean.
-    Fixed,
 }

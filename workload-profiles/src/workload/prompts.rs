@@ -45,6 +45,8 @@ pub enum PromptForm {
     Text,
     /// A list of token ids.
     TokenIds,
+    /// A list of chat messages, as JSON. A completion holds their texts, one after the other.
+    Messages,
 }
 
 /// The ids that prompts are drawn from, both ends included.

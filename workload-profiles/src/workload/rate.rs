@@ -45,6 +45,51 @@ pub enum RateShape {
         /// The rate of the last request.
         to: RequestRate,
     },
+    /// Between two rates that are known only when earlier stages have run: a sweep.
+    Measured(MeasuredRate),
+}
+
+/// A constant rate between two others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct MeasuredRate {
+    /// The rate at position 0.
+    pub from: RateBound,
+    /// The rate at position 1.
+    pub to: RateBound,
+    /// The position: 0 to 1.
+    pub position: f64,
+    /// How rates lie between both.
+    pub spacing: Spacing,
+}
+
+/// A rate that is known before the run, or that an earlier stage shows.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum RateBound {
+    /// This rate.
+    Rate(RequestRate),
+    /// Successful requests of this stage per second, from its start to the end of its last request. Stages count from 0.
+    Throughput(u32),
+    /// How fast this stage's requests ended: while it runs, the requests under way are counted every 0.5 s. Each time that they
+    /// are fewer than before gives a rate, and this is the percentile of these rates.
+    #[serde(rename_all = "camelCase")]
+    Drain {
+        /// The stage, from 0.
+        stage: u32,
+        /// 0 to 100.
+        percentile: f64,
+    },
+}
+
+/// How rates lie between two others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Spacing {
+    /// from + (to - from) x position.
+    Linear,
+    /// from + to - to x (from / to) ^ position: the points lie closer to each other towards `to`. This is inference-perf's `geometric`.
+    TowardsEnd,
 }
 
 /// The rate at one time.
@@ -81,6 +126,8 @@ impl Rate {
             Rate::Varying(RateShape::Points(points)) => points.iter().map(|it| it.rate).fold(0.0, f64::max),
             Rate::Varying(RateShape::Sinusoid { mean, amplitude, .. }) => mean.per_second() * (1.0 + amplitude),
             Rate::Varying(RateShape::RampUp { from, to, .. }) => from.per_second().max(to.per_second()),
+            // Not known before the run.
+            Rate::Varying(RateShape::Measured(_)) => 0.0,
         };
         let peak = peak.min(RequestRate::MAX);
         RequestRate::try_from(peak).unwrap_or_else(|_| RequestRate::try_from(1.0).expect("1 is a rate"))

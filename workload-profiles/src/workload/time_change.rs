@@ -54,7 +54,7 @@ impl TimeChange {
                 period: period.0.as_secs_f64(),
                 phase: phase.0.as_secs_f64(),
             },
-            Rate::Varying(RateShape::RampUp { .. }) => return None,
+            Rate::Varying(RateShape::RampUp { .. } | RateShape::Measured(_)) => return None,
         })
     }
 

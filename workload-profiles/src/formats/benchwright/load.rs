@@ -109,5 +109,5 @@ fn closed(section: &Section) -> Option<Load> {
     if let Some(duration) = duration.filter(|it| *it < ramp_up) {
         section.problem("rampUp", format!("is {ramp_up}, longer than the duration, which is {duration}; shorten it"));
     }
-    Some(Load::Closed { concurrency: concurrency?, count, duration, ramp_up })
+    Some(Load::Closed { concurrency: concurrency?, count, duration, ramp_up, start_rate: None })
 }

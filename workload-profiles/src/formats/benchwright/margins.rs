@@ -64,7 +64,7 @@ fn check_time_left(section: &Section, stage: &Stage) {
     let (begin, end) = (length(stage.warm_up), length(stage.cool_down));
     let both = Span(begin.unwrap_or_default().0.saturating_add(end.unwrap_or_default().0));
     let whole = match &stage.load {
-        Load::Open { duration, .. } | Load::Closed { duration, .. } => *duration,
+        Load::Open { duration, .. } | Load::Closed { duration, .. } | Load::Users { duration, .. } => *duration,
         Load::Burst { .. } | Load::Trace { .. } | Load::LoadGen { .. } => None,
     };
     if let Some(whole) = whole.filter(|it| both >= *it) {

@@ -72,20 +72,17 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
     root.finish();
     // `?` only from here on, so that every key is read and every problem found.
     Some(Workload {
-        api: api?,
         streaming,
         model,
         headers,
-        requests: requests?,
         prompts,
-        stages: stages?,
-        loadgen: None,
         window,
         abandonment,
         probes,
         sampling,
         timeouts,
         goodput,
+        ..Workload::new(api?, requests?, stages?)
     })
 }
 

@@ -30,7 +30,7 @@ fn random(section: Section) -> Option<RequestSource> {
     let output = required_length(&section, "output", NormalMean::WithinBounds);
     let text = section.or_default("text", PromptText::Words, text);
     section.finish();
-    Some(RequestSource::Random { input: input?, output: output?, text: text? })
+    Some(RequestSource::random(input?, output?, text?))
 }
 
 fn shared_prefix(section: Section) -> Option<RequestSource> {
@@ -51,5 +51,6 @@ fn shared_prefix(section: Section) -> Option<RequestSource> {
         question_len: question_len?,
         output_len: output_len?,
         seed,
+        multi_turn: false,
     })
 }

@@ -88,7 +88,15 @@ fn file(section: Section) -> Option<TraceFile> {
     let (input_column, output_column) =
         (column("inputColumn", "input_length"), column("outputColumn", "output_length"));
     section.finish();
-    Some(TraceFile { path: path?, format: format?, time: time?, at_column, input_column, output_column })
+    Some(TraceFile {
+        file: path?.into(),
+        format: format?,
+        time: time?,
+        at_column,
+        input_column,
+        output_column,
+        hashes_column: None,
+    })
 }
 
 /// Whether the name of a file is that of JSON lines.

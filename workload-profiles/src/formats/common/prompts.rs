@@ -122,7 +122,7 @@ fn check_mean(section: &Section, shape: Option<Shape>, normal: NormalMean, mean:
         // A fixed length is rounded to a whole one.
         Some(Shape::Fixed) => within(mean.round()),
         Some(Shape::Normal) => normal == NormalMean::Anywhere || within(mean),
-        Some(Shape::Lognormal | Shape::Uniform) | None => true,
+        Some(Shape::Lognormal | Shape::SkewNormal { .. } | Shape::Poisson | Shape::Uniform) | None => true,
     };
     if !is_right {
         let what = format!("is {mean}, which is not between min and max, {min} and {max}");

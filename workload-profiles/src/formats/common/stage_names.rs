@@ -17,6 +17,7 @@ impl StageNames {
             Load::Burst { count, .. } => format!("burst{count}"),
             Load::Trace { .. } => "trace".to_owned(),
             Load::Closed { concurrency, .. } => format!("c{concurrency}"),
+            Load::Users { users, .. } => format!("users{users}"),
             Load::LoadGen { phase: Phase::Accuracy { .. }, .. } => "accuracy".to_owned(),
             Load::LoadGen { phase: Phase::Performance, .. } => "performance".to_owned(),
         };

@@ -111,7 +111,7 @@ fn random(section: &Section, text: PromptText, recorded: bool) -> Option<Request
     if recorded && section.value("input_distribution").is_none() && section.value("output_distribution").is_none() {
         // Every row of the file has both lengths, so these are never used.
         let (input, output) = (LengthDistribution::fixed(1), LengthDistribution::fixed(1));
-        return Some(RequestSource::Random { input, output, text });
+        return Some(RequestSource::random(input, output, text));
     }
     section.require(
         "input_distribution",
@@ -123,7 +123,7 @@ fn random(section: &Section, text: PromptText, recorded: bool) -> Option<Request
     );
     let input = lengths::read(section, "input_distribution", Sampler::Lists);
     let output = lengths::read(section, "output_distribution", Sampler::Lists);
-    Some(RequestSource::Random { input: input?, output: output?, text })
+    Some(RequestSource::random(input?, output?, text))
 }
 
 fn shared_prefix(section: Section) -> Option<RequestSource> {
@@ -151,6 +151,7 @@ fn shared_prefix(section: Section) -> Option<RequestSource> {
         question_len: question?,
         output_len: output?,
         seed,
+        multi_turn: false,
     })
 }
 

@@ -48,7 +48,7 @@ pub(super) fn read(parent: &Section, key: &'static str, sampler: Sampler) -> Opt
     let bounded = match shape {
         Some(Shape::Normal) => sampler == Sampler::Lists,
         Some(Shape::Fixed) => true,
-        Some(Shape::Lognormal | Shape::Uniform) | None => false,
+        Some(Shape::Lognormal | Shape::SkewNormal { .. } | Shape::Poisson | Shape::Uniform) | None => false,
     };
     if usable && bounded && !(f64::from(min)..=f64::from(max)).contains(&mean) {
         let note = default_note(&section, "mean");

@@ -205,5 +205,5 @@ fn closed(stage: &Section) -> Option<Load> {
     stage.require("num_requests", "write how many requests are sent in all");
     let concurrency = concurrency(stage, "concurrency_level");
     let count = request_count(stage, "num_requests");
-    Some(Load::Closed { concurrency: concurrency?, count: Some(count?), duration: None, ramp_up: Span::default() })
+    Some(Load::closed(concurrency?, count?))
 }

@@ -23,7 +23,7 @@ use super::Target;
 use crate::{
     problem::Findings,
     reader::Section,
-    workload::{PromptReuse, RequestSource, Sampling, Timeouts, Window, Workload},
+    workload::{RequestSource, Sampling, Timeouts, Workload},
 };
 
 /// The sections of a profile.
@@ -53,20 +53,13 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
     root.finish();
     let load = load?;
     Some(Workload {
-        api: call.api,
         streaming: call.streaming,
         model,
         headers: call.headers,
-        requests: requests?.requests,
-        prompts: PromptReuse::Fresh,
-        stages: load.stages,
-        window: Window::All,
-        loadgen: None,
-        abandonment: None,
-        probes: None,
         sampling: Sampling { ignore_eos, extra: call.extra, ..Sampling::default() },
         timeouts: Timeouts { request: Some(load.request_timeout), ..Timeouts::default() },
         goodput,
+        ..Workload::new(call.api, requests?.requests, load.stages)
     })
 }
 

@@ -32,7 +32,8 @@ impl Recording {
     /// A stage that replays its first `count` requests, with the recorded lengths if `lengths`.
     pub fn load(&self, count: u64, lengths: bool) -> Load {
         let file = TraceFile {
-            path: self.path.clone(),
+            file: self.path.clone().into(),
+            hashes_column: None,
             format: TraceFormat::Csv,
             time: TraceTime::DateTime,
             at_column: "TIMESTAMP".into(),

@@ -73,7 +73,7 @@ pub(super) fn read(root: &Section, benchmark: Option<&str>, tokens: Option<Token
     let requests = requests?;
     if let Some(qsl) = qsl.as_mut().filter(|it| it.name.is_empty()) {
         qsl.name = match &requests {
-            RequestSource::DataSet(set) => set.path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+            RequestSource::DataSet(set) => set.file.file_name().split('.').next().unwrap_or_default().to_owned(),
             _ => SYNTHETIC.to_owned(),
         };
     }
@@ -113,7 +113,7 @@ fn file(section: &Section, tokens: Option<Tokens>, api: Option<Api>, count: u64)
         section.problem("path", format!("is {found}, whose format the name does not tell; {remedy}"));
     }
     let prompt = prompt_column(section, api);
-    Some(DataSet { path: path?, format: format?, prompt: prompt?, output: tokens?.max, count })
+    Some(DataSet::new(path?, format?, prompt?, tokens?.max, count))
 }
 
 /// The column of the prompts. The default is the column of token ids in MLPerf's data sets, or that of texts for a chat, which
@@ -143,7 +143,7 @@ fn synthetic(section: &Section, tokens: Option<Tokens>) -> Option<RequestSource>
             .and_then(|it| within_limit(section, it, tokens)),
     };
     let text = section.or_default("text", PromptText::Words, text);
-    Some(RequestSource::Random { input: input?, output: output?, text: text? })
+    Some(RequestSource::random(input?, output?, text?))
 }
 
 /// Limits the requested lengths to what the benchmark allows.

@@ -29,7 +29,7 @@ use crate::{
     },
     problem::Findings,
     reader::Section,
-    workload::{Extra, Goodput, Load, LoadGen, LoadGenTest, PromptReuse, Sampling, Stage, Timeouts, Window, Workload},
+    workload::{Extra, Load, LoadGen, LoadGenTest, PromptReuse, Sampling, Stage, Timeouts, Workload},
 };
 use data::Tokens;
 use mlperf_tests::Tests;
@@ -98,22 +98,17 @@ pub(in crate::formats) fn parse(profile: &Value, target: Target, findings: &Find
         auto_qps: tests.auto_qps,
         user_conf: tests.user_conf,
     };
+    let stages = stages(&loadgen, tests.scenario);
     Some(Workload {
-        api: api?,
         streaming,
         model,
         headers,
-        requests: data.requests,
         // The samples are a data set, and a data set does not change.
         prompts: PromptReuse::Repeated,
-        stages: stages(&loadgen, tests.scenario),
         loadgen: Some(loadgen),
-        window: Window::All,
-        abandonment: None,
-        probes: None,
         sampling,
         timeouts,
-        goodput: Goodput::default(),
+        ..Workload::new(api?, data.requests, stages)
     })
 }
 

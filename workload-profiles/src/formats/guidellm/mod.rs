@@ -1,0 +1,12 @@
+//! The formats of GuideLLM: the scenarios up to version 0.6, and those from 0.7.
+
+use serde_json::Value;
+
+use super::Target;
+use crate::{problem::Findings, workload::Workload};
+
+/// Reads a profile. `None` goes with at least one problem in the findings.
+pub(super) fn parse(_profile: &Value, _target: Target, findings: &Findings) -> Option<Workload> {
+    findings.problem("profile", "has the format of GuideLLM, which cannot be read yet");
+    None
+}

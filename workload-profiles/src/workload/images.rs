@@ -1,0 +1,56 @@
+//! Synthetic images in chats.
+
+use serde::{Deserialize, Serialize};
+
+use super::LengthDistribution;
+
+/// Images that the launcher makes and adds to the message of the user. Only a chat can hold them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Images {
+    /// Images of a request: a number, not tokens.
+    pub per_request: LengthDistribution,
+    /// The sizes, one of which is drawn for each image. Not empty.
+    pub sizes: Vec<ImageSize>,
+    /// How they are encoded.
+    pub encoding: ImageEncoding,
+    /// Where they stand.
+    pub place: ImagePlace,
+    /// Whether the requests of a group of shared prefixes have the same images.
+    pub shared_by_group: bool,
+}
+
+/// The size of an image in pixels, 1 to 8,192 each way.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ImageSize {
+    /// Pixels in a row.
+    pub width: u32,
+    /// Pixels in a column.
+    pub height: u32,
+    /// How often it is drawn: this weight / the sum of all weights. Above 0.
+    pub weight: f64,
+}
+
+/// How an image is encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ImageEncoding {
+    /// PNG of random pixels.
+    Png,
+    /// JPEG of random pixels.
+    Jpeg,
+}
+
+/// Where images stand in the message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ImagePlace {
+    /// Before the text.
+    #[default]
+    BeforeText,
+    /// After the text.
+    AfterText,
+    /// Before or after it, drawn for each request.
+    Random,
+}

@@ -1,0 +1,89 @@
+//! Sessions that were recorded from a real application, whose requests form a graph.
+
+use std::path::PathBuf;
+
+use crds::units::Span;
+use serde::{Deserialize, Serialize};
+
+use super::FileSource;
+
+/// Sessions from files. Their requests, the order of these, and the times between them are those of the recording.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RecordedSessions {
+    /// Where the recordings are.
+    pub files: RecordedFiles,
+    /// How they are written.
+    pub format: RecordedFormat,
+    /// The longest time between a request and the requests that it follows.
+    pub max_wait: Span,
+    /// The longest time in which nothing happens in a recording; longer ones are shortened. Absent: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_idle: Option<Span>,
+    /// Which times of the recording are kept.
+    pub waits: RecordedWaits,
+    /// Whether a prompt holds the answers of this run in place of the recorded ones.
+    pub answers: RecordedAnswers,
+    /// The most tokens of an answer whose length was not recorded.
+    pub default_output: u32,
+    /// The number of sessions; further ones are copies. Absent: those of the files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duplicate_to: Option<u32>,
+    /// Whether each session begins with a text of its own, so that no two sessions share a prefix.
+    pub unique: bool,
+    /// Which sessions are used; absent: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filter: Option<String>,
+    /// Whether requests that failed in the recording are sent.
+    pub include_errors: bool,
+    /// Whether files that cannot be read are left out, with a notice.
+    pub skip_invalid_files: bool,
+}
+
+/// Where recordings are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum RecordedFiles {
+    /// Every `.json` and `.jsonl` file of a folder, in order of their names.
+    Folder(PathBuf),
+    /// Files, in this order. The last part of a path may hold `*` and `?`.
+    Files(Vec<FileSource>),
+}
+
+/// How recordings are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum RecordedFormat {
+    /// Spans of OpenTelemetry with the attributes of its conventions for generative AI.
+    OpenTelemetry,
+    /// Weka's traces of agents: lengths and hashes of blocks.
+    #[serde(rename_all = "camelCase")]
+    Weka {
+        /// Tokens of a block where a record does not say it.
+        block_size: u32,
+    },
+}
+
+/// Which times of a recording are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum RecordedWaits {
+    /// The time between the end of what a request follows and its own start.
+    #[default]
+    All,
+    /// Only the time that the recording calls think time.
+    ThinkTime,
+    /// None: a request is sent as soon as those that it follows have ended.
+    Nothing,
+}
+
+/// The answers that later prompts of a recorded session hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum RecordedAnswers {
+    /// Those that the server gave in this run.
+    #[default]
+    Server,
+    /// Those of the recording.
+    Recorded,
+}
