@@ -31,7 +31,9 @@ impl LatencyOrigin {
     /// The clock of the headline latencies of a stage.
     pub fn from_load(load: &Load) -> LatencyOrigin {
         match load {
-            Load::Open { .. } | Load::Burst { .. } | Load::Trace { .. } => LatencyOrigin::Scheduled,
+            Load::Open { .. } | Load::Burst { .. } | Load::Trace { .. } | Load::Users { .. } => {
+                LatencyOrigin::Scheduled
+            }
             Load::LoadGen { scenario: Scenario::Server | Scenario::Offline, .. } => LatencyOrigin::Scheduled,
             Load::Closed { .. } | Load::LoadGen { .. } => LatencyOrigin::Sent,
         }

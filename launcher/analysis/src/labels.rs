@@ -130,9 +130,10 @@ fn prompts(workload: &Workload, run: &ResolvedRun) -> &'static str {
     match (&workload.requests, workload.prompts) {
         (RequestSource::Mock, _) => "mock",
         (RequestSource::DataSet(_), _) => "data-set",
+        (RequestSource::TraceBlocks { .. } | RequestSource::Recorded(_), _) => "recorded",
         (_, PromptReuse::Repeated) | (RequestSource::SharedPrefix { seed: Some(_), .. }, _) => "repeated",
         _ if has_given_salt(run) => "replayed",
-        (RequestSource::SharedPrefix { .. }, PromptReuse::Fresh) => "shared",
+        (RequestSource::SharedPrefix { .. } | RequestSource::Conversations(_), PromptReuse::Fresh) => "shared",
         (RequestSource::Random { .. }, PromptReuse::Fresh) => "fresh",
     }
 }
@@ -148,6 +149,7 @@ fn arrivals(load: &Load) -> &'static str {
         Load::Burst { .. } => return "burst",
         Load::Trace { .. } => return "trace",
         Load::Closed { .. } => return "closed",
+        Load::Users { .. } => return "users",
         Load::LoadGen { scenario: Scenario::Server, .. } => return "poisson",
         Load::LoadGen { scenario: Scenario::Offline, .. } => return "burst",
         Load::LoadGen { scenario: Scenario::SingleStream | Scenario::MultiStream, .. } => return "closed",

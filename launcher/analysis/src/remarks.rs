@@ -212,7 +212,7 @@ fn cached(evidence: &Evidence<'_>) -> Option<String> {
     let found = evidence.all.cached?;
     let explained = match evidence.run.api.unwrap_or(workload.api) {
         Api::Completions => BLOCK_TOKENS,
-        Api::Chat => TEMPLATE_TOKENS,
+        Api::Chat | Api::Responses | Api::Messages => TEMPLATE_TOKENS,
     };
     let explained = explained.saturating_add(alike_by_chance(text, evidence.all.requests));
     let unexplained = found.tokens.saturating_sub(explained.saturating_mul(found.requests));

@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn records_that_were_left_out_make_no_percentile() {
         use workload_profiles::workload::{Load, Stage};
-        let load = Load::Closed { concurrency: 1, count: Some(9), duration: None, ramp_up: Default::default() };
+        let load = Load::closed(1, 9);
         let stages = vec![Stage::new("a", load.clone()), Stage::new("b", load)];
         let workload = Workload { stages, ..super::super::tests::workload(Vec::new()) };
         let exact = |requests: u64, blocks: u64| {

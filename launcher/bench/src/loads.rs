@@ -8,10 +8,7 @@ use crds::{
 };
 use workload_profiles::{
     Workload,
-    workload::{
-        Arrivals, Goodput, LengthDistribution, Load, PromptReuse, PromptText, Rate, RequestSource, Sampling, Stage,
-        Timeouts, Window,
-    },
+    workload::{Arrivals, LengthDistribution, Load, PromptText, Rate, RequestSource, Sampling, Stage},
 };
 
 /// Words of each prompt.
@@ -19,31 +16,15 @@ const PROMPT: u32 = 10;
 
 /// Streamed completions of short prompts with answers of so many tokens.
 fn workload(load: Load, tokens: u32) -> Workload {
-    Workload {
-        api: Api::Completions,
-        streaming: true,
-        model: None,
-        headers: Default::default(),
-        requests: RequestSource::Random {
-            input: LengthDistribution::fixed(PROMPT),
-            output: LengthDistribution::fixed(tokens),
-            text: PromptText::Words,
-        },
-        prompts: PromptReuse::Fresh,
-        stages: vec![Stage::new("bench", load)],
-        window: Window::All,
-        loadgen: None,
-        abandonment: None,
-        probes: None,
-        sampling: Sampling { ignore_eos: true, ..Sampling::default() },
-        timeouts: Timeouts::default(),
-        goodput: Goodput::default(),
-    }
+    let requests =
+        RequestSource::random(LengthDistribution::fixed(PROMPT), LengthDistribution::fixed(tokens), PromptText::Words);
+    let sampling = Sampling { ignore_eos: true, ..Sampling::default() };
+    Workload { sampling, ..Workload::new(Api::Completions, requests, vec![Stage::new("bench", load)]) }
 }
 
 /// So many requests at once, `count` in all.
 pub(super) fn closed(concurrency: u32, count: u64, tokens: u32) -> Workload {
-    let load = Load::Closed { concurrency, count: Some(count), duration: None, ramp_up: Span::default() };
+    let load = Load::closed(concurrency, count);
     workload(load, tokens)
 }
 

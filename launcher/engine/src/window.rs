@@ -122,7 +122,9 @@ impl StageWindow {
 /// When all requests of a stage have been due: after its duration, or with its last request if that is later.
 fn over(load: &Load, schedule: Option<&Schedule>) -> Option<Duration> {
     let duration = match load {
-        Load::Open { duration, .. } | Load::Closed { duration, .. } => duration.map(|it| it.0),
+        Load::Open { duration, .. } | Load::Closed { duration, .. } | Load::Users { duration, .. } => {
+            duration.map(|it| it.0)
+        }
         Load::Burst { .. } | Load::Trace { .. } | Load::LoadGen { .. } => None,
     };
     let last = schedule.and_then(|it| it.get(it.len().checked_sub(1)?));
@@ -150,7 +152,7 @@ mod tests {
 
     fn closed(count: Option<u64>, duration: Option<u64>) -> Load {
         let duration = duration.map(|it| Span(secs(it)));
-        Load::Closed { concurrency: 1, count, duration, ramp_up: Span::default() }
+        Load::Closed { concurrency: 1, count, duration, ramp_up: Span::default(), start_rate: None }
     }
 
     fn request(number: u64, due: u64, ended: u64) -> RequestRecord {

@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
-use workload_profiles::workload::{LengthDistribution, PromptText, RequestSource, Shape};
+use workload_profiles::workload::{LengthDistribution, OutputLength, PromptText, RequestSource, Shape};
 
 use super::{Report, TOOL, TOOL_VERSION, redact::profile_value};
 use analysis::{Analysis, Distribution, Figures, Labels, StageAnalysis, TokenCount};
@@ -123,10 +123,18 @@ fn load(report: &Report<'_>, stage: &StageAnalysis, index: usize) -> Option<Valu
     let (source, input, output) = match &report.workload.requests {
         RequestSource::Mock => ("unknown", seen(stage)?, None),
         RequestSource::DataSet(set) => {
-            fixed = LengthDistribution::fixed(set.output);
-            ("sampled", seen(stage)?, Some(&fixed))
+            let output = match set.output {
+                OutputLength::Fixed(output) => {
+                    fixed = LengthDistribution::fixed(output);
+                    Some(&fixed)
+                }
+                _ => None,
+            };
+            ("sampled", seen(stage)?, output)
         }
-        RequestSource::Random { input, output, text } => {
+        RequestSource::Conversations(conversations) => ("random", seen(stage)?, Some(&conversations.turn.output)),
+        RequestSource::TraceBlocks { .. } | RequestSource::Recorded(_) => ("sampled", seen(stage)?, None),
+        RequestSource::Random { input, output, text, .. } => {
             let source = match text {
                 PromptText::Words | PromptText::TokenIds(_) => "random",
                 PromptText::Prose => "sampled",
@@ -173,7 +181,7 @@ fn length(of: &LengthDistribution) -> Value {
         Shape::Fixed => return json!({"distribution": "fixed", "value": of.mean}),
         Shape::Normal => ("gaussian", Some(of.std_dev)),
         Shape::Uniform => ("uniform", None),
-        Shape::Lognormal => ("other", Some(of.std_dev)),
+        Shape::Lognormal | Shape::SkewNormal { .. } | Shape::Poisson => ("other", Some(of.std_dev)),
     };
     let value = if of.shape == Shape::Uniform { f64::midpoint(f64::from(of.min), f64::from(of.max)) } else { of.mean };
     length.insert("distribution".into(), json!(name));

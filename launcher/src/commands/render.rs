@@ -29,9 +29,9 @@ pub(crate) fn run(args: &RenderArgs) -> anyhow::Result<()> {
         Err(error) => console::say(format_args!("note: {error}")),
     }
     if let RequestSource::DataSet(set) = &input.workload.requests
-        && let Err(error) = user_file::open(&set.path)
+        && let Err(error) = user_file::open(set.file.as_path())
     {
-        console::say(format_args!("note: cannot read the data set {}: {error}", set.path.display()));
+        console::say(format_args!("note: cannot read the data set {}: {error}", set.file.shown()));
     }
     for notice in &input.notices {
         console::say(format_args!("note: {}: {}", notice.path, notice.message));

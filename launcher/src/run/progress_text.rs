@@ -175,7 +175,8 @@ mod tests {
     }
 
     fn stages(names: &[&str]) -> Vec<Stage> {
-        let load = Load::Closed { concurrency: 1, count: None, duration: None, ramp_up: Span::default() };
+        let load =
+            Load::Closed { concurrency: 1, count: None, duration: None, ramp_up: Span::default(), start_rate: None };
         names.iter().map(|it| Stage::new(*it, load.clone())).collect()
     }
 

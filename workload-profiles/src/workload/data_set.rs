@@ -245,6 +245,7 @@ mod tests {
         for (path, expected) in [
             ("/data/cnn_eval.json", Some(DataSetFormat::Json)),
             ("a.b.JSONL", Some(DataSetFormat::Jsonl)),
+            ("a.csv.gz", Some(DataSetFormat::Csv)),
             ("orca.pkl", None),
             ("orca.pkl.gz", None),
             ("json", None),
@@ -256,9 +257,10 @@ mod tests {
 
     #[test]
     fn a_data_set_reads_as_it_was_written() {
-        let json = r#"{"path":"/d/c.json","format":"json","prompt":{"name":"tok_input","form":"tokenIds"},"output":128,"count":13368}"#;
+        let json = r#"{"file":"/d/c.json","format":"json","row":{"prompt":{"name":"tok_input","form":"tokenIds"}},"output":{"fixed":128},"count":13368,"order":"file","usedUp":"refuse","acrossStages":"restart"}"#;
         let set: DataSet = serde_json::from_str(json).unwrap();
-        assert_eq!(set.prompt, PromptColumn::from_form(PromptForm::TokenIds));
+        let prompt = PromptColumn::from_form(PromptForm::TokenIds);
+        assert_eq!(set, DataSet::new("/d/c.json", DataSetFormat::Json, prompt, 128, 13_368));
         assert_eq!(serde_json::to_string(&set).unwrap(), json);
     }
 }

@@ -1,6 +1,6 @@
 //! Files that a workload needs: where the launcher finds them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +26,14 @@ pub struct RemoteFile {
 }
 
 impl FileSource {
+    /// The path. The launcher puts the downloaded file in the place of a URL before anything reads it.
+    pub fn as_path(&self) -> &Path {
+        match self {
+            FileSource::Path(path) => path,
+            FileSource::Url(file) => Path::new(&file.url),
+        }
+    }
+
     /// The path or the URL, for messages.
     pub fn shown(&self) -> String {
         match self {

@@ -242,7 +242,7 @@ pub enum RequestSource {
         multi_turn: bool,
     },
     /// Conversations of several turns.
-    Conversations(Conversations),
+    Conversations(Box<Conversations>),
     /// Prompts that are made of the blocks that the trace of each stage names by hashes: equal hashes are equal texts.
     #[serde(rename_all = "camelCase")]
     TraceBlocks {

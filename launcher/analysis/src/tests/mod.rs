@@ -12,8 +12,7 @@ use crds::{
     units::{RequestRate, Seed, Span},
 };
 use workload_profiles::workload::{
-    Arrivals, Goodput, LengthDistribution, Load, PromptReuse, PromptText, Rate, RequestSource, Sampling, Stage,
-    Timeouts, TokenIdRange, Window,
+    Arrivals, Goodput, LengthDistribution, Load, PromptReuse, PromptText, Rate, RequestSource, Stage, TokenIdRange,
 };
 
 use super::*;
@@ -39,26 +38,11 @@ fn open(name: &str, rate: f64) -> Stage {
 }
 
 fn closed(name: &str, concurrency: u32) -> Stage {
-    Stage::new(name, Load::Closed { concurrency, count: Some(2), duration: None, ramp_up: Span::default() })
+    Stage::new(name, Load::closed(concurrency, 2))
 }
 
 pub(super) fn workload(stages: Vec<Stage>) -> Workload {
-    Workload {
-        api: Api::Completions,
-        streaming: true,
-        model: None,
-        headers: Default::default(),
-        requests: RequestSource::Mock,
-        prompts: PromptReuse::Fresh,
-        stages,
-        window: Window::All,
-        loadgen: None,
-        abandonment: None,
-        probes: None,
-        sampling: Sampling::default(),
-        timeouts: Timeouts::default(),
-        goodput: Goodput::default(),
-    }
+    Workload::new(Api::Completions, RequestSource::Mock, stages)
 }
 
 fn run() -> ResolvedRun {
@@ -497,11 +481,8 @@ fn remarks_of_cache(case: &Case, cached: [Option<u32>; 2]) -> String {
 #[test]
 fn a_cache_that_knows_fresh_prompts_is_told() {
     let mut case = case(vec![open("r2", 2.0)]);
-    case.workload.requests = RequestSource::Random {
-        input: LengthDistribution::fixed(1_000),
-        output: LengthDistribution::fixed(2),
-        text: PromptText::Words,
-    };
+    case.workload.requests =
+        RequestSource::random(LengthDistribution::fixed(1_000), LengthDistribution::fixed(2), PromptText::Words);
     let warm = remarks_of_cache(&case, [None, Some(800)]);
     assert!(warm.contains("40.0 % of the prompt tokens") && warm.contains("another load"), "{warm}");
     // A block, and 1 % of the prompts.
@@ -513,10 +494,12 @@ fn a_cache_that_knows_fresh_prompts_is_told() {
     assert_eq!(remarks_of_cache(&case, [Some(128), Some(128)]), "");
     case.workload.api = Api::Completions;
     // Of prompts of few ids many begin alike, and of one id all do.
-    let ids = |min, max| RequestSource::Random {
-        input: LengthDistribution::fixed(1_000),
-        output: LengthDistribution::fixed(2),
-        text: PromptText::TokenIds(TokenIdRange::new(min, max).unwrap()),
+    let ids = |min, max| {
+        RequestSource::random(
+            LengthDistribution::fixed(1_000),
+            LengthDistribution::fixed(2),
+            PromptText::TokenIds(TokenIdRange::new(min, max).unwrap()),
+        )
     };
     case.workload.requests = ids(5, 5);
     assert_eq!(remarks_of_cache(&case, [Some(1_000), Some(1_000)]), "");
@@ -537,7 +520,7 @@ fn prompts_of_a_salt_that_was_given_are_labelled_so() {
         analysis.labels.prompts
     };
     let length = || LengthDistribution::fixed(10);
-    let random = || RequestSource::Random { input: length(), output: length(), text: PromptText::Words };
+    let random = || RequestSource::random(length(), length(), PromptText::Words);
     assert_eq!([prompts(random(), "u-a1"), prompts(random(), "u-a2")], ["fresh", "replayed"]);
     assert_eq!(prompts(RequestSource::Mock, "u-a2"), "mock");
 }

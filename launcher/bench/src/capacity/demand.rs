@@ -67,7 +67,7 @@ fn slots(load: &Load) -> Option<u64> {
     let (limit, count) = match load {
         Load::Closed { concurrency, count, .. } => (Some(*concurrency), *count),
         Load::Burst { count, max_concurrency } => (*max_concurrency, Some(*count)),
-        Load::Open { .. } | Load::Trace { .. } | Load::LoadGen { .. } => return None,
+        Load::Open { .. } | Load::Trace { .. } | Load::Users { .. } | Load::LoadGen { .. } => return None,
     };
     [limit.map(u64::from), count].into_iter().flatten().min()
 }
@@ -76,6 +76,7 @@ fn slots(load: &Load) -> Option<u64> {
 fn peak(load: &Load) -> Option<RequestRate> {
     match load {
         Load::Open { rate, .. } => Some(rate.peak()),
+        Load::Users { rate, .. } => Some(*rate),
         Load::Trace { speed, .. } => {
             let entries = recorded(load)?;
             // A second of the replay, in time of the recording.
@@ -131,7 +132,7 @@ pub(super) fn trial(workload: &Workload, stage: &Stage, pace: Pace) -> (Workload
                 _ => u32::try_from(slots).unwrap_or(u32::MAX),
             };
             let (duration, ramp_up) = (None, Span::default());
-            (Load::Closed { concurrency, count: Some(count), duration, ramp_up }, due)
+            (Load::Closed { concurrency, count: Some(count), duration, ramp_up, start_rate: None }, due)
         }
         None => at_peak(&stage.load, due, answer),
     };
@@ -175,7 +176,7 @@ mod tests {
     }
 
     fn closed(concurrency: u32, count: u64) -> Load {
-        Load::Closed { concurrency, count: Some(count), duration: None, ramp_up: Span::default() }
+        Load::closed(concurrency, count)
     }
 
     fn workload(stages: Vec<Load>, tokens: u32) -> Workload {
@@ -252,7 +253,8 @@ mod tests {
     #[test]
     fn a_stage_whose_load_is_not_known_is_refused_by_name() {
         let file = TraceFile {
-            path: "trace.csv".into(),
+            file: "trace.csv".into(),
+            hashes_column: None,
             format: TraceFormat::Csv,
             time: TraceTime::Seconds,
             at_column: "at".into(),

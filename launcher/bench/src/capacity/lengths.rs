@@ -2,7 +2,9 @@
 
 use workload_profiles::{
     Workload,
-    workload::{LengthDistribution, Load, PromptText, RequestSource, Shape, Stage, Trace, TraceEntry},
+    workload::{
+        DataSet, LengthDistribution, Load, OutputLength, PromptText, RequestSource, Shape, Stage, Trace, TraceEntry,
+    },
 };
 
 use crate::server::DEFAULT_TOKENS;
@@ -38,11 +40,19 @@ pub(super) fn requests(workload: &Workload, stage: &Stage) -> RequestSource {
         }
         // Recorded lengths of its prompts are not used.
         RequestSource::SharedPrefix { output_len, .. } => *output_len = answers.unwrap_or_else(|| output_len.clone()),
-        RequestSource::DataSet(set) => set.output = answers.as_ref().map_or(set.output, mean),
+        RequestSource::DataSet(set) => {
+            if let Some(answers) = &answers {
+                set.output = OutputLength::Fixed(mean(answers));
+            }
+        }
+        RequestSource::Conversations(conversations) => {
+            conversations.turn.output = answers.unwrap_or_else(|| conversations.turn.output.clone());
+        }
+        RequestSource::TraceBlocks { .. } | RequestSource::Recorded(_) => {}
         RequestSource::Mock => {
             if let Some(output) = answers {
                 let input = LengthDistribution::fixed(MOCK_PROMPT);
-                requests = RequestSource::Random { input, output, text: PromptText::Words };
+                requests = RequestSource::random(input, output, PromptText::Words);
             }
         }
     }
@@ -54,8 +64,12 @@ pub(super) fn mean_output(requests: &RequestSource) -> u32 {
     match requests {
         RequestSource::Random { output, .. } => mean(output),
         RequestSource::SharedPrefix { output_len, .. } => mean(output_len),
-        RequestSource::DataSet(set) => set.output,
-        RequestSource::Mock => DEFAULT_TOKENS,
+        RequestSource::Conversations(conversations) => mean(&conversations.turn.output),
+        RequestSource::DataSet(DataSet { output: OutputLength::Fixed(output), .. }) => *output,
+        RequestSource::Mock
+        | RequestSource::DataSet(_)
+        | RequestSource::TraceBlocks { .. }
+        | RequestSource::Recorded(_) => DEFAULT_TOKENS,
     }
 }
 
@@ -80,7 +94,7 @@ mod tests {
     fn recorded_lengths_outweigh_those_of_the_source() {
         let fixed = LengthDistribution::fixed;
         let (input, output, text) = (fixed(10), fixed(191), PromptText::Words);
-        let random = RequestSource::Random { input, output, text };
+        let random = RequestSource::random(input, output, text);
         let prefix = RequestSource::SharedPrefix {
             groups: 1,
             prompts_per_group: 1,
@@ -88,6 +102,7 @@ mod tests {
             question_len: fixed(9),
             output_len: fixed(191),
             seed: None,
+            multi_turn: false,
         };
         let check = |source: &RequestSource, recorded: &[(Option<u32>, Option<u32>)], lengths, (prompt, answer)| {
             let entry = |(input, output): &(_, _)| TraceEntry { at: Span::default(), input: *input, output: *output };

@@ -1,6 +1,6 @@
 //! Phases of LoadGen tests as loads that say how hard they are. Pure.
 
-use crds::units::{RequestRate, Span};
+use crds::units::RequestRate;
 use workload_profiles::{
     Workload,
     loadgen::{Effective, Scenario},
@@ -14,11 +14,8 @@ pub(super) fn as_plain_loads(workload: &mut Workload) {
         let Load::LoadGen { scenario, test, .. } = stage.load else { continue };
         let Some(test) = loadgen.tests.get(test as usize) else { continue };
         let effective = Effective::new(&test.settings, &loadgen.qsl);
-        let closed = |concurrency: u64| Load::Closed {
-            concurrency: u32::try_from(concurrency).unwrap_or(u32::MAX),
-            count: Some(effective.min_sample_count.max(concurrency)),
-            duration: None,
-            ramp_up: Span::default(),
+        let closed = |concurrency: u64| {
+            Load::closed(u32::try_from(concurrency).unwrap_or(u32::MAX), effective.min_sample_count.max(concurrency))
         };
         let max_concurrency = loadgen.max_concurrency;
         let plain = match scenario {

@@ -31,12 +31,14 @@ impl BodyTemplate {
         let mut before = b"{\"model\":".to_vec();
         before.extend(quoted(model));
         let (start, after): (&[u8], &[u8]) = match (api, form) {
-            (Api::Completions, PromptForm::Text) => (b",\"prompt\":\"", b"\""),
+            (Api::Completions, PromptForm::Text | PromptForm::Messages) => (b",\"prompt\":\"", b"\""),
             (Api::Completions, PromptForm::TokenIds) => (b",\"prompt\":", b""),
-            (Api::Chat, _) => (b",\"messages\":[{\"role\":\"user\",\"content\":\"", b"\"}]"),
+            (Api::Responses, _) => (b",\"input\":\"", b"\""),
+            (Api::Chat | Api::Messages, _) => (b",\"messages\":[{\"role\":\"user\",\"content\":\"", b"\"}]"),
         };
         before.extend(start);
         let length: &[u8] = match (api, sampling.length_field) {
+            (Api::Responses, _) => b",\"max_output_tokens\":",
             (Api::Chat, LengthField::MaxCompletionTokens) => b",\"max_completion_tokens\":",
             _ => b",\"max_tokens\":",
         };
@@ -52,7 +54,7 @@ impl BodyTemplate {
     }
 
     pub fn can_hold(api: Api, form: PromptForm) -> bool {
-        !(api == Api::Chat && form == PromptForm::TokenIds)
+        !(api.has_messages() && form == PromptForm::TokenIds)
     }
 
     /// The body for a prompt, which is a text or a JSON list of token ids. `max_tokens`: `None` lets the server decide.

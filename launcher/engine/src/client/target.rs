@@ -134,6 +134,8 @@ impl Target {
         let path = match api {
             Api::Chat => "/v1/chat/completions",
             Api::Completions => "/v1/completions",
+            Api::Responses => "/v1/responses",
+            Api::Messages => "/v1/messages",
         };
         let mut all = HeaderMap::new();
         all.insert(HOST, HeaderValue::from_str(authority).map_err(|_| TargetError::Url { url: base_url.to_owned() })?);

@@ -19,7 +19,7 @@ use serde::de::{DeserializeSeed, Deserializer as _, Error as _, SeqAccess, Visit
 use serde_json::{Deserializer, error::Category};
 use workload_profiles::{
     Notice, Workload,
-    workload::{DataSet, DataSetFormat, RequestSource},
+    workload::{DataSet, DataSetFormat, PromptColumn, RequestSource, RowContent},
 };
 
 use crate::{
@@ -52,6 +52,9 @@ pub enum DataSetError {
         /// The problem and the remedy, without the content of the row.
         what: String,
     },
+    /// The rows cannot be read yet.
+    #[error("the data set {path} has rows that cannot be read yet; convert it to JSON Lines with a column of prompts", path = path.display())]
+    NotYet { path: PathBuf },
     /// The file is too long.
     #[error("the data set {path} has more than {most} bytes; leave out the columns that are not sent", path = path.display())]
     TooLong {
@@ -100,8 +103,9 @@ pub fn read_with_digest(workload: &Workload) -> Result<ReadDataSet, DataSetError
     let has_end = file.metadata().is_ok_and(|it| it.is_file());
     let mut file = DigestReader::new(file);
     let rows = read_within(set, &mut file, MAX_BYTES, MAX_ROW)?;
-    let (file, reason) = if has_end { digest(file, &set.path, MAX_BYTES) } else { without(&set.path, "it is a pipe") };
-    let message = |reason| format!("the file {} has no digest in the report: {reason}", set.path.display());
+    let (file, reason) =
+        if has_end { digest(file, set.file.as_path(), MAX_BYTES) } else { without(set.file.as_path(), "it is a pipe") };
+    let message = |reason| format!("the file {} has no digest in the report: {reason}", set.file.shown());
     let notice = reason.map(|reason| Notice { path: "data set".into(), message: message(reason) });
     Ok(ReadDataSet { rows, file: Some(file), notice })
 }
@@ -120,28 +124,36 @@ fn without(path: &Path, reason: impl Into<String>) -> (FileDigest, Option<String
 }
 
 fn open(set: &DataSet) -> Result<File, DataSetError> {
-    user_file::open(&set.path).map_err(|cause| DataSetError::Read { path: set.path.clone(), cause })
+    user_file::open(set.file.as_path())
+        .map_err(|cause| DataSetError::Read { path: set.file.as_path().to_owned(), cause })
 }
 
 /// Reads a file of at most `most` bytes, each row of which has fewer than `longest` bytes.
 fn read_within(set: &DataSet, bytes: impl Read, most: u64, longest: usize) -> Result<Rows, DataSetError> {
     let mut bytes = BufReader::with_capacity(256 << 10, bytes.take(most.saturating_add(1)));
-    let mut reader = Reader { set, rows: Rows::default(), prompt: Prompt::default(), longest };
+    let not_yet = || DataSetError::NotYet { path: set.file.as_path().to_owned() };
+    let RowContent::Prompt(column) = &set.row else { return Err(not_yet()) };
+    let mut reader = Reader { set, column, rows: Rows::default(), prompt: Prompt::default(), longest };
     let read = reader.read(&mut bytes);
-    if reader.is_complete() {
+    if reader.is_complete() || (set.count.is_none() && read.is_ok() && !reader.rows.is_empty()) {
         return Ok(reader.rows);
     }
     // Checked first: a row that was cut may hold no prompt.
     if bytes.get_ref().limit() == 0 {
-        return Err(DataSetError::TooLong { path: set.path.clone(), most });
+        return Err(DataSetError::TooLong { path: set.file.as_path().to_owned(), most });
     }
     read?;
-    Err(DataSetError::TooFew { path: set.path.clone(), found: reader.rows.len(), wanted: set.count })
+    Err(DataSetError::TooFew {
+        path: set.file.as_path().to_owned(),
+        found: reader.rows.len(),
+        wanted: set.count.unwrap_or(1),
+    })
 }
 
 /// The state of reading.
 struct Reader<'a> {
     set: &'a DataSet,
+    column: &'a PromptColumn,
     rows: Rows,
     /// The prompt of the current row; its memory is reused.
     prompt: Prompt,
@@ -150,7 +162,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn is_complete(&self) -> bool {
-        self.rows.len() as u64 >= self.set.count
+        self.set.count.is_some_and(|it| self.rows.len() as u64 >= it)
     }
 
     fn read(&mut self, bytes: &mut impl BufRead) -> Result<(), DataSetError> {
@@ -161,6 +173,9 @@ impl Reader<'_> {
         match self.set.format {
             DataSetFormat::Json => self.json(bytes),
             DataSetFormat::Jsonl => self.jsonl(bytes),
+            DataSetFormat::Csv | DataSetFormat::Parquet | DataSetFormat::Text => {
+                Err(DataSetError::NotYet { path: self.set.file.as_path().to_owned() })
+            }
         }
     }
 
@@ -199,7 +214,7 @@ impl Reader<'_> {
                 continue;
             }
             let mut json = Deserializer::from_slice(&text);
-            let read = RowSeed { set: self.set, prompt: &mut self.prompt }.deserialize(&mut json);
+            let read = RowSeed { column: self.column, prompt: &mut self.prompt }.deserialize(&mut json);
             if let Err(error) = read.and_then(|()| json.end()) {
                 let problem = self.prompt.problem().filter(|_| error.is_data());
                 let none = || "is no JSON object; write one a line".to_owned();
@@ -217,7 +232,7 @@ impl Reader<'_> {
 
     /// Keeps the prompt of a row; `false` if there is no room for it, as its problem says.
     fn keep(&mut self) -> bool {
-        self.prompt.move_to(&mut self.rows, self.set.prompt.form, MAX_KEPT)
+        self.prompt.move_to(&mut self.rows, self.set.form(), MAX_KEPT)
     }
 
     fn too_long(&self, at: String) -> DataSetError {
@@ -225,11 +240,11 @@ impl Reader<'_> {
     }
 
     fn wrong(&self, at: String, what: String) -> DataSetError {
-        DataSetError::Wrong { path: self.set.path.clone(), at, what }
+        DataSetError::Wrong { path: self.set.file.as_path().to_owned(), at, what }
     }
 
     fn read_error(&self, cause: io::Error) -> DataSetError {
-        DataSetError::Read { path: self.set.path.clone(), cause }
+        DataSetError::Read { path: self.set.file.as_path().to_owned(), cause }
     }
 }
 
@@ -245,7 +260,7 @@ impl<'de> Visitor<'de> for Array<'_, '_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         let Array(reader, left) = self;
-        while list.next_element_seed(RowSeed { set: reader.set, prompt: &mut reader.prompt })?.is_some() {
+        while list.next_element_seed(RowSeed { column: reader.column, prompt: &mut reader.prompt })?.is_some() {
             // An error is the only way to leave the rest unread.
             if !reader.keep() || reader.is_complete() {
                 return Err(A::Error::custom("enough"));

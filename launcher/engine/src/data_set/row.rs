@@ -6,7 +6,7 @@ use serde::{
     Deserializer,
     de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
-use workload_profiles::workload::{DataSet, PromptColumn, PromptForm};
+use workload_profiles::workload::{PromptColumn, PromptForm};
 
 use super::rows::Rows;
 
@@ -38,7 +38,7 @@ impl Prompt {
         }
         match form {
             PromptForm::TokenIds => rows.push_ids(self.ids.drain(..)),
-            PromptForm::Text => rows.push_text(&std::mem::take(&mut self.text)),
+            PromptForm::Text | PromptForm::Messages => rows.push_text(&std::mem::take(&mut self.text)),
         }
         true
     }
@@ -48,7 +48,7 @@ impl Prompt {
         self.ids.clear();
         self.text.clear();
         let (read, wanted) = match form {
-            PromptForm::Text => (map.next_value().map(|it| self.text = it), "text"),
+            PromptForm::Text | PromptForm::Messages => (map.next_value().map(|it| self.text = it), "text"),
             PromptForm::TokenIds => (map.next_value_seed(IdsSeed { name, prompt: self }), "list of token ids"),
         };
         if let Err(error) = read {
@@ -73,7 +73,7 @@ impl Prompt {
 
 /// Reads a row into the prompt. After an error the prompt has a problem, or the row is no object.
 pub(super) struct RowSeed<'a> {
-    pub(super) set: &'a DataSet,
+    pub(super) column: &'a PromptColumn,
     pub(super) prompt: &'a mut Prompt,
 }
 
@@ -93,9 +93,9 @@ impl<'de> Visitor<'de> for RowSeed<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let RowSeed { set: DataSet { prompt: PromptColumn { name, form }, .. }, prompt } = self;
+        let RowSeed { column: PromptColumn { name, form }, prompt } = self;
         let other = PromptColumn::from_form(match form {
-            PromptForm::Text => PromptForm::TokenIds,
+            PromptForm::Text | PromptForm::Messages => PromptForm::TokenIds,
             PromptForm::TokenIds => PromptForm::Text,
         });
         let (mut found, mut has_other) = (0, false);

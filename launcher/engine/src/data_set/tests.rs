@@ -6,7 +6,7 @@ use super::*;
 const IDS: PromptForm = PromptForm::TokenIds;
 
 fn set(format: DataSetFormat, form: PromptForm, count: u64) -> DataSet {
-    DataSet { path: "d".into(), format, prompt: PromptColumn::from_form(form), output: 9, count }
+    DataSet::new("d", format, PromptColumn::from_form(form), 9, count)
 }
 
 fn rows(set: &DataSet, text: &str) -> Result<Rows, String> {
@@ -123,7 +123,7 @@ fn what_is_read_and_kept_has_bounds() {
     let mut rows = Rows::default();
     let mut prompt = Prompt::default();
     let mut row = Deserializer::from_str("{\"tok_input\":[1,2]}");
-    RowSeed { set: &set, prompt: &mut prompt }.deserialize(&mut row).unwrap();
+    RowSeed { column: &PromptColumn::from_form(set.form()), prompt: &mut prompt }.deserialize(&mut row).unwrap();
     assert!(!prompt.move_to(&mut rows, IDS, 7) && rows.is_empty());
     assert_eq!(prompt.problem().unwrap(), "with it the prompts take more than 7 bytes; lower the count");
     assert!(prompt.move_to(&mut rows, IDS, 8));
@@ -143,7 +143,7 @@ fn a_row_has_a_bound_wherever_it_is_long() {
             let short = r#"{"input":"a"}"#;
             let text = match format {
                 DataSetFormat::Json => format!("[{short},{row},{short}]"),
-                DataSetFormat::Jsonl => format!("{short}\n{row}\n{short}\n"),
+                _ => format!("{short}\n{row}\n{short}\n"),
             };
             let set = set(format, PromptForm::Text, 3);
             let error = read_within(&set, text.as_bytes(), MAX_BYTES, 90).unwrap_err().to_string();
@@ -194,7 +194,7 @@ fn a_pipe_is_not_read_behind_the_last_row() {
     let mut writer = File::options().read(true).write(true).open(&path).unwrap();
     io::Write::write_all(&mut writer, format!("{{\"{}\": [1]}}\n", PromptColumn::from_form(IDS).name).as_bytes())
         .unwrap();
-    let set = DataSet { path: path.clone(), ..set(DataSetFormat::Jsonl, IDS, 1) };
+    let set = DataSet { file: path.clone().into(), ..set(DataSetFormat::Jsonl, IDS, 1) };
     let read = read_with_digest(&workload_of(&set)).unwrap();
     assert_eq!((read.rows.len(), read.file), (1, Some(FileDigest::unknown(&path))));
     assert!(read.notice.unwrap().message.ends_with("has no digest in the report: it is a pipe"));
@@ -202,7 +202,7 @@ fn a_pipe_is_not_read_behind_the_last_row() {
 
 #[test]
 fn a_file_that_is_not_there_is_told() {
-    let set = DataSet { path: "/nowhere/d.json".into(), ..set(DataSetFormat::Json, IDS, 1) };
+    let set = DataSet { file: "/nowhere/d.json".into(), ..set(DataSetFormat::Json, IDS, 1) };
     let error = read(&workload_of(&set)).unwrap_err().to_string();
     assert!(
         error.starts_with("cannot read the data set /nowhere/d.json: ") && error.ends_with("spec.profile.files"),

@@ -54,7 +54,7 @@ mod tests {
 
     use crds::{
         benchmark_run::{Api, SimulatorPreset},
-        units::{Seed, Span},
+        units::Seed,
     };
     use tokio::net::TcpListener;
     use workload_profiles::{Workload, workload::Load};
@@ -82,7 +82,7 @@ mod tests {
     }
 
     fn workload(streaming: bool, count: u64) -> Workload {
-        let load = Load::Closed { concurrency: 4, count: Some(count), duration: None, ramp_up: Span::default() };
+        let load = Load::closed(4, count);
         serde_json::from_value(serde_json::json!({
             "api": "OpenAICompletions", "streaming": streaming, "requests": "mock",
             "stages": [{"name": "c4", "load": load, "pauseAfter": "0s"}],

@@ -171,7 +171,7 @@ impl LoadPlan {
                 window: StageWindow::new(stage, workload.window, schedule.as_ref()),
                 load: match (&stage.load, &phase) {
                     (_, Some(phase)) if schedule.is_none() => PlannedLoad::Stream(Arc::clone(phase)),
-                    (Load::Closed { concurrency, count, duration, ramp_up }, _) => PlannedLoad::Closed(Slots {
+                    (Load::Closed { concurrency, count, duration, ramp_up, .. }, _) => PlannedLoad::Closed(Slots {
                         concurrency: u64::from(*concurrency),
                         count: *count,
                         duration: duration.map(|it| it.0),

@@ -289,7 +289,7 @@ fn what_waited_for_room_was_not_late() {
 #[test]
 fn what_is_outside_the_window_is_counted_aside() {
     use workload_profiles::workload::{Load, Margin, Stage, Window};
-    let load = Load::Closed { concurrency: 1, count: Some(9), duration: None, ramp_up: Span::default() };
+    let load = Load::closed(1, 9);
     let stage = Stage { warm_up: Some(Margin::Count(1)), ..Stage::new("c1", load) };
     let window = StageWindow::new(&stage, Window::All, None);
     let mut recorder = Recorder::new(1, Goodput::default(), Keep::Records).with_windows([window]).with_probes();

@@ -2,16 +2,19 @@
 
 use std::fmt::Write as _;
 
-use workload_profiles::workload::{DataSet, PromptForm};
+use workload_profiles::workload::{DataSet, OutputLength, PromptForm};
 
 use super::RequestedLengths;
 use crate::data_set::Rows;
 
 /// Appends the prompt of the row with this number to `text`, in the form in which it is sent.
 pub(super) fn write(rows: &Rows, number: u64, set: &DataSet, text: &mut String) -> RequestedLengths {
-    let output = Some(set.output);
-    match set.prompt.form {
-        PromptForm::Text => {
+    let output = match set.output {
+        OutputLength::Fixed(output) => Some(output),
+        _ => None,
+    };
+    match set.form() {
+        PromptForm::Text | PromptForm::Messages => {
             text.push_str(rows.text(number));
             RequestedLengths { output, ..RequestedLengths::default() }
         }
@@ -36,7 +39,7 @@ mod tests {
 
     fn check(rows: &Rows, form: PromptForm, number: u64, expected: (&str, Option<u32>)) {
         let prompt = PromptColumn::from_form(form);
-        let set = DataSet { path: "d".into(), format: DataSetFormat::Json, prompt, output: 9, count: 2 };
+        let set = DataSet::new("d", DataSetFormat::Json, prompt, 9, 2);
         let mut text = String::new();
         let requested = write(rows, number, &set, &mut text);
         assert_eq!((text.as_str(), requested.input), expected);

@@ -43,7 +43,7 @@ impl LengthDraws {
     fn draw(&self, rng: &mut impl Rng) -> u32 {
         let LengthDistribution { shape, min, max, mean, std_dev, .. } = self.distribution;
         let drawn = match shape {
-            Shape::Fixed => mean,
+            Shape::Fixed | Shape::SkewNormal { .. } | Shape::Poisson => mean,
             Shape::Uniform => return rng.random_range(min..=max.max(min)),
             Shape::Normal => Normal::new(mean, std_dev).map_or(mean, |it| rng.sample(it)),
             Shape::Lognormal => {

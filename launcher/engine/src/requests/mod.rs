@@ -32,6 +32,9 @@ pub enum RequestsError {
         shared_prefix::MAX_PROMPTS
     )]
     TooManyPrompts { groups: u32, prompts_per_group: u32 },
+    /// A source that the engine cannot send yet.
+    #[error("the requests are {0}, which cannot be sent yet; choose another source")]
+    NotYet(&'static str),
     /// A chat message is a text.
     #[error("the prompts are token ids, which a chat cannot hold; call completions, or make the prompts of words")]
     TokenIdsInChat,
@@ -130,7 +133,7 @@ impl Requests {
         let seed = seeds.run;
         Ok(Requests(match source {
             RequestSource::Mock => Source::Mock,
-            RequestSource::Random { input, output, text } => Source::Random {
+            RequestSource::Random { input, output, text, .. } => Source::Random {
                 input: LengthDraws::new(input, Sampler::Shifted, seed.derive("requests/input-lengths")),
                 output: LengthDraws::new(output, Sampler::Shifted, seed.derive("requests/output-lengths")),
                 text: *text,
@@ -143,6 +146,7 @@ impl Requests {
                 question_len,
                 output_len,
                 seed: own,
+                ..
             } => {
                 // With a seed of its own it is the same in every run, as in inference-perf.
                 let fresh = prompts == PromptReuse::Fresh && own.is_none();
@@ -159,6 +163,9 @@ impl Requests {
                 )?)
             }
             RequestSource::DataSet(set) => Source::Rows(set.clone(), Arc::default()),
+            RequestSource::Conversations(_) => return Err(RequestsError::NotYet("conversations")),
+            RequestSource::TraceBlocks { .. } => return Err(RequestsError::NotYet("blocks of a trace")),
+            RequestSource::Recorded(_) => return Err(RequestsError::NotYet("recorded sessions")),
         }))
     }
 
@@ -255,7 +262,7 @@ mod tests {
             std_dev: 0.0,
             total_count: None,
         };
-        RequestSource::Random { input: uniform(10, 30), output: uniform(5, 9), text }
+        RequestSource::random(uniform(10, 30), uniform(5, 9), text)
     }
 
     #[test]
@@ -310,6 +317,7 @@ mod tests {
             question_len: LengthDistribution::fixed(5),
             output_len: LengthDistribution::fixed(3),
             seed,
+            multi_turn: false,
         };
         // 20 prompts for 100 requests, the same in both stages.
         let check = |seed, prompts, distinct, prefixes| {

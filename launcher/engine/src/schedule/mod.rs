@@ -72,7 +72,7 @@ pub fn schedule(load: &Load, trace: &[TraceEntry], seed: Seed) -> Option<Schedul
         }
         Load::Burst { count, .. } => burst::times(*count),
         Load::Trace { speed, count, .. } => trace::times(trace, *speed, *count),
-        Load::Closed { .. } | Load::LoadGen { .. } => return None,
+        Load::Closed { .. } | Load::Users { .. } | Load::LoadGen { .. } => return None,
     };
     Some(Schedule { nanos })
 }
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_closed_loop_has_no_schedule() {
-        let load = Load::Closed { concurrency: 1, count: Some(1), duration: None, ramp_up: Span::default() };
+        let load = Load::closed(1, 1);
         assert_eq!(schedule(&load, &[], Seed(1)), None);
     }
 

@@ -103,10 +103,10 @@ pub fn read(workload: &Workload) -> Result<Traces, TraceError> {
 impl Traces {
     /// Reads the file that the next stage replays.
     fn add_file(&mut self, file: &TraceFile) -> Result<(), TraceError> {
-        let cannot = |cause| TraceError::Read { path: file.path.clone(), cause };
-        let mut bytes = DigestReader::new(user_file::open(&file.path).map_err(cannot)?);
+        let cannot = |cause| TraceError::Read { path: file.file.as_path().to_owned(), cause };
+        let mut bytes = DigestReader::new(user_file::open(file.file.as_path()).map_err(cannot)?);
         let (entries, notices) = read_within(file, &mut bytes, MAX_BYTES)?;
-        let digest = bytes.finish(&file.path, MAX_BYTES).map_err(cannot)?;
+        let digest = bytes.finish(file.file.as_path(), MAX_BYTES).map_err(cannot)?;
         if !self.digests.contains(&digest) {
             self.digests.push(digest);
         }
@@ -130,7 +130,7 @@ fn read_within(file: &TraceFile, bytes: impl Read, most: u64) -> Result<(Vec<Tra
     let found = read_lines(file, &mut lines);
     // Checked first: a line that was cut may be no request.
     if lines.get_ref().limit() == 0 {
-        return Err(TraceError::TooLong { path: file.path.clone(), most });
+        return Err(TraceError::TooLong { path: file.file.as_path().to_owned(), most });
     }
     found
 }
@@ -142,11 +142,11 @@ fn read_lines(file: &TraceFile, lines: impl BufRead) -> Result<(Vec<TraceEntry>,
         TraceFormat::Jsonl => jsonl(&mut entries, lines)?,
     }
     if entries.found.is_empty() {
-        return Err(TraceError::Empty { path: file.path.clone() });
+        return Err(TraceError::Empty { path: file.file.as_path().to_owned() });
     }
     let length = entries.found.last().map_or(Duration::ZERO, |it| it.at.0);
     let (requests, times) = (entries.found.len(), notices::name(file.time));
-    info!(trace = %file.path.display(), requests, length = %Span(length), times, "the trace was read");
+    info!(trace = %file.file.shown(), requests, length = %Span(length), times, "the trace was read");
     let [input, output] = entries.lengths;
     let notices = notices::notices(file, &entries.found, input, output);
     Ok((entries.found, notices))
@@ -170,11 +170,11 @@ enum Moment {
 
 impl Entries<'_> {
     fn wrong(&self, line: u64, what: impl Into<String>) -> TraceError {
-        TraceError::Line { path: self.file.path.clone(), line, what: what.into() }
+        TraceError::Line { path: self.file.file.as_path().to_owned(), line, what: what.into() }
     }
 
     fn read_error(&self, cause: io::Error) -> TraceError {
-        TraceError::Read { path: self.file.path.clone(), cause }
+        TraceError::Read { path: self.file.file.as_path().to_owned(), cause }
     }
 
     fn add(&mut self, line: u64, at: &str, input: Option<&str>, output: Option<&str>) -> Result<(), TraceError> {

@@ -44,7 +44,7 @@ pub(super) fn notices(
     input: LengthFaults,
     output: LengthFaults,
 ) -> Vec<Notice> {
-    let (count, path) = (entries.len(), file.path.display());
+    let (count, path) = (entries.len(), file.file.shown());
     let span = entries.last().map_or(Duration::ZERO, |it| it.at.0);
     let unit = name(file.time);
     let mut told = Vec::new();

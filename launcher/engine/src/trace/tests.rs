@@ -4,7 +4,15 @@ use super::*;
 
 fn file(format: TraceFormat, time: TraceTime, columns: [&str; 3]) -> TraceFile {
     let [at, input, output] = columns.map(str::to_owned);
-    TraceFile { path: "t".into(), format, time, at_column: at, input_column: input, output_column: output }
+    TraceFile {
+        file: "t".into(),
+        format,
+        time,
+        at_column: at,
+        input_column: input,
+        output_column: output,
+        hashes_column: None,
+    }
 }
 
 fn azure() -> TraceFile {
@@ -162,6 +170,6 @@ fn what_was_recorded_counts_towards_the_requests_of_the_run() {
 
 #[test]
 fn a_file_that_is_not_there_says_what_to_do() {
-    let error = Traces::default().add_file(&TraceFile { path: "/nowhere/t.csv".into(), ..azure() }).unwrap_err();
+    let error = Traces::default().add_file(&TraceFile { file: "/nowhere/t.csv".into(), ..azure() }).unwrap_err();
     assert!(error.to_string().ends_with("in a cluster, name the file in spec.profile.files"), "{error}");
 }

@@ -23,10 +23,7 @@ use simulator::{
 use tokio::io::{DuplexStream, duplex};
 use workload_profiles::{
     Workload,
-    workload::{
-        Arrivals, Goodput, LengthDistribution, Load, PromptReuse, PromptText, Rate, RequestSource, Sampling, Stage,
-        Timeouts, Window,
-    },
+    workload::{Arrivals, LengthDistribution, Load, PromptText, Rate, RequestSource, Sampling, Stage},
 };
 
 /// The body of an answer of one token.
@@ -48,7 +45,7 @@ pub fn open(rate: f64, seconds: u64) -> Stage {
 }
 
 pub fn closed(concurrency: u32, count: u64) -> Stage {
-    let load = Load::Closed { concurrency, count: Some(count), duration: None, ramp_up: Span::default() };
+    let load = Load::closed(concurrency, count);
     Stage::new(format!("c{concurrency}"), load)
 }
 
@@ -70,38 +67,34 @@ pub fn bounded(mut stage: Stage, permits: u32) -> Stage {
         Load::Open { max_concurrency, .. }
         | Load::Burst { max_concurrency, .. }
         | Load::Trace { max_concurrency, .. } => *max_concurrency = Some(permits),
-        Load::Closed { .. } | Load::LoadGen { .. } => panic!("this load limits its requests in flight by itself"),
+        Load::Closed { .. } | Load::Users { .. } | Load::LoadGen { .. } => {
+            panic!("this load limits its requests in flight by itself")
+        }
     }
     stage
 }
 
 /// Slots that send during this time, opened evenly within `ramp_up`.
 pub fn closed_for(concurrency: u32, duration: Duration, ramp_up: Duration) -> Stage {
-    let load = Load::Closed { concurrency, count: None, duration: Some(Span(duration)), ramp_up: Span(ramp_up) };
+    let load = Load::Closed {
+        concurrency,
+        count: None,
+        duration: Some(Span(duration)),
+        ramp_up: Span(ramp_up),
+        start_rate: None,
+    };
     Stage::new(format!("c{concurrency}"), load)
 }
 
 /// Streamed completions of 10 words with answers of `output` tokens.
 pub fn workload(stages: Vec<Stage>, output: u32) -> Workload {
     Workload {
-        api: Api::Completions,
-        streaming: true,
-        model: None,
-        headers: Default::default(),
-        requests: RequestSource::Random {
-            input: LengthDistribution::fixed(10),
-            output: LengthDistribution::fixed(output),
-            text: PromptText::Words,
-        },
-        prompts: PromptReuse::Fresh,
-        stages,
-        window: Window::All,
-        loadgen: None,
-        abandonment: None,
-        probes: None,
         sampling: Sampling { ignore_eos: true, ..Sampling::default() },
-        timeouts: Timeouts::default(),
-        goodput: Goodput::default(),
+        ..Workload::new(
+            Api::Completions,
+            RequestSource::random(LengthDistribution::fixed(10), LengthDistribution::fixed(output), PromptText::Words),
+            stages,
+        )
     }
 }
 

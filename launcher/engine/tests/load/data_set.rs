@@ -30,7 +30,7 @@ async fn run_with(
     let row = |it: usize| json!({"input": vec!["sea"; it + 1].join(" "), "tok_input": vec![7; it + 1]});
     std::fs::write(&path, json!((0..rows).map(row).collect::<Vec<_>>()).to_string()).unwrap();
     let prompt = PromptColumn::from_form(form);
-    let set = DataSet { path, format: DataSetFormat::Json, prompt, output: 3, count: rows as u64 };
+    let set = DataSet::new(path, DataSetFormat::Json, prompt, 3, rows as u64);
     let workload = Workload { requests: RequestSource::DataSet(set), loadgen, ..workload(vec![stage], 1) };
     let target = simulated(server(millis(2), millis(1)));
     let result = run_here(&workload, "m", &target, Seed(1), &Stop::default()).await.map_err(|it| it.to_string())?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use engine::{client::Target, histogram::TimeHistogram, record::RequestOutcome};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use workload_profiles::workload::{LengthDistribution, PromptText, RequestSource, Shape, TokenIdRange};
+use workload_profiles::workload::{LengthDistribution, PromptText, RequestSource, TokenIdRange};
 
 use super::common::*;
 
@@ -148,11 +148,8 @@ async fn an_answer_in_one_piece_has_a_latency_and_no_first_token() {
 #[tokio::test(start_paused = true)]
 async fn a_prompt_of_token_ids_has_exactly_its_length() {
     let mut workload = workload(vec![closed(2, 20)], 5);
-    workload.requests = RequestSource::Random {
-        input: LengthDistribution { shape: Shape::Uniform, min: 3, max: 300, ..LengthDistribution::fixed(1) },
-        output: LengthDistribution::fixed(5),
-        text: PromptText::TokenIds(TokenIdRange::new(5, 20).unwrap()),
-    };
+    let text = PromptText::TokenIds(TokenIdRange::new(5, 20).unwrap());
+    workload.requests = RequestSource::random(LengthDistribution::uniform(3, 300), LengthDistribution::fixed(5), text);
     let result = issue(&workload, &simulated(server(millis(100), millis(20)))).await;
     assert!(all(&result, RequestOutcome::Ok));
     assert!(records(&result).iter().all(|it| it.input_tokens == it.requested_input_tokens));

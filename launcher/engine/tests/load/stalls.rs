@@ -105,7 +105,7 @@ async fn a_server_that_reads_slowly_delays_its_answers_and_no_send() {
     });
     let mut workload = workload(vec![paced(20.0, 10)], 1);
     let (input, output) = (LengthDistribution::fixed(40_000), LengthDistribution::fixed(1));
-    workload.requests = RequestSource::Random { input, output, text: PromptText::Words };
+    workload.requests = RequestSource::random(input, output, PromptText::Words);
     let result = issue(&workload, &target).await;
     assert!(all(&result, RequestOutcome::Ok));
     let records = records(&result);

@@ -26,10 +26,7 @@ use engine::{
 use report::Report;
 use workload_profiles::{
     Notice, Workload,
-    workload::{
-        Arrivals, Goodput, LengthDistribution, Load, PromptReuse, PromptText, Rate, RequestSource, Sampling, Shape,
-        Stage, Timeouts, Window,
-    },
+    workload::{Arrivals, Goodput, LengthDistribution, Load, PromptText, Rate, RequestSource, Sampling, Shape, Stage},
 };
 
 pub const PROFILE: &str = "\
@@ -233,26 +230,16 @@ fn workload() -> Workload {
         count: Some(10),
         max_concurrency: None,
     };
-    let closed = Load::Closed { concurrency: 2, count: Some(4), duration: None, ramp_up: Span::default() };
+    let closed = Load::closed(2, 4);
     Workload {
-        api: Api::Completions,
-        streaming: true,
-        model: None,
         headers: [("x-api-key".to_owned(), "sk-of-the-profile".to_owned())].into(),
-        requests: RequestSource::Random {
-            input: normal(20),
-            output: LengthDistribution::fixed(5),
-            text: PromptText::Words,
-        },
-        prompts: PromptReuse::Fresh,
-        stages: vec![Stage { pause_after: Span(ms(1_000)), ..Stage::new("r10", open) }, Stage::new("c2", closed)],
-        window: Window::All,
-        loadgen: None,
-        abandonment: None,
-        probes: None,
         sampling: Sampling { ignore_eos: true, ..Sampling::default() },
-        timeouts: Timeouts::default(),
         goodput: Goodput { ttft: Some(Span(ms(50))), ..Goodput::default() },
+        ..Workload::new(
+            Api::Completions,
+            RequestSource::random(normal(20), LengthDistribution::fixed(5), PromptText::Words),
+            vec![Stage { pause_after: Span(ms(1_000)), ..Stage::new("r10", open) }, Stage::new("c2", closed)],
+        )
     }
 }
 

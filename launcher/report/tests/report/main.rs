@@ -116,11 +116,11 @@ fn corners() -> Vec<(&'static str, Fixture)> {
         (
             "uniform and log-normal lengths",
             with(|it| {
-                it.workload.requests = RequestSource::Random {
-                    input: LengthDistribution { shape: Shape::Uniform, ..normal(20) },
-                    output: LengthDistribution { shape: Shape::Lognormal, ..normal(5) },
-                    text: PromptText::Prose,
-                };
+                it.workload.requests = RequestSource::random(
+                    LengthDistribution { shape: Shape::Uniform, ..normal(20) },
+                    LengthDistribution { shape: Shape::Lognormal, ..normal(5) },
+                    PromptText::Prose,
+                );
             }),
         ),
         ("shared prefixes", with(|it| it.workload.requests = shared_prefix(LengthDistribution::fixed(10)))),
@@ -154,6 +154,7 @@ fn shared_prefix(question_len: LengthDistribution) -> RequestSource {
         question_len,
         output_len: LengthDistribution::fixed(5),
         seed: None,
+        multi_turn: false,
     }
 }
 

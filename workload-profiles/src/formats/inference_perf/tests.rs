@@ -88,7 +88,7 @@ fn a_chat_of_random_prompts_has_a_notice() {
 #[test]
 fn a_concurrent_load_is_a_closed_loop() {
     let stages = workload("load: {type: concurrent, stages: [{num_requests: 64, concurrency_level: 8}]}").stages;
-    let load = Load::Closed { concurrency: 8, count: Some(64), duration: None, ramp_up: Span::default() };
+    let load = Load::closed(8, 64);
     assert_eq!(stages[0].load, load);
     assert_eq!(stages[0].name, "c8");
 }
@@ -265,7 +265,7 @@ fn a_trace_is_replayed_with_its_lengths_where_the_data_want_them() {
     let lengths_of = |text: &str| match &workload(text).stages[0].load {
         Load::Trace { trace: Trace::File(file), count: Some(60), lengths, speed: 1.0, .. } => {
             assert_eq!(
-                (file.path.to_str(), file.time, file.at_column.as_str()),
+                (file.file.as_path().to_str(), file.time, file.at_column.as_str()),
                 (Some("/d/t.csv"), TraceTime::DateTime, "TIMESTAMP")
             );
             *lengths

@@ -46,7 +46,8 @@ fn the_documented_trace_is_one_in_either_form() {
         .map(|it| it.replacen("# ", "", usize::from(it.trim_start().starts_with("# "))));
     let file = trace_of(&mut commented.collect::<Vec<_>>().into_iter());
     let expected = TraceFile {
-        path: "/data/trace.csv".into(),
+        file: "/data/trace.csv".into(),
+        hashes_column: None,
         format: TraceFormat::Csv,
         time: TraceTime::Milliseconds,
         at_column: "timestamp".into(),

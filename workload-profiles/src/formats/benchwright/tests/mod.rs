@@ -3,7 +3,7 @@ mod margins;
 mod round_trip;
 mod strategies;
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 use crds::{
     benchmark_run::{Api, Harness},
@@ -76,35 +76,17 @@ fn points(points: &[(f64, f64)]) -> Rate {
 #[test]
 fn every_default_is_filled() {
     let workload = workload("");
-    let expected = Workload {
-        api: Api::Completions,
-        streaming: true,
-        model: None,
-        headers: BTreeMap::new(),
-        requests: RequestSource::Random {
-            input: LengthDistribution::fixed(100),
-            output: LengthDistribution::fixed(10),
-            text: PromptText::Words,
-        },
-        prompts: PromptReuse::Fresh,
-        stages: vec![Stage::new(
-            "r1",
-            Load::Open {
-                arrivals: Arrivals::Poisson,
-                rate: Rate::Steady(RequestRate::try_from(1.0).unwrap()),
-                duration: Some(span(30.0)),
-                count: None,
-                max_concurrency: None,
-            },
-        )],
-        window: Window::All,
-        loadgen: None,
-        abandonment: None,
-        probes: None,
-        sampling: Sampling { ignore_eos: true, ..Sampling::default() },
-        timeouts: Timeouts::default(),
-        goodput: Goodput::default(),
+    let load = Load::Open {
+        arrivals: Arrivals::Poisson,
+        rate: Rate::Steady(RequestRate::try_from(1.0).unwrap()),
+        duration: Some(span(30.0)),
+        count: None,
+        max_concurrency: None,
     };
+    let requests =
+        RequestSource::random(LengthDistribution::fixed(100), LengthDistribution::fixed(10), PromptText::Words);
+    let sampling = Sampling { ignore_eos: true, ..Sampling::default() };
+    let expected = Workload { sampling, ..Workload::new(Api::Completions, requests, vec![Stage::new("r1", load)]) };
     assert_eq!(workload, expected);
     assert_eq!(crate::workload::Probes { ..self::workload("probes: {rate: 2}").probes.unwrap() }.input, 8);
 }
@@ -134,7 +116,7 @@ fn every_load_is_read() {
     assert_eq!(load("burst: {count: 9, maxConcurrency: 3}"), Load::Burst { count: 9, max_concurrency: Some(3) });
     assert_eq!(
         load("closed: {concurrency: 4, duration: 60s, rampUp: 10s}"),
-        Load::Closed { concurrency: 4, count: None, duration: Some(span(60.0)), ramp_up: span(10.0) }
+        Load::Closed { concurrency: 4, count: None, duration: Some(span(60.0)), ramp_up: span(10.0), start_rate: None }
     );
     let arrivals = |keys: &str| match load(&format!("open: {{rate: 2, count: 5, arrivals: {keys}}}")) {
         Load::Open { arrivals, duration: None, count: Some(5), .. } => arrivals,

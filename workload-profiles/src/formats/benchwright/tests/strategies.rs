@@ -41,11 +41,8 @@ fn some_requests() -> impl Strategy<Value = RequestSource> {
     ];
     prop_oneof![
         Just(RequestSource::Mock),
-        (some_length(), some_length(), text).prop_map(|(input, output, text)| RequestSource::Random {
-            input,
-            output,
-            text
-        }),
+        (some_length(), some_length(), text)
+            .prop_map(|(input, output, text)| RequestSource::random(input, output, text)),
         (1_u32..99, 1_u32..99, some_length(), some_length(), some_length(), prop::option::of(any::<u64>())).prop_map(
             |(groups, prompts_per_group, system_prompt_len, question_len, output_len, seed)| {
                 let seed = seed.map(crds::units::Seed);
@@ -56,6 +53,7 @@ fn some_requests() -> impl Strategy<Value = RequestSource> {
                     question_len,
                     output_len,
                     seed,
+                    multi_turn: false,
                 }
             }
         ),
@@ -102,7 +100,15 @@ fn some_load() -> impl Strategy<Value = Load> {
     ]);
     let file = ("/[a-z]{1,9}", format, time, columns, columns, columns).prop_map(
         |(path, format, time, at_column, input_column, output_column)| {
-            Trace::File(TraceFile { path: path.into(), format, time, at_column, input_column, output_column })
+            Trace::File(TraceFile {
+                file: path.as_str().into(),
+                format,
+                time,
+                at_column,
+                input_column,
+                output_column,
+                hashes_column: None,
+            })
         },
     );
     let trace = prop_oneof![inline, file];
@@ -135,10 +141,11 @@ fn some_load() -> impl Strategy<Value = Load> {
             concurrency,
             count: Some(count),
             duration: None,
-            ramp_up: span(2.0)
+            ramp_up: span(2.0),
+            start_rate: None
         }),
         (1_u32..60_000, some_span(), prop::option::of(1_u64..99)).prop_map(|(concurrency, duration, count)| {
-            Load::Closed { concurrency, count, duration: Some(duration), ramp_up: Span::default() }
+            Load::Closed { concurrency, count, duration: Some(duration), ramp_up: Span::default(), start_rate: None }
         }),
     ]
 }
@@ -218,21 +225,19 @@ pub(super) fn some_workload() -> impl Strategy<Value = Workload> {
                     Goodput { ttft: None, tpot: None, itl: None, ..goodput },
                 ),
             };
+            let api = if flags.0 { Api::Chat } else { Api::Completions };
             Workload {
-                api: if flags.0 { Api::Chat } else { Api::Completions },
                 streaming: flags.1,
                 model,
                 headers,
-                requests,
                 prompts: if flags.2 { PromptReuse::Repeated } else { PromptReuse::Fresh },
-                stages,
-                loadgen: None,
                 window,
                 abandonment,
                 probes,
                 sampling,
                 timeouts,
                 goodput,
+                ..Workload::new(api, requests, stages)
             }
         },
     )

@@ -9,7 +9,8 @@ use crate::{
     parse_text,
     problem::suggestion,
     workload::{
-        AutoQps, DataSetFormat, LengthDistribution, MAX_REQUESTS, Phase, PromptForm, PromptText, RequestSource,
+        AutoQps, DataSetFormat, LengthDistribution, MAX_REQUESTS, OutputLength, Phase, PromptForm, PromptText,
+        RequestSource, RowContent,
     },
     yaml,
 };
@@ -58,11 +59,8 @@ fn check_notices(keys: &str, expected: &[&str]) {
 fn a_profile_of_a_benchmark_needs_little_more_than_its_name() {
     let workload = workload("");
     assert_eq!((workload.api, workload.streaming), (Api::Completions, true));
-    let expected = RequestSource::Random {
-        input: LengthDistribution::fixed(100),
-        output: LengthDistribution::fixed(128),
-        text: PromptText::Words,
-    };
+    let expected =
+        RequestSource::random(LengthDistribution::fixed(100), LengthDistribution::fixed(128), PromptText::Words);
     assert_eq!(workload.requests, expected);
     let sampling = serde_json::to_string(&workload.sampling).unwrap();
     assert_eq!(sampling, r#"{"ignoreEos":false,"minTokens":1,"extra":{"temperature":0}}"#);
@@ -253,7 +251,10 @@ fn every_mistake_of_a_profile_is_reported_at_once() {
 #[test]
 fn a_file_of_samples_is_sent_as_token_ids_where_the_api_takes_them() {
     let set = |keys: &str| match workload(keys).requests {
-        RequestSource::DataSet(set) => (set.prompt.name, set.prompt.form, set.format, set.output, set.count),
+        RequestSource::DataSet(set) => {
+            let RowContent::Prompt(prompt) = set.row else { panic!("a row holds a prompt") };
+            (prompt.name, prompt.form, set.format, set.output, set.count)
+        }
         other => panic!("{other:?}"),
     };
     let (ids, text) = (PromptForm::TokenIds, PromptForm::Text);
@@ -264,10 +265,14 @@ fn a_file_of_samples_is_sent_as_token_ids_where_the_api_takes_them() {
         ("dataset: {file: {path: /d/cnn.json, column: ids, form: tokenIds}}", ("ids", ids)),
         ("dataset: {file: {path: /d/cnn, format: json, form: text}}", ("input", text)),
     ] {
-        assert_eq!(set(keys), (column.to_owned(), form, DataSetFormat::Json, 128, 13_368), "{keys}");
+        assert_eq!(
+            set(keys),
+            (column.to_owned(), form, DataSetFormat::Json, OutputLength::Fixed(128), Some(13_368)),
+            "{keys}"
+        );
     }
     let keys = "qsl: {total_sample_count: 7}\ndataset: {file: {path: /d/cnn.jsonl}}";
-    assert_eq!((set(keys).4, loadgen(keys).qsl.name.as_str()), (7, "cnn"));
+    assert_eq!((set(keys).4, loadgen(keys).qsl.name.as_str()), (Some(7), "cnn"));
     check_error(
         "dataset: {file: {path: /d/orca.pkl}}",
         "dataset.file.path: is \"/d/orca.pkl\", whose format the name does not tell; set format to json or jsonl; \
