@@ -4,6 +4,7 @@
 //! no file, no environment variable and no clock. The input comes from users and may be hostile: every step has a bound, and
 //! everything that is wrong becomes a [`ProfileError`] with a line for each problem.
 
+pub mod filter;
 mod formats;
 mod overrides;
 mod problem;

@@ -45,7 +45,9 @@ pub use prefixes::{PrefixBucket, PrefixChoice, PrefixPlace, Prefixes};
 pub use probes::Probes;
 pub use prompts::{PromptForm, PromptReuse, PromptText, TokenIdRange, TokenIdRangeError};
 pub use rate::{MeasuredRate, RampUpStrategy, Rate, RateBound, RatePoint, RateShape, Spacing};
-pub use recorded::{RecordedAnswers, RecordedFiles, RecordedFormat, RecordedSessions, RecordedWaits};
+pub use recorded::{
+    RecordedAnswers, RecordedFiles, RecordedFormat, RecordedSessions, RecordedToolCalls, RecordedWaits,
+};
 pub use sampling::{Extra, ExtraError, LengthField, Sampling};
 pub use sessions::{AfterFailure, Sessions, Unit};
 pub use stop_rules::{Hit, HitLimit, StopRule, StopScope};

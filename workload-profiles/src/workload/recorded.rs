@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use crds::units::Span;
 use serde::{Deserialize, Serialize};
 
-use super::FileSource;
+use super::{AcrossStages, FileSource};
 
-/// Sessions from files. Their requests, the order of these, and the times between them are those of the recording.
+/// Sessions from files. Their requests, the order of these, and the times between them are those of the recording. A stage sends each
+/// session once, and ends when none is left. A stage that asks for more sessions than are left is refused before the load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RecordedSessions {
@@ -31,13 +32,19 @@ pub struct RecordedSessions {
     pub duplicate_to: Option<u32>,
     /// Whether each session begins with a text of its own, so that no two sessions share a prefix.
     pub unique: bool,
-    /// Which sessions are used; absent: all.
+    /// How requests are sent whose recorded answer calls tools.
+    pub tool_calls: RecordedToolCalls,
+    /// Which sessions are used: a text that [`Filter::parse`](crate::filter::Filter::parse) reads, over a record with `session_id`,
+    /// `models`, `max_tokens`, the most tokens of prompt and answer of a request, `total_tokens` and `num_turns`, the number of
+    /// requests, and, for spans, `source_id`, `harness`, `benchmark` and `spans`. Absent: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<String>,
     /// Whether requests that failed in the recording are sent.
     pub include_errors: bool,
     /// Whether files that cannot be read are left out, with a notice.
     pub skip_invalid_files: bool,
+    /// Where a stage begins in the sessions.
+    pub across_stages: AcrossStages,
 }
 
 /// Where recordings are.
@@ -84,6 +91,21 @@ pub enum RecordedAnswers {
     /// Those that the server gave in this run.
     #[default]
     Server,
+    /// Those that the server gave in this run; the recorded one in place of an answer that calls a tool with arguments that are not
+    /// JSON.
+    ServerUnlessMalformed,
     /// Those of the recording.
     Recorded,
+}
+
+/// How requests are sent whose recorded answer calls tools. Their later requests hold the results of these calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct RecordedToolCalls {
+    /// Whether the request demands a call: of the recorded function where the recording has one call of a function that the request
+    /// offers, else of any function.
+    pub forced: bool,
+    /// Whether the answer may end before its recorded length and pass it: up to four times that length, and at least up to 4,096
+    /// tokens. A call that is cut off is not valid JSON.
+    pub open_ended: bool,
 }
