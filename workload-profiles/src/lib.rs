@@ -79,7 +79,7 @@ pub fn prepare(
     overrides: &BTreeMap<String, String>,
 ) -> Result<Prepared, ProfileError> {
     let mut text = render::render(template, variables)?;
-    let (mut profile, odd) = yaml::read_all(&text).map_err(|problem| with_variables(problem.into(), variables))?;
+    let (mut profile, odd) = read_text(&text).map_err(|problem| with_variables(problem.into(), variables))?;
     let findings = Findings::default();
     let applied = overrides::apply(&mut profile, overrides, formats::root_keys(run.harness), &findings);
     if !applied.is_empty() {
@@ -114,12 +114,21 @@ fn parse_with(
     text: &str,
     complete: impl FnOnce(Workload, &Findings) -> Workload,
 ) -> Result<(Workload, Vec<Notice>), ProfileError> {
-    let (profile, odd) = yaml::read_all(text)?;
+    let (profile, odd) = read_text(text)?;
     let findings = Findings::default();
     let read = read(harness, target, &profile, &findings).map(|it| complete(it, &findings));
     findings.add_new(odd);
     let notices = findings.into_result()?;
     read.map(|workload| (workload, notices)).ok_or_else(unexplained)
+}
+
+/// Reads the text of a profile. A command line is one text, which YAML would read otherwise. The problems beside the value are those of
+/// single values.
+fn read_text(text: &str) -> Result<(Value, Vec<Problem>), Problem> {
+    if formats::is_command_line(text) {
+        return Ok((Value::String(yaml::bounded(text)?.to_owned()), Vec::new()));
+    }
+    yaml::read_all(text)
 }
 
 fn read(harness: Harness, target: Target, profile: &Value, findings: &Findings) -> Option<Workload> {

@@ -15,15 +15,19 @@ pub(crate) fn read(text: &str) -> Result<Value, Problem> {
     problems.into_iter().next().map_or(Ok(value), Err)
 }
 
+/// The text, where it is not too long.
+pub(crate) fn bounded(text: &str) -> Result<&str, Problem> {
+    let found = text.len();
+    if found > MAX_TEXT_BYTES {
+        let message = format!("has {found} bytes; at most {MAX_TEXT_BYTES} are read, shorten it");
+        return Err(Problem::new("profile", message));
+    }
+    Ok(text)
+}
+
 /// Reads one document. Values that cannot be used, such as `.nan`, are returned as problems beside it.
 pub(crate) fn read_all(text: &str) -> Result<(Value, Vec<Problem>), Problem> {
-    if text.len() > MAX_TEXT_BYTES {
-        let found = text.len();
-        return Err(Problem::new(
-            "profile",
-            format!("has {found} bytes; at most {MAX_TEXT_BYTES} are read, shorten it"),
-        ));
-    }
+    let text = bounded(text)?;
     // The first reader has good messages. The second one keeps words such as yes and off as texts.
     let document = crds::yaml::read(text).map_err(from_yaml_problem)?;
     let problems = document.map(|it| it.problems).unwrap_or_default();

@@ -18,6 +18,7 @@ use crds::{
 };
 use serde_json::Value;
 
+pub(crate) use self::common::command_line::is_command_line;
 use crate::{problem::Findings, workload::Workload};
 
 /// The target of a run, to compare it with what the profile says.

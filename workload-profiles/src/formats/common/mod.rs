@@ -1,6 +1,7 @@
 //! What several formats need: bounds of all profiles, and keys that mean the same in each format that has them.
 
 pub(super) mod bounds;
+pub(super) mod command_line;
 pub(super) mod fields;
 pub(super) mod headers;
 pub(super) mod prompts;
