@@ -18,7 +18,8 @@ use super::{
 /// each value once, joined by `+`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Labels {
-    /// `paced`, `poisson`, `gamma`, `conditioned-poisson`, `conditioned-gamma`, `burst`, `trace` or `closed`.
+    /// `paced`, `poisson`, `gamma`, `conditioned-poisson`, `conditioned-gamma`, `burst`, `trace`,
+    /// `users` or `closed`.
     pub arrivals: String,
     /// Where TTFT and latency start to count: `scheduled` or `sent`.
     pub clock: String,

@@ -52,7 +52,7 @@ impl StageAnalysis {
         let latency_origin = LatencyOrigin::from_load(&stage.load);
         let figures = Figures::from_tally(tally, timings, workload);
         let asked_rate = match &stage.load {
-            Load::Open { rate: Rate::Steady(rate), .. } => Some(rate.per_second()),
+            Load::Open { rate: Rate::Steady(rate), .. } | Load::Users { rate, .. } => Some(rate.per_second()),
             _ => None,
         };
         // Without those that ended late the requests have gaps between them.

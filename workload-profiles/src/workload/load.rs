@@ -113,12 +113,13 @@ pub enum Load {
         /// The slots open one after the other, evenly spaced within this time.
         #[serde(default)]
         ramp_up: Span,
-        /// The most requests that start in a second; absent: no limit.
+        /// The most requests of all slots that start in a second: starts are 1 / rate apart or more. Absent: no limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         start_rate: Option<RequestRate>,
     },
     /// A fixed number of users, each of whom sends a turn every users / rate seconds. Sessions end after their turns, and new users
-    /// follow. The users of the start are spread over their turns, so that the load is mixed from the first second.
+    /// follow. The users of the start are spread over their turns, so that the load is mixed from the first second. Request i is due
+    /// at i / rate, whatever the answers.
     #[serde(rename_all = "camelCase")]
     Users {
         /// Users at each time.

@@ -47,7 +47,10 @@ impl Demand {
         let answer = pace.answer(tokens);
         let seconds = answer.as_secs_f64().max(f64::MIN_POSITIVE);
         let (requests_per_second, streams) = match slots(load) {
-            Some(streams) => (streams as f64 / seconds, streams as f64),
+            Some(streams) => {
+                let rate = (streams as f64 / seconds).min(start_rate(load).map_or(f64::INFINITY, f64::from));
+                (rate, (rate * seconds).min(streams as f64))
+            }
             None => {
                 let rate = f64::from(held_back(load, answer)?);
                 (rate, rate * seconds)
@@ -70,6 +73,14 @@ fn slots(load: &Load) -> Option<u64> {
         Load::Open { .. } | Load::Trace { .. } | Load::Users { .. } | Load::LoadGen { .. } => return None,
     };
     [limit.map(u64::from), count].into_iter().flatten().min()
+}
+
+/// The most requests of a closed loop that start in a second; `None` where it has no such limit.
+fn start_rate(load: &Load) -> Option<RequestRate> {
+    match load {
+        Load::Closed { start_rate, .. } => *start_rate,
+        Load::Open { .. } | Load::Burst { .. } | Load::Trace { .. } | Load::Users { .. } | Load::LoadGen { .. } => None,
+    }
 }
 
 /// The highest rate of a load that has send times. For a trace it is the rate of the busiest second.
@@ -132,7 +143,8 @@ pub(super) fn trial(workload: &Workload, stage: &Stage, pace: Pace) -> (Workload
                 _ => u32::try_from(slots).unwrap_or(u32::MAX),
             };
             let (duration, ramp_up) = (None, Span::default());
-            (Load::Closed { concurrency, count: Some(count), duration, ramp_up, start_rate: None }, due)
+            let start_rate = start_rate(&stage.load);
+            (Load::Closed { concurrency, count: Some(count), duration, ramp_up, start_rate }, due)
         }
         None => at_peak(&stage.load, due, answer),
     };
@@ -149,6 +161,7 @@ fn at_peak(load: &Load, due: Duration, answer: Duration) -> (Load, Duration) {
     let rate = held_back(load, answer).unwrap_or_else(|| RequestRate::try_from(1.0).expect("1 is a rate"));
     let (arrivals, duration) = match load {
         Load::Open { arrivals, duration, .. } => (*arrivals, duration.map_or(due, |it| it.0.min(due))),
+        Load::Users { duration, .. } => (Arrivals::Constant, duration.map_or(due, |it| it.0.min(due))),
         _ => (Arrivals::Poisson, due),
     };
     let due = (f64::from(rate) * duration.as_secs_f64()) as u64;
@@ -218,6 +231,30 @@ mod tests {
         let short = workload(vec![open(20.0, 1), closed(8, 4)], 1_000_000);
         assert_eq!(trial(&short, &short.stages[0], PACE).0.stages[0].load, short.stages[0].load);
         assert_eq!(trial(&short, &short.stages[1], PACE).0.stages[0].load, short.stages[1].load);
+    }
+
+    #[test]
+    fn slots_that_start_slowly_and_users_have_the_demand_of_their_rate() {
+        let mut limited = closed(100, 1_000);
+        if let Load::Closed { start_rate, .. } = &mut limited {
+            *start_rate = Some(RequestRate::try_from(20.0).unwrap());
+        }
+        // Answers take a second: 20 of the 100 slots are busy.
+        let demand = Demand::from_load(&limited, 191, true, PACE).unwrap();
+        assert_eq!((demand.requests_per_second, demand.streams), (20.0, 20.0));
+        let all = workload(vec![limited.clone()], 191);
+        let cut = trial(&all, &all.stages[0], PACE).0;
+        assert!(matches!(cut.stages[0].load, Load::Closed { start_rate: Some(_), .. }));
+
+        let rate = RequestRate::try_from(30.0).unwrap();
+        let users =
+            Load::Users { users: 60, rate, turns: 9, duration: Some(Span(Duration::from_secs(90))), count: None };
+        let demand = Demand::from_load(&users, 191, true, PACE).unwrap();
+        assert_eq!((demand.requests_per_second, demand.streams), (30.0, 30.0));
+        let all = workload(vec![users], 191);
+        let cut = trial(&all, &all.stages[0], PACE).0;
+        let Load::Open { rate, arrivals, count, .. } = &cut.stages[0].load else { panic!("it is closed") };
+        assert_eq!((rate.peak().per_second(), *arrivals, *count), (30.0, Arrivals::Constant, Some(150)));
     }
 
     #[test]

@@ -68,6 +68,18 @@ impl Shared {
         self.context.shared.stop.state() != StopState::Run || self.over.is_some_and(|over| now >= over)
     }
 
+    /// Waits until the start time of a request that may not start yet. `false` if the stage was over first, or the load
+    /// was stopped.
+    async fn wait_to_start(&self, at: Duration) -> bool {
+        let shared = &self.context.shared;
+        let mut stop = shared.stop.watch();
+        // The future completes only with a stop, so that otherwise the deadline ends the wait.
+        let stopped = stop.wait_for(|it| *it != StopState::Run);
+        let end = self.over.map_or(at, |over| at.min(over));
+        let _ = shared.clock.within(Some(end), stopped).await;
+        !self.is_over(shared.clock.now())
+    }
+
     /// Waits after a request that the target did not answer, at most until the stage is over. While no other request is
     /// answered, the slots wait one after the other, each longer than the one before, and then try: an outage must not
     /// use up the requests of the stage.
@@ -169,6 +181,16 @@ async fn run_slots(worker: &Worker, shared: &Arc<Shared>, slots: Slots, start: D
             // A closed loop has no schedule: its first request is due when the slot is opened.
             let mut free = shared.context.shared.clock.now();
             while let Some(prepared) = shared.next(free) {
+                let start = shared.context.shared.start_rate(shared.stage).take(free);
+                if start > free {
+                    // Boxed: see below.
+                    if !Box::pin(shared.wait_to_start(start)).await {
+                        shared.ahead().put_back(prepared);
+                        break;
+                    }
+                    // The wait is not the server's: the request is due when it may start.
+                    free = shared.context.shared.clock.now();
+                }
                 let due = Due { at: free, ..Due::default() };
                 if !run_request(Arc::clone(&shared.context), RequestKind::Load, shared.stage, prepared, due).await {
                     // Boxed: the task of a slot would otherwise reserve memory for it.

@@ -22,6 +22,7 @@ mod record_memory;
 mod runner;
 mod shared;
 mod stage_context;
+mod start_rate;
 mod target_health;
 mod timeline;
 mod unissued;

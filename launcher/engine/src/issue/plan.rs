@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crds::benchmark_run::Api;
+use crds::{benchmark_run::Api, units::RequestRate};
 use workload_profiles::{
     Workload,
     workload::{Goodput, Load, Probes, RequestSource, TraceEntry},
@@ -84,6 +84,8 @@ pub(super) struct Slots {
     pub(super) duration: Option<Duration>,
     /// The slots are opened one after the other, evenly within this time.
     pub(super) ramp_up: Duration,
+    /// The most requests of all slots that start in a second; `None`: no limit.
+    pub(super) start_rate: Option<RequestRate>,
 }
 
 /// The content of probes.
@@ -171,12 +173,15 @@ impl LoadPlan {
                 window: StageWindow::new(stage, workload.window, schedule.as_ref()),
                 load: match (&stage.load, &phase) {
                     (_, Some(phase)) if schedule.is_none() => PlannedLoad::Stream(Arc::clone(phase)),
-                    (Load::Closed { concurrency, count, duration, ramp_up, .. }, _) => PlannedLoad::Closed(Slots {
-                        concurrency: u64::from(*concurrency),
-                        count: *count,
-                        duration: duration.map(|it| it.0),
-                        ramp_up: ramp_up.0,
-                    }),
+                    (Load::Closed { concurrency, count, duration, ramp_up, start_rate }, _) => {
+                        PlannedLoad::Closed(Slots {
+                            concurrency: u64::from(*concurrency),
+                            count: *count,
+                            duration: duration.map(|it| it.0),
+                            ramp_up: ramp_up.0,
+                            start_rate: *start_rate,
+                        })
+                    }
                     _ => PlannedLoad::Open(schedule.unwrap_or_default()),
                 },
                 pause_after: stage.pause_after.0,

@@ -58,6 +58,12 @@ impl Ahead {
         self.ready.push_back(prepared);
     }
 
+    /// Puts a request back that was taken and not sent.
+    pub(super) fn put_back(&mut self, prepared: Prepared) {
+        self.bytes += prepared.body.len();
+        self.ready.push_front(prepared);
+    }
+
     /// The first request that waits. If none waits, the request with the number that `number` returns, made now.
     pub(super) fn next(&mut self, shared: &Shared, number: impl FnOnce() -> Option<u64>) -> Option<Prepared> {
         match self.ready.pop_front() {

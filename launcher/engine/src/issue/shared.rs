@@ -17,6 +17,7 @@ use super::{
     concurrency_limit::ConcurrencyLimit,
     phases::IssuedPhase,
     plan::{LoadPlan, PlannedLoad, PlannedStage, Slots},
+    start_rate::StartRate,
     target_health::TargetHealth,
 };
 use crate::{
@@ -47,6 +48,7 @@ pub(super) struct Shared {
 struct SharedStage {
     start: OnceLock<Duration>,
     claims: Claims,
+    start_rate: StartRate,
     concurrency_limit: ConcurrencyLimit,
     /// For a LoadGen phase: the queries that were issued, and why no more are.
     issued: AtomicU64,
@@ -62,6 +64,10 @@ impl Shared {
                 PlannedLoad::Closed(Slots { concurrency, count, .. }) => {
                     Claims { next: AtomicU64::new(0), count: count.unwrap_or(MAX_REQUESTS), tail: concurrency }
                 }
+            },
+            start_rate: match stage.load {
+                PlannedLoad::Closed(Slots { start_rate, .. }) => StartRate::new(start_rate),
+                PlannedLoad::Open(_) | PlannedLoad::Stream(_) => StartRate::default(),
             },
             concurrency_limit: ConcurrencyLimit::new(stage.max_concurrency),
             issued: AtomicU64::new(0),
@@ -84,6 +90,11 @@ impl Shared {
     /// The requests of a closed-loop stage that no worker has taken yet.
     pub(super) fn claims(&self, stage: usize) -> &Claims {
         &self.stages[stage].claims
+    }
+
+    /// When the slots of a closed-loop stage may start their requests.
+    pub(super) fn start_rate(&self, stage: usize) -> &StartRate {
+        &self.stages[stage].start_rate
     }
 
     /// The most requests of a stage that can be under way at once.

@@ -9,6 +9,7 @@ mod poisson;
 mod poisson_per_second;
 mod ramp_up;
 mod trace;
+pub mod users;
 #[cfg(test)]
 mod varying_rate_tests;
 
@@ -72,7 +73,13 @@ pub fn schedule(load: &Load, trace: &[TraceEntry], seed: Seed) -> Option<Schedul
         }
         Load::Burst { count, .. } => burst::times(*count),
         Load::Trace { speed, count, .. } => trace::times(trace, *speed, *count),
-        Load::Closed { .. } | Load::Users { .. } | Load::LoadGen { .. } => return None,
+        Load::Users { rate, duration, count, .. } => {
+            let (rate, length) = (TimeChange::Steady(rate.per_second()), duration.map_or(u64::MAX, |it| nanos(it.0)));
+            // Without an end there is no request, as in an open loop.
+            let count = if duration.is_some() { *count } else { Some(count.unwrap_or_default()) };
+            until(&rate, length, count, constant::positions(0))
+        }
+        Load::Closed { .. } | Load::LoadGen { .. } => return None,
     };
     Some(Schedule { nanos })
 }

@@ -4,7 +4,10 @@
 use std::time::Duration;
 
 use crds::units::Span;
-use engine::record::{RequestOutcome, RequestRecord};
+use engine::{
+    record::{RequestOutcome, RequestRecord},
+    stop::{Stop, StopReason},
+};
 use workload_profiles::workload::{
     Abandonment, Arrivals, Departure, Load, Probes, RampUpStrategy, Rate, RatePoint, RateShape, Stage, Trace,
     TraceEntry,
@@ -224,4 +227,53 @@ async fn probes_go_beside_the_load_and_count_apart() {
     // A probe that comes while a step runs waits for its end: none takes longer than two steps.
     assert!(first.latency_scheduled.histogram().max() <= 40_020_000);
     assert!(first.send_lag.histogram().max() < 1_000_000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn slots_start_no_faster_than_their_start_rate() {
+    // Eight slots are free at once and start 10 per second. An answer takes 100 ms, so that each next slot waits for
+    // its turn behind the others, and the rate stays 10 per second.
+    let mut stage = closed(8, 30);
+    if let Load::Closed { start_rate, .. } = &mut stage.load {
+        *start_rate = Some(10.0.try_into().unwrap());
+    }
+    let records = run(stage).await;
+    let mut found = due(&records);
+    found.sort_unstable();
+    assert_eq!(found, (0..30).map(|it| 100 * it).collect::<Vec<_>>());
+    assert!(records.iter().all(|it| it.send_lag() == Some(Duration::ZERO)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slot_that_waits_to_start_ends_with_its_stage_or_with_the_load() {
+    let limited = |mut stage: Stage| {
+        if let Load::Closed { start_rate, .. } = &mut stage.load {
+            *start_rate = Some(2.0.try_into().unwrap());
+        }
+        stage
+    };
+    // Starts at 0, 500 and 1,000 ms; the next one would be at 1,500 ms.
+    let result =
+        issue(&workload(vec![limited(closed_for(4, millis(1_200), millis(0)))], 1), &answering(|_| TOOK)).await;
+    assert_eq!((due(&records(&result)), result.wall), (vec![0, 500, 1_000], START + millis(1_200)));
+    assert!(!result.recorder.stages[0].stopped_early);
+
+    let stop = Stop::default();
+    let (end, at) = (stop.clone(), millis(700));
+    tokio::spawn(async move {
+        tokio::time::sleep(at).await;
+        end.drain(StopReason::Signal);
+    });
+    let result = issue_until(&workload(vec![limited(closed(4, 4))], 1), &answering(|_| TOOK), &stop).await;
+    assert_eq!((due(&records(&result)), result.wall, result.unissued), (vec![0, 500], at, 0));
+    assert!(result.recorder.stages[0].stopped_early, "two requests were not sent");
+}
+
+#[tokio::test(start_paused = true)]
+async fn users_send_their_turns_at_a_constant_rate() {
+    let rate = 8.0.try_into().unwrap();
+    let load = Load::Users { users: 4, rate, turns: 3, duration: Some(Span(millis(2_500))), count: None };
+    let records = run(Stage::new("users", load)).await;
+    assert_eq!(due(&records), (0..20).map(|it| 125 * it).collect::<Vec<_>>());
+    assert!(records.iter().all(|it| it.send_lag() == Some(Duration::ZERO)));
 }
