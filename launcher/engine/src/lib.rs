@@ -5,13 +5,14 @@
 //! process meanwhile.
 //!
 //! The modules form layers; each may use those before it: `record`, `histogram`, `inter_token_times`, `schedule`,
-//! `user_file`, `file_digest`, `lines`; `window`, `data_set`, `trace`, `vitals`; `requests`, `client`; `recorder`;
+//! `user_file`, `file_digest`, `lines`, `image`; `window`, `data_set`, `trace`, `vitals`; `requests`, `client`; `recorder`;
 //! `issue`.
 
 pub mod client;
 pub mod data_set;
 pub mod file_digest;
 pub mod histogram;
+pub mod image;
 pub mod inter_token_times;
 pub mod issue;
 mod lines;

@@ -6,14 +6,20 @@ use std::sync::{
 };
 
 use http::HeaderValue;
-use workload_profiles::{Workload, workload::PromptReuse};
+use workload_profiles::{
+    Workload,
+    workload::{PromptForm, PromptReuse},
+};
 
 use super::{SutError, frames, frames::Sample, outbox::Outbox};
 use crate::input::Input;
 use clock::Clock;
 use engine::{
     client::{
-        Client, Exchange, Failure, Target, body::BodyTemplate, output::FirstOutput, request_timeouts::RequestTimeouts,
+        Client, Exchange, Failure, Target,
+        body::{BodyTemplate, Content, Prompt},
+        output::FirstOutput,
+        request_timeouts::RequestTimeouts,
     },
     data_set::{self, Rows},
     requests::{RecordedLengths, Requests, RequestsError},
@@ -29,6 +35,7 @@ pub(super) struct SampleAnswerer {
     /// Number of samples: the rows of the data set, or the number in a LoadGen profile. 0: every index has a request.
     pub(super) samples: u64,
     template: BodyTemplate,
+    form: PromptForm,
     timeouts: RequestTimeouts,
     streaming: bool,
     /// Whether an answer without a first token fails.
@@ -67,7 +74,8 @@ impl SampleAnswerer {
             samples: if rows.is_empty() { told } else { rows.len() as u64 },
             requests: Requests::new(&input.workload.requests, input.run.seed.into(), PromptReuse::Repeated)?
                 .with_rows(Arc::new(rows)),
-            template: BodyTemplate::new(*api, model, *streaming, sampling, input.workload.requests.form()),
+            template: BodyTemplate::new(*api, model, *streaming, sampling),
+            form: input.workload.requests.form(),
             timeouts: RequestTimeouts::new(timeouts, *streaming),
             streaming: *streaming,
             first_tokens: false,
@@ -108,7 +116,8 @@ impl SampleAnswerer {
         }
         let mut prompt = String::new();
         let requested = self.requests.write(0, sample.index, RecordedLengths::default(), &mut prompt);
-        let body = self.template.body(&prompt, requested.output, true);
+        let content = Content::new(Prompt::new(self.form, &prompt), requested.output);
+        let body = self.template.body(&Content { token_ids: true, ..content });
         drop(prompt);
         let told = Arc::new(AtomicBool::new(false));
         let mut exchange = Exchange::default();

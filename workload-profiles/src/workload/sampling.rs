@@ -6,12 +6,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Fields of a body that the launcher writes itself.
-const LAUNCHER_FIELDS: [&str; 9] = [
+const LAUNCHER_FIELDS: [&str; 12] = [
     "model",
     "prompt",
     "messages",
+    "input",
+    "system",
     "max_tokens",
     "max_completion_tokens",
+    "max_output_tokens",
     "min_tokens",
     "ignore_eos",
     "stream",

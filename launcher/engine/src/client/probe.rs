@@ -4,9 +4,13 @@ use std::time::Duration;
 
 use crds::units::Span;
 use serde::Deserialize;
-use workload_profiles::workload::{PromptForm, Sampling};
+use workload_profiles::workload::Sampling;
 
-use super::{Client, Exchange, Failure, Target, api_error::ApiError, body::BodyTemplate};
+use super::{
+    Client, Exchange, Failure, Target,
+    api_error::ApiError,
+    body::{BodyTemplate, Content, Prompt},
+};
 use crate::record::RequestOutcome;
 use clock::Clock;
 
@@ -97,8 +101,8 @@ pub async fn models(target: &Target) -> Result<Vec<String>, ProbeError> {
 pub async fn generate(target: &Target, model: &str) -> Result<(), ProbeError> {
     const WHAT: &str = "a generation of one token";
     let client = Client::new(target.clone(), Clock::start());
-    let template = BodyTemplate::new(target.api(), model, false, &Sampling::default(), PromptForm::Text);
-    let body = template.body("Hello", Some(1), false);
+    let template = BodyTemplate::new(target.api(), model, false, &Sampling::default());
+    let body = template.body(&Content::new(Prompt::Text("Hello"), Some(1)));
     let mut exchange = Exchange::default();
     match within(WHAT, GENERATE_TIMEOUT, client.call(body, None, false, &mut exchange)).await? {
         Ok(_) => Ok(()),

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use crds::{benchmark_run::Api, units::RequestRate};
 use workload_profiles::{
     Workload,
-    workload::{Goodput, Load, Probes, RequestSource, TraceEntry},
+    workload::{Goodput, Load, Probes, PromptForm, RequestSource, TraceEntry},
 };
 
 use super::{
@@ -32,6 +32,8 @@ pub struct LoadPlan {
     pub(super) requests: Requests,
     pub(super) probes: ProbeRequests,
     pub(super) template: BodyTemplate,
+    /// The form in which the source writes prompts.
+    pub(super) form: PromptForm,
     /// Answers for each prompt.
     pub(super) choices: u32,
     pub(super) streaming: bool,
@@ -207,7 +209,8 @@ impl LoadPlan {
                 texts: TextSeed::new("probes/texts", seeds, workload.prompts),
             },
             requests: Requests::new(&workload.requests, seeds, workload.prompts)?,
-            template: BodyTemplate::new(api, model, workload.streaming, &workload.sampling, form),
+            template: BodyTemplate::new(api, model, workload.streaming, &workload.sampling),
+            form,
             choices: workload.sampling.choices(),
             streaming: workload.streaming,
             bounds_answers: workload.loadgen.is_some() && !workload.sampling.ignore_eos,

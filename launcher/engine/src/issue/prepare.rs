@@ -6,7 +6,10 @@ use bytes::Bytes;
 use http::HeaderValue;
 
 use super::{departures::Leaves, shared::Shared};
-use crate::requests::RequestedLengths;
+use crate::{
+    client::body::{Content, Prompt},
+    requests::RequestedLengths,
+};
 
 /// Requests that a worker prepares ahead: enough for a burst, and few enough to be made between sends.
 const MAX_AHEAD: usize = 64;
@@ -90,7 +93,9 @@ impl Maker {
         let recorded = stage.recorded(number);
         let mut requested = shared.plan.requests.write(self.stage, stage.content(number), recorded, &mut self.prompt);
         let keep_output = stage.outputs.keeps(number);
-        let body = shared.plan.template.body(&self.prompt, requested.output, keep_output);
+        let prompt = Prompt::new(shared.plan.form, &self.prompt);
+        let content = Content { token_ids: keep_output, ..Content::new(prompt, requested.output) };
+        let body = shared.plan.template.body(&content);
         // A server's usage counts the tokens of all choices together.
         requested.output = requested.output.map(|it| it.saturating_mul(shared.plan.choices));
         requested.output = requested.output.filter(|_| !shared.plan.bounds_answers);

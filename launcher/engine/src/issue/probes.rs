@@ -15,7 +15,11 @@ use super::{
     prepare::Prepared,
     shared::Shared,
 };
-use crate::{requests::RequestedLengths, stop::StopState};
+use crate::{
+    client::body::{Content, Prompt},
+    requests::RequestedLengths,
+    stop::StopState,
+};
 use clock::Sleeper;
 
 /// The most probes that may be unanswered at a time: another probe would tell no more about a server that has stalled.
@@ -84,7 +88,7 @@ fn make(shared: &Shared, probes: Probes, stage: usize, number: u64) -> Prepared 
     shared.plan.probes.write(stage, number, &mut prompt);
     Prepared {
         number,
-        body: shared.plan.template.body(&prompt, requested.output, false),
+        body: shared.plan.template.body(&Content::new(Prompt::Text(&prompt), requested.output)),
         id: shared.run_id.header(format_args!("probe-{stage}-{number}")),
         requested,
         leaves: None,

@@ -1,0 +1,191 @@
+//! The fields of a body that hold the prompt, in the form of each API.
+
+use std::sync::Arc;
+
+use crds::benchmark_run::Api;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Content, Prompt, push_quoted, push_text};
+use crate::image::Image;
+
+/// Appends the prompt, and the system message before it.
+pub(super) fn push(api: Api, content: &Content<'_>, body: &mut Vec<u8>) {
+    match (api, content.prompt) {
+        (Api::Completions, Prompt::TokenIds(ids)) => push_all(body, [",\"prompt\":", ids]),
+        (Api::Completions, Prompt::Text(text)) => {
+            body.extend_from_slice(b",\"prompt\":\"");
+            push_before(body, content.system);
+            push_text(body, text);
+            body.push(b'"');
+        }
+        (Api::Completions, Prompt::Messages(messages)) => {
+            body.extend_from_slice(b",\"prompt\":\"");
+            push_before(body, content.system);
+            push_text(body, &joined_texts(messages));
+            body.push(b'"');
+        }
+        (Api::Responses, Prompt::Text(text)) if content.system.is_empty() && content.images.is_empty() => {
+            body.extend_from_slice(b",\"input\":");
+            push_quoted(body, text);
+        }
+        (Api::Messages, prompt) => push_anthropic(prompt, content, body),
+        (Api::Chat, prompt) => push_list(api, ",\"messages\":[", prompt, content, body),
+        (Api::Responses, prompt) => push_list(api, ",\"input\":[", prompt, content, body),
+    }
+}
+
+/// Appends the list of messages that begins with `start`.
+fn push_list(api: Api, start: &str, prompt: Prompt<'_>, content: &Content<'_>, body: &mut Vec<u8>) {
+    push_all(body, [start]);
+    if !content.system.is_empty() {
+        body.extend_from_slice(b"{\"role\":\"system\",\"content\":");
+        push_quoted(body, content.system);
+        body.push(b'}');
+    }
+    let comma = if content.system.is_empty() { "" } else { "," };
+    match prompt {
+        Prompt::Messages(messages) => match members(messages) {
+            "" => {}
+            members => push_all(body, [comma, members]),
+        },
+        Prompt::Text(text) | Prompt::TokenIds(text) => {
+            push_all(body, [comma]);
+            push_user(api, text, content, body);
+        }
+    }
+    body.push(b']');
+}
+
+/// Anthropic's API has the system message in a field of its own.
+fn push_anthropic(prompt: Prompt<'_>, content: &Content<'_>, body: &mut Vec<u8>) {
+    let split = match prompt {
+        Prompt::Messages(messages) => without_system(messages),
+        Prompt::Text(_) | Prompt::TokenIds(_) => None,
+    };
+    let (of_messages, others) = split.unzip();
+    let systems: Vec<&str> =
+        [content.system, of_messages.as_deref().unwrap_or_default()].into_iter().filter(|it| !it.is_empty()).collect();
+    if !systems.is_empty() {
+        body.extend_from_slice(b",\"system\":");
+        push_quoted(body, &systems.join(" "));
+    }
+    body.extend_from_slice(b",\"messages\":[");
+    match prompt {
+        Prompt::Messages(messages) => push_all(body, [members(others.as_deref().unwrap_or(messages))]),
+        Prompt::Text(text) | Prompt::TokenIds(text) => push_user(Api::Messages, text, content, body),
+    }
+    body.push(b']');
+}
+
+/// Appends the message of the user. Its content is a text, or a list of parts where there are images.
+fn push_user(api: Api, text: &str, content: &Content<'_>, body: &mut Vec<u8>) {
+    body.extend_from_slice(b"{\"role\":\"user\",\"content\":");
+    if content.images.is_empty() {
+        push_quoted(body, text);
+    } else {
+        body.push(b'[');
+        let kind = if api == Api::Responses { "input_text" } else { "text" };
+        let push_text_part = |body: &mut Vec<u8>| {
+            push_all(body, ["{\"type\":\"", kind, "\",\"text\":"]);
+            push_quoted(body, text);
+            body.push(b'}');
+        };
+        if content.images_last {
+            push_text_part(body);
+            body.push(b',');
+            push_images(api, content.images, body);
+        } else {
+            push_images(api, content.images, body);
+            body.push(b',');
+            push_text_part(body);
+        }
+        body.push(b']');
+    }
+    body.push(b'}');
+}
+
+fn push_images(api: Api, images: &[Arc<Image>], body: &mut Vec<u8>) {
+    for (place, image) in images.iter().enumerate() {
+        if place > 0 {
+            body.push(b',');
+        }
+        let (kind, data) = (image.media_type, image.base64.as_ref());
+        match api {
+            Api::Messages => push_all(
+                body,
+                [
+                    "{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":\"",
+                    kind,
+                    "\",\"data\":\"",
+                    data,
+                    "\"}}",
+                ],
+            ),
+            Api::Responses => {
+                push_all(body, ["{\"type\":\"input_image\",\"image_url\":\"data:", kind, ";base64,", data, "\"}"]);
+            }
+            Api::Chat | Api::Completions => push_all(
+                body,
+                ["{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:", kind, ";base64,", data, "\"}}"],
+            ),
+        }
+    }
+}
+
+/// Appends a text that stands before another one in a completion.
+fn push_before(body: &mut Vec<u8>, text: &str) {
+    if !text.is_empty() {
+        push_text(body, text);
+        body.push(b' ');
+    }
+}
+
+fn push_all<const N: usize>(body: &mut Vec<u8>, parts: [&str; N]) {
+    parts.into_iter().for_each(|it| body.extend_from_slice(it.as_bytes()));
+}
+
+/// A JSON list without its brackets.
+fn members(list: &str) -> &str {
+    let list = list.trim();
+    list.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap_or(list).trim()
+}
+
+/// The parts of a message that matter here.
+#[derive(Deserialize)]
+struct Message {
+    #[serde(default)]
+    content: Value,
+}
+
+impl Message {
+    /// The texts of the content, with a space between them.
+    fn text(&self) -> String {
+        match &self.content {
+            Value::String(text) => text.clone(),
+            Value::Array(parts) => {
+                let texts = parts.iter().filter_map(|it| it.get("text").and_then(Value::as_str));
+                texts.collect::<Vec<_>>().join(" ")
+            }
+            _ => String::new(),
+        }
+    }
+}
+
+/// The texts of all messages, with a space between them.
+fn joined_texts(messages: &str) -> String {
+    let messages: Vec<Message> = serde_json::from_str(messages).unwrap_or_default();
+    let texts = messages.iter().map(Message::text).filter(|it| !it.is_empty());
+    texts.collect::<Vec<_>>().join(" ")
+}
+
+/// The texts of the system messages, and the list of the others. `None`: there are no system messages.
+fn without_system(messages: &str) -> Option<(String, String)> {
+    if !messages.contains("\"system\"") {
+        return None;
+    }
+    let all: Vec<Value> = serde_json::from_str(messages).ok()?;
+    let (systems, others): (Vec<Value>, Vec<Value>) = all.into_iter().partition(|it| it["role"] == "system");
+    let texts = systems.into_iter().map(|mut it| Message { content: it["content"].take() }.text());
+    Some((texts.collect::<Vec<_>>().join(" "), json!(others).to_string()))
+}

@@ -1,0 +1,204 @@
+//! The JSON body of a generation request. Pure.
+//!
+//! A template holds what all requests of a class share. `message` writes the prompt in the form of each API.
+
+mod message;
+#[cfg(test)]
+mod tests;
+
+use std::{io::Write as _, sync::Arc};
+
+use bytes::Bytes;
+use crds::benchmark_run::Api;
+use workload_profiles::workload::{LengthField, PromptForm, Sampling, TrafficClass};
+
+use crate::image::Image;
+
+/// The field in which vLLM takes the wish for token ids.
+const RETURN_TOKEN_IDS: &str = "return_token_ids";
+
+/// The prompt of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prompt<'a> {
+    /// A text. In a chat it is the message of the user.
+    Text(&'a str),
+    /// A JSON list of token ids. Completions only: see [`BodyTemplate::can_hold`].
+    TokenIds(&'a str),
+    /// A JSON list of chat messages, each with `role` and `content`. A completion holds their texts, with a space between them.
+    Messages(&'a str),
+}
+
+impl<'a> Prompt<'a> {
+    /// A prompt of this form, which is written in `text`.
+    pub fn new(form: PromptForm, text: &'a str) -> Prompt<'a> {
+        match form {
+            PromptForm::Text => Prompt::Text(text),
+            PromptForm::TokenIds => Prompt::TokenIds(text),
+            PromptForm::Messages => Prompt::Messages(text),
+        }
+    }
+
+    fn written(self) -> &'a str {
+        match self {
+            Prompt::Text(text) | Prompt::TokenIds(text) | Prompt::Messages(text) => text,
+        }
+    }
+}
+
+/// What one request holds beside its template.
+#[derive(Clone, Copy, Debug)]
+pub struct Content<'a> {
+    /// The prompt.
+    pub prompt: Prompt<'a>,
+    /// The text of a system message before the prompt; empty: none. A completion has it before the prompt, with a space between
+    /// them.
+    pub system: &'a str,
+    /// Images in the message of the user. They are left out of a completion and of a prompt that is no text.
+    pub images: &'a [Arc<Image>],
+    /// Whether the images stand after the text of the message.
+    pub images_last: bool,
+    /// Further fields of this request, as the members of a JSON object without its braces; empty: none. The launcher's own fields and
+    /// those of the template may not be among them.
+    pub fields: &'a str,
+    /// The most tokens of the answer; `None`: the server decides.
+    pub max_tokens: Option<u32>,
+    /// The request asks for the token ids of its output, as vLLM allows.
+    pub token_ids: bool,
+}
+
+impl<'a> Content<'a> {
+    /// A prompt, with nothing beside it.
+    pub fn new(prompt: Prompt<'a>, max_tokens: Option<u32>) -> Content<'a> {
+        Content { prompt, system: "", images: &[], images_last: false, fields: "", max_tokens, token_ids: false }
+    }
+}
+
+/// The part of a body that all requests of a run, or of a traffic class, share.
+#[derive(Clone, Debug)]
+pub struct BodyTemplate {
+    api: Api,
+    /// The start of the body, up to the prompt.
+    start: Vec<u8>,
+    /// Name of the field of the requested length, with what precedes it.
+    length: &'static [u8],
+    min_tokens: Option<u32>,
+    rest: Vec<u8>,
+    /// The rest of the body of a request that asks for token ids.
+    rest_with_ids: Vec<u8>,
+}
+
+impl BodyTemplate {
+    /// The output length is requested with `max_tokens`, which every server knows, unless the chat API is to use its
+    /// later name. A streamed request also asks for the usage.
+    pub fn new(api: Api, model: &str, streaming: bool, sampling: &Sampling) -> BodyTemplate {
+        BodyTemplate::with_fields(api, model, streaming, sampling, None)
+    }
+
+    /// The template of a traffic class. Its model and its fields win over those of the workload.
+    pub fn of_class(api: Api, model: &str, streaming: bool, sampling: &Sampling, class: &TrafficClass) -> BodyTemplate {
+        let model = class.model.as_deref().unwrap_or(model);
+        BodyTemplate::with_fields(api, model, streaming, sampling, Some(class))
+    }
+
+    fn with_fields(
+        api: Api,
+        model: &str,
+        streaming: bool,
+        sampling: &Sampling,
+        class: Option<&TrafficClass>,
+    ) -> BodyTemplate {
+        let mut start = b"{\"model\":".to_vec();
+        push_quoted(&mut start, model);
+        let length: &[u8] = match (api, sampling.length_field) {
+            (Api::Responses, _) => b",\"max_output_tokens\":",
+            (Api::Chat, LengthField::MaxCompletionTokens) => b",\"max_completion_tokens\":",
+            _ => b",\"max_tokens\":",
+        };
+        let rest = |token_ids| rest(api, sampling, class, streaming, token_ids);
+        BodyTemplate {
+            api,
+            start,
+            length,
+            min_tokens: sampling.min_tokens,
+            rest: rest(false),
+            rest_with_ids: rest(true),
+        }
+    }
+
+    /// Whether a request of this API can hold a prompt of this form.
+    pub fn can_hold(api: Api, form: PromptForm) -> bool {
+        !(api.has_messages() && form == PromptForm::TokenIds)
+    }
+
+    /// The body of a request.
+    pub fn body(&self, content: &Content<'_>) -> Bytes {
+        let rest = if content.token_ids { &self.rest_with_ids } else { &self.rest };
+        let images: usize = content.images.iter().map(|it| it.base64.len() + 128).sum();
+        let texts = content.prompt.written().len() + content.system.len() + content.fields.len();
+        let mut body = Vec::with_capacity(self.start.len() + texts + images + rest.len() + 256);
+        body.extend_from_slice(&self.start);
+        message::push(self.api, content, &mut body);
+        if let Some(max_tokens) = content.max_tokens {
+            body.extend_from_slice(self.length);
+            write!(body, "{max_tokens}").expect("a Vec takes every write");
+        }
+        if let Some(least) = self.min_tokens {
+            // A server refuses a minimum length above the maximum.
+            let least = content.max_tokens.map_or(least, |most| least.min(most));
+            write!(body, ",\"min_tokens\":{least}").expect("a Vec takes every write");
+        }
+        if !content.fields.is_empty() {
+            body.push(b',');
+            body.extend_from_slice(content.fields.as_bytes());
+        }
+        body.extend_from_slice(rest);
+        body.into()
+    }
+}
+
+/// The part of the body after the lengths.
+fn rest(api: Api, sampling: &Sampling, class: Option<&TrafficClass>, streaming: bool, token_ids: bool) -> Vec<u8> {
+    let mut rest = Vec::new();
+    if sampling.ignore_eos {
+        rest.extend(b",\"ignore_eos\":true");
+    }
+    let of_class = |name: &str| class.is_some_and(|it| it.extra.iter().any(|(other, _)| other == name));
+    let of_workload = sampling.extra.iter().filter(|(name, _)| !of_class(name));
+    let fields = of_workload.chain(class.iter().flat_map(|it| it.extra.iter()));
+    // If a field occurs twice, the last one counts.
+    for (name, value) in fields.filter(|(name, _)| !(token_ids && *name == RETURN_TOKEN_IDS)) {
+        rest.push(b',');
+        push_quoted(&mut rest, name);
+        rest.push(b':');
+        rest.extend(value.to_string().bytes());
+    }
+    if token_ids {
+        rest.extend(format!(",\"{RETURN_TOKEN_IDS}\":true").bytes());
+    }
+    if streaming {
+        rest.extend(b",\"stream\":true");
+        // The other APIs always end a stream with the usage.
+        if matches!(api, Api::Completions | Api::Chat) {
+            rest.extend(b",\"stream_options\":{\"include_usage\":true}");
+        }
+    }
+    rest.push(b'}');
+    rest
+}
+
+/// Appends a JSON string.
+fn push_quoted(body: &mut Vec<u8>, text: &str) {
+    body.push(b'"');
+    push_text(body, text);
+    body.push(b'"');
+}
+
+/// Appends the inner part of a JSON string.
+fn push_text(body: &mut Vec<u8>, text: &str) {
+    if text.bytes().any(|it| it < b' ' || it == b'"' || it == b'\\') {
+        let quoted = serde_json::to_vec(text).expect("every text has a form in JSON");
+        body.extend_from_slice(&quoted[1..quoted.len() - 1]);
+    } else {
+        body.extend_from_slice(text.as_bytes());
+    }
+}
