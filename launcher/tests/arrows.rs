@@ -10,13 +10,14 @@ use std::{
 use serde_json::Value;
 
 /// Each crate and the crates of the workspace that its code uses, tests aside.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("crds", &[]),
     ("workload-profiles", &["crds"]),
     ("operator", &["crds", "workload-profiles"]),
     ("clock", &[]),
     ("loadgen", &["crds", "workload-profiles"]),
-    ("engine", &["clock", "crds", "loadgen", "workload-profiles"]),
+    ("tokenizer", &[]),
+    ("engine", &["clock", "crds", "loadgen", "tokenizer", "workload-profiles"]),
     ("analysis", &["crds", "engine", "loadgen", "workload-profiles"]),
     ("report", &["analysis", "crds", "engine", "loadgen", "workload-profiles"]),
     ("submission", &["crds", "engine", "loadgen", "report", "workload-profiles"]),
@@ -41,7 +42,7 @@ const ARROWS: [(&str, &[&str]); 13] = [
 ];
 
 /// Crates whose functions take values and return values, down to the last dependency.
-const PURE: [&str; 3] = ["crds", "workload-profiles", "loadgen"];
+const PURE: [&str; 4] = ["crds", "workload-profiles", "loadgen", "tokenizer"];
 
 /// Crates that use what the engine recorded, and do nothing asynchronous by themselves.
 const WITHOUT_RUNTIME: [&str; 3] = ["analysis", "report", "submission"];
@@ -98,6 +99,13 @@ fn pure_crates_have_no_runtime_and_no_network() {
     for package in WITHOUT_RUNTIME {
         assert!(!direct[package].contains("tokio"), "{package} uses tokio");
     }
+}
+
+#[test]
+fn the_tokenizer_has_no_part_in_c() {
+    let all = all_of("tokenizer");
+    let found: Vec<_> = ["cc", "onig", "onig_sys", "cmake"].iter().filter(|it| all.contains(**it)).collect();
+    assert!(found.is_empty(), "the tokenizer is built with {found:?}");
 }
 
 #[test]

@@ -5,8 +5,8 @@
 //! process meanwhile.
 //!
 //! The modules form layers; each may use those before it: `record`, `histogram`, `inter_token_times`, `schedule`,
-//! `user_file`, `file_digest`, `lines`, `image`; `window`, `data_set`, `trace`, `vitals`; `requests`, `client`; `recorder`;
-//! `issue`.
+//! `user_file`, `file_digest`, `lines`, `image`, `tokenizer_file`; `window`, `data_set`, `trace`, `vitals`; `requests`,
+//! `client`; `recorder`; `issue`.
 
 pub mod client;
 pub mod data_set;
@@ -22,6 +22,7 @@ pub mod requests;
 pub mod run_id;
 pub mod schedule;
 pub mod stop;
+pub mod tokenizer_file;
 pub mod trace;
 pub mod user_file;
 pub mod vitals;

@@ -1,0 +1,125 @@
+//! A model's tokenizer, from its `tokenizer.json`: counts tokens, encodes, decodes. Pure: the caller reads the file.
+//!
+//! It wraps the crate `tokenizers` without its C parts. Counts are without the special tokens that a server adds around a prompt.
+//! Truncation and padding, which a `tokenizer.json` may ask for, are off: a count is that of the whole text.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// A text that every tokenizer of a language model encodes.
+const SAMPLE: &str = "The sea is wide, and 12 ships are on it.";
+/// The longest message of the library that is repeated.
+const MAX_REASON: usize = 300;
+
+/// Why a tokenizer cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TokenizerError {
+    /// The content is not that of a `tokenizer.json`.
+    #[error(
+        "is not the tokenizer.json of a model: {reason}; give the file of this name that the model is published with"
+    )]
+    Format {
+        /// What the library found.
+        reason: String,
+    },
+    /// It has no token for a text.
+    #[error("cannot encode a text: {reason}; give the tokenizer.json that the model is published with")]
+    Encode {
+        /// What the library found.
+        reason: String,
+    },
+    /// It cannot turn token ids into text.
+    #[error("cannot decode token ids: {reason}; give the tokenizer.json that the model is published with")]
+    Decode {
+        /// What the library found.
+        reason: String,
+    },
+}
+
+/// The tokenizer of a model. Encoding the same text twice gives the same tokens.
+#[derive(Clone, Debug)]
+pub struct Tokenizer {
+    inner: tokenizers::Tokenizer,
+}
+
+impl Tokenizer {
+    /// Parses the bytes of a `tokenizer.json`.
+    ///
+    /// # Errors
+    /// The bytes are no tokenizer, or the tokenizer cannot encode English text.
+    pub fn parse(json: &[u8]) -> Result<Tokenizer, TokenizerError> {
+        // The library panics for some files whose JSON is well-formed and whose parts do not fit each other.
+        let parsed = caught(|| {
+            let mut inner = tokenizers::Tokenizer::from_bytes(json)?;
+            inner.with_truncation(None)?;
+            inner.with_padding(None);
+            Ok(Tokenizer { inner })
+        });
+        let tokenizer = parsed.map_err(|reason| TokenizerError::Format { reason })?;
+        match tokenizer.ids(SAMPLE)?.as_slice() {
+            [] => Err(TokenizerError::Encode { reason: format!("{SAMPLE:?} has no token") }),
+            ids => tokenizer.decode(ids).map(|_| tokenizer),
+        }
+    }
+
+    /// The number of tokens of a text, without special tokens.
+    ///
+    /// # Errors
+    /// The tokenizer has no token for a part of the text.
+    pub fn count(&self, text: &str) -> Result<usize, TokenizerError> {
+        self.encoded(text).map(|it| it.len())
+    }
+
+    /// The token ids of a text, without special tokens.
+    ///
+    /// # Errors
+    /// The tokenizer has no token for a part of the text.
+    pub fn ids(&self, text: &str) -> Result<Vec<u32>, TokenizerError> {
+        self.encoded(text).map(|it| it.get_ids().to_vec())
+    }
+
+    fn encoded(&self, text: &str) -> Result<tokenizers::Encoding, TokenizerError> {
+        let encoded = caught(|| self.inner.encode_fast(text, false));
+        encoded.map_err(|reason| TokenizerError::Encode { reason })
+    }
+
+    /// The text of token ids. Ids without a token, and those of special tokens, have no text.
+    ///
+    /// # Errors
+    /// The tokenizer cannot decode.
+    pub fn decode(&self, ids: &[u32]) -> Result<String, TokenizerError> {
+        caught(|| self.inner.decode(ids, true)).map_err(|reason| TokenizerError::Decode { reason })
+    }
+
+    /// The ids of all tokens of the model in rising order, without special and added ones.
+    pub fn plain_ids(&self) -> Vec<u32> {
+        self.plain().into_iter().map(|(id, _)| id).collect()
+    }
+
+    /// The words of the vocabulary: tokens that are two or more ASCII letters, with or without a mark for the space before them, by id.
+    /// The mark is not part of the word.
+    pub fn words(&self) -> Vec<String> {
+        let word = |token: String| {
+            let word = token.trim_start_matches(['\u{120}', '\u{2581}']).to_owned();
+            (word.len() >= 2 && word.bytes().all(|it| it.is_ascii_alphabetic())).then_some(word)
+        };
+        self.plain().into_iter().filter_map(|(_, token)| word(token)).collect()
+    }
+
+    fn plain(&self) -> Vec<(u32, String)> {
+        let added = self.inner.get_added_tokens_decoder();
+        let all = self.inner.get_vocab(false).into_iter().map(|(token, id)| (id, token));
+        let mut plain: Vec<(u32, String)> = all.filter(|(id, _)| !added.contains_key(id)).collect();
+        plain.sort_unstable();
+        plain
+    }
+}
+
+/// The result of a call of the library. The reason of a failure is one line.
+fn caught<T>(call: impl FnOnce() -> tokenizers::Result<T>) -> Result<T, String> {
+    let reason = match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(Ok(result)) => return Ok(result),
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => "its parts do not fit each other".into(),
+    };
+    Err(reason.lines().next().unwrap_or_default().chars().take(MAX_REASON).collect())
+}
