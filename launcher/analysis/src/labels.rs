@@ -125,14 +125,15 @@ impl Labels {
 }
 
 /// Which prompts of a workload are the same: none (`fresh`), those of a group and of each stage (`shared`), those of all
-/// stages and runs with this seed (`repeated`), those of all runs with this seed and this `profile.promptSalt` (`replayed`); or
-/// they are no synthetic ones (`data-set`, `mock`).
+/// stages and runs with this seed (`repeated`), those of all runs with this seed and, but for texts per stage, this
+/// `profile.promptSalt` (`replayed`); or they are no synthetic ones (`data-set`, `mock`).
 fn prompts(workload: &Workload, run: &ResolvedRun) -> &'static str {
     match (&workload.requests, workload.prompts) {
         (RequestSource::Mock, _) => "mock",
         (RequestSource::DataSet(_), _) => "data-set",
         (RequestSource::TraceBlocks { .. } | RequestSource::Recorded(_), _) => "recorded",
         (_, PromptReuse::Repeated) | (RequestSource::SharedPrefix { seed: Some(_), .. }, _) => "repeated",
+        (_, PromptReuse::PerStage) => "replayed",
         _ if has_given_salt(run) => "replayed",
         (RequestSource::SharedPrefix { .. } | RequestSource::Conversations(_), PromptReuse::Fresh) => "shared",
         (RequestSource::Random { .. }, PromptReuse::Fresh) => "fresh",

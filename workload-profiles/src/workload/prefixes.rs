@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Texts that prompts begin with. Each request, or each conversation, has one of them. Every text has the same content in all stages of a
-/// run.
+/// run, but for [`PromptReuse::PerStage`](super::PromptReuse::PerStage).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Prefixes {

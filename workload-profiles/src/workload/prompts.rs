@@ -32,6 +32,8 @@ pub enum PromptReuse {
     /// stage of a run.
     #[default]
     Fresh,
+    /// Request i of a stage has the same text in every run with the same seed. Each stage has other texts, also of shared prefixes.
+    PerStage,
     /// Request i has the same text in every stage and in every run with the same seed.
     Repeated,
 }

@@ -12,7 +12,7 @@ use super::{Seeds, draws};
 pub(crate) enum TextSeed {
     /// Depends on the number alone: the same text in every stage.
     Repeated(Seed),
-    /// Depends also on stage, length and salt: requests share no draws, and begin alike only by chance. A server then
+    /// Depends also on stage and length, and on the salt where other runs are to have other texts: requests share no draws, and begin alike only by chance. A server then
     /// hardly ever has the beginning of a prompt in its prefix cache.
     Fresh(Seed),
 }
@@ -21,6 +21,7 @@ impl TextSeed {
     pub(crate) fn new(purpose: &str, seeds: Seeds<'_>, prompts: PromptReuse) -> TextSeed {
         match prompts {
             PromptReuse::Repeated => TextSeed::Repeated(seeds.run.derive(purpose)),
+            PromptReuse::PerStage => TextSeed::Fresh(seeds.run.derive(purpose)),
             PromptReuse::Fresh => TextSeed::Fresh(seeds.salted(purpose)),
         }
     }
@@ -76,6 +77,7 @@ mod tests {
     #[test]
     fn a_fresh_text_is_of_its_run_attempt_stage_number_and_length_alone() {
         check(PromptReuse::Fresh, 3 * 4 * 5 * 2);
+        check(PromptReuse::PerStage, 4 * 5 * 2);
         check(PromptReuse::Repeated, 5);
     }
 }

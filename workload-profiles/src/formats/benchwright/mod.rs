@@ -60,7 +60,8 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
     let windows = [("all", Window::All), ("trimmed", Window::Trimmed), ("cut", Window::Cut)];
     let window = root.choice("window", &windows).unwrap_or_default();
     let requests = requests::read(&root);
-    let texts = [("fresh", PromptReuse::Fresh), ("repeated", PromptReuse::Repeated)];
+    let texts =
+        [("fresh", PromptReuse::Fresh), ("perStage", PromptReuse::PerStage), ("repeated", PromptReuse::Repeated)];
     let prompts = root.choice("prompts", &texts).unwrap_or_default();
     let stages = stages::read(&root, window, requests.as_ref());
     let headers = root.section("headers").as_ref().map(headers).unwrap_or_default();
