@@ -16,7 +16,7 @@ use std::{
 use clap::{Parser, Subcommand};
 #[cfg(target_os = "linux")]
 use commands::bench;
-use commands::{plan, render, run, show, sim, submission, sut};
+use commands::{plan, profiles, render, run, show, sim, submission, sut};
 use launcher::console::{self, PrintError};
 
 /// The commit that this binary was built from, as build.rs found it.
@@ -44,6 +44,8 @@ enum Command {
     Render(render::RenderArgs),
     /// Print what the LoadGen tests of a BenchmarkRun will issue; sends no request
     Plan(plan::PlanArgs),
+    /// List the profiles that ship, or print one of them
+    Profiles(profiles::ProfilesArgs),
     /// Print a file of a results folder; by default its Markdown report
     Show(show::ShowArgs),
     /// Build the tree of a submission to MLPerf Inference from finished LoadGen runs, or check one
@@ -89,6 +91,7 @@ fn main() -> ExitCode {
         Command::Sim(args) => sim::run(args).map(|()| 0).map_err(anyhow::Error::from),
         Command::Render(args) => render::run(&args).map(|()| 0),
         Command::Plan(args) => plan::run(&args).map(|()| 0),
+        Command::Profiles(args) => profiles::run(&args).map(|()| 0),
         Command::Show(args) => show::run(&args).map(|()| 0),
         #[cfg(target_os = "linux")]
         Command::BenchPart(args) => bench::run_part(&args).map(|()| 0),

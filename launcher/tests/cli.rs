@@ -9,6 +9,8 @@ mod loadgen;
 mod makefile;
 #[path = "cli/percentiles.rs"]
 mod percentiles;
+#[path = "cli/profiles.rs"]
+mod profiles;
 #[path = "cli/prompts.rs"]
 mod prompts;
 #[path = "cli/readiness.rs"]

@@ -32,8 +32,9 @@ use crate::{
     workload::{PromptForm, RequestSource},
 };
 pub use crate::{
-    formats::loadgen,
+    formats::{loadgen, recognise},
     problem::{Notice, Problem, ProfileError},
+    render::{TemplateVariable, template_variables},
     shipped::{shipped, shipped_names},
     variables::Variables,
     workload::Workload,

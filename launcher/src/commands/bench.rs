@@ -80,8 +80,13 @@ pub(crate) fn run(args: BenchArgs) -> anyhow::Result<bool> {
     };
     // The target is not called, so that its credentials are not read.
     let unused = Some(PathBuf::from("unused"));
-    let options =
-        LocalOptions { profile: args.profile, overrides: args.overrides, token_file: unused.clone(), ca_file: unused };
+    let options = LocalOptions {
+        profile: args.profile.map(|it| it.to_string_lossy().into_owned()),
+        overrides: args.overrides,
+        token_file: unused.clone(),
+        ca_file: unused,
+        ..LocalOptions::default()
+    };
     let report = capacity::ask(capacity::Question {
         input: run_input(input::from_file(file, &options)?),
         pace: Pace { ttft: args.ttft.0, itl: args.itl.0 },

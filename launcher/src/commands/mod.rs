@@ -4,6 +4,8 @@
 pub(crate) mod bench;
 mod input_args;
 pub(crate) mod plan;
+mod preset;
+pub(crate) mod profiles;
 pub(crate) mod render;
 pub(crate) mod run;
 pub(crate) mod show;

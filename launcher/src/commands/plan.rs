@@ -1,7 +1,5 @@
 //! [I/O] `benchwright plan`: prints what the LoadGen tests of a run will issue.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use engine::data_set;
 use launcher::{console, input};
@@ -11,9 +9,6 @@ use super::input_args::InputArgs;
 
 #[derive(Args)]
 pub(crate) struct PlanArgs {
-    /// A BenchmarkRun file, as for kubectl
-    #[arg(short, long, value_name = "FILE")]
-    file: PathBuf,
     #[command(flatten)]
     input: InputArgs,
     /// Also print the first COUNT queries of each phase, or all, with their times and samples
@@ -32,7 +27,7 @@ fn count_or_all(text: &str) -> Result<usize, String> {
 }
 
 pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<()> {
-    let input = input::from_file(&args.file, &args.input.options())?;
+    let input = input::from_source(&args.input.local_source()?, &args.input.options())?;
     for notice in &input.notices {
         console::say(format_args!("note: {}: {}", notice.path, notice.message));
     }

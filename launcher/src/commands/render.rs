@@ -1,7 +1,5 @@
 //! [I/O] `benchwright render`: prints a profile as rendered, or the workload that it describes.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use engine::{trace, user_file};
 use launcher::{console, input};
@@ -11,9 +9,6 @@ use super::input_args::InputArgs;
 
 #[derive(Args)]
 pub(crate) struct RenderArgs {
-    /// A BenchmarkRun file, as for kubectl
-    #[arg(short, long, value_name = "FILE")]
-    file: PathBuf,
     #[command(flatten)]
     input: InputArgs,
     /// Print the workload that the profile describes, as JSON, in place of the profile
@@ -22,7 +17,7 @@ pub(crate) struct RenderArgs {
 }
 
 pub(crate) fn run(args: &RenderArgs) -> anyhow::Result<()> {
-    let mut input = input::from_file(&args.file, &args.input.options())?;
+    let mut input = input::from_source(&args.input.local_source()?, &args.input.options())?;
     // A missing file is no error: it may exist only on the machine that will run the benchmark.
     match trace::read(&input.workload) {
         Ok(traces) => input.notices.extend(traces.notices),

@@ -10,9 +10,6 @@ use super::input_args::InputArgs;
 
 #[derive(Args)]
 pub(crate) struct RunArgs {
-    /// A BenchmarkRun file, as for kubectl
-    #[arg(short, long, value_name = "FILE")]
-    file: Option<PathBuf>,
     #[command(flatten)]
     input: InputArgs,
     /// The folder in which each run makes a folder of its own [default: results, in a pod /results]
@@ -43,7 +40,7 @@ pub(crate) struct RunArgs {
 
 pub(crate) fn run(args: &RunArgs) -> u8 {
     let options = RunOptions {
-        file: args.file.clone(),
+        source: args.input.source(),
         local: args.input.options(),
         results: args.results.clone(),
         no_results: args.no_results,

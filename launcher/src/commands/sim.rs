@@ -6,11 +6,8 @@ use std::{
     time::Duration,
 };
 
-use clap::{Args, ValueEnum};
-use crds::{
-    benchmark_run::SimulatorPreset,
-    units::{Seed, Span},
-};
+use clap::Args;
+use crds::units::{Seed, Span};
 use launcher::console;
 use simulator::{
     OptionError, SimOptions, Simulator,
@@ -21,6 +18,8 @@ use tokio::{
     signal::unix::{SignalKind, signal},
 };
 use tracing::{info, warn};
+
+use super::preset::PresetArg;
 
 /// The error number of a process that has too many open files.
 const EMFILE: i32 = rustix::io::Errno::MFILE.raw_os_error();
@@ -33,17 +32,6 @@ pub(crate) enum SimError {
     Listen { address: SocketAddr, source: io::Error },
     #[error("cannot start an event loop; raise the limit of open files (ulimit -n), or give it more memory")]
     Runtime(#[source] io::Error),
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum PresetArg {
-    /// An 8B model on one data-centre GPU: 10 ms between tokens.
-    #[default]
-    Gpu,
-    /// A tiny model on a CPU: 2.3 ms between tokens.
-    Tiny,
-    /// Every step takes no time.
-    Instant,
 }
 
 /// The arguments of `benchwright sim`. An argument that is left out has the value of the preset.
@@ -145,11 +133,7 @@ pub(crate) struct SimArgs {
 impl SimArgs {
     /// The options of the preset, with those that the arguments replace.
     fn options(&self) -> Result<SimOptions, OptionError> {
-        let mut options = SimOptions::preset(match self.preset {
-            PresetArg::Gpu => SimulatorPreset::Gpu,
-            PresetArg::Tiny => SimulatorPreset::Tiny,
-            PresetArg::Instant => SimulatorPreset::Instant,
-        });
+        let mut options = SimOptions::preset(self.preset.into());
         let costs = &mut options.costs;
         if let Some(Span(itl)) = self.itl {
             costs.base = itl;
@@ -236,6 +220,8 @@ pub(crate) fn run(args: SimArgs) -> Result<(), SimError> {
 mod tests {
     use clap::Parser;
     use simulator::latency::{Latency, StepLoad};
+
+    use crds::benchmark_run::SimulatorPreset;
 
     use super::*;
 

@@ -1,7 +1,5 @@
 //! `benchwright sut`: answers the samples of MLCommons' own LoadGen.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use launcher::sut::{self, SutOptions};
 
@@ -9,9 +7,6 @@ use super::input_args::InputArgs;
 
 #[derive(Args)]
 pub(crate) struct SutArgs {
-    /// A BenchmarkRun file, as for kubectl; its load is not used
-    #[arg(short, long, value_name = "FILE")]
-    file: PathBuf,
     #[command(flatten)]
     input: InputArgs,
     /// The largest number of requests in flight; further samples wait in order [default: the maxConcurrency of a loadgen profile, or 4096]
@@ -24,7 +19,7 @@ pub(crate) struct SutArgs {
 
 pub(crate) fn run(args: &SutArgs) -> u8 {
     let options = SutOptions {
-        file: args.file.clone(),
+        source: args.input.source(),
         local: args.input.options(),
         max_in_flight: args.max_in_flight,
         first_tokens: args.first_tokens,

@@ -15,8 +15,18 @@ use workload_profiles::ProfileError;
 /// would repeat it.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
-    #[error("no BenchmarkRun is given, and {folder}, which the operator mounts in a pod, has no run.yaml; give a file with -f FILE", folder = folder.display())]
+    #[error("no BenchmarkRun is given, and {folder}, which the operator mounts in a pod, has no run.yaml; give a file with -f FILE, or a target with --url URL or --simulator", folder = folder.display())]
     NotGiven { folder: PathBuf },
+    #[error("nothing to run is given; give a BenchmarkRun with -f FILE, or a target with --url URL or --simulator")]
+    NoRun,
+    #[error("a profile is given without a target; add --url URL or --simulator, or give a BenchmarkRun with -f FILE")]
+    NoTarget,
+    /// The format of a profile file is not known.
+    #[error(
+        "cannot see the harness of the profile {path}; name it with --harness, such as --harness guidellm",
+        path = path.display()
+    )]
+    UnknownHarness { path: PathBuf },
     #[error("cannot read {path}: {cause}", path = path.display())]
     Read { path: PathBuf, cause: io::Error },
     #[error("{path} is empty; write a BenchmarkRun into it, such as examples/benchmarkrun.yaml", path = path.display())]
@@ -43,6 +53,12 @@ pub enum InputError {
         /// One message for each field.
         problems: Vec<String>,
     },
+    /// A variable of the command line without an equals sign.
+    #[error("--variable {} has no form name=value; write, for example, isl=512", quoted(.found))]
+    Variable { found: String },
+    /// Keys that would be ignored or changed, with `--strict`.
+    #[error("profile {} has keys that would be ignored or changed, which --strict refuses:{}", named(.source_name), list(.notices))]
+    Strict { source_name: String, notices: Vec<String> },
     /// An override of the command line without an equals sign.
     #[error("--override {} has no form path=value; write, for example, load.stages.0.rate=5", quoted(.found))]
     Override { found: String },

@@ -1,28 +1,80 @@
-//! [I/O] Reads a BenchmarkRun file where there is no cluster, and does what the operator would do with it.
+//! [I/O] Reads a run where there is no cluster, and does what the operator would do with it.
 
-use std::{collections::BTreeMap, path::Path};
+use std::path::Path;
 
-use crds::{AnyValue, any_value, resolve::ProfileSource};
+use crds::{
+    benchmark_run::{GROUP, KIND, MAX_NAME_BYTES, VERSION},
+    resolve::ProfileSource,
+};
+use serde_json::json;
 use workload_profiles::Notice;
 
-use super::{Input, InputError, LocalOptions, read, resolve_paths, run_file::RunFile, unused_fields};
+use super::{
+    Input, InputError, LocalOptions, RunSource, overrides, profile_file::ProfileFile, read, resolve_paths,
+    run_file::RunFile, unused_fields,
+};
+
+/// How messages name a run that has no file.
+const COMMAND_LINE: &str = "the command line";
+/// The name of a run of a profile that has none.
+const RUN_NAME: &str = "run";
+
+/// Reads what a command line asks to run.
+///
+/// # Errors
+/// As [`from_file`]; or there is no target.
+pub fn from_source(source: &RunSource, options: &LocalOptions) -> Result<Input, InputError> {
+    let (target, model) = match source {
+        RunSource::File(path) => return from_file(path, options),
+        RunSource::Url { url, model } => (json!({"url": url}), model),
+        RunSource::Simulator { preset, model } => (json!({"simulator": {"preset": preset}}), model),
+        RunSource::NoTarget => return Err(InputError::NoTarget),
+    };
+    let mut target = target;
+    if let Some(model) = model {
+        target["model"] = json!(model);
+    }
+    let name = options.profile.as_deref().map_or(RUN_NAME.to_owned(), run_name);
+    let document = json!({
+        "apiVersion": format!("{GROUP}/{VERSION}"),
+        "kind": KIND,
+        "metadata": {"name": name},
+        "spec": {"target": target},
+    });
+    let path = Path::new(COMMAND_LINE);
+    from_run_file(path, RunFile::parse(path, &document.to_string())?, options)
+}
 
 /// Reads a BenchmarkRun file, resolves its spec, and renders and parses its profile.
 ///
 /// # Errors
 /// One error lists all wrong fields of the file, or all wrong fields of the profile.
 pub fn from_file(path: &Path, options: &LocalOptions) -> Result<Input, InputError> {
-    let text = read(path)?;
-    let file = RunFile::parse(path, &text)?;
+    from_run_file(path, RunFile::parse(path, &read(path)?)?, options)
+}
+
+fn from_run_file(path: &Path, mut file: RunFile, options: &LocalOptions) -> Result<Input, InputError> {
     let dropped: Vec<Notice> =
         file.dropped.iter().map(|it| Notice { path: it.path.clone(), message: it.message.clone() }).collect();
     let paths_from = file.paths_from();
-    let (mut run, spec) = file.resolve(path, options)?;
+    let given = options.profile.as_deref().map(|it| ProfileFile::find(it, options.harness)).transpose()?.flatten();
+    let names_harness = file.names_harness();
+    if let Some(harness) = options.harness.or_else(|| given.as_ref().and_then(|it| it.harness)) {
+        file.set_harness(harness, options.harness.is_some());
+    }
+    let shipped = options.profile.clone().filter(|_| given.is_none());
+    if let Some(name) = &shipped {
+        file.set_profile(name);
+    }
+    let (mut run, mut spec) = file.resolve(path, options)?;
     let source = ProfileSource::from_spec(&spec);
-    let template = match (&options.profile, &source) {
+    let template = match (&given, &source) {
         (Some(profile), _) => {
-            run.profile_source = profile.display().to_string();
-            read(profile)?
+            if profile.harness.is_none() && options.harness.is_none() && !names_harness {
+                return Err(InputError::UnknownHarness { path: profile.path.clone() });
+            }
+            run.profile_source = profile.path.display().to_string();
+            profile.text.clone()
         }
         (None, ProfileSource::Inline(text)) => text.clone(),
         (None, ProfileSource::Shipped(name)) => workload_profiles::shipped(run.harness, name)
@@ -36,18 +88,23 @@ pub fn from_file(path: &Path, options: &LocalOptions) -> Result<Input, InputErro
             ));
         }
     };
-    let overrides = overrides(&spec.profile.overrides, &options.overrides)?;
+    let all_overrides = overrides::with(&spec.profile.overrides, &options.overrides)?;
+    overrides::set_variables(&mut spec.profile.variables, &options.variables)?;
     let profile_error = |cause| InputError::Profile { source_name: run.profile_source.clone(), cause };
     let variables = workload_profiles::variables(&run, &spec.profile.variables).map_err(profile_error)?;
-    let prepared = workload_profiles::prepare(&run, &template, &variables, &overrides).map_err(profile_error)?;
+    let prepared = workload_profiles::prepare(&run, &template, &variables, &all_overrides).map_err(profile_error)?;
+    if options.strict && !prepared.notices.is_empty() {
+        let notices = prepared.notices.iter().map(ToString::to_string).collect();
+        return Err(InputError::Strict { source_name: run.profile_source.clone(), notices });
+    }
     let of_spec = dropped.into_iter().chain(unused_fields::notices(&spec, options));
     let notices = of_spec.chain(prepared.notices).collect();
     let mut workload = prepared.workload;
     // A pipe has no folder: paths are relative to the working folder then.
-    let names = options.profile.as_deref().unwrap_or(path);
+    let names = given.as_ref().map_or(path, |it| it.path.as_path());
     let folder = names.parent().filter(|_| names.is_file()).unwrap_or(Path::new(""));
     // The profile.yaml beside the benchmarkrun.yaml of a results folder has the same relative paths.
-    let same_folder = options.profile.as_deref().is_none_or(|it| are_beside(it, path));
+    let same_folder = given.as_ref().is_none_or(|it| are_beside(&it.path, path));
     let folder = paths_from.filter(|_| same_folder).unwrap_or_else(|| folder.to_owned());
     let has_relative_paths = workload.files_mut().any(|it| it.is_relative());
     resolve_paths(&mut workload, &folder);
@@ -55,23 +112,18 @@ pub fn from_file(path: &Path, options: &LocalOptions) -> Result<Input, InputErro
     Ok(Input { profile_text: prepared.text, workload, notices, run, spec, paths_from })
 }
 
+/// The name of a run of this profile: the name of the file in letters, digits and dashes.
+fn run_name(profile: &str) -> String {
+    let file = profile.rsplit('/').next().unwrap_or_default();
+    let stem = file.split('.').next().unwrap_or_default().to_ascii_lowercase();
+    let plain: String = stem.chars().map(|it| if it.is_ascii_alphanumeric() { it } else { '-' }).collect();
+    let name: String = plain.trim_matches('-').chars().take(MAX_NAME_BYTES).collect();
+    let name = name.trim_end_matches('-');
+    if name.starts_with(|it: char| it.is_ascii_lowercase()) { name.to_owned() } else { RUN_NAME.to_owned() }
+}
+
 /// Whether two files lie in the same folder.
 fn are_beside(one: &Path, other: &Path) -> bool {
     let folder = |path: &Path| std::fs::canonicalize(path).ok()?.parent().map(Path::to_owned);
     folder(one).is_some_and(|it| folder(other) == Some(it))
-}
-
-fn overrides(
-    of_spec: &BTreeMap<String, AnyValue>,
-    of_command: &[String],
-) -> Result<BTreeMap<String, String>, InputError> {
-    let mut all = any_value::texts(of_spec);
-    for each in of_command {
-        let (key, value) = each
-            .split_once('=')
-            .filter(|(key, _)| !key.is_empty())
-            .ok_or_else(|| InputError::Override { found: each.clone() })?;
-        all.insert(key.to_owned(), value.to_owned());
-    }
-    Ok(all)
 }

@@ -3,6 +3,8 @@
 mod error;
 mod local;
 mod mounted;
+mod overrides;
+mod profile_file;
 mod run_file;
 #[cfg(test)]
 mod tests;
@@ -11,7 +13,7 @@ mod unused_fields;
 use std::path::{Path, PathBuf};
 
 use crds::{
-    benchmark_run::{BenchmarkRunSpec, MAX_INLINE_PROFILE_BYTES},
+    benchmark_run::{BenchmarkRunSpec, Harness, MAX_INLINE_PROFILE_BYTES, SimulatorPreset},
     resolve::ResolvedRun,
 };
 use workload_profiles::{Notice, Workload};
@@ -20,7 +22,7 @@ use engine::user_file;
 use report::Inputs;
 
 pub use error::InputError;
-pub use local::from_file;
+pub use local::{from_file, from_source};
 pub(crate) use mounted::from_folder;
 
 /// The largest input file in bytes: twice the largest inline profile, and 1 MiB for the rest.
@@ -55,13 +57,42 @@ impl Input {
     }
 }
 
-/// The arguments of a command line that change a BenchmarkRun file.
+/// What a command line asks to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunSource {
+    /// A BenchmarkRun file.
+    File(PathBuf),
+    /// A profile against a server.
+    Url {
+        /// The base URL.
+        url: String,
+        /// The model; `None`: the one that the server serves.
+        model: Option<String>,
+    },
+    /// A profile against the embedded simulator.
+    Simulator {
+        /// Which server it simulates.
+        preset: SimulatorPreset,
+        /// The model; `None`: the simulator's.
+        model: Option<String>,
+    },
+    /// A profile without a target, which is an error.
+    NoTarget,
+}
+
+/// The arguments of a command line that change a run.
 #[derive(Clone, Debug, Default)]
 pub struct LocalOptions {
-    /// A profile file, in place of the profile that the BenchmarkRun names.
-    pub profile: Option<PathBuf>,
-    /// Overrides in the form `path=value`. They apply after those of the BenchmarkRun.
+    /// A profile file, or the name of a profile that ships, in place of the profile that the run names.
+    pub profile: Option<String>,
+    /// The harness whose format the profile has. `None`: the run says it, or the text of the profile.
+    pub harness: Option<Harness>,
+    /// Overrides in the form `path=value`, several with commas between them. They apply after those of the BenchmarkRun.
     pub overrides: Vec<String>,
+    /// Variables of the template in the form `name=value`. They replace those of the BenchmarkRun.
+    pub variables: Vec<String>,
+    /// Whether a profile with keys that would be ignored or changed is refused.
+    pub strict: bool,
     /// The file that holds the bearer token of the target.
     pub token_file: Option<PathBuf>,
     /// The file that holds further certificate authorities.

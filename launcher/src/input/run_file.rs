@@ -6,7 +6,7 @@ use std::{
 };
 
 use crds::{
-    benchmark_run::{BenchmarkRunSpec, GROUP, KIND, MAX_NAME_BYTES, PATHS_FROM, VERSION},
+    benchmark_run::{BenchmarkRunSpec, GROUP, Harness, KIND, MAX_NAME_BYTES, PATHS_FROM, VERSION},
     resolve::{ResolvedRun, RunIdentity, Settings, resolve},
     schema,
     yaml::{self, Document, Node, Problem},
@@ -103,6 +103,28 @@ impl RunFile {
             Err(errors) => errors.into_iter().for_each(|it| self.add(&it.path, it.message)),
         }
         Err(self.into_error(path))
+    }
+
+    /// Whether the file names a harness.
+    pub(super) fn names_harness(&self) -> bool {
+        self.value["spec"].get("harness").is_some()
+    }
+
+    /// Sets the harness, as a command line or a profile says it. `always`: even where the file names another.
+    pub(super) fn set_harness(&mut self, harness: Harness, always: bool) {
+        if always || !self.names_harness() {
+            self.value["spec"]["harness"] = harness.name().into();
+        }
+    }
+
+    /// Sets the profile to one that ships.
+    pub(super) fn set_profile(&mut self, name: &str) {
+        let profile = &mut self.value["spec"]["profile"];
+        if let Some(entries) = profile.as_object_mut() {
+            entries.remove("inline");
+            entries.remove("configMapRef");
+        }
+        profile["name"] = name.into();
     }
 
     /// The folder to which relative paths in the profile belong, where the file says so. The `benchmarkrun.yaml` of a results

@@ -66,8 +66,8 @@ fn print_error(what: &dyn Display) {
 }
 
 fn read_input(options: &RunOptions) -> Result<Input, input::InputError> {
-    let input = match &options.file {
-        Some(file) => input::from_file(file, &options.local)?,
+    let input = match &options.source {
+        Some(source) => input::from_source(source, &options.local)?,
         None => input::from_folder(Path::new(mounts::INPUT))?,
     };
     log_notices(&input.notices);

@@ -4,7 +4,7 @@ use std::{path::PathBuf, thread};
 
 use crds::resolve::{Endpoint, STATUS_PORT, mounts};
 
-use crate::input::LocalOptions;
+use crate::input::{LocalOptions, RunSource};
 
 /// No measurement was faster with more threads, and each thread has its own connections.
 const MAX_DEFAULT_THREADS: usize = 8;
@@ -13,8 +13,8 @@ const POD_TERMINATION_LOG: &str = "/dev/termination-log";
 /// The arguments of `benchwright run`.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
-    /// A BenchmarkRun file. `None`: this is a pod, and the operator has mounted the input.
-    pub file: Option<PathBuf>,
+    /// What to run. `None`: this is a pod, and the operator has mounted the input.
+    pub source: Option<RunSource>,
     /// What the command line adds to the file.
     pub local: LocalOptions,
     /// The folder in which each run makes a folder of its own.
@@ -37,7 +37,7 @@ pub struct RunOptions {
 
 impl RunOptions {
     pub(super) fn in_pod(&self) -> bool {
-        self.file.is_none()
+        self.source.is_none()
     }
 
     pub(super) fn status_port(&self) -> Option<u16> {

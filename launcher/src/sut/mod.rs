@@ -10,13 +10,13 @@ mod outbox;
 mod sample_answerer;
 mod serve;
 
-use std::{io, path::PathBuf, sync::Arc};
+use std::{io, sync::Arc};
 
 use crds::ExitCode;
 
 use crate::{
     console,
-    input::{self, LocalOptions},
+    input::{self, InputError, LocalOptions, RunSource},
     run::{Failure, ready, ready::Secrets, target},
 };
 use engine::{
@@ -35,8 +35,8 @@ const MAX_IN_FLIGHT: u32 = 4096;
 /// The arguments of `benchwright sut`.
 #[derive(Clone, Debug)]
 pub struct SutOptions {
-    /// A BenchmarkRun file. Its target, model, API, requests, sampling and timeouts are used; its load is not.
-    pub file: PathBuf,
+    /// What to run. Its target, model, API, requests, sampling and timeouts are used; its load is not.
+    pub source: Option<RunSource>,
     /// Arguments that change the file.
     pub local: LocalOptions,
     /// The largest number of requests in flight. `None`: the bound of the profile, or 4096.
@@ -107,8 +107,9 @@ pub fn run(options: &SutOptions) -> u8 {
 fn try_run(options: &SutOptions) -> Result<Tally, (String, ExitCode)> {
     let own = |error: SutError| (error.to_string(), error.exit());
     let of_run = |failure: Failure| (failure.message, failure.exit);
-    let input = input::from_file(&options.file, &options.local)
-        .map_err(|error| (error.to_string(), ExitCode::Configuration))?;
+    let source = options.source.as_ref().ok_or_else(|| (InputError::NoRun.to_string(), ExitCode::Configuration))?;
+    let input =
+        input::from_source(source, &options.local).map_err(|error| (error.to_string(), ExitCode::Configuration))?;
     for notice in &input.notices {
         warn!(path = notice.path, "{}", notice.message);
     }

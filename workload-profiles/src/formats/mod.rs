@@ -10,8 +10,10 @@ mod inference_perf;
 pub mod loadgen;
 mod nop;
 mod priority_mix;
+mod recognise;
 mod vllm_benchmark;
 
+pub use self::recognise::recognise;
 use crds::{
     benchmark_run::Harness,
     resolve::{Endpoint, ResolvedRun},

@@ -15,10 +15,12 @@
 //!
 //! Nothing is read from disk or from the environment.
 
+mod defaults;
 pub(crate) mod language;
 pub(crate) mod replace_env;
 mod yaml_position;
 
+pub use self::defaults::{TemplateVariable, template_variables};
 use std::{
     io,
     sync::{

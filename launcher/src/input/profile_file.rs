@@ -1,0 +1,37 @@
+//! [I/O] The profile that a command line names: a file, or a profile that ships.
+
+use std::path::{Path, PathBuf};
+
+use crds::benchmark_run::Harness;
+
+use super::{InputError, read};
+
+/// A profile file.
+pub(super) struct ProfileFile {
+    pub(super) path: PathBuf,
+    pub(super) text: String,
+    /// The harness whose format the text has, where the text shows it.
+    pub(super) harness: Option<Harness>,
+}
+
+impl ProfileFile {
+    /// The file with this name; `None` where it is the name of a profile that ships.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(super) fn find(name: &str, harness: Option<Harness>) -> Result<Option<ProfileFile>, InputError> {
+        let path = Path::new(name);
+        let ships = |it: &Harness| workload_profiles::shipped(*it, name).is_ok();
+        let is_shipped = harness.map_or_else(|| Harness::ALL.iter().any(ships), |it| ships(&it));
+        if is_shipped && !name.contains('/') && !path.is_file() {
+            return Ok(None);
+        }
+        // A name that is neither a file nor shipped: the list of those that ship helps more than a missing file.
+        if !name.contains(['/', '.']) && !path.exists() {
+            return Ok(None);
+        }
+        let text = read(path)?;
+        let harness = workload_profiles::recognise(&text);
+        Ok(Some(ProfileFile { path: path.to_owned(), text, harness }))
+    }
+}
