@@ -137,14 +137,22 @@ fn read(harness: Harness, target: Target, profile: &Value, findings: &Findings) 
     formats::parse(harness, profile, target, findings)
 }
 
-/// The workload with the model and the API of the run, where the run names them. The API is final only here, so the check for
-/// token ids in a chat is here.
+/// The workload with the model and the API of the run, where the run names them. The API is final only here, so the checks of what
+/// it can hold are here.
 fn with_target(workload: Workload, run: &ResolvedRun, findings: &Findings) -> Workload {
     let api = run.api.unwrap_or(workload.api);
-    if api == Api::Chat && workload.requests.form() == PromptForm::TokenIds {
-        let key = if run.api.is_some() { "target.api of the run" } else { "api" };
-        let what = format!("is tokenIds, but {key} is chat, and a chat cannot hold token ids");
+    let key = if run.api.is_some() { "target.api of the run" } else { "api" };
+    if !api.has_messages() && workload.images.is_some() {
+        let path = if run.harness == Harness::Benchwright { "images" } else { "profile" };
+        let message = format!("asks for images, but {key} is completions, which hold none; set {key} to chat");
+        findings.problem(path, message);
+    }
+    if api.has_messages() && workload.requests.form() == PromptForm::TokenIds {
+        let what = format!("is tokenIds, but {key} is {}, which cannot hold token ids", api_name(api));
         let (path, remedy) = match (&workload.loadgen, &workload.requests) {
+            (None, RequestSource::DataSet(_)) => {
+                ("requests.dataSet.row.prompt.form", "write text, and a column that holds it")
+            }
             (None, _) => ("requests.random.text", "write words or prose"),
             (Some(_), RequestSource::DataSet(_)) => ("dataset.file.form", "write text, and a column that holds it"),
             (Some(_), _) => ("dataset.synthetic.text", "write words or prose"),
@@ -152,6 +160,16 @@ fn with_target(workload: Workload, run: &ResolvedRun, findings: &Findings) -> Wo
         findings.problem(path, format!("{what}; {remedy}, or set {key} to completions"));
     }
     Workload { model: run.model.clone().or(workload.model), api, ..workload }
+}
+
+/// The name of an API in profiles.
+fn api_name(api: Api) -> &'static str {
+    match api {
+        Api::Completions => "completions",
+        Api::Chat => "chat",
+        Api::Responses => "responses",
+        Api::Messages => "messages",
+    }
 }
 
 /// The error for a parser that returned neither a workload nor a problem, which must not happen.

@@ -313,7 +313,7 @@ fn a_chat_of_token_ids_is_refused_whoever_asks_for_the_chat() {
     let requested = |api| ResolvedRun { harness: Harness::Benchwright, api, ..run("m") };
     let check = |run: &ResolvedRun, api: &str, by: &str| {
         let expected = format!(
-            "requests.random.text: is tokenIds, but {by} is chat, and a chat cannot hold token ids; \
+            "requests.random.text: is tokenIds, but {by} is chat, which cannot hold token ids; \
              write words or prose, or set {by} to completions"
         );
         assert_eq!(parse(run, &profile(api)).unwrap_err().to_string(), expected);
@@ -332,6 +332,25 @@ fn a_chat_of_token_ids_is_refused_whoever_asks_for_the_chat() {
     for (api, of_profile) in [(None, "completions"), (Some(Api::Completions), "chat")] {
         assert!(parse(&requested(api), &profile(of_profile)).is_ok());
     }
+}
+
+#[test]
+fn images_need_an_api_that_holds_them() {
+    let profile = |api: &str| {
+        let images = "images: {perRequest: 1, sizes: [{width: 64, height: 64}]}";
+        format!("api: {api}\nrequests: mock\n{images}\nstages: [{{load: {{burst: {{count: 1}}}}}}]")
+    };
+    let requested = |api| ResolvedRun { harness: Harness::Benchwright, api, ..run("m") };
+    for api in ["chat", "responses", "messages"] {
+        assert!(parse(&requested(None), &profile(api)).is_ok(), "{api}");
+    }
+    let error = |run: &ResolvedRun, api: &str| parse(run, &profile(api)).unwrap_err().to_string();
+    assert_eq!(
+        error(&requested(None), "completions"),
+        "images: asks for images, but api is completions, which hold none; set api to chat"
+    );
+    let by_run = error(&requested(Some(Api::Completions)), "chat");
+    assert!(by_run.contains("but target.api of the run is completions"), "{by_run}");
 }
 
 proptest! {

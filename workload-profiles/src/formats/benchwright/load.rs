@@ -1,6 +1,8 @@
 //! When the requests of a stage are sent.
 
-use super::{arrivals, rate, trace};
+use crds::units::{RequestRate, Span};
+
+use super::{arrivals, conversations::MAX_TURNS, rate, trace};
 use crate::{
     formats::common::{
         bounds::MAX_STAGE_SECONDS,
@@ -14,15 +16,16 @@ use crate::{
 /// the root, but there they mean the whole run.
 const STAGE_KEYS: [&str; 5] = ["coolDown", "grace", "name", "pauseAfter", "warmUp"];
 
-/// Reads the key `load` of a stage; `None` goes with at least one problem.
-pub(super) fn read(stage: &Section, requests: Option<&RequestSource>) -> Option<Load> {
+/// Reads the key `load` of a stage; `earlier` is the number of stages before it. `None` goes with at least one problem.
+pub(super) fn read(stage: &Section, requests: Option<&RequestSource>, earlier: usize) -> Option<Load> {
     stage.require("load", "write when its requests are sent, such as {open: {rate: 1, duration: 30s}}");
-    let (name, holder) = stage.variant_with_value("load", &["open", "closed", "burst", "trace"])?;
+    let (name, holder) = stage.variant_with_value("load", &["open", "closed", "burst", "trace", "users"])?;
     let section = holder.section(name)?;
     let load = match name {
-        "open" => open(&section),
+        "open" => open(&section, earlier),
         "closed" => closed(&section),
         "burst" => burst(&section),
+        "users" => users(&section),
         _ => trace::read(&section, requests),
     };
     section.misplaced(&STAGE_KEYS, stage);
@@ -30,22 +33,22 @@ pub(super) fn read(stage: &Section, requests: Option<&RequestSource>) -> Option<
     load
 }
 
-fn open(section: &Section) -> Option<Load> {
+fn open(section: &Section, earlier: usize) -> Option<Load> {
     section.require("rate", "write the requests per second, or how they change");
     let duration = section.positive_span("duration", MAX_STAGE_SECONDS);
     let count = request_count(section, "count");
     let arrivals = section.or_default("arrivals", Arrivals::Poisson, arrivals::read);
-    let rate = rate::read(section, duration);
+    let rate = rate::read(section, duration, earlier);
     let max_concurrency = concurrency(section, "maxConcurrency");
     let (arrivals, rate) = (arrivals?, rate?);
     check_end(section, &rate);
     check_arrivals(section, arrivals, &rate);
-    let is_ramp_up = matches!(rate, Rate::Varying(RateShape::RampUp { .. }));
+    let is_function_of_time = !matches!(rate, Rate::Varying(RateShape::RampUp { .. } | RateShape::Measured(_)));
     if let (Some(count), None) = (count, duration) {
         check_length(section, &rate, count);
     }
     let load = Load::Open { arrivals, rate, duration, count, max_concurrency };
-    if duration.is_some() && !is_ramp_up && load.mean_count() < 1.0 {
+    if duration.is_some() && is_function_of_time && load.mean_count() < 1.0 {
         section.problem("rate", "gives less than one request in the duration; raise one of them");
     }
     Some(load)
@@ -78,7 +81,7 @@ fn check_arrivals(section: &Section, arrivals: Arrivals, rate: &Rate) {
     let is_ramp_up = matches!(rate, Rate::Varying(RateShape::RampUp { .. }));
     if is_ramp_up && (conditioned || per_second) {
         section.problem("arrivals", "cannot be combined with a rampUp; choose constantAfterGap, poisson or gamma");
-    } else if per_second && !matches!(rate, Rate::Steady(_)) {
+    } else if per_second && !matches!(rate, Rate::Steady(_) | Rate::Varying(RateShape::Measured(_))) {
         section.problem("arrivals", "is poissonPerSecond, which needs a rate that does not vary; choose poisson");
     }
 }
@@ -100,14 +103,41 @@ fn burst(section: &Section) -> Option<Load> {
 fn closed(section: &Section) -> Option<Load> {
     section.require("concurrency", "write how many requests are under way at once");
     let concurrency = concurrency(section, "concurrency");
+    let (count, duration) = count_or_duration(section);
+    let ramp_up = section.span("rampUp", MAX_STAGE_SECONDS).unwrap_or_default();
+    if let Some(duration) = duration.filter(|it| *it < ramp_up) {
+        section.problem("rampUp", format!("is {ramp_up}, longer than the duration, which is {duration}; shorten it"));
+    }
+    let start_rate = rate_of(section, "startRate");
+    Some(Load::Closed { concurrency: concurrency?, count, duration, ramp_up, start_rate })
+}
+
+fn users(section: &Section) -> Option<Load> {
+    section.require("users", "write how many users there are at each time");
+    section.require("rate", "write the requests per second of all users together");
+    section.require("turns", "write how many turns a user takes before another one follows");
+    let users = concurrency(section, "users");
+    let rate = rate_of(section, "rate");
+    let turns = section.count_u32("turns", 1..=MAX_TURNS);
+    let (count, duration) = count_or_duration(section);
+    let load = Load::Users { users: users?, rate: rate?, turns: turns?, duration, count };
+    if duration.is_some() && load.mean_count() < 1.0 {
+        section.problem("rate", "gives less than one request in the duration; raise one of them");
+    }
+    Some(load)
+}
+
+/// The most requests and the time of a load, at least one of which is there.
+fn count_or_duration(section: &Section) -> (Option<u64>, Option<Span>) {
     let count = request_count(section, "count");
     let duration = section.positive_span("duration", MAX_STAGE_SECONDS);
     if section.value("count").is_none() {
         section.require("duration", "write how long requests are sent, or their count");
     }
-    let ramp_up = section.span("rampUp", MAX_STAGE_SECONDS).unwrap_or_default();
-    if let Some(duration) = duration.filter(|it| *it < ramp_up) {
-        section.problem("rampUp", format!("is {ramp_up}, longer than the duration, which is {duration}; shorten it"));
-    }
-    Some(Load::Closed { concurrency: concurrency?, count, duration, ramp_up, start_rate: None })
+    (count, duration)
+}
+
+/// Requests per second, above zero.
+fn rate_of(section: &Section, key: &'static str) -> Option<RequestRate> {
+    section.positive_number(key, RequestRate::MAX).and_then(|it| RequestRate::try_from(it).ok())
 }

@@ -5,12 +5,22 @@
 
 mod abandonment;
 mod arrivals;
+mod classes;
+mod combinations;
+mod conversations;
+mod data_set;
+mod images;
 mod load;
 mod margins;
+mod measured;
+mod prefixes;
 mod probes;
 mod rate;
+mod recorded;
 mod requests;
+mod sessions;
 mod stages;
+mod stop_rules;
 mod trace;
 
 use serde_json::Value;
@@ -20,6 +30,7 @@ use super::{
     common::{
         bounds::MAX_PAUSE_SECONDS,
         fields::{api, model, needs_streaming, sampling, timeouts},
+        files::file_source,
         headers::headers,
     },
 };
@@ -30,20 +41,26 @@ use crate::{
 };
 
 /// The keys of a profile.
-pub(super) const KEYS: [&str; 15] = [
+pub(super) const KEYS: [&str; 21] = [
     "abandonment",
     "api",
+    "classes",
     "coolDown",
+    "corpus",
     "goodput",
     "headers",
+    "images",
     "model",
     "probes",
     "prompts",
     "requests",
     "sampling",
+    "sessions",
     "stages",
+    "stopRules",
     "streaming",
     "timeouts",
+    "tokenizer",
     "warmUp",
     "window",
 ];
@@ -63,13 +80,21 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
     let texts =
         [("fresh", PromptReuse::Fresh), ("perStage", PromptReuse::PerStage), ("repeated", PromptReuse::Repeated)];
     let prompts = root.choice("prompts", &texts).unwrap_or_default();
+    let (tokenizer, corpus) = (file_source(&root, "tokenizer"), file_source(&root, "corpus"));
+    let images = root.section("images").and_then(images::read);
+    let classes = root.section("classes").and_then(classes::read).unwrap_or_default();
+    let sessions = root.section("sessions").and_then(sessions::read).unwrap_or_default();
     let stages = stages::read(&root, window, requests.as_ref());
     let headers = root.section("headers").as_ref().map(headers).unwrap_or_default();
     let abandonment = root.section("abandonment").and_then(abandonment::read);
     let probes = root.section("probes").and_then(probes::read);
+    let stop_rules = stop_rules::read(&root, streaming).unwrap_or_default();
     let sampling = sampling(&root, Sampling { ignore_eos: true, ..Sampling::default() });
     let timeouts = timeouts(&root, Timeouts::default(), streaming);
     let goodput = root.section("goodput").map(|it| goodput(it, streaming)).unwrap_or_default();
+    if let (Some(requests), Some(stages)) = (&requests, &stages) {
+        combinations::check(&root, requests, stages, images.as_ref());
+    }
     root.finish();
     // `?` only from here on, so that every key is read and every problem found.
     Some(Workload {
@@ -77,9 +102,15 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
         model,
         headers,
         prompts,
+        tokenizer,
+        corpus,
+        images,
+        classes,
+        sessions,
         window,
         abandonment,
         probes,
+        stop_rules,
         sampling,
         timeouts,
         goodput,

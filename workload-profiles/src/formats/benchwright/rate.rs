@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crds::units::{RequestRate, Span};
 
+use super::measured;
 use crate::{
     formats::common::{bounds::MAX_STAGE_SECONDS, fields::stage_time},
     reader::Section,
@@ -13,13 +14,14 @@ use crate::{
 /// The most points of a rate.
 const MAX_POINTS: usize = 10_000;
 
-/// Reads `rate` of an open load; `duration` is that of the load, where it has one. `None` goes with at least one problem.
-pub(super) fn read(section: &Section, duration: Option<Span>) -> Option<Rate> {
+/// Reads `rate` of an open load; `duration` is that of the load, where it has one, and `earlier` the number of stages before its own.
+/// `None` goes with at least one problem.
+pub(super) fn read(section: &Section, duration: Option<Span>, earlier: usize) -> Option<Rate> {
     let value = section.value("rate")?;
     if !value.is_object() {
         return Some(Rate::Steady(some_rate(section, "rate")?));
     }
-    let names = ["points", "sinusoid", "rampUp", "ramp", "step", "spike"];
+    let names = ["points", "sinusoid", "rampUp", "ramp", "step", "spike", "measured"];
     let (name, holder) = section.variant_with_value("rate", &names)?;
     if name == "points" {
         return points(&holder).map(|it| Rate::Varying(RateShape::Points(it)));
@@ -30,7 +32,8 @@ pub(super) fn read(section: &Section, duration: Option<Span>) -> Option<Rate> {
         "rampUp" => ramp_up(&within),
         "ramp" => ramp(&within, section, duration),
         "step" => step(&within),
-        _ => spike(&within),
+        "spike" => spike(&within),
+        _ => measured::read(&within, earlier).map(RateShape::Measured),
     };
     within.finish();
     shape.map(Rate::Varying)

@@ -2,6 +2,7 @@
 
 use crds::units::Seed;
 
+use super::{conversations, data_set, prefixes, recorded};
 use crate::{
     formats::common::{
         bounds::MAX_PROMPTS,
@@ -11,10 +12,13 @@ use crate::{
     workload::{PromptText, RequestSource},
 };
 
+/// The kinds of requests, in the order in which messages list them.
+const NAMES: [&str; 7] = ["random", "sharedPrefix", "conversations", "dataSet", "recorded", "traceBlocks", "mock"];
+
 /// Reads `requests`; `None` goes with at least one problem.
 pub(super) fn read(root: &Section) -> Option<RequestSource> {
     root.require("requests", "write what to send, such as {random: {input: 512, output: 128}}");
-    let (name, holder) = root.variant("requests", &["random", "sharedPrefix", "mock"])?;
+    let (name, holder) = root.variant("requests", &NAMES)?;
     if name == "mock" {
         if let Some(holder) = holder {
             holder.problem("mock", "takes no settings; write requests: mock");
@@ -22,15 +26,30 @@ pub(super) fn read(root: &Section) -> Option<RequestSource> {
         return Some(RequestSource::Mock);
     }
     let section = root.with_value("requests", name, holder)?.section(name)?;
-    if name == "random" { random(section) } else { shared_prefix(section) }
+    match name {
+        "random" => random(section),
+        "sharedPrefix" => shared_prefix(section),
+        "conversations" => conversations::read(section),
+        "dataSet" => data_set::read(section),
+        "recorded" => recorded::read(section),
+        _ => trace_blocks(section),
+    }
+}
+
+fn trace_blocks(section: Section) -> Option<RequestSource> {
+    section.require("blockSize", "write the tokens of a block, such as 512");
+    let block_size = section.count_u32("blockSize", 1..=recorded::MAX_BLOCK);
+    section.finish();
+    block_size.map(|block_size| RequestSource::TraceBlocks { block_size })
 }
 
 fn random(section: Section) -> Option<RequestSource> {
     let input = required_length(&section, "input", NormalMean::WithinBounds);
     let output = required_length(&section, "output", NormalMean::WithinBounds);
     let text = section.or_default("text", PromptText::Words, text);
+    let prefixes = prefixes::read(&section);
     section.finish();
-    Some(RequestSource::random(input?, output?, text?))
+    Some(RequestSource::Random { input: input?, output: output?, text: text?, prefixes: prefixes? })
 }
 
 fn shared_prefix(section: Section) -> Option<RequestSource> {
@@ -43,6 +62,7 @@ fn shared_prefix(section: Section) -> Option<RequestSource> {
     let question_len = required_length(&section, "questionLen", NormalMean::Anywhere);
     let output_len = required_length(&section, "outputLen", NormalMean::Anywhere);
     let seed = section.seed("seed").map(Seed);
+    let multi_turn = section.bool("multiTurn").unwrap_or(false);
     section.finish();
     Some(RequestSource::SharedPrefix {
         groups: groups?,
@@ -51,6 +71,6 @@ fn shared_prefix(section: Section) -> Option<RequestSource> {
         question_len: question_len?,
         output_len: output_len?,
         seed,
-        multi_turn: false,
+        multi_turn,
     })
 }

@@ -33,7 +33,7 @@ pub(super) fn read(root: &Section, window: Window, requests: Option<&RequestSour
     let mut stages = Vec::with_capacity(count);
     for (index, (path, value)) in items.into_iter().enumerate() {
         let Some(section) = root.element(value, path) else { continue };
-        let mut stage = stage(&section, &mut names, requests);
+        let mut stage = stage(&section, &mut names, requests, index);
         if let Some(stage) = &mut stage {
             inherit(&section, "warmUp", warm_up.filter(|_| index == 0), &mut stage.warm_up);
             inherit(&section, "coolDown", cool_down.filter(|_| index == count - 1), &mut stage.cool_down);
@@ -60,8 +60,8 @@ fn inherit(section: &Section, key: &'static str, of_run: Option<Margin>, of_stag
     *of_stage = of_run.or(*of_stage);
 }
 
-fn stage(section: &Section, names: &mut StageNames, requests: Option<&RequestSource>) -> Option<Stage> {
-    let load = load::read(section, requests);
+fn stage(section: &Section, names: &mut StageNames, requests: Option<&RequestSource>, earlier: usize) -> Option<Stage> {
+    let load = load::read(section, requests, earlier);
     let name = name(section);
     let pause_after = section.span("pauseAfter", MAX_PAUSE_SECONDS).unwrap_or_default();
     let warm_up = margins::read(section, "warmUp");

@@ -1,7 +1,5 @@
 //! Loads at recorded times.
 
-use std::path::PathBuf;
-
 use crds::units::Span;
 use serde_json::Value;
 
@@ -9,6 +7,7 @@ use crate::{
     formats::common::{
         bounds::MAX_TOKENS,
         fields::{concurrency, request_count, stage_time},
+        files::file_source,
     },
     reader::Section,
     workload::{Load, RequestSource, Trace, TraceEntry, TraceFile, TraceFormat, TraceTime},
@@ -29,6 +28,11 @@ pub(super) fn read(section: &Section, requests_hold: Option<&RequestSource>) -> 
     let lengths = section.bool("lengths").unwrap_or(true);
     let max_concurrency = concurrency(section, "maxConcurrency");
     let recorded = recorded?;
+    if let Trace::File(TraceFile { hashes_column: Some(_), .. }) = &recorded
+        && requests_hold.is_some_and(|it| !matches!(it, RequestSource::TraceBlocks { .. }))
+    {
+        section.notice("trace.file.hashesColumn", "is not used: only requests: {traceBlocks: ...} are made of blocks");
+    }
     let has_input = match &recorded {
         Trace::Inline(entries) => entries.iter().any(|it| it.input.is_some()),
         Trace::File(_) => true,
@@ -72,9 +76,10 @@ fn entry(section: &Section, path: String, value: &Value, last: Option<Span>) -> 
 
 fn file(section: Section) -> Option<TraceFile> {
     section.require("path", "write where the launcher finds the file");
-    let path = section.text("path").filter(|it| !it.trim().is_empty()).map(PathBuf::from);
+    let file = file_source(&section, "path");
     let formats = [("csv", TraceFormat::Csv), ("jsonl", TraceFormat::Jsonl)];
-    let by_name = if is_jsonl(path.as_ref()) { TraceFormat::Jsonl } else { TraceFormat::Csv };
+    let by_name =
+        if file.as_ref().is_some_and(|it| is_jsonl(&it.file_name())) { TraceFormat::Jsonl } else { TraceFormat::Csv };
     let format = section.or_default("format", by_name, |it, key| it.choice(key, &formats));
     let times = [
         ("seconds", TraceTime::Seconds),
@@ -87,19 +92,12 @@ fn file(section: Section) -> Option<TraceFile> {
     let at_column = column("atColumn", "timestamp");
     let (input_column, output_column) =
         (column("inputColumn", "input_length"), column("outputColumn", "output_length"));
+    let hashes_column = section.text("hashesColumn").map(str::to_owned);
     section.finish();
-    Some(TraceFile {
-        file: path?.into(),
-        format: format?,
-        time: time?,
-        at_column,
-        input_column,
-        output_column,
-        hashes_column: None,
-    })
+    Some(TraceFile { file: file?, format: format?, time: time?, at_column, input_column, output_column, hashes_column })
 }
 
 /// Whether the name of a file is that of JSON lines.
-fn is_jsonl(path: Option<&PathBuf>) -> bool {
-    path.and_then(|it| it.extension()).is_some_and(|it| it == "jsonl" || it == "ndjson")
+fn is_jsonl(name: &str) -> bool {
+    [".jsonl", ".ndjson"].iter().any(|it| name.ends_with(it))
 }

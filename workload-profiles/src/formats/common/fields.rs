@@ -18,12 +18,16 @@ pub(in crate::formats) fn api(root: &Section) -> Option<Api> {
 }
 
 /// The names of each API: first those of profiles, then those that a report writes.
-fn apis() -> [(&'static str, Api); 4] {
+fn apis() -> [(&'static str, Api); 8] {
     [
         ("completions", Api::Completions),
         ("chat", Api::Chat),
+        ("responses", Api::Responses),
+        ("messages", Api::Messages),
         ("OpenAICompletions", Api::Completions),
         ("OpenAIChat", Api::Chat),
+        ("OpenAIResponses", Api::Responses),
+        ("AnthropicMessages", Api::Messages),
     ]
 }
 
@@ -47,15 +51,22 @@ pub(in crate::formats) fn sampling(root: &Section, defaults: Sampling) -> Sampli
     let min_tokens = section.count_u32("minTokens", 1..=MAX_TOKENS);
     sampling.min_tokens = min_tokens.or(sampling.min_tokens);
     sampling.length_field = section.choice("lengthField", &fields).unwrap_or_default();
-    if let Some(extra) = section.section("extra") {
-        let fields: BTreeMap<String, Value> = extra.entries().map(|(key, it)| (key.to_owned(), it.clone())).collect();
-        match Extra::try_from(fields) {
-            Ok(extra) => sampling.extra = extra,
-            Err(error) => section.problem("extra", format!("cannot be sent: {error}")),
-        }
-    }
+    sampling.extra = extra(&section).unwrap_or(sampling.extra);
     section.finish();
     sampling
+}
+
+/// The section `extra`: further fields of the body.
+pub(in crate::formats) fn extra(parent: &Section) -> Option<Extra> {
+    let section = parent.section("extra")?;
+    let fields: BTreeMap<String, Value> = section.entries().map(|(key, it)| (key.to_owned(), it.clone())).collect();
+    match Extra::try_from(fields) {
+        Ok(extra) => Some(extra),
+        Err(error) => {
+            parent.problem("extra", format!("cannot be sent: {error}"));
+            None
+        }
+    }
 }
 
 /// Adds a problem for each key that bounds what only a stream has, when there is no stream.

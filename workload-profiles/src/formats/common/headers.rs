@@ -42,8 +42,34 @@ pub(in crate::formats) fn headers(section: &Section) -> BTreeMap<String, String>
     headers
 }
 
+/// The name of a header field whose value the launcher writes.
+pub(in crate::formats) fn header_name(section: &Section, key: &'static str) -> Option<String> {
+    let name = section.text(key)?;
+    match check_name(name) {
+        Ok(()) => Some(name.to_owned()),
+        Err(message) => {
+            section.problem(key, format!("is {}, which {message}", quoted(name)));
+            None
+        }
+    }
+}
+
 /// The value of a header field, or why it cannot be sent.
 fn header(name: &str, value: &Value) -> Result<String, String> {
+    check_name(name)?;
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Number(_) | Value::Bool(_) => value.to_string(),
+        _ => return Err(format!("is {}; write a text", described(value))),
+    };
+    if text.len() > MAX_HEADER_BYTES || !text.bytes().all(|it| (b' '..=b'~').contains(&it)) {
+        return Err(format!("is {}; write at most {MAX_HEADER_BYTES} printable ASCII characters", quoted(&text)));
+    }
+    Ok(text)
+}
+
+/// Why a header field of this name cannot be sent, where it cannot.
+fn check_name(name: &str) -> Result<(), String> {
     let lower = name.to_ascii_lowercase();
     if lower == "authorization" {
         return Err(
@@ -57,15 +83,7 @@ fn header(name: &str, value: &Value) -> Result<String, String> {
     if name.is_empty() || !name.bytes().all(is_token) {
         return Err("is not a name of a header field; use letters, digits and dashes".into());
     }
-    let text = match value {
-        Value::String(text) => text.clone(),
-        Value::Number(_) | Value::Bool(_) => value.to_string(),
-        _ => return Err(format!("is {}; write a text", described(value))),
-    };
-    if text.len() > MAX_HEADER_BYTES || !text.bytes().all(|it| (b' '..=b'~').contains(&it)) {
-        return Err(format!("is {}; write at most {MAX_HEADER_BYTES} printable ASCII characters", quoted(&text)));
-    }
-    Ok(text)
+    Ok(())
 }
 
 /// RFC 9110, section 5.6.2.

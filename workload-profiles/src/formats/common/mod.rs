@@ -3,6 +3,8 @@
 pub(super) mod bounds;
 pub(super) mod command_line;
 pub(super) mod fields;
+pub(super) mod files;
 pub(super) mod headers;
 pub(super) mod prompts;
 pub(super) mod stage_names;
+pub(super) mod times;

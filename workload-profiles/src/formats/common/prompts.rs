@@ -8,6 +8,9 @@ use crate::{
     workload::{LengthDistribution, PromptText, Shape, TokenIdRange},
 };
 
+/// Beyond these values a skew-normal distribution is half of a normal one.
+const SKEW: RangeInclusive<f64> = -1e6..=1e6;
+
 /// What prompts are made of: `words`, `prose` or `tokenIds`.
 pub(in crate::formats) fn text(section: &Section, key: &'static str) -> Option<PromptText> {
     let (name, holder) = section.variant(key, &["words", "prose", "tokenIds"])?;
@@ -61,32 +64,61 @@ pub(in crate::formats) enum NormalMean {
     Anywhere,
 }
 
-/// A required length: a number, or a distribution.
+/// A required length: a number of tokens, or a distribution of such numbers.
 pub(in crate::formats) fn required_length(
     parent: &Section,
     key: &'static str,
     normal: NormalMean,
 ) -> Option<LengthDistribution> {
     parent.require(key, "write a number of tokens, or {mean: 512, stdDev: 100, min: 1, max: 1024}");
+    numbers(parent, key, normal, 1..=MAX_TOKENS)
+}
+
+/// Numbers of a range, such as those of turns or images: one number, or a distribution. `None` where the key is absent or wrong.
+pub(in crate::formats) fn numbers(
+    parent: &Section,
+    key: &'static str,
+    normal: NormalMean,
+    range: RangeInclusive<u64>,
+) -> Option<LengthDistribution> {
     match parent.value(key)? {
-        value if value.is_object() => distribution(parent.section(key)?, normal),
-        _ => parent.count_u32(key, 1..=MAX_TOKENS).map(LengthDistribution::fixed),
+        value if value.is_object() => distribution(parent.section(key)?, normal, range),
+        _ => parent.count_u32(key, range).map(LengthDistribution::fixed),
     }
 }
 
-fn distribution(section: Section, normal: NormalMean) -> Option<LengthDistribution> {
-    let shapes = [
-        ("normal", Shape::Normal),
-        ("lognormal", Shape::Lognormal),
-        ("uniform", Shape::Uniform),
-        ("fixed", Shape::Fixed),
-    ];
-    let shape = section.or_default("shape", Shape::Normal, |it, key| it.choice(key, &shapes));
-    let most = MAX_TOKENS as f64;
+/// The shape of a distribution: a word, or `{skewNormal: {skew: 4}}`.
+pub(in crate::formats) fn shape(section: &Section, key: &'static str) -> Option<Shape> {
+    let names = ["normal", "lognormal", "skewNormal", "poisson", "uniform", "fixed"];
+    let (name, holder) = section.variant(key, &names)?;
+    let plain = match name {
+        "normal" => Shape::Normal,
+        "lognormal" => Shape::Lognormal,
+        "poisson" => Shape::Poisson,
+        "uniform" => Shape::Uniform,
+        "fixed" => Shape::Fixed,
+        _ => {
+            let settings = section.with_value(key, name, holder)?.section(name)?;
+            settings.require("skew", "write the shape parameter: above 0 for a long tail of long lengths");
+            let skew = settings.number("skew", SKEW);
+            settings.finish();
+            return skew.map(|skew| Shape::SkewNormal { skew });
+        }
+    };
+    if holder.is_some() {
+        section.problem(key, format!("takes no settings for {name}; write {key}: {name}"));
+    }
+    Some(plain)
+}
+
+fn distribution(section: Section, normal: NormalMean, range: RangeInclusive<u64>) -> Option<LengthDistribution> {
+    let shape = section.or_default("shape", Shape::Normal, shape);
+    let most = *range.end() as f64;
     let is_uniform = shape == Some(Shape::Uniform);
-    let mean = if is_uniform { section.number("mean", 0.0..=most) } else { section.positive_number("mean", most) };
+    let may_be_0 = is_uniform || *range.start() == 0;
+    let mean = if may_be_0 { section.number("mean", 0.0..=most) } else { section.positive_number("mean", most) };
     let std_dev = section.number("stdDev", 0.0..=most).unwrap_or(0.0);
-    let (min, max) = min_and_max(&section, mean.filter(|_| shape == Some(Shape::Fixed)));
+    let (min, max) = min_and_max(&section, mean.filter(|_| shape == Some(Shape::Fixed)), range);
     let total_count = section.count_u32("totalCount", 1..=MAX_DRAWN);
     if is_uniform {
         section.require("min", "a uniform distribution goes from min to max");
@@ -105,12 +137,12 @@ fn distribution(section: Section, normal: NormalMean) -> Option<LengthDistributi
 }
 
 /// The bounds of the lengths. Those of a fixed length are that length where they are left out.
-fn min_and_max(section: &Section, fixed: Option<f64>) -> (u32, u32) {
-    let (min, max) = (section.count_u32("min", 1..=MAX_TOKENS), section.count_u32("max", 1..=MAX_TOKENS));
+fn min_and_max(section: &Section, fixed: Option<f64>, range: RangeInclusive<u64>) -> (u32, u32) {
+    let (min, max) = (section.count_u32("min", range.clone()), section.count_u32("max", range.clone()));
     match fixed.map(|it| it.round() as u32) {
         // A bound that is left out never passes the other one: then it is the mean that is wrong.
         Some(fixed) => (min.unwrap_or(fixed.min(max.unwrap_or(fixed))), max.unwrap_or(fixed.max(min.unwrap_or(fixed)))),
-        None => (min.unwrap_or(1), max.unwrap_or(MAX_TOKENS as u32)),
+        None => (min.unwrap_or(*range.start() as u32), max.unwrap_or(*range.end() as u32)),
     }
 }
 

@@ -47,7 +47,7 @@ fn the_documented_trace_is_one_in_either_form() {
     let file = trace_of(&mut commented.collect::<Vec<_>>().into_iter());
     let expected = TraceFile {
         file: "/data/trace.csv".into(),
-        hashes_column: None,
+        hashes_column: Some("hash_ids".into()),
         format: TraceFormat::Csv,
         time: TraceTime::Milliseconds,
         at_column: "timestamp".into(),
@@ -57,20 +57,52 @@ fn the_documented_trace_is_one_in_either_form() {
     assert_eq!(file, (Trace::File(expected), 1.0, Some(1_000)));
 }
 
+/// The first and the last column of the table below a heading.
+fn examples(heading: &str) -> Vec<(&'static str, &'static str)> {
+    let table = page().split_once(heading).unwrap().1.split("\n### ").next().unwrap();
+    let rows = table.lines().filter(|it| it.starts_with("| `") && !it.contains("| example |"));
+    let columns = |row: &'static str| {
+        let cells: Vec<&str> = row.trim_start_matches("| ").trim_end_matches(" |").split(" | ").collect();
+        let name = cells[0].split('`').nth(1).unwrap();
+        (name, cells[cells.len() - 1].trim_matches('`'))
+    };
+    rows.map(columns).collect()
+}
+
 #[test]
 fn the_documented_loads_and_rates_are_read() {
-    let examples = |heading: &str| -> Vec<&'static str> {
-        let table = page().split_once(heading).unwrap().1.split("\n### ").next().unwrap();
-        let rows = table.lines().filter(|it| it.starts_with("| `") && !it.contains("| meaning |"));
-        rows.map(|row| row.trim_end_matches(" |").rsplit("| ").next().unwrap().trim_matches('`')).collect()
-    };
     let (loads, rates) = (examples("\n### Loads\n"), examples("\n### Rates\n"));
-    assert_eq!((loads.len(), rates.len()), (4, 6));
-    for example in loads {
+    assert_eq!((loads.len(), rates.len()), (5, 7));
+    for (_, example) in loads {
         load(example);
     }
-    for example in rates {
+    for (_, example) in rates {
         let end = if example.contains("rampUp") { "count: 100" } else { "duration: 100s" };
-        load(&format!("open: {{rate: {example}, {end}}}"));
+        let stage = format!("{{load: {{open: {{rate: {example}, {end}}}}}}}");
+        workload(&format!("stages: [{{load: {{burst: {{count: 1}}}}}}, {stage}]"));
+    }
+}
+
+#[test]
+fn the_documented_requests_and_lengths_are_read() {
+    let (requests, lengths) = (examples("\n### Requests\n"), examples("\n### Lengths\n"));
+    assert_eq!((requests.len(), lengths.len()), (8, 6));
+    let file = "trace: {trace: {file: {path: a.jsonl, hashesColumn: hash_ids}}}";
+    for (name, example) in requests {
+        let stages = if name == "traceBlocks" { format!("\nstages: [{{load: {{{file}}}}}]") } else { String::new() };
+        workload(&format!("requests: {example}{stages}"));
+    }
+    for (_, example) in lengths {
+        workload(&format!("requests: {{random: {{input: {example}, output: 1}}}}"));
+    }
+}
+
+#[test]
+fn the_documented_parts_are_read() {
+    let parts = examples("\n### Classes, sessions, images, stop rules\n");
+    assert_eq!(parts.len(), 6);
+    for (key, example) in parts {
+        let read = serde_json::to_value(workload(&format!("api: chat\n{key}: {example}"))).unwrap();
+        assert!(read.get(key).is_some(), "{key}");
     }
 }

@@ -1,5 +1,6 @@
 mod docs;
 mod margins;
+mod parts;
 mod round_trip;
 mod strategies;
 

@@ -1,0 +1,52 @@
+//! Parts of a profile that need each other.
+
+use crate::{
+    reader::Section,
+    workload::{Images, Load, RequestSource, Stage, Trace},
+};
+
+/// Adds a problem for each part without which another one has no effect.
+pub(super) fn check(root: &Section, requests: &RequestSource, stages: &[Stage], images: Option<&Images>) {
+    if matches!(requests, RequestSource::TraceBlocks { .. }) {
+        check_hashes(root, stages);
+    }
+    if images.is_some_and(|it| it.shared_by_group) && !has_groups(requests) {
+        let message = "is on, but the requests have no shared prefixes; take it out, or write sharedPrefix or prefixes";
+        root.problem("images.sharedByGroup", message);
+    }
+}
+
+/// Prompts of blocks need a trace that names the blocks of each.
+fn check_hashes(root: &Section, stages: &[Stage]) {
+    for (index, stage) in stages.iter().enumerate() {
+        let message = match &stage.load {
+            Load::Trace { trace: Trace::File(file), .. } if file.hashes_column.is_some() => continue,
+            Load::Trace { trace: Trace::File(_), .. } => {
+                "has no hashesColumn, but requests is traceBlocks; write the column that holds the hashes of blocks"
+            }
+            Load::Trace { trace: Trace::Inline(_), .. } => {
+                "is an inline trace, which holds no hashes of blocks, but requests is traceBlocks; write a file"
+            }
+            Load::Open { .. }
+            | Load::Burst { .. }
+            | Load::Closed { .. }
+            | Load::Users { .. }
+            | Load::LoadGen { .. } => {
+                "is no trace, but requests is traceBlocks, whose prompts a trace names; write a trace, or other requests"
+            }
+        };
+        root.problem(&format!("stages[{index}].load"), message);
+    }
+}
+
+fn has_groups(requests: &RequestSource) -> bool {
+    match requests {
+        RequestSource::SharedPrefix { .. } => true,
+        RequestSource::Random { prefixes, .. } => !prefixes.is_empty(),
+        RequestSource::Conversations(conversations) => !conversations.prefixes.is_empty(),
+        RequestSource::Mock
+        | RequestSource::TraceBlocks { .. }
+        | RequestSource::DataSet(_)
+        | RequestSource::Recorded(_) => false,
+    }
+}

@@ -1,0 +1,174 @@
+//! Prompts from a file.
+
+use std::path::Path;
+
+use crate::{
+    formats::common::{bounds::MAX_TOKENS, files::file_source},
+    reader::Section,
+    workload::{
+        AcrossStages, ConversationUse, DataSet, DataSetFormat, LengthFilter, MAX_REQUESTS, OutputLength, PromptColumn,
+        PromptForm, RequestSource, RowContent, RowOrder, UsedUp,
+    },
+};
+
+/// Reads the section `dataSet`; `None` goes with at least one problem.
+pub(super) fn read(section: Section) -> Option<RequestSource> {
+    section.require("file", "write where the launcher finds it: a path, or {url: ...}");
+    section.require("row", "write what a row holds, such as {prompt: question} or {conversation: {send: turns}}");
+    section.require("output", "write the most tokens of an answer: a number, {column: ...}, answer or unbounded");
+    let file = file_source(&section, "file");
+    let format = format(&section, file.as_ref().map(|it| it.file_name()));
+    let row = row(&section);
+    let output = output(&section);
+    let count = section.count("count", 1..=MAX_REQUESTS);
+    let filter = section.section("filter").map(filter).unwrap_or_default();
+    let orders = [("file", RowOrder::File), ("shuffled", RowOrder::Shuffled)];
+    let order = section.or_default("order", RowOrder::default(), |it, key| it.choice(key, &orders));
+    let used_up = [
+        ("refuse", UsedUp::Refuse),
+        ("repeat", UsedUp::Repeat),
+        ("draw", UsedUp::Draw),
+        ("endStage", UsedUp::EndStage),
+    ];
+    let used_up = section.or_default("usedUp", UsedUp::default(), |it, key| it.choice(key, &used_up));
+    let across = [("restart", AcrossStages::Restart), ("continue", AcrossStages::Continue)];
+    let across_stages = section.or_default("acrossStages", AcrossStages::default(), |it, key| it.choice(key, &across));
+    check_answers(&section, row.as_ref(), output.as_ref(), &filter);
+    section.finish();
+    Some(RequestSource::DataSet(DataSet {
+        file: file?,
+        format: format?,
+        row: row?,
+        output: output?,
+        count,
+        filter,
+        order: order?,
+        used_up: used_up?,
+        across_stages: across_stages?,
+    }))
+}
+
+/// The format, by default that of the name.
+fn format(section: &Section, name: Option<String>) -> Option<DataSetFormat> {
+    let formats = [
+        ("json", DataSetFormat::Json),
+        ("jsonl", DataSetFormat::Jsonl),
+        ("csv", DataSetFormat::Csv),
+        ("parquet", DataSetFormat::Parquet),
+        ("text", DataSetFormat::Text),
+    ];
+    let by_name = name.as_ref().and_then(|it| DataSetFormat::from_path(Path::new(it)));
+    if by_name.is_none() && name.is_some() {
+        section
+            .require("format", "write json, jsonl, csv, parquet or text; the name of the file does not end with one");
+    }
+    section.choice("format", &formats).or(by_name)
+}
+
+fn row(section: &Section) -> Option<RowContent> {
+    let (name, holder) = section.variant_with_value("row", &["prompt", "conversation"])?;
+    if name == "prompt" { prompt(&holder).map(RowContent::Prompt) } else { conversation(&holder) }
+}
+
+/// The column of the prompts: its name, or the name and the form.
+fn prompt(holder: &Section) -> Option<PromptColumn> {
+    if holder.value("prompt").is_some_and(serde_json::Value::is_string) {
+        return column(holder, "prompt").map(|name| PromptColumn { name, form: PromptForm::Text });
+    }
+    let section = holder.section("prompt")?;
+    section.require("name", "write the name of the column");
+    let forms = [("text", PromptForm::Text), ("tokenIds", PromptForm::TokenIds), ("messages", PromptForm::Messages)];
+    let form = section.or_default("form", PromptForm::default(), |it, key| it.choice(key, &forms));
+    let name = column(&section, "name");
+    section.finish();
+    Some(PromptColumn { name: name?, form: form? })
+}
+
+fn conversation(holder: &Section) -> Option<RowContent> {
+    let section = holder.section("conversation")?;
+    section.require("send", "write what is sent: firstTurn, allButLast, all, joinedText or turns");
+    let uses = [
+        ("firstTurn", ConversationUse::FirstTurn),
+        ("allButLast", ConversationUse::AllButLast),
+        ("all", ConversationUse::All),
+        ("joinedText", ConversationUse::JoinedText),
+        ("turns", ConversationUse::Turns),
+    ];
+    let send = section.choice("send", &uses);
+    // The name that ShareGPT uses.
+    let column = section.or_default("column", "conversations".to_owned(), column);
+    section.finish();
+    Some(RowContent::Conversation { column: column?, send: send? })
+}
+
+fn output(section: &Section) -> Option<OutputLength> {
+    let value = section.value("output")?;
+    if value.is_number() {
+        return section.count_u32("output", 1..=MAX_TOKENS).map(OutputLength::Fixed);
+    }
+    let (name, holder) = section.variant("output", &["fixed", "column", "textOf", "answer", "unbounded"])?;
+    match name {
+        "answer" | "unbounded" => {
+            if holder.is_some() {
+                section.problem("output", format!("takes no settings for {name}; write output: {name}"));
+            }
+            Some(if name == "answer" { OutputLength::Answer } else { OutputLength::Unbounded })
+        }
+        _ => {
+            let holder = section.with_value("output", name, holder)?;
+            match name {
+                "fixed" => holder.count_u32("fixed", 1..=MAX_TOKENS).map(OutputLength::Fixed),
+                "column" => column(&holder, "column").map(OutputLength::Column),
+                _ => column(&holder, "textOf").map(OutputLength::TextOf),
+            }
+        }
+    }
+}
+
+/// The name of a column.
+fn column(section: &Section, key: &'static str) -> Option<String> {
+    let name = section.text(key)?;
+    if name.is_empty() {
+        section.problem(key, "is empty; write the name of a column");
+        return None;
+    }
+    Some(name.to_owned())
+}
+
+fn filter(section: Section) -> LengthFilter {
+    let length = |key| section.count_u32(key, 0..=MAX_TOKENS);
+    let filter = LengthFilter {
+        min_input: length("minInput"),
+        max_input: length("maxInput"),
+        min_output: length("minOutput"),
+        max_output: length("maxOutput"),
+        max_total: length("maxTotal"),
+        min_turns: length("minTurns"),
+    };
+    for (key, min, max_key, max) in [
+        ("minInput", filter.min_input, "maxInput", filter.max_input),
+        ("minOutput", filter.min_output, "maxOutput", filter.max_output),
+    ] {
+        if let (Some(min), Some(max)) = (min, max)
+            && min > max
+        {
+            section.problem(key, format!("is {min}, above {max_key}, which is {max}; no row would pass"));
+        }
+    }
+    section.finish();
+    filter
+}
+
+/// Only a conversation has a recorded answer, and turns.
+fn check_answers(section: &Section, row: Option<&RowContent>, output: Option<&OutputLength>, filter: &LengthFilter) {
+    if !matches!(row, Some(RowContent::Prompt(_))) {
+        return;
+    }
+    if output == Some(&OutputLength::Answer) {
+        let remedy = "write {column: ...}, {textOf: ...} or a number";
+        section.problem("output", format!("is answer, but a row with a prompt has no answer of its own; {remedy}"));
+    }
+    if filter.min_turns.is_some() {
+        section.problem("filter.minTurns", "counts the turns of conversations, and a row holds a prompt; take it out");
+    }
+}

@@ -1,0 +1,76 @@
+//! Files that a profile names: a path, or a URL.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::{
+    problem::quoted,
+    reader::{Section, described},
+    workload::{FileSource, RemoteFile},
+};
+
+/// The longest path and the longest URL, in bytes.
+const MAX_BYTES: usize = 4096;
+
+/// A file: a path, or `{url: ..., sha256: ...}`.
+pub(in crate::formats) fn file_source(section: &Section, key: &'static str) -> Option<FileSource> {
+    from_value(section, key, section.value(key)?)
+}
+
+/// A list of files, not empty.
+pub(in crate::formats) fn file_sources(section: &Section, key: &'static str) -> Option<Vec<FileSource>> {
+    let items = section.list(key)?;
+    if items.is_empty() {
+        section.problem(key, "is an empty list; write at least one file");
+        return None;
+    }
+    let count = items.len();
+    let read = |(index, (_, value)): (usize, (String, &Value))| from_value(section, &format!("{key}[{index}]"), value);
+    let files: Vec<FileSource> = items.into_iter().enumerate().filter_map(read).collect();
+    (files.len() == count).then_some(files)
+}
+
+fn from_value(section: &Section, key: &str, value: &Value) -> Option<FileSource> {
+    match value {
+        Value::Object(_) => remote(section.element(value, section.path(key))?),
+        Value::String(path) if path.trim().is_empty() || path.len() > MAX_BYTES => {
+            section.problem(key, format!("is {}; write a path of 1 to {MAX_BYTES} bytes", quoted(path)));
+            None
+        }
+        Value::String(path) if is_url(path) => {
+            section.problem(key, format!("is a URL; write {key}: {{url: {path:?}}}, and its sha256 if you know it"));
+            None
+        }
+        Value::String(path) => Some(FileSource::Path(PathBuf::from(path))),
+        _ => {
+            section.problem(key, format!("is {}; write a path, or {{url: ...}}", described(value)));
+            None
+        }
+    }
+}
+
+fn remote(section: Section) -> Option<FileSource> {
+    section.require("url", "write the URL of the file, or only a path in place of the mapping");
+    let url = section.text("url").filter(|url| {
+        let right = is_url(url) && url.len() <= MAX_BYTES && !url.contains(char::is_whitespace);
+        if !right {
+            section.problem("url", format!("is {}; write an http or https URL without blanks", quoted(url)));
+        }
+        right
+    });
+    let sha256 = section.text("sha256").filter(|digest| {
+        let right = digest.len() == 64 && digest.bytes().all(|it| it.is_ascii_hexdigit());
+        if !right {
+            section.problem("sha256", format!("is {}; write 64 hexadecimal digits", quoted(digest)));
+        }
+        right
+    });
+    let sha256 = sha256.map(str::to_owned);
+    section.finish();
+    Some(FileSource::Url(RemoteFile { url: url?.to_owned(), sha256 }))
+}
+
+fn is_url(text: &str) -> bool {
+    ["http://", "https://"].iter().any(|it| text.len() > it.len() && text.starts_with(it))
+}

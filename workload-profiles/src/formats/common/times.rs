@@ -1,0 +1,43 @@
+//! Times between requests, as our own formats write them.
+
+use crds::units::Span;
+
+use super::{bounds::MAX_PAUSE_SECONDS, prompts::shape};
+use crate::{
+    reader::Section,
+    workload::{Shape, TimeDistribution},
+};
+
+/// A time: a length of time, or a distribution of such lengths. `None` where the key is absent or wrong.
+pub(in crate::formats) fn times(parent: &Section, key: &'static str) -> Option<TimeDistribution> {
+    match parent.value(key)? {
+        value if value.is_object() => distribution(parent.section(key)?),
+        _ => parent.span(key, MAX_PAUSE_SECONDS).map(TimeDistribution::fixed),
+    }
+}
+
+fn distribution(section: Section) -> Option<TimeDistribution> {
+    let shape = section.or_default("shape", Shape::Normal, shape);
+    let time = |key| section.span(key, MAX_PAUSE_SECONDS);
+    let (mean, std_dev, min, max) = (time("mean"), time("stdDev").unwrap_or_default(), time("min"), time("max"));
+    if shape == Some(Shape::Uniform) {
+        section.require("min", "a uniform distribution goes from min to max");
+        section.require("max", "a uniform distribution goes from min to max");
+    } else {
+        section.require("mean", "write the mean, such as 5s");
+    }
+    let fixed = mean.filter(|_| shape == Some(Shape::Fixed));
+    let min = min.or(fixed).unwrap_or_default();
+    let max = max.or(fixed).unwrap_or(Span(std::time::Duration::from_secs(MAX_PAUSE_SECONDS)));
+    if min > max {
+        section.problem("min", format!("is {min}, above max, which is {max}; lower it, or raise max"));
+    } else if let Some(mean) = fixed.filter(|it| *it < min || *it > max) {
+        section.problem(
+            "mean",
+            format!("is {mean}, which is not between min and max, {min} and {max}; change one of them"),
+        );
+    }
+    section.finish();
+    let mean = mean.unwrap_or(Span((min.0.saturating_add(max.0)) / 2));
+    Some(TimeDistribution { shape: shape?, min, max, mean, std_dev })
+}
