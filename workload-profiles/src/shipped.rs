@@ -47,9 +47,15 @@ const LOADGEN: [(&str, &str); 9] = [
 
 const GUIDELLM: [(&str, &str); 0] = [];
 
-const VLLM_BENCHMARK: [(&str, &str); 0] = [];
+const VLLM_BENCHMARK: [(&str, &str); 5] = [
+    profile!("vllm-benchmark", "fixed_dataset"),
+    profile!("vllm-benchmark", "random_concurrent"),
+    profile!("vllm-benchmark", "sanity_random"),
+    profile!("vllm-benchmark", "sharegpt"),
+    profile!("vllm-benchmark", "sonnet_concurrent"),
+];
 
-const INFERENCEMAX: [(&str, &str); 0] = [];
+const INFERENCEMAX: [(&str, &str); 1] = [profile!("inferencemax", "random_concurrent")];
 
 const FMPERF: [(&str, &str); 0] = [];
 

@@ -42,12 +42,13 @@ impl<'a> Target<'a> {
     }
 }
 
-/// The keys that an override may add at the root of a profile: those of our own formats. In a foreign format an override only
-/// changes what the profile has.
+/// The keys that an override may add at the root of a profile: those of our own formats, and the flags of a command line.
+/// In another foreign format an override only changes what the profile has.
 pub(crate) fn root_keys(harness: Harness) -> &'static [&'static str] {
     match harness {
         Harness::Benchwright => &benchwright::KEYS,
         Harness::Loadgen => &loadgen::profile::KEYS,
+        Harness::VllmBenchmark | Harness::Inferencemax => vllm_benchmark::root_keys(),
         _ => &[],
     }
 }
@@ -59,7 +60,7 @@ pub(crate) fn parse(harness: Harness, profile: &Value, target: Target, findings:
         Harness::InferencePerf => inference_perf::parse(profile, target, findings),
         Harness::Loadgen => loadgen::profile::parse(profile, target, findings),
         Harness::Guidellm => guidellm::parse(profile, target, findings),
-        Harness::VllmBenchmark | Harness::Inferencemax => vllm_benchmark::parse(profile, target, findings),
+        Harness::VllmBenchmark | Harness::Inferencemax => vllm_benchmark::parse(harness, profile, target, findings),
         Harness::Fmperf => fmperf::parse(profile, target, findings),
         Harness::Aiperf => aiperf::parse(profile, target, findings),
         Harness::PriorityMix => priority_mix::parse(profile, target, findings),

@@ -97,6 +97,13 @@ impl<'a> Section<'a> {
         self.looked_up.borrow_mut().extend(keys);
     }
 
+    /// The keys with a value that were not looked up yet.
+    pub fn unread(&self) -> Vec<&'a str> {
+        let looked_up = self.looked_up.borrow();
+        let unread = |(key, value): &(&'a str, &'a Value)| !value.is_null() && !looked_up.contains(key);
+        self.entries().filter(unread).map(|(key, _)| key).collect()
+    }
+
     /// Reports every key that was not looked up, and where it belongs if it is a key of the root.
     pub fn finish(self) {
         let looked_up = self.looked_up.borrow();

@@ -4,7 +4,7 @@
 use crate::problem::quoted;
 
 /// The programs whose command lines are profiles.
-const PROGRAMS: [&str; 3] = ["aiperf", "guidellm", "vllm"];
+const PROGRAMS: [&str; 5] = ["aiperf", "guidellm", "python", "python3", "vllm"];
 /// Characters that make a shell do more than run one program, where they are not quoted.
 const OPERATORS: [char; 8] = ['|', '&', ';', '<', '>', '(', ')', '`'];
 

@@ -1,12 +1,154 @@
-//! The flags of `vllm bench serve`, as a flat mapping or as a command line.
+//! The flags of `vllm bench serve` (version 0.32), as a flat mapping or as a command line, and those of InferenceMAX's
+//! `benchmark_serving.py`, an older form of the same tool whose rules differ in part. "The original" in comments is the tool.
+//!
+//! llm-d-benchmark writes the flags as a mapping, and calls the original with the time of day as its last `--seed`: texts and times are
+//! then new in each run. A command line has the original's default, with which every run sends the same texts.
 
+mod data_sets;
+mod flags;
+mod load;
+mod sampling;
+mod server;
+
+use std::{sync::LazyLock, time::Duration};
+
+use crds::{
+    benchmark_run::{Api, Harness},
+    units::Span,
+};
 use serde_json::Value;
 
-use super::Target;
-use crate::{problem::Findings, workload::Workload};
+use super::{Target, common::flags as common_flags};
+use crate::{
+    problem::Findings,
+    reader::{Section, ValueType},
+    workload::{LengthField, PromptReuse, Timeouts, Workload},
+};
+
+/// How long the original waits for a request.
+const REQUEST_TIMEOUT: Span = Span(Duration::from_secs(6 * 3600));
+
+/// Commands that run the original.
+const COMMANDS: [&[&str]; 4] = [
+    &["vllm", "bench", "serve"],
+    &["python", "benchmark_serving.py"],
+    &["python3", "benchmark_serving.py"],
+    &["benchmark_serving.py"],
+];
+
+/// The flags that an override may add.
+pub(super) fn root_keys() -> &'static [&'static str] {
+    static KEYS: LazyLock<Vec<&'static str>> = LazyLock::new(|| flags::VLLM.read_names().collect());
+    &KEYS
+}
+
+/// Which tool the flags are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Original {
+    VllmBenchServe,
+    InferenceMax,
+}
+
+impl Original {
+    fn name(self) -> &'static str {
+        self.tool().name
+    }
+
+    fn tool(self) -> common_flags::Tool {
+        match self {
+            Original::VllmBenchServe => flags::VLLM,
+            Original::InferenceMax => flags::INFERENCEMAX,
+        }
+    }
+}
 
 /// Reads a profile. `None` goes with at least one problem in the findings.
-pub(super) fn parse(_profile: &Value, _target: Target, findings: &Findings) -> Option<Workload> {
-    findings.problem("profile", "has the format of vllm bench serve, which cannot be read yet");
-    None
+pub(super) fn parse(harness: Harness, profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
+    let original = match harness {
+        Harness::Inferencemax => Original::InferenceMax,
+        _ => Original::VllmBenchServe,
+    };
+    let flags = match profile {
+        Value::String(text) => common_flags::from_command_line(text, &COMMANDS, original.tool(), findings),
+        mapping => common_flags::from_mapping(mapping, original.tool(), findings),
+    };
+    let flags = flags?;
+    let root = Section::root(&flags, &[], findings)?;
+    let api = server::api(&root);
+    // With the API that a wrong backend leaves open, the other flags can still be checked.
+    let assumed = api.unwrap_or(Api::Completions);
+    server::address(&root, assumed, target);
+    let data = data_sets::read(&root, original, assumed);
+    let stages = load::read(&root, original, data.as_ref());
+    note_results(&root);
+    let (api, data, stages) = (api?, data?, stages?);
+    let needs_tokenizer = data.needs_tokenizer();
+    let mut workload = Workload::new(api, data.requests, stages);
+    server::fill(&root, target, &mut workload);
+    workload.tokenizer = server::tokenizer(&root, original, needs_tokenizer);
+    workload.sampling = sampling::read(&root, original, api, data.ignore_eos);
+    if api == Api::Chat {
+        let message = "calls chats: vllm bench serve takes the first event for the first token, which in a chat has only the role; \
+                       here TTFT ends with the first event with content";
+        root.notice("backend", message);
+        workload.sampling.length_field = LengthField::MaxCompletionTokens;
+    }
+    workload.images = data.images;
+    workload.corpus = data.corpus;
+    workload.prompts = prompt_reuse(&root, original, profile.is_string(), data.is_synthetic);
+    workload.goodput = load::goodput(&root);
+    workload.probes = load::probes(&root);
+    workload.timeouts = Timeouts { request: Some(REQUEST_TIMEOUT), ..Timeouts::default() };
+    for flag in root.unread() {
+        root.notice(flag, "is not used: it belongs to another dataset-name");
+    }
+    Some(workload)
 }
+
+/// Whether runs with one seed send the same texts.
+fn prompt_reuse(root: &Section, original: Original, is_command_line: bool, is_synthetic: bool) -> PromptReuse {
+    let by_llm_d_benchmark = !is_command_line;
+    if root.ignored("seed", ValueType::Number) {
+        let more = if by_llm_d_benchmark { "; llm-d-benchmark replaces it by the time of day" } else { "" };
+        root.notice("seed", format!("is not used: the seed of the run decides every draw{more}"));
+    }
+    match (by_llm_d_benchmark, is_synthetic) {
+        (true, _) => PromptReuse::Fresh,
+        (false, true) => {
+            let message = format!(
+                "texts are the same in every run with the same seed of the run, as with {}: a server that ran before may have them in its prefix cache",
+                original.name()
+            );
+            root.notice("seed", message);
+            PromptReuse::Repeated
+        }
+        (false, false) => PromptReuse::Repeated,
+    }
+}
+
+/// Notices about the original's results and those that llm-d-benchmark makes of them.
+fn note_results(root: &Section) {
+    let word = |key| common_flags::word(root, key);
+    word("percentile-metrics");
+    if word("metric-percentiles").is_some() {
+        root.notice(
+            "metric-percentiles",
+            "is not used: the report has a fixed set of percentiles, and is made of all requests",
+        );
+    }
+    let (label, backend) = (word("label"), word("backend"));
+    let (key, name) = match (&label, &backend) {
+        (Some(label), _) => ("label", label),
+        (None, Some(backend)) => ("backend", backend),
+        (None, None) => return,
+    };
+    if !name.starts_with("openai") {
+        root.notice(
+            key,
+            "has no effect on reports; llm-d-benchmark makes one only of results whose name begins with openai",
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,294 @@
+//! The flags of a command line tool as a profile: a flat mapping of flags and their values, as llm-d-benchmark writes them, or the
+//! command line itself. Both become one mapping with the names and the forms that the tool's table of flags gives.
+
+use serde_json::{Map, Value};
+
+use super::command_line::{self, CommandLineError};
+use crate::{
+    problem::{Findings, named, quoted, suggestion},
+    reader::described,
+};
+
+/// What llm-d-benchmark writes as the value of a flag without one.
+const NO_VALUE: &str = "none";
+
+/// What is written behind a flag.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::formats) enum Form {
+    /// Nothing: the flag is on where it is written.
+    Switch,
+    /// One value.
+    One,
+    /// Words, with this sign or blanks between them.
+    Words(char),
+    /// Words of a name, `sign`, and a value, with `between` or blanks between them.
+    Pairs { sign: char, between: char },
+    /// A JSON object.
+    Json,
+}
+
+/// What a flag means here.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::formats) enum Effect {
+    /// The format reads it.
+    Read(Form),
+    /// It only concerns the original's own work, such as the names of its files.
+    Ignored,
+    /// It has no effect, for this reason, which becomes a notice.
+    Noticed(&'static str),
+    /// A load with it cannot be run: the reason and the remedy.
+    Refused(&'static str),
+}
+
+/// A flag.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::formats) struct Flag {
+    /// Its names without dashes at the start, the first of which the format uses.
+    pub names: &'static [&'static str],
+    pub effect: Effect,
+}
+
+impl Flag {
+    pub const fn read(form: Form, names: &'static [&'static str]) -> Flag {
+        Flag { names, effect: Effect::Read(form) }
+    }
+
+    pub const fn ignored(names: &'static [&'static str]) -> Flag {
+        Flag { names, effect: Effect::Ignored }
+    }
+
+    pub const fn noticed(names: &'static [&'static str], why: &'static str) -> Flag {
+        Flag { names, effect: Effect::Noticed(why) }
+    }
+
+    pub const fn refused(names: &'static [&'static str], why: &'static str) -> Flag {
+        Flag { names, effect: Effect::Refused(why) }
+    }
+}
+
+/// A tool that is called with flags.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::formats) struct Tool {
+    /// Its name in messages.
+    pub name: &'static str,
+    /// All its flags, in tables.
+    pub flags: &'static [&'static [Flag]],
+    /// Whether a list that is given twice has the words of both.
+    pub lists_add: bool,
+}
+
+impl Tool {
+    fn flag(&self, name: &str) -> Option<&'static Flag> {
+        self.all().find(|it| it.names.contains(&name))
+    }
+
+    fn all(&self) -> impl Iterator<Item = &'static Flag> {
+        self.flags.iter().copied().flatten()
+    }
+
+    /// The names of the flags that the format reads, as in messages.
+    pub fn read_names(&self) -> impl Iterator<Item = &'static str> {
+        self.all().filter(|it| matches!(it.effect, Effect::Read(_))).flat_map(|it| it.names.iter().copied())
+    }
+}
+
+/// The flags of a mapping, with one name and one form each. `None` for a profile that is none, which adds a problem.
+pub(in crate::formats) fn from_mapping(profile: &Value, tool: Tool, findings: &Findings) -> Option<Value> {
+    let Some(entries) = profile.as_object() else {
+        let wanted = format!("write the flags of {} as a mapping, a line `name: value` for each", tool.name);
+        findings.problem("profile", format!("is {}; {wanted}", described(profile)));
+        return None;
+    };
+    let mut reader = Reader { tool, findings, read: Map::new() };
+    for (key, value) in entries {
+        reader.add(key, value);
+    }
+    Some(Value::Object(reader.read))
+}
+
+/// The flags of a command line, whose words before the first flag are those of `commands`, one of several. The words of the tool itself
+/// may have a path before them.
+pub(in crate::formats) fn from_command_line(
+    text: &str,
+    commands: &[&[&str]],
+    tool: Tool,
+    findings: &Findings,
+) -> Option<Value> {
+    let of_text = |error: CommandLineError| findings.problem("profile", error.to_string());
+    let words = command_line::words(text).map_err(of_text).ok()?;
+    let flags = words.iter().position(|it| it.starts_with('-')).unwrap_or(words.len());
+    let (command, flags) = words.split_at(flags);
+    let file_name = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
+    let names: Vec<String> = command.iter().map(|it| file_name(it)).collect();
+    if !commands.iter().any(|it| names == *it) {
+        let known: Vec<String> = commands.iter().map(|it| it.join(" ")).collect();
+        let message =
+            format!("begins with {}; write {}, and its flags after it", quoted(&command.join(" ")), known.join(" or "));
+        findings.problem("profile", message);
+        return None;
+    }
+    let options = command_line::options(flags).map_err(of_text).ok()?;
+    let mut reader = Reader { tool, findings, read: Map::new() };
+    for option in options {
+        let value = match option.values.as_slice() {
+            [] => Value::from(NO_VALUE),
+            words => Value::from(words),
+        };
+        reader.add(&option.name, &value);
+    }
+    Some(Value::Object(reader.read))
+}
+
+/// The text of a flag that holds one value, which may look like a number.
+pub(in crate::formats) fn word(section: &crate::reader::Section, key: &'static str) -> Option<String> {
+    let text = match section.value(key)? {
+        Value::String(text) => text.trim().to_owned(),
+        Value::Number(number) => number.to_string(),
+        Value::Bool(_) | Value::Null | Value::Array(_) | Value::Object(_) => {
+            section.text(key);
+            return None;
+        }
+    };
+    if text.is_empty() {
+        section.problem(key, "is empty; write its value, or take the flag out");
+        return None;
+    }
+    Some(text)
+}
+
+/// Reads flag after flag.
+struct Reader<'a> {
+    tool: Tool,
+    findings: &'a Findings,
+    read: Map<String, Value>,
+}
+
+impl Reader<'_> {
+    fn add(&mut self, key: &str, value: &Value) {
+        let name = key.trim_start_matches('-').replace('_', "-");
+        let shown = named(&name);
+        let Some(flag) = self.tool.flag(&name) else {
+            let known = self.tool.all().flat_map(|it| it.names.iter().copied());
+            let message = format!("is no flag of {}; {}", self.tool.name, suggestion(&name, known));
+            return self.findings.problem(shown, message);
+        };
+        match flag.effect {
+            Effect::Ignored => {}
+            _ if is_off(value) => {}
+            Effect::Noticed(why) => self.findings.notice(shown, why),
+            Effect::Refused(why) => self.findings.problem(shown, why),
+            Effect::Read(form) => match in_form(form, value) {
+                Ok(value) => self.insert(&shown, flag.names[0], value),
+                Err(message) => self.findings.problem(shown, message),
+            },
+        }
+    }
+
+    fn insert(&mut self, shown: &str, name: &str, value: Value) {
+        match (self.read.get_mut(name), value) {
+            (None, value) => drop(self.read.insert(name.to_owned(), value)),
+            (Some(Value::Array(words)), Value::Array(more)) if self.tool.lists_add => words.extend(more),
+            (Some(Value::Object(pairs)), Value::Object(more)) if self.tool.lists_add => pairs.extend(more),
+            (Some(_), _) if shown == name => self.findings.problem(shown, "is given twice; keep one"),
+            (Some(_), _) => self.findings.problem(shown, format!("means the same as {name}; keep one of them")),
+        }
+    }
+}
+
+/// Whether a value says that a switch is off.
+fn is_off(value: &Value) -> bool {
+    match value {
+        Value::Bool(on) => !on,
+        Value::String(text) => text.eq_ignore_ascii_case("false"),
+        Value::Array(items) => items.len() == 1 && is_off(&items[0]),
+        Value::Null | Value::Number(_) | Value::Object(_) => false,
+    }
+}
+
+/// A value in the form of its flag, or what is wrong with it.
+fn in_form(form: Form, value: &Value) -> Result<Value, String> {
+    if value.is_null() {
+        return Err("is empty; write its value, or none for a flag without one, or take the flag out".to_owned());
+    }
+    match form {
+        Form::Switch => switch(value),
+        Form::One => one(value),
+        Form::Words(between) => Ok(Value::from(words(value, between)?)),
+        Form::Pairs { sign, between } => pairs(value, sign, between),
+        Form::Json => json(value),
+    }
+}
+
+fn switch(value: &Value) -> Result<Value, String> {
+    if let Value::Array(items) = value
+        && let [one] = items.as_slice()
+    {
+        return switch(one);
+    }
+    let word = value.as_str().map(str::to_ascii_lowercase);
+    match (value.as_bool(), word.as_deref()) {
+        (Some(true), _) | (None, Some(NO_VALUE | "true" | "yes" | "on")) => Ok(Value::Bool(true)),
+        _ => Err(format!("is {}; the flag has no value, so write none, or take it out", described(value))),
+    }
+}
+
+fn one(value: &Value) -> Result<Value, String> {
+    match value {
+        Value::String(text) if text == NO_VALUE => Err("has no value; write one, or take the flag out".to_owned()),
+        Value::Array(items) if items.len() > 1 => {
+            Err(format!("has {} values; it takes one, so take the others out", items.len()))
+        }
+        Value::Array(items) => items.first().cloned().ok_or_else(|| "is an empty list; write one value".to_owned()),
+        other => Ok(other.clone()),
+    }
+}
+
+/// The words of a text, or of a list of words. A word of a list may hold blanks.
+fn words(value: &Value, between: char) -> Result<Vec<String>, String> {
+    let wrong = || format!("is {}; write words with a blank between them", described(value));
+    let word = |it: &Value| match it {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    };
+    let texts: Vec<String> = match value {
+        Value::String(text) if text == NO_VALUE => Vec::new(),
+        Value::String(text) if between == ' ' => text.split_whitespace().map(str::to_owned).collect(),
+        Value::Array(items) => items.iter().map(word).collect::<Option<_>>().ok_or_else(wrong)?,
+        other => vec![word(other).ok_or_else(wrong)?],
+    };
+    let parts = texts.iter().flat_map(|it| it.split(|letter| between != ' ' && letter == between)).map(str::trim);
+    let words: Vec<String> = parts.filter(|it| !it.is_empty()).map(str::to_owned).collect();
+    if words.is_empty() { Err("has no value; write one, or take the flag out".to_owned()) } else { Ok(words) }
+}
+
+/// Messages do not hold the words: one may be a credential.
+fn pairs(value: &Value, sign: char, between: char) -> Result<Value, String> {
+    if let Ok(object) = json(value) {
+        return Ok(object);
+    }
+    let mut pairs = Map::new();
+    for word in words(value, between).map_err(|_| format!("is no list of pairs; write name{sign}value"))? {
+        let Some((name, value)) = word.split_once(sign) else {
+            return Err(format!("holds a word without {sign}; write name{sign}value"));
+        };
+        let (name, value) = (name.trim(), Value::from(value.trim()));
+        if pairs.insert(name.to_owned(), value).is_some() {
+            return Err(format!("holds {} twice; keep one", named(name)));
+        }
+    }
+    Ok(Value::Object(pairs))
+}
+
+fn json(value: &Value) -> Result<Value, String> {
+    let read = match value {
+        Value::String(text) => serde_json::from_str(text).ok(),
+        Value::Array(items) if items.len() == 1 => return json(&items[0]),
+        other => Some(other.clone()),
+    };
+    let object = read.filter(Value::is_object);
+    object.ok_or_else(|| format!("is {}; write a JSON object, such as '{{\"name\": 1}}'", described(value)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,196 @@
+//! The data sets: what the requests hold, and how many there are.
+
+mod files;
+mod images;
+mod random;
+mod trace;
+
+use crds::benchmark_run::Api;
+
+use super::Original;
+use crate::{
+    formats::common::{bounds::MAX_TOKENS, fields::request_count, flags::word},
+    problem::{listed, quoted, suggestion},
+    reader::Section,
+    workload::{FileSource, Images, RequestSource, TraceFile},
+};
+
+/// The number of requests when none is given, as in the original.
+const DEFAULT_COUNT: u64 = 1_000;
+
+/// What a data set gives to the load.
+pub(super) struct Data {
+    pub requests: RequestSource,
+    /// The number of requests.
+    pub count: u64,
+    pub times: Times,
+    pub images: Option<Images>,
+    /// The text of prose.
+    pub corpus: Option<FileSource>,
+    /// Whether prompts are made up.
+    pub is_synthetic: bool,
+    /// Whether the original sets `ignore_eos` for the data set.
+    pub ignore_eos: bool,
+}
+
+impl Data {
+    fn new(requests: RequestSource, count: u64) -> Data {
+        let (images, corpus) = (None, None);
+        Data { requests, count, times: Times::ByRate, images, corpus, is_synthetic: true, ignore_eos: false }
+    }
+
+    /// Whether a tokenizer decides about the prompts: how long they are, or which of them are sent.
+    pub fn needs_tokenizer(&self) -> bool {
+        self.is_synthetic || matches!(&self.requests, RequestSource::DataSet(set) if !set.filter.is_empty())
+    }
+}
+
+/// When the requests of a data set are sent.
+pub(super) enum Times {
+    /// As the flags of the load say.
+    ByRate,
+    /// At the times of a trace, at this speed.
+    Recorded { file: Box<TraceFile>, speed: f64 },
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Name {
+    Random,
+    RandomImages,
+    PrefixRepetition,
+    Sonnet,
+    ShareGpt,
+    Custom,
+    SpecBench,
+    SpeedBench,
+    TimedTrace,
+}
+
+const NAMES: [(&str, Name); 9] = [
+    ("random", Name::Random),
+    ("random-mm", Name::RandomImages),
+    ("prefix_repetition", Name::PrefixRepetition),
+    ("sonnet", Name::Sonnet),
+    ("sharegpt", Name::ShareGpt),
+    ("custom", Name::Custom),
+    ("spec_bench", Name::SpecBench),
+    ("speed_bench", Name::SpeedBench),
+    ("timed_trace", Name::TimedTrace),
+];
+
+/// Data sets of the original that cannot be sent, and why.
+const OTHERS: [(&str, &str); 6] = [
+    ("random-rerank", "ranks texts, which generates no tokens to measure; choose random"),
+    (
+        "burstgpt",
+        "takes only the lengths of a CSV file, and no data set here does; write a JSONL file of prompts with these lengths, and choose custom",
+    ),
+    (
+        "custom_image",
+        "adds the images of files to prompts, which this engine does not; choose random-mm for made-up images",
+    ),
+    (
+        "custom_mm",
+        "adds the images of files to prompts, which this engine does not; choose random-mm for made-up images",
+    ),
+    ("custom_audio", "sends recorded speech, which this engine does not; choose another data set"),
+    (
+        "bfcl",
+        "sends tools with each request, which this engine does not; write its questions into a JSONL file, and choose custom",
+    ),
+];
+
+/// Reads the flags of the data set. `None` goes with at least one problem.
+pub(super) fn read(root: &Section, original: Original, api: Api) -> Option<Data> {
+    let count = root.or_default("num-prompts", DEFAULT_COUNT, request_count);
+    let name = name(root, original);
+    check_self_timed(root, name);
+    let (name, count) = (name?, count?);
+    match name {
+        Name::Random => random::random(root, original, count),
+        Name::RandomImages => images::random_images(root, original, api, count),
+        Name::PrefixRepetition => random::prefix_repetition(root, count),
+        Name::Sonnet => random::sonnet(root, count),
+        Name::ShareGpt => files::share_gpt(root, original, count),
+        Name::Custom => files::custom(root, api, count),
+        Name::SpecBench => files::spec_bench(root, count),
+        Name::SpeedBench => files::speed_bench(root, count),
+        Name::TimedTrace => trace::timed_trace(root, api, count),
+    }
+}
+
+/// The name of the data set. `None` goes with a problem.
+fn name(root: &Section, original: Original) -> Option<Name> {
+    let default = match original {
+        Original::VllmBenchServe => Name::Random,
+        Original::InferenceMax => Name::ShareGpt,
+    };
+    let Some(found) = word(root, "dataset-name") else { return Some(default) };
+    if let Some((_, name)) = NAMES.iter().find(|(name, _)| *name == found) {
+        return Some(*name);
+    }
+    let message = if let Some((_, why)) = OTHERS.iter().find(|(name, _)| *name == found) {
+        format!("is {found}, which {why}")
+    } else if found == "hf" {
+        hugging_face(root)
+    } else {
+        let names = NAMES.iter().map(|(name, _)| *name);
+        let all: Vec<&str> = names.clone().chain(OTHERS.iter().map(|(name, _)| *name)).collect();
+        match suggestion(&found, all.iter().copied()) {
+            near if near.starts_with("did you mean") => format!("is {}, which is no data set; {near}", quoted(&found)),
+            _ => format!("is {}; choose one of {}", quoted(&found), listed(&names.collect::<Vec<_>>())),
+        }
+    };
+    root.problem("dataset-name", message);
+    None
+}
+
+/// Where to get a data set of the Hugging Face Hub, and which flags name it then.
+fn hugging_face(root: &Section) -> String {
+    let id = word(root, "hf-name").or_else(|| word(root, "dataset-path")).unwrap_or_else(|| "NAME".to_owned());
+    format!(
+        "is hf, which downloads {} from the Hugging Face Hub; a run reads only files: download it with `hf download --repo-type dataset {id}`, \
+         write its prompts into a JSONL file with the column prompt, and set dataset-name to custom and dataset-path to that file",
+        quoted(&id)
+    )
+}
+
+/// The original takes these flags for one data set only.
+fn check_self_timed(root: &Section, name: Option<Name>) {
+    for flag in ["self-timed", "no-self-timed"] {
+        if root.bool(flag) == Some(true) && name.is_some_and(|it| it != Name::TimedTrace) {
+            root.problem(flag, "belongs to dataset-name timed_trace; take it out");
+        }
+    }
+}
+
+/// A length in tokens: the flag of all data sets, else that of one, else the default.
+fn length(root: &Section, general: &'static str, own: &'static str, default: u32) -> Option<u32> {
+    let own = root.or_default(own, default, |it, key| it.count_u32(key, 1..=MAX_TOKENS));
+    match root.value(general) {
+        Some(_) => root.count_u32(general, 1..=MAX_TOKENS),
+        None => own,
+    }
+}
+
+/// The file of a data set; a problem where it is missing.
+fn file(root: &Section, what: &str) -> Option<FileSource> {
+    root.require("dataset-path", &format!("write the path of {what}"));
+    let path = word(root, "dataset-path")?;
+    if path.contains("://") {
+        root.problem(
+            "dataset-path",
+            format!("is {}; write the path of a file that the launcher can read", quoted(&path)),
+        );
+        return None;
+    }
+    Some(FileSource::Path(path.into()))
+}
+
+/// Refuses a file, which the original does for data sets that it makes up.
+fn no_file(root: &Section, name: &str) {
+    if root.value("dataset-path").is_some() {
+        let remedy = "take it out, or choose the dataset-name of the file, such as sharegpt or custom";
+        root.problem("dataset-path", format!("cannot go with dataset-name {name}, which has no file; {remedy}"));
+    }
+}

@@ -1,0 +1,46 @@
+//! Timed traces: times, lengths, and the hashes of the blocks of each prompt.
+
+use crds::benchmark_run::Api;
+
+use super::{Data, Times, file};
+use crate::{
+    formats::common::{bounds::MAX_TOKENS, flags::word},
+    reader::Section,
+    workload::{RequestSource, TraceFile, TraceFormat, TraceTime},
+};
+
+/// The units of the times in a file, as seconds.
+const UNITS: [(f64, TraceTime); 3] =
+    [(1.0, TraceTime::Seconds), (0.001, TraceTime::Milliseconds), (0.000_001, TraceTime::Microseconds)];
+
+/// A JSONL file whose rows are sent in order at their times.
+pub(super) fn timed_trace(root: &Section, api: Api, count: u64) -> Option<Data> {
+    if api != Api::Completions {
+        root.problem("backend", "is no backend for dataset-name timed_trace, which needs completions; choose openai");
+    }
+    if root.bool("no-self-timed") == Some(true) {
+        let message = "sends the prompts of a trace at other times, which is not supported; take it out to send them at the recorded ones";
+        root.problem("no-self-timed", message);
+    }
+    let block = root.or_default("timed-trace-chunk-hash-size", 16, |it, key| it.count_u32(key, 1..=MAX_TOKENS));
+    let scale = root.or_default("timed-trace-sec-multiplier", 1.0, |it, key| it.number(key, 1e-9..=1e6));
+    let label = |key, default: &str| word(root, key).unwrap_or_else(|| default.to_owned());
+    let at_column = label("timed-trace-label-timestamp", "timestamp");
+    let input_column = label("timed-trace-label-input-length", "input_length");
+    let output_column = label("timed-trace-label-output-length", "output_length");
+    let hashes_column = Some(label("timed-trace-label-hash-ids", "hash_ids"));
+    let file = file(root, "a JSONL file of recorded requests")?;
+    root.notice(
+        "dataset-name",
+        "is timed_trace: prompts are sent as texts with the recorded block structure, and times count from the first row; vllm bench serve \
+         sends token ids, and waits until the time of the first row too",
+    );
+    let (block_size, scale) = (block?, scale?);
+    let unit = UNITS.iter().find(|(seconds, _)| *seconds == scale);
+    let (time, speed) = unit.map_or((TraceTime::Seconds, 1.0 / scale), |(_, time)| (*time, 1.0));
+    let format = TraceFormat::Jsonl;
+    let trace = TraceFile { file, format, time, at_column, input_column, output_column, hashes_column };
+    let times = Times::Recorded { file: Box::new(trace), speed };
+    let requests = RequestSource::TraceBlocks { block_size };
+    Some(Data { times, ignore_eos: true, ..Data::new(requests, count) })
+}
