@@ -146,6 +146,8 @@ words! {
         DeadlineExceeded,
         /// The target stopped answering during the load.
         TargetLost,
+        /// A stage was not run, because earlier stages gave it no rate.
+        StageNotRun,
         /// Fewer requests succeeded than `minSuccessfulRequests`.
         TooFewSuccesses,
         /// A larger share of the requests failed than `maxErrorRatio`.

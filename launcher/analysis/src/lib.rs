@@ -36,7 +36,7 @@ use timings::Timings;
 
 use engine::{
     histogram::TimeHistogram,
-    issue::LoadResult,
+    issue::{LoadResult, StageResult},
     recorder::{Recorder, StageTally},
     stop::StopReason,
     vitals::{Vitals, worker::WorkerVitals},
@@ -49,6 +49,8 @@ pub struct Measured<'a> {
     pub recorder: &'a Recorder,
     /// The wall clock at time zero of the records.
     pub started: Timestamp,
+    /// What was decided on each stage while the load ran.
+    pub stages: &'a [StageResult],
     /// Why the load ended early, if it did.
     pub stopped: Option<StopReason>,
     /// CPU time of the threads that issued the load, user and system.
@@ -68,6 +70,7 @@ impl<'a> From<&'a LoadResult> for Measured<'a> {
         Measured {
             recorder: &load.recorder,
             started: load.started,
+            stages: &load.stages,
             stopped: load.stopped,
             own_cpu: load.own_cpu,
             wall: load.wall,
@@ -133,7 +136,8 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
     let of_run = labels::OfRun::new(workload, run, all.cached);
     let of_stage = |(index, ((stage, tally), timings))| {
         let delay = measured.receive_delay(Some(index));
-        StageAnalysis::new(stage, tally, timings, delay, probes.get(index), workload, of_run)
+        let result = measured.stages.get(index);
+        StageAnalysis::new(stage, result, tally, timings, delay, probes.get(index), workload, of_run)
     };
     let stages = workload.stages.iter().zip(tallies).zip(&timings).enumerate();
     let stages: Vec<StageAnalysis> = stages.map(of_stage).collect();

@@ -10,7 +10,10 @@ use super::{
     labels,
     timings::Timings,
 };
-use engine::recorder::StageTally;
+use engine::{
+    issue::{NotMeasured, StageResult},
+    recorder::StageTally,
+};
 
 /// A stage as issued and measured.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +22,10 @@ pub struct StageAnalysis {
     pub stage: Stage,
     /// Where its headline latencies start to count.
     pub latency_origin: LatencyOrigin,
-    /// Requests per second that were asked; `None` for closed-loop load.
+    /// Why the stage was not run; `None` if it was, and if the load ended before it.
+    pub not_run: Option<NotMeasured>,
+    /// Requests per second that were asked, by the profile or by earlier stages; `None` for closed-loop load, and for a rate that
+    /// varies.
     pub asked_rate: Option<f64>,
     /// Requests per second that left: (requests sent - 1) / (last sent - first sent). `None` for closed-loop load, below two
     /// requests, and where the stage was stopped early.
@@ -40,8 +46,10 @@ pub struct StageAnalysis {
 
 impl StageAnalysis {
     /// The figures of one stage.
+    #[expect(clippy::too_many_arguments, reason = "each is a part of what was measured of the stage")]
     pub(super) fn new(
         stage: &Stage,
+        result: Option<&StageResult>,
         tally: &StageTally,
         timings: &Timings,
         receive_delay: Option<Distribution<Duration>>,
@@ -55,6 +63,8 @@ impl StageAnalysis {
             Load::Open { rate: Rate::Steady(rate), .. } | Load::Users { rate, .. } => Some(rate.per_second()),
             _ => None,
         };
+        let measured_rate = result.and_then(|it| it.measured_rate.as_ref());
+        let asked_rate = asked_rate.or_else(|| Some(measured_rate?.as_ref().ok()?.per_second()));
         // Without those that ended late the requests have gaps between them.
         let whole = workload.window != Window::Trimmed;
         let achieved_rate = asked_rate.filter(|_| whole).and_then(|_| achieved_rate(tally, &figures));
@@ -62,6 +72,7 @@ impl StageAnalysis {
         StageAnalysis {
             stage: stage.clone(),
             latency_origin,
+            not_run: measured_rate.and_then(|it| it.as_ref().err().cloned()),
             asked_rate,
             achieved_rate,
             pace,

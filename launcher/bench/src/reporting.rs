@@ -35,6 +35,7 @@ pub(super) fn run(spec: &ReportSpec, read_run: ReadRun) -> Result<ReportResult, 
     let measured = Measured {
         recorder: &recorder,
         started,
+        stages: &[],
         stopped: None,
         own_cpu: Duration::from_secs(10),
         wall: Duration::from_secs(60),
@@ -50,6 +51,7 @@ pub(super) fn run(spec: &ReportSpec, read_run: ReadRun) -> Result<ReportResult, 
         profile_text: &input.profile_text,
         paths_from: None,
         searches_rate: false,
+        measures_rates: false,
     };
     report::write_inputs(&mut folder, &inputs)?;
     let report = Report {

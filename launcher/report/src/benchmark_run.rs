@@ -31,6 +31,8 @@ pub struct Inputs<'a> {
     pub paths_from: Option<&'a Path>,
     /// Whether the profile leaves the rate of its LoadGen tests to a search.
     pub searches_rate: bool,
+    /// Whether stages of the profile have rates that earlier stages give.
+    pub measures_rates: bool,
 }
 
 /// The text of the file.
@@ -49,6 +51,13 @@ pub(super) fn render(inputs: &Inputs<'_>) -> String {
             "The rate is searched again, because target_qps of the profile asks for that: it may differ from that of this run. The \
              rate of this run is server_target_qps or offline_expected_qps of workload.loadgen.tests in report.json; to repeat it, \
              write it as target_qps into the profile."
+                .into(),
+        );
+    }
+    if inputs.measures_rates {
+        notes.push(
+            "The rates of some stages are measured again in the stages before them: they may differ from those of this run, which are \
+             askedRequestsPerSecond of these stages in report.json."
                 .into(),
         );
     }
@@ -179,7 +188,14 @@ mod tests {
 
     fn check(namespace: &str, spec: &str, profile_text: &str) -> (String, BenchmarkRunSpec) {
         let (spec, run) = inputs_of(namespace, spec);
-        let text = render(&Inputs { run: &run, spec: &spec, profile_text, paths_from: None, searches_rate: false });
+        let text = render(&Inputs {
+            run: &run,
+            spec: &spec,
+            profile_text,
+            paths_from: None,
+            searches_rate: false,
+            measures_rates: false,
+        });
         let read = yaml::read(&text).unwrap().unwrap();
         let checked = crds::schema::check(&read.root);
         assert_eq!((read.problems, checked.problems, checked.dropped), Default::default(), "{text}");
@@ -280,10 +296,14 @@ mod tests {
     #[test]
     fn a_rate_that_was_searched_is_told() {
         let (spec, run) = inputs_of("", "target: {simulator: {}}");
-        let render = |searches_rate| {
-            render(&Inputs { run: &run, spec: &spec, profile_text: PROFILE, paths_from: None, searches_rate })
+        let render = |searches_rate, measures_rates| {
+            let (profile_text, paths_from) = (PROFILE, None);
+            render(&Inputs { run: &run, spec: &spec, profile_text, paths_from, searches_rate, measures_rates })
         };
-        assert!(render(true).contains("# The rate is searched again") && !render(false).contains("searched"));
+        let neither = render(false, false);
+        assert!(render(true, false).contains("# The rate is searched again") && !neither.contains("searched"));
+        let (measured, words) = (render(false, true), "are measured again");
+        assert!(measured.contains(words) && !measured.contains("searched") && !neither.contains(words));
     }
 
     proptest! {

@@ -53,6 +53,7 @@ impl Input {
             profile_text: &self.profile_text,
             paths_from: self.paths_from.as_deref(),
             searches_rate: self.workload.loadgen.as_ref().is_some_and(|it| it.auto_qps.is_some()),
+            measures_rates: self.workload.stages.iter().any(|it| it.load.has_measured_rate()),
         }
     }
 }

@@ -104,6 +104,7 @@ impl Looker {
             failed: read(&progress.failed),
             ended_before: read(&progress.ended_before),
             rate,
+            measured_rate: Some(f64::from_bits(read(&progress.measured_rate))).filter(|it| *it > 0.0),
             ttft: progress.ttft.median(),
             forecast,
         };

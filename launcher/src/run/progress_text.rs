@@ -26,6 +26,8 @@ pub(super) struct Standing {
     pub(super) ended_before: u64,
     /// Requests per second that left lately.
     pub(super) rate: Option<f64>,
+    /// The rate that earlier stages gave to the stage.
+    pub(super) measured_rate: Option<f64>,
     /// The median of the last requests.
     pub(super) ttft: Option<Duration>,
     pub(super) forecast: Option<String>,
@@ -52,7 +54,9 @@ impl View {
         let pausing = it.pause_until > it.now.max(it.began) && it.stage + 1 < stages.len();
         let index = if pausing { it.stage + 1 } else { it.stage };
         let name = stages.get(index).map(|it| shortened(&it.name)).unwrap_or_default();
-        let mut stage = format!("stage {} of {} ({name})", index + 1, stages.len().max(1));
+        // The rate of the stage after a pause is not known yet.
+        let measured = it.measured_rate.filter(|_| !pausing).map(|it| format!(", {it}/s measured")).unwrap_or_default();
+        let mut stage = format!("stage {} of {} ({name}{measured})", index + 1, stages.len().max(1));
         if pausing {
             stage = format!("pause before {stage}");
         } else if stages.get(index).is_some_and(|stage| in_warm_up(stage, &it)) {
@@ -196,6 +200,7 @@ mod tests {
             failed: 1,
             ended_before: 30,
             rate: Some(3.12),
+            measured_rate: None,
             ttft: Some(Duration::from_micros(45_210)),
             forecast: None,
         }
@@ -210,6 +215,16 @@ mod tests {
         let bar = format!("{}{} stage", "\u{2588}".repeat(8), "\u{2591}".repeat(12));
         assert!(view.line(200).starts_with(&bar) && view.line(200).ends_with("2 in flight"), "{}", view.line(200));
         assert_eq!(view.done, Some(15.0 / 34.0));
+    }
+
+    #[test]
+    fn a_measured_rate_is_told_with_the_name_of_its_stage() {
+        let standing = Standing { measured_rate: Some(12.5), ..standing() };
+        let view = View::new(standing.clone(), &timed(3), &stages(&["sync", "sweep-1", "sweep-2"]));
+        assert_eq!(view.stage, "stage 2 of 3 (sweep-1, 12.5/s measured)");
+        let pausing = Standing { now: secs(23), pause_until: secs(24), ..standing };
+        let view = View::new(pausing, &timed(3), &stages(&["sync", "sweep-1", "sweep-2"]));
+        assert_eq!(view.stage, "pause before stage 3 of 3 (sweep-2)");
     }
 
     #[test]

@@ -3,7 +3,10 @@
 use crds::units::{RequestRate, Span};
 use serde::{Deserialize, Serialize};
 
-use super::{FileSource, rate::Rate};
+use super::{
+    FileSource,
+    rate::{Rate, RateShape},
+};
 use crate::loadgen::{Phase, Scenario};
 
 /// The most requests of a run: each may leave a record.
@@ -183,6 +186,11 @@ impl Load {
             (Some(count), Some(mean)) => count.min(mean),
             (count, mean) => count.or(mean).unwrap_or(0.0),
         }
+    }
+
+    /// Whether earlier stages give it its rate.
+    pub fn has_measured_rate(&self) -> bool {
+        matches!(self, Load::Open { rate: Rate::Varying(RateShape::Measured(_)), .. })
     }
 
     /// The most requests under way at once, where the load has such a limit.

@@ -12,11 +12,13 @@ use crds::{
     units::{RequestRate, Seed, Span},
 };
 use workload_profiles::workload::{
-    Arrivals, Goodput, LengthDistribution, Load, PromptReuse, PromptText, Rate, RequestSource, Stage, TokenIdRange,
+    Arrivals, Goodput, LengthDistribution, Load, MeasuredRate, PromptReuse, PromptText, Rate, RateBound, RateShape,
+    RequestSource, Spacing, Stage, TokenIdRange,
 };
 
 use super::*;
 use engine::{
+    issue::{NotMeasured, StageResult},
     record::{Cause, RequestOutcome, RequestRecord},
     recorder::{Keep, WireTally},
 };
@@ -117,6 +119,7 @@ fn unsuccessful(outcome: RequestOutcome, stage: u32, due: u64) -> (RequestRecord
 struct Case {
     workload: Workload,
     run: ResolvedRun,
+    results: Vec<StageResult>,
     stopped: Option<StopReason>,
     own_cpu: Duration,
     wall: Duration,
@@ -128,6 +131,7 @@ fn case(stages: Vec<Stage>) -> Case {
     Case {
         workload: workload(stages),
         run: run(),
+        results: Vec::new(),
         stopped: None,
         own_cpu: ms(100),
         wall: ms(1_000),
@@ -144,6 +148,7 @@ fn check(case: &Case, requests: impl IntoIterator<Item = (RequestRecord, WireTal
     let measured = Measured {
         recorder: &recorder,
         started: Timestamp::UNIX_EPOCH,
+        stages: &case.results,
         stopped: case.stopped,
         own_cpu: case.own_cpu,
         wall: case.wall,
@@ -566,4 +571,33 @@ fn lengths_that_miss_say_by_how_much() {
     let told =
         "1 of 2 requests had a prompt of another length than asked (2.05 times what was asked, over all requests)";
     assert!(remarks.contains(told) && remarks.contains("(0.90 times"), "{remarks}");
+}
+
+#[test]
+fn the_rate_that_earlier_stages_gave_is_the_one_that_was_asked() {
+    let measured = |name| {
+        let bound = RateBound::Throughput(0);
+        let rate = MeasuredRate { from: bound, to: bound, position: 0.0, spacing: Spacing::Linear };
+        let mut stage = open(name, 1.0);
+        if let Load::Open { rate: known, .. } = &mut stage.load {
+            *known = Rate::Varying(RateShape::Measured(rate));
+        }
+        stage
+    };
+    let not_measured = NotMeasured::NoSuccess { stage: "sync".into() };
+    let results = [None, Some(Ok(2.5.try_into().unwrap())), Some(Err(not_measured))];
+    let results = results.into_iter().map(|measured_rate| StageResult { measured_rate }).collect();
+    let stages = vec![open("sync", 2.0), measured("sweep-1"), measured("sweep-2")];
+    let mut case = Case { results, ..case(stages) };
+    let requests = || [request(0, 0, 0, 2), request(1, 400, 0, 2), request(1, 800, 0, 2)];
+    let analysis = check(&case, requests());
+    let rates: Vec<_> = analysis.stages.iter().map(|it| (it.asked_rate, it.achieved_rate)).collect();
+    assert_eq!(rates, [(Some(2.0), None), (Some(2.5), Some(2.5)), (None, None)]);
+    assert_eq!((reasons(&analysis), analysis.verdict.outcome), (vec!["StageNotRun"], Outcome::Invalid));
+    let message = "stage sweep-2 was not run: its rate comes from the throughput of stage sync, of which no request succeeded; \
+                   see why they failed";
+    assert_eq!(analysis.verdict.headline().message, message);
+    // A stop is the reason for what it left out.
+    case.stopped = Some(StopReason::Signal);
+    assert_eq!(reasons(&check(&case, requests())), ["RunSucceeded"]);
 }

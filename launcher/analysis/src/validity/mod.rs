@@ -10,6 +10,7 @@ use workload_profiles::Workload;
 
 use super::{figures::Figures, judgement::SelfJudgement, loadgen::verdict::TestVerdict, stage::StageAnalysis};
 use engine::{
+    issue::NotMeasured,
     record::{Cause, RequestOutcome},
     stop::StopReason,
 };
@@ -88,7 +89,7 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
         Some(Reason { name: LauncherReason::Cancelled, .. }) => Outcome::Cancelled,
         _ => Outcome::Invalid,
     };
-    let rules = [stop, too_few_successes(evidence), too_many_errors(evidence)];
+    let rules = [stop, not_run(evidence), too_few_successes(evidence), too_many_errors(evidence)];
     let reasons: Vec<Reason> =
         rules.into_iter().chain(launcher_rules::RULES.map(|rule| rule(evidence))).flatten().collect();
     if reasons.is_empty() {
@@ -126,6 +127,19 @@ fn target_lost(evidence: &Evidence<'_>) -> Reason {
         commonest(all)
     );
     Reason { name: LauncherReason::TargetLost, message }
+}
+
+/// A stop is the reason for the stages that it left out.
+fn not_run(evidence: &Evidence<'_>) -> Option<Reason> {
+    let stages = evidence.stages.iter().filter(|_| evidence.stopped.is_none());
+    let not_run: Vec<(&str, &NotMeasured)> =
+        stages.filter_map(|it| Some((it.stage.name.as_str(), it.not_run.as_ref()?))).collect();
+    let (name, cause) = not_run.first()?;
+    let others = match not_run.len() - 1 {
+        0 => String::new(),
+        others => format!(" (and {others} more stages)"),
+    };
+    Some(Reason { name: LauncherReason::StageNotRun, message: format!("stage {name}{others} was not run: {cause}") })
 }
 
 fn too_few_successes(evidence: &Evidence<'_>) -> Option<Reason> {

@@ -123,7 +123,9 @@ pub(super) fn hardest(workload: &Workload, pace: Pace) -> Result<(&Stage, Demand
         let demand = Demand::from_load(&stage.load, tokens, workload.streaming, pace);
         demand.map(|it| (stage, it)).ok_or_else(|| Unknown::Stage(stage.name.clone()))
     };
-    let demands = workload.stages.iter().map(demand).collect::<Result<Vec<_>, _>>()?;
+    // A measured rate is at most what the server served in an earlier stage, which is as hard.
+    let known = workload.stages.iter().filter(|it| !it.load.has_measured_rate());
+    let demands = known.map(demand).collect::<Result<Vec<_>, _>>()?;
     let harder = |left: &Demand, right: &Demand| left.weight().total_cmp(&right.weight());
     demands.into_iter().max_by(|(_, left), (_, right)| harder(left, right)).ok_or(Unknown::NoStage)
 }
@@ -174,7 +176,9 @@ fn at_peak(load: &Load, due: Duration, answer: Duration) -> (Load, Duration) {
 
 #[cfg(test)]
 mod tests {
-    use workload_profiles::workload::{RatePoint, RateShape, Trace, TraceEntry, TraceFile, TraceFormat, TraceTime};
+    use workload_profiles::workload::{
+        MeasuredRate, RateBound, RatePoint, RateShape, Spacing, Trace, TraceEntry, TraceFile, TraceFormat, TraceTime,
+    };
 
     use super::*;
     use crate::loads;
@@ -215,6 +219,24 @@ mod tests {
         let (stage, demand) = hardest(&workload, PACE).unwrap();
         assert_eq!((&stage.load, demand.streams), (&workload.stages[1].load, 100.0));
         assert_eq!(hardest(&Workload { stages: Vec::new(), ..workload }, PACE), Err(Unknown::NoStage));
+    }
+
+    #[test]
+    fn a_sweep_is_as_hard_as_the_stage_that_it_is_measured_in() {
+        let rate = MeasuredRate {
+            from: RateBound::Throughput(0),
+            to: RateBound::Throughput(0),
+            position: 0.5,
+            spacing: Spacing::Linear,
+        };
+        let mut sweep = open(1.0, 60);
+        if let Load::Open { rate: known, .. } = &mut sweep {
+            *known = Rate::Varying(RateShape::Measured(rate));
+        }
+        let workload = workload(vec![closed(100, 1_000), sweep.clone()], 191);
+        assert_eq!(hardest(&workload, PACE).unwrap().0.load, workload.stages[0].load);
+        let alone = Workload { stages: vec![Stage::new("s", sweep)], ..workload };
+        assert_eq!(hardest(&alone, PACE), Err(Unknown::NoStage));
     }
 
     #[test]

@@ -149,7 +149,7 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
     while (slots.ramp_up.is_zero() || shared.claims().may_claim_ahead()) && !worker.is_stopped() && shared.prepare() {}
     let start = stage_context.start().await;
     shared.over = slots.duration.map(|it| start.saturating_add(it));
-    let limit = context.shared.plan.stages[stage_context.stage].limit(start);
+    let limit = context.shared.limit(stage_context.stage, start);
     let shared = Arc::new(shared);
     tokio::select! {
         () = run_slots(worker, &shared, slots, start, limit) => {}

@@ -240,6 +240,7 @@ impl InFlightRequest {
         if let Some(first) = record.first_token.filter(|_| shared.plan.streaming && record.outcome.is_success()) {
             progress.ttft.add(first.saturating_sub(record.scheduled));
         }
+        shared.count_ended(self.stage, &record);
         let events = u64::from(record.content_events);
         self.context.recorder().record(record, wire);
         progress.ended.fetch_add(1, Ordering::Relaxed);

@@ -10,6 +10,7 @@ mod concurrency_limit;
 mod context;
 mod departures;
 mod in_flight;
+mod measured_rate;
 mod open_loop;
 mod outputs;
 mod phase_progress;
@@ -25,6 +26,7 @@ mod stage_context;
 mod start_rate;
 mod target_health;
 mod timeline;
+mod under_way_samples;
 mod unissued;
 mod worker;
 
@@ -39,6 +41,7 @@ use std::{
     time::Duration,
 };
 
+use crds::units::RequestRate;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use workload_profiles::{Notice, Workload};
 
@@ -55,6 +58,7 @@ use crate::{
 use clock::Clock;
 pub use in_flight::{check_join, poll_and_spawn};
 use loadgen::queries::QueryError;
+pub use measured_rate::NotMeasured;
 pub use outputs::{KeepOutputs, Numbers};
 pub use phase_progress::PhaseProgress;
 pub use phases::{IssuedPhase, PlannedPhase};
@@ -115,6 +119,8 @@ pub struct Progress {
     /// When the pause after this stage ends, in nanoseconds on the same clock. Before `began` if the pause has not
     /// begun.
     pub pause_until: AtomicU64,
+    /// The bits of the rate that earlier stages gave to this stage; 0 if its rate was known before the run.
+    pub measured_rate: AtomicU64,
     /// Times to the first token, counted from the scheduled time.
     pub ttft: RecentTimes,
     /// What is planned; empty before the load begins.
@@ -131,6 +137,14 @@ impl Progress {
     }
 }
 
+/// What the engine decided on a stage while the load ran.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StageResult {
+    /// The rate that earlier stages gave, or why the stage was not run; `None` if its rate was known before the run, and
+    /// for a stage that was never reached.
+    pub measured_rate: Option<Result<RequestRate, NotMeasured>>,
+}
+
 /// The result of a load.
 #[derive(Debug)]
 pub struct LoadResult {
@@ -142,6 +156,8 @@ pub struct LoadResult {
     pub started: jiff::Timestamp,
     /// The LoadGen phases, one for each stage; `None` for a stage of another load.
     pub phases: Vec<Option<IssuedPhase>>,
+    /// One entry for each stage.
+    pub stages: Vec<StageResult>,
     /// Why the load ended early; `None` if it did not.
     pub stopped: Option<StopReason>,
     /// Requests that were due when the load was stopped, and that were never sent. They also count as cancelled, in the
@@ -335,6 +351,7 @@ fn sum_up(
     LoadResult {
         recorder,
         phases: shared.issued_phases(),
+        stages: shared.stage_results(),
         clock: shared.clock,
         started,
         stopped: match shared.stop.state() {

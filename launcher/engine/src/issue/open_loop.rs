@@ -72,7 +72,7 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
     worker.unless_stopped(warm(context, schedule, at_once.min(MAX_WARM))).await;
     while !worker.is_stopped() && feed.prepare() {}
     let start = stage_context.start().await;
-    let limit = shared.plan.stages[stage_context.stage].limit(start);
+    let limit = shared.limit(stage_context.stage, start);
     let concurrency_limit = shared.concurrency_limit(stage_context.stage);
 
     let mut in_flight = JoinSet::new();

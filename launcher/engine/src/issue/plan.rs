@@ -11,6 +11,7 @@ use workload_profiles::{
 use super::{
     LoadError,
     departures::Clients,
+    measured_rate::MeasuredLoad,
     outputs::KeepOutputs,
     phases::{PlannedPhase, planned_phases},
     timeline::{PlannedTime, Timeline},
@@ -49,6 +50,7 @@ pub struct LoadPlan {
 /// A stage as it will be issued.
 #[derive(Debug)]
 pub(super) struct PlannedStage {
+    pub(super) name: String,
     pub(super) load: PlannedLoad,
     pub(super) pause_after: Duration,
     /// Recorded lengths of prompts and answers by request number; empty where the request source decides.
@@ -61,8 +63,9 @@ pub(super) struct PlannedStage {
     pub(super) clients: Option<Clients>,
     /// The requests whose output is kept.
     pub(super) outputs: KeepOutputs,
-    window: StageWindow,
-    grace: Option<Duration>,
+    /// The window, if the times are known before the run.
+    pub(super) window: StageWindow,
+    pub(super) grace: Option<Duration>,
 }
 
 /// When the requests of a stage are due.
@@ -70,6 +73,8 @@ pub(super) struct PlannedStage {
 pub(super) enum PlannedLoad {
     /// At these times.
     Open(Schedule),
+    /// At times that are drawn when the stage begins.
+    Measured(Box<MeasuredLoad>),
     /// When a slot becomes free.
     Closed(Slots),
     /// Query by query: a query is due when the one before it is complete.
@@ -115,6 +120,7 @@ impl PlannedLoad {
     pub(super) fn count(&self) -> u64 {
         match self {
             PlannedLoad::Open(schedule) => schedule.len(),
+            PlannedLoad::Measured(load) => load.count().unwrap_or_default(),
             PlannedLoad::Closed(slots) => slots.count.filter(|_| slots.duration.is_none()).unwrap_or_default(),
             // The rules end the phase before its queries are used up.
             PlannedLoad::Stream(phase) => {
@@ -129,11 +135,6 @@ impl PlannedLoad {
 }
 
 impl PlannedStage {
-    /// When the requests of a stage that began at `start` are aborted; `None` if the stage waits for all of them.
-    pub(super) fn limit(&self, start: Duration) -> Option<Duration> {
-        Some(start + self.window.over()? + self.grace?)
-    }
-
     /// The index in the request source: the request's own number, or the sample that a LoadGen phase issues at this
     /// number.
     pub(super) fn content(&self, number: u64) -> u64 {
@@ -171,7 +172,9 @@ impl LoadPlan {
                 Some(phase) => phase.schedule(),
                 None => schedule(&stage.load, trace, seed("arrivals")),
             };
+            let measured = MeasuredLoad::new(stage, workload.window, seed("arrivals"));
             PlannedStage {
+                name: stage.name.clone(),
                 window: StageWindow::new(stage, workload.window, schedule.as_ref()),
                 load: match (&stage.load, &phase) {
                     (_, Some(phase)) if schedule.is_none() => PlannedLoad::Stream(Arc::clone(phase)),
@@ -184,7 +187,10 @@ impl LoadPlan {
                             start_rate: *start_rate,
                         })
                     }
-                    _ => PlannedLoad::Open(schedule.unwrap_or_default()),
+                    _ => match measured {
+                        Some(load) => PlannedLoad::Measured(Box::new(load)),
+                        None => PlannedLoad::Open(schedule.unwrap_or_default()),
+                    },
                 },
                 pause_after: stage.pause_after.0,
                 lengths: match &stage.load {
@@ -240,6 +246,7 @@ impl LoadPlan {
                 // The requests are samples; each may be sent several times.
                 (Load::LoadGen { .. }, _) => continue,
                 (_, PlannedLoad::Closed(slots)) => slots.count,
+                (load, PlannedLoad::Measured(_)) => load.count(),
                 (_, load) => Some(load.count()),
             };
             if wanted.is_none_or(|it| it > most) {
@@ -261,6 +268,24 @@ impl LoadPlan {
         self.stages.iter().map(|it| it.load.count()).sum()
     }
 
+    /// Whether a later stage has a rate that is measured in this one.
+    pub(super) fn gives_rates(&self, stage: usize) -> bool {
+        self.measured_after(stage).any(|(load, stage)| load.needs(stage))
+    }
+
+    /// Whether a later stage needs the numbers of requests under way in this one.
+    pub(super) fn gives_drain_rates(&self, stage: usize) -> bool {
+        self.measured_after(stage).any(|(load, stage)| load.needs_samples(stage))
+    }
+
+    fn measured_after(&self, stage: usize) -> impl Iterator<Item = (&MeasuredLoad, u32)> {
+        let index = u32::try_from(stage).unwrap_or(u32::MAX);
+        self.stages.iter().skip(stage + 1).filter_map(move |it| match &it.load {
+            PlannedLoad::Measured(load) => Some((&**load, index)),
+            PlannedLoad::Open(_) | PlannedLoad::Closed(_) | PlannedLoad::Stream(_) => None,
+        })
+    }
+
     /// How long the load should take.
     pub(super) fn timeline(&self, clock: Clock) -> Timeline {
         let of_stage = |stage: &PlannedStage| PlannedTime {
@@ -268,6 +293,7 @@ impl LoadPlan {
                 // The rules of a test end it, or the end of its schedule.
                 PlannedLoad::Open(_) if stage.phase.as_ref().is_some_and(|it| it.ends_by_queries()) => None,
                 PlannedLoad::Open(schedule) => schedule.len().checked_sub(1).and_then(|it| schedule.get(it)),
+                PlannedLoad::Measured(load) => load.duration(),
                 PlannedLoad::Closed(slots) => slots.duration,
                 PlannedLoad::Stream(_) => None,
             }

@@ -69,7 +69,7 @@ impl Probing {
                     check_join(joined);
                 }
             }
-            drain(&context.shared, in_flight, context.shared.plan.stages[stage].limit(start)).await;
+            drain(&context.shared, in_flight, context.shared.limit(stage, start)).await;
         });
         Probing { over, task }
     }

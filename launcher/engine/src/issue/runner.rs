@@ -6,8 +6,13 @@ use std::{
 };
 
 use super::{
-    closed_loop, open_loop, plan::PlannedLoad, query_loop, stage_context::StageContext, timeline::nanos,
-    unissued::Unissued, worker::Worker,
+    closed_loop, open_loop,
+    plan::PlannedLoad,
+    query_loop,
+    stage_context::StageContext,
+    timeline::nanos,
+    unissued::{Unissued, UnissuedNumbers},
+    worker::Worker,
 };
 use crate::{record::RequestOutcome, recorder::Recorder, stop::StopState, vitals::worker::WorkerVitals};
 use loadgen::phase_end::PhaseEnd;
@@ -38,6 +43,14 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
         let mut stage_context = StageContext::new(&worker, &mut barriers, index, earliest);
         let unissued = match &stage.load {
             PlannedLoad::Open(schedule) => open_loop::run(&worker, &mut stage_context, schedule).await,
+            PlannedLoad::Measured(_) => match shared.draw(index) {
+                Some(Ok(drawn)) => open_loop::run(&worker, &mut stage_context, &drawn.schedule).await,
+                // All workers leave the stage out.
+                Some(Err(_)) | None if worker.is_stopped() => {
+                    Unissued::Stopped { at: shared.clock.now(), numbers: UnissuedNumbers::default() }
+                }
+                Some(Err(_)) | None => Unissued::Over(UnissuedNumbers::default()),
+            },
             PlannedLoad::Closed(slots) => closed_loop::run(&worker, &mut stage_context, *slots).await,
             PlannedLoad::Stream(queries) => query_loop::run(&worker, &mut stage_context, queries).await,
         };
@@ -45,6 +58,7 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
         if let Some(probing) = stage_context.probing {
             probing.end().await;
         }
+        let samples = stage_context.samples;
         if let (Unissued::Stopped { .. }, StopState::Drain(reason) | StopState::Abort(reason)) =
             (&unissued, shared.stop.state())
         {
@@ -54,6 +68,9 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
         worker.context.client.give_files_back();
         barriers += 1;
         shared.wait_for_workers(barriers).await;
+        if let Some(samples) = samples {
+            samples.end().await;
+        }
         shared.close_phase(index);
         // The failures of one stage do not count in the next: the pause between them would count as part of the outage.
         shared.target_health.reset();
@@ -71,10 +88,7 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
 /// were due later are in no figure.
 fn count(worker: &Worker, stage: usize, unissued: Unissued, never_begun: bool) -> u64 {
     let shared = &worker.context.shared;
-    let due = |number| match &shared.plan.stages[stage].load {
-        PlannedLoad::Open(schedule) => schedule.get(number),
-        PlannedLoad::Closed(_) | PlannedLoad::Stream(_) => None,
-    };
+    let due = |number| shared.due(stage, number);
     let mut recorder = worker.context.recorder();
     let (at, numbers) = match unissued {
         Unissued::Over(numbers) => {

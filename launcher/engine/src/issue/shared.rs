@@ -9,12 +9,14 @@ use std::{
     time::Duration,
 };
 
+use crds::units::RequestRate;
 use tokio::sync::watch;
 use workload_profiles::workload::MAX_REQUESTS;
 
 use super::{
-    Progress,
+    Progress, StageResult,
     concurrency_limit::ConcurrencyLimit,
+    measured_rate::{Drawn, Earlier, NotMeasured, StageCounts},
     phases::IssuedPhase,
     plan::{LoadPlan, PlannedLoad, PlannedStage, Slots},
     start_rate::StartRate,
@@ -22,8 +24,10 @@ use super::{
 };
 use crate::{
     client::ClientGroup,
+    record::RequestRecord,
     run_id::RunId,
     stop::{Stop, StopReason},
+    window::StageWindow,
 };
 use clock::Clock;
 use loadgen::phase_end::PhaseEnd;
@@ -47,6 +51,10 @@ pub(super) struct Shared {
 
 struct SharedStage {
     start: OnceLock<Duration>,
+    /// Counts for the rates of later stages; `None` if none needs them.
+    counts: Option<StageCounts>,
+    /// The times of a stage whose rate earlier stages give.
+    drawn: OnceLock<Result<Drawn, NotMeasured>>,
     claims: Claims,
     start_rate: StartRate,
     concurrency_limit: ConcurrencyLimit,
@@ -57,17 +65,19 @@ struct SharedStage {
 
 impl Shared {
     pub(super) fn new(plan: LoadPlan, clock: Clock, workers: usize, stop: Stop, progress: Arc<Progress>) -> Shared {
-        let stages = plan.stages.iter().map(|stage| SharedStage {
+        let stages = plan.stages.iter().enumerate().map(|(index, stage)| SharedStage {
             start: OnceLock::new(),
+            counts: plan.gives_rates(index).then(StageCounts::default),
+            drawn: OnceLock::new(),
             claims: match stage.load {
-                PlannedLoad::Open(_) | PlannedLoad::Stream(_) => Claims::default(),
+                PlannedLoad::Open(_) | PlannedLoad::Measured(_) | PlannedLoad::Stream(_) => Claims::default(),
                 PlannedLoad::Closed(Slots { concurrency, count, .. }) => {
                     Claims { next: AtomicU64::new(0), count: count.unwrap_or(MAX_REQUESTS), tail: concurrency }
                 }
             },
             start_rate: match stage.load {
                 PlannedLoad::Closed(Slots { start_rate, .. }) => StartRate::new(start_rate),
-                PlannedLoad::Open(_) | PlannedLoad::Stream(_) => StartRate::default(),
+                PlannedLoad::Open(_) | PlannedLoad::Measured(_) | PlannedLoad::Stream(_) => StartRate::default(),
             },
             concurrency_limit: ConcurrencyLimit::new(stage.max_concurrency),
             issued: AtomicU64::new(0),
@@ -90,6 +100,75 @@ impl Shared {
     /// The requests of a closed-loop stage that no worker has taken yet.
     pub(super) fn claims(&self, stage: usize) -> &Claims {
         &self.stages[stage].claims
+    }
+
+    /// The times of a stage whose rate earlier stages give. The first worker that needs them draws them; the others wait.
+    /// Call it when all workers have ended the stages before. `None` for another stage.
+    pub(super) fn draw(&self, stage: usize) -> Option<&Result<Drawn, NotMeasured>> {
+        let PlannedLoad::Measured(load) = &self.plan.stages[stage].load else { return None };
+        let earlier = |index: u32| {
+            let index = usize::try_from(index).unwrap_or(usize::MAX);
+            Earlier {
+                name: self.plan.stages.get(index).map_or("", |it| &it.name),
+                run: self.stages.get(index).and_then(|it| it.start.get().copied().zip(it.counts.as_ref())),
+            }
+        };
+        let draw = || {
+            let drawn = load.draw(earlier);
+            if let Ok(Drawn { schedule, .. }) = &drawn {
+                let unplanned = schedule.len().saturating_sub(load.count().unwrap_or_default());
+                self.progress.planned.fetch_add(unplanned, Ordering::Relaxed);
+            }
+            drawn
+        };
+        Some(self.stages[stage].drawn.get_or_init(draw))
+    }
+
+    /// When a request of a stage is due, from the start of the stage; `None` if answers decide, or it is not known yet.
+    pub(super) fn due(&self, stage: usize, number: u64) -> Option<Duration> {
+        match &self.plan.stages[stage].load {
+            PlannedLoad::Open(schedule) => schedule.get(number),
+            PlannedLoad::Measured(_) => self.drawn(stage)?.schedule.get(number),
+            PlannedLoad::Closed(_) | PlannedLoad::Stream(_) => None,
+        }
+    }
+
+    /// The rate that earlier stages gave to a stage that has begun.
+    pub(super) fn measured_rate(&self, stage: usize) -> Option<RequestRate> {
+        self.drawn(stage).map(|it| it.rate)
+    }
+
+    /// What was drawn for a stage when it began.
+    fn drawn(&self, stage: usize) -> Option<&Drawn> {
+        self.stages[stage].drawn.get()?.as_ref().ok()
+    }
+
+    /// Which requests of a stage are in its figures.
+    pub(super) fn window(&self, stage: usize) -> StageWindow {
+        self.drawn(stage).map_or(self.plan.stages[stage].window, |it| it.window)
+    }
+
+    /// When the requests of a stage that began at `start` are aborted; `None` if the stage waits for all of them.
+    pub(super) fn limit(&self, stage: usize, start: Duration) -> Option<Duration> {
+        Some(start + self.window(stage).over()? + self.plan.stages[stage].grace?)
+    }
+
+    /// Counts a request that has ended, if a later stage needs that.
+    pub(super) fn count_ended(&self, stage: usize, record: &RequestRecord) {
+        self.stages[stage].counts.iter().for_each(|it| it.count(record));
+    }
+
+    /// Keeps the number of requests under way, all of which belong to this stage.
+    pub(super) fn sample_under_way(&self, stage: usize) {
+        self.stages[stage].counts.iter().for_each(|it| it.sample(self.clock.now(), self.progress.under_way()));
+    }
+
+    /// How each stage came to its rate.
+    pub(super) fn stage_results(&self) -> Vec<StageResult> {
+        let of_stage = |stage: &SharedStage| StageResult {
+            measured_rate: stage.drawn.get().map(|it| it.as_ref().map(|it| it.rate).map_err(Clone::clone)),
+        };
+        self.stages.iter().map(of_stage).collect()
     }
 
     /// When the slots of a closed-loop stage may start their requests.

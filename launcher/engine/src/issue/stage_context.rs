@@ -2,7 +2,9 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use super::{context::RequestContext, probes::Probing, timeline::nanos, worker::Worker};
+use super::{
+    context::RequestContext, probes::Probing, timeline::nanos, under_way_samples::UnderWaySamples, worker::Worker,
+};
 use crate::vitals::worker::StageWatch;
 
 /// The state of one worker in one stage.
@@ -13,6 +15,8 @@ pub(super) struct StageContext<'a> {
     pub(super) stage: usize,
     earliest: Duration,
     pub(super) probing: Option<Probing>,
+    /// Looks at the requests under way, if a later stage needs their numbers.
+    pub(super) samples: Option<UnderWaySamples>,
     /// Runs from the start of the stage.
     pub(super) watch: Option<StageWatch>,
 }
@@ -20,7 +24,7 @@ pub(super) struct StageContext<'a> {
 impl<'a> StageContext<'a> {
     /// A stage that starts at `earliest` or later.
     pub(super) fn new(worker: &'a Worker, barriers: &'a mut u64, stage: usize, earliest: Duration) -> StageContext<'a> {
-        StageContext { worker, barriers, stage, earliest, probing: None, watch: None }
+        StageContext { worker, barriers, stage, earliest, probing: None, samples: None, watch: None }
     }
 
     /// Waits until all workers are ready, and returns time zero of the stage. The first worker sends the probes from
@@ -33,14 +37,19 @@ impl<'a> StageContext<'a> {
         if self.worker.index == 0 {
             let progress = &shared.progress;
             progress.stage.store(self.stage as u64, Ordering::Relaxed);
+            let rate = shared.measured_rate(self.stage).map_or(0, |it| it.per_second().to_bits());
+            progress.measured_rate.store(rate, Ordering::Relaxed);
             progress.began.store(nanos(start), Ordering::Relaxed);
             progress.ended_before.store(progress.ended.load(Ordering::Relaxed), Ordering::Relaxed);
+            if shared.plan.gives_drain_rates(self.stage) {
+                self.samples = Some(UnderWaySamples::start(shared, self.stage, start));
+            }
         }
         if let (0, Some(phase)) = (self.worker.index, &shared.plan.stages[self.stage].phase) {
             phase.begin(&shared.progress.phase);
         }
         self.watch = Some(StageWatch::open(start));
-        self.worker.context.recorder().open(self.stage, start);
+        self.worker.context.recorder().open(self.stage, shared.window(self.stage), start);
         if let (Some(sleeper), Some(probes)) = (&self.worker.probe_sleeper, shared.plan.probes.rate()) {
             self.probing = Some(Probing::start(&self.worker.context, sleeper, probes, self.stage, start));
         }

@@ -112,9 +112,9 @@ impl Recorder {
     }
 
     /// Opens the window of a stage that begins at `start`.
-    pub fn open(&mut self, stage: usize, start: Duration) {
+    pub fn open(&mut self, stage: usize, window: StageWindow, start: Duration) {
         let (Some(opened), Some(tally)) = (self.windows.get_mut(stage), self.stages.get_mut(stage)) else { return };
-        opened.start = start;
+        *opened = Opened { window, start };
         tally.window_bounds = opened.window.bounds(start).filter(|_| !opened.window.is_empty());
     }
 

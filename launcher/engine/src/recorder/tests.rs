@@ -293,7 +293,7 @@ fn what_is_outside_the_window_is_counted_aside() {
     let stage = Stage { warm_up: Some(Margin::Count(1)), ..Stage::new("c1", load) };
     let window = StageWindow::new(&stage, Window::All, None);
     let mut recorder = Recorder::new(1, Goodput::default(), Keep::Records).with_windows([window]).with_probes();
-    recorder.open(0, millis(90));
+    recorder.open(0, window, millis(90));
     recorder.record(request(), &wire());
     recorder.record(RequestRecord { number: 1, ..request() }, &wire());
     recorder.record_probe(&request(), &wire());

@@ -5,6 +5,7 @@ mod burst;
 mod conditioned;
 mod constant;
 mod gamma;
+pub mod measured;
 mod poisson;
 mod poisson_per_second;
 mod ramp_up;

@@ -14,6 +14,7 @@ mod scenarios;
 mod shapes;
 mod stalls;
 mod stops;
+mod sweeps;
 mod threads;
 mod timeouts;
 mod tls;

@@ -17,7 +17,10 @@ use engine::{
 };
 use simulator::{SimOptions, Simulator};
 use tokio::{net::TcpListener, sync::oneshot};
-use workload_profiles::Workload;
+use workload_profiles::{
+    Workload,
+    workload::{Arrivals, Load, MeasuredRate, Rate, RateBound, RateShape, Spacing, Stage},
+};
 
 use super::common::*;
 
@@ -68,6 +71,26 @@ fn run(workload: &Workload, threads: usize, progress: &Arc<Progress>) -> LoadRes
         })
         .unwrap()
     })
+}
+
+#[test]
+fn threads_draw_one_schedule_for_a_measured_rate() {
+    let throughput = RateBound::Throughput(0);
+    let rate = MeasuredRate { from: throughput, to: throughput, position: 1.0, spacing: Spacing::Linear };
+    let load = Load::Open {
+        arrivals: Arrivals::Poisson,
+        rate: Rate::Varying(RateShape::Measured(rate)),
+        duration: None,
+        count: Some(60),
+        max_concurrency: None,
+    };
+    let progress = Arc::new(Progress::default());
+    let result = run(&workload(vec![closed(4, 40), Stage::new("sweep", load)], 2), 3, &progress);
+    let numbers: Vec<u64> = records(&result).iter().filter(|it| it.stage == 1).map(|it| it.number).collect();
+    assert_eq!(numbers, (0..60).collect::<Vec<_>>());
+    let rate = result.stages[1].measured_rate.clone().unwrap().unwrap().per_second();
+    assert!(rate > 0.0 && progress.planned.load(Ordering::Relaxed) == 100, "{rate}");
+    assert_eq!(f64::from_bits(progress.measured_rate.load(Ordering::Relaxed)), rate);
 }
 
 #[test]

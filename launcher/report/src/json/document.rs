@@ -132,6 +132,8 @@ pub struct StageDocument {
     pub grace: Option<Span>,
     pub clock: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_run: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_requests_per_second: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub achieved_requests_per_second: Option<f64>,
@@ -153,6 +155,7 @@ impl StageDocument {
             cool_down: stage.stage.cool_down,
             grace: stage.stage.grace,
             clock: stage.latency_origin.name().to_owned(),
+            not_run: stage.not_run.as_ref().map(ToString::to_string),
             asked_requests_per_second: stage.asked_rate,
             achieved_requests_per_second: stage.achieved_rate,
             receive_delay_ms: times(&stage.receive_delay),

@@ -89,6 +89,7 @@ impl Fixture {
         let measured = Measured {
             recorder: &recorder,
             started: "2026-01-02T03:04:05Z".parse().unwrap(),
+            stages: &[],
             stopped: self.stopped,
             own_cpu: ms(250),
             wall: ms(5_000),

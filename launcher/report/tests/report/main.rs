@@ -265,6 +265,7 @@ fn every_figure_stands_in_the_documentation() {
         "Cancelled",
         "DeadlineExceeded",
         "TargetLost",
+        "StageNotRun",
         "TooFewSuccesses",
         "TooManyErrors",
         "SendLagTooLarge",
@@ -452,8 +453,14 @@ fn a_results_folder_is_whole_and_holds_no_credential() {
     let report = fixture.report(&analysed);
     let mut folder = Folder::create(root.path(), "chat/a1").unwrap();
     let spec = serde_saphyr::from_str("target: {url: 'http://gateway.llm-d:80'}").unwrap();
-    let inputs =
-        Inputs { run: &fixture.run, spec: &spec, profile_text: PROFILE, paths_from: None, searches_rate: false };
+    let inputs = Inputs {
+        run: &fixture.run,
+        spec: &spec,
+        profile_text: PROFILE,
+        paths_from: None,
+        searches_rate: false,
+        measures_rates: false,
+    };
     report::write_inputs(&mut folder, &inputs).unwrap();
     report::write_report(&mut folder, &report).unwrap();
     let stored = folder.finish().unwrap();

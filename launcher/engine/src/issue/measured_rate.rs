@@ -1,0 +1,169 @@
+//! Rates that are known only when earlier stages have run: what is counted of these stages, and the schedule that is
+//! drawn when the later stage begins. Pure, except for counters.
+
+use std::{
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use crds::units::{RequestRate, Seed};
+use workload_profiles::workload::{Load, MeasuredRate, Rate, RateBound, RateShape, Stage, Window};
+
+use super::timeline::nanos;
+use crate::{
+    record::RequestRecord,
+    schedule::{Schedule, measured, schedule},
+    window::StageWindow,
+};
+
+/// Why a rate is not known, and its stage not run.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum NotMeasured {
+    #[error("its rate comes from stage {stage}, which was not run before it; see why")]
+    NotRun { stage: String },
+    #[error("its rate comes from the throughput of stage {stage}, of which no request succeeded; see why they failed")]
+    NoSuccess { stage: String },
+    #[error(
+        "its rate comes from how fast the requests of stage {stage} ended: their number fell {falls} times from one look to the next, \
+         every 0.5 s, and 2 times are needed; send more requests in that stage"
+    )]
+    TooFewFalls { stage: String, falls: usize },
+    #[error(
+        "earlier stages give it a rate of {rate} per second, and a rate is above 0 and at most {}",
+        RequestRate::MAX
+    )]
+    OutOfRange { rate: f64 },
+}
+
+/// What is counted of a stage that gives rates to later ones.
+#[derive(Debug, Default)]
+pub(super) struct StageCounts {
+    succeeded: AtomicU64,
+    /// When its last request ended, in nanoseconds on the clock of the run.
+    last_end: AtomicU64,
+    /// The requests under way at some times.
+    under_way: Mutex<Vec<(Duration, u64)>>,
+}
+
+impl StageCounts {
+    pub(super) fn count(&self, record: &RequestRecord) {
+        self.succeeded.fetch_add(u64::from(record.outcome.is_success()), Relaxed);
+        self.last_end.fetch_max(nanos(record.ended), Relaxed);
+    }
+
+    pub(super) fn sample(&self, at: Duration, under_way: u64) {
+        self.under_way.lock().unwrap_or_else(PoisonError::into_inner).push((at, under_way));
+    }
+
+    /// Requests that succeeded per second; `None` if there was none.
+    fn throughput(&self, start: Duration) -> Option<f64> {
+        let seconds = Duration::from_nanos(self.last_end.load(Relaxed)).saturating_sub(start).as_secs_f64();
+        let rate = self.succeeded.load(Relaxed) as f64 / seconds;
+        (rate.is_finite() && rate > 0.0).then_some(rate)
+    }
+
+    fn drain_rate(&self, percentile: f64) -> Result<f64, usize> {
+        measured::drain_rate(&self.under_way.lock().unwrap_or_else(PoisonError::into_inner), percentile)
+    }
+}
+
+/// An earlier stage.
+pub(super) struct Earlier<'a> {
+    pub(super) name: &'a str,
+    /// `None` if it was not run.
+    pub(super) run: Option<(Duration, &'a StageCounts)>,
+}
+
+/// An open-loop stage whose rate earlier stages give.
+#[derive(Debug)]
+pub(super) struct MeasuredLoad {
+    rate: MeasuredRate,
+    stage: Stage,
+    window: Window,
+    seed: Seed,
+}
+
+/// A stage whose times were drawn when it began.
+#[derive(Debug)]
+pub(super) struct Drawn {
+    pub(super) rate: RequestRate,
+    pub(super) schedule: Schedule,
+    pub(super) window: StageWindow,
+}
+
+impl MeasuredLoad {
+    /// `None` if the rate of the stage is known before the run. `seed`: that of its times.
+    pub(super) fn new(stage: &Stage, window: Window, seed: Seed) -> Option<MeasuredLoad> {
+        match &stage.load {
+            Load::Open { rate: Rate::Varying(RateShape::Measured(rate)), .. } => {
+                Some(MeasuredLoad { rate: rate.clone(), stage: stage.clone(), window, seed })
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a bound of its rate is measured in a stage.
+    pub(super) fn needs(&self, stage: u32) -> bool {
+        [self.rate.from, self.rate.to].iter().any(|bound| match bound {
+            RateBound::Rate(_) => false,
+            RateBound::Throughput(of) | RateBound::Drain { stage: of, .. } => *of == stage,
+        })
+    }
+
+    /// Whether it needs the requests under way in a stage.
+    pub(super) fn needs_samples(&self, stage: u32) -> bool {
+        [self.rate.from, self.rate.to].iter().any(|it| matches!(it, RateBound::Drain { stage: of, .. } if *of == stage))
+    }
+
+    /// The number of requests, if its duration does not decide on it.
+    pub(super) fn count(&self) -> Option<u64> {
+        match &self.stage.load {
+            Load::Open { count, duration: None, .. } => *count,
+            _ => None,
+        }
+    }
+
+    /// How long requests are sent.
+    pub(super) fn duration(&self) -> Option<Duration> {
+        match &self.stage.load {
+            Load::Open { duration, .. } => duration.map(|it| it.0),
+            _ => None,
+        }
+    }
+
+    /// Draws the times. `earlier` returns a stage by its index.
+    ///
+    /// # Errors
+    /// A bound of the rate could not be measured.
+    pub(super) fn draw<'a>(&self, earlier: impl Fn(u32) -> Earlier<'a>) -> Result<Drawn, NotMeasured> {
+        let measured_in = |index: u32| {
+            let Earlier { name, run } = earlier(index);
+            let (start, counts) = run.ok_or_else(|| NotMeasured::NotRun { stage: name.to_owned() })?;
+            Ok((name.to_owned(), start, counts))
+        };
+        let value = |bound: RateBound| match bound {
+            RateBound::Rate(rate) => Ok(rate.per_second()),
+            RateBound::Throughput(index) => {
+                let (stage, start, counts) = measured_in(index)?;
+                counts.throughput(start).ok_or(NotMeasured::NoSuccess { stage })
+            }
+            RateBound::Drain { stage: index, percentile } => {
+                let (stage, _, counts) = measured_in(index)?;
+                counts.drain_rate(percentile).map_err(|falls| NotMeasured::TooFewFalls { stage, falls })
+            }
+        };
+        let (from, to) = (value(self.rate.from)?, value(self.rate.to)?);
+        let rate = measured::between(from, to, self.rate.position, self.rate.spacing);
+        let rate = RequestRate::try_from(rate).map_err(|_| NotMeasured::OutOfRange { rate })?;
+        let mut stage = self.stage.clone();
+        if let Load::Open { rate: unknown, .. } = &mut stage.load {
+            *unknown = Rate::Steady(rate);
+        }
+        let schedule = schedule(&stage.load, &[], self.seed).unwrap_or_default();
+        let window = StageWindow::new(&stage, self.window, Some(&schedule));
+        Ok(Drawn { rate, schedule, window })
+    }
+}
