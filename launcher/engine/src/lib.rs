@@ -5,8 +5,8 @@
 //! process meanwhile.
 //!
 //! The modules form layers; each may use those before it: `record`, `histogram`, `inter_token_times`, `schedule`,
-//! `user_file`, `file_digest`, `lines`, `image`, `tokenizer_file`; `window`, `data_set`, `trace`, `vitals`; `requests`,
-//! `client`; `recorder`; `issue`.
+//! `user_file`, `file_digest`, `lines`, `image`, `tokenizer_file`; `window`, `data_set`, `trace`, `vitals`; `client`;
+//! `requests`; `prompt_files`, `recorder`; `issue`.
 
 pub mod client;
 pub mod data_set;
@@ -16,6 +16,7 @@ pub mod image;
 pub mod inter_token_times;
 pub mod issue;
 mod lines;
+pub mod prompt_files;
 pub mod record;
 pub mod recorder;
 pub mod requests;

@@ -100,9 +100,11 @@ impl Setup<'_> {
 
 fn not_issued(error: LoadError) -> Failure {
     match error {
-        LoadError::Requests(_) | LoadError::Queries(_) | LoadError::Trace(_) | LoadError::DataSet(_) => {
-            Failure::configuration(error.to_string())
-        }
+        LoadError::Requests(_)
+        | LoadError::Queries(_)
+        | LoadError::Trace(_)
+        | LoadError::DataSet(_)
+        | LoadError::Prompts(_) => Failure::configuration(error.to_string()),
         LoadError::System { .. } | LoadError::Panic { .. } => Failure::system(&error),
     }
 }

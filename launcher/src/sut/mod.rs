@@ -22,6 +22,7 @@ use crate::{
 use engine::{
     data_set::DataSetError,
     issue::{EVENT_INTERVAL, LoadError, raise_file_limit},
+    prompt_files::PromptFilesError,
     requests::RequestsError,
 };
 use frames::{FrameError, VERSION};
@@ -69,6 +70,8 @@ enum SutError {
     Requests(#[from] RequestsError),
     #[error(transparent)]
     DataSet(#[from] DataSetError),
+    #[error(transparent)]
+    Prompts(#[from] PromptFilesError),
     #[error(transparent)]
     System(#[from] LoadError),
 }

@@ -6,10 +6,7 @@ use std::sync::{
 };
 
 use http::HeaderValue;
-use workload_profiles::{
-    Workload,
-    workload::{PromptForm, PromptReuse},
-};
+use workload_profiles::{Workload, workload::PromptReuse};
 
 use super::{SutError, frames, frames::Sample, outbox::Outbox};
 use crate::input::Input;
@@ -17,12 +14,13 @@ use clock::Clock;
 use engine::{
     client::{
         Client, Exchange, Failure, Target,
-        body::{BodyTemplate, Content, Prompt},
+        body::{BodyTemplate, Content},
         output::FirstOutput,
         request_timeouts::RequestTimeouts,
     },
     data_set::{self, Rows},
-    requests::{RecordedLengths, Requests, RequestsError},
+    prompt_files,
+    requests::{Draft, RecordedLengths, Requests, RequestsError},
     run_id::RunId,
 };
 
@@ -35,7 +33,6 @@ pub(super) struct SampleAnswerer {
     /// Number of samples: the rows of the data set, or the number in a LoadGen profile. 0: every index has a request.
     pub(super) samples: u64,
     template: BodyTemplate,
-    form: PromptForm,
     timeouts: RequestTimeouts,
     streaming: bool,
     /// Whether an answer without a first token fails.
@@ -73,9 +70,10 @@ impl SampleAnswerer {
             clock,
             samples: if rows.is_empty() { told } else { rows.len() as u64 },
             requests: Requests::new(&input.workload.requests, input.run.seed.into(), PromptReuse::Repeated)?
+                .with_messages(api.has_messages())
+                .with_texts(prompt_files::read(&input.workload)?.texts)
                 .with_rows(Arc::new(rows)),
             template: BodyTemplate::new(*api, model, *streaming, sampling),
-            form: input.workload.requests.form(),
             timeouts: RequestTimeouts::new(timeouts, *streaming),
             streaming: *streaming,
             first_tokens: false,
@@ -114,11 +112,11 @@ impl SampleAnswerer {
                 sample.index, self.samples
             ));
         }
-        let mut prompt = String::new();
-        let requested = self.requests.write(0, sample.index, RecordedLengths::default(), &mut prompt);
-        let content = Content::new(Prompt::new(self.form, &prompt), requested.output);
-        let body = self.template.body(&Content { token_ids: true, ..content });
-        drop(prompt);
+        let mut draft = Draft::default();
+        let requested = self.requests.write(0, sample.index, RecordedLengths::default(), &mut draft);
+        let content = Content { token_ids: true, ..draft.content(requested.output) };
+        let body = self.template.body(&content);
+        drop(draft);
         let told = Arc::new(AtomicBool::new(false));
         let mut exchange = Exchange::default();
         exchange.keep_output = true;

@@ -49,8 +49,9 @@ use crate::{
     client::Target,
     data_set::{self, DataSetError, Rows},
     file_digest::FileDigest,
+    prompt_files::{self, PromptFilesError},
     recorder::{Keep, Recorder},
-    requests::{RequestsError, Seeds},
+    requests::{RequestsError, Seeds, Texts},
     stop::{Stop, StopReason, StopState},
     trace::{self, TraceError},
     vitals::{Vitals, Watch, receive, worker::WorkerVitals},
@@ -87,6 +88,9 @@ pub enum LoadError {
     /// A data set cannot be sent.
     #[error(transparent)]
     DataSet(#[from] DataSetError),
+    /// The tokenizer or the corpus cannot be used.
+    #[error(transparent)]
+    Prompts(#[from] PromptFilesError),
     /// The operating system refuses a thread or a runtime.
     #[error("the launcher cannot start {what}; give it more memory, threads or open files (ulimit -n)")]
     System { what: &'static str, source: io::Error },
@@ -180,6 +184,7 @@ pub struct LoadResult {
 pub struct Files {
     traces: trace::Traces,
     rows: Arc<Rows>,
+    texts: Texts,
     digests: Vec<FileDigest>,
 }
 
@@ -189,8 +194,10 @@ impl Files {
     pub fn read(workload: &Workload) -> Result<Files, LoadError> {
         let (mut traces, data_set) = (trace::read(workload)?, data_set::read_with_digest(workload)?);
         traces.notices.extend(data_set.notice);
-        let digests = traces.digests.iter().cloned().chain(data_set.file).collect();
-        Ok(Files { traces, rows: Arc::new(data_set.rows), digests })
+        let prompts = prompt_files::read(workload)?;
+        traces.notices.extend(prompts.notices);
+        let digests = traces.digests.iter().cloned().chain(data_set.file).chain(prompts.digests).collect();
+        Ok(Files { traces, rows: Arc::new(data_set.rows), texts: prompts.texts, digests })
     }
 
     /// The name and digest of each file.
@@ -282,7 +289,7 @@ fn plan(
     seeds: Seeds<'_>,
 ) -> Result<LoadPlan, LoadError> {
     let plan = LoadPlan::new(workload, &files.traces.entries, model, target.api(), seeds)?;
-    Ok(plan.with_rows(workload, Arc::clone(&files.rows))?)
+    Ok(plan.with_texts(files.texts.clone()).with_rows(workload, Arc::clone(&files.rows))?)
 }
 
 fn spawn(

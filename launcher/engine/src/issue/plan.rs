@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use crds::{benchmark_run::Api, units::RequestRate};
 use workload_profiles::{
     Workload,
-    workload::{Goodput, Load, Probes, PromptForm, RequestSource, TraceEntry},
+    workload::{Goodput, Load, Probes, RequestSource, TraceEntry},
 };
 
 use super::{
@@ -20,7 +20,7 @@ use crate::{
     client::{body::BodyTemplate, request_timeouts::RequestTimeouts},
     data_set::Rows,
     recorder::{Keep, RecordBudget, Recorder},
-    requests::{RecordedLengths, Requests, RequestsError, Seeds, TextSeed, words_of},
+    requests::{RecordedLengths, Requests, RequestsError, Seeds, TextSeed, Texts, words_of},
     schedule::{Schedule, schedule},
     window::StageWindow,
 };
@@ -33,8 +33,6 @@ pub struct LoadPlan {
     pub(super) requests: Requests,
     pub(super) probes: ProbeRequests,
     pub(super) template: BodyTemplate,
-    /// The form in which the source writes prompts.
-    pub(super) form: PromptForm,
     /// Answers for each prompt.
     pub(super) choices: u32,
     pub(super) streaming: bool,
@@ -214,9 +212,8 @@ impl LoadPlan {
                 probes: workload.probes,
                 texts: TextSeed::new("probes/texts", seeds, workload.prompts),
             },
-            requests: Requests::new(&workload.requests, seeds, workload.prompts)?,
+            requests: Requests::new(&workload.requests, seeds, workload.prompts)?.with_messages(api.has_messages()),
             template: BodyTemplate::new(api, model, workload.streaming, &workload.sampling),
-            form,
             choices: workload.sampling.choices(),
             streaming: workload.streaming,
             bounds_answers: workload.loadgen.is_some() && !workload.sampling.ignore_eos,
@@ -257,6 +254,12 @@ impl LoadPlan {
         }
         self.requests = self.requests.with_rows(rows);
         Ok(self)
+    }
+
+    /// The same plan with what makes texts.
+    pub fn with_texts(mut self, texts: Texts) -> LoadPlan {
+        self.requests = self.requests.with_texts(texts);
+        self
     }
 
     pub fn with_record_budget(self, records: RecordBudget) -> LoadPlan {

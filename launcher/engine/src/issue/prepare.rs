@@ -7,8 +7,8 @@ use http::HeaderValue;
 
 use super::{departures::Leaves, shared::Shared};
 use crate::{
-    client::body::{Content, Prompt},
-    requests::RequestedLengths,
+    client::body::Content,
+    requests::{Draft, RequestedLengths},
 };
 
 /// Requests that a worker prepares ahead: enough for a burst, and few enough to be made between sends.
@@ -41,7 +41,7 @@ pub(super) struct Ahead {
 impl Ahead {
     /// `most`: how many requests may wait; `None`: enough for a burst.
     pub(super) fn new(stage: usize, most: Option<usize>) -> Ahead {
-        let maker = Maker { stage, prompt: String::new() };
+        let maker = Maker { stage, draft: Draft::default() };
         Ahead { maker, ready: VecDeque::new(), bytes: 0, most: most.unwrap_or(MAX_AHEAD) }
     }
 
@@ -83,18 +83,16 @@ impl Ahead {
 #[derive(Debug)]
 struct Maker {
     stage: usize,
-    prompt: String,
+    draft: Draft,
 }
 
 impl Maker {
     fn make(&mut self, shared: &Shared, number: u64) -> Prepared {
-        self.prompt.clear();
         let stage = &shared.plan.stages[self.stage];
         let recorded = stage.recorded(number);
-        let mut requested = shared.plan.requests.write(self.stage, stage.content(number), recorded, &mut self.prompt);
+        let mut requested = shared.plan.requests.write(self.stage, stage.content(number), recorded, &mut self.draft);
         let keep_output = stage.outputs.keeps(number);
-        let prompt = Prompt::new(shared.plan.form, &self.prompt);
-        let content = Content { token_ids: keep_output, ..Content::new(prompt, requested.output) };
+        let content = Content { token_ids: keep_output, ..self.draft.content(requested.output) };
         let body = shared.plan.template.body(&content);
         // A server's usage counts the tokens of all choices together.
         requested.output = requested.output.map(|it| it.saturating_mul(shared.plan.choices));

@@ -5,7 +5,10 @@
 //! text differs in each stage and run, or is the same too: see [`PromptReuse`].
 
 mod data_set_row;
+mod draft;
 mod lengths;
+mod prefixes;
+mod random;
 mod shared_prefix;
 mod text;
 mod text_seed;
@@ -16,11 +19,14 @@ use std::sync::Arc;
 use crds::units::Seed;
 use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
-use workload_profiles::workload::{DataSet, PromptForm, PromptReuse, PromptText, RequestSource, TraceEntry};
+use workload_profiles::workload::{DataSet, PromptForm, PromptReuse, RequestSource, TraceEntry};
 
 use crate::data_set::Rows;
+pub use draft::Draft;
 use lengths::{LengthDraws, Sampler};
+use random::Random;
 use shared_prefix::SharedPrefix;
+pub use text::{Texts, TextsError};
 pub(crate) use text_seed::TextSeed;
 
 /// Why requests cannot be prepared.
@@ -32,6 +38,12 @@ pub enum RequestsError {
         shared_prefix::MAX_PROMPTS
     )]
     TooManyPrompts { groups: u32, prompts_per_group: u32 },
+    /// There are more distinct prefixes than can be kept apart.
+    #[error("there are {prefixes} distinct prefixes, and {} are possible; lower their number", prefixes::MAX_PREFIXES)]
+    TooManyPrefixes {
+        /// Prefixes of all buckets.
+        prefixes: u32,
+    },
     /// A source that the engine cannot send yet.
     #[error("the requests are {0}, which cannot be sent yet; choose another source")]
     NotYet(&'static str),
@@ -81,8 +93,8 @@ impl From<Seed> for Seeds<'static> {
 pub struct RequestedLengths {
     /// Length of the prompt; `None` for mock prompts.
     pub input: Option<u32>,
-    /// The prompt consists of exactly this many token ids, to which a server may add one. Otherwise it consists of
-    /// words with about as many tokens.
+    /// The prompt has exactly this many tokens, to which a server may add special ones. Otherwise it consists of words
+    /// with about as many tokens.
     pub is_exact: bool,
     /// Length of the answer; `None` if the server decides.
     pub output: Option<u32>,
@@ -114,12 +126,17 @@ impl RecordedLengths {
 
 /// All requests of a workload. Each is made when it is needed.
 #[derive(Debug)]
-pub struct Requests(Source);
+pub struct Requests {
+    source: Source,
+    form: PromptForm,
+    texts: Texts,
+    has_messages: bool,
+}
 
 #[derive(Debug)]
 enum Source {
     Mock,
-    Random { input: LengthDraws, output: LengthDraws, text: PromptText, texts: TextSeed },
+    Random(Box<Random>),
     SharedPrefix(SharedPrefix),
     Rows(DataSet, Arc<Rows>),
 }
@@ -131,14 +148,12 @@ impl Requests {
     /// The source is too large.
     pub fn new(source: &RequestSource, seeds: Seeds<'_>, prompts: PromptReuse) -> Result<Requests, RequestsError> {
         let seed = seeds.run;
-        Ok(Requests(match source {
+        let form = source.form();
+        let source = match source {
             RequestSource::Mock => Source::Mock,
-            RequestSource::Random { input, output, text, .. } => Source::Random {
-                input: LengthDraws::new(input, Sampler::Shifted, seed.derive("requests/input-lengths")),
-                output: LengthDraws::new(output, Sampler::Shifted, seed.derive("requests/output-lengths")),
-                text: *text,
-                texts: TextSeed::new("requests/texts", seeds, prompts),
-            },
+            RequestSource::Random { input, output, text, prefixes } => {
+                Source::Random(Box::new(Random::new([input, output], *text, prefixes, seeds, prompts)?))
+            }
             RequestSource::SharedPrefix {
                 groups,
                 prompts_per_group,
@@ -166,22 +181,34 @@ impl Requests {
             RequestSource::Conversations(_) => return Err(RequestsError::NotYet("conversations")),
             RequestSource::TraceBlocks { .. } => return Err(RequestsError::NotYet("blocks of a trace")),
             RequestSource::Recorded(_) => return Err(RequestsError::NotYet("recorded sessions")),
-        }))
+        };
+        Ok(Requests { source, form, texts: Texts::default(), has_messages: false })
+    }
+
+    /// Sets what makes texts. Without it prose is the built-in one, and lengths are in words.
+    pub fn with_texts(self, texts: Texts) -> Requests {
+        Requests { texts, ..self }
     }
 
     /// Sets the rows of the data set. Has no effect on another source.
     pub fn with_rows(self, rows: Arc<Rows>) -> Requests {
-        match self.0 {
-            Source::Rows(set, _) => Requests(Source::Rows(set, rows)),
+        match self.source {
+            Source::Rows(set, _) => Requests { source: Source::Rows(set, rows), ..self },
             _ => self,
         }
     }
 
-    /// Writes the prompt of a request to `text`, which must be empty, and returns its lengths. Recorded lengths replace
-    /// those of the source; only random prompts can have a recorded prompt length. Token ids are written as a JSON
-    /// list.
-    pub fn write(&self, stage: usize, number: u64, recorded: RecordedLengths, text: &mut String) -> RequestedLengths {
-        let requested = self.write_prompt(stage, number, recorded, text);
+    /// Whether requests have messages, so that a prefix may be one of its own. By default they are completions.
+    pub fn with_messages(self, has_messages: bool) -> Requests {
+        Requests { has_messages, ..self }
+    }
+
+    /// Writes a request to `draft`, and returns its lengths. Recorded lengths replace those of the source; only random
+    /// prompts can have a recorded prompt length.
+    pub fn write(&self, stage: usize, number: u64, recorded: RecordedLengths, draft: &mut Draft) -> RequestedLengths {
+        draft.clear();
+        draft.form = self.form;
+        let requested = self.write_prompt(stage, number, recorded, draft);
         RequestedLengths { output: recorded.output().or(requested.output), ..requested }
     }
 
@@ -190,28 +217,17 @@ impl Requests {
         stage: usize,
         number: u64,
         recorded: RecordedLengths,
-        text: &mut String,
+        draft: &mut Draft,
     ) -> RequestedLengths {
-        match &self.0 {
+        match &self.source {
             Source::Mock => {
-                text.push_str("1 2 3 ");
-                text.push_str(&number.to_string());
+                draft.prompt.push_str("1 2 3 ");
+                draft.prompt.push_str(&number.to_string());
                 RequestedLengths::default()
             }
-            Source::Random { input, output, text: kind, texts } => {
-                let requested = recorded.input().unwrap_or_else(|| input.get(number));
-                let mut rng = texts.draws(stage, number, requested);
-                match kind {
-                    PromptText::Words => text::words(requested, &mut rng, text),
-                    PromptText::Prose if texts.is_fresh() => text::fresh_prose(requested, &mut rng, text),
-                    PromptText::Prose => text::prose(requested, &mut rng, text),
-                    PromptText::TokenIds(ids) => token_ids::write(requested, *ids, &mut rng, text),
-                }
-                let is_exact = kind.form() == PromptForm::TokenIds;
-                RequestedLengths { input: Some(requested), is_exact, output: Some(output.get(number)) }
-            }
-            Source::SharedPrefix(prefixes) => prefixes.write(number, text),
-            Source::Rows(set, rows) => data_set_row::write(rows, number, set, text),
+            Source::Random(random) => random.write(&self.texts, self.has_messages, (stage, number), recorded, draft),
+            Source::SharedPrefix(prefixes) => prefixes.write(&self.texts, number, &mut draft.prompt),
+            Source::Rows(set, rows) => data_set_row::write(rows, number, set, &mut draft.prompt),
         }
     }
 }
@@ -232,7 +248,9 @@ pub(crate) fn draws(purpose: Seed, item: u64) -> ChaCha8Rng {
 mod tests {
     use std::collections::BTreeSet;
 
-    use workload_profiles::workload::{LengthDistribution, TokenIdRange};
+    use workload_profiles::workload::{
+        LengthDistribution, PrefixBucket, PrefixChoice, PrefixPlace, Prefixes, PromptText, TokenIdRange,
+    };
 
     use super::*;
 
@@ -247,10 +265,10 @@ mod tests {
         stage: usize,
         number: u64,
     ) -> (String, RequestedLengths) {
-        let mut text = String::new();
+        let mut draft = Draft::default();
         let requests = Requests::new(source, seeds, prompts).unwrap();
-        let requested = requests.write(stage, number, RecordedLengths::default(), &mut text);
-        (text, requested)
+        let requested = requests.write(stage, number, RecordedLengths::default(), &mut draft);
+        (draft.prompt, requested)
     }
 
     fn random(text: PromptText) -> RequestSource {
@@ -284,7 +302,12 @@ mod tests {
     fn texts(source: &RequestSource, prompts: PromptReuse) -> Vec<(String, RequestedLengths)> {
         let runs = ["u-a1", "u-a2"].into_iter().flat_map(|salt| (0..2).map(move |stage| (salt, stage)));
         let of_run = |(prompt_salt, stage)| {
-            (0..100).map(move |number| sent(source, Seeds { run: Seed(42), prompt_salt }, prompts, stage, number))
+            let requests = Requests::new(source, Seeds { run: Seed(42), prompt_salt }, prompts).unwrap();
+            (0..100).map(move |number| {
+                let mut draft = Draft::default();
+                let requested = requests.write(stage, number, RecordedLengths::default(), &mut draft);
+                (draft.prompt, requested)
+            })
         };
         runs.flat_map(of_run).collect()
     }
@@ -331,6 +354,74 @@ mod tests {
         check(Some(Seed(7)), PromptReuse::Fresh, 20, 4);
     }
 
+    fn with_prefixes(text: PromptText, place: PrefixPlace) -> RequestSource {
+        let prefixes = Prefixes {
+            buckets: vec![PrefixBucket { weight: 1.0, count: 3, tokens: 20 }],
+            choice: PrefixChoice::EqualShares,
+            place,
+        };
+        let lengths = LengthDistribution::fixed;
+        RequestSource::Random { input: lengths(10), output: lengths(5), text, prefixes }
+    }
+
+    #[test]
+    fn prompts_begin_with_the_prefixes_of_the_run() {
+        for text in [PromptText::Words, PromptText::Prose, PromptText::TokenIds(TokenIdRange::default())] {
+            let all = texts(&with_prefixes(text, PrefixPlace::Prompt), PromptReuse::Fresh);
+            // Three prefixes in each of two runs, the same in all stages, and another prompt behind them each time.
+            assert_eq!(beginnings(&all), 6, "{text:?}");
+            assert_eq!(all.iter().map(|it| &it.0).collect::<BTreeSet<_>>().len(), 400, "{text:?}");
+            for (prompt, requested) in &all {
+                assert_eq!(requested.input, Some(30));
+                if let PromptText::TokenIds(_) = text {
+                    assert_eq!(serde_json::from_str::<Vec<u32>>(prompt).unwrap().len(), 30);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_prefix_is_a_message_of_its_own_where_there_are_messages() {
+        let tokenizer = include_bytes!("../../../tokenizer/tests/fixtures/byte-level.json");
+        let tokenizer = tokenizer::Tokenizer::parse(tokenizer).unwrap();
+        let source = with_prefixes(PromptText::Prose, PrefixPlace::System);
+        for has_messages in [false, true] {
+            let requests = Requests::new(&source, Seed(1).into(), PromptReuse::Fresh).unwrap();
+            let requests =
+                requests.with_texts(Texts::new(None, Some(tokenizer.clone())).unwrap()).with_messages(has_messages);
+            let mut draft = Draft::default();
+            for number in 0..50 {
+                let requested = requests.write(0, number, RecordedLengths::default(), &mut draft);
+                assert_eq!((requested.input, requested.is_exact), (Some(30), true));
+                let tokens = [&draft.system, &draft.prompt].map(|it| tokenizer.count(it).unwrap());
+                assert_eq!(tokens, if has_messages { [20, 10] } else { [0, 30] });
+            }
+        }
+    }
+
+    #[test]
+    fn shared_prefixes_and_questions_are_exact_together() {
+        let tokenizer = include_bytes!("../../../tokenizer/tests/fixtures/metaspace.json");
+        let tokenizer = tokenizer::Tokenizer::parse(tokenizer).unwrap();
+        let source = RequestSource::SharedPrefix {
+            groups: 4,
+            prompts_per_group: 5,
+            system_prompt_len: LengthDistribution::uniform(1, 40),
+            question_len: LengthDistribution::uniform(1, 20),
+            output_len: LengthDistribution::fixed(3),
+            seed: None,
+            multi_turn: false,
+        };
+        let requests = Requests::new(&source, Seed(1).into(), PromptReuse::Fresh).unwrap();
+        let requests = requests.with_texts(Texts::new(None, Some(tokenizer.clone())).unwrap());
+        let mut draft = Draft::default();
+        for number in 0..20 {
+            let requested = requests.write(0, number, RecordedLengths::default(), &mut draft);
+            let tokens = u32::try_from(tokenizer.count(&draft.prompt).unwrap()).ok();
+            assert_eq!((tokens, true), (requested.input, requested.is_exact));
+        }
+    }
+
     #[test]
     fn a_prompt_of_token_ids_has_exactly_the_asked_length() {
         let source = random(PromptText::TokenIds(TokenIdRange::new(7, 9).unwrap()));
@@ -345,12 +436,12 @@ mod tests {
 
     #[test]
     fn recorded_lengths_outweigh_those_of_the_source() {
-        let mut text = String::new();
+        let mut draft = Draft::default();
         let requests = Requests::new(&random(PromptText::Words), Seed(1).into(), PromptReuse::Fresh).unwrap();
-        let requested = requests.write(0, 5, RecordedLengths { input: 77, output: 3 }, &mut text);
-        assert_eq!((requested.input, requested.output, text.split(' ').count()), (Some(77), Some(3), 77));
+        let requested = requests.write(0, 5, RecordedLengths { input: 77, output: 3 }, &mut draft);
+        assert_eq!((requested.input, requested.output, draft.prompt.split(' ').count()), (Some(77), Some(3), 77));
         let mock = Requests::new(&RequestSource::Mock, Seed(1).into(), PromptReuse::Fresh).unwrap();
-        let requested = mock.write(0, 5, RecordedLengths { input: 77, output: 3 }, &mut String::new());
+        let requested = mock.write(0, 5, RecordedLengths { input: 77, output: 3 }, &mut draft);
         assert_eq!((requested.input, requested.output), (None, Some(3)));
     }
 

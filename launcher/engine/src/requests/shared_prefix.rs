@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use crds::units::Seed;
 use rand::seq::SliceRandom as _;
 
-use super::{RequestedLengths, RequestsError, draws, lengths::LengthDraws, text};
+use super::{RequestedLengths, RequestsError, Texts, draws, lengths::LengthDraws};
 
 /// The most prompts in all groups. Their order takes four bytes each.
 pub(super) const MAX_PROMPTS: u32 = 16_000_000;
@@ -27,8 +27,8 @@ pub(super) struct SharedPrefix {
     output_len: LengthDraws,
     prefix_texts: Seed,
     question_texts: Seed,
-    /// The texts of the first groups, each made when it is first needed.
-    kept: Vec<OnceLock<Box<str>>>,
+    /// The texts of the first groups, each made when it is first needed, and whether its length is exact.
+    kept: Vec<OnceLock<(Box<str>, bool)>>,
 }
 
 impl SharedPrefix {
@@ -61,30 +61,42 @@ impl SharedPrefix {
         })
     }
 
-    /// Appends the prompt of a request and returns its lengths.
-    pub(super) fn write(&self, number: u64, text: &mut String) -> RequestedLengths {
+    fn prompt(&self, number: u64) -> u32 {
         let place = usize::try_from(number % self.order.len() as u64).expect("below the length of a Vec");
-        let prompt = self.order[place];
+        self.order[place]
+    }
+
+    /// Appends the prompt of a request to `text`, which must be empty, and returns its lengths.
+    pub(super) fn write(&self, texts: &Texts, number: u64, text: &mut String) -> RequestedLengths {
+        let prompt = self.prompt(number);
         let group = prompt / self.prompts_per_group;
         let prefix = self.prefix_len.get(u64::from(group));
-        match self.kept.get(group as usize) {
-            Some(kept) => text.push_str(kept.get_or_init(|| self.prefix(group, prefix).into())),
-            None => text.push_str(&self.prefix(group, prefix)),
-        }
+        let mut is_exact = match self.kept.get(group as usize) {
+            Some(kept) => {
+                let (kept, is_exact) = kept.get_or_init(|| self.prefix(texts, group, prefix));
+                text.push_str(kept);
+                *is_exact
+            }
+            None => {
+                let (made, is_exact) = self.prefix(texts, group, prefix);
+                text.push_str(&made);
+                is_exact
+            }
+        };
         let prompt = u64::from(prompt);
         let question = self.question_len.get(prompt);
-        text::words(question, &mut draws(self.question_texts, prompt), text);
+        is_exact &= texts.words(question, &mut draws(self.question_texts, prompt), text);
         RequestedLengths {
             input: Some(prefix.saturating_add(question)),
-            is_exact: false,
+            is_exact,
             output: Some(self.output_len.get(prompt)),
         }
     }
 
-    fn prefix(&self, group: u32, tokens: u32) -> String {
+    fn prefix(&self, texts: &Texts, group: u32, tokens: u32) -> (Box<str>, bool) {
         let mut text = String::with_capacity(tokens as usize * BYTES_PER_TOKEN as usize);
-        text::words(tokens, &mut draws(self.prefix_texts, u64::from(group)), &mut text);
-        text
+        let is_exact = texts.words(tokens, &mut draws(self.prefix_texts, u64::from(group)), &mut text);
+        (text.into_boxed_str(), is_exact)
     }
 }
 
@@ -106,7 +118,7 @@ mod tests {
             .map(|number| {
                 let mut text = String::new();
                 assert_eq!(
-                    source.write(number, &mut text),
+                    source.write(&Texts::default(), number, &mut text),
                     RequestedLengths { input: Some(23), is_exact: false, output: Some(9) }
                 );
                 text

@@ -1,0 +1,101 @@
+//! [I/O] Reads the files that prompts are made with: the tokenizer and the corpus.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use workload_profiles::{Notice, Workload};
+
+use crate::{
+    file_digest::{DigestReader, FileDigest},
+    requests::{Texts, TextsError},
+    tokenizer_file::{self, TokenizerFileError},
+    user_file,
+};
+
+/// The most bytes of a corpus: more running text than a load cuts prompts from, and as much as a tokenizer encodes in seconds.
+const MAX_CORPUS: u64 = 16 << 20;
+
+/// Why texts cannot be made. The message contains the cause, which is therefore no `source`.
+#[derive(Debug, thiserror::Error)]
+pub enum PromptFilesError {
+    /// The tokenizer cannot be read.
+    #[error(transparent)]
+    Tokenizer(#[from] TokenizerFileError),
+    /// The corpus cannot be read.
+    #[error("cannot read the corpus {path}: {cause}; give a file of running text", path = path.display())]
+    Corpus { path: PathBuf, cause: io::Error },
+    /// The texts cannot be made.
+    #[error("{0}; see tokenizer and corpus of the profile")]
+    Texts(#[from] TextsError),
+}
+
+/// The texts of a workload, and the files that they are made with.
+#[derive(Debug, Default)]
+pub struct PromptFiles {
+    pub texts: Texts,
+    pub digests: Vec<FileDigest>,
+    pub notices: Vec<Notice>,
+}
+
+/// Reads the tokenizer and the corpus of a workload, if it has them.
+///
+/// # Errors
+/// A file cannot be read, is too large, or does not hold what it should.
+pub fn read(workload: &Workload) -> Result<PromptFiles, PromptFilesError> {
+    let tokenizer = workload.tokenizer.as_ref().map(|it| tokenizer_file::read(it.as_path())).transpose()?;
+    let (tokenizer, of_tokenizer) = tokenizer.unzip();
+    let corpus = workload.corpus.as_ref().map(|it| read_corpus(it.as_path())).transpose()?;
+    let (corpus, of_corpus) = corpus.unzip();
+    let texts = Texts::new(corpus.as_deref(), tokenizer)?;
+    let message = "the tokens of a word depend on its neighbours with this tokenizer, so that each prompt is encoded until its length is \
+                   right; this takes some milliseconds of CPU time for a prompt of 1,000 tokens";
+    let notice = texts.encodes_every_text().then(|| Notice { path: "tokenizer".into(), message: message.into() });
+    Ok(PromptFiles {
+        texts,
+        digests: of_tokenizer.into_iter().chain(of_corpus).collect(),
+        notices: notice.into_iter().collect(),
+    })
+}
+
+fn read_corpus(path: &Path) -> Result<(String, FileDigest), PromptFilesError> {
+    let failed = |cause| PromptFilesError::Corpus { path: path.to_owned(), cause };
+    let text = user_file::read_text(path, MAX_CORPUS).map_err(failed)?;
+    let digest = DigestReader::new(text.as_bytes()).finish(path, MAX_CORPUS).map_err(failed)?;
+    Ok((text, digest))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use workload_profiles::workload::{FileSource, RequestSource};
+
+    use super::*;
+
+    #[test]
+    fn both_files_are_read_and_have_digests() {
+        let folder = tempfile::tempdir().unwrap();
+        let (corpus, tokenizer) = (folder.path().join("a.txt"), folder.path().join("tokenizer.json"));
+        fs::write(&corpus, "Shall I compare thee to a summer's day?").unwrap();
+        fs::write(&tokenizer, include_bytes!("../../tokenizer/tests/fixtures/byte-level.json")).unwrap();
+        let mut workload = Workload::new(crds::benchmark_run::Api::Chat, RequestSource::Mock, Vec::new());
+        assert!(read(&workload).unwrap().digests.is_empty());
+        workload.corpus = Some(FileSource::Path(corpus.clone()));
+        workload.tokenizer = Some(FileSource::Path(folder.path().to_owned()));
+        let files = read(&workload).unwrap();
+        let paths: Vec<_> = files.digests.iter().map(|it| it.path.clone()).collect();
+        assert_eq!(paths, [tokenizer, corpus.clone()]);
+        assert!(files.notices.is_empty());
+        fs::write(&corpus, "...").unwrap();
+        let error = read(&workload).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "the corpus has no word; give a file of running text; see tokenizer and corpus of the profile"
+        );
+        workload.corpus = Some(FileSource::Path(folder.path().to_owned()));
+        let error = read(&workload).unwrap_err().to_string();
+        assert!(error.contains("it is a folder") && error.ends_with("give a file of running text"), "{error}");
+    }
+}

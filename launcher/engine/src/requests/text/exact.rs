@@ -1,0 +1,259 @@
+//! Texts of exactly the requested number of tokens.
+//!
+//! Tokenizers of language models do not join a word with the next one across the space between them. The tokens of a text are then the
+//! sum of those of its words, so that each word is encoded once, before the load. Whether a tokenizer is such a one is tried on a sample
+//! of texts. With any other tokenizer each text is encoded and adjusted until it fits (`fit`).
+
+use std::collections::HashMap;
+
+use crds::units::Seed;
+use rand::{Rng, RngExt as _};
+use tokenizer::{Tokenizer, TokenizerError};
+
+use super::{WORDS, fit, passage::Passage, push_word};
+use crate::requests::draws;
+
+/// A word before another one whose tokens behind a space are counted.
+const ANCHOR: &str = "the";
+/// With fewer words of one token, words of the vocabulary are added.
+const ENOUGH_WORDS: usize = 256;
+/// The most words of the vocabulary that are tried.
+const MAX_VOCABULARY: usize = 20_000;
+/// With fewer words each text is encoded.
+const MIN_WORDS: usize = 16;
+/// The most tokens of a word at the start of a text.
+const MAX_FIRST: u32 = 4;
+/// Texts on which the sums are tried, and the tokens of the longest.
+const SAMPLES: u64 = 48;
+const LONGEST_SAMPLE: u64 = 400;
+/// Words of the passage whose sum is tried at once.
+const BLOCK: usize = 512;
+
+/// Makes texts of a requested number of tokens.
+#[derive(Debug)]
+pub(super) struct Exact {
+    tokenizer: Tokenizer,
+    /// `None`: each text is encoded.
+    words: Option<WordTable>,
+    /// `None`: each text is encoded.
+    passage: Option<PassageTable>,
+}
+
+/// Words whose tokens do not depend on their neighbours.
+#[derive(Debug)]
+struct WordTable {
+    /// Words of one token behind a space.
+    behind: Vec<Box<str>>,
+    /// Words at the start of a text and their tokens, those of few tokens first.
+    first: Vec<(Box<str>, u32)>,
+}
+
+/// The passage, word by word. A mark is part of the word that it touches.
+#[derive(Debug)]
+struct PassageTable {
+    /// Where each word begins.
+    begins: Vec<u32>,
+    /// The tokens of all words before each word, and of all words, behind a space.
+    sums: Vec<u64>,
+    /// The words with which a text can begin, and their tokens at its start.
+    starts: Vec<(u32, u32)>,
+}
+
+impl Exact {
+    pub(super) fn new(tokenizer: Tokenizer, passage: &Passage) -> Result<Exact, TokenizerError> {
+        let mut exact = Exact { tokenizer, words: None, passage: None };
+        exact.words = WordTable::new(&exact.tokenizer)?;
+        if exact.words.is_some() {
+            exact.passage = PassageTable::new(&exact.tokenizer, passage)?;
+        }
+        if !exact.adds_up(passage)? {
+            (exact.words, exact.passage) = (None, None);
+        }
+        Ok(exact)
+    }
+
+    /// Whether no text has to be encoded.
+    pub(super) fn is_additive(&self) -> bool {
+        self.words.is_some() && self.passage.is_some()
+    }
+
+    /// Whether texts of several lengths have as many tokens as they should.
+    fn adds_up(&self, passage: &Passage) -> Result<bool, TokenizerError> {
+        if self.words.is_none() {
+            return Ok(false);
+        }
+        for sample in 0..SAMPLES {
+            let mut rng = draws(Seed(sample), 0);
+            let tokens = u32::try_from(1 + sample * LONGEST_SAMPLE / SAMPLES).unwrap_or(1);
+            let mut text = String::new();
+            // A text behind another one, as a question is behind its prefix.
+            let parts = if sample % 2 == 0 {
+                [self.words(tokens, &mut rng, &mut text), self.prose(passage, tokens, &mut rng, &mut text)]
+            } else {
+                [self.prose(passage, tokens, &mut rng, &mut text), self.words(tokens, &mut rng, &mut text)]
+            };
+            if parts != [true; 2] || self.tokenizer.count(&text)? != 2 * tokens as usize {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Appends random words, see [`super::Texts::words`].
+    pub(super) fn words(&self, tokens: u32, rng: &mut impl Rng, text: &mut String) -> bool {
+        match &self.words {
+            Some(table) => table.write(tokens, rng, text),
+            None => fit::append(&self.tokenizer, tokens, text, || WORDS[rng.random_range(0..WORDS.len())]),
+        }
+    }
+
+    /// Appends a part of the passage, see [`super::Texts::prose`].
+    pub(super) fn prose(&self, passage: &Passage, tokens: u32, rng: &mut impl Rng, text: &mut String) -> bool {
+        match (&self.passage, &self.words) {
+            (Some(table), Some(words)) => {
+                let left = table.write(passage, tokens, rng, text);
+                words.write(left, rng, text)
+            }
+            _ => {
+                let mut chunks = passage.words_from_random_place(rng);
+                fit::append(&self.tokenizer, tokens, text, || chunks.next().unwrap_or(ANCHOR))
+            }
+        }
+    }
+}
+
+impl WordTable {
+    /// `None`: too few words are one token.
+    fn new(tokenizer: &Tokenizer) -> Result<Option<WordTable>, TokenizerError> {
+        let mut behind: Vec<Box<str>> = Vec::new();
+        for word in WORDS.iter() {
+            if tokens_behind(tokenizer, word)? == 1 {
+                behind.push((*word).into());
+            }
+        }
+        let own = tokenizer.words().into_iter().filter(|it| it.bytes().all(|it| it.is_ascii_lowercase()));
+        for word in own.filter(|it| !WORDS.contains(&it.as_str())).take(MAX_VOCABULARY) {
+            if behind.len() >= ENOUGH_WORDS {
+                break;
+            }
+            if tokens_behind(tokenizer, &word)? == 1 {
+                behind.push(word.into());
+            }
+        }
+        behind.sort_unstable();
+        behind.dedup();
+        let mut first = Vec::new();
+        for word in &behind {
+            let tokens = saturated(tokenizer.count(word)?);
+            if (1..=MAX_FIRST).contains(&tokens) {
+                first.push((word.clone(), tokens));
+            }
+        }
+        if !first.iter().any(|(_, tokens)| *tokens == 1) {
+            for letter in 'a'..='z' {
+                let letter: Box<str> = letter.to_string().into();
+                if tokenizer.count(&letter)? == 1 {
+                    first.push((letter, 1));
+                }
+            }
+        }
+        first.sort_by(|(word, tokens), (other, others)| (tokens, word).cmp(&(others, other)));
+        let is_enough = behind.len() >= MIN_WORDS && first.first().is_some_and(|(_, tokens)| *tokens == 1);
+        Ok(is_enough.then_some(WordTable { behind, first }))
+    }
+
+    /// Appends random words of `tokens` tokens. Always exact.
+    fn write(&self, tokens: u32, rng: &mut impl Rng, text: &mut String) -> bool {
+        let mut left = tokens;
+        if left > 0 && text.is_empty() {
+            let fitting = self.first.partition_point(|(_, tokens)| *tokens <= left);
+            let (word, tokens) = &self.first[rng.random_range(0..fitting)];
+            text.push_str(word);
+            left -= tokens;
+        }
+        for _ in 0..left {
+            text.push(' ');
+            text.push_str(&self.behind[rng.random_range(0..self.behind.len())]);
+        }
+        true
+    }
+}
+
+impl PassageTable {
+    /// `None`: the tokens of the words do not add up to those of the passage.
+    fn new(tokenizer: &Tokenizer, passage: &Passage) -> Result<Option<PassageTable>, TokenizerError> {
+        let text = passage.text();
+        let mut known: HashMap<&str, (u32, u32)> = HashMap::new();
+        let (mut begins, mut sums, mut starts) = (Vec::new(), vec![0], Vec::new());
+        let mut at = 0;
+        for word in text.split(' ') {
+            let (behind, alone) = match known.get(word) {
+                Some(found) => *found,
+                None => {
+                    let counted = (tokens_behind(tokenizer, word)?, saturated(tokenizer.count(word)?));
+                    known.insert(word, counted);
+                    counted
+                }
+            };
+            if word.starts_with(char::is_alphanumeric) {
+                starts.push((saturated(begins.len()), alone));
+            }
+            begins.push(saturated(at));
+            sums.push(sums[sums.len() - 1] + u64::from(behind));
+            at += word.len() + 1;
+        }
+        let table = PassageTable { begins, sums, starts };
+        for block in (0..table.begins.len()).step_by(BLOCK) {
+            let end = (block + BLOCK).min(table.begins.len());
+            let text = format!("{ANCHOR} {}", table.slice(passage, block, end));
+            let expected = table.sums[end] - table.sums[block] + tokenizer.count(ANCHOR)? as u64;
+            if tokenizer.count(&text)? as u64 != expected {
+                return Ok(None);
+            }
+        }
+        Ok((!table.starts.is_empty()).then_some(table))
+    }
+
+    /// Appends words of at most `tokens` tokens, and returns how many tokens are missing.
+    fn write(&self, passage: &Passage, tokens: u32, rng: &mut impl Rng, text: &mut String) -> u32 {
+        let mut left = u64::from(tokens);
+        let (start, alone) = self.starts[rng.random_range(0..self.starts.len())];
+        let mut place = start as usize;
+        if text.is_empty() {
+            if u64::from(alone) > left {
+                return tokens;
+            }
+            text.push_str(self.slice(passage, place, place + 1));
+            left -= u64::from(alone);
+            place = (place + 1) % self.begins.len();
+        }
+        loop {
+            let until = self.sums[place] + left;
+            let end = self.sums.partition_point(|it| *it <= until) - 1;
+            if end > place {
+                push_word(self.slice(passage, place, end), text);
+                left -= self.sums[end] - self.sums[place];
+            }
+            if end < self.begins.len() || self.sums[end] == 0 {
+                return u32::try_from(left).unwrap_or(0);
+            }
+            place = 0;
+        }
+    }
+
+    /// The words from one index to another, without the space after the last.
+    fn slice<'a>(&self, passage: &'a Passage, from: usize, to: usize) -> &'a str {
+        let end = self.begins.get(to).map_or(passage.text().len(), |it| *it as usize - 1);
+        &passage.text()[self.begins[from] as usize..end]
+    }
+}
+
+/// The tokens of a word behind another word and a space.
+fn tokens_behind(tokenizer: &Tokenizer, word: &str) -> Result<u32, TokenizerError> {
+    let both = tokenizer.count(&format!("{ANCHOR} {word}"))?;
+    Ok(saturated(both.saturating_sub(tokenizer.count(ANCHOR)?)))
+}
+
+fn saturated(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}

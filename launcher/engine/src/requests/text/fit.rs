@@ -1,0 +1,56 @@
+//! Texts of an exact length with any tokenizer: words are added, and the text is encoded, until the length is right.
+
+use tokenizer::Tokenizer;
+
+/// What fills the last tokens where no further word fits: short texts, each of which is a token in most vocabularies.
+const FILLERS: [&str; 12] = [" a", " x", "a", "x", ".", ",", "1", "!", " I", " q", "z", "-"];
+/// Fillers that are tried before a text stays too short.
+const MAX_TRIES: usize = 200;
+
+/// Appends words until `text` has `tokens` tokens more than before, with a space before each unless `text` is empty. Returns whether it
+/// has exactly as many. A text that cannot be encoded stays as it is.
+pub(super) fn append<'a>(
+    tokenizer: &Tokenizer,
+    tokens: u32,
+    text: &mut String,
+    mut next_word: impl FnMut() -> &'a str,
+) -> bool {
+    let Ok(before) = tokenizer.count(text) else { return false };
+    let target = before + tokens as usize;
+    let start = text.len();
+    // The ends of the words, so that some can be taken away again.
+    let mut ends = vec![start];
+    let mut count = before;
+    while count < target {
+        // Words have several tokens here: a few rounds that come near take less time than one that goes far beyond.
+        for _ in 0..(target - count).div_ceil(4) {
+            super::push_word(next_word(), text);
+            ends.push(text.len());
+        }
+        match tokenizer.count(text) {
+            Ok(found) if found > count => count = found,
+            _ => break,
+        }
+    }
+    // The most words that fit.
+    let fitting = ends.partition_point(|end| tokenizer.count(&text[..*end]).is_ok_and(|it| it <= target));
+    text.truncate(ends[fitting.saturating_sub(1)]);
+    fill(tokenizer, target, text)
+}
+
+/// Appends fillers until the text has `target` tokens.
+fn fill(tokenizer: &Tokenizer, target: usize, text: &mut String) -> bool {
+    let Ok(mut count) = tokenizer.count(text) else { return false };
+    for filler in FILLERS.iter().cycle().take(MAX_TRIES) {
+        if count >= target {
+            break;
+        }
+        let end = text.len();
+        text.push_str(if text.is_empty() { filler.trim_start() } else { filler });
+        match tokenizer.count(text) {
+            Ok(found) if found > count && found <= target => count = found,
+            _ => text.truncate(end),
+        }
+    }
+    count == target
+}

@@ -1,0 +1,125 @@
+//! Prompt texts of a requested number of tokens.
+//!
+//! Words are common English words. Each of them, with the space before it, is one token in the vocabularies of GPT-2,
+//! Llama, Qwen and related models. Prose is cut from a passage, in which a punctuation mark is a token too. Without a
+//! tokenizer a text has as many words and marks as tokens were requested: the server's usage tells the real length, and
+//! the report counts the misses. With the tokenizer of the model a text has exactly the requested length (`exact`).
+
+mod exact;
+mod fit;
+mod passage;
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, LazyLock};
+
+use rand::{Rng, RngExt as _};
+use tokenizer::{Tokenizer, TokenizerError};
+
+use exact::Exact;
+use passage::Passage;
+
+/// One word a line.
+const WORDS_FILE: &str = include_str!("../words.txt");
+/// Paragraphs, whose lines are joined.
+const PROSE_FILE: &str = include_str!("../prose.txt");
+
+static WORDS: LazyLock<Vec<&str>> = LazyLock::new(|| WORDS_FILE.split_ascii_whitespace().collect());
+static PROSE: LazyLock<Arc<Passage>> = LazyLock::new(|| Arc::new(Passage::new(PROSE_FILE)));
+
+/// Random words before prose. There are about 10^12 such beginnings, so that even ten million requests hardly share
+/// one.
+const BEGINNING: u32 = 4;
+
+/// Why no texts can be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TextsError {
+    /// The corpus has nothing that a text can begin with.
+    #[error("the corpus has no word; give a file of running text")]
+    NoWords,
+    /// The tokenizer fails.
+    #[error("the tokenizer {0}")]
+    Tokenizer(#[from] TokenizerError),
+}
+
+/// Makes texts. All workers share one.
+#[derive(Clone, Debug)]
+pub struct Texts {
+    passage: Arc<Passage>,
+    exact: Option<Arc<Exact>>,
+}
+
+/// The built-in passage, and lengths in words.
+impl Default for Texts {
+    fn default() -> Self {
+        Texts { passage: Arc::clone(&PROSE), exact: None }
+    }
+}
+
+impl Texts {
+    /// Texts whose prose comes from a corpus, else from the built-in passage, and whose lengths are counted by a tokenizer,
+    /// else in words. With a tokenizer it encodes the whole corpus, which takes a second for a few megabytes.
+    ///
+    /// # Errors
+    /// The corpus has no words, or the tokenizer cannot encode.
+    pub fn new(corpus: Option<&str>, tokenizer: Option<Tokenizer>) -> Result<Texts, TextsError> {
+        let passage = corpus.map_or_else(|| Arc::clone(&PROSE), |it| Arc::new(Passage::new(it)));
+        if passage.is_empty() {
+            return Err(TextsError::NoWords);
+        }
+        let exact = tokenizer.map(|it| Exact::new(it, &passage)).transpose()?.map(Arc::new);
+        Ok(Texts { passage, exact })
+    }
+
+    /// Whether every text has to be encoded to find its length, because the tokens of words depend on their neighbours. It
+    /// takes about a hundred times as long.
+    pub fn encodes_every_text(&self) -> bool {
+        self.exact.as_ref().is_some_and(|it| !it.is_additive())
+    }
+
+    /// Appends random words of `tokens` tokens, with a space before them unless `text` is empty. Returns whether the text has
+    /// exactly that many tokens more than before.
+    pub(super) fn words(&self, tokens: u32, rng: &mut impl Rng, text: &mut String) -> bool {
+        match &self.exact {
+            Some(exact) => exact.words(tokens, rng, text),
+            None => {
+                words(tokens, rng, text);
+                false
+            }
+        }
+    }
+
+    /// Appends `tokens` tokens of the passage, from a random place on. After its end the passage starts again. A space comes
+    /// first unless `text` is empty. Returns whether the text has exactly that many tokens more than before.
+    pub(super) fn prose(&self, tokens: u32, rng: &mut impl Rng, text: &mut String) -> bool {
+        match &self.exact {
+            Some(exact) => exact.prose(&self.passage, tokens, rng, text),
+            None => {
+                self.passage.write(tokens, rng, text);
+                false
+            }
+        }
+    }
+
+    /// Prose after a few random words: the passage alone has only a few thousand beginnings, which many requests would
+    /// share.
+    pub(super) fn fresh_prose(&self, tokens: u32, rng: &mut impl Rng, text: &mut String) -> bool {
+        let first = tokens.min(BEGINNING);
+        self.words(first, rng, text) & self.prose(tokens - first, rng, text)
+    }
+}
+
+/// Appends this many random words, with a space before them unless `text` is empty.
+pub(super) fn words(words: u32, rng: &mut impl Rng, text: &mut String) {
+    let all = &*WORDS;
+    for _ in 0..words {
+        push_word(all[rng.random_range(0..all.len())], text);
+    }
+}
+
+fn push_word(word: &str, text: &mut String) {
+    if !text.is_empty() {
+        text.push(' ');
+    }
+    text.push_str(word);
+}

@@ -1,0 +1,73 @@
+//! A passage on one line, from which prose is cut.
+
+use rand::{Rng, RngExt as _};
+
+/// Words and punctuation marks, with one space where the source has white space.
+#[derive(Debug)]
+pub(super) struct Passage {
+    text: String,
+    /// Where each word and each punctuation mark begins.
+    pieces: Vec<u32>,
+    /// The pieces that are words, with which a text can begin.
+    starts: Vec<u32>,
+}
+
+impl Passage {
+    /// A source of less than 4 GiB.
+    pub(super) fn new(source: &str) -> Passage {
+        let mut text = String::with_capacity(source.len());
+        source.split_whitespace().for_each(|it| super::push_word(it, &mut text));
+        let (mut pieces, mut starts) = (Vec::new(), Vec::new());
+        let mut in_word = false;
+        for (at, letter) in text.char_indices() {
+            let is_letter = letter.is_alphanumeric();
+            if is_letter && !in_word {
+                starts.push(small(pieces.len()));
+            }
+            if (is_letter && !in_word) || !(is_letter || letter == ' ') {
+                pieces.push(small(at));
+            }
+            in_word = is_letter;
+        }
+        Passage { text, pieces, starts }
+    }
+
+    /// Whether it has no word.
+    pub(super) fn is_empty(&self) -> bool {
+        self.starts.is_empty()
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Appends `tokens` words and marks, from a random place on.
+    pub(super) fn write(&self, tokens: u32, rng: &mut impl Rng, text: &mut String) {
+        let mut left = tokens as usize;
+        let mut place = self.starts[rng.random_range(0..self.starts.len())] as usize;
+        while left > 0 {
+            let end = (place + left).min(self.pieces.len());
+            super::push_word(self.slice(place, end), text);
+            left -= end - place;
+            place = 0;
+        }
+    }
+
+    /// The words from a random place on, with the marks that touch them. After the end of the passage they start again.
+    pub(super) fn words_from_random_place(&self, rng: &mut impl Rng) -> impl Iterator<Item = &str> {
+        let start = self.starts[rng.random_range(0..self.starts.len())] as usize;
+        let first = self.text[self.pieces[start] as usize..].split(' ');
+        first.chain(std::iter::repeat_with(|| self.text.split(' ')).flatten())
+    }
+
+    /// The pieces from one index to another, without the space after the last.
+    fn slice(&self, from: usize, to: usize) -> &str {
+        let end = self.pieces.get(to).map_or(self.text.len(), |it| *it as usize);
+        self.text[self.pieces[from] as usize..end].trim_end()
+    }
+}
+
+/// An index of a passage, whose source is bounded.
+fn small(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
+}
