@@ -52,8 +52,14 @@ pub enum PrefixPlace {
 impl Prefixes {
     /// One prefix of this length, which all requests share; none where the length is 0.
     pub fn shared(tokens: u32, place: PrefixPlace) -> Prefixes {
-        let buckets = if tokens == 0 { Vec::new() } else { vec![PrefixBucket { weight: 1.0, count: 1, tokens }] };
-        Prefixes { buckets, choice: PrefixChoice::default(), place }
+        if tokens == 0 {
+            return Prefixes::default();
+        }
+        Prefixes {
+            buckets: vec![PrefixBucket { weight: 1.0, count: 1, tokens }],
+            choice: PrefixChoice::default(),
+            place,
+        }
     }
 
     /// Whether there is none.

@@ -37,6 +37,9 @@ pub struct TrafficClass {
     /// Header fields beside those of the workload.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
+    /// The most tokens of an answer; absent: those of the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<u32>,
     /// Fields of the body beside those of the workload.
     #[serde(default, skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::prefixes::MAX_WEIGHT;
 use crate::{
-    formats::common::{fields::extra, headers::headers},
+    formats::common::{bounds::MAX_TOKENS, fields::extra, headers::headers},
     problem::quoted,
     reader::Section,
     workload::{Assignment, TrafficClass, TrafficClasses},
@@ -63,6 +63,7 @@ fn class(section: &Section) -> Option<TrafficClass> {
     let weight = section.or_default("weight", 1.0, |it, key| it.positive_number(key, MAX_WEIGHT));
     let model = section.text("model").filter(|it| !it.trim().is_empty()).map(str::to_owned);
     let headers = section.section("headers").as_ref().map(headers).unwrap_or_default();
+    let output = section.count_u32("output", 1..=MAX_TOKENS);
     let extra = extra(section).unwrap_or_default();
-    Some(TrafficClass { name: name?.to_owned(), weight: weight?, model, headers, extra })
+    Some(TrafficClass { name: name?.to_owned(), weight: weight?, model, headers, output, extra })
 }

@@ -160,7 +160,14 @@ fn adapters(root: &Section) -> TrafficClasses {
             root.problem("lora-modules", format!("holds {} twice; keep one", quoted(name)));
         }
         let (headers, extra) = (std::collections::BTreeMap::new(), Extra::default());
-        classes.push(TrafficClass { name: name.to_owned(), weight: 1.0, model: Some(name.to_owned()), headers, extra });
+        classes.push(TrafficClass {
+            name: name.to_owned(),
+            weight: 1.0,
+            model: Some(name.to_owned()),
+            headers,
+            output: None,
+            extra,
+        });
     }
     TrafficClasses { assignment, classes }
 }

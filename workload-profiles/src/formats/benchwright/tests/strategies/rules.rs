@@ -6,15 +6,15 @@ use super::{some_extra, some_headers, some_span};
 use crate::workload::*;
 
 pub(super) fn some_classes() -> BoxedStrategy<TrafficClasses> {
-    let class = (0.01_f64..99.0, option::of("[a-z]{1,9}"), some_headers(), some_extra());
+    let class = (0.01_f64..99.0, option::of("[a-z]{1,9}"), some_headers(), option::of(1_u32..99), some_extra());
     let assignment = select(vec![Assignment::Random, Assignment::RoundRobin]);
     (assignment, prop::collection::vec(class, 0..4))
         .prop_map(|(assignment, classes)| {
             if classes.is_empty() {
                 return TrafficClasses::default();
             }
-            let classes = classes.into_iter().enumerate().map(|(index, (weight, model, headers, extra))| {
-                TrafficClass { name: format!("class {index}"), weight, model, headers, extra }
+            let classes = classes.into_iter().enumerate().map(|(index, (weight, model, headers, output, extra))| {
+                TrafficClass { name: format!("class {index}"), weight, model, headers, output, extra }
             });
             TrafficClasses { assignment, classes: classes.collect() }
         })
