@@ -57,13 +57,20 @@ const VLLM_BENCHMARK: [(&str, &str); 5] = [
 
 const INFERENCEMAX: [(&str, &str); 1] = [profile!("inferencemax", "random_concurrent")];
 
-const FMPERF: [(&str, &str); 0] = [];
+const FMPERF: [(&str, &str); 6] = [
+    profile!("fmperf", "large_model_long_input"),
+    profile!("fmperf", "medium_model_long_input"),
+    profile!("fmperf", "sanity_long-input"),
+    profile!("fmperf", "sanity_sharegpt"),
+    profile!("fmperf", "sanity_short-input"),
+    profile!("fmperf", "small_model_long_input"),
+];
 
 const AIPERF: [(&str, &str); 0] = [];
 
-const PRIORITY_MIX: [(&str, &str); 0] = [];
+const PRIORITY_MIX: [(&str, &str); 1] = [profile!("priority-mix", "priority_mix")];
 
-const NOP: [(&str, &str); 0] = [];
+const NOP: [(&str, &str); 1] = [profile!("nop", "nop")];
 
 fn all(harness: Harness) -> &'static [(&'static str, &'static str)] {
     match harness {

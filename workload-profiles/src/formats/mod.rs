@@ -48,6 +48,7 @@ pub(crate) fn root_keys(harness: Harness) -> &'static [&'static str] {
     match harness {
         Harness::Benchwright => &benchwright::KEYS,
         Harness::Loadgen => &loadgen::profile::KEYS,
+        Harness::Fmperf => &fmperf::KEYS,
         Harness::VllmBenchmark | Harness::Inferencemax => vllm_benchmark::root_keys(),
         _ => &[],
     }

@@ -1,12 +1,106 @@
-//! The workloads of fmperf and LMBenchmark.
+//! The formats of fmperf: LMBenchmark's scenarios, which llm-d-benchmark ran through it, and the workload classes of its own. "The
+//! original" in comments is LMBenchmark or fmperf.
+//!
+//! A profile has the class of which it names a key. What the original does in another way than its profile says has a notice.
+
+mod classes;
+mod lmbenchmark;
+mod scenario;
+mod sharegpt;
+mod users;
 
 use serde_json::Value;
 
 use super::Target;
-use crate::{problem::Findings, workload::Workload};
+use crate::{
+    problem::Findings,
+    reader::{Section, ValueType},
+    workload::Workload,
+};
+
+/// The keys that an override may add: LMBenchmark's, and those of ours for what a profile does not hold: `dataset_file` of the scenario
+/// sharegpt, and `duration` and `grace_period` of the classes of fmperf.
+pub(super) const KEYS: [&str; 21] = [
+    "answer_len",
+    "base_url",
+    "chat_history",
+    "chat_template",
+    "dataset_file",
+    "duration",
+    "grace_period",
+    "image",
+    "init_user_id",
+    "model_name",
+    "num_rounds",
+    "num_users",
+    "num_users_warmup",
+    "overwrite",
+    "pvc_name",
+    "qps_values",
+    "scenarios",
+    "service_account",
+    "system_prompt",
+    "test_duration",
+    "use_chat_completions",
+];
+/// The keys of which each says the class of a workload.
+const HOMOGENEOUS: [&str; 3] = ["input_tokens", "output_tokens", "greedy"];
+const HETEROGENEOUS: [&str; 5] =
+    ["min_input_tokens", "max_input_tokens", "min_output_tokens", "max_output_tokens", "frac_greedy"];
+const GUIDELLM: [&str; 6] =
+    ["rate_type", "prompt_tokens", "max_requests", "max_seconds", "output_format", "output_path"];
 
 /// Reads a profile. `None` goes with at least one problem in the findings.
-pub(super) fn parse(_profile: &Value, _target: Target, findings: &Findings) -> Option<Workload> {
-    findings.problem("profile", "has the format of fmperf, which cannot be read yet");
+pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
+    let root = Section::root(profile, &KEYS, findings)?;
+    let has = |keys: &[&'static str]| keys.iter().any(|it| root.value(it).is_some());
+    if root.value("scenarios").is_some() || root.value("qps_values").is_some() {
+        lmbenchmark::read(root, target)
+    } else if has(&GUIDELLM) {
+        refuse(
+            &root,
+            "is of fmperf's class GuideLLM, which only starts GuideLLM; write its settings as a profile of harness guidellm, with target, profile, data and max_seconds",
+        )
+    } else if has(&HETEROGENEOUS) {
+        classes::heterogeneous(root, target)
+    } else if has(&HOMOGENEOUS) {
+        classes::homogeneous(root, target)
+    } else if root.value("sample_size").is_some() {
+        refuse(
+            &root,
+            "is of fmperf's class Realistic, whose requests are drawn from a model of recorded requests that only fmperf has; write a trace, or min_input_tokens, max_input_tokens, min_output_tokens and max_output_tokens",
+        )
+    } else {
+        // Every key of LMBenchmark has a default.
+        lmbenchmark::read(root, target)
+    }
+}
+
+fn refuse(root: &Section, message: &str) -> Option<Workload> {
+    root.problem("profile", message);
     None
 }
+
+/// The model, and a notice where the run asks for another.
+fn model(root: &Section, target: Target) -> Option<String> {
+    let model = root.text("model_name").map(str::trim).filter(|it| !it.is_empty());
+    if let (Some(model), Some(requested)) = (model, target.model)
+        && model != requested
+    {
+        root.notice("model_name", format!("is {model}, but target.model of the run is {requested}, which is used"));
+    }
+    model.map(str::to_owned)
+}
+
+/// Checks the types of the keys that say where the original runs, not what it sends.
+fn place(root: &Section) {
+    root.all_ignored(&[
+        ("image", ValueType::Text),
+        ("pvc_name", ValueType::Text),
+        ("service_account", ValueType::Text),
+        ("overwrite", ValueType::Bool),
+    ]);
+}
+
+#[cfg(test)]
+mod tests;

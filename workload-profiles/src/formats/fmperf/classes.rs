@@ -1,0 +1,146 @@
+//! The classes Homogeneous and Heterogeneous of fmperf: a number of users, each of whom sends a request when its last one has ended.
+
+use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
+
+use crds::{
+    benchmark_run::Api,
+    units::{Seed, Span},
+};
+use serde_json::Value;
+
+use super::{model, place};
+use crate::{
+    formats::{
+        Target,
+        common::bounds::{MAX_CONCURRENCY, MAX_PAUSE_SECONDS, MAX_PROMPTS, MAX_STAGE_SECONDS, MAX_TOKENS},
+    },
+    reader::Section,
+    workload::{
+        Assignment, Extra, LengthDistribution, Load, RequestSource, Sampling, Stage, TrafficClass, TrafficClasses,
+        Workload,
+    },
+};
+
+/// The seed of the original's requests.
+const SEED: u64 = 42;
+/// The values of fmperf's own example for what its profiles do not hold.
+const USERS: u32 = 1;
+const SECONDS: u32 = 30;
+const GRACE: u32 = 10;
+
+/// Reads a profile of the class Homogeneous: one prompt, sent again and again. `None` goes with at least one problem.
+pub(super) fn homogeneous(root: Section, target: Target) -> Option<Workload> {
+    let input = length(&root, "input_tokens", 500);
+    let output = length(&root, "output_tokens", 50);
+    let greedy = root.bool("greedy").unwrap_or(true);
+    let share = if greedy { 1.0 } else { 0.0 };
+    finish(root, target, input?..=input?, output?..=output?, 1, share)
+}
+
+/// Reads a profile of the class Heterogeneous: a few prompts, one of which is drawn for each request.
+pub(super) fn heterogeneous(root: Section, target: Target) -> Option<Workload> {
+    let bounds = |min, max| {
+        let (least, most) = (length(&root, min, 10), length(&root, max, 20));
+        if let (Some(least), Some(most)) = (least, most)
+            && least > most
+        {
+            root.problem(min, format!("is {least}, above {max}, which is {most}; lower it, or raise {max}"));
+        }
+        Some(least?..=most?)
+    };
+    let input = bounds("min_input_tokens", "max_input_tokens");
+    let output = bounds("min_output_tokens", "max_output_tokens");
+    let share = root.or_default("frac_greedy", 0.5, |it, key| it.number(key, 0.0..=1.0));
+    let samples = root.or_default("sample_size", 10, |it, key| it.count_u32(key, 1..=MAX_PROMPTS));
+    finish(root, target, input?, output?, samples?, share?)
+}
+
+fn length(root: &Section, key: &'static str, default: u32) -> Option<u32> {
+    root.or_default(key, default, |it, key| it.count_u32(key, 1..=MAX_TOKENS))
+}
+
+fn finish(
+    root: Section,
+    target: Target,
+    input: RangeInclusive<u32>,
+    output: RangeInclusive<u32>,
+    samples: u32,
+    greedy: f64,
+) -> Option<Workload> {
+    let model = model(&root, target);
+    place(&root);
+    let environment = |key, name, default: u32, unit, range: RangeInclusive<u64>| {
+        if root.value(key).is_none() {
+            root.notice(key, format!("is missing, so that it is {default}{unit}; the original takes it from the variable {name} of its environment, which a profile does not hold. Write {key} into the profile"));
+        }
+        root.or_default(key, default, |it, key| it.count_u32(key, range))
+    };
+    let users = environment("num_users", "NUM_USERS", USERS, "", 1..=MAX_CONCURRENCY);
+    let duration = environment("duration", "DURATION", SECONDS, " s", 1..=MAX_STAGE_SECONDS);
+    let grace = environment("grace_period", "GRACE_PERIOD", GRACE, " s", 0..=MAX_PAUSE_SECONDS);
+    root.finish();
+    let seconds = |it: u32| Span(Duration::from_secs(u64::from(it)));
+    let (users, duration) = (users?, Some(seconds(duration?)));
+    let load = Load::Closed { concurrency: users, count: None, duration, ramp_up: Span::default(), start_rate: None };
+    let stage = Stage { grace: Some(seconds(grace?)), ..Stage::new(format!("c{users}"), load) };
+    Some(Workload {
+        model,
+        classes: classes(greedy),
+        sampling: Sampling { ignore_eos: true, extra: temperature(greedy), ..Sampling::default() },
+        ..Workload::new(Api::Completions, prompts(&input, &output, samples), vec![stage])
+    })
+}
+
+/// As many distinct prompts as there are samples, which are the same in every run. Each is a group of one.
+fn prompts(input: &RangeInclusive<u32>, output: &RangeInclusive<u32>, samples: u32) -> RequestSource {
+    let distribution = |range: RangeInclusive<u32>| match range.into_inner() {
+        (min, max) if min == max => LengthDistribution::fixed(min),
+        (min, max) => LengthDistribution::uniform(min, max),
+    };
+    // The last token of a prompt is its question.
+    let before_question = (*input.start()).saturating_sub(1).max(1)..=(*input.end()).saturating_sub(1).max(1);
+    RequestSource::SharedPrefix {
+        groups: samples,
+        prompts_per_group: 1,
+        system_prompt_len: distribution(before_question),
+        question_len: LengthDistribution::fixed(1),
+        output_len: distribution(output.clone()),
+        seed: Some(Seed(SEED)),
+        multi_turn: false,
+    }
+}
+
+/// The temperature of all requests; none where classes have different ones.
+fn temperature(greedy: f64) -> Extra {
+    let all = if greedy >= 1.0 {
+        Some(0)
+    } else if greedy <= 0.0 {
+        Some(1)
+    } else {
+        None
+    };
+    all.map(extra).unwrap_or_default()
+}
+
+pub(super) fn extra(temperature: i32) -> Extra {
+    Extra::try_from(BTreeMap::from([("temperature".to_owned(), Value::from(temperature))])).unwrap_or_default()
+}
+
+/// Greedy and sampled requests, where there are both.
+fn classes(greedy: f64) -> TrafficClasses {
+    if greedy <= 0.0 || greedy >= 1.0 {
+        return TrafficClasses::default();
+    }
+    let class = |name: &str, weight, temperature| TrafficClass {
+        name: name.to_owned(),
+        weight,
+        model: None,
+        headers: BTreeMap::new(),
+        output: None,
+        extra: extra(temperature),
+    };
+    TrafficClasses {
+        assignment: Assignment::Random,
+        classes: vec![class("greedy", greedy, 0), class("sampled", 1.0 - greedy, 1)],
+    }
+}

@@ -1,0 +1,117 @@
+//! LMBenchmark: users who talk with the server in rounds, or the conversations of ShareGPT, at one rate after the other.
+
+use std::time::Duration;
+
+use crds::{
+    benchmark_run::Api,
+    units::{RequestRate, Span},
+};
+use serde_json::Value;
+
+use super::{
+    classes::extra,
+    model, place,
+    scenario::{self, Scenario},
+    sharegpt, users,
+};
+use crate::{
+    formats::{Target, common::bounds::MAX_STAGES},
+    problem::quoted,
+    reader::{Section, ValueType, described},
+    workload::{AfterFailure, PromptReuse, Sampling, Sessions, Workload},
+    yaml::decimal,
+};
+
+/// The rates where the profile names none.
+const DEFAULT_RATES: &str = "0.5 0.67 0.84 1.0 1.17 1.34";
+
+/// The lowest rate: a request in 1,000 s.
+const LEAST_RATE: f64 = 0.001;
+
+/// A rate, and its name in the name of a stage.
+pub(super) type NamedRate = (String, RequestRate);
+
+/// Reads a profile. `None` goes with at least one problem.
+pub(super) fn read(root: Section, target: Target) -> Option<Workload> {
+    let model = model(&root, target);
+    place(&root);
+    base_url(&root, target);
+    root.ignored("init_user_id", ValueType::Number);
+    if root.ignored("chat_template", ValueType::Text) {
+        root.notice("chat_template", "is not used: the server has the template of its model");
+    }
+    let chat = root.bool("use_chat_completions").unwrap_or(true);
+    let scenario = root.or_default("scenarios", Scenario::ShareGpt, scenario::read);
+    let rates = rates(&root);
+    let content = match scenario {
+        Some(Scenario::ShareGpt) => sharegpt::read(&root, rates.as_deref()),
+        Some(Scenario::Users(kind)) => users::read(&root, kind, rates.as_deref()),
+        // The keys of users are those of most scenarios, so that their mistakes are found too.
+        None => users::read(&root, scenario::LONG_INPUT, rates.as_deref()).filter(|_| false),
+    };
+    root.finish();
+    let (requests, stages) = content?;
+    let is_users = !matches!(scenario, Some(Scenario::ShareGpt));
+    let sessions =
+        Sessions { header: Some("x-user-id".to_owned()), after_failure: AfterFailure::End, ..Sessions::default() };
+    Some(Workload {
+        model,
+        // The texts of a user follow from the number of the user, which begins with init_user_id in every run.
+        prompts: if is_users { PromptReuse::PerStage } else { PromptReuse::Fresh },
+        sessions: if is_users { sessions } else { Sessions::default() },
+        sampling: Sampling { extra: extra(0), ..Sampling::default() },
+        ..Workload::new(if chat { Api::Chat } else { Api::Completions }, requests, stages)
+    })
+}
+
+fn base_url(root: &Section, target: Target) {
+    let url = root.text("base_url").map(|it| it.trim_end_matches('/')).filter(|it| !it.is_empty());
+    if let (Some(url), Some(target)) = (url, target.url)
+        && url != target
+    {
+        root.notice("base_url", format!("is {url}, but requests are sent to the target of the run, {target}"));
+    }
+}
+
+/// The rates: texts separated by blanks, one number, or a list.
+fn rates(root: &Section) -> Option<Vec<NamedRate>> {
+    let words: Vec<(String, String)> = match root.value("qps_values") {
+        None => blanks(DEFAULT_RATES),
+        Some(Value::String(text)) => blanks(text),
+        Some(Value::Number(number)) => vec![("qps_values".to_owned(), number.to_string())],
+        Some(Value::Array(items)) => items
+            .iter()
+            .enumerate()
+            .map(|(index, it)| (format!("qps_values[{index}]"), it.as_str().map_or(it.to_string(), str::to_owned)))
+            .collect(),
+        Some(other) => {
+            let wanted = "write rates separated by blanks, such as \"0.5 1 2\"";
+            root.problem("qps_values", format!("is {}; {wanted}", described(other)));
+            return None;
+        }
+    };
+    if words.is_empty() || words.len() > MAX_STAGES / 2 {
+        root.problem("qps_values", format!("holds {} rates; write 1 to {}", words.len(), MAX_STAGES / 2));
+        return None;
+    }
+    let count = words.len();
+    let rate = |(key, word): (String, String)| {
+        let rate = decimal(&word).filter(|it| *it >= LEAST_RATE).and_then(|it| RequestRate::try_from(it).ok());
+        if rate.is_none() {
+            let wanted = format!("requests per second, {LEAST_RATE} to {}", RequestRate::MAX);
+            root.problem(&key, format!("holds {}; write {wanted}, separated by blanks", quoted(&word)));
+        }
+        rate.map(|rate| (rate.to_string(), rate))
+    };
+    let rates: Vec<NamedRate> = words.into_iter().filter_map(rate).collect();
+    (rates.len() == count).then_some(rates)
+}
+
+fn blanks(text: &str) -> Vec<(String, String)> {
+    text.split_whitespace().map(|it| ("qps_values".to_owned(), it.to_owned())).collect()
+}
+
+/// A number of seconds.
+pub(super) fn seconds(value: f64) -> Span {
+    Span(Duration::from_secs_f64(value))
+}

@@ -1,0 +1,69 @@
+//! The scenarios of LMBenchmark.
+
+use crate::{problem::quoted, reader::Section};
+
+/// What is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scenario {
+    /// Conversations of a file.
+    ShareGpt,
+    /// Users who ask in rounds.
+    Users(UsersScenario),
+}
+
+/// A scenario of users.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct UsersScenario {
+    /// Its name in a profile.
+    pub name: &'static str,
+    /// Whether the script of the original has values of its own for users, rounds, lengths and time, whatever the profile says.
+    pub hard_coded: bool,
+    /// Users at each time.
+    pub users: u32,
+    /// Tokens of an answer.
+    pub answer: u32,
+    /// Words of the text that all users share, and of the text of each.
+    pub texts: (u32, u32),
+}
+
+/// The scenario whose script follows the profile.
+pub(super) const LONG_INPUT: UsersScenario =
+    UsersScenario { name: "long-input", hard_coded: false, users: 15, answer: 100, texts: (1_000, 20_000) };
+/// The script takes the number of words in its settings for these lengths, which is 1.
+const SHORT_INPUT: UsersScenario =
+    UsersScenario { name: "short-input", hard_coded: true, users: 320, answer: 20, texts: (1, 1) };
+const LONG_LONG: UsersScenario =
+    UsersScenario { name: "long-long", hard_coded: true, users: 320, answer: 1_000, texts: (1, 1) };
+
+/// Reads the key `scenarios`; `None` goes with a problem.
+pub(super) fn read(section: &Section, key: &'static str) -> Option<Scenario> {
+    let text = section.text(key)?;
+    let words: Vec<&str> = text.split([' ', ',']).filter(|it| !it.is_empty()).collect();
+    match words.as_slice() {
+        ["sharegpt"] => Some(Scenario::ShareGpt),
+        ["long-input"] => Some(Scenario::Users(LONG_INPUT)),
+        ["short-input"] => Some(Scenario::Users(SHORT_INPUT)),
+        ["long-long"] => Some(Scenario::Users(LONG_LONG)),
+        ["all"] => {
+            let remedy =
+                "run the profile three times, with the override scenarios: sharegpt, then short-input, then long-input";
+            section.problem(key, format!("is all, which the original runs as three loads of other requests, one after the other, and a run here sends one; {remedy}"));
+            None
+        }
+        [] | [_] => {
+            let wanted = "choose one of sharegpt, short-input, long-input and long-long";
+            section.problem(key, format!("is {}; {wanted}", quoted(text)));
+            None
+        }
+        _ => {
+            section.problem(
+                key,
+                format!(
+                    "is {}, several loads, and a run sends one; write one of them, and run the profile once for each",
+                    quoted(text)
+                ),
+            );
+            None
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The scenario sharegpt: conversations of a file at even times.
+
+use crds::units::RequestRate;
+
+use super::{lmbenchmark::NamedRate, users::distinct};
+use crate::{
+    formats::common::{bounds::MAX_STAGE_SECONDS, files::file_source},
+    reader::{Section, ValueType},
+    workload::{
+        AcrossStages, Arrivals, ConversationUse, DataSet, DataSetFormat, FileSource, LengthFilter, Load, OutputLength,
+        Rate, RequestSource, RowContent, RowOrder, Stage, UsedUp,
+    },
+};
+
+/// The file that the original is built with, under the name that its publisher gives it.
+const FILE: &str = "ShareGPT_V3_unfiltered_cleaned_split.json";
+/// More rows than the file has: a stage ends with the last one.
+const ROWS: f64 = 100_000.0;
+
+/// The requests and the stages. `None` goes with at least one problem.
+pub(super) fn read(root: &Section, rates: Option<&[NamedRate]>) -> Option<(RequestSource, Vec<Stage>)> {
+    for key in ["num_users", "num_users_warmup", "num_rounds", "system_prompt", "chat_history", "answer_len"] {
+        root.ignored(key, ValueType::Number);
+    }
+    if root.ignored("test_duration", ValueType::Number) {
+        root.notice("test_duration", "is not used, as in the original: sharegpt ends with the last row of the file");
+    }
+    if root.value("dataset_file").is_none() {
+        root.notice("dataset_file", format!("is missing, so that {FILE} beside the profile is read; the original has it in its image. Download it by `hf download anon8231489123/ShareGPT_Vicuna_unfiltered {FILE} --repo-type dataset`, or set dataset_file to its path or {{url: ...}}"));
+    }
+    let file = root.or_default("dataset_file", FileSource::from(FILE), file_source)?;
+    root.notice("scenarios", "is sharegpt: the first turn of each conversation is sent, with the length of its recorded answer. The original writes the rate into each prompt, so that no rate finds the prompts of another in the prefix cache; here all rates send the same prompts, and no warm-up is sent before");
+    let stages = rates?.iter().map(|(name, rate)| stage(name, *rate)).collect();
+    let format = DataSetFormat::from_path(std::path::Path::new(&file.file_name())).unwrap_or(DataSetFormat::Json);
+    let requests = RequestSource::DataSet(DataSet {
+        file,
+        format,
+        row: RowContent::Conversation { column: "conversations".to_owned(), send: ConversationUse::FirstTurn },
+        output: OutputLength::Answer,
+        count: None,
+        filter: LengthFilter { min_turns: Some(2), ..LengthFilter::default() },
+        order: RowOrder::File,
+        used_up: UsedUp::EndStage,
+        across_stages: AcrossStages::Restart,
+    });
+    Some((requests, distinct(stages)))
+}
+
+/// Request i at i / rate.
+fn stage(name: &str, rate: RequestRate) -> Stage {
+    let reached = (rate.per_second() * MAX_STAGE_SECONDS as f64).floor();
+    let load = Load::Open {
+        arrivals: Arrivals::Constant,
+        rate: Rate::Steady(rate),
+        duration: None,
+        count: Some(reached.clamp(1.0, ROWS) as u64),
+        max_concurrency: None,
+    };
+    Stage::new(format!("r{name}"), load)
+}

@@ -1,0 +1,52 @@
+//! Section `load`.
+
+use crds::units::{RequestRate, Span};
+
+use crate::{
+    formats::common::bounds::{MAX_CONCURRENCY, MAX_PAUSE_SECONDS, MAX_STAGE_SECONDS},
+    reader::Section,
+    workload::{Arrivals, Load, MAX_REQUESTS, Rate, Stage, Timeouts},
+};
+
+/// The original's timeout of a request, in seconds.
+const TIMEOUT: f64 = 60.0;
+
+/// The one stage, and the timeouts. `None` goes with at least one problem.
+pub(super) fn read(section: Section) -> Option<(Stage, Timeouts)> {
+    section.require("rate_per_second", "write the requests per second");
+    let rate = section.positive_number("rate_per_second", RequestRate::MAX);
+    let duration = section.positive_number("duration_seconds", MAX_STAGE_SECONDS as f64);
+    let count = section.count("total_requests", 1..=MAX_REQUESTS);
+    if section.value("total_requests").is_none() {
+        section.require("duration_seconds", "write how long requests are sent, or total_requests");
+    }
+    let in_flight = section.count_u32("max_in_flight", 1..=MAX_CONCURRENCY);
+    let timeout = section
+        .or_default("request_timeout_seconds", TIMEOUT, |it, key| it.number(key, 0.001..=MAX_PAUSE_SECONDS as f64));
+    if section.bool("fail_on_error") == Some(true) {
+        section.notice("fail_on_error", "is not used: failed requests are in the report, and the run goes on");
+    }
+    let rate = rate?;
+    let count = count.or_else(|| duration.map(|it| (it * rate).round() as u64));
+    if let Some(count) =
+        count.filter(|it| *it == 0 || *it > MAX_REQUESTS || *it as f64 / rate > MAX_STAGE_SECONDS as f64)
+    {
+        let message = format!(
+            "gives {count} requests with the duration, and a run sends 1 to {MAX_REQUESTS} within {MAX_STAGE_SECONDS} s; change one of them"
+        );
+        section.problem("rate_per_second", message);
+    }
+    let max_concurrency = in_flight.unwrap_or(rate.ceil().clamp(1.0, MAX_CONCURRENCY as f64) as u32);
+    section.notice("max_in_flight", format!("is {max_concurrency}: further requests wait in the client. Their wait is part of their latency here, and not in the original"));
+    section.finish();
+    let rate = RequestRate::try_from(rate).ok()?;
+    let load = Load::Open {
+        arrivals: Arrivals::Constant,
+        rate: Rate::Steady(rate),
+        duration: None,
+        count: Some(count?),
+        max_concurrency: Some(max_concurrency),
+    };
+    let request = Some(Span(std::time::Duration::from_secs_f64(timeout?)));
+    Some((Stage::new(format!("r{rate}"), load), Timeouts { request, ..Timeouts::default() }))
+}
