@@ -45,7 +45,14 @@ const LOADGEN: [(&str, &str); 9] = [
     profile!("loadgen", "sanity"),
 ];
 
-const GUIDELLM: [(&str, &str); 0] = [];
+const GUIDELLM: [(&str, &str); 6] = [
+    profile!("guidellm", "concurrent-1k-1k"),
+    profile!("guidellm", "concurrent-heavy-heterogeneous"),
+    profile!("guidellm", "multi-turn"),
+    profile!("guidellm", "sanity_concurrent"),
+    profile!("guidellm", "sanity_random"),
+    profile!("guidellm", "summarization_synthetic"),
+];
 
 const VLLM_BENCHMARK: [(&str, &str); 5] = [
     profile!("vllm-benchmark", "fixed_dataset"),

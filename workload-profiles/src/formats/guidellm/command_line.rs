@@ -1,13 +1,169 @@
-//! GuideLLM's command line.
+//! GuideLLM's command lines: `guidellm run ...` of the nested form, and `guidellm benchmark ...` of the flat form.
 
+use serde_json::{Map, Value, json};
+
+use super::{
+    flat,
+    paths::{arguments, typed},
+    scenario::Scenario,
+};
 use crate::{
     formats::common::command_line::{CommandLineError, CommandOption, options, words},
-    problem::Findings,
+    problem::{Findings, quoted, suggestion},
 };
 
-/// The options of `guidellm run` and `guidellm benchmark`.
-pub(super) fn read(text: &str, findings: &Findings) -> Option<Vec<CommandOption>> {
+/// The options of `guidellm run`, their keys in `spec`, and whether they may be repeated.
+const OPTIONS: [(&str, &str, bool); 12] = [
+    ("backend", "backend", false),
+    ("profile", "profile", false),
+    ("constraint", "constraints", true),
+    ("tokenizer", "tokenizer", false),
+    ("data", "data", true),
+    ("data-column-mapper", "data_column_mapper", false),
+    ("data-preprocessor", "data_preprocessors", true),
+    ("data-finalizer", "data_finalizer", false),
+    ("data-loader", "data_loader", false),
+    ("seed", "seed", false),
+    ("output", "outputs", true),
+    ("metrics", "metrics", false),
+];
+/// Options that only concern what the original shows.
+pub(super) const DISPLAY: [&str; 5] = [
+    "disable-console",
+    "disable-console-outputs",
+    "disable-console-interactive",
+    "disable-progress",
+    "display-scheduler-stats",
+];
+/// The options that name a scenario.
+pub(super) const SCENARIO: [&str; 3] = ["scenario", "config", "c"];
+/// The most benchmarks that overrides make.
+const MAX_BENCHMARKS: usize = 1000;
+
+/// Reads a command line. `None` goes with at least one problem.
+pub(super) fn read(text: &str, findings: &Findings) -> Option<Scenario> {
     let of_command = |error: CommandLineError| findings.problem("profile", error.to_string());
     let words = words(text).map_err(of_command).ok()?;
-    options(words.get(2..).unwrap_or_default()).map_err(of_command).ok()
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let (is_flat, rest) = match words.as_slice() {
+        ["guidellm", "run", rest @ ..] => (false, rest),
+        ["guidellm", "benchmark", "run", rest @ ..] | ["guidellm", "benchmark", rest @ ..] => (true, rest),
+        [_, command, ..] => {
+            findings.problem(
+                "profile",
+                format!("has the command {}; write guidellm run or guidellm benchmark", quoted(command)),
+            );
+            return None;
+        }
+        _ => {
+            findings.problem("profile", "has no command; write guidellm run or guidellm benchmark");
+            return None;
+        }
+    };
+    let rest: Vec<String> = rest.iter().map(|it| (*it).to_owned()).collect();
+    let options = options(&rest).map_err(of_command).ok()?;
+    if is_flat { flat::from_options(&options, findings) } else { nested(&options, findings) }
+}
+
+fn nested(options: &[CommandOption], findings: &Findings) -> Option<Scenario> {
+    let mut spec = Map::new();
+    let mut scenario = Map::new();
+    let mut benchmarks: Vec<Value> = Vec::new();
+    let mut complete = true;
+    for option in options {
+        let path = format!("--{}", option.name);
+        let name = option.name.replace('_', "-");
+        let result = if let Some((_, key, repeated)) = OPTIONS.iter().find(|it| it.0 == name) {
+            single(option).and_then(arguments).and_then(|value| add(&mut spec, key, *repeated, value))
+        } else if SCENARIO.contains(&name.as_str()) {
+            single(option).and_then(builtin).map(|it| scenario = it)
+        } else if name == "override" {
+            overrides(option, &mut benchmarks)
+        } else if DISPLAY.contains(&name.as_str()) || name == "label" || name == "l" {
+            Ok(())
+        } else {
+            let known = OPTIONS.iter().map(|it| it.0).chain(["scenario", "override", "label"]);
+            Err(format!("is no known option; {}", suggestion(&name, known)))
+        };
+        if let Err(message) = result {
+            findings.problem(path, message);
+            complete = false;
+        }
+    }
+    if !complete {
+        return None;
+    }
+    for (key, value) in scenario {
+        spec.entry(key).or_insert(value);
+    }
+    let benchmarks = if benchmarks.is_empty() { Value::Null } else { Value::Array(benchmarks) };
+    Scenario::nested(&json!({"spec": spec, "benchmarks": benchmarks}), findings)
+}
+
+/// The one value of an option.
+pub(super) fn single(option: &CommandOption) -> Result<&str, String> {
+    match option.values.as_slice() {
+        [value] => Ok(value),
+        [] => Err("has no value; write it after the option".to_owned()),
+        [_, next, ..] => Err(format!("has the further word {}; put a value with blanks into quotes", quoted(next))),
+    }
+}
+
+fn add(spec: &mut Map<String, Value>, key: &str, repeated: bool, value: Value) -> Result<(), String> {
+    if repeated {
+        if let Value::Array(items) = spec.entry(key).or_insert_with(|| Value::Array(Vec::new())) {
+            items.push(value);
+        }
+        return Ok(());
+    }
+    match spec.insert(key.to_owned(), value) {
+        None => Ok(()),
+        Some(_) => Err("is given twice; keep one of them".to_owned()),
+    }
+}
+
+/// The scenarios that come with the original. Other options win over them.
+pub(super) fn builtin(name: &str) -> Result<Map<String, Value>, String> {
+    let text = |tokens: [u32; 8]| {
+        let keys = ["prompt_tokens", "prompt_tokens_stdev", "prompt_tokens_min", "prompt_tokens_max"];
+        let outputs = ["output_tokens", "output_tokens_stdev", "output_tokens_min", "output_tokens_max"];
+        let lengths = keys.into_iter().chain(outputs).zip(tokens).map(|(key, value)| (key.to_owned(), value.into()));
+        let kind = ("kind".to_owned(), Value::from("synthetic_text"));
+        Value::Object([kind].into_iter().chain(lengths).collect())
+    };
+    let data = match name {
+        "chat" => text([512, 128, 1, 1024, 256, 64, 1, 1024]),
+        "rag" => text([4096, 512, 2048, 6144, 512, 128, 1, 1024]),
+        _ => {
+            return Err(format!(
+                "is {}; a file is not read from a command line, so make the file the profile, or name chat or rag, which come with GuideLLM",
+                quoted(name)
+            ));
+        }
+    };
+    let Value::Object(spec) = json!({"profile": {"kind": "sweep"}, "data": [data]}) else { return Ok(Map::new()) };
+    Ok(spec)
+}
+
+/// `--override profile.streams 1,2,4`: a benchmark for each value.
+fn overrides(option: &CommandOption, benchmarks: &mut Vec<Value>) -> Result<(), String> {
+    let [key, values] = option.values.as_slice() else {
+        return Err(format!(
+            "has {} values; write a path and its values, such as profile.streams 1,2,4",
+            option.values.len()
+        ));
+    };
+    for (at, value) in values.split(',').enumerate() {
+        if at >= MAX_BENCHMARKS {
+            return Err(format!("has more than {MAX_BENCHMARKS} values; write fewer"));
+        }
+        if benchmarks.len() <= at {
+            benchmarks.push(Value::Object(Map::new()));
+        }
+        // An empty value leaves the benchmark as it is.
+        if let (Value::Object(entry), false) = (&mut benchmarks[at], value.trim().is_empty()) {
+            entry.insert(key.clone(), typed(value)?);
+        }
+    }
+    Ok(())
 }

@@ -1,17 +1,48 @@
-//! The formats of GuideLLM: the scenarios up to version 0.6, those from 0.7, and the command lines of both.
+//! The formats of GuideLLM (0.3 to 0.8): the flat scenarios up to version 0.6, the nested ones from 0.7, the scenario within a result
+//! file, and the command lines of both. "The original" in comments is GuideLLM.
+//!
+//! Every form becomes the nested one, which [`spec`] reads. A problem or a notice names the key as its author wrote it. What the
+//! original supports and this engine does not is refused by name; what has another effect here has a notice.
 
+mod backend;
 mod command_line;
+mod constraints;
+mod data;
+mod entries;
+mod flat;
+mod paths;
+mod phases;
+mod profile;
+mod scenario;
+mod spec;
+mod stages;
+mod values;
 
 use serde_json::Value;
 
+use self::scenario::Scenario;
 use super::Target;
-use crate::{problem::Findings, workload::Workload};
+use crate::{
+    problem::{Findings, Problem},
+    workload::Workload,
+};
 
 /// Reads a profile. `None` goes with at least one problem in the findings.
-pub(super) fn parse(profile: &Value, _target: Target, findings: &Findings) -> Option<Workload> {
-    if let Value::String(text) = profile {
-        command_line::read(text, findings)?;
+pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
+    let scenario = Scenario::from_profile(profile, findings)?;
+    let nested = Findings::default();
+    let workload = spec::read(&scenario.value, target, &nested);
+    match nested.into_result() {
+        Ok(notices) => {
+            notices.into_iter().for_each(|it| findings.notice(scenario.name(&it.path), it.message));
+            workload
+        }
+        Err(error) => {
+            findings.add_new(error.problems.into_iter().map(|it| Problem::new(scenario.name(&it.path), it.message)));
+            None
+        }
     }
-    findings.problem("profile", "has the format of GuideLLM, which cannot be read yet");
-    None
 }
+
+#[cfg(test)]
+mod tests;

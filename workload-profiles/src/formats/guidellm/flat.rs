@@ -1,0 +1,424 @@
+//! The flat form of GuideLLM up to version 0.6, as a file or as options. It becomes the nested form.
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    command_line::{DISPLAY, SCENARIO, builtin, single},
+    paths::{self, typed},
+    scenario::Scenario,
+};
+use crate::{
+    formats::common::command_line::CommandOption,
+    problem::{Findings, named, quoted, suggestion},
+    reader::described,
+    workload::DataSetFormat,
+    yaml,
+};
+
+/// Where the flat form comes from.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Origin {
+    /// A file, in which the original ignores unknown keys.
+    File,
+    /// A command line.
+    Options,
+}
+
+/// Every key, with what the original also calls it.
+const KEYS: [(&str, &[&str]); 31] = [
+    ("target", &[]),
+    ("backend", &["backend_type"]),
+    ("backend_kwargs", &["backend_args"]),
+    ("model", &[]),
+    ("processor", &[]),
+    ("processor_args", &[]),
+    ("data", &[]),
+    ("data_args", &[]),
+    ("data_samples", &[]),
+    ("data_column_mapper", &[]),
+    ("data_request_formatter", &["request_type"]),
+    ("request_formatter_kwargs", &[]),
+    ("data_sampler", &[]),
+    ("data_collator", &[]),
+    ("data_num_workers", &[]),
+    ("dataloader_kwargs", &[]),
+    ("profile", &["rate_type"]),
+    ("rate", &[]),
+    ("random_seed", &[]),
+    ("outputs", &["output_formats"]),
+    ("output_dir", &["output_path"]),
+    ("sample_requests", &["output_sampling"]),
+    ("prefer_response_metrics", &[]),
+    ("warmup", &["warmup_percent"]),
+    ("cooldown", &["cooldown_percent"]),
+    ("rampup", &[]),
+    ("max_seconds", &[]),
+    ("max_requests", &[]),
+    ("max_errors", &[]),
+    ("max_error_rate", &[]),
+    ("max_global_error_rate", &[]),
+];
+const OVER_SATURATION: (&str, &[&str]) = ("over_saturation", &["detect_saturation", "default_over_saturation"]);
+/// Keys of an option that may be repeated.
+const REPEATED: [&str; 4] = ["data", "data_args", "rate", "outputs"];
+/// The longest wait for a connection or for something to read where none is written, in seconds.
+const DEFAULT_TIMEOUT: f64 = 60.0;
+
+fn keys() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+    KEYS.into_iter().chain([OVER_SATURATION])
+}
+
+/// The name of a key in this table, from any of its names.
+fn canonical(name: &str) -> Option<&'static str> {
+    keys().find(|(key, others)| *key == name || others.contains(&name)).map(|(key, _)| key)
+}
+
+/// Reads options.
+pub(super) fn from_options(options: &[CommandOption], findings: &Findings) -> Option<Scenario> {
+    let mut flat = Map::new();
+    let mut complete = true;
+    for option in options {
+        let name = option.name.replace('_', "-");
+        let plain = option.name.replace('-', "_");
+        let result = if DISPLAY.contains(&name.as_str()) {
+            Ok(())
+        } else if SCENARIO.contains(&name.as_str()) {
+            single(option).and_then(builtin).map(|it| {
+                // The profile and the data; both come first, so that other options replace them.
+                for (key, value) in it {
+                    let value = if key == "profile" { json!("sweep") } else { value };
+                    flat.entry(key).or_insert(value);
+                }
+            })
+        } else if OVER_SATURATION.1.contains(&plain.as_str()) {
+            flat.insert(OVER_SATURATION.0.to_owned(), Value::Bool(true));
+            Ok(())
+        } else {
+            value_of(&plain, option, &mut flat)
+        };
+        if let Err(message) = result {
+            findings.problem(format!("--{}", option.name), message);
+            complete = false;
+        }
+    }
+    if complete { read(&Value::Object(flat), Origin::Options, findings) } else { None }
+}
+
+fn value_of(plain: &str, option: &CommandOption, flat: &mut Map<String, Value>) -> Result<(), String> {
+    let Some(key) = canonical(plain) else {
+        let names: Vec<String> = keys().map(|(key, _)| key.replace('_', "-")).collect();
+        return Err(format!("is no known option; {}", suggestion(&option.name, names.iter().map(String::as_str))));
+    };
+    let text = single(option)?;
+    // A source of data is a text, whatever it looks like.
+    let value = if key == "data" { Value::String(text.to_owned()) } else { typed(text)? };
+    let values = match (key, value) {
+        ("rate", Value::String(text)) => text.split(',').map(|it| typed(it.trim())).collect::<Result<Vec<_>, _>>()?,
+        ("rate", Value::Array(values)) => values,
+        (_, value) => vec![value],
+    };
+    if REPEATED.contains(&key) {
+        match flat.entry(key).or_insert_with(|| Value::Array(Vec::new())) {
+            Value::Array(all) => all.extend(values),
+            other => *other = Value::Array(values),
+        }
+        return Ok(());
+    }
+    match flat.insert(key.to_owned(), values.into_iter().next().unwrap_or_default()) {
+        None => Ok(()),
+        Some(_) if key == "profile" => Ok(()),
+        Some(_) => Err("is given twice; keep one of them".to_owned()),
+    }
+}
+
+/// The nested form while it is made.
+struct Nested<'a> {
+    spec: Value,
+    names: Vec<(String, String)>,
+    origin: Origin,
+    findings: &'a Findings,
+}
+
+impl Nested<'_> {
+    /// Sets a path of `spec` from a flat key.
+    fn set(&mut self, path: &str, key: &str, value: Value) {
+        self.names.push((format!("spec.{path}"), self.shown(key)));
+        if let Ok(parts) = paths::parse(path) {
+            paths::set(&mut self.spec, &parts, value);
+        }
+    }
+
+    /// A flat key as its author wrote it.
+    fn shown(&self, key: &str) -> String {
+        match self.origin {
+            Origin::File => key.to_owned(),
+            Origin::Options => format!("--{}", key.replace('_', "-")),
+        }
+    }
+
+    fn problem(&self, key: &str, message: impl Into<String>) {
+        self.findings.problem(self.shown(key), message);
+    }
+}
+
+/// Reads the flat form.
+pub(super) fn read(profile: &Value, origin: Origin, findings: &Findings) -> Option<Scenario> {
+    let mut flat: Map<String, Value> = Map::new();
+    // The names that the author wrote.
+    let mut written: Map<String, Value> = Map::new();
+    for (name, value) in profile.as_object()? {
+        let Some(key) = canonical(&name.replace('-', "_")) else {
+            if origin == Origin::File {
+                let known = keys().map(|it| it.0);
+                findings.notice(
+                    named(name),
+                    format!("is no key of a scenario, and GuideLLM up to 0.6 ignores it; {}", suggestion(name, known)),
+                );
+            }
+            continue;
+        };
+        if value.is_null() {
+            continue;
+        }
+        if let Some(first) = written.get(key) {
+            let first = first.as_str().unwrap_or(key);
+            findings.problem(named(name), format!("means the same as {first}; keep one of them"));
+            return None;
+        }
+        flat.insert(key.to_owned(), value.clone());
+        written.insert(key.to_owned(), Value::String(name.clone()));
+    }
+    if flat.is_empty() {
+        let remedy = "write spec with backend, profile, data and constraints, or the older target, profile and data";
+        findings.problem("profile", format!("has no key of a scenario of GuideLLM; {remedy}"));
+        return None;
+    }
+    if origin == Origin::File {
+        findings
+            .notice("profile", "has the format of GuideLLM up to 0.6, and is read with the meaning of those versions");
+    }
+    let mut nested = Nested { spec: json!({}), names: Vec::new(), origin, findings };
+    let name = |key: &str| written.get(key).and_then(Value::as_str).unwrap_or(key).to_owned();
+    backend(&mut nested, &flat, &name);
+    profile_of(&mut nested, &flat, &name)?;
+    constraints(&mut nested, &flat, &name);
+    data(&mut nested, &flat, &name)?;
+    Some(Scenario { value: json!({"spec": nested.spec}), names: nested.names })
+}
+
+fn backend(nested: &mut Nested, flat: &Map<String, Value>, name: &impl Fn(&str) -> String) {
+    let mut set = |path: &str, key: &str| {
+        if let Some(value) = flat.get(key) {
+            nested.set(path, &name(key), value.clone());
+        }
+    };
+    set("backend.kind", "backend");
+    set("backend.target", "target");
+    set("backend.model", "model");
+    set("tokenizer.model", "processor");
+    set("seed.value", "random_seed");
+    set("metrics.sample_size", "sample_requests");
+    set("metrics.prefer_response_metrics", "prefer_response_metrics");
+    nested.set("backend.timeout", "timeout", DEFAULT_TIMEOUT.into());
+    nested.set("backend.timeout_connect", "timeout", DEFAULT_TIMEOUT.into());
+    for key in ["backend_kwargs", "request_formatter_kwargs"] {
+        arguments(nested, flat, key, &name(key));
+    }
+    match flat.get("data_request_formatter") {
+        Some(Value::Object(_)) => arguments(nested, flat, "data_request_formatter", &name("data_request_formatter")),
+        Some(value) => nested.set("backend.request_format", &name("data_request_formatter"), value.clone()),
+        None => {}
+    }
+}
+
+/// Arguments of the backend and of requests, which are keys of the backend now.
+fn arguments(nested: &mut Nested, flat: &Map<String, Value>, key: &str, shown: &str) {
+    let Some(value) = flat.get(key) else { return };
+    let Some(entries) = value.as_object() else {
+        nested.problem(shown, format!("is {}; write a mapping", described(value)));
+        return;
+    };
+    for (argument, value) in entries {
+        let path = match argument.replace('-', "_").as_str() {
+            "request_type" | "type" | "type_" => "backend.request_format".to_owned(),
+            "extra_body" => "backend.extras.body".to_owned(),
+            "extra_query" => "backend.extras.params".to_owned(),
+            "headers" => "backend.extras.headers".to_owned(),
+            "max_output_tokens" => "backend.max_tokens".to_owned(),
+            other => format!("backend.{other}"),
+        };
+        let timeout = (argument == "timeout").then(|| ("backend.timeout_connect", value.clone()));
+        nested.set(&path, &format!("{shown}.{}", named(argument)), value.clone());
+        if let Some((path, value)) = timeout {
+            nested.set(path, &format!("{shown}.timeout"), value);
+        }
+    }
+}
+
+/// The profile, whose kind decides what `rate` means.
+fn profile_of(nested: &mut Nested, flat: &Map<String, Value>, name: &impl Fn(&str) -> String) -> Option<()> {
+    let kind = flat.get("profile").cloned().unwrap_or_else(|| json!("sweep"));
+    let rates: Vec<Value> = match flat.get("rate") {
+        None => Vec::new(),
+        Some(Value::Array(rates)) => rates.clone(),
+        Some(Value::String(text)) => {
+            let rates: Result<Vec<Value>, String> = text.split(',').map(|it| typed(it.trim())).collect();
+            rates.unwrap_or_else(|_| vec![Value::String(text.clone())])
+        }
+        Some(rate) => vec![rate.clone()],
+    };
+    let rate = name("rate");
+    let first = rates.first().cloned();
+    match kind.as_str() {
+        Some("synchronous") if first.is_some() => {
+            nested.problem(&rate, "is written, and the profile is synchronous, which has none; take it out");
+            return None;
+        }
+        // Streams of a closed loop.
+        Some("concurrent") if first.is_some() => nested.set("profile.streams", &rate, Value::Array(rates)),
+        // The most requests under way.
+        Some("throughput") => {
+            if let Some(first) = first {
+                nested.set("profile.max_concurrency", &rate, first);
+            }
+        }
+        // The number of strategies.
+        Some("sweep") => {
+            if let Some(first) = first {
+                nested.set("profile.sweep_size", &rate, first);
+            }
+            // These versions bound it as any other load.
+            nested.set("profile.max_concurrency", &name("profile"), Value::Null);
+        }
+        Some("replay") => {
+            if let Some(first) = first {
+                nested.set("profile.time_scale", &rate, first);
+            }
+        }
+        // Requests per second.
+        _ if first.is_some() => nested.set("profile.rate", &rate, Value::Array(rates)),
+        _ => {}
+    }
+    if let Some(Value::Object(_)) = flat.get("profile") {
+        nested.problem(&name("profile"), "is a mapping; write the name of a profile, such as constant");
+        return None;
+    }
+    nested.set("profile.kind", &name("profile"), kind);
+    for (path, key) in
+        [("profile.rampup_duration", "rampup"), ("profile.warmup", "warmup"), ("profile.cooldown", "cooldown")]
+    {
+        if let Some(value) = flat.get(key) {
+            nested.set(path, &name(key), value.clone());
+        }
+    }
+    nested.names.push(("spec.profile.rate".to_owned(), nested.shown(&rate)));
+    nested.names.push(("spec.profile.streams".to_owned(), nested.shown(&rate)));
+    nested.names.push(("spec.profile".to_owned(), nested.shown(&name("profile"))));
+    Some(())
+}
+
+fn constraints(nested: &mut Nested, flat: &Map<String, Value>, name: &impl Fn(&str) -> String) {
+    let mut index = 0;
+    for (kind, key, value) in [
+        ("max_duration", "max_seconds", "seconds"),
+        ("max_requests", "max_requests", "count"),
+        ("max_errors", "max_errors", "count"),
+        ("max_error_rate", "max_error_rate", "rate"),
+        ("max_global_error_rate", "max_global_error_rate", "rate"),
+    ] {
+        let Some(found) = flat.get(key) else { continue };
+        nested.set(&format!("constraints[{index}].{value}"), &name(key), found.clone());
+        nested.set(&format!("constraints[{index}]"), &name(key), json!({"kind": kind, value: found}));
+        index += 1;
+    }
+    let Some(value) = flat.get("over_saturation") else { return };
+    let enabled = match value {
+        Value::Bool(enabled) => *enabled,
+        Value::Object(settings) => settings.get("enabled").is_none_or(|it| *it != Value::Bool(false)),
+        _ => true,
+    };
+    if enabled {
+        let constraint = json!({"kind": "over_saturation"});
+        nested.set(&format!("constraints[{index}]"), &name("over_saturation"), constraint);
+    }
+    nested.names.push(("spec.constraints".to_owned(), nested.shown("max_seconds")));
+}
+
+fn data(nested: &mut Nested, flat: &Map<String, Value>, name: &impl Fn(&str) -> String) -> Option<()> {
+    let items: Vec<Value> = match flat.get("data") {
+        None => Vec::new(),
+        Some(Value::Array(items)) => items.clone(),
+        Some(item) => vec![item.clone()],
+    };
+    let is_list = matches!(flat.get("data"), Some(Value::Array(_)));
+    let mut sources = Vec::with_capacity(items.len());
+    for (index, item) in items.into_iter().enumerate() {
+        let key = if is_list { format!("{}[{index}]", name("data")) } else { name("data") };
+        match source(&item) {
+            Ok(source) => sources.push(source),
+            Err(message) => {
+                nested.problem(&key, message);
+                return None;
+            }
+        }
+        nested.names.push((format!("spec.data[{index}]"), nested.shown(&key)));
+    }
+    let arguments: &[Value] = match flat.get("data_args") {
+        Some(Value::Array(all)) => all,
+        Some(one) => std::slice::from_ref(one),
+        None => &[],
+    };
+    for (source, arguments) in sources.iter_mut().zip(arguments) {
+        if let (Value::Object(source), Value::Object(_)) = (source, arguments) {
+            source.insert("load_kwargs".to_owned(), arguments.clone());
+        }
+    }
+    nested.set("data", &name("data"), Value::Array(sources));
+    if let Some(samples) = flat.get("data_samples") {
+        nested.set("data_loader.samples", &name("data_samples"), samples.clone());
+    }
+    match flat.get("data_sampler") {
+        None => {}
+        Some(Value::String(text)) if text == "shuffle" || text == "random" => {
+            nested.set("data_loader.shuffle", &name("data_sampler"), Value::Bool(true));
+        }
+        Some(other) => nested.problem(&name("data_sampler"), format!("is {}; write shuffle", described(other))),
+    }
+    if let Some(mapper @ Value::Object(_)) = flat.get("data_column_mapper") {
+        nested.set("data_column_mapper.column_mappings", &name("data_column_mapper"), mapper.clone());
+    }
+    Some(())
+}
+
+/// A source of data: lengths as a text or as a mapping, or a file.
+fn source(item: &Value) -> Result<Value, String> {
+    let with_kind = |mut entries: Map<String, Value>| {
+        let kind = ["kind", "type_", "type"].into_iter().find_map(|it| entries.remove(it));
+        entries.insert("kind".to_owned(), kind.unwrap_or_else(|| json!("synthetic_text")));
+        Value::Object(entries)
+    };
+    let text = match item {
+        Value::Object(entries) => return Ok(with_kind(entries.clone())),
+        Value::String(text) => text.trim(),
+        other => return Err(format!("is {}; write prompt_tokens=256,output_tokens=128, or a file", described(other))),
+    };
+    if text.starts_with('{') {
+        return match yaml::read(text) {
+            Ok(Value::Object(entries)) => Ok(with_kind(entries)),
+            _ => Err(format!("is {}, which is no mapping; check its quotes and brackets", quoted(text))),
+        };
+    }
+    if text.contains('=') && !text.contains("://") {
+        return match paths::arguments(text)? {
+            Value::Object(entries) => Ok(with_kind(entries)),
+            _ => Err(format!("is {}; write prompt_tokens=256,output_tokens=128", quoted(text))),
+        };
+    }
+    Ok(match DataSetFormat::from_path(std::path::Path::new(text)) {
+        Some(DataSetFormat::Text) => json!({"kind": "text_file", "path": text}),
+        Some(DataSetFormat::Csv) => json!({"kind": "csv_file", "path": text}),
+        Some(DataSetFormat::Json | DataSetFormat::Jsonl) => json!({"kind": "json_file", "path": text}),
+        Some(DataSetFormat::Parquet) => json!({"kind": "parquet_file", "path": text}),
+        None => json!({"kind": "huggingface", "source": text}),
+    })
+}

@@ -1,0 +1,126 @@
+//! A profile in any form as the nested one.
+
+use serde_json::{Map, Value, json};
+
+use super::{command_line, entries, flat};
+use crate::{
+    problem::Findings,
+    reader::{Section, described},
+    yaml::child,
+};
+
+/// The keys at the root of the nested form.
+const ROOT: [&str; 3] = ["metadata", "spec", "benchmarks"];
+/// Keys whose content belongs to the user, or to another library: its names stay as they are.
+const FREE: [&str; 7] = ["extras", "load_kwargs", "api_routes", "column_mappings", "tools", "labels", "metadata"];
+/// The deepest nesting of a scenario. The original's own keys need 6 levels.
+const MAX_DEPTH: usize = 64;
+
+/// A scenario in the nested form, whose one `spec` has the values of all its benchmarks.
+#[derive(Clone, Debug)]
+pub(super) struct Scenario {
+    /// A mapping with `spec`.
+    pub value: Value,
+    /// Paths in it, and what the author wrote there. The first that fits holds.
+    pub names: Vec<(String, String)>,
+}
+
+impl Scenario {
+    /// Reads any of the forms. `None` goes with at least one problem.
+    pub fn from_profile(profile: &Value, findings: &Findings) -> Option<Scenario> {
+        if let Value::String(text) = profile {
+            return command_line::read(text, findings);
+        }
+        let Some(root) = profile.as_object() else {
+            let remedy = "write a scenario of GuideLLM, with spec, or its command line, guidellm run ...";
+            findings.problem("profile", format!("is {}; {remedy}", described(profile)));
+            return None;
+        };
+        // A result file has its scenario under `config`, and before version 0.7 under `args`.
+        for key in ["config", "args"] {
+            if let Some(inner) = root.get(key).filter(|it| it.is_object()) {
+                findings.notice(
+                    key,
+                    "is the scenario of a result file, and is run again; the results beside it are not read",
+                );
+                let mut scenario = Scenario::from_mapping(inner, findings)?;
+                let named = ROOT.map(|it| (it.to_owned(), format!("{key}.{it}")));
+                scenario.names.extend(named);
+                return Some(scenario);
+            }
+        }
+        Scenario::from_mapping(profile, findings)
+    }
+
+    fn from_mapping(profile: &Value, findings: &Findings) -> Option<Scenario> {
+        let root = profile.as_object()?;
+        let nested = ROOT.iter().any(|it| root.contains_key(*it));
+        if nested { Scenario::nested(profile, findings) } else { flat::read(profile, flat::Origin::File, findings) }
+    }
+
+    /// Reads the nested form.
+    pub fn nested(profile: &Value, findings: &Findings) -> Option<Scenario> {
+        let root = Section::root(profile, &[], findings)?;
+        if let Some(metadata) = root.section("metadata")
+            && let Some(labels) = metadata.value("labels")
+            && !labels.is_object()
+        {
+            metadata.problem("labels", format!("is {}; write a mapping", described(labels)));
+        }
+        let benchmarks = root.list("benchmarks");
+        let empty = Value::Object(Map::new());
+        let spec = underscored(root.value("spec").unwrap_or(&empty), "spec", 0, findings)?;
+        root.finish();
+        if !spec.is_object() {
+            findings.problem("spec", format!("is {}; write a mapping", described(&spec)));
+            return None;
+        }
+        let (spec, names) = entries::merge(spec, benchmarks.unwrap_or_default(), findings)?;
+        Some(Scenario { value: json!({"spec": spec}), names })
+    }
+
+    /// The path as the author knows it.
+    pub fn name(&self, path: &str) -> String {
+        let found = self.names.iter().find_map(|(known, name)| {
+            let rest = path.strip_prefix(known.as_str())?;
+            (rest.is_empty() || rest.starts_with(['.', '['])).then(|| format!("{name}{rest}"))
+        });
+        found.unwrap_or_else(|| path.to_owned())
+    }
+}
+
+/// A value whose keys have underscores in place of hyphens, as the original takes both.
+pub(super) fn underscored(value: &Value, path: &str, depth: usize, findings: &Findings) -> Option<Value> {
+    if depth > MAX_DEPTH {
+        findings.problem(path, format!("is nested more than {MAX_DEPTH} levels deep; take levels out"));
+        return None;
+    }
+    match value {
+        Value::Object(entries) => {
+            let mut result = Map::new();
+            for (key, value) in entries {
+                let plain = key.replace('-', "_");
+                let path = child(path, key);
+                let value = match FREE.contains(&plain.as_str()) {
+                    true => value.clone(),
+                    false => underscored(value, &path, depth + 1, findings)?,
+                };
+                if result.insert(plain.clone(), value).is_some() {
+                    findings.problem(
+                        path,
+                        format!(
+                            "is the same key as {plain}, because hyphens and underscores are alike; keep one of them"
+                        ),
+                    );
+                    return None;
+                }
+            }
+            Some(Value::Object(result))
+        }
+        Value::Array(items) => {
+            let items = items.iter().enumerate();
+            items.map(|(at, it)| underscored(it, &format!("{path}[{at}]"), depth + 1, findings)).collect()
+        }
+        other => Some(other.clone()),
+    }
+}

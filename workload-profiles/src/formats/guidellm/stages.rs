@@ -1,0 +1,209 @@
+//! The stages: one for each strategy, with its bounds and its margins.
+
+use crds::units::{RequestRate, Span};
+
+use super::{
+    constraints::Limits,
+    data::Data,
+    profile::{MAX_UNDER_WAY, Profile, Strategy},
+    values::span,
+};
+use crate::{
+    formats::common::stage_names::StageNames,
+    reader::Section,
+    workload::{
+        Arrivals, Load, MAX_REQUESTS, Margin, MeasuredRate, Rate, RateBound, RatePoint, RateShape, RequestSource,
+        Spacing, Stage, Unit,
+    },
+};
+
+/// The length of a strategy without any bound, in seconds. The original would run the first strategy without end.
+const UNBOUNDED_SECONDS: f64 = 60.0;
+/// The most requests at a rate from data with an end, where nothing else bounds a strategy.
+const UNBOUNDED_REQUESTS: u64 = 100_000;
+
+/// What bounds a stage.
+#[derive(Clone, Copy)]
+struct Bounds {
+    seconds: Option<f64>,
+    requests: Option<u64>,
+    /// Requests of a session, where the load starts sessions.
+    turns: u32,
+    ramp_up: Span,
+}
+
+impl Bounds {
+    fn duration(self) -> Option<Span> {
+        self.seconds.and_then(span)
+    }
+
+    /// What the load starts: requests, or sessions.
+    fn count(self) -> Option<u64> {
+        self.requests.map(|it| it.div_ceil(u64::from(self.turns)))
+    }
+}
+
+/// The stages. `None` goes with at least one problem.
+pub(super) fn stages(spec: &Section, profile: Profile, limits: &Limits, data: &Data, unit: Unit) -> Option<Vec<Stage>> {
+    let Profile { section, strategies, ramp_up, warm_up, cool_down } = profile;
+    check_scope(spec, strategies.len(), limits);
+    check_turns(&section, &strategies, limits, data, unit);
+    let mut names = StageNames::default();
+    let mut stages = Vec::with_capacity(strategies.len());
+    let mut requests: u64 = 0;
+    for (index, strategy) in strategies.iter().enumerate() {
+        let bounds = bounds(spec, index, *strategy, limits, data, ramp_up);
+        let named = load(*strategy, Bounds { turns: 1, ..bounds }, data)?;
+        let name =
+            if matches!(strategy, Strategy::Swept { .. }) { format!("sweep{}", index - 1) } else { names.name(&named) };
+        let load = load(*strategy, bounds, data)?;
+        requests = requests.saturating_add(load.count().filter(|_| bounds.seconds.is_none()).unwrap_or(0));
+        let margin = |phase: Option<super::phases::Phase>| {
+            phase?.margin(&section, bounds.seconds, bounds.requests, bounds.turns)
+        };
+        let (warm_up, cool_down) = (margin(warm_up), margin(cool_down));
+        if leaves_nothing([warm_up, cool_down], bounds) {
+            section.problem("warmup", format!("and cooldown leave nothing of strategy {index}; shorten them"));
+        }
+        // At its end a strategy cancels what is under way.
+        let grace = bounds.seconds.map(|_| Span::default());
+        stages.push(Stage { warm_up, cool_down, grace, ..Stage::new(name, load) });
+    }
+    if requests > MAX_REQUESTS {
+        let what = format!("ask for {requests} requests in all; a run sends at most {MAX_REQUESTS}");
+        spec.problem("constraints", format!("{what}, so lower max_requests"));
+    }
+    section.finish();
+    Some(stages)
+}
+
+/// A bound of scope `all` ends the strategies after the first one that it ends, which is the first one of all.
+fn check_scope(spec: &Section, strategies: usize, limits: &Limits) {
+    if strategies < 2 {
+        return;
+    }
+    for path in &limits.ends_all {
+        let key = path.strip_prefix("spec.").unwrap_or(path);
+        spec.problem(key, "is all, with which GuideLLM sends no strategy after the first that ends so; write current, or one strategy");
+    }
+}
+
+/// Conversations are started as a whole, while the original counts their turns.
+fn check_turns(section: &Section, strategies: &[Strategy], limits: &Limits, data: &Data, unit: Unit) {
+    if unit == Unit::Request || data.turns == 1 {
+        return;
+    }
+    let turns = data.turns;
+    if strategies.iter().any(|it| matches!(it, Strategy::Swept { .. })) {
+        section.problem("kind", "is sweep, and the data has conversations, whose rate a sweep cannot set; write turns: 1, or another profile");
+    }
+    if strategies.iter().any(|it| matches!(it, Strategy::Open { .. })) {
+        section.notice("rate", format!("counts turns: conversations of {turns} turns start at rate / {turns}, and each turn follows the answer before it; GuideLLM sends a turn at each of its times"));
+    }
+    let uneven =
+        (0..strategies.len()).filter_map(|it| limits.requests(it)).find(|it| !it.is_multiple_of(u64::from(turns)));
+    if let Some(count) = uneven {
+        section.notice("kind", format!("sends whole conversations of {turns} turns: for {count} requests {} of them; GuideLLM cuts the last one short", count.div_ceil(u64::from(turns))));
+    }
+}
+
+fn bounds(spec: &Section, index: usize, strategy: Strategy, limits: &Limits, data: &Data, ramp_up: Span) -> Bounds {
+    let (mut seconds, mut requests) = (limits.seconds(index), limits.requests(index));
+    requests = requests.into_iter().chain(data.rows).min();
+    if seconds.is_none() && requests.is_none() {
+        if data.endless {
+            if index == 0 {
+                spec.notice("constraints", format!("do not bound a strategy, so that GuideLLM would send the first one without end; here each takes {UNBOUNDED_SECONDS} s, write {{kind: max_duration, seconds: 60}} or max_requests"));
+            }
+            seconds = Some(UNBOUNDED_SECONDS);
+        } else if matches!(strategy, Strategy::Open { .. } | Strategy::Swept { .. }) {
+            // The schedule of a rate is made before the first request, and the number of rows is not known here.
+            spec.notice("constraints", format!("do not bound a strategy; it ends with the rows of the data, and here after {UNBOUNDED_REQUESTS} at most"));
+            requests = Some(UNBOUNDED_REQUESTS);
+        }
+    }
+    Bounds { seconds, requests, turns: data.turns, ramp_up }
+}
+
+fn load(strategy: Strategy, bounds: Bounds, data: &Data) -> Option<Load> {
+    let closed = |concurrency: u32, ramp_up| Load::Closed {
+        concurrency,
+        count: bounds.count(),
+        duration: bounds.duration(),
+        ramp_up,
+        start_rate: None,
+    };
+    Some(match strategy {
+        Strategy::Synchronous => closed(1, Span::default()),
+        Strategy::Concurrent(streams) => closed(streams, bounds.ramp_up),
+        Strategy::Throughput(most) => {
+            let ramp_up = if most < MAX_UNDER_WAY { bounds.ramp_up } else { Span::default() };
+            let needed = bounds.count().and_then(|it| u32::try_from(it).ok()).unwrap_or(most);
+            closed(most.min(needed.max(1)), ramp_up)
+        }
+        Strategy::Open { rate, poisson, max_concurrency } => {
+            let rate = RequestRate::try_from(rate.per_second() / f64::from(bounds.turns)).ok()?;
+            let ramp_up = if poisson { Span::default() } else { bounds.ramp_up };
+            open(ramped(rate, ramp_up), poisson, max_concurrency, bounds)
+        }
+        Strategy::Swept { position, poisson, max_concurrency } => {
+            let bound = RateBound::Throughput;
+            let measured = MeasuredRate { from: bound(0), to: bound(1), position, spacing: Spacing::Linear };
+            open(Rate::Varying(RateShape::Measured(measured)), poisson, max_concurrency, bounds)
+        }
+        Strategy::Replay { time_scale, .. } => match &data.trace {
+            Some((trace, scale)) => Load::Trace {
+                trace: trace.clone(),
+                speed: 1.0 / (time_scale * scale),
+                count: bounds.count(),
+                lengths: true,
+                max_concurrency: Some(MAX_UNDER_WAY),
+            },
+            // Recorded sessions.
+            None => closed(MAX_UNDER_WAY, Span::default()),
+        },
+    })
+}
+
+fn open(rate: Rate, poisson: bool, max_concurrency: u32, bounds: Bounds) -> Load {
+    Load::Open {
+        arrivals: if poisson { Arrivals::Poisson } else { Arrivals::ConstantAfterGap },
+        rate,
+        duration: bounds.duration(),
+        count: bounds.count(),
+        max_concurrency: Some(max_concurrency),
+    }
+}
+
+/// A rate that rises from 0 within a time.
+fn ramped(rate: RequestRate, ramp_up: Span) -> Rate {
+    if ramp_up.0.is_zero() {
+        return Rate::Steady(rate);
+    }
+    let point = |at, rate| RatePoint { at, rate };
+    Rate::Varying(RateShape::Points(vec![point(Span::default(), 0.0), point(ramp_up, rate.per_second())]))
+}
+
+fn leaves_nothing(margins: [Option<Margin>; 2], bounds: Bounds) -> bool {
+    let (mut time, mut count) = (0.0, 0);
+    for margin in margins.into_iter().flatten() {
+        match margin {
+            Margin::Duration(span) => time += span.0.as_secs_f64(),
+            Margin::Count(requests) => count += requests,
+            Margin::All => return true,
+        }
+    }
+    bounds.seconds.is_some_and(|it| time >= it) || bounds.count().is_some_and(|it| count >= it)
+}
+
+/// Whether the load starts sessions as a whole.
+pub(super) fn unit(requests: &RequestSource) -> Unit {
+    match requests {
+        RequestSource::Conversations(_) | RequestSource::Recorded(_) => Unit::Session,
+        RequestSource::Mock
+        | RequestSource::Random { .. }
+        | RequestSource::SharedPrefix { .. }
+        | RequestSource::TraceBlocks { .. }
+        | RequestSource::DataSet(_) => Unit::Request,
+    }
+}

@@ -1,0 +1,130 @@
+//! Inputs that are cut, changed or of the wrong type.
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::yaml;
+
+/// Profiles of every kind, with most of their keys.
+fn whole() -> Vec<String> {
+    let data = "data: [{kind: synthetic_text, prompt_tokens: 64, prompt_tokens_stdev: 9, output_tokens: 16, turns: 2, delay: 1, \
+                prefix_buckets: [{prefix_tokens: 5}]}]";
+    let spec = |profile: &str, more: &str| {
+        nested(&format!("profile: {{{profile}, warmup: 0.1, cooldown: {{value: 1}}, rampup_duration: 1}}\n{more}"))
+    };
+    vec![
+        spec("kind: constant, rate: [1, 2], max_concurrency: 5", data),
+        spec("kind: sweep, sweep_size: 4", "metrics: {slo: {ttft_ms: 5}}\nseed: {kind: static, value: 1}"),
+        spec("kind: throughput, max_concurrency: 5", "data: [{kind: json_file, path: a.jsonl}]\ntokenizer: {model: /a.json}"),
+        spec("kind: replay, time_scale: 2", "data: [{kind: mooncake, source: {kind: json_file, path: a.jsonl}}]"),
+        spec("kind: concurrent, streams: 3", "data: [{kind: synthetic_image, width: 8, height: 8, output_tokens: 4}]\nbackend: {timeout: 5, extras: {body: {a: 1}}}"),
+        format!("{}benchmarks: [{{profile.streams: 3}}, {{profile.streams: 4, 'constraints[0].seconds': 9}}]\n", nested("profile: {kind: concurrent}")),
+        "target: x\nprofile: concurrent\nrate: [1, 2]\ndata: 'prompt_tokens=5,output_tokens=5'\nmax_seconds: 9\nwarmup: 0.1".to_owned(),
+        "guidellm run --profile kind=concurrent,streams=5 --data kind=synthetic_text,prompt_tokens=5,output_tokens=5 --override profile.streams 1,2".to_owned(),
+        "guidellm benchmark --target x --rate-type constant --rate 1,2 --data prompt_tokens=5,output_tokens=5 --max-seconds 9".to_owned(),
+    ]
+}
+
+#[test]
+fn the_profiles_of_this_test_are_right() {
+    for text in whole() {
+        read(&text).unwrap_or_else(|error| panic!("{text}\n{error}"));
+    }
+}
+
+/// Reads a text, whatever it is: the answer is bounded.
+fn survive(text: &str) {
+    match read(text) {
+        Ok((workload, notices)) => assert!(workload.stages.len() <= 1_000 && notices.len() < 10_000),
+        Err(error) => assert!(error.to_string().len() < 1 << 20, "{text}"),
+    }
+}
+
+fn odd_value() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        any::<f64>().prop_map(|it| json!(it)),
+        any::<i64>().prop_map(|it| json!(it)),
+        prop::sample::select(vec![
+            json!(null),
+            json!(true),
+            json!(""),
+            json!("x"),
+            json!([]),
+            json!({}),
+            json!([[]]),
+            json!([null]),
+            json!(1e308),
+            json!(4.9e-324),
+            json!(u64::MAX),
+            json!("1,2"),
+            json!("[1"),
+            json!("{a"),
+            json!({"kind": "sweep"}),
+            json!([{"kind": "hf"}]),
+            json!("guidellm run"),
+            json!({"a-b": 1, "a_b": 2}),
+            json!([1, "x", {}]),
+            json!("kind=a,b[999].c=1"),
+            json!(0.5),
+            json!(-1),
+        ]),
+    ]
+}
+
+/// Puts a value at the n-th place of a tree.
+fn replace(tree: &mut Value, place: &mut usize, new: &Value) -> bool {
+    if *place == 0 {
+        *tree = new.clone();
+        return true;
+    }
+    *place -= 1;
+    match tree {
+        Value::Object(entries) => entries.iter_mut().any(|(_, it)| replace(it, place, new)),
+        Value::Array(items) => items.iter_mut().any(|it| replace(it, place, new)),
+        _ => false,
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_cut_profile_is_no_panic(index in 0_usize..9, share in 0.0_f64..1.0) {
+        let text = whole().swap_remove(index);
+        let end = (text.len() as f64 * share) as usize;
+        survive(&text[..text.floor_char_boundary(end)]);
+    }
+
+    #[test]
+    fn a_changed_letter_is_no_panic(index in 0_usize..9, share in 0.0_f64..1.0, letter in "[-a-z0-9=,.:\\[\\]{}'\"&* \n\\\\\\PC]") {
+        let mut text = whole().swap_remove(index);
+        let at = text.floor_char_boundary((text.len() as f64 * share) as usize);
+        text.insert_str(at, &letter);
+        survive(&text);
+    }
+
+    #[test]
+    fn a_value_of_another_type_is_no_panic(index in 0_usize..7, place in 0_usize..60, value in odd_value()) {
+        let mut tree = yaml::read(&whole().swap_remove(index)).unwrap();
+        replace(&mut tree, &mut place.clone(), &value);
+        survive(&yaml::write(&tree).unwrap());
+    }
+
+    #[test]
+    fn no_arguments_are_a_panic(text in "[-a-z0-9=,.\\[\\]{}:'\" ]{0,60}") {
+        survive(&format!("guidellm run --profile kind=concurrent,{text} --data {text} --override {text} 1,2"));
+        survive(&format!("guidellm benchmark {text} --rate {text}"));
+    }
+}
+
+#[test]
+fn deep_and_long_inputs_are_refused() {
+    survive(&format!("spec: {}{}", "{a: ".repeat(3_000), "}".repeat(3_000)));
+    survive(&format!("guidellm run --profile {}=1", vec!["a"; 60_000].join(".")));
+    survive(&format!("guidellm run --override profile.streams {}", vec!["1"; 50_000].join(",")));
+    let many = format!(
+        "{}benchmarks: [{}]",
+        nested("profile: {kind: concurrent}"),
+        vec!["{profile.streams: [1,1,1,1,1,1,1,1,1,1]}"; 900].join(",")
+    );
+    assert!(read(&many).unwrap_err().to_string().starts_with("benchmarks: ask for 9000 strategies"));
+}

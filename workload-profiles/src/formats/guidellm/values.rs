@@ -1,0 +1,73 @@
+//! Values that several parts of a scenario have.
+
+use std::time::Duration;
+
+use crds::units::Span;
+use serde_json::Value;
+
+use crate::{
+    formats::common::bounds::MAX_STAGES,
+    reader::{Section, described},
+    workload::{FileSource, RemoteFile},
+    yaml,
+};
+
+/// A length of time from seconds; `None` only for values that the getters refuse.
+pub(super) fn span(seconds: f64) -> Option<Span> {
+    Duration::try_from_secs_f64(seconds).ok().map(Span)
+}
+
+/// A number, or a list of them, also as a JSON text. `None` when it is absent or wrong.
+pub(super) fn numbers(
+    section: &Section,
+    key: &'static str,
+    wanted: &str,
+    accepted: impl Fn(f64) -> bool,
+) -> Option<Vec<f64>> {
+    let value = section.value(key)?;
+    let parsed = value.as_str().filter(|it| it.trim_start().starts_with('[')).and_then(|it| yaml::read(it).ok());
+    let value = parsed.as_ref().unwrap_or(value);
+    let items: &[Value] = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+    if items.is_empty() || items.len() > MAX_STAGES {
+        section.problem(key, format!("holds {} values; write 1 to {MAX_STAGES}", items.len()));
+        return None;
+    }
+    let mut numbers = Vec::with_capacity(items.len());
+    for (at, item) in items.iter().enumerate() {
+        let number = item.as_f64().or_else(|| yaml::decimal(item.as_str()?.trim()));
+        match number.filter(|it| it.is_finite() && accepted(*it)) {
+            Some(number) => numbers.push(number),
+            None => {
+                let place = if value.is_array() { format!("{key}[{at}]") } else { key.to_owned() };
+                section.problem(&place, format!("is {}; write {wanted}", described(item)));
+            }
+        }
+    }
+    (numbers.len() == items.len()).then_some(numbers)
+}
+
+/// Whole numbers from 1 to `most`, as [`numbers`] reads them.
+pub(super) fn counts(section: &Section, key: &'static str, most: u64) -> Option<Vec<u64>> {
+    let wanted = format!("a whole number from 1 to {most}");
+    let numbers = numbers(section, key, &wanted, |it| it.fract() == 0.0 && it >= 1.0 && it <= most as f64)?;
+    // Exact: all bounds are far below 2^53.
+    Some(numbers.into_iter().map(|it| it as u64).collect())
+}
+
+/// Whether a key is written as null, which for some keys is not the same as left out.
+pub(super) fn is_null(section: &Section, key: &str) -> bool {
+    section.entries().any(|(it, value)| it == key && value.is_null())
+}
+
+/// A path, or an http or https URL.
+pub(super) fn file_source(text: &str) -> FileSource {
+    match text.starts_with("http://") || text.starts_with("https://") {
+        true => FileSource::Url(RemoteFile { url: text.to_owned(), sha256: None }),
+        false => FileSource::from(text),
+    }
+}
+
+/// The message for what the original supports and this engine does not.
+pub(super) fn unsupported(what: &str, remedy: &str) -> String {
+    format!("is {what}, which GuideLLM supports and this engine does not; {remedy}")
+}
