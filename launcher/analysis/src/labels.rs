@@ -136,6 +136,7 @@ fn prompts(workload: &Workload, run: &ResolvedRun) -> &'static str {
         (_, PromptReuse::PerStage) => "replayed",
         _ if has_given_salt(run) => "replayed",
         (RequestSource::SharedPrefix { .. } | RequestSource::Conversations(_), PromptReuse::Fresh) => "shared",
+        (RequestSource::Random { prefixes, .. }, PromptReuse::Fresh) if !prefixes.is_empty() => "shared",
         (RequestSource::Random { .. }, PromptReuse::Fresh) => "fresh",
     }
 }

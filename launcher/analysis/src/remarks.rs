@@ -206,9 +206,13 @@ fn lengths(all: &Figures) -> Option<String> {
 /// Tokens from a prefix cache where every prompt is drawn by itself.
 fn cached(evidence: &Evidence<'_>) -> Option<String> {
     let workload = evidence.workload;
-    let (RequestSource::Random { text, .. }, PromptReuse::Fresh) = (&workload.requests, workload.prompts) else {
+    let (RequestSource::Random { text, prefixes, .. }, PromptReuse::Fresh) = (&workload.requests, workload.prompts)
+    else {
         return None;
     };
+    if !prefixes.is_empty() {
+        return None;
+    }
     let found = evidence.all.cached?;
     let explained = match evidence.run.api.unwrap_or(workload.api) {
         Api::Completions => BLOCK_TOKENS,

@@ -17,6 +17,10 @@ use crate::{
 /// The most bytes of a corpus: more running text than a load cuts prompts from, and as much as a tokenizer encodes in seconds.
 const MAX_CORPUS: u64 = 16 << 20;
 
+const ENCODES_EVERY_TEXT: &str = "the tokens of a word depend on its neighbours with this tokenizer, so that each prompt is encoded until its length is right; \
+     this takes some milliseconds of CPU time for a prompt of 1,000 tokens";
+const IMAGES_REPEAT: &str = "images are made before the load, at most 4,096 and 256 MiB of them; a load that needs more sends the same images again";
+
 /// Why texts cannot be made. The message contains the cause, which is therefore no `source`.
 #[derive(Debug, thiserror::Error)]
 pub enum PromptFilesError {
@@ -49,13 +53,18 @@ pub fn read(workload: &Workload) -> Result<PromptFiles, PromptFilesError> {
     let corpus = workload.corpus.as_ref().map(|it| read_corpus(it.as_path())).transpose()?;
     let (corpus, of_corpus) = corpus.unzip();
     let texts = Texts::new(corpus.as_deref(), tokenizer)?;
-    let message = "the tokens of a word depend on its neighbours with this tokenizer, so that each prompt is encoded until its length is \
-                   right; this takes some milliseconds of CPU time for a prompt of 1,000 tokens";
-    let notice = texts.encodes_every_text().then(|| Notice { path: "tokenizer".into(), message: message.into() });
+    let notices = [
+        texts.encodes_every_text().then_some(("tokenizer", ENCODES_EVERY_TEXT)),
+        workload.images.as_ref().map(|_| ("images", IMAGES_REPEAT)),
+    ];
     Ok(PromptFiles {
         texts,
         digests: of_tokenizer.into_iter().chain(of_corpus).collect(),
-        notices: notice.into_iter().collect(),
+        notices: notices
+            .into_iter()
+            .flatten()
+            .map(|(path, message)| Notice { path: path.into(), message: message.into() })
+            .collect(),
     })
 }
 

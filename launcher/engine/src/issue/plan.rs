@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use crds::{benchmark_run::Api, units::RequestRate};
 use workload_profiles::{
     Workload,
-    workload::{Goodput, Load, Probes, RequestSource, TraceEntry},
+    workload::{Goodput, Load, OutputLength, Probes, PromptForm, RequestSource, TraceEntry},
 };
 
 use super::{
@@ -33,6 +33,8 @@ pub struct LoadPlan {
     pub(super) requests: Requests,
     pub(super) probes: ProbeRequests,
     pub(super) template: BodyTemplate,
+    /// Whether requests have messages, to which a chat template adds tokens.
+    pub(super) has_messages: bool,
     /// Answers for each prompt.
     pub(super) choices: u32,
     pub(super) streaming: bool,
@@ -162,6 +164,9 @@ impl LoadPlan {
         if !BodyTemplate::can_hold(api, form) {
             return Err(RequestsError::TokenIdsInChat.into());
         }
+        if api == Api::Messages && decides_no_length(&workload.requests) {
+            return Err(RequestsError::NoOutputLength.into());
+        }
         let phases = planned_phases(workload)?;
         let stages = workload.stages.iter().zip(phases).enumerate().map(|(index, (stage, phase))| {
             let trace = traces.get(index).map_or(&[][..], Vec::as_slice);
@@ -206,13 +211,24 @@ impl LoadPlan {
                 grace: stage.grace.map(|it| it.0),
             }
         });
+        let stages: Vec<PlannedStage> = stages.collect();
+        let mut requests =
+            Requests::new(&workload.requests, seeds, workload.prompts)?.with_messages(api.has_messages());
+        if let Some(images) = &workload.images {
+            if !api.has_messages() || form != PromptForm::Text {
+                return Err(RequestsError::ImagesOutsideOfChat.into());
+            }
+            let counts: Vec<u64> = stages.iter().map(|it| it.load.count()).collect();
+            requests = requests.with_images(images, seeds, workload.prompts, &counts)?;
+        }
         Ok(LoadPlan {
-            stages: stages.collect(),
+            stages,
             probes: ProbeRequests {
                 probes: workload.probes,
                 texts: TextSeed::new("probes/texts", seeds, workload.prompts),
             },
-            requests: Requests::new(&workload.requests, seeds, workload.prompts)?.with_messages(api.has_messages()),
+            requests,
+            has_messages: api.has_messages(),
             template: BodyTemplate::new(api, model, workload.streaming, &workload.sampling),
             choices: workload.sampling.choices(),
             streaming: workload.streaming,
@@ -312,5 +328,18 @@ impl LoadPlan {
             .with_windows(self.stages.iter().map(|it| it.window))
             .with_record_budget(self.records.clone());
         if self.probes.rate().is_some() { recorder.with_probes() } else { recorder }
+    }
+}
+
+/// Whether a source leaves the length of an answer to the server.
+fn decides_no_length(source: &RequestSource) -> bool {
+    match source {
+        RequestSource::Mock => true,
+        RequestSource::DataSet(set) => set.output == OutputLength::Unbounded,
+        RequestSource::Random { .. }
+        | RequestSource::SharedPrefix { .. }
+        | RequestSource::Conversations(_)
+        | RequestSource::TraceBlocks { .. }
+        | RequestSource::Recorded(_) => false,
     }
 }

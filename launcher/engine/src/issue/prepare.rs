@@ -91,6 +91,8 @@ impl Maker {
         let stage = &shared.plan.stages[self.stage];
         let recorded = stage.recorded(number);
         let mut requested = shared.plan.requests.write(self.stage, stage.content(number), recorded, &mut self.draft);
+        // A chat template and images add tokens of their own.
+        requested.is_exact &= !shared.plan.has_messages;
         let keep_output = stage.outputs.keeps(number);
         let content = Content { token_ids: keep_output, ..self.draft.content(requested.output) };
         let body = shared.plan.template.body(&content);

@@ -1,9 +1,13 @@
 //! Draws the lengths of the prompt and the answer of a request. Each number has its own draw, which does not depend on
 //! the order.
+//!
+//! A shape whose parameters have no distribution, such as an infinite deviation, is its mean.
+
+use std::f64::consts::FRAC_2_PI;
 
 use crds::units::Seed;
 use rand::{Rng, RngExt as _};
-use rand_distr::{LogNormal, Normal};
+use rand_distr::{LogNormal, Normal, Poisson, SkewNormal};
 use workload_profiles::workload::{LengthDistribution, Shape};
 
 use super::draws;
@@ -42,17 +46,33 @@ impl LengthDraws {
     /// Draws a length, clips it to `min` and `max`, and rounds it.
     fn draw(&self, rng: &mut impl Rng) -> u32 {
         let LengthDistribution { shape, min, max, mean, std_dev, .. } = self.distribution;
+        let shift = if self.sampler == Sampler::Shifted { f64::from(min) } else { 0.0 };
         let drawn = match shape {
-            Shape::Fixed | Shape::SkewNormal { .. } | Shape::Poisson => mean,
             Shape::Uniform => return rng.random_range(min..=max.max(min)),
-            Shape::Normal => Normal::new(mean, std_dev).map_or(mean, |it| rng.sample(it)),
-            Shape::Lognormal => {
-                let shift = if self.sampler == Sampler::Shifted { f64::from(min) } else { 0.0 };
-                shift + log_normal(mean - shift, std_dev).map_or(mean - shift, |it| rng.sample(it))
-            }
+            Shape::Lognormal => shift + draw(shape, mean - shift, std_dev, rng),
+            _ => draw(shape, mean, std_dev, rng),
         };
         drawn.clamp(f64::from(min), f64::from(max.max(min))).round() as u32
     }
+}
+
+/// Draws from a shape of this mean and standard deviation. A uniform shape, which has other parameters, is its mean.
+pub(super) fn draw(shape: Shape, mean: f64, std_dev: f64, rng: &mut impl Rng) -> f64 {
+    match shape {
+        Shape::Fixed | Shape::Uniform => mean,
+        Shape::Normal => Normal::new(mean, std_dev).map_or(mean, |it| rng.sample(it)),
+        Shape::Lognormal => log_normal(mean, std_dev).map_or(mean, |it| rng.sample(it)),
+        Shape::SkewNormal { skew } => skew_normal(mean, std_dev, skew).map_or(mean, |it| rng.sample(it)),
+        Shape::Poisson => Poisson::new(mean).map_or(mean, |it| rng.sample(it)),
+    }
+}
+
+/// The skew-normal with this mean and standard deviation: with delta = skew / sqrt(1 + skew^2), its scale is
+/// deviation / sqrt(1 - 2 delta^2 / pi), and its location is mean - scale x delta x sqrt(2 / pi).
+fn skew_normal(mean: f64, std_dev: f64, skew: f64) -> Option<SkewNormal<f64>> {
+    let delta = skew / (1.0 + skew * skew).sqrt();
+    let scale = std_dev / (1.0 - delta * delta * FRAC_2_PI).sqrt();
+    SkewNormal::new(mean - scale * delta * FRAC_2_PI.sqrt(), scale, skew).ok()
 }
 
 /// The log-normal with this mean and standard deviation: sigma^2 = ln(1 + (deviation / mean)^2), mu = ln(mean) - sigma^2 / 2.
@@ -87,6 +107,45 @@ mod tests {
             assert!(near(mean, 500.0) && near(deviation, 100.0), "{shape:?}: {mean} {deviation}");
         }
         assert_eq!(check(Shape::Fixed, Sampler::Plain, 77.0, 0.0), (77.0, 0.0));
+    }
+
+    #[test]
+    fn a_skew_normal_has_its_mean_and_deviation_and_a_long_tail_on_one_side() {
+        for skew in [-4.0, 0.0, 4.0] {
+            let shape = Shape::SkewNormal { skew };
+            let (mean, deviation) = check(shape, Sampler::Plain, 500.0, 100.0);
+            assert!(near(mean, 500.0) && near(deviation, 100.0), "{skew}: {mean} {deviation}");
+            let mut distribution = LengthDistribution::uniform(0, 1_000);
+            (distribution.shape, distribution.mean, distribution.std_dev) = (shape, 500.0, 100.0);
+            let lengths = LengthDraws::new(&distribution, Sampler::Plain, Seed(5));
+            let far = |it: &u64| f64::from(lengths.get(*it)) - 500.0;
+            let long = (0..20_000).filter(|it| far(it) > 200.0).count();
+            let short = (0..20_000).filter(|it| far(it) < -200.0).count();
+            match skew {
+                0.0 => assert!(long.abs_diff(short) < 150, "{long} {short}"),
+                _ if skew > 0.0 => assert!(long > 500 && short < 50, "{long} {short}"),
+                _ => assert!(short > 500 && long < 50, "{long} {short}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_poisson_has_its_mean_as_variance() {
+        let (mean, deviation) = check(Shape::Poisson, Sampler::Shifted, 400.0, 77.0);
+        assert!(near(mean, 400.0) && near(deviation, 20.0), "{mean} {deviation}");
+    }
+
+    #[test]
+    fn parameters_without_a_distribution_give_the_mean() {
+        for (shape, mean, std_dev) in [
+            (Shape::Normal, 50.0_f64, f64::NAN),
+            (Shape::SkewNormal { skew: f64::NAN }, 50.0, 1.0),
+            (Shape::SkewNormal { skew: 1.0 }, 50.0, -1.0),
+            (Shape::Poisson, 50.0e30, 0.0),
+        ] {
+            let expected = mean.clamp(10.0, 100_000.0);
+            assert_eq!(check(shape, Sampler::Plain, mean, std_dev), (expected, 0.0), "{shape:?}");
+        }
     }
 
     #[test]

@@ -6,12 +6,14 @@
 
 mod data_set_row;
 mod draft;
+mod images;
 mod lengths;
 mod prefixes;
 mod random;
 mod shared_prefix;
 mod text;
 mod text_seed;
+mod times;
 mod token_ids;
 
 use std::sync::Arc;
@@ -19,15 +21,18 @@ use std::sync::Arc;
 use crds::units::Seed;
 use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
-use workload_profiles::workload::{DataSet, PromptForm, PromptReuse, RequestSource, TraceEntry};
+use workload_profiles::workload::{DataSet, Images, PromptForm, PromptReuse, RequestSource, TraceEntry};
 
 use crate::data_set::Rows;
 pub use draft::Draft;
+use images::ImagePool;
 use lengths::{LengthDraws, Sampler};
 use random::Random;
 use shared_prefix::SharedPrefix;
 pub use text::{Texts, TextsError};
+use text_seed::SharedTextSeed;
 pub(crate) use text_seed::TextSeed;
+pub use times::TimeDraws;
 
 /// Why requests cannot be prepared.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +48,27 @@ pub enum RequestsError {
     TooManyPrefixes {
         /// Prefixes of all buckets.
         prefixes: u32,
+    },
+    /// Anthropic's API needs a length.
+    #[error(
+        "the server is to decide how long answers are, but the Messages API requires max_tokens; set an output length"
+    )]
+    NoOutputLength,
+    /// Images beside prompts that cannot hold them.
+    #[error("there are images, which only the text prompts of a chat can hold; call chats, or take the images out")]
+    ImagesOutsideOfChat,
+    /// No image can be made.
+    #[error("images have no size; give at least one")]
+    NoImageSize,
+    /// The encoder refuses an image.
+    #[error("an image of {width} x {height} pixels cannot be encoded: {cause}; choose sizes from 1 to 8192")]
+    Image {
+        /// Pixels in a row.
+        width: u32,
+        /// Pixels in a column.
+        height: u32,
+        /// What the encoder says.
+        cause: String,
     },
     /// A source that the engine cannot send yet.
     #[error("the requests are {0}, which cannot be sent yet; choose another source")]
@@ -131,6 +157,7 @@ pub struct Requests {
     form: PromptForm,
     texts: Texts,
     has_messages: bool,
+    images: Option<ImagePool>,
 }
 
 #[derive(Debug)]
@@ -164,9 +191,8 @@ impl Requests {
                 ..
             } => {
                 // With a seed of its own it is the same in every run, as in inference-perf.
-                let fresh = prompts == PromptReuse::Fresh && own.is_none();
                 let seed = own.unwrap_or(seed);
-                let texts = |name| if fresh { seeds.salted(name) } else { seed.derive(name) };
+                let texts = |name| SharedTextSeed::new(name, Seeds { run: seed, ..seeds }, prompts, own.is_some());
                 let lengths = |distribution, name| LengthDraws::new(distribution, Sampler::Plain, seed.derive(name));
                 Source::SharedPrefix(SharedPrefix::new(
                     (*groups, *prompts_per_group),
@@ -182,7 +208,7 @@ impl Requests {
             RequestSource::TraceBlocks { .. } => return Err(RequestsError::NotYet("blocks of a trace")),
             RequestSource::Recorded(_) => return Err(RequestsError::NotYet("recorded sessions")),
         };
-        Ok(Requests { source, form, texts: Texts::default(), has_messages: false })
+        Ok(Requests { source, form, texts: Texts::default(), has_messages: false, images: None })
     }
 
     /// Sets what makes texts. Without it prose is the built-in one, and lengths are in words.
@@ -203,13 +229,41 @@ impl Requests {
         Requests { has_messages, ..self }
     }
 
+    /// Makes the images of a load, which takes some seconds for hundreds of megabytes. `counts`: the requests of each stage; 0
+    /// where their number is not known before the load.
+    ///
+    /// # Errors
+    /// An image cannot be made.
+    pub fn with_images(
+        self,
+        images: &Images,
+        seeds: Seeds<'_>,
+        prompts: PromptReuse,
+        counts: &[u64],
+    ) -> Result<Requests, RequestsError> {
+        let images = Some(ImagePool::new(images, seeds, prompts, counts)?);
+        Ok(Requests { images, ..self })
+    }
+
     /// Writes a request to `draft`, and returns its lengths. Recorded lengths replace those of the source; only random
     /// prompts can have a recorded prompt length.
     pub fn write(&self, stage: usize, number: u64, recorded: RecordedLengths, draft: &mut Draft) -> RequestedLengths {
         draft.clear();
         draft.form = self.form;
         let requested = self.write_prompt(stage, number, recorded, draft);
+        if let Some(images) = self.images.as_ref().filter(|_| draft.form == PromptForm::Text) {
+            images.add(stage, number, self.group(number), draft);
+        }
         RequestedLengths { output: recorded.output().or(requested.output), ..requested }
+    }
+
+    /// The index of the prefix that a request shares with others; `None`: it has none.
+    fn group(&self, number: u64) -> Option<u32> {
+        match &self.source {
+            Source::Random(random) => random.group(number),
+            Source::SharedPrefix(prefixes) => Some(prefixes.group(number)),
+            Source::Mock | Source::Rows(..) => None,
+        }
     }
 
     fn write_prompt(
@@ -226,7 +280,7 @@ impl Requests {
                 RequestedLengths::default()
             }
             Source::Random(random) => random.write(&self.texts, self.has_messages, (stage, number), recorded, draft),
-            Source::SharedPrefix(prefixes) => prefixes.write(&self.texts, number, &mut draft.prompt),
+            Source::SharedPrefix(prefixes) => prefixes.write(&self.texts, stage, number, &mut draft.prompt),
             Source::Rows(set, rows) => data_set_row::write(rows, number, set, &mut draft.prompt),
         }
     }

@@ -6,7 +6,7 @@ use crds::units::Seed;
 use rand::{RngExt as _, seq::SliceRandom as _};
 use workload_profiles::workload::{PrefixChoice, PrefixPlace, Prefixes, PromptReuse, TokenIdRange};
 
-use super::{RequestsError, Seeds, Texts, draws, token_ids};
+use super::{RequestsError, Seeds, SharedTextSeed, Texts, draws, token_ids};
 
 /// The most distinct prefixes.
 pub(super) const MAX_PREFIXES: u32 = 1_000_000;
@@ -23,8 +23,9 @@ pub(super) struct PrefixTexts {
     buckets: Vec<Bucket>,
     place: PrefixPlace,
     choice: Choice,
-    texts: Seed,
-    /// The texts of the first prefixes, each made when it is first needed, and whether its length is exact.
+    texts: SharedTextSeed,
+    /// The texts of the first prefixes, each made when it is first needed, and whether its length is exact. Empty where each
+    /// stage has other texts.
     kept: Vec<OnceLock<(Box<str>, bool)>>,
 }
 
@@ -88,7 +89,7 @@ impl PrefixTexts {
             buckets,
             place: prefixes.place,
             choice,
-            texts: if prompts == PromptReuse::Fresh { seeds.salted(name) } else { seeds.run.derive(name) },
+            texts: SharedTextSeed::new(name, seeds, prompts, false),
             kept: Vec::new(),
         };
         let mut bytes = 0;
@@ -96,7 +97,7 @@ impl PrefixTexts {
             bytes += u64::from(texts.tokens(*it)) * BYTES_PER_TOKEN;
             bytes <= MAX_KEPT
         });
-        let kept = kept.map(|_| OnceLock::new()).collect();
+        let kept = kept.filter(|_| !texts.texts.is_of_stage()).map(|_| OnceLock::new()).collect();
         texts.kept = kept;
         Ok(Some(texts))
     }
@@ -129,11 +130,11 @@ impl PrefixTexts {
     }
 
     /// Appends the text of a prefix to `text`, which must be empty. Returns whether it has exactly its length.
-    pub(super) fn write(&self, texts: &Texts, index: u32, text: &mut String) -> bool {
+    pub(super) fn write(&self, texts: &Texts, stage: usize, index: u32, text: &mut String) -> bool {
         let make = || {
             let tokens = self.tokens(index);
             let mut text = String::with_capacity(tokens as usize * BYTES_PER_TOKEN as usize);
-            let exact = texts.words(tokens, &mut draws(self.texts, u64::from(index)), &mut text);
+            let exact = texts.words(tokens, &mut self.texts.draws(stage, u64::from(index)), &mut text);
             (text.into_boxed_str(), exact)
         };
         match self.kept.get(index as usize) {
@@ -151,8 +152,8 @@ impl PrefixTexts {
     }
 
     /// Appends the ids of a prefix to a list.
-    pub(super) fn write_ids(&self, ids: TokenIdRange, index: u32, text: &mut String) {
-        token_ids::append(self.tokens(index), ids, &mut draws(self.texts, u64::from(index)), text);
+    pub(super) fn write_ids(&self, ids: TokenIdRange, stage: usize, index: u32, text: &mut String) {
+        token_ids::append(self.tokens(index), ids, &mut self.texts.draws(stage, u64::from(index)), text);
     }
 }
 
@@ -203,7 +204,7 @@ mod tests {
         let prefixes = check(&[(1.0, 2, 10), (1.0, 2, 20)], PrefixChoice::Random).unwrap().unwrap();
         let text = |texts: &PrefixTexts, index| {
             let mut text = String::new();
-            texts.write(&Texts::default(), index, &mut text);
+            texts.write(&Texts::default(), 0, index, &mut text);
             text
         };
         let mut bare = check(&[(1.0, 2, 10), (1.0, 2, 20)], PrefixChoice::Random).unwrap().unwrap();

@@ -36,6 +36,11 @@ impl Random {
         })
     }
 
+    /// The prefix of a request; `None`: it has none.
+    pub(super) fn group(&self, number: u64) -> Option<u32> {
+        self.prefixes.as_ref().map(|it| it.index(number))
+    }
+
     /// Writes a request. `has_messages`: a prefix may be a message of its own.
     pub(super) fn write(
         &self,
@@ -53,14 +58,14 @@ impl Random {
         if let PromptText::TokenIds(ids) = self.text {
             prompt.push('[');
             if let Some((prefixes, index)) = prefix {
-                prefixes.write_ids(ids, index, prompt);
+                prefixes.write_ids(ids, stage, index, prompt);
             }
             token_ids::append(tokens, ids, &mut rng, prompt);
             prompt.push(']');
         } else {
             if let Some((prefixes, index)) = prefix {
                 let has_own_message = has_messages && prefixes.place() == PrefixPlace::System;
-                is_exact &= prefixes.write(texts, index, if has_own_message { system } else { &mut *prompt });
+                is_exact &= prefixes.write(texts, stage, index, if has_own_message { system } else { &mut *prompt });
             }
             is_exact &= match self.text {
                 PromptText::Prose if self.texts.is_fresh() => texts.fresh_prose(tokens, &mut rng, prompt),

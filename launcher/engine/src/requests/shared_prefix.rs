@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use crds::units::Seed;
 use rand::seq::SliceRandom as _;
 
-use super::{RequestedLengths, RequestsError, Texts, draws, lengths::LengthDraws};
+use super::{RequestedLengths, RequestsError, SharedTextSeed, Texts, draws, lengths::LengthDraws};
 
 /// The most prompts in all groups. Their order takes four bytes each.
 pub(super) const MAX_PROMPTS: u32 = 16_000_000;
@@ -25,9 +25,10 @@ pub(super) struct SharedPrefix {
     prefix_len: LengthDraws,
     question_len: LengthDraws,
     output_len: LengthDraws,
-    prefix_texts: Seed,
-    question_texts: Seed,
-    /// The texts of the first groups, each made when it is first needed, and whether its length is exact.
+    prefix_texts: SharedTextSeed,
+    question_texts: SharedTextSeed,
+    /// The texts of the first groups, each made when it is first needed, and whether its length is exact. Empty where each
+    /// stage has other texts.
     kept: Vec<OnceLock<(Box<str>, bool)>>,
 }
 
@@ -38,7 +39,7 @@ impl SharedPrefix {
         question_len: LengthDraws,
         output_len: LengthDraws,
         order_seed: Seed,
-        [prefix_texts, question_texts]: [Seed; 2],
+        [prefix_texts, question_texts]: [SharedTextSeed; 2],
     ) -> Result<SharedPrefix, RequestsError> {
         let too_many = RequestsError::TooManyPrompts { groups, prompts_per_group };
         let size = groups.checked_mul(prompts_per_group).filter(|it| *it <= MAX_PROMPTS).ok_or(too_many)?;
@@ -52,7 +53,7 @@ impl SharedPrefix {
         Ok(SharedPrefix {
             prompts_per_group: prompts_per_group.max(1),
             order,
-            kept: kept.map(|_| OnceLock::new()).collect(),
+            kept: kept.filter(|_| !prefix_texts.is_of_stage()).map(|_| OnceLock::new()).collect(),
             prefix_len,
             question_len,
             output_len,
@@ -61,31 +62,36 @@ impl SharedPrefix {
         })
     }
 
+    /// The group of a request.
+    pub(super) fn group(&self, number: u64) -> u32 {
+        self.prompt(number) / self.prompts_per_group
+    }
+
     fn prompt(&self, number: u64) -> u32 {
         let place = usize::try_from(number % self.order.len() as u64).expect("below the length of a Vec");
         self.order[place]
     }
 
     /// Appends the prompt of a request to `text`, which must be empty, and returns its lengths.
-    pub(super) fn write(&self, texts: &Texts, number: u64, text: &mut String) -> RequestedLengths {
+    pub(super) fn write(&self, texts: &Texts, stage: usize, number: u64, text: &mut String) -> RequestedLengths {
         let prompt = self.prompt(number);
         let group = prompt / self.prompts_per_group;
         let prefix = self.prefix_len.get(u64::from(group));
         let mut is_exact = match self.kept.get(group as usize) {
             Some(kept) => {
-                let (kept, is_exact) = kept.get_or_init(|| self.prefix(texts, group, prefix));
+                let (kept, is_exact) = kept.get_or_init(|| self.prefix(texts, stage, group, prefix));
                 text.push_str(kept);
                 *is_exact
             }
             None => {
-                let (made, is_exact) = self.prefix(texts, group, prefix);
+                let (made, is_exact) = self.prefix(texts, stage, group, prefix);
                 text.push_str(&made);
                 is_exact
             }
         };
         let prompt = u64::from(prompt);
         let question = self.question_len.get(prompt);
-        is_exact &= texts.words(question, &mut draws(self.question_texts, prompt), text);
+        is_exact &= texts.words(question, &mut self.question_texts.draws(stage, prompt), text);
         RequestedLengths {
             input: Some(prefix.saturating_add(question)),
             is_exact,
@@ -93,9 +99,9 @@ impl SharedPrefix {
         }
     }
 
-    fn prefix(&self, texts: &Texts, group: u32, tokens: u32) -> (Box<str>, bool) {
+    fn prefix(&self, texts: &Texts, stage: usize, group: u32, tokens: u32) -> (Box<str>, bool) {
         let mut text = String::with_capacity(tokens as usize * BYTES_PER_TOKEN as usize);
-        let is_exact = texts.words(tokens, &mut draws(self.prefix_texts, u64::from(group)), &mut text);
+        let is_exact = texts.words(tokens, &mut self.prefix_texts.draws(stage, u64::from(group)), &mut text);
         (text.into_boxed_str(), is_exact)
     }
 }
@@ -104,13 +110,20 @@ impl SharedPrefix {
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
-    use workload_profiles::workload::LengthDistribution;
+    use workload_profiles::workload::{LengthDistribution, PromptReuse};
 
     use super::{super::lengths::Sampler, *};
 
     fn check(groups: u32, prompts_per_group: u32, prefix: u32) -> Result<SharedPrefix, RequestsError> {
         let fixed = |length| LengthDraws::new(&LengthDistribution::fixed(length), Sampler::Plain, Seed(1));
-        SharedPrefix::new((groups, prompts_per_group), fixed(prefix), fixed(3), fixed(9), Seed(7), [Seed(8), Seed(9)])
+        SharedPrefix::new(
+            (groups, prompts_per_group),
+            fixed(prefix),
+            fixed(3),
+            fixed(9),
+            Seed(7),
+            [8, 9].map(|it| SharedTextSeed::new("", Seed(it).into(), PromptReuse::Repeated, false)),
+        )
     }
 
     fn prompts(source: &SharedPrefix, numbers: std::ops::Range<u64>) -> Vec<String> {
@@ -118,7 +131,7 @@ mod tests {
             .map(|number| {
                 let mut text = String::new();
                 assert_eq!(
-                    source.write(&Texts::default(), number, &mut text),
+                    source.write(&Texts::default(), 0, number, &mut text),
                     RequestedLengths { input: Some(23), is_exact: false, output: Some(9) }
                 );
                 text

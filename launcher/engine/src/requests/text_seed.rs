@@ -12,8 +12,8 @@ use super::{Seeds, draws};
 pub(crate) enum TextSeed {
     /// Depends on the number alone: the same text in every stage.
     Repeated(Seed),
-    /// Depends also on stage and length, and on the salt where other runs are to have other texts: requests share no draws, and begin alike only by chance. A server then
-    /// hardly ever has the beginning of a prompt in its prefix cache.
+    /// Depends also on stage and length, and on the salt where other runs are to have other texts: requests share no draws,
+    /// and begin alike only by chance. A server then hardly ever has the beginning of a prompt in its prefix cache.
     Fresh(Seed),
 }
 
@@ -49,6 +49,37 @@ impl TextSeed {
     }
 }
 
+/// Draws texts that several requests share, such as prefixes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SharedTextSeed {
+    seed: Seed,
+    is_of_stage: bool,
+}
+
+impl SharedTextSeed {
+    /// `is_of_profile`: the seed is that of the profile, which gives the same texts in every run.
+    pub(super) fn new(purpose: &str, seeds: Seeds<'_>, prompts: PromptReuse, is_of_profile: bool) -> SharedTextSeed {
+        let seed = match prompts {
+            PromptReuse::Fresh if !is_of_profile => seeds.salted(purpose),
+            PromptReuse::Fresh | PromptReuse::PerStage | PromptReuse::Repeated => seeds.run.derive(purpose),
+        };
+        SharedTextSeed { seed, is_of_stage: prompts == PromptReuse::PerStage }
+    }
+
+    /// Whether the text is another one in each stage.
+    pub(super) fn is_of_stage(self) -> bool {
+        self.is_of_stage
+    }
+
+    /// The random numbers of the text with this index.
+    pub(super) fn draws(self, stage: usize, index: u64) -> ChaCha8Rng {
+        match self.is_of_stage {
+            true => draws(self.seed.derive(&format!("stage/{stage}")), index),
+            false => draws(self.seed, index),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -72,6 +103,25 @@ mod tests {
             }
         }
         assert_eq!(seen.len(), distinct, "{prompts:?}");
+    }
+
+    #[test]
+    fn a_shared_text_is_of_its_run_and_of_its_stage_where_stages_differ() {
+        for (prompts, is_of_profile, distinct) in [
+            (PromptReuse::Fresh, false, 2),
+            (PromptReuse::Fresh, true, 1),
+            (PromptReuse::PerStage, false, 3),
+            (PromptReuse::PerStage, true, 3),
+            (PromptReuse::Repeated, false, 1),
+        ] {
+            let mut seen = BTreeSet::new();
+            for salt in ["u-a1", "u-a2"] {
+                let seeds = Seeds { run: Seed(42), prompt_salt: salt };
+                let seed = SharedTextSeed::new("texts", seeds, prompts, is_of_profile);
+                seen.extend((0..3).map(|stage| seed.draws(stage, 7).next_u64()));
+            }
+            assert_eq!(seen.len(), distinct, "{prompts:?} {is_of_profile}");
+        }
     }
 
     #[test]

@@ -1,0 +1,237 @@
+//! Images of random pixels, made before the load.
+//!
+//! Encoding takes milliseconds, which would delay sends. A load that needs more images than are made ahead uses them again, in the
+//! same order.
+
+use std::sync::Arc;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use image::{
+    ExtendedColorType, ImageEncoder as _, ImageError,
+    codecs::{
+        jpeg::JpegEncoder,
+        png::{CompressionType, FilterType, PngEncoder},
+    },
+};
+use rand::{Rng as _, RngExt as _};
+use workload_profiles::workload::{ImageEncoding, ImagePlace, ImageSize, Images, PromptReuse};
+
+use super::{
+    Draft, RequestsError, Seeds, draws,
+    lengths::{LengthDraws, Sampler},
+};
+use crate::image::Image;
+
+/// The most bytes of all images in base64. At least one is made.
+const MAX_BYTES: usize = 256 << 20;
+/// The most images.
+const MAX_IMAGES: u64 = 4_096;
+/// The quality that common libraries choose.
+const JPEG_QUALITY: u8 = 75;
+
+/// The images of a load.
+#[derive(Debug)]
+pub(super) struct ImagePool {
+    images: Vec<Arc<Image>>,
+    per_request: LengthDraws,
+    /// The most images of a request.
+    most: u64,
+    place: ImagePlace,
+    places: crds::units::Seed,
+    is_of_group: bool,
+    /// The requests before each stage. Empty: all stages have the same images.
+    before: Vec<u64>,
+}
+
+impl ImagePool {
+    /// `counts`: the requests of each stage; 0 where their number is not known before the load.
+    ///
+    /// # Errors
+    /// There is no size, or an image cannot be encoded.
+    pub(super) fn new(
+        images: &Images,
+        seeds: Seeds<'_>,
+        prompts: PromptReuse,
+        counts: &[u64],
+    ) -> Result<ImagePool, RequestsError> {
+        let most = u64::from(images.per_request.max.max(1));
+        let mut before = Vec::with_capacity(counts.len());
+        let mut sum = 0_u64;
+        for count in counts {
+            before.push(sum);
+            sum = sum.saturating_add(*count);
+        }
+        let wanted = if counts.contains(&0) { MAX_IMAGES } else { sum.saturating_mul(most).clamp(1, MAX_IMAGES) };
+        let name = "requests/images";
+        let pixels = match prompts {
+            PromptReuse::Fresh => seeds.salted(name),
+            PromptReuse::PerStage | PromptReuse::Repeated => seeds.run.derive(name),
+        };
+        let mut made = Vec::new();
+        let mut bytes = 0;
+        for number in 0..wanted {
+            let image = make(&images.sizes, images.encoding, &mut draws(pixels, number))?;
+            bytes += image.base64.len();
+            if bytes > MAX_BYTES && number > 0 {
+                break;
+            }
+            made.push(Arc::new(image));
+        }
+        Ok(ImagePool {
+            images: made,
+            per_request: LengthDraws::new(
+                &images.per_request,
+                Sampler::Plain,
+                seeds.run.derive("requests/image-counts"),
+            ),
+            most,
+            place: images.place,
+            places: seeds.run.derive("requests/image-places"),
+            is_of_group: images.shared_by_group,
+            before: if prompts == PromptReuse::Repeated { Vec::new() } else { before },
+        })
+    }
+
+    /// Adds the images of a request. `group`: the index of its shared prefix; `None`: it has none.
+    pub(super) fn add(&self, stage: usize, number: u64, group: Option<u32>, draft: &mut Draft) {
+        let of_group = group.filter(|_| self.is_of_group).map(u64::from);
+        let before = self.before.get(stage).copied().unwrap_or_default();
+        // A group has its images in all stages.
+        let place = of_group.unwrap_or_else(|| number.saturating_add(before));
+        let key = of_group.unwrap_or(number);
+        let first = place.wrapping_mul(self.most);
+        for image in 0..u64::from(self.per_request.get(key)) {
+            let index = first.wrapping_add(image) % self.images.len() as u64;
+            draft.images.push(Arc::clone(&self.images[usize::try_from(index).unwrap_or(0)]));
+        }
+        draft.images_last = match self.place {
+            ImagePlace::BeforeText => false,
+            ImagePlace::AfterText => true,
+            ImagePlace::Random => draws(self.places, number).random(),
+        };
+    }
+}
+
+/// Makes an image of random pixels, in one of the sizes.
+fn make(
+    sizes: &[ImageSize],
+    encoding: ImageEncoding,
+    rng: &mut rand_chacha::ChaCha8Rng,
+) -> Result<Image, RequestsError> {
+    let all: f64 = sizes.iter().map(|it| it.weight).sum();
+    let mut drawn = rng.random::<f64>() * all;
+    let size = sizes.iter().find(|it| {
+        drawn -= it.weight;
+        drawn < 0.0
+    });
+    let ImageSize { width, height, .. } = *size.or(sizes.last()).ok_or(RequestsError::NoImageSize)?;
+    let mut pixels = vec![0; width as usize * height as usize * 3];
+    rng.fill_bytes(&mut pixels);
+    let mut file = Vec::with_capacity(pixels.len() + 1_024);
+    let colour = ExtendedColorType::Rgb8;
+    let (media_type, written) = match encoding {
+        ImageEncoding::Png => {
+            // Random pixels cannot be compressed.
+            let encoder = PngEncoder::new_with_quality(&mut file, CompressionType::Uncompressed, FilterType::NoFilter);
+            ("image/png", encoder.write_image(&pixels, width, height, colour))
+        }
+        ImageEncoding::Jpeg => {
+            let encoder = JpegEncoder::new_with_quality(&mut file, JPEG_QUALITY);
+            ("image/jpeg", encoder.write_image(&pixels, width, height, colour))
+        }
+    };
+    written.map_err(|source: ImageError| RequestsError::Image { width, height, cause: source.to_string() })?;
+    Ok(Image { media_type, base64: STANDARD.encode(&file).into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use crds::units::Seed;
+    use image::ImageReader;
+    use workload_profiles::workload::LengthDistribution;
+
+    use super::*;
+
+    fn images(encoding: ImageEncoding) -> Images {
+        let size = |width, height, weight| ImageSize { width, height, weight };
+        Images {
+            per_request: LengthDistribution::uniform(1, 3),
+            sizes: vec![size(40, 20, 3.0), size(16, 16, 1.0)],
+            encoding,
+            place: ImagePlace::Random,
+            shared_by_group: true,
+        }
+    }
+
+    fn check(encoding: ImageEncoding, prompts: PromptReuse, salt: &str, counts: &[u64]) -> ImagePool {
+        let seeds = Seeds { run: Seed(1), prompt_salt: salt };
+        ImagePool::new(&images(encoding), seeds, prompts, counts).unwrap()
+    }
+
+    /// The images of a request.
+    fn of(pool: &ImagePool, stage: usize, number: u64, group: Option<u32>) -> Vec<Arc<Image>> {
+        let mut draft = Draft::default();
+        pool.add(stage, number, group, &mut draft);
+        draft.images
+    }
+
+    #[test]
+    fn images_are_files_of_the_drawn_sizes() {
+        for (encoding, media_type) in [(ImageEncoding::Png, "image/png"), (ImageEncoding::Jpeg, "image/jpeg")] {
+            let pool = check(encoding, PromptReuse::Fresh, "a", &[40]);
+            let mut sizes = BTreeSet::new();
+            for image in &pool.images {
+                let file = STANDARD.decode(image.base64.as_bytes()).unwrap();
+                let reader = ImageReader::new(std::io::Cursor::new(file)).with_guessed_format().unwrap();
+                assert_eq!((reader.format().unwrap().to_mime_type(), image.media_type), (media_type, media_type));
+                sizes.insert(reader.into_dimensions().unwrap());
+            }
+            assert_eq!(sizes.into_iter().collect::<Vec<_>>(), [(16, 16), (40, 20)]);
+        }
+    }
+
+    #[test]
+    fn requests_have_their_own_images_and_groups_share_theirs() {
+        let pool = check(ImageEncoding::Png, PromptReuse::Fresh, "a", &[50, 50]);
+        assert_eq!(pool.images.len(), 300);
+        let mut seen = BTreeSet::new();
+        let mut all = 0;
+        for (stage, number) in (0..2).flat_map(|stage| (0..50).map(move |number| (stage, number))) {
+            let images = of(&pool, stage, number, None);
+            assert!((1..=3).contains(&images.len()));
+            all += images.len();
+            seen.extend(images.into_iter().map(|it| it.base64.clone()));
+        }
+        assert_eq!(seen.len(), all);
+        assert_eq!(of(&pool, 0, 3, Some(7)), of(&pool, 1, 44, Some(7)));
+        assert_ne!(of(&pool, 0, 3, Some(7)), of(&pool, 0, 3, Some(8)));
+        let last = |number| {
+            let mut draft = Draft::default();
+            pool.add(0, number, None, &mut draft);
+            draft.images_last
+        };
+        assert_eq!((0..50).map(last).collect::<BTreeSet<_>>().len(), 2);
+    }
+
+    #[test]
+    fn images_repeat_as_the_texts_do() {
+        let first = |prompts, salt, stage| of(&check(ImageEncoding::Png, prompts, salt, &[5, 5]), stage, 2, None);
+        for (prompts, of_stages, of_runs) in [
+            (PromptReuse::Fresh, false, false),
+            (PromptReuse::PerStage, false, true),
+            (PromptReuse::Repeated, true, true),
+        ] {
+            assert_eq!(first(prompts, "a", 0) == first(prompts, "a", 1), of_stages, "{prompts:?}");
+            assert_eq!(first(prompts, "a", 0) == first(prompts, "b", 0), of_runs, "{prompts:?}");
+        }
+    }
+
+    #[test]
+    fn images_without_a_size_are_refused() {
+        let none = Images { sizes: Vec::new(), ..images(ImageEncoding::Png) };
+        let error = ImagePool::new(&none, Seed(1).into(), PromptReuse::Fresh, &[1]).unwrap_err();
+        assert_eq!(error.to_string(), "images have no size; give at least one");
+    }
+}
