@@ -10,7 +10,7 @@ use serde::{
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-use super::{Filled, count};
+use super::{Filled, count, typed};
 use crate::client::lenient_json::parse;
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -29,6 +29,12 @@ impl FirstChoice {
     /// A choice has `token_ids` that are no list of 32-bit numbers.
     pub(in crate::client) fn read(bytes: &[u8], output: bool) -> Result<Option<FirstChoice>, serde_json::Error> {
         let event: Event = parse(bytes)?;
+        if event.choices.0.is_none()
+            && event.event_type.0
+            && let Some(typed) = typed::read(bytes)?
+        {
+            return Ok(Some(FirstChoice { text: typed.text, token_ids: Vec::new() }));
+        }
         Ok(event.choices.0.map(|choice| {
             // The chunk that opens a chat holds no token, even if it has ids.
             let opens = choice.delta.as_ref().is_some_and(|it| it.role.0) && !output;
@@ -45,6 +51,9 @@ impl FirstChoice {
 struct Event {
     #[serde(default)]
     choices: First,
+    /// The type of an event, or the kind of a whole answer, of the Responses and the Messages API.
+    #[serde(default, rename = "type", alias = "object")]
+    event_type: Filled,
 }
 
 /// The choice with index 0, or without an index.

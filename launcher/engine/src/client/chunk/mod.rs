@@ -53,6 +53,7 @@ macro_rules! pass_over {
 
 mod cached;
 mod first_choice;
+mod typed;
 
 pub(super) use first_choice::FirstChoice;
 
@@ -66,6 +67,9 @@ pub struct Chunk {
     pub usage: Option<Usage>,
     error: Filled,
     object: ObjectKind,
+    /// The type that the events of the Responses and the Messages API name.
+    #[serde(rename = "type")]
+    event_type: Filled,
 }
 
 impl Chunk {
@@ -74,7 +78,16 @@ impl Chunk {
     /// # Errors
     /// It is not a JSON object.
     pub fn parse(bytes: &[u8]) -> Result<Chunk, serde_json::Error> {
-        parse(bytes)
+        let chunk: Chunk = parse(bytes)?;
+        if !chunk.is_typed() {
+            return Ok(chunk);
+        }
+        Ok(typed::read(bytes)?.map_or(chunk, |it| it.chunk))
+    }
+
+    /// Whether it may be an event or an answer of the Responses or the Messages API.
+    fn is_typed(&self) -> bool {
+        self.event_type.0 || self.object == ObjectKind::Response
     }
 
     /// Whether it is an error in place of an answer. [`ApiError`](super::api_error::ApiError) reads the error.
@@ -273,6 +286,8 @@ enum ObjectKind {
     #[default]
     Other,
     Error,
+    /// A whole answer of the Responses API.
+    Response,
 }
 
 /// Visits a value of any type without keeping it. `Some(true)`: it is not empty; `None`: it is null.
@@ -353,7 +368,11 @@ impl<'de> Deserialize<'de> for ObjectKind {
             }
 
             fn visit_str<E>(self, name: &str) -> Result<ObjectKind, E> {
-                Ok(if name == "error" { ObjectKind::Error } else { ObjectKind::Other })
+                Ok(match name {
+                    "error" => ObjectKind::Error,
+                    "response" => ObjectKind::Response,
+                    _ => ObjectKind::Other,
+                })
             }
 
             pass_over!(ObjectKind::Other);
