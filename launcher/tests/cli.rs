@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "cli/apis.rs"]
+mod apis;
 mod common;
 #[path = "cli/loadgen.rs"]
 mod loadgen;

@@ -19,6 +19,48 @@ pub struct Answer {
     pub echo: Option<Arc<str>>,
     /// How many alternatives are told for each token, if log probabilities are.
     pub logprobs: Option<u32>,
+    /// What the text is part of.
+    pub form: AnswerForm,
+}
+
+/// What the text of an answer is part of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum AnswerForm {
+    /// The text stands alone.
+    #[default]
+    Plain,
+    /// A JSON object whose only value is the text, where a request asks for structured output. It follows no schema.
+    Json,
+    /// The arguments of a call of this tool, a JSON object whose only value is the text, where a request demands a call.
+    ToolCall(Arc<str>),
+}
+
+/// What stands before and after the text in a JSON object.
+const OBJECT: (&str, &str) = ("{\"text\":\"", "\"}");
+
+impl AnswerForm {
+    /// The form that a chat or a completion asks for. Its fields were checked.
+    pub fn read(body: &Map<String, Value>) -> AnswerForm {
+        let named = body.get("tool_choice").and_then(|it| it.get("function")?.get("name")?.as_str());
+        let required = || {
+            body.get("tool_choice").filter(|it| *it == "required")?;
+            body.get("tools")?.get(0)?.get("function")?.get("name")?.as_str()
+        };
+        if let Some(tool) = named.or_else(required) {
+            return AnswerForm::ToolCall(tool.into());
+        }
+        let kind = body.get("response_format").and_then(|it| it.get("type")?.as_str());
+        let structured = body.get("structured_outputs").is_some_and(|it| !it.is_null());
+        if structured || kind.is_some_and(|it| it != "text") { AnswerForm::Json } else { AnswerForm::Plain }
+    }
+
+    /// The tool that is called.
+    pub fn tool(&self) -> Option<&Arc<str>> {
+        match self {
+            AnswerForm::ToolCall(tool) => Some(tool),
+            AnswerForm::Plain | AnswerForm::Json => None,
+        }
+    }
 }
 
 /// What the stops of a request do to the text.
@@ -112,6 +154,14 @@ impl AnswerText {
         let mut text = std::mem::replace(&mut self.pending, rest);
         if let Some(echo) = self.answer.echo.take() {
             text.insert_str(0, &echo);
+        }
+        if self.answer.form != AnswerForm::Plain {
+            if position == 0 {
+                text.insert_str(0, OBJECT.0);
+            }
+            if last {
+                text.push_str(OBJECT.1);
+            }
         }
         text
     }

@@ -9,6 +9,18 @@ pub enum Endpoint {
     Completions,
 }
 
+/// The API in whose form a request comes and its answer goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dialect {
+    /// OpenAI's completions and chats.
+    #[default]
+    OpenAi,
+    /// `/v1/responses`, a chat in OpenAI's newer form.
+    Responses,
+    /// `/v1/messages`, a chat in Anthropic's form.
+    Messages,
+}
+
 /// Which chunks of a stream carry a usage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StreamUsage {

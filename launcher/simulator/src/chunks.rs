@@ -10,8 +10,9 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use serde_json::{Value, json};
 
-use super::answer::{self, Answer, AnswerText};
-use super::api::{Endpoint, StreamUsage};
+use super::answer::{self, Answer, AnswerForm, AnswerText};
+use super::api::{Dialect, Endpoint, StreamUsage};
+use super::options::SimOptions;
 use super::text;
 use super::work::Finish;
 
@@ -47,8 +48,10 @@ impl CacheUse {
 /// Which answer to which request.
 #[derive(Clone, Debug)]
 pub struct Identity {
-    /// The endpoint that was called.
+    /// The endpoint whose semantics the answer has.
     pub endpoint: Endpoint,
+    /// The API in whose form it goes.
+    pub dialect: Dialect,
     /// The id of the answer, with the prefix of the endpoint.
     pub id: String,
     /// The time of the answer, in seconds since 1970.
@@ -83,6 +86,8 @@ pub struct Chunks {
     /// Those of the prompt, as JSON, until a chunk has told them.
     prompt_ids: Option<String>,
     index: u32,
+    /// The tool that is called, where the text is its arguments.
+    tool: Option<Arc<str>>,
     text: AnswerText,
     /// Whether a chunk is nothing but head, word and tail.
     plain: bool,
@@ -100,6 +105,9 @@ impl Chunks {
         let Identity { endpoint, created, .. } = *identity;
         let Choice { index, answer, prompt_tokens, prompt_ids } = choice;
         let (object, text) = match endpoint {
+            Endpoint::Chat if answer.form.tool().is_some() => {
+                ("chat.completion.chunk", r#""delta":{"tool_calls":[{"index":0,"function":{"arguments":""#)
+            }
             Endpoint::Chat => ("chat.completion.chunk", r#""delta":{"content":""#),
             Endpoint::Completions => ("text_completion", r#""text":""#),
         };
@@ -109,7 +117,8 @@ impl Chunks {
         let common = head.len();
         head.push_str(&format!(r#"[{{"index":{index},{text}"#));
         let Answer { words, logprobs, .. } = answer;
-        let told = answer.stop.is_some() || answer.echo.is_some() || logprobs.is_some();
+        let told =
+            answer.stop.is_some() || answer.echo.is_some() || logprobs.is_some() || answer.form != AnswerForm::Plain;
         Chunks {
             endpoint,
             words,
@@ -120,6 +129,7 @@ impl Chunks {
             plain: !told && prompt_ids.is_none() && usage != StreamUsage::EveryChunk,
             prompt_ids: prompt_ids.as_deref().map(list),
             index,
+            tool: answer.form.tool().cloned(),
             text: AnswerText::new(answer),
             head,
             common,
@@ -132,10 +142,11 @@ impl Chunks {
         if self.endpoint == Endpoint::Completions {
             return None;
         }
-        let role = format!(
-            r#"[{{"index":{},"delta":{{"role":"assistant","content":""}},"logprobs":null,"finish_reason":null}}]"#,
-            self.index
-        );
+        let delta = match &self.tool {
+            None => r#"{"role":"assistant","content":""}"#.to_owned(),
+            Some(tool) => json!({"role": "assistant", "tool_calls": [tool_call(tool, "", self.words)]}).to_string(),
+        };
+        let role = format!(r#"[{{"index":{},"delta":{delta},"logprobs":null,"finish_reason":null}}]"#, self.index);
         let usage = self.running_usage(0);
         let ids = self.prompt_ids.take();
         let end = concat!(r#","prompt_text":null}"#, "\n\n");
@@ -184,7 +195,8 @@ impl Chunks {
         let (close, stop, prompt) = match self.endpoint {
             Endpoint::Chat => {
                 let stop = if finish.is_some() { format!(r#","stop_reason":{reason}"#) } else { String::new() };
-                (r#"},"logprobs":"#, stop, None)
+                let close = if self.tool.is_some() { r#"}}]},"logprobs":"# } else { r#"},"logprobs":"# };
+                (close, stop, None)
             }
             // The first chunk tells the ids of the prompt.
             Endpoint::Completions => {
@@ -192,7 +204,7 @@ impl Chunks {
                 (r#","logprobs":"#, format!(r#","stop_reason":{reason},"prompt_token_ids":"#), Some(prompt))
             }
         };
-        let (quote, finished) = finish.map_or(("", NULL), |it| ("\"", it.name()));
+        let (quote, finished) = finish.map_or(("", NULL), |it| ("\"", finish_name(it, self.tool.is_some())));
         let fingerprint = match finish {
             Some(_) if self.usage == StreamUsage::Never => format!(r#","system_fingerprint":"{FINGERPRINT}""#),
             _ => String::new(),
@@ -269,6 +281,19 @@ impl Chunks {
     }
 }
 
+/// The reason to finish as the answer tells it.
+fn finish_name(finish: Finish, calls_tool: bool) -> &'static str {
+    if calls_tool && finish == Finish::Stop { "tool_calls" } else { finish.name() }
+}
+
+/// A call of a tool with these arguments. Its id follows from the words of the answer.
+fn tool_call(tool: &str, arguments: &str, words: u64) -> Value {
+    json!({
+        "id": format!("chatcmpl-tool-{words:016x}"), "type": "function", "index": 0,
+        "function": {"name": tool, "arguments": arguments},
+    })
+}
+
 /// Token ids as JSON.
 fn list(ids: &[u32]) -> String {
     json!(ids).to_string()
@@ -282,7 +307,7 @@ pub fn whole(
     prompt_tokens: u32,
     details: Option<CacheUse>,
 ) -> String {
-    let Identity { endpoint, id, created, model } = identity;
+    let Identity { endpoint, id, created, model, .. } = identity;
     let tokens: u32 = choices.iter().map(|(_, tokens, _)| tokens).sum();
     let details = details.map(|CacheUse { cached, created }| match endpoint {
         Endpoint::Chat => json!({"cached_tokens": cached, "created_cache_tokens": created, "multimodal_tokens": null}),
@@ -316,6 +341,7 @@ pub fn whole(
 fn whole_choice(endpoint: Endpoint, choice: Choice, tokens: u32, finish: Finish) -> Value {
     let Choice { index, answer, prompt_ids, .. } = choice;
     let words = answer.words;
+    let tool = answer.form.tool().cloned();
     let logprobs = answer.logprobs.map(|alternatives| answer::logprobs(endpoint, words, 0..tokens, alternatives));
     let token_ids =
         prompt_ids.is_some().then(|| (0..tokens).map(|position| text::word_id(words, position)).collect::<Vec<_>>());
@@ -324,15 +350,22 @@ fn whole_choice(endpoint: Endpoint, choice: Choice, tokens: u32, finish: Finish)
     let reason = text.stop_reason().filter(|_| finish == Finish::Stop).and_then(|it| serde_json::from_str(it).ok());
     let reason: Option<Value> = reason;
     match endpoint {
-        Endpoint::Chat => json!({
-            "index": index,
-            "message": {
+        Endpoint::Chat => {
+            let mut message = json!({
                 "role": "assistant", "content": shown, "refusal": null, "annotations": null, "audio": null,
-                "function_call": null, "reasoning": null,
-            },
-            "logprobs": logprobs, "finish_reason": finish.name(), "stop_reason": reason, "token_ids": token_ids,
-            "routed_experts": null,
-        }),
+                "function_call": null,
+            });
+            if let Some(tool) = &tool {
+                message["content"] = Value::Null;
+                message["tool_calls"] = json!([tool_call(tool, &shown, words)]);
+            }
+            message["reasoning"] = Value::Null;
+            json!({
+                "index": index, "message": message, "logprobs": logprobs,
+                "finish_reason": finish_name(finish, tool.is_some()), "stop_reason": reason, "token_ids": token_ids,
+                "routed_experts": null,
+            })
+        }
         Endpoint::Completions => json!({
             "index": index, "text": shown, "logprobs": logprobs, "finish_reason": finish.name(), "stop_reason": reason,
             "token_ids": token_ids, "prompt_logprobs": null, "prompt_token_ids": prompt_ids.as_deref(), "routed_experts": null,
@@ -340,19 +373,20 @@ fn whole_choice(endpoint: Endpoint, choice: Choice, tokens: u32, finish: Finish)
     }
 }
 
-/// The body of `/v1/models`.
-pub fn models(model: &str, max_model_len: u32, created: i64, permission: &str) -> String {
-    json!({
-        "object": "list",
-        "data": [{
-            "id": model, "object": "model", "created": created, "owned_by": "vllm", "root": model, "parent": null,
-            "max_model_len": max_model_len,
+/// The body of `/v1/models`: the model, and a card for each LoRA adapter, which names the model as its parent.
+pub fn models(options: &SimOptions, created: i64, permission: &str) -> String {
+    let card = |id: &str, parent: Option<&str>| {
+        json!({
+            "id": id, "object": "model", "created": created, "owned_by": "vllm", "root": id, "parent": parent,
+            "max_model_len": parent.is_none().then_some(options.max_model_len),
             "permission": [{
                 "id": permission, "object": "model_permission", "created": created, "allow_create_engine": false,
                 "allow_sampling": true, "allow_logprobs": true, "allow_search_indices": false, "allow_view": true,
                 "allow_fine_tuning": false, "organization": "*", "group": null, "is_blocking": false,
             }],
-        }],
-    })
-    .to_string()
+        })
+    };
+    let adapters = options.lora_modules.iter().map(|it| card(it, Some(&options.model)));
+    let data: Vec<Value> = [card(&options.model, None)].into_iter().chain(adapters).collect();
+    json!({"object": "list", "data": data}).to_string()
 }

@@ -24,6 +24,8 @@ pub struct OptionError {
 pub struct SimOptions {
     /// The name under which the model is served.
     pub model: String,
+    /// Names of LoRA adapters, which are served as further models.
+    pub lora_modules: Vec<String>,
     /// The costs of a step.
     pub costs: StepCosts,
     /// Sequences that may run at once; others wait.
@@ -69,6 +71,7 @@ impl SimOptions {
         let micros = Duration::from_micros;
         let gpu = SimOptions {
             model: "sim-8b".into(),
+            lora_modules: Vec::new(),
             costs: StepCosts {
                 base: micros(9_500),
                 per_prompt: Duration::ZERO,

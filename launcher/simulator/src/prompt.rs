@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::error::ApiError;
+use super::images;
 use super::text::{self, Prompt, VOCABULARY};
 use super::validation::python_text;
 
@@ -82,14 +83,26 @@ pub fn chat_prompt(body: &Map<String, Value>, mut prompt: Prompt, model: &str) -
         match message.get("content") {
             None | Some(Value::Null) => {}
             Some(content @ (Value::String(_) | Value::Array(_))) => {
-                texts(content, model)?.into_iter().for_each(|text| prompt.add_text(text));
+                for part in parts(content, model)? {
+                    match part {
+                        Part::Text(text) => prompt.add_text(text),
+                        Part::Image(url) => images::add(&mut prompt, url),
+                    }
+                }
             }
             Some(other) => return Err(wrong(".content", "string_type", "Input should be a valid string", other)),
+        }
+        if let Some(calls) = message.get("tool_calls").filter(|it| !it.is_null()) {
+            prompt.add_text(&calls.to_string());
         }
         prompt.add_token(END_OF_TURN);
     }
     if messages.is_empty() {
         return Err(ApiError::bad(Some("messages"), "messages is an empty list; send at least one message"));
+    }
+    // A template writes the tools into the prompt.
+    if let Some(tools) = body.get("tools").filter(|it| it.is_array()) {
+        prompt.add_text(&tools.to_string());
     }
     add_header(&mut prompt, "assistant");
     Ok(RequestPrompt::text(prompt))
@@ -102,19 +115,40 @@ fn add_header(prompt: &mut Prompt, role: &str) {
     prompt.add_token(END_HEADER);
 }
 
-/// The texts of a message. Any other part, such as an image, is refused as by a model that knows none.
-fn texts<'a>(content: &'a Value, model: &str) -> Result<Vec<&'a str>, ApiError> {
-    let Value::Array(parts) = content else { return Ok(content.as_str().into_iter().collect()) };
-    let text = |part: &'a Value| match (part.get("type").and_then(Value::as_str), part.get("text")) {
-        (Some("text" | "input_text" | "output_text"), Some(Value::String(text))) => Ok(text.as_str()),
+/// A part of a message.
+enum Part<'a> {
+    Text(&'a str),
+    /// The URL of an image.
+    Image(&'a str),
+}
+
+/// The parts of a message. Parts other than text and images are refused as by a model that knows none.
+fn parts<'a>(content: &'a Value, model: &str) -> Result<Vec<Part<'a>>, ApiError> {
+    let Value::Array(parts) = content else { return Ok(content.as_str().into_iter().map(Part::Text).collect()) };
+    let part = |part: &'a Value| match (part.get("type").and_then(Value::as_str), part.get("text")) {
+        (Some("text" | "input_text" | "output_text"), Some(Value::String(text))) => Ok(Part::Text(text)),
+        (Some("image_url" | "input_image" | "image"), _) => image_url(part)
+            .map(Part::Image)
+            .ok_or_else(|| ApiError::parameter("image_url", "Missing 'url' in a part of type 'image_url'.")),
+        (Some("tool_result" | "tool_use" | "thinking"), _) => {
+            let text = ["content", "thinking"].iter().find_map(|it| part.get(*it)?.as_str());
+            Ok(Part::Text(text.unwrap_or_default()))
+        }
         (Some("text" | "input_text" | "output_text"), _) => {
             Err(ApiError::parameter("text", "Missing 'text' field in a part of type 'text'."))
         }
         (Some(_), _) => Err(ApiError::bad(None, format!("{model} is not a multimodal model"))),
-        (None, _) if part.is_string() => Ok(part.as_str().unwrap_or_default()),
+        (None, _) if part.is_string() => Ok(Part::Text(part.as_str().unwrap_or_default())),
         (None, _) => Err(ApiError::parameter("type", "Missing 'type' field in multimodal part.")),
     };
-    parts.iter().map(text).collect()
+    parts.iter().map(part).collect()
+}
+
+/// The URL, or the data, of an image in the form of each API.
+fn image_url(part: &Value) -> Option<&str> {
+    let image = &part["image_url"];
+    let url = image.as_str().or_else(|| image["url"].as_str());
+    url.or_else(|| part["source"]["url"].as_str()).or_else(|| part["source"]["data"].as_str())
 }
 
 /// The greatest number of prompts in a request, as in vLLM.
@@ -256,7 +290,8 @@ mod tests {
             (json!({"prompt": [[1], []]}), "The decoder prompt cannot be empty"),
             (json!({"prompt": vec!["a"; 1_025]}), "prompt list length 1025 exceeds"),
             (json!({"messages": []}), "messages is an empty list"),
-            (json!({"messages": [{"content": [{"type": "image_url"}]}]}), "m is not a multimodal model"),
+            (json!({"messages": [{"content": [{"type": "image_url"}]}]}), "Missing 'url'"),
+            (json!({"messages": [{"content": [{"type": "input_audio"}]}]}), "m is not a multimodal model"),
             (json!({"messages": [{"content": [{"text": "a"}]}]}), "Missing 'type' field"),
             (json!({"messages": [{"content": [{"type": "text"}]}]}), "Missing 'text' field"),
         ] {

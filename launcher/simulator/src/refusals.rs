@@ -39,16 +39,12 @@ fn structured_outputs(body: &Map<String, Value>) -> Result<(), ApiError> {
     match kind {
         Some("json_schema") if body["response_format"].get("json_schema").is_none_or(Value::is_null) => {
             let text = "When response_format type is 'json_schema', the 'json_schema' field must be provided.";
-            return Err(ApiError::parameter("response_format", text));
+            Err(ApiError::parameter("response_format", text))
         }
-        Some(kind) if kind != "text" => {
-            return Err(absent("response_format", &format!("structured outputs (type '{}')", truncated(kind))));
+        Some(kind) if !["text", "json_object", "json_schema"].contains(&kind) => {
+            Err(absent("response_format", &format!("structured outputs (type '{}')", truncated(kind))))
         }
-        _ => {}
-    }
-    match body.get("structured_outputs") {
-        None | Some(Value::Null) => Ok(()),
-        Some(_) => Err(absent("structured_outputs", "structured outputs")),
+        _ => Ok(()),
     }
 }
 
@@ -69,41 +65,40 @@ fn prompt_logprobs(body: &Map<String, Value>) -> Result<(), ApiError> {
     }
 }
 
-/// Refused as by a vLLM that was started without a parser of tool calls.
+/// The checks of a vLLM that was started with a parser of tool calls.
 fn tools(body: &Map<String, Value>) -> Result<(), ApiError> {
     let tools = body.get("tools").filter(|tools| !tools.is_null());
     if tools.and_then(Value::as_array).is_some_and(Vec::is_empty) {
         let text = "`tools` must not be an empty array. Either provide at least one tool or omit the field entirely.";
         return Err(ApiError::parameter("tools", text));
     }
-    let choice = match body.get("tool_choice") {
-        None if tools.is_some() => "auto",
-        None | Some(Value::Null) => return Ok(()),
-        Some(Value::String(choice)) if choice == "none" => return Ok(()),
+    match body.get("tool_choice") {
+        None | Some(Value::Null) => Ok(()),
+        Some(Value::String(choice)) if choice == "none" => Ok(()),
         Some(_) if tools.is_none() => {
-            return Err(ApiError::parameter("tool_choice", "When using `tool_choice`, `tools` must be set."));
+            Err(ApiError::parameter("tool_choice", "When using `tool_choice`, `tools` must be set."))
         }
-        Some(Value::String(choice)) => choice.as_str(),
-        Some(named) => {
-            let name = named.get("function").and_then(|it| it.get("name")).and_then(Value::as_str).unwrap_or_default();
-            let text = format!("tool_choice=function \"{}\" requires --tool-call-parser to be set", truncated(name));
-            return Err(ApiError::bad(None, text));
-        }
-    };
-    Err(match choice {
-        "auto" => {
-            let text = "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set";
-            ApiError::bad(None, text)
-        }
-        "required" => ApiError::bad(None, "tool_choice=\"required\" requires --tool-call-parser to be set"),
-        other => {
+        Some(Value::String(choice)) if ["auto", "required"].contains(&choice.as_str()) => Ok(()),
+        Some(Value::String(other)) => {
             let text = format!(
                 "Invalid value for `tool_choice`: {}! Only named tools, \"none\", \"auto\" or \"required\" are supported.",
                 truncated(other)
             );
-            ApiError::parameter("tool_choice", text)
+            Err(ApiError::parameter("tool_choice", text))
         }
-    })
+        Some(named) => {
+            let name = named.get("function").and_then(|it| it.get("name")).and_then(Value::as_str).unwrap_or_default();
+            let is_named = |tool: &Value| tool["function"]["name"] == name;
+            if tools.and_then(Value::as_array).is_some_and(|it| it.iter().any(is_named)) {
+                return Ok(());
+            }
+            let text = format!(
+                "The tool specified in `tool_choice` does not match any of the specified `tools`: {}",
+                truncated(name)
+            );
+            Err(ApiError::parameter("tool_choice", text))
+        }
+    }
 }
 
 /// At most 64 characters of a text.
@@ -121,23 +116,18 @@ mod tests {
     #[test]
     fn what_is_not_done_is_refused() {
         let tools = json!([{"type": "function", "function": {"name": "f"}}]);
-        let named = json!({"type": "function", "function": {"name": "f"}});
-        let schema = json!({"type": "json_schema", "json_schema": {"name": "p", "schema": {}}});
+        let other = json!({"type": "function", "function": {"name": "g"}});
         for (endpoint, body, expected) in [
             (Chat, json!({"tools": []}), "must not be an empty array"),
-            (Chat, json!({"tools": tools}), "\"auto\" tool choice requires"),
-            (Chat, json!({"tools": tools, "tool_choice": "required"}), "tool_choice=\"required\" requires"),
-            (Chat, json!({"tools": tools, "tool_choice": named}), "tool_choice=function \"f\" requires"),
+            (Chat, json!({"tools": tools, "tool_choice": other}), "does not match any of the specified `tools`: g"),
             (Chat, json!({"tools": tools, "tool_choice": "some"}), "Invalid value for `tool_choice`: some!"),
             (Chat, json!({"tool_choice": "auto"}), "`tools` must be set"),
             (Chat, json!({"response_format": {"type": "json_schema"}}), "'json_schema' field must be provided"),
-            (Chat, json!({"response_format": schema}), "structured outputs (type 'json_schema')"),
             (
                 Completions,
-                json!({"response_format": {"type": "json_object"}}),
-                "structured outputs (type 'json_object')",
+                json!({"response_format": {"type": "structural_tag"}}),
+                "structured outputs (type 'structural_tag')",
             ),
-            (Completions, json!({"structured_outputs": {"choice": ["a"]}}), "does not have structured outputs"),
             (Completions, json!({"prompt_logprobs": 1, "stream": true}), "not available when `stream=True`"),
             (Completions, json!({"prompt_logprobs": -2}), "must be a positive value or -1"),
             (Completions, json!({"prompt_logprobs": 0}), "log probabilities of a prompt"),
@@ -154,6 +144,9 @@ mod tests {
         let tools = json!([{"type": "function", "function": {"name": "f"}}]);
         for (endpoint, body) in [
             (Chat, json!({"tools": tools, "tool_choice": "none"})),
+            (Chat, json!({"tools": tools})),
+            (Chat, json!({"tools": tools, "tool_choice": "required"})),
+            (Chat, json!({"response_format": {"type": "json_schema", "json_schema": {"name": "p", "schema": {}}}})),
             (Chat, json!({"tools": null, "tool_choice": null, "response_format": null, "structured_outputs": null})),
             (
                 Chat,

@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::answer::Answer;
+use super::answer::{Answer, AnswerForm};
 
-use super::api::{Endpoint, StreamUsage};
+use super::api::{Dialect, Endpoint, StreamUsage};
 use super::chunks::Choice;
+use super::dialect::chat_body;
 use super::error::ApiError;
 use super::lengths::Lengths;
 use super::options::SimOptions;
@@ -32,6 +33,8 @@ pub struct GenerationRequest {
     pub stream: bool,
     /// Which usage a stream tells.
     pub usage: StreamUsage,
+    /// The model that the request names: the served one, or a LoRA adapter; `None`: it names none.
+    pub model: Option<String>,
 }
 
 /// The greatest number of choices of one prompt in vLLM.
@@ -41,8 +44,13 @@ const MAX_N: i64 = 16_384;
 const MAX_CHOICES: i64 = 1_024;
 
 /// Reads a request.
-pub fn read(endpoint: Endpoint, body: &[u8], options: &SimOptions) -> Result<GenerationRequest, ApiError> {
-    let body = json(body)?;
+pub fn read(
+    endpoint: Endpoint,
+    dialect: Dialect,
+    body: &[u8],
+    options: &SimOptions,
+) -> Result<GenerationRequest, ApiError> {
+    let body = chat_body(dialect, json(body)?)?;
     let body = fields(&body)?;
     let shape = Shape::read(body)?;
     let logprobs = Logprobs::read(endpoint, body)?;
@@ -52,7 +60,8 @@ pub fn read(endpoint: Endpoint, body: &[u8], options: &SimOptions) -> Result<Gen
         Endpoint::Chat => vec![chat_prompt(body, empty, &options.model)?],
         Endpoint::Completions => completion_prompts(body, &empty)?,
     };
-    check_model(body, options)?;
+    let model = check_model(body, options)?.map(str::to_owned);
+    let form = AnswerForm::read(body);
     sampling::check(body)?;
     let logprobs = logprobs.checked()?;
     let stops = sampling::stops(body)?;
@@ -61,7 +70,7 @@ pub fn read(endpoint: Endpoint, body: &[u8], options: &SimOptions) -> Result<Gen
     let mut echo = if echo { prompt_texts(body) } else { Vec::new() }.into_iter();
     let request_seed = integer(body, "seed")?.unwrap_or(0);
     let mut asked =
-        GenerationRequest { choices: Vec::new(), prompt_tokens: 0, stream: shape.stream, usage: shape.usage };
+        GenerationRequest { choices: Vec::new(), prompt_tokens: 0, stream: shape.stream, usage: shape.usage, model };
     for prompt in prompts {
         let prompt = prompt.counted()?;
         let lengths = Lengths::read(endpoint, body, prompt.length(), options)?;
@@ -74,7 +83,7 @@ pub fn read(endpoint: Endpoint, body: &[u8], options: &SimOptions) -> Result<Gen
         for choice in 0..n {
             let words = if choice == 0 { words } else { mix(words, u64::from(choice)) };
             let (work, stop) = lengths.work(words, prompt.blocks.clone(), &stops, options);
-            let answer = Answer { words, stop, echo: echo.clone(), logprobs };
+            let answer = Answer { words, stop, echo: echo.clone(), logprobs, form: form.clone() };
             let index = asked.choices.len() as u32;
             let choice = Choice { index, answer, prompt_tokens: prompt.tokens, prompt_ids: prompt_ids.clone() };
             asked.choices.push((choice, Work { siblings: siblings.clone(), ..work }));
@@ -91,13 +100,14 @@ pub fn json(body: &[u8]) -> Result<Value, ApiError> {
     serde_json::from_slice(body).map_err(|error| bad_json(body, &error))
 }
 
-/// Refuses a model that is not served.
-pub fn check_model(body: &Map<String, Value>, options: &SimOptions) -> Result<(), ApiError> {
-    match body.get("model").and_then(Value::as_str) {
-        Some(model) if !model.is_empty() && model != options.model => {
+/// The model that a request names: the served one, or one of the LoRA adapters. Refuses any other.
+pub fn check_model<'a>(body: &'a Map<String, Value>, options: &SimOptions) -> Result<Option<&'a str>, ApiError> {
+    let named = body.get("model").and_then(Value::as_str).filter(|it| !it.is_empty());
+    match named {
+        Some(model) if model != options.model && !options.lora_modules.iter().any(|it| it == model) => {
             Err(ApiError::unknown_model(model, &options.model))
         }
-        _ => Ok(()),
+        named => Ok(named),
     }
 }
 
@@ -181,7 +191,7 @@ mod tests {
 
     fn check(endpoint: Endpoint, body: Value) -> Result<GenerationRequest, (u16, String)> {
         let error = |error: ApiError| (error.status.as_u16(), error.message);
-        read(endpoint, body.to_string().as_bytes(), &options()).map_err(error)
+        read(endpoint, Dialect::OpenAi, body.to_string().as_bytes(), &options()).map_err(error)
     }
 
     #[test]
@@ -299,7 +309,7 @@ mod tests {
 
         #[test]
         fn bytes_that_are_no_request_are_refused(body in prop::collection::vec(any::<u8>(), 0..64)) {
-            prop_assert!(read(Chat, &body, &options()).is_err());
+            prop_assert!(read(Chat, Dialect::OpenAi, &body, &options()).is_err());
         }
     }
 }

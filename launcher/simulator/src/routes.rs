@@ -9,15 +9,16 @@ use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
 
-use super::api::Endpoint;
-use super::chunks::{self, Chunks, Identity};
+use super::api::{Dialect, Endpoint};
+use super::chunks::{self, Identity};
 use super::error::ApiError;
 use super::faults::FaultKind;
 use super::request::{self, GenerationRequest};
 use super::server::Simulator;
-use super::stream::{Body, ChoiceStream, EventStream, PromptBlocks};
+use super::stream::{Body, ChoiceStream, EventStream, Events, PromptBlocks};
 use super::text::mix;
 use super::tokens;
+use super::typed_events::TypedEvents;
 use super::work::Finish;
 
 /// The longest body that is read. A context of a million tokens fits.
@@ -36,7 +37,7 @@ const PROMETHEUS: HeaderValue = HeaderValue::from_static("text/plain; version=0.
 /// What a path leads to.
 #[derive(Clone, Copy)]
 enum Route {
-    Generate(Endpoint),
+    Generate(Endpoint, Dialect),
     Tokenize,
     Detokenize,
     Models,
@@ -49,8 +50,10 @@ enum Route {
 impl Route {
     fn from_path(path: &str) -> Option<Self> {
         Some(match path {
-            "/v1/chat/completions" => Route::Generate(Endpoint::Chat),
-            "/v1/completions" => Route::Generate(Endpoint::Completions),
+            "/v1/chat/completions" => Route::Generate(Endpoint::Chat, Dialect::OpenAi),
+            "/v1/completions" => Route::Generate(Endpoint::Completions, Dialect::OpenAi),
+            "/v1/responses" => Route::Generate(Endpoint::Chat, Dialect::Responses),
+            "/v1/messages" => Route::Generate(Endpoint::Chat, Dialect::Messages),
             "/v1/models" => Route::Models,
             "/tokenize" => Route::Tokenize,
             "/detokenize" => Route::Detokenize,
@@ -64,7 +67,7 @@ impl Route {
 
     fn method(self) -> Method {
         match self {
-            Route::Generate(_) | Route::Tokenize | Route::Detokenize => Method::POST,
+            Route::Generate(..) | Route::Tokenize | Route::Detokenize => Method::POST,
             _ => Method::GET,
         }
     }
@@ -91,10 +94,12 @@ impl Simulator {
             return response;
         }
         match route {
-            Route::Generate(endpoint) => match self.generate(endpoint, request, number, fault).await {
-                Ok(response) => response,
-                Err(error) => refusal(&error),
-            },
+            Route::Generate(endpoint, dialect) => {
+                match self.generate((endpoint, dialect), request, number, fault).await {
+                    Ok(response) => response,
+                    Err(error) => refusal(&error),
+                }
+            }
             Route::Tokenize => {
                 answered(read_json(request).await.and_then(|body| tokens::tokenize(&body, &self.options)))
             }
@@ -106,7 +111,7 @@ impl Simulator {
             Route::Models => {
                 let permission = format!("modelperm-{}", self.made_up_id(u64::MAX));
                 let started = self.started.as_second();
-                let models = chunks::models(&self.options.model, self.options.max_model_len, started, &permission);
+                let models = chunks::models(&self.options, started, &permission);
                 response(StatusCode::OK, JSON, Body::whole(models))
             }
             Route::Health => {
@@ -121,34 +126,37 @@ impl Simulator {
 
     async fn generate(
         &self,
-        endpoint: Endpoint,
+        (endpoint, dialect): (Endpoint, Dialect),
         request: Request<Incoming>,
         number: u64,
         fault: Option<FaultKind>,
     ) -> Result<Response<Body>, ApiError> {
         let id = request_id(request.headers()).unwrap_or_else(|| self.made_up_id(number));
         let body = read_json(request).await?;
-        let asked = request::read(endpoint, &body, &self.options)?;
+        let asked = request::read(endpoint, dialect, &body, &self.options)?;
         drop(body);
         if let Some(FaultKind::Status(status)) = fault {
             return Err(ApiError::fault(StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)));
         }
-        let prefix = match endpoint {
-            Endpoint::Chat => "chatcmpl",
-            Endpoint::Completions => "cmpl",
+        let prefix = match (endpoint, dialect) {
+            (_, Dialect::Responses) => "resp_",
+            (_, Dialect::Messages) => "msg_",
+            (Endpoint::Chat, Dialect::OpenAi) => "chatcmpl-",
+            (Endpoint::Completions, Dialect::OpenAi) => "cmpl-",
         };
         let identity = Identity {
             endpoint,
-            id: format!("{prefix}-{id}"),
+            dialect,
+            id: format!("{prefix}{id}"),
             created: clock::now().as_second(),
-            model: self.options.model.clone(),
+            model: asked.model.unwrap_or_else(|| self.options.model.clone()),
         };
-        let GenerationRequest { choices, prompt_tokens, stream, usage } = asked;
+        let GenerationRequest { choices, prompt_tokens, stream, usage, .. } = asked;
         let first_prompt = choices.first().map_or(0, |(choice, _)| choice.prompt_tokens);
         let choices = choices.into_iter().map(|(choice, work)| (choice, self.model.submit(work)));
         if stream {
             let details = self.details(first_prompt);
-            let part = |(choice, generation)| ChoiceStream::new(generation, Chunks::new(&identity, choice, usage));
+            let part = |(choice, generation)| ChoiceStream::new(generation, Events::new(&identity, choice, usage));
             let stream = EventStream::new(choices.map(part).collect(), prompt_tokens, fault, details);
             return Ok(response(StatusCode::OK, EVENTS, Body::Stream(Box::new(stream))));
         }
@@ -164,7 +172,16 @@ impl Simulator {
         if let Some(FaultKind::StallAfter(_)) = fault {
             self.stopped().await;
         }
-        Ok(response(StatusCode::OK, JSON, Body::whole(chunks::whole(&identity, ended, prompt_tokens, details))))
+        let body = match (dialect, ended.pop()) {
+            (Dialect::Responses | Dialect::Messages, Some((choice, tokens, finish))) => {
+                TypedEvents::new(&identity, choice).whole(tokens, finish, details)
+            }
+            (_, last) => {
+                ended.extend(last);
+                chunks::whole(&identity, ended, prompt_tokens, details)
+            }
+        };
+        Ok(response(StatusCode::OK, JSON, Body::whole(body)))
     }
 
     /// What it takes to tell what came of the prefix cache, where the usage is to tell it.

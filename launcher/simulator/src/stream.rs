@@ -7,9 +7,11 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 
+use super::api::{Dialect, StreamUsage};
 use super::batching_model::Generation;
-use super::chunks::{CacheUse, Chunks, DONE};
+use super::chunks::{CacheUse, Choice, Chunks, DONE, Identity};
 use super::faults::FaultKind;
+use super::typed_events::TypedEvents;
 use super::work::Finish;
 
 /// The body of an answer.
@@ -55,11 +57,68 @@ impl hyper::body::Body for Body {
     }
 }
 
+/// The events of one choice, in the form of each API.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "the small variant is rare, and the large one is on the hot path")]
+pub enum Events {
+    /// Of OpenAI's completions and chats.
+    Chunks(Chunks),
+    /// Of the Responses and the Messages API. Boxed, because they are rare and larger.
+    Typed(Box<TypedEvents>),
+}
+
+impl Events {
+    /// For one choice of the answer to one request.
+    pub fn new(identity: &Identity, choice: Choice, usage: StreamUsage) -> Self {
+        match identity.dialect {
+            Dialect::OpenAi => Events::Chunks(Chunks::new(identity, choice, usage)),
+            Dialect::Responses | Dialect::Messages => Events::Typed(Box::new(TypedEvents::new(identity, choice))),
+        }
+    }
+
+    fn opening(&mut self) -> Option<Bytes> {
+        match self {
+            Events::Chunks(chunks) => chunks.role(),
+            Events::Typed(events) => Some(events.opening()),
+        }
+    }
+
+    fn token(&mut self, position: u32, finish: Option<Finish>) -> Bytes {
+        match self {
+            Events::Chunks(chunks) => chunks.token(position, finish),
+            Events::Typed(events) => events.token(position, finish),
+        }
+    }
+
+    /// The event that ends a stream without a token, after so many; empty where the closing events do it.
+    fn ending(&mut self, tokens: u32, finish: Finish) -> Bytes {
+        match self {
+            Events::Chunks(chunks) => chunks.ending(tokens, finish),
+            Events::Typed(_) => Bytes::new(),
+        }
+    }
+
+    fn closing(&mut self, prompt_tokens: u32, tokens: u32, details: Option<CacheUse>) -> Option<Bytes> {
+        match self {
+            Events::Chunks(chunks) => chunks.usage(prompt_tokens, tokens, details),
+            Events::Typed(events) => Some(events.closing(prompt_tokens, tokens, details)),
+        }
+    }
+
+    /// The last line of a stream; a stream of the Responses API has none.
+    fn done(&self) -> Option<Bytes> {
+        match self {
+            Events::Typed(events) if events.dialect() == Dialect::Responses => None,
+            Events::Chunks(_) | Events::Typed(_) => Some(Bytes::from_static(DONE)),
+        }
+    }
+}
+
 /// One choice of a stream.
 #[derive(Debug)]
 pub struct ChoiceStream {
     generation: Generation,
-    chunks: Chunks,
+    events: Events,
     /// Tokens that were sent.
     sent: u32,
     ended: bool,
@@ -67,8 +126,8 @@ pub struct ChoiceStream {
 
 impl ChoiceStream {
     /// Before its first chunk.
-    pub fn new(generation: Generation, chunks: Chunks) -> Self {
-        ChoiceStream { generation, chunks, sent: 0, ended: false }
+    pub fn new(generation: Generation, events: Events) -> Self {
+        ChoiceStream { generation, events, sent: 0, ended: false }
     }
 
     /// The next token, or the end of one that was aborted.
@@ -76,13 +135,13 @@ impl ChoiceStream {
         let progress = ready!(self.generation.poll(cx, self.sent));
         if self.sent == progress.tokens {
             self.ended = true;
-            return Poll::Ready(self.chunks.ending(self.sent, progress.finish.unwrap_or(Finish::Abort)));
+            return Poll::Ready(self.events.ending(self.sent, progress.finish.unwrap_or(Finish::Abort)));
         }
         let position = self.sent;
         self.sent += 1;
         let last = progress.finish.filter(|finish| self.sent == progress.tokens && *finish != Finish::Abort);
         self.ended = last.is_some();
-        Poll::Ready(self.chunks.token(position, last))
+        Poll::Ready(self.events.token(position, last))
     }
 }
 
@@ -149,7 +208,7 @@ impl EventStream {
                         return Poll::Pending;
                     }
                     self.next = if part + 1 < self.parts.len() { Next::Role(part + 1) } else { Next::Token };
-                    if let Some(role) = self.parts.get_mut(part).and_then(|it| it.chunks.role()) {
+                    if let Some(role) = self.parts.get_mut(part).and_then(|it| it.events.opening()) {
                         return Poll::Ready(Some(Ok(role)));
                     }
                 }
@@ -173,13 +232,13 @@ impl EventStream {
                     let (prompt_tokens, sent) = (self.prompt_tokens, self.sent());
                     let Some(first) = self.parts.first_mut() else { continue };
                     let details = self.details.map(|it| it.cache_use(&first.generation));
-                    if let Some(usage) = first.chunks.usage(prompt_tokens, sent, details) {
+                    if let Some(usage) = first.events.closing(prompt_tokens, sent, details) {
                         return Poll::Ready(Some(Ok(usage)));
                     }
                 }
                 Next::Done => {
                     self.next = Next::Nothing;
-                    return Poll::Ready(Some(Ok(Bytes::from_static(DONE))));
+                    return Poll::Ready(self.parts.first().and_then(|it| it.events.done()).map(Ok));
                 }
                 Next::Nothing => return Poll::Ready(None),
             }

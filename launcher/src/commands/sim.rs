@@ -57,6 +57,10 @@ pub(crate) struct SimArgs {
     #[arg(long)]
     model: Option<String>,
 
+    /// The names of LoRA adapters, which are served as further models; may be given several times.
+    #[arg(long = "lora-module", value_name = "NAME")]
+    lora_modules: Vec<String>,
+
     /// The seed of lengths, words, jitter and faults.
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -161,6 +165,7 @@ impl SimArgs {
         }
         options.costs.jitter = self.jitter.unwrap_or(options.costs.jitter);
         options.model = self.model.clone().unwrap_or(options.model);
+        options.lora_modules.clone_from(&self.lora_modules);
         options.seed = Seed(self.seed);
         options.prefix_caching = !self.no_enable_prefix_caching;
         options.prompt_tokens_details = self.enable_prompt_tokens_details;

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 
+use crds::benchmark_run::SimulatorPreset;
 use simulator::{
-    Finish,
+    Finish, SimOptions,
     answer::Answer,
-    api::{Endpoint, StreamUsage},
+    api::{Dialect, Endpoint, StreamUsage},
     chunks::{self, Choice, Chunks, DONE, Identity},
 };
 
@@ -45,6 +46,7 @@ impl Answers {
         };
         let identity = Identity {
             endpoint,
+            dialect: Dialect::OpenAi,
             id: format!("{prefix}-0b1f6c52a34e4d7f9a8d3c2e1f405162"),
             created: 1_760_000_000,
             model: MODEL.into(),
@@ -129,7 +131,9 @@ fn choice() -> Choice {
 
 /// The answer to whoever asks which models there are, or anything else.
 pub(super) fn models() -> Bytes {
-    json(&chunks::models(MODEL, 1 << 20, 1_760_000_000, "modelperm-bench"))
+    let options =
+        SimOptions { model: MODEL.into(), max_model_len: 1 << 20, ..SimOptions::preset(SimulatorPreset::Instant) };
+    json(&chunks::models(&options, 1_760_000_000, "modelperm-bench"))
 }
 
 fn json(body: &str) -> Bytes {

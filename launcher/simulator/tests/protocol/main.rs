@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 #![allow(clippy::disallowed_methods, reason = "the time of a paused runtime is what these tests look at")]
 
+mod apis;
 mod caching;
 mod choices;
 mod client;

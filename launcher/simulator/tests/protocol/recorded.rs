@@ -123,10 +123,8 @@ async fn log_probabilities_have_the_keys_of_recorded_ones() {
 
 #[tokio::test(start_paused = true)]
 async fn errors_are_word_for_word_the_recorded_ones() {
+    // The recorded server had no parser of tool calls, and the simulator has one: errors about tools are left out.
     for name in [
-        "chat-nonstream-tool-required",
-        "chat-stream-tool-auto",
-        "chat-stream-tool-named",
         "chat-stream-zero-max-tokens",
         "error-bad-json",
         "error-completions-empty-prompt",
