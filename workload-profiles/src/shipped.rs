@@ -11,17 +11,25 @@ macro_rules! profile {
 }
 
 /// The name and the text of each profile. A test compares the list with the folder.
-const BENCHWRIGHT: [(&str, &str); 10] = [
+const BENCHWRIGHT: [(&str, &str); 18] = [
     profile!("benchwright", "burst"),
     profile!("benchwright", "bursty_gamma"),
+    profile!("benchwright", "code_completion"),
+    profile!("benchwright", "code_generation"),
     profile!("benchwright", "concurrency_ramp"),
     profile!("benchwright", "diurnal"),
+    profile!("benchwright", "image_classification"),
+    profile!("benchwright", "interactive_chat"),
     profile!("benchwright", "poisson_sweep"),
     profile!("benchwright", "ramp"),
     profile!("benchwright", "sanity_constant"),
     profile!("benchwright", "sanity_random"),
     profile!("benchwright", "spike"),
+    profile!("benchwright", "summarization"),
+    profile!("benchwright", "text_classification"),
+    profile!("benchwright", "text_generation"),
     profile!("benchwright", "trace_replay"),
+    profile!("benchwright", "translation"),
 ];
 
 const INFERENCE_PERF: [(&str, &str); 6] = [

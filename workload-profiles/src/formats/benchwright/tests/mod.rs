@@ -3,6 +3,7 @@ mod margins;
 mod parts;
 mod round_trip;
 mod strategies;
+mod workloads;
 
 use std::time::Duration;
 
