@@ -123,6 +123,7 @@ fn record(queries: &PhaseQueries, number: usize) -> RequestRecord {
     RequestRecord {
         stage: 0,
         number: number as u64,
+        turn: None,
         scheduled,
         sent: Some(scheduled),
         permit_wait: None,

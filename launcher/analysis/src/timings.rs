@@ -206,6 +206,7 @@ mod tests {
         RequestRecord {
             stage: u32::from(number % 2 == 1),
             number,
+            turn: None,
             scheduled: Duration::ZERO,
             sent: Some(sent),
             permit_wait: Some(Duration::from_micros(number)),

@@ -83,6 +83,7 @@ fn request(number: u64) -> (RequestRecord, WireTally) {
     let record = RequestRecord {
         stage: 0,
         number,
+        turn: None,
         scheduled,
         permit_wait: None,
         sent: Some(sent),

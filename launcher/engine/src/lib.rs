@@ -6,7 +6,7 @@
 //!
 //! The modules form layers; each may use those before it: `record`, `histogram`, `inter_token_times`, `schedule`,
 //! `user_file`, `file_digest`, `lines`, `image`, `tokenizer_file`; `window`, `data_set`, `trace`, `vitals`; `client`;
-//! `requests`; `prompt_files`, `recorder`; `issue`.
+//! `requests`; `sessions`; `prompt_files`, `recorder`; `issue`.
 
 pub mod client;
 pub mod data_set;
@@ -22,6 +22,7 @@ pub mod recorder;
 pub mod requests;
 pub mod run_id;
 pub mod schedule;
+mod sessions;
 pub mod stop;
 pub mod tokenizer_file;
 pub mod trace;

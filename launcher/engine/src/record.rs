@@ -1,6 +1,6 @@
 //! The record of one request, and its outcome.
 
-use std::{io, time::Duration};
+use std::{io, num::NonZeroU32, time::Duration};
 
 use loadgen::results::completion::CompletedSample;
 use serde::Serialize;
@@ -155,14 +155,26 @@ impl Cause {
     }
 }
 
+/// The place of a request in its session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Turn {
+    /// Number of the session in its stage, from 0.
+    pub session: u32,
+    /// Number of the request in its session, from 1.
+    pub number: NonZeroU32,
+}
+
 /// The record of one request. Times count from the start of the run, on one monotonic clock.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestRecord {
     /// Index of its stage in the workload.
     pub stage: u32,
-    /// Number of the request in its stage, from 0.
+    /// Number of the request in its stage, from 0. Where the load starts sessions, it is that of the session.
     pub number: u64,
-    /// When the schedule wanted it sent; in a closed loop, when its slot became free.
+    /// Its place in its session; `None` if it belongs to none.
+    pub turn: Option<Turn>,
+    /// When the schedule wanted it sent; in a closed loop, when its slot became free. A turn of a session is due at the earliest when the
+    /// requests that it follows have ended and its think time is over.
     pub scheduled: Duration,
     /// When it was handed to the socket; `None` if it never was.
     pub sent: Option<Duration>,

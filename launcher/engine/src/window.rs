@@ -159,6 +159,7 @@ mod tests {
         RequestRecord {
             stage: 0,
             number,
+            turn: None,
             scheduled: secs(due),
             sent: Some(secs(due)),
             permit_wait: None,

@@ -84,6 +84,7 @@ fn request(stage: u32, due: u64, lag: u64, tokens: u32) -> (RequestRecord, WireT
     let record = RequestRecord {
         stage,
         number: 0,
+        turn: None,
         scheduled: ms(due),
         sent: Some(sent),
         permit_wait: None,

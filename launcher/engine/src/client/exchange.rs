@@ -14,6 +14,7 @@ use super::{
     output::FirstOutput,
     request_timeouts::RequestProgress,
     response::{Broken, Head, Reach, SendFailure},
+    session_link::SessionLink,
     socket::IoTimestamps,
 };
 use crate::{
@@ -53,6 +54,8 @@ pub struct Exchange {
     pub keep_output: bool,
     /// Called with the first output, if the output is kept.
     pub first_output: Option<FirstOutput>,
+    /// The session of the request; `None`: it belongs to none.
+    pub session: Option<Arc<SessionLink>>,
     sent: Option<Duration>,
     timestamps: Option<Arc<IoTimestamps>>,
 }
@@ -117,7 +120,11 @@ impl Client {
                 exchange.answer.tell_first(first);
             }
         }
-        let begun = self.begin(&self.target.generate(body, id), exchange).await;
+        let mut request = self.target.generate(body, id);
+        if let Some((name, value)) = exchange.session.as_ref().and_then(|it| it.header()) {
+            request.headers_mut().insert(name, value);
+        }
+        let begun = self.begin(&request, exchange).await;
         let is_answered = begun.as_ref().is_ok_and(|it| !NO_SERVER.contains(&it.head.status));
         exchange.unanswered = !is_answered;
         if is_answered {
@@ -154,7 +161,7 @@ impl Client {
 
     async fn begin(&self, request: &Request<Bytes>, exchange: &mut Exchange) -> Result<Begun, Failure> {
         self.group.count_request(exchange.is_probe);
-        while let Some(mut connection) = self.take_open().await {
+        while let Some(mut connection) = self.take_for(exchange.session.as_deref()).await {
             exchange.take(&connection, self.clock.now());
             let sent = match connection.last_read() {
                 (_, 0) => Box::pin(self.send_first(&mut connection, request)).await,
@@ -249,7 +256,7 @@ impl Client {
         exchange.ended.get_or_insert(connection.last_read().0);
         exchange.let_go();
         if ended {
-            self.keep(connection).await;
+            self.keep(connection, exchange.session.as_deref()).await;
         }
         Ok(ended)
     }

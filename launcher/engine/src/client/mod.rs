@@ -24,6 +24,7 @@ pub mod probe;
 pub mod request_timeouts;
 mod response;
 mod response_seen;
+mod session_link;
 mod socket;
 mod sse;
 mod target;
@@ -57,6 +58,7 @@ use http2::{Http2Connection, Http2Stream};
 use outage::Outage;
 use response::Broken;
 pub(crate) use response_seen::ResponseSeen;
+pub use session_link::SessionLink;
 pub use target::{Target, TargetError};
 pub use tls::TlsError;
 
@@ -205,12 +207,35 @@ impl Client {
         shared.iter().find_map(Http2Connection::open_stream)
     }
 
-    /// Keeps a connection whose answer has ended, if it can carry another request. A stream of a shared connection is
-    /// released when it is dropped.
-    async fn keep(&self, connection: Connection) {
+    /// The connection that the session of a request keeps, or else any open one.
+    async fn take_for(&self, session: Option<&SessionLink>) -> Option<Connection> {
+        if let Some(Connection::Http1(mut connection)) = session.and_then(SessionLink::take)
+            && connection.is_open().await
+        {
+            return Some(Connection::Http1(connection));
+        }
+        self.take_open().await
+    }
+
+    /// Keeps a connection whose answer has ended, if it can carry another request: for its session, or else for any request. A stream
+    /// of a shared connection is released when it is dropped.
+    async fn keep(&self, connection: Connection, session: Option<&SessionLink>) {
         if let Connection::Http1(mut connection) = connection
             && connection.is_open().await
         {
+            let left = match session {
+                Some(session) => session.keep(Connection::Http1(connection)),
+                None => Some(Connection::Http1(connection)),
+            };
+            if let Some(Connection::Http1(connection)) = left {
+                lock(&self.idle).push(connection);
+            }
+        }
+    }
+
+    /// Takes the connection of a session that has ended, for other requests.
+    pub fn release(&self, session: &SessionLink) {
+        if let Some(Connection::Http1(connection)) = session.take() {
             lock(&self.idle).push(connection);
         }
     }
@@ -325,7 +350,7 @@ mod tests {
             assert_eq!(client.needs_spare(), !needs_spare);
             let idle = async {
                 let connection = client.connect_for_request().await.unwrap();
-                client.keep(connection).await;
+                client.keep(connection, None).await;
                 assert_eq!(client.capacity(), 1);
                 tokio::time::sleep(Duration::from_millis(1_500)).await;
                 assert_eq!(client.capacity(), usize::from(!needs_spare));

@@ -2,8 +2,6 @@
 //! duration is over.
 
 use std::{
-    future::pending,
-    pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -26,12 +24,9 @@ use super::{
 use crate::stop::StopState;
 
 /// The most connections that are opened before the stage begins. The other slots open theirs with their first request.
-const MAX_WARM: usize = 4_096;
+pub(super) const MAX_WARM: usize = 4_096;
 /// Slots that send their first request before the runtime polls the sockets.
-const MAX_AT_ONCE: usize = 16;
-/// The least wait of a slot after a request that the target did not answer. Without it the slot would fail as fast as
-/// it can, and delay the reads of other slots.
-const BACK_OFF: Duration = Duration::from_millis(10);
+pub(super) const MAX_AT_ONCE: usize = 16;
 
 /// What the slots of one worker share.
 struct Shared {
@@ -41,9 +36,6 @@ struct Shared {
     over: Option<Duration>,
     ahead: Mutex<Ahead>,
     taken: Notify,
-    /// Held by the one slot that waits before it tries a target that does not answer. It is released before the try,
-    /// which may take long.
-    turn: tokio::sync::Mutex<()>,
 }
 
 impl Shared {
@@ -80,40 +72,6 @@ impl Shared {
         !self.is_over(shared.clock.now())
     }
 
-    /// Waits after a request that the target did not answer, at most until the stage is over. While no other request is
-    /// answered, the slots wait one after the other, each longer than the one before, and then try: an outage must not
-    /// use up the requests of the stage.
-    async fn back_off(&self) {
-        let (clock, outage) = (self.context.shared.clock, self.context.client.outage());
-        let mut stop = self.context.shared.stop.watch();
-        let mut over = pin!(outage.over());
-        let pause = async |length: Duration| {
-            // The future never completes, so only the deadline ends the wait.
-            let _ = clock.within(clock.now().checked_add(length), pending::<()>()).await;
-        };
-        let work = async {
-            pause(BACK_OFF).await;
-            over.as_mut().enable();
-            if !outage.is_on() {
-                return;
-            }
-            let turn = async {
-                let _turn = self.turn.lock().await;
-                pause(outage.next_wait()).await;
-            };
-            tokio::select! {
-                biased;
-                () = over => {}
-                () = turn => {}
-            }
-        };
-        tokio::select! {
-            biased;
-            _ = stop.wait_for(|it| *it != StopState::Run) => {}
-            _ = clock.within(self.over, work) => {}
-        }
-    }
-
     /// Prepares one more request; `false` when the buffer is full or no request is left.
     fn prepare(&self) -> bool {
         let mut ahead = self.ahead();
@@ -142,7 +100,6 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
         over: None,
         ahead: Mutex::new(Ahead::new(stage_context.stage, Some(count))),
         taken: Notify::new(),
-        turn: tokio::sync::Mutex::default(),
     };
     worker.unless_stopped(context.client.warm(count.min(MAX_WARM), 0)).await;
     // One request for each slot, as far as the buffer allows: without a ramp-up all of them are sent at once.
@@ -194,7 +151,7 @@ async fn run_slots(worker: &Worker, shared: &Arc<Shared>, slots: Slots, start: D
                 let due = Due { at: free, ..Due::default() };
                 if !run_request(Arc::clone(&shared.context), RequestKind::Load, shared.stage, prepared, due).await {
                     // Boxed: the task of a slot would otherwise reserve memory for it.
-                    Box::pin(shared.back_off()).await;
+                    Box::pin(shared.context.back_off(shared.over)).await;
                 }
                 free = shared.context.shared.clock.now();
             }

@@ -11,6 +11,9 @@ pub(super) struct RequestContext {
     pub(super) client: Client,
     /// Locked once for each request, always by the same thread.
     pub(super) recorder: Mutex<Recorder>,
+    /// Held by the one slot that waits before it tries a target that does not answer. It is released before the try, which may take
+    /// long.
+    pub(super) back_off_turn: tokio::sync::Mutex<()>,
 }
 
 impl RequestContext {

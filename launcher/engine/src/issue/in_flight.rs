@@ -16,10 +16,11 @@ use super::{
     concurrency_limit::Permit, context::RequestContext, departures::Leaves, prepare::Prepared, shared::Shared,
 };
 use crate::{
-    client::{Exchange, Failure},
-    record::{RequestOutcome, RequestRecord},
+    client::{Exchange, Failure, SessionLink},
+    record::{RequestOutcome, RequestRecord, Turn},
     recorder::{KeptOutput, WireTally},
     requests::RequestedLengths,
+    sessions::Answer,
     stop::{StopReason, StopState},
 };
 use clock::TimedOut;
@@ -41,6 +42,26 @@ pub(super) struct Due {
     pub(super) permit: Permit,
 }
 
+/// The place of a request in its session, and what its session needs of it.
+struct TurnOfSession {
+    place: Turn,
+    end: Option<TurnEnd>,
+}
+
+/// How a turn of a session ended.
+pub(super) struct TurnEnd {
+    pub(super) outcome: RequestOutcome,
+    pub(super) ended: Duration,
+    /// Prompt length by the server's usage.
+    pub(super) input_tokens: Option<u32>,
+    /// Its output; `None` if it has none, or if it was not to be kept.
+    pub(super) answer: Option<Answer>,
+    /// Output length.
+    pub(super) output_tokens: u32,
+    /// The request never reached a socket, or the target itself did not answer.
+    pub(super) was_missed: bool,
+}
+
 /// A request under way. It leaves exactly one record: when it ends, or when its task is aborted.
 struct InFlightRequest {
     context: Arc<RequestContext>,
@@ -50,6 +71,8 @@ struct InFlightRequest {
     due: Due,
     requested: RequestedLengths,
     exchange: Exchange,
+    /// Boxed: requests that belong to no session would otherwise reserve memory for it.
+    turn: Option<Box<TurnOfSession>>,
     has_ended: bool,
 }
 
@@ -62,52 +85,26 @@ pub(super) async fn run_request(
     prepared: Prepared,
     due: Due,
 ) -> bool {
-    let shared = Arc::clone(&context.shared);
-    if kind == RequestKind::Load {
-        shared.progress.issued.fetch_add(1, Ordering::Relaxed);
-    }
-    let Prepared { number, body, id, requested, leaves, keep_output } = prepared;
-    let mut request = InFlightRequest {
-        context,
-        kind,
-        stage,
-        number,
-        due,
-        requested,
-        exchange: Exchange::default(),
-        has_ended: false,
-    };
-    request.exchange.keep_output = keep_output;
-    request.exchange.is_probe = kind == RequestKind::Probe;
-    let request_progress = Arc::clone(&request.exchange.progress);
-    let gone = match leaves {
-        None => None,
-        Some(Leaves::After(length)) => shared.clock.now().checked_add(length),
-        Some(Leaves::AfterEvents(events)) => {
-            request.exchange.enough = Some(events);
-            None
-        }
-    };
-    let result = {
-        // Pinned here, so that the future which waits for it holds a reference and no second copy.
-        let call = pin!(request.context.client.call(body, id, shared.plan.streaming, &mut request.exchange));
-        let waiting = shared.plan.timeouts.wait(shared.clock, &request_progress, call);
-        match gone {
-            None => waiting.await.unwrap_or_else(Err),
-            // Boxed: requests whose clients do not disconnect would otherwise reserve memory for it.
-            Some(_) => match shared.clock.within(gone, Box::pin(waiting)).await {
-                Ok(called) => called.unwrap_or_else(Err),
-                Err(TimedOut) => Ok(RequestOutcome::Abandoned),
-            },
-        }
-    };
-    // A request that was sent and ended by a timeout is no sign of an outage: the target may be slow.
-    let missed = request.exchange.unanswered || request.exchange.sent().is_none();
-    if missed {
-        request.context.client.outage().missed();
-    }
-    request.end(result);
-    !missed
+    let mut request = InFlightRequest::new(context, kind, stage, due, &prepared);
+    !request.run(prepared).await
+}
+
+/// The same for a turn of a session, with the connection and the header of its session.
+pub(super) async fn run_turn(
+    context: Arc<RequestContext>,
+    stage: usize,
+    prepared: Prepared,
+    due: Due,
+    place: Turn,
+    session: Option<Arc<SessionLink>>,
+) -> TurnEnd {
+    let mut request = InFlightRequest::new(context, RequestKind::Load, stage, due, &prepared);
+    request.turn = Some(Box::new(TurnOfSession { place, end: None }));
+    request.exchange.session = session;
+    let was_missed = request.run(prepared).await;
+    let end = request.turn.take().and_then(|it| it.end);
+    let end = end.expect("the end of a request sets the end of its turn");
+    TurnEnd { was_missed, ..end }
 }
 
 /// Starts a request at once: if a connection is open, the first bytes are sent before this function returns. The rest
@@ -152,6 +149,59 @@ pub(super) async fn drain(shared: &Shared, mut in_flight: JoinSet<()>, limit: Op
 }
 
 impl InFlightRequest {
+    fn new(
+        context: Arc<RequestContext>,
+        kind: RequestKind,
+        stage: usize,
+        due: Due,
+        prepared: &Prepared,
+    ) -> InFlightRequest {
+        let Prepared { number, requested, .. } = *prepared;
+        let exchange = Exchange::default();
+        InFlightRequest { context, kind, stage, number, due, requested, exchange, turn: None, has_ended: false }
+    }
+
+    /// Sends the request, reads its answer and records the result. Returns `true` if it never reached a socket, or if the target itself
+    /// did not answer.
+    async fn run(&mut self, prepared: Prepared) -> bool {
+        let shared = Arc::clone(&self.context.shared);
+        if self.kind == RequestKind::Load {
+            shared.progress.issued.fetch_add(1, Ordering::Relaxed);
+        }
+        let Prepared { body, id, leaves, keep_output, .. } = prepared;
+        self.exchange.keep_output = keep_output;
+        self.exchange.is_probe = self.kind == RequestKind::Probe;
+        let request_progress = Arc::clone(&self.exchange.progress);
+        let gone = match leaves {
+            None => None,
+            Some(Leaves::After(length)) => shared.clock.now().checked_add(length),
+            Some(Leaves::AfterEvents(events)) => {
+                self.exchange.enough = Some(events);
+                None
+            }
+        };
+        let result = {
+            // Pinned here, so that the future which waits for it holds a reference and no second copy.
+            let call = pin!(self.context.client.call(body, id, shared.plan.streaming, &mut self.exchange));
+            let waiting = shared.plan.timeouts.wait(shared.clock, &request_progress, call);
+            match gone {
+                None => waiting.await.unwrap_or_else(Err),
+                // Boxed: requests whose clients do not disconnect would otherwise reserve memory for it.
+                Some(_) => match shared.clock.within(gone, Box::pin(waiting)).await {
+                    Ok(called) => called.unwrap_or_else(Err),
+                    Err(TimedOut) => Ok(RequestOutcome::Abandoned),
+                },
+            }
+        };
+        // A request that was sent and ended by a timeout is no sign of an outage: the target may be slow.
+        let missed = self.exchange.unanswered || self.exchange.sent().is_none();
+        if missed {
+            self.context.client.outage().missed();
+        }
+        self.end(result);
+        missed
+    }
+
     /// Ends the request: records it, and counts it in the progress of the load.
     fn end(&mut self, result: Result<RequestOutcome, Failure>) {
         self.has_ended = true;
@@ -165,7 +215,10 @@ impl InFlightRequest {
             self.context.recorder().record_probe(&record, &wire);
             return;
         }
-        self.keep_output(&record);
+        match &self.turn {
+            None => self.keep_output(&record),
+            Some(_) => self.end_turn(&record),
+        }
         self.count(record, &wire);
         let has_failed = outcome.is_decided() && !outcome.is_complete();
         if has_failed || outcome == RequestOutcome::Cancelled {
@@ -191,6 +244,7 @@ impl InFlightRequest {
         let record = RequestRecord {
             stage: u32::try_from(self.stage).unwrap_or(u32::MAX),
             number: self.number,
+            turn: self.turn.as_ref().map(|it| it.place),
             scheduled: self.due.at,
             sent,
             permit_wait: self.due.permit_wait,
@@ -228,6 +282,22 @@ impl InFlightRequest {
         if let Some(output) = self.exchange.answer.take_output().filter(|_| record.outcome.is_complete()) {
             let RequestRecord { stage, number, ended, .. } = *record;
             self.context.recorder().keep_output(KeptOutput { stage, number, ended, output });
+        }
+    }
+
+    fn end_turn(&mut self, record: &RequestRecord) {
+        let output = self.exchange.answer.take_output().filter(|_| record.outcome.is_complete());
+        let output_tokens = if record.outcome.is_success() { record.osl() } else { 0 };
+        let end = TurnEnd {
+            outcome: record.outcome,
+            ended: record.ended,
+            input_tokens: record.input_tokens,
+            answer: output.map(|it| Answer { text: it.text, tokens: output_tokens }),
+            output_tokens,
+            was_missed: false,
+        };
+        if let Some(turn) = &mut self.turn {
+            turn.end = Some(end);
         }
     }
 

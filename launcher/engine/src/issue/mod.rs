@@ -5,6 +5,7 @@
 //! the workers in turn, and so are the slots of a closed loop. Stages are separated by barriers: the next stage begins
 //! after its pause, when every worker has ended the last one.
 
+mod back_off;
 mod closed_loop;
 mod concurrency_limit;
 mod context;
@@ -21,6 +22,7 @@ mod probes;
 mod query_loop;
 mod record_memory;
 mod runner;
+mod session_loop;
 mod shared;
 mod stage_context;
 mod start_rate;
@@ -28,6 +30,7 @@ mod target_health;
 mod timeline;
 mod under_way_samples;
 mod unissued;
+mod waits;
 mod worker;
 
 use std::{
@@ -134,6 +137,13 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// Fewer requests are sent than were planned.
+    fn leave_out(&self, requests: u64) {
+        // 0 stands for a number that is not known.
+        let less = |planned: u64| planned.checked_sub(requests).filter(|it| *it > 0);
+        let _ = self.planned.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+    }
+
     /// Requests that were issued and have not ended.
     pub fn under_way(&self) -> u64 {
         let ended = self.ended.load(Ordering::Relaxed);

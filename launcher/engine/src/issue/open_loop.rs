@@ -17,9 +17,9 @@ use super::{
 use crate::{schedule::Schedule, stop::StopState};
 
 /// No request is prepared within this time before another one is due.
-const MARGIN: Duration = Duration::from_micros(200);
+pub(super) const MARGIN: Duration = Duration::from_micros(200);
 /// Late requests that are sent before the runtime polls the sockets.
-const MAX_LATE: u32 = 16;
+pub(super) const MAX_LATE: u32 = 16;
 /// Connections for the requests of this first part of a stage are opened before the stage begins: at least and at most
 /// this many.
 const WARM: (Duration, usize, usize) = (Duration::from_millis(200), 2, 64);
@@ -155,7 +155,7 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
 }
 
 /// Opens connections for the start of a stage of which `at_once` requests leave together.
-async fn warm(context: &RequestContext, schedule: &Schedule, at_once: usize) {
+pub(super) async fn warm(context: &RequestContext, schedule: &Schedule, at_once: usize) {
     let rate = schedule.mean_rate() / context.shared.workers as f64;
     let within =
         |(time, least, most): (Duration, usize, usize)| ((rate * time.as_secs_f64()) as usize).clamp(least, most);

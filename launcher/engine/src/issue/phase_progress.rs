@@ -97,6 +97,7 @@ mod tests {
         RequestRecord {
             stage: 0,
             number: 0,
+            turn: None,
             scheduled: millis(0),
             sent: Some(millis(0)),
             permit_wait: None,

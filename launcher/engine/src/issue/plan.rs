@@ -21,7 +21,8 @@ use crate::{
     data_set::Rows,
     recorder::{Keep, RecordBudget, Recorder},
     requests::{RecordedLengths, Requests, RequestsError, Seeds, TextSeed, Texts, words_of},
-    schedule::{Schedule, schedule},
+    schedule::{Schedule, schedule, users::UserTurns},
+    sessions::PlannedSessions,
     window::StageWindow,
 };
 use clock::Clock;
@@ -31,6 +32,8 @@ use clock::Clock;
 pub struct LoadPlan {
     pub(super) stages: Vec<PlannedStage>,
     pub(super) requests: Requests,
+    /// `None`: each request stands alone.
+    pub(super) sessions: Option<PlannedSessions>,
     pub(super) probes: ProbeRequests,
     pub(super) template: BodyTemplate,
     /// Whether requests have messages, to which a chat template adds tokens.
@@ -57,6 +60,8 @@ pub(super) struct PlannedStage {
     pub(super) lengths: Vec<RecordedLengths>,
     /// The most requests under way at once; `None` where the load has no such bound, or has slots.
     pub(super) max_concurrency: Option<u32>,
+    /// For a load of users: which turn each request is.
+    pub(super) users: Option<UserTurns>,
     /// For a LoadGen phase: what it issues, and when it ends.
     pub(super) phase: Option<Arc<PlannedPhase>>,
     /// Clients that disconnect early; `None` if all of them wait.
@@ -205,6 +210,7 @@ impl LoadPlan {
                     Load::LoadGen { .. } => workload.loadgen.as_ref().and_then(|it| it.max_concurrency),
                     open => open.max_concurrency(),
                 },
+                users: UserTurns::from_load(&stage.load),
                 clients: workload.abandonment.map(|it| Clients::new(it, seed("abandonment"))),
                 outputs: phase.as_ref().map(|it| it.outputs()).unwrap_or_default(),
                 phase,
@@ -228,6 +234,7 @@ impl LoadPlan {
                 texts: TextSeed::new("probes/texts", seeds, workload.prompts),
             },
             requests,
+            sessions: PlannedSessions::new(workload, seeds)?,
             has_messages: api.has_messages(),
             template: BodyTemplate::new(api, model, workload.streaming, &workload.sampling),
             choices: workload.sampling.choices(),
@@ -274,6 +281,7 @@ impl LoadPlan {
 
     /// The same plan with what makes texts.
     pub fn with_texts(mut self, texts: Texts) -> LoadPlan {
+        self.sessions = self.sessions.map(|it| it.with_texts(texts.clone()));
         self.requests = self.requests.with_texts(texts);
         self
     }
@@ -284,7 +292,16 @@ impl LoadPlan {
 
     /// Requests of all stages.
     pub fn requests(&self) -> u64 {
-        self.stages.iter().map(|it| it.load.count()).sum()
+        self.stages.iter().map(|it| self.requests_of(it)).sum()
+    }
+
+    /// Requests of a stage, or 0 if their number is not known before the load.
+    fn requests_of(&self, stage: &PlannedStage) -> u64 {
+        let count = stage.load.count();
+        match self.sessions.as_ref().filter(|it| !it.are_dealt_requests()) {
+            Some(sessions) => sessions.turns_of_first(count).unwrap_or_default(),
+            None => count,
+        }
     }
 
     /// Whether a later stage has a rate that is measured in this one.
@@ -317,7 +334,7 @@ impl LoadPlan {
                 PlannedLoad::Stream(_) => None,
             }
             .filter(|it| !it.is_zero()),
-            requests: Some(stage.load.count()).filter(|it| *it > 0),
+            requests: Some(self.requests_of(stage)).filter(|it| *it > 0),
             pause_after: stage.pause_after,
         };
         Timeline { clock, stages: self.stages.iter().map(of_stage).collect() }
@@ -327,7 +344,8 @@ impl LoadPlan {
         let recorder = Recorder::new(self.stages.len(), self.goodput.clone(), keep)
             .with_windows(self.stages.iter().map(|it| it.window))
             .with_record_budget(self.records.clone());
-        if self.probes.rate().is_some() { recorder.with_probes() } else { recorder }
+        let recorder = if self.probes.rate().is_some() { recorder.with_probes() } else { recorder };
+        if self.sessions.is_some() { recorder.with_sessions() } else { recorder }
     }
 }
 

@@ -84,6 +84,7 @@ mod tests {
         RequestRecord {
             stage: 0,
             number: 0,
+            turn: None,
             scheduled: Duration::ZERO,
             sent: None,
             permit_wait: None,

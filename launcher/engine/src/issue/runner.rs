@@ -8,7 +8,7 @@ use std::{
 use super::{
     closed_loop, open_loop,
     plan::PlannedLoad,
-    query_loop,
+    query_loop, session_loop,
     stage_context::StageContext,
     timeline::nanos,
     unissued::{Unissued, UnissuedNumbers},
@@ -41,9 +41,20 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
         worker.wait_until(earliest.saturating_sub(WARMING)).await;
         let never_begun = worker.is_stopped();
         let mut stage_context = StageContext::new(&worker, &mut barriers, index, earliest);
+        let has_sessions = shared.plan.sessions.is_some();
         let unissued = match &stage.load {
+            // Boxed: a load without sessions would otherwise reserve memory for them.
+            PlannedLoad::Open(schedule) if has_sessions => {
+                Box::pin(session_loop::run_open(&worker, &mut stage_context, schedule)).await
+            }
+            PlannedLoad::Closed(slots) if has_sessions => {
+                Box::pin(session_loop::run_closed(&worker, &mut stage_context, *slots)).await
+            }
             PlannedLoad::Open(schedule) => open_loop::run(&worker, &mut stage_context, schedule).await,
             PlannedLoad::Measured(_) => match shared.draw(index) {
+                Some(Ok(drawn)) if has_sessions => {
+                    Box::pin(session_loop::run_open(&worker, &mut stage_context, &drawn.schedule)).await
+                }
                 Some(Ok(drawn)) => open_loop::run(&worker, &mut stage_context, &drawn.schedule).await,
                 // All workers leave the stage out.
                 Some(Err(_)) | None if worker.is_stopped() => {

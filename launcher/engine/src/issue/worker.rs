@@ -35,7 +35,8 @@ impl Worker {
             .in_group(Arc::clone(&shared.clients))
             .starting_at(index);
         let recorder = Mutex::new(shared.plan.recorder(keep));
-        Worker { index, context: Arc::new(RequestContext { shared, client, recorder }), sleeper, probe_sleeper }
+        let context = RequestContext { shared, client, recorder, back_off_turn: tokio::sync::Mutex::default() };
+        Worker { index, context: Arc::new(context), sleeper, probe_sleeper }
     }
 
     /// The numbers of this worker's requests, or slots, out of `count`: dealt in turn.

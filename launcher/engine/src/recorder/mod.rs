@@ -5,6 +5,7 @@
 //! with the number of requests.
 
 mod records;
+mod session_tally;
 mod tally;
 mod wire_tally;
 
@@ -21,6 +22,7 @@ use crate::{
 };
 
 pub use records::{InFigures, RecordBudget, Records};
+pub use session_tally::{SessionEnd, SessionTally, TURNS, TurnTally};
 pub use tally::{CauseTally, StageTally};
 pub use wire_tally::{SetAside, WireTally};
 
@@ -65,6 +67,8 @@ pub struct Recorder {
     pub outputs: Vec<KeptOutput>,
     /// The tallies of probes, one for each stage; empty if the workload has no probes.
     pub probes: Vec<StageTally>,
+    /// The tallies of sessions, one for each stage; empty if the requests form none.
+    pub sessions: Vec<SessionTally>,
     windows: Vec<Opened>,
     goodput: Goodput,
 }
@@ -86,6 +90,7 @@ impl Recorder {
             strays: 0,
             outputs: Vec::new(),
             probes: Vec::new(),
+            sessions: Vec::new(),
             windows: vec![Opened::default(); stages],
             goodput,
         }
@@ -108,6 +113,12 @@ impl Recorder {
     /// Adds tallies for probes.
     pub fn with_probes(mut self) -> Self {
         self.probes = self.stages.iter().map(|_| StageTally::default()).collect();
+        self
+    }
+
+    /// Adds tallies for sessions.
+    pub fn with_sessions(mut self) -> Self {
+        self.sessions = self.stages.iter().map(|_| SessionTally::default()).collect();
         self
     }
 
@@ -146,9 +157,33 @@ impl Recorder {
                 InFigures::default()
             }
         };
+        if in_figures != InFigures::default()
+            && let Some(tally) = self.sessions.get_mut(stage)
+        {
+            tally.record_turn(&request);
+        }
         let kept = self.records.as_mut().is_some_and(|records| records.push(request, in_figures));
         if let Some(gaps) = self.gaps.as_mut().filter(|_| kept) {
             gaps.push(wire.gaps.clone());
+        }
+    }
+
+    /// Counts a session that has ended or was cut short, unless its first turn is in no figure. `has_all`: whether it has sent all its
+    /// turns.
+    pub fn record_session(&mut self, session: &SessionEnd, has_all: bool) {
+        let Some(Opened { window, start }) = self.windows.get(session.stage) else { return };
+        let due = session.began.map(|it| it.saturating_sub(*start));
+        if let (WindowPart::Counted, Some(tally)) =
+            (window.part_of_unissued(session.number, due), self.sessions.get_mut(session.stage))
+        {
+            tally.record_session(session, has_all);
+        }
+    }
+
+    /// Counts how long a request that the load wanted waited for the turn before it.
+    pub fn record_hold(&mut self, stage: usize, held: Duration) {
+        if let Some(tally) = self.sessions.get_mut(stage) {
+            tally.hold.record(held);
         }
     }
 
@@ -205,6 +240,9 @@ impl Recorder {
         }
         self.strays += other.strays;
         for (mine, theirs) in self.probes.iter_mut().zip(&other.probes) {
+            mine.add(theirs);
+        }
+        for (mine, theirs) in self.sessions.iter_mut().zip(&other.sessions) {
             mine.add(theirs);
         }
         self.outputs.extend(other.outputs);

@@ -17,6 +17,7 @@ fn request() -> RequestRecord {
     RequestRecord {
         stage: 0,
         number: 0,
+        turn: None,
         scheduled: millis(100),
         sent: Some(millis(101)),
         permit_wait: None,

@@ -14,7 +14,7 @@ use super::draws;
 
 /// The two samplers of inference-perf, which read the parameters of a log-normal distribution differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sampler {
+pub(crate) enum Sampler {
     /// For random prompts: mean and deviation are those of the length above `min`.
     Shifted,
     /// For shared prefixes: mean and deviation are those of the length.
@@ -23,19 +23,19 @@ pub(super) enum Sampler {
 
 /// Draws a length for each number.
 #[derive(Clone, Debug)]
-pub(super) struct LengthDraws {
+pub(crate) struct LengthDraws {
     distribution: LengthDistribution,
     sampler: Sampler,
     seed: Seed,
 }
 
 impl LengthDraws {
-    pub(super) fn new(distribution: &LengthDistribution, sampler: Sampler, seed: Seed) -> LengthDraws {
+    pub(crate) fn new(distribution: &LengthDistribution, sampler: Sampler, seed: Seed) -> LengthDraws {
         LengthDraws { distribution: distribution.clone(), sampler, seed }
     }
 
     /// The length of the request with this number, in tokens.
-    pub(super) fn get(&self, number: u64) -> u32 {
+    pub(crate) fn get(&self, number: u64) -> u32 {
         let place = match self.distribution.total_count {
             Some(count) if count > 0 => number % u64::from(count),
             _ => number,

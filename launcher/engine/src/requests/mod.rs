@@ -26,9 +26,10 @@ use workload_profiles::workload::{DataSet, Images, PromptForm, PromptReuse, Requ
 use crate::data_set::Rows;
 pub use draft::Draft;
 use images::ImagePool;
-use lengths::{LengthDraws, Sampler};
+pub(crate) use lengths::{LengthDraws, Sampler};
+pub(crate) use prefixes::PrefixTexts;
 use random::Random;
-use shared_prefix::SharedPrefix;
+pub(crate) use shared_prefix::SharedPrefix;
 pub use text::{Texts, TextsError};
 use text_seed::SharedTextSeed;
 pub(crate) use text_seed::TextSeed;
@@ -73,6 +74,25 @@ pub enum RequestsError {
     /// A source that the engine cannot send yet.
     #[error("the requests are {0}, which cannot be sent yet; choose another source")]
     NotYet(&'static str),
+    /// Users who never stop talking cannot be what a load starts.
+    #[error("the users of multi-turn shared prefixes have no last turn; let the load start requests, not sessions")]
+    EndlessSessions,
+    /// A load of requests deals them to a fixed number of sessions.
+    #[error(
+        "the load starts requests, and its conversations have no number; set their count, or let the load start sessions"
+    )]
+    UncountedSessions,
+    /// Users send requests, each in turn.
+    #[error(
+        "a load of users sends the turns of each user at its times, and so starts requests; let sessions.unit be request"
+    )]
+    UsersOfSessions,
+    /// No header field has such a name.
+    #[error("sessions.header is {name:?}, no name of a header field; use letters, digits and dashes")]
+    SessionHeader { name: String },
+    /// A LoadGen phase decides itself which sample is sent when.
+    #[error("a LoadGen test sends samples, and its requests are the turns of sessions; choose another request source")]
+    SessionsOfLoadGen,
     /// A chat message is a text.
     #[error("the prompts are token ids, which a chat cannot hold; call completions, or make the prompts of words")]
     TokenIdsInChat,
@@ -174,37 +194,18 @@ impl Requests {
     /// # Errors
     /// The source is too large.
     pub fn new(source: &RequestSource, seeds: Seeds<'_>, prompts: PromptReuse) -> Result<Requests, RequestsError> {
-        let seed = seeds.run;
         let form = source.form();
         let source = match source {
             RequestSource::Mock => Source::Mock,
             RequestSource::Random { input, output, text, prefixes } => {
                 Source::Random(Box::new(Random::new([input, output], *text, prefixes, seeds, prompts)?))
             }
-            RequestSource::SharedPrefix {
-                groups,
-                prompts_per_group,
-                system_prompt_len,
-                question_len,
-                output_len,
-                seed: own,
-                ..
-            } => {
-                // With a seed of its own it is the same in every run, as in inference-perf.
-                let seed = own.unwrap_or(seed);
-                let texts = |name| SharedTextSeed::new(name, Seeds { run: seed, ..seeds }, prompts, own.is_some());
-                let lengths = |distribution, name| LengthDraws::new(distribution, Sampler::Plain, seed.derive(name));
-                Source::SharedPrefix(SharedPrefix::new(
-                    (*groups, *prompts_per_group),
-                    lengths(system_prompt_len, "requests/prefix-lengths"),
-                    lengths(question_len, "requests/question-lengths"),
-                    lengths(output_len, "requests/output-lengths"),
-                    seed.derive("requests/order"),
-                    [texts("requests/prefix-texts"), texts("requests/question-texts")],
-                )?)
+            RequestSource::SharedPrefix { .. } => {
+                Source::SharedPrefix(SharedPrefix::from_source(source, seeds, prompts)?)
             }
             RequestSource::DataSet(set) => Source::Rows(set.clone(), Arc::default()),
-            RequestSource::Conversations(_) => return Err(RequestsError::NotYet("conversations")),
+            // Sessions have prompts of their own.
+            RequestSource::Conversations(_) => Source::Mock,
             RequestSource::TraceBlocks { .. } => return Err(RequestsError::NotYet("blocks of a trace")),
             RequestSource::Recorded(_) => return Err(RequestsError::NotYet("recorded sessions")),
         };
@@ -289,6 +290,12 @@ impl Requests {
 /// Appends this many random words, which are the same for the same stage and number.
 pub(crate) fn words_of(texts: TextSeed, stage: usize, number: u64, words: u32, text: &mut String) {
     text::words(words, &mut texts.draws(stage, number, words), text);
+}
+
+/// Appends random words of this many tokens, which are the same for the same stage and number.
+pub(crate) fn tokens_of(texts: &Texts, seed: TextSeed, stage: usize, number: u64, tokens: u32, text: &mut String) {
+    // The lengths of prompts with a history are not exact in any case.
+    let _ = texts.words(tokens, &mut seed.draws(stage, number, tokens), text);
 }
 
 /// The random numbers of one item for one purpose, independent of those of any other item.

@@ -19,7 +19,7 @@ const BYTES_PER_TOKEN: u64 = 6;
 
 /// The prefixes of a workload, by index.
 #[derive(Debug)]
-pub(super) struct PrefixTexts {
+pub(crate) struct PrefixTexts {
     buckets: Vec<Bucket>,
     place: PrefixPlace,
     choice: Choice,
@@ -53,7 +53,7 @@ impl PrefixTexts {
     ///
     /// # Errors
     /// There are too many.
-    pub(super) fn new(
+    pub(crate) fn new(
         prefixes: &Prefixes,
         seeds: Seeds<'_>,
         prompts: PromptReuse,
@@ -103,12 +103,12 @@ impl PrefixTexts {
     }
 
     /// Where the prefixes stand in a chat.
-    pub(super) fn place(&self) -> PrefixPlace {
+    pub(crate) fn place(&self) -> PrefixPlace {
         self.place
     }
 
     /// The prefix of the request, or of the session, with this number.
-    pub(super) fn index(&self, number: u64) -> u32 {
+    pub(crate) fn index(&self, number: u64) -> u32 {
         match &self.choice {
             Choice::EqualShares(order) => {
                 let place = number % order.len() as u64;
@@ -125,12 +125,12 @@ impl PrefixTexts {
     }
 
     /// The length of a prefix in tokens.
-    pub(super) fn tokens(&self, index: u32) -> u32 {
+    pub(crate) fn tokens(&self, index: u32) -> u32 {
         self.buckets.iter().find(|it| index < it.end).map_or(0, |it| it.tokens)
     }
 
     /// Appends the text of a prefix to `text`, which must be empty. Returns whether it has exactly its length.
-    pub(super) fn write(&self, texts: &Texts, stage: usize, index: u32, text: &mut String) -> bool {
+    pub(crate) fn write(&self, texts: &Texts, stage: usize, index: u32, text: &mut String) -> bool {
         let make = || {
             let tokens = self.tokens(index);
             let mut text = String::with_capacity(tokens as usize * BYTES_PER_TOKEN as usize);

@@ -8,7 +8,12 @@ use std::sync::OnceLock;
 use crds::units::Seed;
 use rand::seq::SliceRandom as _;
 
-use super::{RequestedLengths, RequestsError, SharedTextSeed, Texts, draws, lengths::LengthDraws};
+use workload_profiles::workload::{LengthDistribution, PromptReuse, RequestSource};
+
+use super::{
+    RequestedLengths, RequestsError, Seeds, SharedTextSeed, Texts, draws,
+    lengths::{LengthDraws, Sampler},
+};
 
 /// The most prompts in all groups. Their order takes four bytes each.
 pub(super) const MAX_PROMPTS: u32 = 16_000_000;
@@ -18,7 +23,7 @@ const MAX_KEPT: u64 = 64 << 20;
 const BYTES_PER_TOKEN: u64 = 6;
 
 #[derive(Debug)]
-pub(super) struct SharedPrefix {
+pub(crate) struct SharedPrefix {
     prompts_per_group: u32,
     /// Prompt = group x prompts_per_group + question, in shuffled order.
     order: Vec<u32>,
@@ -62,6 +67,47 @@ impl SharedPrefix {
         })
     }
 
+    /// The prompts of a workload whose source are shared prefixes; those of another source have no text.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub(crate) fn from_source(
+        source: &RequestSource,
+        seeds: Seeds<'_>,
+        prompts: PromptReuse,
+    ) -> Result<SharedPrefix, RequestsError> {
+        let none = LengthDistribution::fixed(0);
+        let (sizes, [prefix, question, output], own) = match source {
+            RequestSource::SharedPrefix {
+                groups,
+                prompts_per_group,
+                system_prompt_len,
+                question_len,
+                output_len,
+                seed,
+                ..
+            } => ((*groups, *prompts_per_group), [system_prompt_len, question_len, output_len], *seed),
+            _ => ((1, 1), [&none; 3], None),
+        };
+        // With a seed of its own it is the same in every run, as in inference-perf.
+        let seed = own.unwrap_or(seeds.run);
+        let texts = |name| SharedTextSeed::new(name, Seeds { run: seed, ..seeds }, prompts, own.is_some());
+        let lengths = |distribution, name| LengthDraws::new(distribution, Sampler::Plain, seed.derive(name));
+        SharedPrefix::new(
+            sizes,
+            lengths(prefix, "requests/prefix-lengths"),
+            lengths(question, "requests/question-lengths"),
+            lengths(output, "requests/output-lengths"),
+            seed.derive("requests/order"),
+            [texts("requests/prefix-texts"), texts("requests/question-texts")],
+        )
+    }
+
+    /// Distinct prompts.
+    pub(crate) fn count(&self) -> u64 {
+        self.order.len() as u64
+    }
+
     /// The group of a request.
     pub(super) fn group(&self, number: u64) -> u32 {
         self.prompt(number) / self.prompts_per_group
@@ -73,7 +119,7 @@ impl SharedPrefix {
     }
 
     /// Appends the prompt of a request to `text`, which must be empty, and returns its lengths.
-    pub(super) fn write(&self, texts: &Texts, stage: usize, number: u64, text: &mut String) -> RequestedLengths {
+    pub(crate) fn write(&self, texts: &Texts, stage: usize, number: u64, text: &mut String) -> RequestedLengths {
         let prompt = self.prompt(number);
         let group = prompt / self.prompts_per_group;
         let prefix = self.prefix_len.get(u64::from(group));

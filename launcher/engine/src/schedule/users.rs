@@ -27,6 +27,16 @@ impl UserTurns {
         }
     }
 
+    /// Users at each time.
+    pub fn users(self) -> u64 {
+        self.users
+    }
+
+    /// Turns of a user.
+    pub fn turns(self) -> u64 {
+        self.turns
+    }
+
     /// The session and the turn of a request, both from 0. Turn t of a session is due one gap after turn t - 1. The
     /// sessions of the start, 0 to users - 1, begin with a later turn than 0: their turns before it are never sent.
     /// Every other session has all its turns.

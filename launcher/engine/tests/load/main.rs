@@ -11,6 +11,7 @@ mod loadgen;
 mod outages;
 mod outputs;
 mod scenarios;
+mod sessions;
 mod shapes;
 mod stalls;
 mod stops;

@@ -158,6 +158,7 @@ fn succeeded(stage: u32, number: u64, due: u64, ttft: u64) -> (RequestRecord, Wi
     let record = RequestRecord {
         stage,
         number,
+        turn: None,
         scheduled: ms(due),
         sent: Some(ms(due + 1)),
         permit_wait: None,

@@ -21,6 +21,7 @@ fn sweep() -> Fixture {
         let record = RequestRecord {
             stage,
             number,
+            turn: None,
             scheduled: record.scheduled + begin,
             sent: record.sent.map(|it| it + begin),
             first_token: after(record.first_token),

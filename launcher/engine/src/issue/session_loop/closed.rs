@@ -1,0 +1,124 @@
+//! [I/O] Closed loop: each slot starts its next session, or the next request of one, when its last one has ended.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use tokio::task::{JoinSet, yield_now};
+
+use super::{SessionStage, Work, lock, share::Share};
+use crate::issue::{
+    closed_loop::{MAX_AT_ONCE, MAX_WARM},
+    in_flight::{drain, poll_and_spawn},
+    plan::Slots,
+    stage_context::StageContext,
+    unissued::{Unissued, UnissuedNumbers},
+    worker::Worker,
+};
+use workload_profiles::workload::MAX_REQUESTS;
+
+/// The most sessions that are made before the stage begins.
+const MAX_AHEAD: usize = 4_096;
+
+/// What the slots of one worker share.
+struct Feed {
+    stage: SessionStage,
+    /// For a load of requests: those of this worker's sessions.
+    numbers: Option<Mutex<Share>>,
+    ahead: Mutex<VecDeque<(u64, Work)>>,
+}
+
+impl Feed {
+    fn claim(&self) -> Option<u64> {
+        match &self.numbers {
+            Some(numbers) => lock(numbers).next(),
+            None => self.stage.context.shared.claims(self.stage.stage).claim(),
+        }
+    }
+
+    fn make(&self) -> Option<(u64, Work)> {
+        let number = self.claim()?;
+        Some((number, self.stage.work(number)?))
+    }
+
+    fn next(&self, free: Duration) -> Option<(u64, Work)> {
+        if self.stage.is_over(free) {
+            return None;
+        }
+        lock(&self.ahead).pop_front().or_else(|| self.make())
+    }
+}
+
+/// Issues this worker's part of a stage.
+pub(in crate::issue) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, slots: Slots) -> Unissued {
+    let (context, shared) = (&worker.context, &worker.context.shared);
+    let mine = worker.share(slots.concurrency).count();
+    let mut stage = SessionStage::new(worker, stage_context.stage);
+    stage.is_closed = true;
+    let share = |sessions| {
+        let count = slots.count.unwrap_or(MAX_REQUESTS);
+        Share::new(count, sessions, Some(slots.concurrency), (worker.index, shared.workers))
+    };
+    let numbers = stage.sessions().filter(|it| it.are_dealt_requests()).map(|it| share(it.count));
+    let mut feed = Feed { stage, numbers: numbers.map(Mutex::new), ahead: Mutex::default() };
+    worker.unless_stopped(context.client.warm(mine.min(MAX_WARM), 0)).await;
+    while slots.ramp_up.is_zero() && slots.start_rate.is_none() && !worker.is_stopped() {
+        let made = if lock(&feed.ahead).len() < mine.min(MAX_AHEAD) { feed.make() } else { None };
+        let Some(made) = made else { break };
+        lock(&feed.ahead).push_back(made);
+    }
+    let start = stage_context.start().await;
+    feed.stage.over = slots.duration.map(|it| start.saturating_add(it));
+    let limit = shared.limit(stage_context.stage, start);
+    let (waits, feed) = (Arc::clone(&feed.stage.waits), Arc::new(feed));
+    tokio::select! {
+        () = run_slots(worker, &feed, slots, start, limit) => {}
+        () = waits.run() => {}
+    }
+    feed.stage.end();
+    // No slot was free for what is left, so it was not due.
+    let numbers = UnissuedNumbers::default();
+    let now = shared.clock.now();
+    let was_over = feed.stage.over.is_some_and(|over| now >= over);
+    let all_taken = lock(&feed.ahead).is_empty() && feed.claim().is_none();
+    if !worker.is_stopped() || was_over || (slots.count.is_some() && all_taken) {
+        return Unissued::Over(numbers);
+    }
+    Unissued::Stopped { at: now, numbers }
+}
+
+/// Opens this worker's slots, slot i of n at i / n of the ramp-up, and waits until their last sessions have ended.
+async fn run_slots(worker: &Worker, feed: &Arc<Feed>, slots: Slots, start: Duration, limit: Option<Duration>) {
+    let mut in_flight = JoinSet::new();
+    for (place, slot) in (1..).zip(worker.share(slots.concurrency)) {
+        let open = start.saturating_add(slots.ramp_up.mul_f64(slot as f64 / slots.concurrency as f64));
+        if place == 1 || !slots.ramp_up.is_zero() {
+            worker.wait_until(open).await;
+        }
+        let feed = Arc::clone(feed);
+        poll_and_spawn(&mut in_flight, run_slot(feed));
+        if place % MAX_AT_ONCE == 0 {
+            yield_now().await;
+        }
+    }
+    drain(&worker.context.shared, in_flight, limit).await;
+}
+
+async fn run_slot(feed: Arc<Feed>) {
+    let stage = &feed.stage;
+    let now = || stage.context.shared.clock.now();
+    let mut free = now();
+    while let Some((number, work)) = feed.next(free) {
+        free = stage.context.shared.start_rate(stage.stage).take(free);
+        if stage.unless_over(stage.waits.until(free)).await.is_none() {
+            return;
+        }
+        if !stage.run(number, work, free).await {
+            // Boxed: the task of a slot would otherwise reserve memory for it.
+            Box::pin(stage.context.back_off(stage.over)).await;
+        }
+        free = now();
+    }
+}

@@ -1,0 +1,110 @@
+//! [I/O] Open loop: starts a session, or the next request of one, at each time of the schedule.
+
+use std::{collections::VecDeque, mem, sync::Arc};
+
+use tokio::task::{JoinSet, yield_now};
+
+use super::{SessionStage, Work, lock, share::Share};
+use crate::{
+    issue::{
+        in_flight::{check_join, drain, poll_and_spawn},
+        open_loop::{MARGIN, MAX_LATE, warm},
+        stage_context::StageContext,
+        unissued::{Unissued, UnissuedNumbers},
+        worker::Worker,
+    },
+    schedule::Schedule,
+};
+
+/// Sessions that are made before they are due: their first prompts are in memory.
+const MAX_AHEAD: usize = 16;
+
+/// This worker's part of a stage, in order.
+struct Feed<'a> {
+    stage: &'a SessionStage,
+    numbers: Share,
+    ahead: VecDeque<(u64, Work)>,
+}
+
+impl Feed<'_> {
+    /// Makes one more piece of work; `false` when enough is made or none is left.
+    fn prepare(&mut self) -> bool {
+        let next = if self.ahead.len() < MAX_AHEAD { self.make() } else { None };
+        next.map(|it| self.ahead.push_back(it)).is_some()
+    }
+
+    fn make(&mut self) -> Option<(u64, Work)> {
+        let number = self.numbers.next()?;
+        Some((number, self.stage.work(number)?))
+    }
+
+    fn next(&mut self) -> Option<(u64, Work)> {
+        self.ahead.pop_front().or_else(|| self.make())
+    }
+}
+
+/// Issues this worker's part of a stage, and returns what was never sent.
+pub(in crate::issue) async fn run(
+    worker: &Worker,
+    stage_context: &mut StageContext<'_>,
+    schedule: &Schedule,
+) -> Unissued {
+    let (context, shared) = (&worker.context, &worker.context.shared);
+    let stage = Arc::new(SessionStage::new(worker, stage_context.stage));
+    let numbers = Share::new(schedule.len(), stage.slot_count(), None, (worker.index, shared.workers));
+    let mut feed = Feed { stage: &stage, numbers, ahead: VecDeque::new() };
+    worker.unless_stopped(warm(context, schedule, 0)).await;
+    while !worker.is_stopped() && feed.prepare() {}
+    let start = stage_context.start().await;
+    let limit = shared.limit(stage_context.stage, start);
+    let waits = Arc::clone(&stage.waits);
+    let all = async {
+        let mut in_flight = JoinSet::new();
+        let mut late = 0;
+        let stopped_at = loop {
+            let Some((number, work)) = feed.next() else { break None };
+            let due = start + schedule.get(number).unwrap_or_default();
+            while shared.clock.now() + MARGIN < due && feed.prepare() {
+                yield_now().await;
+            }
+            late = if shared.clock.now() < due { 0 } else { late + 1 };
+            if late == MAX_LATE {
+                late = 0;
+                yield_now().await;
+            }
+            worker.wait_until(due).await;
+            if worker.is_stopped() {
+                break Some((number, shared.clock.now()));
+            }
+            let of_task = Arc::clone(&stage);
+            poll_and_spawn(&mut in_flight, async move { of_task.run(number, work, due).await });
+            while let Some(joined) = in_flight.try_join_next() {
+                check_join(joined);
+            }
+            if context.client.needs_spare() {
+                let context = Arc::clone(context);
+                tokio::spawn(async move { context.client.fill().await });
+            }
+        };
+        drain(shared, in_flight, limit).await;
+        stopped_at
+    };
+    let stopped_at = tokio::select! {
+        stopped_at = all => stopped_at,
+        () = waits.run() => None,
+    };
+    stage.end();
+    let mut ready = mem::take(&mut *lock(&stage.unsent));
+    let Some((number, at)) = stopped_at else {
+        // Requests that waited for their turns when the load was stopped, or when the grace of the stage was over.
+        let numbers = UnissuedNumbers { ready, rest: None };
+        let at = shared.clock.now();
+        return if worker.is_stopped() { Unissued::Stopped { at, numbers } } else { Unissued::Over(numbers) };
+    };
+    ready.extend([number].into_iter().chain(feed.ahead.iter().map(|(number, _)| *number)));
+    // Numbers that were due, and one more that was not.
+    let was_due = |it: &u64| schedule.get(*it).is_some_and(|due| start + due <= at);
+    ready.extend(feed.numbers.by_ref().take_while(was_due));
+    ready.extend(feed.numbers.next());
+    Unissued::Stopped { at, numbers: UnissuedNumbers { ready, rest: None } }
+}

@@ -1,0 +1,222 @@
+//! [I/O] One session: sends its turns, one after the other.
+
+use std::{mem, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+
+use super::{SessionStage, Unsent};
+use crate::{
+    client::{
+        SessionLink,
+        body::{Content, Prompt},
+    },
+    issue::{
+        context::RequestContext,
+        in_flight::{Due, TurnEnd, run_turn},
+        prepare::Prepared,
+    },
+    record::{RequestOutcome, Turn},
+    recorder::SessionEnd,
+    sessions::{Chain, NextTurn, PlannedSessions, PromptStyle},
+};
+
+/// A session under way. It leaves one record when it is dropped, if it has sent a turn.
+pub(super) struct Session {
+    context: Arc<RequestContext>,
+    chain: Chain,
+    link: Option<Arc<SessionLink>>,
+    ready: Option<Ready>,
+    /// It sends no more turns, because one has failed.
+    is_given_up: bool,
+    /// When the turn before ended, or the session before in the same slot.
+    last_end: Option<Duration>,
+    /// A turn was sent and has not ended.
+    is_under_way: bool,
+    /// So far.
+    end: SessionEnd,
+}
+
+/// A turn that can be sent.
+struct Ready {
+    turn: NextTurn,
+    body: Bytes,
+}
+
+impl Session {
+    /// A session of a stage, before its first turn, which waits for the end of the session before.
+    pub(super) fn new(
+        context: &Arc<RequestContext>,
+        sessions: &PlannedSessions,
+        stage: usize,
+        number: u64,
+        last_end: Option<Duration>,
+    ) -> Session {
+        let settings = &sessions.settings;
+        let link = (sessions.header.is_some() || settings.keep_connection).then(|| {
+            let value = context.shared.run_id.header(format_args!("session-{stage}-{number}"));
+            Arc::new(SessionLink::new(sessions.header.clone().zip(value), settings.keep_connection))
+        });
+        Session {
+            context: Arc::clone(context),
+            chain: sessions.begin(stage, number),
+            link,
+            ready: None,
+            is_given_up: false,
+            last_end,
+            is_under_way: false,
+            end: SessionEnd::new(stage, number),
+        }
+    }
+
+    /// The same session without its turns before `first` and from `end` on, counted from 0.
+    pub(super) fn with_turns(mut self, first: u64, end: Option<u64>) -> Session {
+        let turn = |it: u64| u32::try_from(it).unwrap_or(u32::MAX);
+        self.chain.limit(turn(first), end.map(turn));
+        self
+    }
+
+    /// Makes the next turn, so that it can be sent at once when it is due.
+    pub(super) fn prepare(&mut self) {
+        if self.ready.is_some() {
+            return;
+        }
+        let plan = &self.context.shared.plan;
+        let Some(words) = plan.sessions.as_ref().map(|it| &it.words) else { return };
+        let style = PromptStyle::new(self.context.client.target().api());
+        let mut text = String::new();
+        let Some(turn) = self.chain.next(words, style, &mut text) else { return };
+        let prompt = Prompt::new(style.form(), &text);
+        let body = plan.template.body(&Content::new(prompt, turn.requested.output));
+        self.ready = Some(Ready { turn, body });
+    }
+
+    /// Turns that were not sent; `None`: it does not end.
+    pub(super) fn turns_left(&self) -> Option<u32> {
+        Some(self.chain.turns_left()? + u32::from(self.ready.is_some()))
+    }
+
+    /// When its last turn ended.
+    pub(super) fn last_end(&self) -> Option<Duration> {
+        self.last_end
+    }
+
+    pub(super) fn is_given_up(&self) -> bool {
+        self.is_given_up
+    }
+
+    /// Leaves the next turn out.
+    pub(super) fn skip(&mut self) {
+        if self.ready.take().is_none() {
+            self.chain.skip();
+        }
+    }
+
+    /// Sends all turns, the first at `due` or later. Returns `false` if the target did not answer the last one.
+    pub(super) async fn run(mut self, stage: &SessionStage, number: u64, due: Duration, unsent: Unsent<'_>) -> bool {
+        let mut unsent = Some(unsent);
+        let mut was_missed = false;
+        while !self.is_given_up && self.turns_left() != Some(0) {
+            if was_missed && stage.is_closed {
+                // Boxed, as it is rare and takes memory.
+                Box::pin(stage.context.back_off(stage.over)).await;
+            }
+            let Some(missed) = self.turn(stage, number, due, &mut unsent).await else { return true };
+            was_missed = missed;
+        }
+        if self.is_given_up {
+            stage.cancel_rest(number, self.turns_left().unwrap_or_default());
+        }
+        !was_missed
+    }
+
+    /// Sends the next turn, at `earliest` or later. Returns whether the target did not answer; `None` if the turn was not sent because
+    /// the stage is over.
+    pub(super) async fn turn(
+        &mut self,
+        stage: &SessionStage,
+        number: u64,
+        earliest: Duration,
+        unsent: &mut Option<Unsent<'_>>,
+    ) -> Option<bool> {
+        self.prepare();
+        let turn = self.ready.as_ref()?.turn;
+        let shared = Arc::clone(&self.context.shared);
+        let after = self.last_end.map_or(Duration::ZERO, |ended| ended.saturating_add(turn.think_time));
+        let mut due = Due { at: earliest.max(after), ..Due::default() };
+        stage.unless_over(stage.waits.until(due.at)).await?;
+        if stage.is_over(shared.clock.now()) {
+            return None;
+        }
+        let limit = shared.concurrency_limit(stage.stage);
+        if limit.is_bounded() {
+            due.permit = stage.unless_over(limit.acquire()).await?;
+            due.permit_wait = Some(shared.clock.now().saturating_sub(due.at));
+        }
+        if shared.plan.sessions.as_ref().is_some_and(PlannedSessions::are_dealt_requests) {
+            self.context.recorder().record_hold(stage.stage, after.saturating_sub(earliest));
+        }
+        let Ready { turn, body } = self.ready.take()?;
+        if let Some(unsent) = unsent {
+            unsent.was_sent = true;
+        }
+        *unsent = None;
+        self.is_under_way = true;
+        self.end.begin_turn(due.at, turn.is_shortened);
+        let place = Turn { session: u32::try_from(self.end.number).unwrap_or(u32::MAX), number: turn.number };
+        let prepared = self.prepared(stage.stage, number, turn, body);
+        let end = run_turn(Arc::clone(&self.context), stage.stage, prepared, due, place, self.link.clone()).await;
+        Some(self.take_end(end))
+    }
+
+    fn prepared(&self, stage: usize, number: u64, turn: NextTurn, body: Bytes) -> Prepared {
+        let shared = &self.context.shared;
+        let mut requested = turn.requested;
+        // A server's usage counts the tokens of all choices together.
+        requested.output = requested.output.map(|it| it.saturating_mul(shared.plan.choices));
+        let in_session = turn.number;
+        let of_client = (number << 16).wrapping_add(u64::from(in_session.get()));
+        Prepared {
+            number,
+            body,
+            id: shared.run_id.header(format_args!("{stage}-{number}-{in_session}")),
+            requested,
+            leaves: shared.plan.stages[stage].clients.and_then(|it| it.leaves(of_client)),
+            keep_output: self.chain.needs_answers(),
+        }
+    }
+
+    /// Takes what the server said. Returns whether the target did not answer.
+    fn take_end(&mut self, end: TurnEnd) -> bool {
+        let has_failed = end.outcome.is_decided() && !end.outcome.is_complete();
+        self.end.end_turn(end.outcome, end.ended, end.input_tokens, end.output_tokens);
+        self.is_under_way = false;
+        self.last_end = Some(end.ended);
+        if let Some(answer) = end.answer {
+            self.chain.answered(answer);
+        }
+        let ends_after_failure = self.context.shared.plan.sessions.as_ref().is_some_and(|it| it.ends_after_failure());
+        self.is_given_up = has_failed && ends_after_failure;
+        end.was_missed
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if let Some(link) = &self.link {
+            self.context.client.release(link);
+        }
+        let has_all = self.turns_left() == Some(0) && !self.is_under_way;
+        let end = mem::take(&mut self.end);
+        self.context.recorder().record_session(&end, has_all);
+    }
+}
+
+impl SessionStage {
+    /// Counts turns of a session that are not sent because it has ended early.
+    pub(super) fn cancel_rest(&self, number: u64, turns: u32) {
+        let shared = &self.context.shared;
+        let unsent = (0..turns).map(|_| (number, None));
+        self.context.recorder().count_unissued(self.stage, unsent, RequestOutcome::Cancelled);
+        shared.progress.leave_out(turns.into());
+    }
+}

@@ -1,0 +1,61 @@
+//! Which requests of a load belong to the sessions of a worker. Pure.
+
+/// The numbers of the requests of one worker, in order. A session stays on one worker; in a closed loop each worker gets sessions in
+/// proportion to its slots.
+#[derive(Clone, Debug)]
+pub(super) struct Share {
+    next: u64,
+    count: u64,
+    /// Distinct sessions; `None`: each number is a session.
+    sessions: Option<u64>,
+    /// The slots of a closed loop.
+    slots: Option<u64>,
+    worker: u64,
+    workers: u64,
+}
+
+impl Share {
+    /// The part of a worker, given as its index and the number of workers, in `count` requests of this many distinct sessions.
+    pub(super) fn new(
+        count: u64,
+        sessions: Option<u64>,
+        slots: Option<u64>,
+        (worker, workers): (usize, usize),
+    ) -> Share {
+        Share { next: 0, count, sessions, slots, worker: worker as u64, workers: workers.max(1) as u64 }
+    }
+
+    fn is_mine(&self, number: u64) -> bool {
+        let session = number % self.sessions.unwrap_or(u64::MAX).max(1);
+        session % self.slots.unwrap_or(u64::MAX).max(1) % self.workers == self.worker
+    }
+}
+
+impl Iterator for Share {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        let mine = (self.next..self.count).find(|it| self.is_mine(*it))?;
+        self.next = mine + 1;
+        Some(mine)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(sessions: Option<u64>, slots: Option<u64>, workers: usize, expected: &[&[u64]]) {
+        let of_worker = |worker| Share::new(8, sessions, slots, (worker, workers)).collect::<Vec<_>>();
+        assert_eq!((0..workers).map(of_worker).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_session_stays_on_one_worker() {
+        check(Some(3), None, 2, &[&[0, 2, 3, 5, 6], &[1, 4, 7]]);
+        check(None, None, 2, &[&[0, 2, 4, 6], &[1, 3, 5, 7]]);
+        // A worker without a slot gets no session, and one with two slots gets twice as many.
+        check(Some(8), Some(1), 2, &[&[0, 1, 2, 3, 4, 5, 6, 7], &[]]);
+        check(Some(6), Some(3), 2, &[&[0, 2, 3, 5, 6], &[1, 4, 7]]);
+    }
+}

@@ -1,0 +1,71 @@
+//! [I/O] A slot of a load of requests: one session at a time, which begins anew after its last turn. Its requests wait in order.
+
+use std::{sync::Arc, time::Duration};
+
+use super::{Session, SessionStage, Unsent};
+use crate::{schedule::users::UserTurns, sessions::PlannedSessions};
+
+/// The session to which every n-th request belongs.
+pub(super) struct Slot {
+    number: u64,
+    users: Option<UserTurns>,
+    /// Sessions that have ended.
+    ended: u64,
+    /// When the last of them ended.
+    last_end: Option<Duration>,
+    session: Option<Session>,
+}
+
+impl Slot {
+    /// `users`: the users of a load of users, the first of whom begins with a later turn.
+    pub(super) fn new(number: u64, users: Option<UserTurns>) -> Slot {
+        Slot { number, users, ended: 0, last_end: None, session: None }
+    }
+
+    /// Begins a session if none is under way, and makes its next turn.
+    pub(super) fn prepare(&mut self, stage: &SessionStage, sessions: &PlannedSessions) {
+        let number = self.number + self.ended * stage.slot_count().unwrap_or(1);
+        let last_end = self.last_end;
+        let first = self.users.filter(|_| self.ended == 0).map_or(0, |it| it.session_of(self.number).1);
+        let turns = self.users.map(UserTurns::turns);
+        let new = || {
+            let session = Session::new(&stage.context, sessions, stage.stage, number, last_end);
+            session.with_turns(first, turns)
+        };
+        let session = self.session.get_or_insert_with(new);
+        if !session.is_given_up() {
+            session.prepare();
+        }
+    }
+}
+
+/// Sends the next turn of a slot when it is due. Returns `false` if the target did not answer.
+pub(super) async fn run_request(
+    stage: &SessionStage,
+    slot: Arc<tokio::sync::Mutex<Slot>>,
+    number: u64,
+    due: Duration,
+    unsent: Unsent<'_>,
+) -> bool {
+    let mut unsent = Some(unsent);
+    // The lock is fair: the requests of a session take their turns in order.
+    let Some(mut slot) = stage.unless_over(slot.lock_owned()).await else { return true };
+    let Some(sessions) = stage.sessions() else { return true };
+    slot.prepare(stage, sessions);
+    let Some(session) = &mut slot.session else { return true };
+    if session.is_given_up() {
+        // This request was one of its later turns.
+        if let Some(unsent) = &mut unsent {
+            unsent.was_sent = true;
+        }
+        stage.cancel_rest(number, 1);
+        session.skip();
+    }
+    let sent = if session.is_given_up() { Some(false) } else { session.turn(stage, number, due, &mut unsent).await };
+    if session.turns_left() == Some(0) {
+        slot.last_end = session.last_end();
+        slot.session = None;
+        slot.ended += 1;
+    }
+    sent.is_none_or(|missed| !missed)
+}

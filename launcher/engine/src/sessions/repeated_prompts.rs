@@ -1,0 +1,27 @@
+//! Users who say the same prompt in every turn: inference-perf's chat of several turns with shared prefixes. Pure.
+
+use std::time::Duration;
+
+use super::NewTurn;
+use crate::requests::{SharedPrefix, Texts};
+
+/// Each prompt of the shared prefixes is one user.
+#[derive(Debug)]
+pub(super) struct RepeatedPrompts(SharedPrefix);
+
+impl RepeatedPrompts {
+    pub(super) fn new(prompts: SharedPrefix) -> RepeatedPrompts {
+        RepeatedPrompts(prompts)
+    }
+
+    /// Users.
+    pub(super) fn count(&self) -> u64 {
+        self.0.count()
+    }
+
+    pub(super) fn turn(&self, words: &Texts, stage: usize, user: u64) -> NewTurn {
+        let mut text = String::new();
+        let requested = self.0.write(words, stage, user, &mut text);
+        NewTurn { user: text.into(), input: requested.input, output: requested.output, think_time: Duration::ZERO }
+    }
+}

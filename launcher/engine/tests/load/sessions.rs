@@ -1,0 +1,401 @@
+//! Sessions of several turns: their order, what their prompts carry, what they wait for, and what ends them early.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use crds::{benchmark_run::Api, units::Span};
+use engine::{
+    client::Target,
+    issue::LoadResult,
+    record::{RequestOutcome, RequestRecord},
+    stop::{Stop, StopReason},
+};
+use http_body_util::{BodyExt as _, Full};
+use hyper::{Request, Response, body::Bytes, body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::io::duplex;
+use workload_profiles::{
+    Workload,
+    workload::{
+        AfterFailure, Conversations, History, LengthDistribution, Load, PrefixPlace, Prefixes, RequestSource, Sessions,
+        Stage, TimeDistribution, TurnLengths, Unit,
+    },
+};
+
+use super::common::*;
+
+/// A request as the server saw it.
+#[derive(Clone, Debug)]
+struct Seen {
+    at: Duration,
+    connection: usize,
+    session: Option<String>,
+    body: Value,
+}
+
+impl Seen {
+    /// The texts of its messages, or its prompt.
+    fn texts(&self) -> Vec<String> {
+        let text = |it: &Value| it.as_str().unwrap_or_default().to_owned();
+        match self.body["messages"].as_array() {
+            Some(messages) => messages.iter().map(|it| text(&it["content"])).collect(),
+            None => vec![text(&self.body["prompt"])],
+        }
+    }
+
+    fn roles(&self) -> Vec<&str> {
+        let messages = self.body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+        messages.iter().filter_map(|it| it["role"].as_str()).collect()
+    }
+}
+
+/// A server that answers request n, counted from 0, with `said n` after 100 ms, or with a status where `fails` says so.
+#[derive(Clone, Default)]
+struct Server {
+    seen: Arc<Mutex<Vec<Seen>>>,
+    fails: Vec<usize>,
+}
+
+impl Server {
+    fn target(&self, api: Api) -> Target {
+        let (seen, fails) = (Arc::clone(&self.seen), self.fails.clone());
+        let clock = clock::Clock::from_runtime();
+        let connections = Mutex::new(0);
+        Target::in_process(api, move || {
+            let (client, server) = duplex(64 << 10);
+            let connection = {
+                let mut count = connections.lock().unwrap();
+                *count += 1;
+                *count
+            };
+            let (seen, fails) = (Arc::clone(&seen), fails.clone());
+            let service = service_fn(move |request: Request<Incoming>| {
+                let (seen, fails) = (Arc::clone(&seen), fails.clone());
+                async move {
+                    let session = request.headers().get("x-session").map(|it| it.to_str().unwrap().to_owned());
+                    let bytes = request.into_body().collect().await?.to_bytes();
+                    let body: Value = serde_json::from_slice(&bytes).unwrap();
+                    let number = {
+                        let mut seen = seen.lock().unwrap();
+                        seen.push(Seen { at: clock.now(), connection, session, body });
+                        seen.len() - 1
+                    };
+                    tokio::time::sleep(millis(100)).await;
+                    let text = format!(
+                        r#"{{"index":0,"text":"said {number}","delta":{{"content":"said {number}"}},"finish_reason":"stop"}}"#
+                    );
+                    let answer = format!(
+                        "data: {{\"choices\":[{text}],\"usage\":{{\"prompt_tokens\":10,\"completion_tokens\":2}}}}\n\ndata: [DONE]\n\n"
+                    );
+                    let status = if fails.contains(&number) { 500 } else { 200 };
+                    let head = Response::builder().status(status).header("content-type", "text/event-stream");
+                    Ok::<_, hyper::Error>(head.body(Full::<Bytes>::from(answer)).unwrap())
+                }
+            });
+            tokio::spawn(
+                async move { drop(http1::Builder::new().serve_connection(TokioIo::new(server), service).await) },
+            );
+            client
+        })
+    }
+
+    fn seen(&self) -> Vec<Seen> {
+        self.seen.lock().unwrap().clone()
+    }
+}
+
+/// Conversations with messages of five words and answers of two tokens.
+fn conversations(count: Option<u32>, turns: u32, think: Duration) -> Conversations {
+    Conversations {
+        count,
+        turns: LengthDistribution::fixed(turns),
+        prefixes: Prefixes::default(),
+        own_system: None,
+        first_turn: None,
+        turn: TurnLengths { input: LengthDistribution::fixed(5), output: LengthDistribution::fixed(2) },
+        think_time: (!think.is_zero()).then(|| TimeDistribution::fixed(Span(think))),
+        history: History::Answers,
+        max_context: None,
+        seed: None,
+    }
+}
+
+fn talk(source: Conversations, unit: Unit, stage: Stage) -> Workload {
+    let requests = RequestSource::Conversations(Box::new(source));
+    let sessions = Sessions { unit, ..Sessions::default() };
+    Workload { requests, sessions, ..Workload::new(Api::Chat, RequestSource::Mock, vec![stage]) }
+}
+
+async fn run(workload: &Workload, server: &Server) -> LoadResult {
+    issue(workload, &server.target(workload.api)).await
+}
+
+/// Session, turn, and the times when it was due and sent, in milliseconds from the start of the stage.
+fn turns(result: &LoadResult) -> Vec<(u32, u32, u128, u128)> {
+    let ms = |it: Duration| (it - millis(2)).as_millis();
+    let of = |it: &RequestRecord| {
+        let turn = it.turn.unwrap();
+        assert_eq!(it.send_lag(), Some(Duration::ZERO), "{it:?}");
+        (turn.session, turn.number.get(), ms(it.scheduled), ms(it.sent.unwrap()))
+    };
+    let mut turns: Vec<_> = records(result).iter().map(of).collect();
+    turns.sort_unstable();
+    turns
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_carries_what_was_said_and_follows_after_the_think_time() {
+    let server = Server::default();
+    let workload = talk(conversations(None, 3, millis(400)), Unit::Session, closed(1, 2));
+    let result = run(&workload, &server).await;
+    // 100 ms of answer and 400 ms of thought for each turn; the second session begins when the first has ended.
+    let expected = [
+        (0, 1, 0, 0),
+        (0, 2, 500, 500),
+        (0, 3, 1_000, 1_000),
+        (1, 1, 1_100, 1_100),
+        (1, 2, 1_600, 1_600),
+        (1, 3, 2_100, 2_100),
+    ];
+    assert_eq!(turns(&result), expected);
+    assert!(records(&result).iter().all(|it| it.latency_scheduled() == Some(millis(100))));
+    let seen = server.seen();
+    assert_eq!(seen[2].roles(), ["user", "assistant", "user", "assistant", "user"]);
+    let texts = seen[2].texts();
+    assert_eq!((texts[1].as_str(), texts[3].as_str()), ("said 0", "said 1"));
+    assert_eq!((&texts[..1], &texts[..3]), (&seen[0].texts()[..], &seen[1].texts()[..3]));
+    assert_ne!(seen[3].texts(), seen[0].texts(), "each session is a new one");
+    let tally = &result.recorder.sessions[0];
+    assert_eq!((tally.complete, tally.failed, tally.cut_short), (2, 0, 0));
+    assert_eq!((tally.duration.totals().max, tally.turns.totals().max), (1_100_000_000, 3));
+    let requests: Vec<u64> = tally.by_turn.iter().map(|it| it.succeeded).collect();
+    assert_eq!(requests, [2, 2, 2]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_completion_carries_one_text() {
+    let server = Server::default();
+    let mut workload = talk(conversations(None, 2, millis(0)), Unit::Session, closed(1, 1));
+    workload.api = Api::Completions;
+    run(&workload, &server).await;
+    let texts: Vec<String> = server.seen().iter().flat_map(Seen::texts).collect();
+    assert!(texts[1].starts_with(&format!("{} said 0 ", texts[0])), "{texts:?}");
+    assert_eq!(texts[1].split(' ').count(), 5 + 2 + 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_load_of_requests_deals_them_to_its_sessions() {
+    // Two sessions of two turns: requests 0 and 2 are the turns of the first, and request 4 begins it anew.
+    let server = Server::default();
+    let workload = talk(conversations(Some(2), 2, millis(30)), Unit::Request, paced(50.0, 6));
+    let result = run(&workload, &server).await;
+    // Due every 20 ms; a turn waits for the answer and for 30 ms of thought.
+    let expected =
+        [(0, 1, 0, 0), (0, 2, 130, 130), (1, 1, 20, 20), (1, 2, 150, 150), (2, 1, 230, 230), (3, 1, 250, 250)];
+    assert_eq!(turns(&result), expected);
+    let numbers: Vec<u64> = records(&result).iter().map(|it| it.number).collect();
+    assert_eq!(numbers, [0, 1, 2, 3, 4, 5]);
+    let tally = &result.recorder.sessions[0];
+    assert_eq!((tally.complete, tally.cut_short), (2, 2));
+    // Request 4 was due at 80 ms and waited until 230 ms; so did request 5, from 100 ms.
+    assert_eq!((tally.hold.histogram().len(), tally.hold.totals().max), (6, 150_000_000));
+    assert_eq!(server.seen()[4].texts(), server.seen()[0].texts());
+}
+
+#[tokio::test(start_paused = true)]
+async fn slots_take_the_requests_of_sessions_in_order() {
+    let server = Server::default();
+    let workload = talk(conversations(Some(2), 3, millis(0)), Unit::Request, closed(4, 6));
+    let result = run(&workload, &server).await;
+    let expected = [(0, 1, 0, 0), (0, 2, 100, 100), (0, 3, 200, 200), (1, 1, 0, 0), (1, 2, 100, 100), (1, 3, 200, 200)];
+    assert_eq!(turns(&result), expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_open_loop_starts_sessions_at_its_times() {
+    let server = Server::default();
+    let workload = talk(conversations(None, 2, millis(150)), Unit::Session, paced(10.0, 3));
+    let result = run(&workload, &server).await;
+    let expected =
+        [(0, 1, 0, 0), (0, 2, 250, 250), (1, 1, 100, 100), (1, 2, 350, 350), (2, 1, 200, 200), (2, 2, 450, 450)];
+    assert_eq!(turns(&result), expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_turn_is_forgotten_or_ends_its_session() {
+    for (after_failure, sent, cancelled, failed_texts) in
+        [(AfterFailure::Continue, 4, 0, 3), (AfterFailure::End, 2, 2, 0)]
+    {
+        let server = Server { fails: vec![1], ..Server::default() };
+        let mut workload = talk(conversations(None, 4, millis(0)), Unit::Session, closed(1, 1));
+        workload.sessions.after_failure = after_failure;
+        let result = run(&workload, &server).await;
+        assert_eq!(result.issued, sent);
+        let counted = |name: &str| outcomes(&result, 0).iter().find(|it| it.0 == name).map_or(0, |it| it.1);
+        assert_eq!((counted("ok"), counted("http_500"), counted("cancelled")), (sent - 1, 1, cancelled));
+        let tally = &result.recorder.sessions[0];
+        assert_eq!((tally.complete, tally.failed, tally.cut_short), (0, 1, 0));
+        if failed_texts > 0 {
+            // The third request has the first turn in its history, and not the second.
+            let seen = server.seen();
+            let texts = seen[2].texts();
+            assert_eq!((texts.len(), &texts[0], texts[1].as_str()), (failed_texts, &seen[0].texts()[0], "said 0"));
+            assert_ne!(texts[2], seen[1].texts()[2]);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_load_of_requests_does_not_send_those_of_a_session_that_failed() {
+    let server = Server { fails: vec![1], ..Server::default() };
+    let mut workload = talk(conversations(Some(1), 4, millis(0)), Unit::Request, closed(1, 5));
+    workload.sessions.after_failure = AfterFailure::End;
+    let result = run(&workload, &server).await;
+    let expected = [("ok", 2), ("http_500", 1), ("cancelled", 2)].map(|(name, count)| (name.to_owned(), count));
+    assert_eq!(outcomes(&result, 0).into_iter().collect::<BTreeMap<_, _>>(), BTreeMap::from(expected));
+    // The last request begins the next session.
+    assert_eq!(records(&result).last().unwrap().turn.unwrap().session, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_ends_a_session_between_its_turns() {
+    for (stage, unit, unissued) in [
+        (closed(2, 2), Unit::Session, 0),
+        (paced(100.0, 2), Unit::Session, 0),
+        // Requests 2 to 5 are due, and wait for the think time after the first turns.
+        (paced(100.0, 6), Unit::Request, 4),
+    ] {
+        let server = Server::default();
+        let workload = talk(conversations(Some(2), 3, millis(500)), unit, stage);
+        let stop = Stop::default();
+        let at = stop.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(millis(300)).await;
+            at.drain(StopReason::Signal);
+        });
+        let result = issue_until(&workload, &server.target(Api::Chat), &stop).await;
+        assert_eq!((result.issued, result.unissued), (2, unissued));
+        assert_eq!(result.recorder.sessions[0].cut_short, 2);
+        assert!(all(&result, RequestOutcome::Ok));
+        let cancelled = outcomes(&result, 0).iter().find(|it| it.0 == "cancelled").map_or(0, |it| it.1);
+        assert_eq!(cancelled, unissued);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_grace_of_a_stage_cuts_sessions_short() {
+    let server = Server::default();
+    let mut stage = paced(100.0, 2);
+    stage.grace = Some(Span(millis(585)));
+    // Turns at 0, 300 and 600 ms, and 10 ms later. The end is at 605 ms: one last turn is under way, and the other waits.
+    let workload = talk(conversations(None, 3, millis(200)), Unit::Session, stage);
+    let result = run(&workload, &server).await;
+    assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 4), ("incomplete".to_owned(), 1)]);
+    let tally = &result.recorder.sessions[0];
+    assert_eq!((tally.failed + tally.cut_short, tally.complete), (2, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn slots_send_nothing_after_the_duration() {
+    let server = Server::default();
+    let workload = talk(conversations(None, 10, millis(0)), Unit::Session, closed_for(2, millis(350), millis(0)));
+    let result = run(&workload, &server).await;
+    assert_eq!((result.issued, result.recorder.sessions[0].cut_short), (8, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_limit_of_requests_holds_between_sessions_and_never_within_one() {
+    // Five sessions, one request at a time: a session that thinks holds no permit.
+    let server = Server::default();
+    let workload = talk(conversations(None, 2, millis(1_000)), Unit::Session, bounded(paced(1_000.0, 5), 1));
+    let result = run(&workload, &server).await;
+    let sent: Vec<u128> = server.seen().iter().map(|it| it.at.as_millis()).collect();
+    let times = |from: u128| (0..5).map(move |it| from + 100 * it);
+    assert_eq!(sent, times(2).chain(times(1_102)).collect::<Vec<_>>());
+    assert!(records(&result).iter().all(|it| it.send_lag() == Some(Duration::ZERO)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_sessions_that_wait_need_no_slots() {
+    // inference-perf needs a worker slot for each call of a started session, and hangs without (a trap of its session replay).
+    let server = Server::default();
+    let workload = talk(conversations(None, 20, millis(60_000)), Unit::Session, closed(500, 500));
+    let result = run(&workload, &server).await;
+    assert_eq!((result.issued, result.recorder.sessions[0].complete), (10_000, 500));
+    assert!(turns(&result).iter().all(|(_, turn, due, _)| *due == u128::from(turn - 1) * 60_100));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_has_its_header_and_its_connection() {
+    let server = Server::default();
+    let mut workload = talk(conversations(None, 3, millis(50)), Unit::Session, paced(20.0, 4));
+    workload.sessions.header = Some("X-Session".into());
+    workload.sessions.keep_connection = true;
+    run(&workload, &server).await;
+    let mut connections: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for seen in server.seen() {
+        connections.entry(seen.session.unwrap()).or_default().push(seen.connection);
+    }
+    assert_eq!(connections.len(), 4);
+    assert!(connections.values().all(|it| it.len() == 3 && it.iter().all(|one| *one == it[0])), "{connections:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn conversations_share_prefixes_and_forget_what_the_context_has_no_room_for() {
+    let server = Server::default();
+    let mut source = conversations(Some(3), 4, millis(0));
+    source.prefixes = Prefixes::shared(7, PrefixPlace::System);
+    source.own_system = Some(LengthDistribution::fixed(3));
+    // Prefix and own text of 10 tokens, then 7 for each turn: room for two turns.
+    source.max_context = Some(10 + 2 * 7);
+    let result = run(&talk(source, Unit::Session, closed(1, 3)), &server).await;
+    let seen = server.seen();
+    let system = |it: usize| seen[it].texts()[0].split(' ').map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!((system(0).len(), &system(0)[..7], system(0)[7..] == system(4)[7..]), (10, &system(4)[..7], false));
+    let lengths: Vec<usize> = seen[..4].iter().map(|it| it.texts().len()).collect();
+    assert_eq!(lengths, [2, 4, 4, 4]);
+    assert_eq!(seen[3].texts()[2], "said 2");
+    assert_eq!(result.recorder.sessions[0].shortened_turns, 3 * 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn users_take_turns_at_their_times_and_new_ones_follow() {
+    // Two users at 20 requests per second: each sends every 100 ms. The second of the start begins with its second turn.
+    let server = Server::default();
+    let load = Load::Users { users: 2, rate: 20.0.try_into().unwrap(), turns: 2, duration: None, count: Some(6) };
+    let workload = talk(conversations(None, 2, millis(0)), Unit::Request, Stage::new("users", load));
+    let result = run(&workload, &server).await;
+    let found: Vec<(u64, u32, u32)> = records(&result)
+        .iter()
+        .map(|it| (it.number, it.turn.unwrap().session, it.turn.unwrap().number.get()))
+        .collect();
+    assert_eq!(found, [(0, 0, 1), (1, 1, 2), (2, 0, 2), (3, 3, 1), (4, 2, 1), (5, 3, 2)]);
+    assert_eq!(server.seen()[1].texts().len(), 1, "nobody has said the turns before it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn users_of_shared_prefixes_say_the_same_prompt_again() {
+    let server = Server::default();
+    let requests = RequestSource::SharedPrefix {
+        groups: 1,
+        prompts_per_group: 2,
+        system_prompt_len: LengthDistribution::fixed(4),
+        question_len: LengthDistribution::fixed(2),
+        output_len: LengthDistribution::fixed(2),
+        seed: None,
+        multi_turn: true,
+    };
+    let workload = Workload { requests, ..Workload::new(Api::Chat, RequestSource::Mock, vec![closed(2, 6)]) };
+    let result = run(&workload, &server).await;
+    assert_eq!(result.issued, 6);
+    let last = server.seen()[4].texts();
+    assert_eq!((last.len(), &last[0], &last[0]), (5, &last[2], &last[4]));
+    let refused = Workload { sessions: Sessions { unit: Unit::Session, ..Sessions::default() }, ..workload };
+    let error =
+        engine::issue::run_here(&refused, "m", &server.target(Api::Chat), crds::units::Seed(1), &Stop::default()).await;
+    assert!(error.unwrap_err().to_string().contains("have no last turn; let the load start requests"));
+}
