@@ -8,6 +8,7 @@ pub mod judgement;
 pub mod labels;
 pub mod loadgen;
 mod remarks;
+pub mod sessions;
 pub mod stage;
 mod summary;
 #[cfg(test)]
@@ -29,6 +30,7 @@ pub use figures::{CachedPrompts, Figures, GoodputFigures, LatencyOrigin, Through
 pub use judgement::{Busiest, SelfJudgement, StallFigures};
 pub use labels::Labels;
 pub use remarks::BUSY_SHARE;
+pub use sessions::{SessionFigures, TurnFigures};
 pub use stage::StageAnalysis;
 pub use validity::{Reason, Verdict};
 
@@ -109,6 +111,8 @@ pub struct Analysis {
     pub stages: Vec<StageAnalysis>,
     /// The probes beside all stages; `None` where the workload has none.
     pub probes: Option<Figures>,
+    /// The sessions of all stages; `None` where requests form none.
+    pub sessions: Option<SessionFigures>,
     /// How far the measurement itself can be trusted.
     pub judgement: SelfJudgement,
     /// How the figures came about.
@@ -130,14 +134,15 @@ impl Analysis {
 /// Turns counts and histograms into figures, and judges them.
 pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, model: &str) -> Analysis {
     let tallies = &measured.recorder.stages;
-    let probes = &measured.recorder.probes;
+    let (probes, sessions) = (&measured.recorder.probes, &measured.recorder.sessions);
     let (timings, of_all) = Timings::of_run(measured.recorder, workload);
     let all = Figures::of_run(workload, tallies, &of_all);
     let of_run = labels::OfRun::new(workload, run, all.cached);
     let of_stage = |(index, ((stage, tally), timings))| {
         let delay = measured.receive_delay(Some(index));
         let result = measured.stages.get(index);
-        StageAnalysis::new(stage, result, tally, timings, delay, probes.get(index), workload, of_run)
+        let beside = (probes.get(index), sessions.get(index));
+        StageAnalysis::new(stage, result, tally, timings, delay, beside, workload, of_run)
     };
     let stages = workload.stages.iter().zip(tallies).zip(&timings).enumerate();
     let stages: Vec<StageAnalysis> = stages.map(of_stage).collect();
@@ -154,6 +159,7 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
     judgement.remarks = remarks::remarks(&evidence, &verdict);
     judgement.remarks.extend(measured.recorder.records.as_ref().and_then(remarks::records));
     let labels = Labels::of_run(&stages, of_run, &all);
+    let sessions = SessionFigures::of_run(sessions, all.duration, workload.streaming);
     Analysis {
         model: model.to_owned(),
         started: measured.started,
@@ -162,6 +168,7 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
         all,
         stages,
         probes: (!probes.is_empty()).then(|| Figures::of_probes(&StageTally::sum(probes), workload)),
+        sessions,
         judgement,
         labels,
     }

@@ -8,11 +8,12 @@ use super::{
     distribution::Distribution,
     figures::{Figures, LatencyOrigin},
     labels,
+    sessions::SessionFigures,
     timings::Timings,
 };
 use engine::{
     issue::{NotMeasured, StageResult},
-    recorder::StageTally,
+    recorder::{SessionTally, StageTally},
 };
 
 /// A stage as issued and measured.
@@ -42,6 +43,8 @@ pub struct StageAnalysis {
     pub of_run: labels::OfRun,
     /// The figures of the probes beside it; `None` where the workload has none.
     pub probes: Option<Figures>,
+    /// The figures of its sessions; `None` where requests form none.
+    pub sessions: Option<SessionFigures>,
 }
 
 impl StageAnalysis {
@@ -53,7 +56,7 @@ impl StageAnalysis {
         tally: &StageTally,
         timings: &Timings,
         receive_delay: Option<Distribution<Duration>>,
-        probes: Option<&StageTally>,
+        (probes, sessions): (Option<&StageTally>, Option<&SessionTally>),
         workload: &Workload,
         of_run: labels::OfRun,
     ) -> StageAnalysis {
@@ -69,6 +72,7 @@ impl StageAnalysis {
         let whole = workload.window != Window::Trimmed;
         let achieved_rate = asked_rate.filter(|_| whole).and_then(|_| achieved_rate(tally, &figures));
         let pace = achieved_rate.and_then(|_| pace(tally));
+        let sessions = sessions.map(|it| SessionFigures::new(it, figures.duration, workload.streaming));
         StageAnalysis {
             stage: stage.clone(),
             latency_origin,
@@ -86,6 +90,7 @@ impl StageAnalysis {
             },
             of_run,
             probes: probes.map(|it| Figures::of_probes(it, workload)),
+            sessions,
         }
     }
 }

@@ -30,6 +30,7 @@ pub fn render(report: &Report<'_>) -> String {
     if has_marks(&page.0[first_table..]) {
         page.line(format_args!("\n\\* {}.", text::LARGEST_MEANS));
     }
+    sessions(report.analysis, &mut page);
     failures(report.analysis, &mut page);
     judgement(report, &mut page);
     repeat(report, &mut page);
@@ -190,6 +191,58 @@ fn stages(analysis: &Analysis, page: &mut Page) {
         row.extend([p50(it.ttft), p99(it.ttft), p50(it.itl), p99(it.itl), p99(it.latency), p99(it.send_lag)]);
         row.extend(cached.then(|| optional(it.cached, |it| percent(it.share))));
         row
+    });
+    page.table(&header, NUMBERS, rows);
+}
+
+fn sessions(analysis: &Analysis, page: &mut Page) {
+    let Some(all) = &analysis.sessions else { return };
+    page.heading("Sessions");
+    page.line(
+        "Durations, turns and tokens are those of complete sessions. A turn is due when the turn before it has ended and its think time is over: neither is in a latency.\n",
+    );
+    let counts = [
+        ("sessions", all.sessions.to_string()),
+        ("complete", all.complete.to_string()),
+        ("failed", all.failed.to_string()),
+        ("cut short", all.cut_short.to_string()),
+        ("complete sessions/s", optional(all.per_second, number)),
+        ("turns without the oldest turns", all.shortened_turns.to_string()),
+    ];
+    page.table(&["", ""], NUMBERS, counts.into_iter().map(|(name, value)| vec![name.to_owned(), value]));
+    page.blank();
+    let header = ["", "mean", "p50", "p90", "p95", "p99", "p99.9", "max", "count"];
+    let times = [("duration", all.duration), ("wait for the turn before", all.hold)];
+    let times = times.into_iter().filter_map(|(name, it)| Some(distribution(name.into(), &it?.map(time))));
+    let lengths = [("turns", all.turns), ("prompt tokens", all.input_tokens), ("output tokens", all.output_tokens)];
+    let lengths = lengths.into_iter().filter_map(|(name, it)| Some(distribution(name.into(), &it?.map(number))));
+    page.table(&header, NUMBERS, times.chain(lengths));
+    page.blank();
+    let header = [
+        "turn",
+        "requests",
+        "succeeded",
+        "TTFT p50",
+        "TTFT p99",
+        "latency p50",
+        "latency p99",
+        "prompt tokens",
+        "cached",
+    ];
+    let p50 = |of: Option<Distribution<_>>| optional(of, |it| percentile(time(it.p50), 500, it.count));
+    let p99 = |of: Option<Distribution<_>>| optional(of, |it| percentile(time(it.p99), 990, it.count));
+    let rows = all.by_turn.iter().map(|it| {
+        vec![
+            if it.and_later { format!("{} and later", it.turn) } else { it.turn.to_string() },
+            it.requests.to_string(),
+            it.succeeded.to_string(),
+            p50(it.ttft),
+            p99(it.ttft),
+            p50(it.latency),
+            p99(it.latency),
+            optional(it.mean_input_tokens, number),
+            optional(it.cached_share, percent),
+        ]
     });
     page.table(&header, NUMBERS, rows);
 }

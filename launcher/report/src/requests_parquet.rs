@@ -37,7 +37,7 @@ enum Column {
     Optional(fn(&RequestRecord) -> Option<i64>),
 }
 
-const COLUMNS: [(&str, Column); 16] = [
+const COLUMNS: [(&str, Column); 18] = [
     (
         "stage",
         Column::Text(|it, stages| stages.get(it.stage as usize).cloned().unwrap_or_else(|| it.stage.to_string())),
@@ -56,6 +56,8 @@ const COLUMNS: [(&str, Column); 16] = [
     ("content_events", Column::Number(|it| i64::from(it.content_events))),
     ("queued_ns", Column::Optional(|it| it.permit_wait.map(nanos))),
     ("tpot_ns", Column::Optional(|it| it.tpot().map(nanos))),
+    ("session", Column::Optional(|it| it.turn.map(|turn| i64::from(turn.session)))),
+    ("turn", Column::Optional(|it| it.turn.map(|turn| i64::from(turn.number.get())))),
     ("cached_tokens", Column::Optional(|it| it.cached_tokens.map(i64::from))),
 ];
 
@@ -66,7 +68,7 @@ const COLUMNS: [(&str, Column); 16] = [
 pub fn write(report: &Report<'_>, records: &Records, to: &mut (dyn Write + Send)) -> io::Result<()> {
     let stages: Vec<String> = report.workload.stages.iter().map(|it| it.name.clone()).collect();
     let mut ordered: Vec<&RequestRecord> = records.iter().collect();
-    ordered.sort_unstable_by_key(|it| (it.stage, it.number));
+    ordered.sort_unstable_by_key(|it| (it.stage, it.number, it.turn));
     write_groups(report, records.left_out(), &stages, &ordered, to).map_err(into_io)
 }
 

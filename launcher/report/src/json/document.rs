@@ -21,6 +21,7 @@ use super::{
     FORMAT,
     figures::FiguresDocument,
     judgement::JudgementDocument,
+    sessions::SessionsDocument,
     values::{Statistics, times},
 };
 use crate::{Report, TOOL_VERSION, redact::redact};
@@ -42,6 +43,8 @@ pub struct ReportDocument {
     pub figures: FiguresDocument,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probes: Option<FiguresDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<SessionsDocument>,
     pub stages: Vec<StageDocument>,
     pub self_judgement: JudgementDocument,
     pub labels: LabelsDocument,
@@ -79,6 +82,7 @@ impl ReportDocument {
             summary: analysis.summary(),
             figures: FiguresDocument::new(&analysis.all),
             probes: analysis.probes.as_ref().map(FiguresDocument::new),
+            sessions: analysis.sessions.as_ref().map(SessionsDocument::new),
             stages: analysis.stages.iter().map(StageDocument::new).collect(),
             self_judgement: JudgementDocument::new(&analysis.judgement),
             labels: LabelsDocument::new(&analysis.labels),
@@ -143,6 +147,8 @@ pub struct StageDocument {
     pub figures: FiguresDocument,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probes: Option<FiguresDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<SessionsDocument>,
 }
 
 impl StageDocument {
@@ -162,6 +168,7 @@ impl StageDocument {
             labels: LabelsDocument::new(&Labels::of_stage(stage)),
             figures: FiguresDocument::new(&stage.figures),
             probes: stage.probes.as_ref().map(FiguresDocument::new),
+            sessions: stage.sessions.as_ref().map(SessionsDocument::new),
         }
     }
 }

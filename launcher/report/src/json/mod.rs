@@ -7,6 +7,7 @@
 mod document;
 mod figures;
 mod judgement;
+mod sessions;
 mod values;
 
 use std::io::{self, Write};
@@ -17,6 +18,7 @@ use super::Report;
 pub use document::{InputsDocument, LabelsDocument, ReasonDocument, ReportDocument, SeedsDocument, StageDocument};
 pub use figures::{CauseDocument, FiguresDocument, GoodputDocument, ThroughputDocument};
 pub use judgement::JudgementDocument;
+pub use sessions::{SessionsDocument, TurnDocument};
 pub use values::Statistics;
 
 /// The version of this format. The first release fixes v1; until then it changes without a new version. After that every change that

@@ -39,6 +39,10 @@ pub(super) fn times(distribution: &Option<Distribution<Duration>>) -> Option<Sta
     distribution.map(|it| it.map(millis).into())
 }
 
+pub(super) fn lengths(distribution: &Option<Distribution<f64>>) -> Option<Statistics> {
+    distribution.map(Into::into)
+}
+
 pub(super) fn counts(outcomes: &BTreeMap<RequestOutcome, u64>) -> BTreeMap<String, u64> {
     outcomes.iter().map(|(outcome, count)| (outcome.name(), *count)).collect()
 }

@@ -1,0 +1,103 @@
+//! The figures of sessions: by session, and by the place of a request in its session.
+
+use std::time::Duration;
+
+use super::distribution::Distribution;
+use engine::recorder::{SessionTally, TURNS, TurnTally};
+
+/// What the sessions of a stage, or of a run, came to. Durations, turns and tokens are those of complete sessions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionFigures {
+    /// Sessions that sent a request.
+    pub sessions: u64,
+    /// Sessions that sent all their requests and got all answers.
+    pub complete: u64,
+    /// Sessions with a request that got no answer.
+    pub failed: u64,
+    /// Sessions that the end of a stage cut short.
+    pub cut_short: u64,
+    /// Complete sessions per second of the duration of the figures; `None` where that is zero.
+    pub per_second: Option<f64>,
+    /// From the time when the first request of a session was due to the end of its last.
+    pub duration: Option<Distribution<Duration>>,
+    /// Requests of a session.
+    pub turns: Option<Distribution<f64>>,
+    /// Prompt tokens of all requests of a session.
+    pub input_tokens: Option<Distribution<f64>>,
+    /// Output tokens of all requests of a session.
+    pub output_tokens: Option<Distribution<f64>>,
+    /// Requests whose prompts lack turns before them, because the context was full.
+    pub shortened_turns: u64,
+    /// How long requests waited for the turn before them and for think time after the load wanted them; `None` where the load starts
+    /// sessions. No latency has it.
+    pub hold: Option<Distribution<Duration>>,
+    /// By turn, the first in front.
+    pub by_turn: Vec<TurnFigures>,
+}
+
+/// The requests with one place in their sessions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TurnFigures {
+    /// The number of the turn, from 1; of the last entry it is the first of all later turns.
+    pub turn: usize,
+    /// Whether later turns are among them.
+    pub and_later: bool,
+    /// With any outcome.
+    pub requests: u64,
+    pub succeeded: u64,
+    /// First token minus scheduled; `None` without streams.
+    pub ttft: Option<Distribution<Duration>>,
+    /// Last token minus scheduled.
+    pub latency: Option<Distribution<Duration>>,
+    /// Mean prompt length by the server's usage; `None` where no request succeeded.
+    pub mean_input_tokens: Option<f64>,
+    /// Mean output length.
+    pub mean_output_tokens: Option<f64>,
+    /// The share of the prompt tokens that were in the server's prefix cache; `None` where there is no prompt token.
+    pub cached_share: Option<f64>,
+}
+
+impl SessionFigures {
+    /// `duration` is that of the figures beside it.
+    pub(super) fn new(tally: &SessionTally, duration: Duration, streaming: bool) -> SessionFigures {
+        let by_turn = tally.by_turn.iter().zip(1..).map(|(it, turn)| TurnFigures::new(turn, it, streaming));
+        SessionFigures {
+            sessions: tally.sessions(),
+            complete: tally.complete,
+            failed: tally.failed,
+            cut_short: tally.cut_short,
+            per_second: (!duration.is_zero()).then(|| tally.complete as f64 / duration.as_secs_f64()),
+            duration: Distribution::of_times(&tally.duration),
+            turns: Distribution::of_lengths(&tally.turns),
+            input_tokens: Distribution::of_lengths(&tally.input_tokens),
+            output_tokens: Distribution::of_lengths(&tally.output_tokens),
+            shortened_turns: tally.shortened_turns,
+            hold: Distribution::of_times(&tally.hold),
+            by_turn: by_turn.collect(),
+        }
+    }
+
+    /// The sessions of all stages.
+    pub(super) fn of_run(tallies: &[SessionTally], duration: Duration, streaming: bool) -> Option<SessionFigures> {
+        let mut sum = SessionTally::default();
+        tallies.iter().for_each(|it| sum.add(it));
+        (!tallies.is_empty()).then(|| SessionFigures::new(&sum, duration, streaming))
+    }
+}
+
+impl TurnFigures {
+    fn new(turn: usize, tally: &TurnTally, streaming: bool) -> TurnFigures {
+        let mean = |sum: u64| (tally.succeeded > 0).then(|| sum as f64 / tally.succeeded as f64);
+        TurnFigures {
+            turn,
+            and_later: turn > TURNS,
+            requests: tally.requests,
+            succeeded: tally.succeeded,
+            ttft: Distribution::of_times(&tally.ttft).filter(|_| streaming),
+            latency: Distribution::of_times(&tally.latency),
+            mean_input_tokens: mean(tally.input_tokens),
+            mean_output_tokens: mean(tally.output_tokens),
+            cached_share: (tally.input_tokens > 0).then(|| tally.cached_tokens as f64 / tally.input_tokens as f64),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Figures of sessions, as `report.json` has them.
+
+use analysis::{SessionFigures, TurnFigures};
+use serde::{Deserialize, Serialize};
+
+use super::values::{Statistics, lengths, times};
+
+/// The sessions of a run or a stage.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SessionsDocument {
+    pub sessions: u64,
+    pub complete: u64,
+    pub failed: u64,
+    pub cut_short: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub complete_per_second: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<Statistics>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns: Option<Statistics>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_tokens: Option<Statistics>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_tokens: Option<Statistics>,
+    pub shortened_turns: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hold_ms: Option<Statistics>,
+    pub by_turn: Vec<TurnDocument>,
+}
+
+/// The requests with one place in their sessions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TurnDocument {
+    /// From 1.
+    pub turn: u64,
+    /// Whether all later turns are among them.
+    pub and_later: bool,
+    pub requests: u64,
+    pub succeeded: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttft_scheduled_ms: Option<Statistics>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_scheduled_ms: Option<Statistics>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_input_tokens: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_output_tokens: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached_share: Option<f64>,
+}
+
+impl SessionsDocument {
+    pub(super) fn new(figures: &SessionFigures) -> SessionsDocument {
+        SessionsDocument {
+            sessions: figures.sessions,
+            complete: figures.complete,
+            failed: figures.failed,
+            cut_short: figures.cut_short,
+            complete_per_second: figures.per_second,
+            duration_ms: times(&figures.duration),
+            turns: lengths(&figures.turns),
+            input_tokens: lengths(&figures.input_tokens),
+            output_tokens: lengths(&figures.output_tokens),
+            shortened_turns: figures.shortened_turns,
+            hold_ms: times(&figures.hold),
+            by_turn: figures.by_turn.iter().map(TurnDocument::new).collect(),
+        }
+    }
+}
+
+impl TurnDocument {
+    fn new(figures: &TurnFigures) -> TurnDocument {
+        TurnDocument {
+            turn: figures.turn as u64,
+            and_later: figures.and_later,
+            requests: figures.requests,
+            succeeded: figures.succeeded,
+            ttft_scheduled_ms: times(&figures.ttft),
+            latency_scheduled_ms: times(&figures.latency),
+            mean_input_tokens: figures.mean_input_tokens,
+            mean_output_tokens: figures.mean_output_tokens,
+            cached_share: figures.cached_share,
+        }
+    }
+}
