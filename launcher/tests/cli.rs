@@ -283,8 +283,12 @@ fn every_shipped_profile_renders() {
     let folder = Folder::new();
     for harness in [Harness::Benchwright, Harness::InferencePerf, Harness::Loadgen] {
         for name in workload_profiles::shipped_names(harness) {
-            let spec =
-                format!("{{target: {{simulator: {{}}}}, harness: {}, profile: {{name: {name}}}}}", harness.name());
+            let template = workload_profiles::shipped(harness, name).unwrap();
+            let data = [("dataset_file", "/d/rows.json"), ("dataset_dir", "/d")].into_iter();
+            let data = data.filter(|(variable, _)| template.contains(variable));
+            let variables: Vec<String> = data.map(|(variable, path)| format!("{variable}: {path}")).collect();
+            let profile = format!("{{name: {name}, variables: {{{}}}}}", variables.join(", "));
+            let spec = format!("{{target: {{simulator: {{}}}}, harness: {}, profile: {profile}}}", harness.name());
             folder.write("run.yaml", &format!("{HEAD}spec: {spec}\n"));
             folder.benchwright(&["render", "-f", "run.yaml"]).assert().success();
         }

@@ -141,9 +141,17 @@ fn read(harness: Harness, target: Target, profile: &Value, findings: &Findings) 
 /// it can hold are here.
 fn with_target(workload: Workload, run: &ResolvedRun, findings: &Findings) -> Workload {
     let api = run.api.unwrap_or(workload.api);
-    let key = if run.api.is_some() { "target.api of the run" } else { "api" };
+    let key = match (run.api, run.harness) {
+        (Some(_), _) => "target.api of the run",
+        (None, Harness::InferencePerf) => "api.type",
+        (None, _) => "api",
+    };
     if !api.has_messages() && workload.images.is_some() {
-        let path = if run.harness == Harness::Benchwright { "images" } else { "profile" };
+        let path = match run.harness {
+            Harness::Benchwright => "images",
+            Harness::InferencePerf => "data.multimodal",
+            _ => "profile",
+        };
         let message = format!("asks for images, but {key} is completions, which hold none; set {key} to chat");
         findings.problem(path, message);
     }

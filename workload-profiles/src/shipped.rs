@@ -32,13 +32,34 @@ const BENCHWRIGHT: [(&str, &str); 18] = [
     profile!("benchwright", "translation"),
 ];
 
-const INFERENCE_PERF: [(&str, &str); 6] = [
+const INFERENCE_PERF: [(&str, &str); 27] = [
+    profile!("inference-perf", "agent_llm_traces_v2"),
+    profile!("inference-perf", "agentic_code_generation"),
+    profile!("inference-perf", "chatbot_sharegpt"),
     profile!("inference-perf", "chatbot_synthetic"),
     profile!("inference-perf", "code_completion_synthetic"),
+    profile!("inference-perf", "guide_kimi-k3-h100_1"),
+    profile!("inference-perf", "guide_multimodal-serving_1"),
+    profile!("inference-perf", "guide_optimized-baseline_1"),
+    profile!("inference-perf", "guide_optimized-baseline_2"),
+    profile!("inference-perf", "guide_p2p-kv-cache-sharing_1"),
+    profile!("inference-perf", "guide_pd-disaggregation_1"),
+    profile!("inference-perf", "guide_pd-disaggregation_2"),
+    profile!("inference-perf", "guide_precise-prefix-cache-routing_1"),
+    profile!("inference-perf", "guide_precise-prefix-cache-routing_2"),
+    profile!("inference-perf", "guide_predicted-latency-routing_1"),
+    profile!("inference-perf", "guide_tiered-prefix-cache_1"),
+    profile!("inference-perf", "guide_wide-ep-lws_1"),
+    profile!("inference-perf", "interactive-chat"),
+    profile!("inference-perf", "otel_traces"),
     profile!("inference-perf", "random_concurrent"),
     profile!("inference-perf", "sanity_random"),
+    profile!("inference-perf", "shared_prefix_multi_turn_chat"),
     profile!("inference-perf", "shared_prefix_synthetic"),
+    profile!("inference-perf", "shared_prefix_synthetic_heavy"),
+    profile!("inference-perf", "shared_prefix_synthetic_short"),
     profile!("inference-perf", "summarization_synthetic"),
+    profile!("inference-perf", "weka_traces"),
 ];
 
 const LOADGEN: [(&str, &str); 9] = [
@@ -124,10 +145,19 @@ pub fn shipped(harness: Harness, name: &str) -> Result<&'static str, ProfileErro
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::{fs, path::Path};
 
     use super::*;
+
+    /// The variables that a profile cannot do without: where its data are.
+    pub(crate) fn required(name: &str) -> &'static [&'static str] {
+        match name {
+            "chatbot_sharegpt" => &["dataset_file=/data/sharegpt.json"],
+            "otel_traces" | "agent_llm_traces_v2" | "weka_traces" => &["dataset_dir=/data/traces"],
+            _ => &[],
+        }
+    }
 
     #[test]
     fn the_table_holds_every_file_of_the_folder() {

@@ -4,7 +4,10 @@ use crds::units::Span;
 use proptest::prelude::*;
 
 use super::*;
-use crate::variables::tests::{run, with};
+use crate::{
+    shipped::tests::required,
+    variables::tests::{run, with},
+};
 
 const HARNESS: Harness = Harness::InferencePerf;
 
@@ -59,9 +62,43 @@ fn notices(prepared: &Prepared) -> Vec<String> {
 #[test]
 fn every_shipped_profile_asks_for_the_load_that_it_is_known_for() {
     for name in shipped_names(HARNESS) {
-        let ready = prepared(shipped(HARNESS, name).unwrap(), &[], &[]).unwrap();
-        assert_eq!(ready.notices, [], "{name}");
+        let ready = prepared(shipped(HARNESS, name).unwrap(), required(name), &[]).unwrap();
+        let noticed: Vec<&str> = ready.notices.iter().map(|it| it.path.as_str()).collect();
+        assert_eq!(noticed, differences(name), "{name}");
+        assert_eq!(parse(&run("m"), &ready.text).unwrap().0, ready.workload);
         insta::assert_yaml_snapshot!(name, ready.workload);
+    }
+}
+
+/// The keys of a shipped profile in whose meaning inference-perf differs.
+fn differences(name: &str) -> &'static [&'static str] {
+    match name {
+        "agentic_code_generation" => &[
+            "data.conversation_replay.tool_call_latency_sec",
+            "data.conversation_replay",
+            "data.conversation_replay.dynamic_system_prompt_len",
+        ],
+        "interactive-chat" => &["data.conversation_replay"],
+        "guide_p2p-kv-cache-sharing_1" => &["data.conversation_replay.tool_call_latency_sec"],
+        _ => &[],
+    }
+}
+
+#[test]
+fn a_shipped_profile_without_its_data_says_where_to_get_them() {
+    let error = |name: &str| prepared(shipped(HARNESS, name).unwrap(), &[], &[]).unwrap_err();
+    let found = error("chatbot_sharegpt");
+    for part in
+        ["data.path: ", "hf download anon8231489123/ShareGPT_Vicuna_unfiltered", "profile.variables.dataset_file"]
+    {
+        assert!(found.contains(part), "{found}");
+    }
+    for name in ["otel_traces", "agent_llm_traces_v2", "weka_traces"] {
+        let found = error(name);
+        assert!(
+            found.contains("trace_directory: is empty") && found.contains("profile.variables.dataset_dir"),
+            "{found}"
+        );
     }
 }
 
@@ -138,6 +175,19 @@ fn the_warm_up_of_a_shipped_profile_leaves_something_of_a_short_stage() {
 fn durations(name: &str) -> &'static [&'static str] {
     match name {
         "burst" | "trace_replay" | "random_concurrent" => &[],
+        "interactive-chat"
+        | "agentic_code_generation"
+        | "otel_traces"
+        | "weka_traces"
+        | "guide_kimi-k3-h100_1"
+        | "guide_p2p-kv-cache-sharing_1"
+        | "guide_predicted-latency-routing_1"
+        | "guide_wide-ep-lws_1" => &[],
+        "guide_optimized-baseline_1"
+        | "guide_precise-prefix-cache-routing_1"
+        | "guide_precise-prefix-cache-routing_2" => &["interval"],
+        "guide_multimodal-serving_1" | "guide_tiered-prefix-cache_1" => &["duration", "interval"],
+        "agent_llm_traces_v2" => &["timeout"],
         "diurnal" => &["period"],
         "spike" => &["duration", "at", "length"],
         "poisson_sweep" | "concurrency_ramp" => &["duration", "warm_up"],
@@ -152,7 +202,8 @@ fn every_shipped_profile_takes_any_length_of_time() {
         for name in shipped_names(harness) {
             let template = shipped(harness, name).unwrap();
             let ready = |variables: &[String]| {
-                let variables: Vec<&str> = variables.iter().map(String::as_str).collect();
+                let variables: Vec<&str> =
+                    variables.iter().map(String::as_str).chain(required(name).iter().copied()).collect();
                 let ready = prepare(&run, template, &with("m", &variables).unwrap(), &BTreeMap::new());
                 ready.unwrap_or_else(|error| panic!("{name} with {variables:?}: {error}")).workload
             };
@@ -188,7 +239,8 @@ fn a_length_of_time_that_is_none_names_its_variable() {
 fn every_shipped_profile_renders_before_the_model_is_known() {
     for name in shipped_names(HARNESS) {
         let ready =
-            prepare(&run(""), shipped(HARNESS, name).unwrap(), &with("", &[]).unwrap(), &BTreeMap::new()).unwrap();
+            prepare(&run(""), shipped(HARNESS, name).unwrap(), &with("", required(name)).unwrap(), &BTreeMap::new())
+                .unwrap();
         assert_eq!(ready.workload.model, None, "{name}");
     }
 }

@@ -3,28 +3,37 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 use std::{
-    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
 };
 
 use crds::{
+    AnyValue,
     benchmark_run::BenchmarkRunSpec,
     resolve::{RunIdentity, Settings, resolve},
 };
 use workload_profiles::{Prepared, prepare, variables};
 
 fn prepared(template: &str) -> Result<Prepared, String> {
+    prepared_with(template, &[], &[])
+}
+
+fn prepared_with(template: &str, user: &[(&str, &str)], set: &[(&str, &str)]) -> Result<Prepared, String> {
     let spec: BenchmarkRunSpec =
         serde_saphyr::from_str("target: {url: 'http://gateway:80', model: facebook/opt-125m}").unwrap();
     let identity = RunIdentity { name: "chat".into(), namespace: "bench".into(), uid: "u".into(), attempt: 1 };
     let run = resolve(identity, &spec, &Settings::default()).unwrap();
-    let variables = variables(&run, &BTreeMap::new()).unwrap();
-    prepare(&run, template, &variables, &BTreeMap::new()).map_err(|it| it.to_string())
+    let user = user.iter().map(|(name, value)| ((*name).to_owned(), AnyValue((*value).into()))).collect();
+    let overrides = set.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect();
+    prepare(&run, template, &variables(&run, &user).unwrap(), &overrides).map_err(|it| it.to_string())
 }
 
 fn check(template: &str, notice: &str) {
-    let ready = prepared(template).unwrap_or_else(|error| panic!("{error}"));
+    check_ready(prepared(template), notice);
+}
+
+fn check_ready(ready: Result<Prepared, String>, notice: &str) {
+    let ready = ready.unwrap_or_else(|error| panic!("{error}"));
     let found = ready.notices.iter().any(|it| it.to_string().contains(notice));
     assert!(found || notice.is_empty(), "{:?} lacks {notice}", ready.notices);
 }
@@ -72,25 +81,31 @@ fn the_profiles_of_the_other_projects_are_accepted_or_refused_for_a_reason() {
     let read = |path: &str| fs::read_to_string(folder.join(path)).unwrap();
     let llm_d = |name: &str| read(&format!("llm-d-benchmark/workload/profiles/inference-perf/{name}"));
     for name in ["sanity_random", "chatbot_synthetic", "code_completion_synthetic", "shared_prefix_synthetic"] {
-        check(&llm_d(&format!("{name}.yaml.in")), "tokenizer.pretrained_model_name_or_path: is not loaded");
+        let notice = "tokenizer.pretrained_model_name_or_path: is \"facebook/opt-125m\", a name of Hugging Face, which is not downloaded";
+        check(&llm_d(&format!("{name}.yaml.in")), notice);
     }
     check(&llm_d("guide_optimized-baseline_1.yaml.in"), "");
+    check(&llm_d("shared_prefix_multi_turn_chat.yaml.in"), "");
     check(&llm_d("random_concurrent.yaml.in"), "data.input_distribution.std: is read as std_dev, 500");
+    check(&llm_d("agentic_code_generation.yaml.in"), "tool_call_latency_sec: is in no latency");
+    let nested = llm_d("guide_predicted-latency-routing_1.yaml");
     check_error(
-        &llm_d("guide_predicted-latency-routing_1.yaml"),
+        &nested,
         &["data: is missing; move tokenizer.data to the root", "conversation_replay.seed: holds ${CONCURRENCY}"],
     );
-    let refused = "which inference-perf supports and this engine does not yet";
-    check_error(&llm_d("chatbot_sharegpt.yaml.in"), &["data.type: is shareGPT", refused]);
-    check_error(&llm_d("agentic_code_generation.yaml.in"), &["data.type: is conversation_replay", refused]);
-    check_error(
-        &llm_d("otel_traces.yaml.in"),
-        &["data.type: is otel_trace_replay", "load.type: is trace_session_replay"],
+    check(
+        &nested.replace("${CONCURRENCY}", "32"),
+        "tokenizer.data: is indented too far, and is read as if it stood at the root",
     );
-    check_error(&llm_d("shared_prefix_multi_turn_chat.yaml.in"), &["enable_multi_turn_chat: is true"]);
-    check_error(&read("inference-perf/config.yml"), &["data.type: is shareGPT"]);
+    let recorded = prepared_with(&llm_d("otel_traces.yaml.in"), &[("dataset_dir", "/data/traces")], &[]);
+    check_ready(recorded, "load.base_seed: is not used");
+    check(&read("inference-perf/examples/otel/configs/simple/two-sessions-sequential.yml"), "api.streaming: is off");
     let lora = read("inference-perf/examples/multilora/multilora_config.yml");
-    check_error(&lora, &["data.type: is shareGPT", "load.lora_traffic_split: is not supported yet"]);
-    let otel = read("inference-perf/examples/otel/configs/simple/two-sessions-sequential.yml");
-    check_error(&otel, &["data.type: is otel_trace_replay", "load.type: is trace_session_replay"]);
+    for template in [llm_d("chatbot_sharegpt.yaml.in"), read("inference-perf/config.yml"), lora] {
+        check_error(
+            &template,
+            &["data.path: is missing, and shareGPT is a file that the launcher does not have; download it by"],
+        );
+        check_ready(prepared_with(&template, &[], &[("data.path", "/data/sharegpt.json")]), "tokenizer");
+    }
 }

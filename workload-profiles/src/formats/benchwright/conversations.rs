@@ -5,16 +5,13 @@ use crds::units::Seed;
 use super::prefixes;
 use crate::{
     formats::common::{
-        bounds::{MAX_PROMPTS, MAX_TOKENS},
+        bounds::{MAX_PROMPTS, MAX_TOKENS, MAX_TURNS},
         prompts::{NormalMean, numbers, required_length},
         times::times,
     },
     reader::Section,
     workload::{Conversations, History, RequestSource, TurnLengths},
 };
-
-/// The most turns of a conversation.
-pub(super) const MAX_TURNS: u64 = 10_000;
 
 /// Reads the section `conversations`; `None` goes with at least one problem.
 pub(super) fn read(section: Section) -> Option<RequestSource> {

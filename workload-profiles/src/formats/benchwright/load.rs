@@ -2,10 +2,10 @@
 
 use crds::units::{RequestRate, Span};
 
-use super::{arrivals, conversations::MAX_TURNS, rate, trace};
+use super::{arrivals, rate, trace};
 use crate::{
     formats::common::{
-        bounds::MAX_STAGE_SECONDS,
+        bounds::{MAX_STAGE_SECONDS, MAX_TURNS},
         fields::{concurrency, request_count},
     },
     reader::Section,
@@ -23,7 +23,7 @@ pub(super) fn read(stage: &Section, requests: Option<&RequestSource>, earlier: u
     let section = holder.section(name)?;
     let load = match name {
         "open" => open(&section, earlier),
-        "closed" => closed(&section),
+        "closed" => closed(&section, requests),
         "burst" => burst(&section),
         "users" => users(&section),
         _ => trace::read(&section, requests),
@@ -100,10 +100,12 @@ fn burst(section: &Section) -> Option<Load> {
     Some(Load::Burst { count: count?, max_concurrency })
 }
 
-fn closed(section: &Section) -> Option<Load> {
+fn closed(section: &Section, requests: Option<&RequestSource>) -> Option<Load> {
     section.require("concurrency", "write how many requests are under way at once");
     let concurrency = concurrency(section, "concurrency");
-    let (count, duration) = count_or_duration(section);
+    // A stage of recorded sessions ends when none is left.
+    let ends_with_data = matches!(requests, Some(RequestSource::Recorded(_)));
+    let (count, duration) = if ends_with_data { count_and_duration(section) } else { count_or_duration(section) };
     let ramp_up = section.span("rampUp", MAX_STAGE_SECONDS).unwrap_or_default();
     if let Some(duration) = duration.filter(|it| *it < ramp_up) {
         section.problem("rampUp", format!("is {ramp_up}, longer than the duration, which is {duration}; shorten it"));
@@ -129,12 +131,14 @@ fn users(section: &Section) -> Option<Load> {
 
 /// The most requests and the time of a load, at least one of which is there.
 fn count_or_duration(section: &Section) -> (Option<u64>, Option<Span>) {
-    let count = request_count(section, "count");
-    let duration = section.positive_span("duration", MAX_STAGE_SECONDS);
     if section.value("count").is_none() {
         section.require("duration", "write how long requests are sent, or their count");
     }
-    (count, duration)
+    count_and_duration(section)
+}
+
+fn count_and_duration(section: &Section) -> (Option<u64>, Option<Span>) {
+    (request_count(section, "count"), section.positive_span("duration", MAX_STAGE_SECONDS))
 }
 
 /// Requests per second, above zero.

@@ -14,3 +14,5 @@ pub(in crate::formats) const MAX_TOKENS: u64 = 2_000_000;
 pub(in crate::formats) const MAX_DRAWN: u64 = 10_000_000;
 /// The most distinct prompts of a shared-prefix load: their shuffled order is kept in memory.
 pub(in crate::formats) const MAX_PROMPTS: u64 = 1_000_000;
+/// The most turns of a conversation.
+pub(in crate::formats) const MAX_TURNS: u64 = 10_000;

@@ -117,7 +117,8 @@ fn distribution(section: Section, normal: NormalMean, range: RangeInclusive<u64>
     let is_uniform = shape == Some(Shape::Uniform);
     let may_be_0 = is_uniform || *range.start() == 0;
     let mean = if may_be_0 { section.number("mean", 0.0..=most) } else { section.positive_number("mean", most) };
-    let std_dev = section.number("stdDev", 0.0..=most).unwrap_or(0.0);
+    // The spread before clipping may be wider than the range.
+    let std_dev = section.number("stdDev", 0.0..=MAX_TOKENS as f64).unwrap_or(0.0);
     let (min, max) = min_and_max(&section, mean.filter(|_| shape == Some(Shape::Fixed)), range);
     let total_count = section.count_u32("totalCount", 1..=MAX_DRAWN);
     if is_uniform {

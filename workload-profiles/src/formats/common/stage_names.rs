@@ -2,17 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use crate::workload::{Load, Phase, Rate};
+use crate::workload::{Load, Phase, Rate, RateShape};
 
 /// Gives each stage a different name.
 #[derive(Default)]
 pub(in crate::formats) struct StageNames(BTreeMap<String, u32>);
 
 impl StageNames {
-    /// `r10` for 10 requests per second, `c8` for 8 at once, with `-2` for the second stage of that name.
+    /// `r10` for 10 requests per second, `c8` for 8 at once, `sweep` for a rate that is measured, with `-2` for the second stage of that name.
     pub fn name(&mut self, load: &Load) -> String {
         let name = match load {
             Load::Open { rate: Rate::Steady(rate), .. } => format!("r{rate}"),
+            Load::Open { rate: Rate::Varying(RateShape::Measured(_)), .. } => "sweep".to_owned(),
             Load::Open { rate: Rate::Varying(_), .. } => "varying".to_owned(),
             Load::Burst { count, .. } => format!("burst{count}"),
             Load::Trace { .. } => "trace".to_owned(),

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::values::{MAX_CONSTRAINT_SECONDS, span, unsupported};
 use crate::{
-    formats::common::headers::headers,
+    formats::common::headers::{header_name, headers},
     problem::quoted,
-    reader::{Section, ValueType},
-    workload::{Extra, Goodput},
+    reader::Section,
+    workload::{AfterFailure, Extra, Goodput, Sessions, Unit},
     yaml::decimal,
 };
 
@@ -23,6 +23,10 @@ pub(super) struct ApiSection {
     pub extra: Extra,
     /// The bounds in the header fields for SLOs.
     pub goodput: Goodput,
+    /// The header field with the id of a session.
+    pub session_header: Option<String>,
+    /// The header field of an answer that the original sends back in the session.
+    pub session_token_header: Option<String>,
 }
 
 #[derive(Clone, Copy)]
@@ -41,17 +45,20 @@ impl ApiSection {
                 headers: BTreeMap::new(),
                 extra: Extra::default(),
                 goodput: Goodput::default(),
+                session_header: None,
+                session_token_header: None,
             };
         };
         let types = [
             ("completion", Type::Supported(Api::Completions)),
             ("chat", Type::Supported(Api::Chat)),
-            ("anthropic_messages", Type::Unsupported("anthropic_messages")),
+            ("anthropic_messages", Type::Supported(Api::Messages)),
+            ("embeddings", Type::Unsupported("embeddings")),
         ];
         let api = match section.choice("type", &types) {
             Some(Type::Supported(api)) => api,
             Some(Type::Unsupported(name)) => {
-                section.problem("type", unsupported(name, &["completion", "chat"]));
+                section.problem("type", unsupported(name, &["completion", "chat", "anthropic_messages"]));
                 Api::Completions
             }
             None => Api::Completions,
@@ -62,16 +69,34 @@ impl ApiSection {
                 .notice("streaming", "is off, so that TTFT, TPOT and ITL cannot be measured; set it to true for them");
         }
         let extra = section.section("response_format").map(|it| response_format(&section, it, api));
-        for key in ["session_id_header_key", "session_token_header_key"] {
-            if section.ignored(key, ValueType::Text) {
-                section.notice(key, "is not sent: the requests of this load do not belong to sessions");
-            }
-        }
+        let session_header = header_name(&section, "session_id_header_key");
+        let session_token_header = section.text("session_token_header_key").map(str::to_owned);
         let fields = section.section("headers");
         let headers = fields.as_ref().map(headers).unwrap_or_default();
         let goodput = slo_headers(&section, fields.as_ref(), &headers);
         section.finish();
-        ApiSection { api, streaming, headers, extra: extra.unwrap_or_default(), goodput }
+        let extra = extra.unwrap_or_default();
+        ApiSection { api, streaming, headers, extra, goodput, session_header, session_token_header }
+    }
+
+    /// How sessions are sent. `has_sessions`: whether the load has any.
+    pub fn sessions(&self, root: &Section, unit: Unit, has_sessions: bool) -> Sessions {
+        for (key, header) in
+            [("session_id_header_key", &self.session_header), ("session_token_header_key", &self.session_token_header)]
+        {
+            if header.is_some() && !has_sessions {
+                root.notice(
+                    "api",
+                    format!("has {key}, which is not sent: the requests of this load do not belong to sessions"),
+                );
+            }
+        }
+        if self.session_token_header.is_some() && has_sessions {
+            root.problem("api", "has session_token_header_key, and tokens of answers are not sent back; take it out, or route by session_id_header_key");
+        }
+        let after_failure = if unit == Unit::Session { AfterFailure::End } else { AfterFailure::Continue };
+        let header = self.session_header.clone().filter(|_| has_sessions);
+        Sessions { unit, header, keep_connection: false, after_failure }
     }
 }
 
@@ -104,7 +129,7 @@ fn response_format(api: &Section, section: Section, kind: Api) -> Extra {
 /// The header fields for SLOs: they are sent, and a request has to meet them to count as good.
 fn slo_headers(api: &Section, fields: Option<&Section>, headers: &BTreeMap<String, String>) -> Goodput {
     let (unit, per_second) =
-        api.choice("slo_unit", &[("ms", ("ms", 1000.0)), ("s", ("s", 1.0))]).unwrap_or(("ms", 1000.0));
+        api.choice("slo_unit", &[("ms", ("ms", 1e3)), ("s", ("s", 1.0)), ("us", ("us", 1e6))]).unwrap_or(("ms", 1e3));
     let bound = |key: &'static str, figure: &str| -> Option<Span> {
         let wanted = api.text(key).map_or_else(|| format!("x-slo-{figure}-{unit}"), str::to_owned);
         let (name, text) = headers.iter().find(|(it, _)| it.eq_ignore_ascii_case(&wanted))?;

@@ -1,55 +1,76 @@
-//! The lengths of prompts and answers: the distribution object of the original.
+//! Lengths, counts and times: the distribution object of the original.
 
+use std::ops::RangeInclusive;
+
+use crds::units::Span;
+
+use super::values::span;
 use crate::{
-    formats::{
-        common::bounds::{MAX_DRAWN, MAX_TOKENS},
-        inference_perf::values::unsupported,
-    },
+    formats::common::bounds::{MAX_DRAWN, MAX_PAUSE_SECONDS, MAX_TOKENS},
     reader::Section,
-    workload::{LengthDistribution, Shape},
+    workload::{LengthDistribution, Shape, TimeDistribution},
 };
 
 /// The original's defaults of min, max, mean and standard deviation.
 const DEFAULT: (u32, u32, f64, f64) = (10, 1024, 512.0, 200.0);
+/// Beyond this skew a skew-normal distribution is half of a normal one.
+const MAX_SKEW: f64 = 1e6;
 
 /// Which of the two samplers of the original draws the lengths; their rules differ.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Sampler {
     /// For random and synthetic prompts: the mean of a normal distribution must lie between min and max.
     Lists,
-    /// For shared prefixes: a length is drawn, clipped and rounded, and the mean may lie anywhere.
+    /// For all other data: a length is drawn, clipped and rounded, and the mean may lie anywhere.
     Single,
 }
 
-#[derive(Clone, Copy)]
-enum Type {
-    Supported(Shape),
-    Unsupported(&'static str),
+/// A key that holds a distribution of lengths in tokens; `None` when it is absent or wrong.
+pub(super) fn read(parent: &Section, key: &'static str, sampler: Sampler) -> Option<LengthDistribution> {
+    distribution(parent.section(key)?, sampler, 1..=MAX_TOKENS)
 }
 
-/// A key that holds a distribution; `None` when it is absent or wrong.
-pub(super) fn read(parent: &Section, key: &'static str, sampler: Sampler) -> Option<LengthDistribution> {
-    let section = parent.section(key)?;
-    let shape = shape(&section);
-    let min = section.count_u32("min", 1..=MAX_TOKENS).unwrap_or(DEFAULT.0);
-    let max = section.count_u32("max", 1..=MAX_TOKENS).unwrap_or(DEFAULT.1);
-    let mean = section.positive_number("mean", MAX_TOKENS as f64).unwrap_or(DEFAULT.2);
-    let std_dev = std_dev(&section);
-    let total_count = section.count_u32("total_count", 1..=MAX_DRAWN);
-    section.number("skew", f64::MIN..=f64::MAX);
+/// A key that holds a number or a distribution of lengths in tokens.
+pub(super) fn length(parent: &Section, key: &'static str) -> Option<LengthDistribution> {
+    number(parent, key, 1..=MAX_TOKENS)
+}
+
+/// A key that holds a number, or a distribution of numbers, in a range.
+pub(super) fn number(parent: &Section, key: &'static str, range: RangeInclusive<u64>) -> Option<LengthDistribution> {
+    match parent.value(key)? {
+        value if value.is_object() => distribution(parent.section(key)?, Sampler::Single, range),
+        _ => parent.count_u32(key, range).map(LengthDistribution::fixed),
+    }
+}
+
+fn distribution(section: Section, sampler: Sampler, range: RangeInclusive<u64>) -> Option<LengthDistribution> {
+    let (least, most) = (*range.start(), *range.end() as f64);
+    let shape = shape(&section, sampler);
+    let min = section.count_u32("min", range.clone()).unwrap_or(DEFAULT.0);
+    let max = section.count_u32("max", range).unwrap_or(DEFAULT.1);
+    let mean = if least == 0 { section.number("mean", 0.0..=most) } else { section.positive_number("mean", most) };
+    let mean = mean.unwrap_or(DEFAULT.2);
+    let std_dev = std_dev(&section, MAX_TOKENS as f64);
+    // The original draws a list of at least this length, and never uses an entry twice.
+    section.count_u32("total_count", 1..=MAX_DRAWN);
+    // The original ignores min and max of a fixed length, and the mean of a uniform one.
+    let is_fixed = shape == Some(Shape::Fixed);
+    let is_uniform = shape == Some(Shape::Uniform);
     let mut usable = true;
-    if min > max {
+    for (key, value, used) in [("max", f64::from(max), !is_fixed), ("mean", mean, !is_uniform)] {
+        if used && value > most {
+            section.problem(key, format!("is {value}{}; write at most {most}", default_note(&section, key)));
+            usable = false;
+        }
+    }
+    if min > max && !is_fixed {
         section.problem(
             "min",
             format!("is {min}, above max, which is {max}{}; lower it, or raise max", default_note(&section, "max")),
         );
         usable = false;
     }
-    let bounded = match shape {
-        Some(Shape::Normal) => sampler == Sampler::Lists,
-        Some(Shape::Fixed) => true,
-        Some(Shape::Lognormal | Shape::SkewNormal { .. } | Shape::Poisson | Shape::Uniform) | None => false,
-    };
+    let bounded = shape == Some(Shape::Normal) && sampler == Sampler::Lists;
     if usable && bounded && !(f64::from(min)..=f64::from(max)).contains(&mean) {
         let note = default_note(&section, "mean");
         section.problem(
@@ -59,43 +80,58 @@ pub(super) fn read(parent: &Section, key: &'static str, sampler: Sampler) -> Opt
         usable = false;
     }
     section.finish();
-    let shape = shape.filter(|_| usable)?;
-    let std_dev = if shape == Shape::Fixed { 0.0 } else { std_dev };
-    Some(LengthDistribution { shape, min, max, mean, std_dev, total_count })
+    Some(match shape.filter(|_| usable)? {
+        Shape::Fixed => LengthDistribution::fixed((mean.round() as u32).max(least as u32)),
+        Shape::Uniform => LengthDistribution::uniform(min, max),
+        shape => LengthDistribution { shape, min, max, mean, std_dev, total_count: None },
+    })
 }
 
-/// A key that holds a number or a distribution.
-pub(super) fn length(parent: &Section, key: &'static str) -> Option<LengthDistribution> {
-    match parent.value(key)? {
-        value if value.is_object() => read(parent, key, Sampler::Single),
-        _ => parent.count_u32(key, 1..=MAX_TOKENS).map(LengthDistribution::fixed),
+/// A key that holds a distribution of seconds; `None` when it is absent, wrong, or always 0.
+pub(super) fn seconds(parent: &Section, key: &'static str) -> Option<TimeDistribution> {
+    let section = parent.section(key)?;
+    let most = MAX_PAUSE_SECONDS as f64;
+    let shape = shape(&section, Sampler::Single);
+    let time = |key, default| section.number(key, 0.0..=most).unwrap_or(default);
+    let min = time("min", f64::from(DEFAULT.0));
+    let max = time("max", f64::from(DEFAULT.1));
+    let mean = time("mean", DEFAULT.2);
+    let std_dev = std_dev(&section, most);
+    section.count_u32("total_count", 1..=MAX_DRAWN);
+    if min > max && shape != Some(Shape::Fixed) {
+        section.problem("min", format!("is {min}, above max, which is {max}; lower it, or raise max"));
+        return None;
     }
+    section.finish();
+    let shape = shape?;
+    let times = match shape {
+        Shape::Fixed => TimeDistribution::fixed(span(mean)?),
+        _ => TimeDistribution { shape, min: span(min)?, max: span(max)?, mean: span(mean)?, std_dev: span(std_dev)? },
+    };
+    (times.max > Span::default()).then_some(times)
 }
 
-fn shape(section: &Section) -> Option<Shape> {
+fn shape(section: &Section, sampler: Sampler) -> Option<Shape> {
+    let skew = section.number("skew", -MAX_SKEW..=MAX_SKEW).unwrap_or(0.0);
     let types = [
-        ("normal", Type::Supported(Shape::Normal)),
-        ("lognormal", Type::Supported(Shape::Lognormal)),
-        ("uniform", Type::Supported(Shape::Uniform)),
-        ("fixed", Type::Supported(Shape::Fixed)),
-        ("skew_normal", Type::Unsupported("skew_normal")),
-        ("poisson", Type::Unsupported("poisson")),
+        ("normal", Shape::Normal),
+        ("lognormal", Shape::Lognormal),
+        ("uniform", Shape::Uniform),
+        ("fixed", Shape::Fixed),
+        ("skew_normal", Shape::SkewNormal { skew }),
+        ("poisson", Shape::Poisson),
     ];
-    match section.value("type").map(|_| section.choice("type", &types)) {
-        None => Some(Shape::Normal),
-        Some(Some(Type::Supported(shape))) => Some(shape),
-        Some(Some(Type::Unsupported(name))) => {
-            section.problem("type", unsupported(name, &["normal", "lognormal", "uniform", "fixed"]));
-            None
-        }
-        Some(None) => None,
+    let shape = section.or_default("type", Shape::Normal, |it, key| it.choice(key, &types));
+    if sampler == Sampler::Lists && matches!(shape, Some(Shape::SkewNormal { .. } | Shape::Poisson)) {
+        section
+            .notice("type", "is used as for shared prefixes; inference-perf refuses it for random and synthetic data");
     }
+    shape
 }
 
 /// The standard deviation: from `std_dev`; from `std`, which the original ignores; or from `variance`, which the original uses
 /// only together with `std_dev: 0`.
-fn std_dev(section: &Section) -> f64 {
-    let most = MAX_TOKENS as f64;
+fn std_dev(section: &Section, most: f64) -> f64 {
     let given = section.number("std_dev", 0.0..=most);
     let std = section.number("std", 0.0..=most);
     let variance = section.number("variance", 0.0..=most * most);

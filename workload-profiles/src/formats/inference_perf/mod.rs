@@ -1,24 +1,26 @@
 //! The profile format of inference-perf (version 0.6). "The original" in comments is inference-perf.
 //!
-//! The sections api, data, load, server and report describe the load. What the original supports and this engine does not is
-//! refused by name. Sections and keys about the original itself, such as its worker processes, are only checked for their types,
-//! with a notice where an author may expect more. Mistakes that the original ignores without a message are reported, such as a
-//! `data` section in the wrong place, or `std` in place of `std_dev`.
+//! The sections api, circuit_breakers, data, load, report, server and tokenizer describe the load. What the original supports and this
+//! engine does not is refused by name. Sections and keys about the original itself, such as its worker processes, are only checked for
+//! their types, with a notice where an author may expect more. Mistakes that the original ignores without a message are read as they
+//! were meant, with a notice: a `data` section in the wrong place, or `std` in place of `std_dev`.
 
 mod api;
+mod circuit_breakers;
 mod data;
 mod lengths;
 mod load;
+mod nested_data;
 mod report;
 mod server;
+mod tokenizer;
 mod trace;
 mod unused;
 mod values;
 
-use crds::benchmark_run::Api;
 use serde_json::Value;
 
-use self::api::ApiSection;
+use self::{api::ApiSection, data::DataSection};
 use super::Target;
 use crate::{
     problem::Findings,
@@ -27,53 +29,69 @@ use crate::{
 };
 
 /// The sections of a profile.
-const SECTIONS: [&str; 9] =
-    ["api", "circuit_breakers", "data", "load", "metrics", "report", "server", "storage", "tokenizer"];
+const SECTIONS: [&str; 10] =
+    ["api", "circuit_breakers", "data", "load", "metrics", "observability", "report", "server", "storage", "tokenizer"];
 
 /// Reads a profile. `None` goes with at least one problem in the findings.
 pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
-    let root = Section::root(profile, &SECTIONS, findings)?;
+    let nested = nested_data::find(profile, findings);
+    let rest = nested.as_ref().map(|it| &it.rest);
+    let root = Section::root(rest.unwrap_or(profile), &SECTIONS, findings)?;
     let call = ApiSection::read(root.section("api"));
     let (model, ignore_eos) = server::read(root.section("server"), target);
-    let requests = match root.section("data") {
-        Some(section) => data::read(section),
-        None => {
-            missing_data(&root, profile);
-            None
-        }
+    let data = match &nested {
+        Some(nested) => root.element(nested.data, nested.path.clone()),
+        None => root.section("data"),
     };
-    root.require("load", "write its type and stages, such as load: {type: poisson, stages: [{rate: 1, duration: 30}]}");
-    if call.api == Api::Chat && matches!(requests.as_ref().map(|it| &it.requests), Some(RequestSource::Random { .. })) {
-        root.notice("api.type", "is chat, which inference-perf refuses for data.type random and synthetic; here each prompt is sent as one message of a user");
+    if data.is_none() {
+        nested_data::report_missing(&root, profile);
     }
-    let lengths = requests.as_ref().and_then(|it| it.trace.as_ref());
-    let load = root.section("load").and_then(|it| load::read(it, lengths));
+    let data = data.and_then(|it| data::read(it, call.api, has_several_stages(profile)));
+    root.require("load", "write its type and stages, such as load: {type: poisson, stages: [{rate: 1, duration: 30}]}");
+    let load = root.section("load").and_then(|it| load::read(it, data.as_ref()));
+    let stop_rules = load.as_ref().map(|it| circuit_breakers::read(&root, &it.circuit_breakers));
+    note_sweep(&root, profile, data.as_ref());
     let goodput = report::read(root.section("report"), &call);
+    let tokenizer = tokenizer::read(root.section("tokenizer"));
     unused::check(&root);
+    let sessions =
+        data.as_ref().zip(load.as_ref()).map(|(data, load)| call.sessions(&root, load.unit, data.has_sessions()));
     root.finish();
-    let load = load?;
+    let (data, load) = (data?, load?);
     Some(Workload {
         streaming: call.streaming,
-        model,
+        model: data.model.or(model),
         headers: call.headers,
+        tokenizer,
+        corpus: data.corpus,
+        images: data.images,
+        classes: load.classes,
+        sessions: sessions?,
+        stop_rules: stop_rules?,
         sampling: Sampling { ignore_eos, extra: call.extra, ..Sampling::default() },
         timeouts: Timeouts { request: Some(load.request_timeout), ..Timeouts::default() },
         goodput,
-        ..Workload::new(call.api, requests?.requests, load.stages)
+        ..Workload::new(call.api, data.requests, load.stages)
     })
 }
 
-/// Without `data` the original sends mock prompts and does not say so, and a wrong indentation changes the load.
-fn missing_data(root: &Section, profile: &Value) {
-    let nested = profile.as_object().into_iter().flatten().find(|(_, value)| value.get("data").is_some());
-    let remedy = match nested {
-        Some((section, _)) => format!(
-            "move {section}.data to the root of the profile; where it is, inference-perf would send mock prompts and not say so"
-        ),
-        None => "write what to send, or data: {type: mock} for the mock prompts that inference-perf sends without it"
-            .to_owned(),
-    };
-    root.require("data", &remedy);
+/// A sweep has no stages to count requests of, so that the original draws one length, and loses all requests but the first.
+fn note_sweep(root: &Section, profile: &Value, data: Option<&DataSection>) {
+    let drawn = data.is_some_and(|it| matches!(it.requests, RequestSource::Random { .. }) && it.trace.is_none());
+    if !drawn || profile.pointer("/load/sweep").is_none_or(Value::is_null) {
+        return;
+    }
+    for key in ["input_distribution", "output_distribution"] {
+        if profile.pointer(&format!("/data/{key}/total_count")).is_none() {
+            let message = "is missing, with which inference-perf sends the first request of a sweep only; here each request has a length";
+            root.notice(&format!("data.{key}.total_count"), message);
+        }
+    }
+}
+
+fn has_several_stages(profile: &Value) -> bool {
+    let stages = profile.pointer("/load/stages").and_then(Value::as_array);
+    profile.pointer("/load/sweep").is_some_and(Value::is_object) || stages.is_some_and(|it| it.len() > 1)
 }
 
 #[cfg(test)]

@@ -22,6 +22,8 @@ pub(super) fn read(section: Option<Section>, call: &ApiSection) -> Goodput {
             ("per_adapter_stage", ValueType::Bool),
             ("use_server_output_tokens", ValueType::Bool),
             ("max_error_messages", ValueType::Number),
+            ("per_request_fields", ValueType::List),
+            ("metrics_only", ValueType::Bool),
         ]);
         if files.ignored("percentiles", ValueType::List) {
             files.notice("percentiles", "is not used: the report has a fixed set of percentiles");

@@ -3,16 +3,6 @@
 use crate::reader::{Section, ValueType};
 
 pub(super) fn check(root: &Section) {
-    if let Some(section) = root.section("tokenizer") {
-        section.all_ignored(&[("trust_remote_code", ValueType::Bool), ("token", ValueType::Text)]);
-        if section.ignored("pretrained_model_name_or_path", ValueType::Text) {
-            section.notice(
-                "pretrained_model_name_or_path",
-                "is not loaded: prompts are made of words and have about the requested length; reports show the token counts of the server",
-            );
-        }
-        section.finish();
-    }
     if let Some(section) = root.section("metrics") {
         section.choice("type", &[("prometheus", ()), ("default", ())]);
         if let Some(prometheus) = section.section("prometheus") {
@@ -27,11 +17,9 @@ pub(super) fn check(root: &Section) {
         }
         section.finish();
     }
+    root.ignored("observability", ValueType::Mapping);
     if let Some(section) = root.section("storage") {
         storage(section);
-    }
-    if root.list("circuit_breakers").is_some_and(|it| !it.is_empty()) {
-        root.notice("circuit_breakers", "is not used: no circuit breaker ends a stage early");
     }
 }
 

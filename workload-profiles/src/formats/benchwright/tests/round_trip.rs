@@ -9,7 +9,9 @@ use super::{Target, profile, strategies::some_workload};
 use crate::{
     overrides, parse_text, prepare,
     problem::Findings,
-    shipped, shipped_names,
+    shipped,
+    shipped::tests::required,
+    shipped_names,
     variables::tests::{run, with},
     workload::Workload,
     yaml,
@@ -26,7 +28,7 @@ fn what_a_report_says_of_any_shipped_profile_is_a_profile() {
     for harness in [Harness::Benchwright, Harness::InferencePerf] {
         for name in shipped_names(harness) {
             let run = ResolvedRun { harness, ..run("m") };
-            let variables = with("m", &[]).unwrap();
+            let variables = with("m", required(name)).unwrap();
             let template = shipped(harness, name).unwrap();
             check_round_trip(&prepare(&run, template, &variables, &BTreeMap::new()).unwrap().workload);
         }

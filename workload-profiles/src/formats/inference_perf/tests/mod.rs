@@ -1,3 +1,12 @@
+mod circuit_breakers;
+mod conversations;
+mod data_sets;
+mod images;
+mod loads;
+mod malformed;
+mod recorded;
+mod robustness;
+
 use std::time::Duration;
 
 use crds::{
@@ -80,7 +89,7 @@ fn a_constant_load_is_a_poisson_process_with_a_fixed_count() {
 fn a_chat_of_random_prompts_has_a_notice() {
     let told = |api: &str| {
         let (_, notices) = read(&format!("{}\napi: {{type: {api}, streaming: true}}", input("mean: 512"))).unwrap();
-        notices.iter().any(|it| it.contains("api.type") && it.contains("inference-perf refuses"))
+        notices.iter().any(|it| it.starts_with("data.type: is random, which inference-perf sends as completions only"))
     };
     assert!(told("chat") && !told("completion"));
 }
@@ -128,7 +137,11 @@ fn lengths_have_the_shape_that_they_ask_for() {
     assert_eq!(input_lengths("type: fixed, mean: 50").std_dev, 0.0);
     assert_eq!(input_lengths("type: lognormal, mean: 5000, max: 9000, std_dev: 7000").mean, 5000.0);
     assert_eq!(input_lengths("variance: 16, std_dev: 0").std_dev, 4.0);
-    assert_eq!(input_lengths("total_count: 100, skew: 0").total_count, Some(100));
+    // The original raises it to the largest stage, and never uses a length twice.
+    assert_eq!(input_lengths("total_count: 100").total_count, None);
+    assert_eq!(input_lengths("type: fixed, mean: 5000"), LengthDistribution::fixed(5000));
+    assert_eq!(input_lengths("type: skew_normal, skew: 4").shape, Shape::SkewNormal { skew: 4.0 });
+    assert_eq!(input_lengths("type: poisson").shape, Shape::Poisson);
 }
 
 #[test]
@@ -158,8 +171,8 @@ fn a_key_whose_meaning_is_lost_is_noticed() {
     );
     check_notice(
         "tokenizer: {pretrained_model_name_or_path: m}",
-        "tokenizer.pretrained_model_name_or_path: is not loaded: prompts are made of words and have about the requested \
-         length; reports show the token counts of the server",
+        "tokenizer.pretrained_model_name_or_path: is \"m\", a name of Hugging Face, which is not downloaded: prompts are made of words and \
+         have about the requested length; write the path of its tokenizer.json for exact lengths",
     );
     check_notice(
         &input("std: 5"),
@@ -224,38 +237,6 @@ fn prose_is_a_kind_of_random_prompt() {
 }
 
 #[test]
-fn what_the_engine_has_not_yet_is_refused_by_name() {
-    let load = |more: &str| format!("load: {{stages: [{{rate: 1, duration: 1}}], {more}}}");
-    check_error(
-        "load: {type: trace_session_replay, stages: [{concurrent_sessions: 4}]}",
-        "load.type: is trace_session_replay, which inference-perf supports and this engine does not yet; \
-         choose one of constant, poisson, concurrent and trace_replay",
-    );
-    check_error(
-        "data: {type: shareGPT}",
-        "data.type: is shareGPT, which inference-perf supports and this engine does not yet; \
-         choose one of random, synthetic, shared_prefix and mock",
-    );
-    check_error(
-        "data: {type: shared_prefix, shared_prefix: {enable_multi_turn_chat: true}}",
-        "data.shared_prefix.enable_multi_turn_chat: is true, which is not supported yet; set it to false to send each question once",
-    );
-    check_error(
-        &load("sweep: {type: linear}"),
-        "load.sweep: is not supported yet; write its stages out under load.stages",
-    );
-    check_error(
-        &load("lora_traffic_split: [{name: a, split: 1.0}]"),
-        "load.lora_traffic_split: is not supported yet; name one adapter in server.model_name",
-    );
-    check_error(
-        &input("type: skew_normal"),
-        "data.input_distribution.type: is skew_normal, which inference-perf supports and this engine does not yet; \
-         choose one of normal, lognormal, uniform and fixed",
-    );
-}
-
-#[test]
 fn a_trace_is_replayed_with_its_lengths_where_the_data_want_them() {
     let text = |data: &str| {
         format!(
@@ -276,7 +257,7 @@ fn a_trace_is_replayed_with_its_lengths_where_the_data_want_them() {
     assert!(lengths_of(&text("data: {type: random, trace: {file: /d/t.csv}}")));
     check_notice(
         &text(""),
-        "load.trace: is replayed at the exact times; inference-perf shortens them to hundredths of a second",
+        "load.trace: is replayed at the exact times; inference-perf shortens them to hundredths of a second up to version 0.6.1",
     );
     check_error(
         &text("data: {type: random, trace: {file: /d/other.csv}}"),
@@ -309,7 +290,7 @@ fn mock_prompts_are_never_sent_unasked() {
         "data: is missing; write what to send, or data: {type: mock} for the mock prompts that inference-perf sends without it"
     );
     assert_eq!(
-        error("load: {stages: [{rate: 1, duration: 1}]}\ntokenizer: {data: {type: random}}"),
+        error("load: {stages: [{rate: 1, duration: 1}]}\ntokenizer: {data: {type: random, path: '${FILE}'}}"),
         "data: is missing; move tokenizer.data to the root of the profile; where it is, inference-perf would send mock prompts and not say so\n\
          tokenizer.data: is not a key of tokenizer, but of the root of the profile; remove its indentation"
     );
@@ -347,7 +328,7 @@ fn a_run_has_at_most_ten_million_requests() {
 
 #[test]
 fn every_mistake_of_a_profile_is_reported_at_once() {
-    let text = include_str!("../../../tests/fixtures/all_wrong.yaml");
+    let text = include_str!("../../../../tests/fixtures/all_wrong.yaml");
     let error = parse_text(Harness::InferencePerf, Target::default(), text).unwrap_err();
     insta::assert_snapshot!(error);
 }

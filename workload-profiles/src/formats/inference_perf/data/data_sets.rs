@@ -1,0 +1,172 @@
+//! Data sets that the original downloads from Hugging Face, or reads from `data.path`.
+
+use std::path::{Path, PathBuf};
+
+use crds::benchmark_run::Api;
+use serde_json::Value;
+
+use crate::{
+    formats::common::bounds::MAX_TOKENS,
+    problem::quoted,
+    reader::{Section, ValueType},
+    workload::{
+        AcrossStages, ConversationUse, DataSet, DataSetFormat, FileSource, LengthFilter, OutputLength, PromptColumn,
+        PromptForm, RemoteFile, RequestSource, RowContent, RowOrder, UsedUp,
+    },
+};
+
+/// The most tokens of an answer in a chat.
+const CHAT_TOKENS: u32 = 30;
+/// The original's defaults of min and max.
+const DEFAULT: (u32, u32) = (10, 1024);
+
+/// Where a profile that ships takes the path from.
+const VARIABLE: &str = "or set profile.variables.dataset_file for a profile that ships";
+
+/// A data set that the format knows by name.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Known {
+    ShareGpt,
+    CnnDailyMail,
+    InfinityInstruct,
+    Billsum,
+}
+
+impl Known {
+    /// Where the file is.
+    fn source(self) -> &'static str {
+        match self {
+            Known::ShareGpt => {
+                "download it by `hf download anon8231489123/ShareGPT_Vicuna_unfiltered ShareGPT_V3_unfiltered_cleaned_split.json \
+                 --repo-type dataset`"
+            }
+            Known::CnnDailyMail => {
+                "download the Parquet files of 3.0.0 by `hf download abisee/cnn_dailymail --repo-type dataset`"
+            }
+            Known::InfinityInstruct => {
+                "download BAAI/Infinity-Instruct from Hugging Face, and save its rows as .json or .jsonl"
+            }
+            Known::Billsum => {
+                "download FiscalNote/billsum from Hugging Face, and save each row as conversations of a text and its summary"
+            }
+        }
+    }
+
+    fn row(self, api: Api) -> RowContent {
+        let conversation = |send| RowContent::Conversation { column: "conversations".into(), send };
+        match self {
+            Known::CnnDailyMail => RowContent::Prompt(PromptColumn { name: "article".into(), form: PromptForm::Text }),
+            _ if api.has_messages() => conversation(ConversationUse::All),
+            Known::ShareGpt | Known::Billsum => conversation(ConversationUse::FirstTurn),
+            Known::InfinityInstruct => conversation(ConversationUse::JoinedText),
+        }
+    }
+
+    fn output(self, api: Api) -> OutputLength {
+        match self {
+            Known::CnnDailyMail => OutputLength::TextOf("highlights".into()),
+            _ if api.has_messages() => OutputLength::Fixed(CHAT_TOKENS),
+            Known::ShareGpt | Known::Billsum | Known::InfinityInstruct => OutputLength::Answer,
+        }
+    }
+
+    /// The original reads all but one from the start again.
+    fn used_up(self) -> UsedUp {
+        match self {
+            Known::InfinityInstruct => UsedUp::Refuse,
+            Known::ShareGpt | Known::CnnDailyMail | Known::Billsum => UsedUp::Repeat,
+        }
+    }
+
+    /// The fewest turns of a conversation.
+    fn min_turns(self) -> Option<u32> {
+        match self {
+            Known::ShareGpt | Known::Billsum => Some(2),
+            Known::CnnDailyMail | Known::InfinityInstruct => None,
+        }
+    }
+}
+
+/// Reads the keys of a data set.
+pub(super) fn read(section: &Section, known: Known, api: Api) -> Option<RequestSource> {
+    let file = file(section, known);
+    let filter = LengthFilter { min_turns: known.min_turns(), ..lengths(section, known, api) };
+    let (file, format) = file?;
+    Some(RequestSource::DataSet(DataSet {
+        file,
+        format,
+        row: known.row(api),
+        output: known.output(api),
+        count: None,
+        filter,
+        order: RowOrder::File,
+        used_up: known.used_up(),
+        across_stages: AcrossStages::Continue,
+    }))
+}
+
+fn file(section: &Section, known: Known) -> Option<(FileSource, DataSetFormat)> {
+    let name = section.text("type").unwrap_or_default();
+    let path = section.text("path").map(str::trim).filter(|it| !it.is_empty());
+    let Some(path) = path else {
+        let found = match section.value("path") {
+            None => "is missing",
+            Some(Value::String(_)) => "is empty",
+            Some(_) => return None,
+        };
+        let source = known.source();
+        section.problem("path", format!("{found}, and {name} is a file that the launcher does not have; {source}, and write the path of the file here, {VARIABLE}"));
+        return None;
+    };
+    let is_url = ["http://", "https://"].iter().any(|it| path.starts_with(it));
+    let file = if is_url {
+        FileSource::Url(RemoteFile { url: path.to_owned(), sha256: None })
+    } else {
+        FileSource::Path(PathBuf::from(path))
+    };
+    let Some(format) = DataSetFormat::from_path(Path::new(&file.file_name())) else {
+        let advice = "write the path of one file whose name ends with .json, .jsonl, .csv or .parquet, or with .gz or .zst after that";
+        section.problem("path", format!("is {}; {advice}", quoted(path)));
+        return None;
+    };
+    Some((file, format))
+}
+
+/// The bounds of both distributions. The original takes nothing else of them here.
+fn lengths(section: &Section, known: Known, api: Api) -> LengthFilter {
+    let input = bounds(section, "input_distribution");
+    let output = bounds(section, "output_distribution");
+    let filtered = known == Known::CnnDailyMail || !api.has_messages();
+    if !filtered && (input.is_some() || output.is_some()) {
+        let key = if input.is_some() { "input_distribution" } else { "output_distribution" };
+        section.notice(key, "is not used: as in inference-perf, chats of a data set are not chosen by their lengths");
+        return LengthFilter::default();
+    }
+    LengthFilter {
+        min_input: input.map(|it| it.0),
+        max_input: input.map(|it| it.1),
+        min_output: output.map(|it| it.0),
+        max_output: output.map(|it| it.1),
+        ..LengthFilter::default()
+    }
+}
+
+fn bounds(parent: &Section, key: &'static str) -> Option<(u32, u32)> {
+    let section = parent.section(key)?;
+    let min = section.count_u32("min", 0..=MAX_TOKENS).unwrap_or(DEFAULT.0);
+    let max = section.count_u32("max", 1..=MAX_TOKENS).unwrap_or(DEFAULT.1);
+    if min > max {
+        section.problem("min", format!("is {min}, above max, which is {max}; lower it, or raise max"));
+    }
+    section.all_ignored(&[
+        ("type", ValueType::Text),
+        ("mean", ValueType::Number),
+        ("std_dev", ValueType::Number),
+        ("std", ValueType::Number),
+        ("variance", ValueType::Number),
+        ("skew", ValueType::Number),
+        ("total_count", ValueType::Number),
+    ]);
+    section.finish();
+    Some((min, max))
+}

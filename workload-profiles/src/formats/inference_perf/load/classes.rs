@@ -1,0 +1,69 @@
+//! `load.lora_traffic_split`: LoRA adapters, one of which is drawn for each request.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    problem::quoted,
+    reader::Section,
+    workload::{Assignment, Extra, TrafficClass, TrafficClasses},
+};
+
+/// The most adapters.
+const MAX_ADAPTERS: usize = 1000;
+/// How far the sum of all splits may be from 1: the original computes it in floating point and demands 1 exactly.
+const TOLERANCE: f64 = 1e-6;
+
+/// Reads the list. `None` goes with at least one problem.
+pub(super) fn read(load: &Section) -> Option<TrafficClasses> {
+    const KEY: &str = "lora_traffic_split";
+    if load.value(KEY).is_none() {
+        return Some(TrafficClasses::default());
+    }
+    let items = load.list(KEY)?;
+    if items.len() > MAX_ADAPTERS {
+        load.problem(KEY, format!("holds {} adapters; write at most {MAX_ADAPTERS}", items.len()));
+        return None;
+    }
+    let count = items.len();
+    let mut classes: Vec<TrafficClass> = Vec::with_capacity(count);
+    for (path, value) in items {
+        let Some(section) = load.element(value, path) else { continue };
+        let class = adapter(&section);
+        if let Some(class) = &class
+            && classes.iter().any(|it| it.name == class.name)
+        {
+            section.problem("name", format!("is {}, as in an entry above; keep one of them", quoted(&class.name)));
+        }
+        section.finish();
+        classes.extend(class);
+    }
+    if classes.len() < count {
+        return None;
+    }
+    let sum: f64 = classes.iter().map(|it| it.weight).sum();
+    if !classes.is_empty() && (sum - 1.0).abs() > TOLERANCE {
+        load.problem(KEY, format!("adds up to {sum}; change a split so that the sum is 1"));
+    } else if !classes.is_empty() && sum != 1.0 {
+        load.notice(KEY, format!("adds up to {sum} in floating point, which inference-perf refuses; it is read as 1"));
+    }
+    Some(TrafficClasses { assignment: Assignment::Random, classes })
+}
+
+fn adapter(section: &Section) -> Option<TrafficClass> {
+    section.require("name", "write the name of the adapter, as the server knows it");
+    section.require("split", "write its share of the requests, above 0 and at most 1");
+    let name = section.text("name");
+    let split = section.positive_number("split", 1.0);
+    if name.is_some_and(|it| it.trim().is_empty()) {
+        section.problem("name", "is empty; write the name of the adapter, as the server knows it");
+    }
+    let name = name.filter(|it| !it.trim().is_empty())?.to_owned();
+    Some(TrafficClass {
+        model: Some(name.clone()),
+        name,
+        weight: split?,
+        output: None,
+        headers: BTreeMap::new(),
+        extra: Extra::default(),
+    })
+}

@@ -1,0 +1,149 @@
+//! `load.stages`: stages whose rates or levels are written out.
+
+use std::time::Duration;
+
+use crds::units::{RequestRate, Span};
+
+use super::Type;
+use crate::{
+    formats::{
+        common::{
+            bounds::{MAX_CONCURRENCY, MAX_STAGE_SECONDS, MAX_STAGES},
+            fields::{concurrency, request_count},
+            stage_names::StageNames,
+        },
+        inference_perf::{trace::Recording, values::span},
+    },
+    reader::Section,
+    workload::{Arrivals, Load, MAX_REQUESTS, Rate, Stage},
+};
+
+/// The longest stage, in seconds.
+const MAX_STAGE: f64 = MAX_STAGE_SECONDS as f64;
+
+/// Reads the stages; `pause` is the pause between them. `None` goes with at least one problem.
+pub(super) fn read(
+    section: &Section,
+    kind: Option<Type>,
+    trace: Option<&(Recording, bool)>,
+    pause: Span,
+) -> Option<Vec<Stage>> {
+    section.require("stages", "write at least one stage, such as {rate: 1, duration: 30}");
+    let items = section.list("stages")?;
+    if items.is_empty() || items.len() > MAX_STAGES {
+        section.problem("stages", format!("holds {} stages; write 1 to {MAX_STAGES}", items.len()));
+        return None;
+    }
+    let last = items.len() - 1;
+    let mut names = StageNames::default();
+    let mut stages = Vec::with_capacity(items.len());
+    let mut complete = true;
+    for (index, (path, value)) in items.into_iter().enumerate() {
+        // The original also pauses after the last stage. No request follows it, so here there is no pause.
+        let pause_after = if index == last { Span(Duration::ZERO) } else { pause };
+        let read = section.element(value, path).and_then(|it| stage(it, kind?, trace));
+        complete &= read.is_some();
+        stages.extend(read.map(|(load, grace)| Stage { pause_after, grace, ..Stage::new(names.name(&load), load) }));
+    }
+    let requests = stages.iter().filter_map(|it| it.load.count()).fold(0, u64::saturating_add);
+    if requests > MAX_REQUESTS {
+        section.problem("stages", format!("ask for {requests} requests in all; a run sends at most {MAX_REQUESTS}, so lower a rate or shorten a stage"));
+    }
+    complete.then_some(stages)
+}
+
+/// One stage, and how long its requests may run after it; its shape depends on the type of the load.
+fn stage(stage: Section, kind: Type, trace: Option<&(Recording, bool)>) -> Option<(Load, Option<Span>)> {
+    const OPEN: &str = "constant, poisson or trace_replay";
+    const CLOSED: &str = "concurrent";
+    const SESSIONS: &str = "trace_session_replay";
+    let (own, load) = match kind {
+        Type::Open(arrivals) => (OPEN, open(&stage, arrivals).map(|it| (it, None))),
+        // As in the original, the rate and the duration only give the number of rows that are replayed.
+        Type::Trace => {
+            let count = open(&stage, Arrivals::Poisson).and_then(|it| it.count());
+            let load = count.zip(trace).map(|(count, (recording, lengths))| recording.load(count, *lengths));
+            (OPEN, load.map(|it| (it, None)))
+        }
+        Type::Closed => (CLOSED, closed(&stage).map(|it| (it, None))),
+        Type::Sessions => (SESSIONS, sessions(&stage)),
+    };
+    for (key, belongs) in [
+        ("rate", OPEN),
+        ("duration", OPEN),
+        ("num_requests", CLOSED),
+        ("concurrency_level", CLOSED),
+        ("concurrent_sessions", SESSIONS),
+        ("session_rate", SESSIONS),
+        ("num_sessions", SESSIONS),
+        ("timeout", SESSIONS),
+    ] {
+        if belongs != own && stage.value(key).is_some() {
+            stage.problem(key, format!("belongs to a load of type {belongs}; take it out, or change load.type"));
+        }
+    }
+    stage.finish();
+    load
+}
+
+fn open(stage: &Section, arrivals: Arrivals) -> Option<Load> {
+    stage.require("rate", "write the requests per second");
+    stage.require("duration", "write its length in seconds");
+    let rate = stage.positive_number("rate", RequestRate::MAX);
+    let seconds = stage.positive_number("duration", MAX_STAGE);
+    let (rate, seconds) = (rate?, seconds?);
+    let steady = Rate::Steady(RequestRate::try_from(rate).ok()?);
+    // The original's count of a stage, in floating point as there: floor(rate x duration).
+    let requests = steady.requests_until(seconds)?.floor();
+    if requests < 1.0 {
+        stage.problem(
+            "rate",
+            format!("is {rate}, which in {seconds} s gives less than one request; raise it or the duration"),
+        );
+        return None;
+    }
+    // Exact: at most 1,000,000 requests per second for a week, far below 2^53.
+    let count = requests as u64;
+    Some(Load::Open {
+        arrivals,
+        rate: steady,
+        duration: Some(span(seconds)?),
+        count: Some(count),
+        max_concurrency: None,
+    })
+}
+
+fn closed(stage: &Section) -> Option<Load> {
+    stage.require("concurrency_level", "write how many requests are under way at once");
+    stage.require("num_requests", "write how many requests are sent in all");
+    let concurrency = concurrency(stage, "concurrency_level");
+    let count = request_count(stage, "num_requests");
+    Some(Load::closed(concurrency?, count?))
+}
+
+/// Sessions, each of which takes a slot. After its timeout a stage starts none, and cancels those under way.
+fn sessions(stage: &Section) -> Option<(Load, Option<Span>)> {
+    stage.require("concurrent_sessions", "write how many sessions are under way at once, or 0 for all");
+    let slots = stage.count_u32("concurrent_sessions", 0..=MAX_CONCURRENCY);
+    let count = request_count(stage, "num_sessions");
+    let rate = stage.positive_number("session_rate", RequestRate::MAX);
+    if let (Some(rate), Some(slots)) = (rate, slots.filter(|it| *it > 0))
+        && rate > f64::from(slots)
+    {
+        stage.problem("session_rate", format!("is {rate}, above concurrent_sessions, which is {slots}; lower it"));
+    }
+    let timeout = stage.positive_number("timeout", MAX_STAGE);
+    let most = u32::try_from(MAX_CONCURRENCY).unwrap_or(u32::MAX);
+    let concurrency = match slots? {
+        0 => count.and_then(|it| u32::try_from(it).ok()).unwrap_or(most).min(most),
+        slots => slots,
+    };
+    let load = Load::Closed {
+        concurrency,
+        count,
+        duration: timeout.and_then(span),
+        ramp_up: Span::default(),
+        start_rate: rate.and_then(|it| RequestRate::try_from(it).ok()),
+    };
+    Some((load, timeout.map(|_| Span::default())))
+}

@@ -1,0 +1,61 @@
+//! A section `data` that is indented too far, and so belongs to another section. The original finds none at the root, sends mock prompts
+//! and does not say so.
+
+use serde_json::Value;
+
+use super::SECTIONS;
+use crate::{
+    problem::Findings,
+    reader::Section,
+    yaml::{child, report_unfilled},
+};
+
+/// A profile whose `data` is in another section.
+pub(super) struct NestedData<'a> {
+    /// The section `data`.
+    pub data: &'a Value,
+    /// Its path.
+    pub path: String,
+    /// The profile without it.
+    pub rest: Value,
+}
+
+/// Finds such a section in a profile that has none at its root, and adds a notice. A section with names that were not filled in is left
+/// where it is: the profile cannot run, and [`report_missing`] says all that is wrong with it.
+pub(super) fn find<'a>(profile: &'a Value, findings: &Findings) -> Option<NestedData<'a>> {
+    let (section, data) = nested(profile)?;
+    let path = child(section, "data");
+    let unfilled = Findings::default();
+    report_unfilled(data, &path, &unfilled);
+    unfilled.into_result().ok()?;
+    let mut rest = profile.clone();
+    rest.get_mut(section)?.as_object_mut()?.remove("data");
+    findings.notice(
+        &path,
+        "is indented too far, and is read as if it stood at the root, which is what its author meant; inference-perf finds no data \
+         there and sends mock prompts",
+    );
+    Some(NestedData { data, path, rest })
+}
+
+fn nested(profile: &Value) -> Option<(&'static str, &Value)> {
+    let entries = profile.as_object()?;
+    if entries.get("data").is_some_and(|it| !it.is_null()) {
+        return None;
+    }
+    let data_of =
+        |section: &'static str| Some((section, entries.get(section)?.get("data").filter(|it| it.is_object())?));
+    SECTIONS.into_iter().find_map(data_of)
+}
+
+/// Adds the problem of a profile without `data` at its root.
+pub(super) fn report_missing(root: &Section, profile: &Value) {
+    let remedy = match nested(profile) {
+        Some((section, _)) => format!(
+            "move {section}.data to the root of the profile; where it is, inference-perf would send mock prompts and not say so"
+        ),
+        None => "write what to send, or data: {type: mock} for the mock prompts that inference-perf sends without it"
+            .to_owned(),
+    };
+    root.require("data", &remedy);
+}

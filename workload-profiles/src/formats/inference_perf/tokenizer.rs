@@ -1,0 +1,46 @@
+//! Section `tokenizer`: the tokenizer that gives prompts their exact lengths.
+
+use std::path::{Path, PathBuf};
+
+use crate::{
+    problem::quoted,
+    reader::{Section, ValueType},
+    workload::FileSource,
+};
+
+/// The name of the file in the folder of a tokenizer.
+const FILE: &str = "tokenizer.json";
+
+/// The file, where the section names one.
+pub(super) fn read(section: Option<Section>) -> Option<FileSource> {
+    const KEY: &str = "pretrained_model_name_or_path";
+    let section = section?;
+    section.all_ignored(&[
+        ("trust_remote_code", ValueType::Bool),
+        ("token", ValueType::Text),
+        ("load_timeout", ValueType::Number),
+    ]);
+    let name = section.text(KEY).map(str::trim).filter(|it| !it.is_empty());
+    let file = name.and_then(path);
+    if let (Some(name), None) = (name, &file) {
+        let message = format!(
+            "is {}, a name of Hugging Face, which is not downloaded: prompts are made of words and have about the requested length; \
+             write the path of its {FILE} for exact lengths",
+            quoted(name)
+        );
+        section.notice(KEY, message);
+    }
+    section.finish();
+    file.map(FileSource::Path)
+}
+
+/// The path of the file: of itself, or in a folder. Names of Hugging Face have one slash at most, and do not begin with one or with a
+/// dot.
+fn path(name: &str) -> Option<PathBuf> {
+    let path = Path::new(name);
+    if path.extension().is_some_and(|it| it.eq_ignore_ascii_case("json")) {
+        return Some(path.to_owned());
+    }
+    let is_folder = name.starts_with(['/', '.']) || name.ends_with('/') || name.matches('/').count() > 1;
+    is_folder.then(|| path.join(FILE))
+}
