@@ -57,6 +57,8 @@ pub enum LengthField {
     MaxTokens,
     /// `max_completion_tokens`, the later name for chats.
     MaxCompletionTokens,
+    /// None: the server decides, and the output lengths of the requests are not used.
+    NotSent,
 }
 
 impl LengthField {

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use crds::{benchmark_run::Api, units::RequestRate};
 use workload_profiles::{
     Workload,
-    workload::{Goodput, Load, OutputLength, Probes, PromptForm, RequestSource, TraceEntry},
+    workload::{Goodput, LengthField, Load, OutputLength, Probes, PromptForm, RequestSource, TraceEntry},
 };
 
 use super::{
@@ -41,6 +41,8 @@ pub struct LoadPlan {
     /// Answers for each prompt.
     pub(super) choices: u32,
     pub(super) streaming: bool,
+    /// Whether requests hold the output length that they ask for.
+    pub(super) sends_lengths: bool,
     /// The requested output length is only an upper bound: the model decides where an answer ends.
     pub(super) bounds_answers: bool,
     pub(super) timeouts: RequestTimeouts,
@@ -239,6 +241,7 @@ impl LoadPlan {
             template: BodyTemplate::new(api, model, workload.streaming, &workload.sampling),
             choices: workload.sampling.choices(),
             streaming: workload.streaming,
+            sends_lengths: workload.sampling.length_field != LengthField::NotSent,
             bounds_answers: workload.loadgen.is_some() && !workload.sampling.ignore_eos,
             timeouts: RequestTimeouts::new(&workload.timeouts, workload.streaming),
             connect_timeout: workload.timeouts.connect.0,

@@ -93,6 +93,7 @@ impl Maker {
         let mut requested = shared.plan.requests.write(self.stage, stage.content(number), recorded, &mut self.draft);
         // A chat template and images add tokens of their own.
         requested.is_exact &= !shared.plan.has_messages;
+        requested.output = requested.output.filter(|_| shared.plan.sends_lengths);
         let keep_output = stage.outputs.keeps(number);
         let content = Content { token_ids: keep_output, ..self.draft.content(requested.output) };
         let body = shared.plan.template.body(&content);

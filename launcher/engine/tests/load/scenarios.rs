@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use engine::{client::Target, histogram::TimeHistogram, record::RequestOutcome};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use workload_profiles::workload::{LengthDistribution, PromptText, RequestSource, TokenIdRange};
+use workload_profiles::workload::{LengthDistribution, LengthField, PromptText, RequestSource, TokenIdRange};
 
 use super::common::*;
 
@@ -31,6 +31,20 @@ async fn a_lone_request_has_exactly_the_times_of_the_server() {
     );
     assert_eq!((tally.output_length_misses, tally.input_length_misses, tally.coalesced_reads), (0, 0, 0));
     assert_eq!((result.issued, result.unissued, result.stopped), (20, 0, None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_length_that_is_not_sent_is_not_requested() {
+    let mut workload = workload(vec![open(5.0, 1)], 5);
+    workload.sampling.length_field = LengthField::NotSent;
+    let result = issue(&workload, &simulated(server(millis(100), millis(20)))).await;
+    let records = records(&result);
+    assert!(!records.is_empty());
+    for record in &records {
+        assert_eq!((record.outcome, record.requested_output_tokens), (RequestOutcome::Ok, None));
+        // The server decides.
+        assert_ne!(record.output_tokens, Some(5));
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -45,7 +45,11 @@ pub(in crate::formats) fn model(root: &Section, target: Target) -> Option<String
 /// The section `sampling`; keys that are left out have the value of `defaults`.
 pub(in crate::formats) fn sampling(root: &Section, defaults: Sampling) -> Sampling {
     let Some(section) = root.section("sampling") else { return defaults };
-    let fields = [("maxTokens", LengthField::MaxTokens), ("maxCompletionTokens", LengthField::MaxCompletionTokens)];
+    let fields = [
+        ("maxTokens", LengthField::MaxTokens),
+        ("maxCompletionTokens", LengthField::MaxCompletionTokens),
+        ("notSent", LengthField::NotSent),
+    ];
     let mut sampling = defaults;
     sampling.ignore_eos = section.bool("ignoreEos").unwrap_or(sampling.ignore_eos);
     let min_tokens = section.count_u32("minTokens", 1..=MAX_TOKENS);

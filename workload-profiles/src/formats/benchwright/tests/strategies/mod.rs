@@ -174,11 +174,12 @@ fn some_headers() -> BoxedStrategy<BTreeMap<String, String>> {
 }
 
 fn some_sampling() -> BoxedStrategy<Sampling> {
-    (any::<bool>(), prop::option::of(1_u32..99), any::<bool>(), some_extra())
-        .prop_map(|(ignore_eos, min_tokens, later, extra)| Sampling {
+    let fields = [LengthField::MaxTokens, LengthField::MaxCompletionTokens, LengthField::NotSent];
+    (any::<bool>(), prop::option::of(1_u32..99), prop::sample::select(fields.to_vec()), some_extra())
+        .prop_map(|(ignore_eos, min_tokens, length_field, extra)| Sampling {
             ignore_eos,
             min_tokens,
-            length_field: if later { LengthField::MaxCompletionTokens } else { LengthField::MaxTokens },
+            length_field,
             extra,
         })
         .boxed()
