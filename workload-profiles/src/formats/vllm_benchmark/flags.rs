@@ -47,9 +47,13 @@ const LOAD: [Flag; 12] = [
     Flag::read(SWITCH, &["self-timed"]),
 ];
 
-const DATA: [Flag; 50] = [
+const DATA: [Flag; 51] = [
     Flag::read(ONE, &["dataset-name"]),
-    Flag::read(ONE, &["dataset-path", "dataset"]),
+    Flag::read(ONE, &["dataset-path"]),
+    Flag::refused(
+        &["dataset"],
+        "is an older form of dataset-name sharegpt; write dataset-name: sharegpt, and the path as dataset-path",
+    ),
     Flag::read(ONE, &["input-len"]),
     Flag::read(ONE, &["output-len"]),
     Flag::read(SWITCH, &["disable-shuffle"]),

@@ -24,6 +24,9 @@ const BURSTINESS: std::ops::RangeInclusive<f64> = 1e-3..=1e6;
 /// The most probes a second: more would be a load.
 const MAX_PROBE_RATE: f64 = 100.0;
 
+/// The speed of a replay that has no gaps: at it three years are a tenth of a millisecond.
+const AT_ONCE: f64 = 1e12;
+
 /// Reads the stages: the warm-up, if any, and the load. `None` goes with at least one problem.
 pub(super) fn read(root: &Section, original: Original, data: Option<&Data>) -> Option<Vec<Stage>> {
     let max_concurrency = concurrency(root, "max-concurrency");
@@ -40,6 +43,18 @@ pub(super) fn read(root: &Section, original: Original, data: Option<&Data>) -> O
             }
             let trace = Trace::File((**file).clone());
             Load::Trace { trace, speed: *speed, count: Some(data.count), lengths: true, max_concurrency }
+        }
+        (Times::AtOnce { file }, None) => {
+            let trace = Trace::File((**file).clone());
+            Load::Trace { trace, speed: AT_ONCE, count: Some(data.count), lengths: true, max_concurrency }
+        }
+        (Times::AtOnce { .. }, Some(_)) => {
+            let flag = if root.value("request-rate").is_some() { "request-rate" } else { "ramp-up-strategy" };
+            root.problem(
+                flag,
+                "cannot go with dataset-name burstgpt here, whose requests are sent at once; take it out",
+            );
+            return None;
         }
         // A slot of a closed loop sends when its last request has ended, which is when the original's clock starts.
         (Times::ByRate, None) => match max_concurrency {
@@ -131,16 +146,19 @@ fn is_infinity(text: &str) -> bool {
 /// The stage of the warm-up.
 fn warm_up(root: &Section, data: Option<&Data>, max_concurrency: Option<u32>) -> Option<Stage> {
     let count = root.count("num-warmups", 0..=MAX_REQUESTS).filter(|it| *it > 0)?;
-    if data.is_some_and(|it| matches!(it.times, Times::Recorded { .. })) {
-        root.problem("num-warmups", "cannot go with dataset-name timed_trace here; take it out");
+    if data.is_some_and(|it| !matches!(it.times, Times::ByRate)) {
+        root.problem("num-warmups", "cannot go with the trace of dataset-name here; take it out");
         return None;
     }
+    let here = match data {
+        Some(data) if !data.is_synthetic => {
+            format!("the first {count} rows, which a prefix cache then holds when they are measured")
+        }
+        _ => format!("{count} prompts of their own, so that a prefix cache holds none that is measured"),
+    };
     root.notice(
         "num-warmups",
-        format!(
-            "is {count}, and vllm bench serve sends the first prompt {count} times; here they are the first {count} prompts, \
-             so that a prefix cache holds more of those that are measured where texts repeat"
-        ),
+        format!("is {count}, and vllm bench serve sends its first prompt {count} times; here they are {here}"),
     );
     let at_once = u32::try_from(count.min(MAX_CONCURRENCY)).unwrap_or(u32::MAX);
     let load = Load::closed(max_concurrency.unwrap_or(at_once), count);

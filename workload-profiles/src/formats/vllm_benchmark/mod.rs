@@ -18,7 +18,10 @@ use crds::{
 };
 use serde_json::Value;
 
-use super::{Target, common::flags as common_flags};
+use super::{
+    Target,
+    common::{flags as common_flags, tokenizer::tokenizer},
+};
 use crate::{
     problem::Findings,
     reader::{Section, ValueType},
@@ -80,12 +83,12 @@ pub(super) fn parse(harness: Harness, profile: &Value, target: Target, findings:
     server::address(&root, assumed, target);
     let data = data_sets::read(&root, original, assumed);
     let stages = load::read(&root, original, data.as_ref());
-    note_results(&root);
+    note_results(&root, original == Original::VllmBenchServe && !profile.is_string());
     let (api, data, stages) = (api?, data?, stages?);
     let needs_tokenizer = data.needs_tokenizer();
     let mut workload = Workload::new(api, data.requests, stages);
     server::fill(&root, target, &mut workload);
-    workload.tokenizer = server::tokenizer(&root, original, needs_tokenizer);
+    workload.tokenizer = tokenizer(&root, original.name(), needs_tokenizer);
     workload.sampling = sampling::read(&root, original, api, data.ignore_eos);
     if api == Api::Chat {
         let message = "calls chats: vllm bench serve takes the first event for the first token, which in a chat has only the role; \
@@ -120,14 +123,15 @@ fn prompt_reuse(root: &Section, original: Original, is_command_line: bool, is_sy
                 original.name()
             );
             root.notice("seed", message);
-            PromptReuse::Repeated
+            // The stage of a warm-up must not warm the prefix cache for the prompts that are measured.
+            PromptReuse::PerStage
         }
-        (false, false) => PromptReuse::Repeated,
+        (false, false) => PromptReuse::PerStage,
     }
 }
 
-/// Notices about the original's results and those that llm-d-benchmark makes of them.
-fn note_results(root: &Section) {
+/// Notices about the original's results, and about those that llm-d-benchmark makes of them where it `converts` only some.
+fn note_results(root: &Section, converts: bool) {
     let word = |key| common_flags::word(root, key);
     word("percentile-metrics");
     if word("metric-percentiles").is_some() {
@@ -142,7 +146,7 @@ fn note_results(root: &Section) {
         (None, Some(backend)) => ("backend", backend),
         (None, None) => return,
     };
-    if !name.starts_with("openai") {
+    if converts && !name.starts_with("openai") {
         root.notice(
             key,
             "has no effect on reports; llm-d-benchmark makes one only of results whose name begins with openai",

@@ -1,9 +1,7 @@
 //! The API, the model and the tokenizer.
 
 use crds::benchmark_run::Api;
-use serde_json::Value;
 
-use super::Original;
 use crate::{
     formats::{
         Target,
@@ -11,11 +9,12 @@ use crate::{
             flags::word,
             headers::headers,
             target::{note_model, note_url},
+            tokenizer::name,
         },
     },
     problem::quoted,
     reader::Section,
-    workload::{Assignment, Extra, FileSource, TrafficClass, TrafficClasses, Workload},
+    workload::{Assignment, Extra, TrafficClass, TrafficClasses, Workload},
 };
 
 /// The most adapters of a profile.
@@ -112,37 +111,6 @@ pub(super) fn fill(root: &Section, target: Target, workload: &mut Workload) {
     }
     workload.headers = root.section("header").as_ref().map(headers).unwrap_or_default();
     workload.classes = adapters(root);
-}
-
-/// The tokenizer, where the profile names a file. It is `needed` where prompts get or are chosen by a length.
-pub(super) fn tokenizer(root: &Section, original: Original, needed: bool) -> Option<FileSource> {
-    let name = name(root, "tokenizer");
-    let file = name.as_deref().and_then(tokenizer_file);
-    if file.is_none() && needed {
-        let what = "here a token is counted as a word; for exact lengths write the path of a tokenizer.json";
-        let message = match name {
-            Some(name) => format!("is {name}, which is not loaded: {what}"),
-            None => format!("is left out, and {} loads that of the model; {what}", original.name()),
-        };
-        root.notice("tokenizer", message);
-    }
-    file
-}
-
-/// A name that a template may leave empty, because the run does not name a model.
-fn name(root: &Section, key: &'static str) -> Option<String> {
-    if root.value(key).and_then(Value::as_str).is_some_and(|it| it.trim().is_empty()) { None } else { word(root, key) }
-}
-
-/// The file of a tokenizer that is named by a path.
-fn tokenizer_file(name: &str) -> Option<FileSource> {
-    match name {
-        _ if name.ends_with("tokenizer.json") => Some(FileSource::Path(name.into())),
-        _ if name.starts_with(['/', '.']) => {
-            Some(FileSource::Path(format!("{}/tokenizer.json", name.trim_end_matches('/')).into()))
-        }
-        _ => None,
-    }
 }
 
 /// The adapters, one of which each request names as its model.

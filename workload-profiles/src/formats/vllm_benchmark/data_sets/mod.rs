@@ -51,6 +51,8 @@ pub(super) enum Times {
     ByRate,
     /// At the times of a trace, at this speed.
     Recorded { file: Box<TraceFile>, speed: f64 },
+    /// All at once, with the lengths of a trace.
+    AtOnce { file: Box<TraceFile> },
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -64,9 +66,10 @@ enum Name {
     SpecBench,
     SpeedBench,
     TimedTrace,
+    BurstGpt,
 }
 
-const NAMES: [(&str, Name); 9] = [
+const NAMES: [(&str, Name); 10] = [
     ("random", Name::Random),
     ("random-mm", Name::RandomImages),
     ("prefix_repetition", Name::PrefixRepetition),
@@ -76,15 +79,12 @@ const NAMES: [(&str, Name); 9] = [
     ("spec_bench", Name::SpecBench),
     ("speed_bench", Name::SpeedBench),
     ("timed_trace", Name::TimedTrace),
+    ("burstgpt", Name::BurstGpt),
 ];
 
 /// Data sets of the original that cannot be sent, and why.
-const OTHERS: [(&str, &str); 6] = [
+const OTHERS: [(&str, &str); 5] = [
     ("random-rerank", "ranks texts, which generates no tokens to measure; choose random"),
-    (
-        "burstgpt",
-        "takes only the lengths of a CSV file, and no data set here does; write a JSONL file of prompts with these lengths, and choose custom",
-    ),
     (
         "custom_image",
         "adds the images of files to prompts, which this engine does not; choose random-mm for made-up images",
@@ -116,6 +116,7 @@ pub(super) fn read(root: &Section, original: Original, api: Api) -> Option<Data>
         Name::SpecBench => files::spec_bench(root, count),
         Name::SpeedBench => files::speed_bench(root, count),
         Name::TimedTrace => trace::timed_trace(root, api, count),
+        Name::BurstGpt => trace::burst_gpt(root, count),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Timed traces: times, lengths, and the hashes of the blocks of each prompt.
+//! Traces: times, lengths, and the hashes of the blocks of each prompt.
 
 use crds::benchmark_run::Api;
 
@@ -6,7 +6,7 @@ use super::{Data, Times, file};
 use crate::{
     formats::common::{bounds::MAX_TOKENS, flags::word},
     reader::Section,
-    workload::{RequestSource, TraceFile, TraceFormat, TraceTime},
+    workload::{LengthDistribution, PromptText, RequestSource, TraceFile, TraceFormat, TraceTime},
 };
 
 /// The units of the times in a file, as seconds.
@@ -43,4 +43,27 @@ pub(super) fn timed_trace(root: &Section, api: Api, count: u64) -> Option<Data> 
     let times = Times::Recorded { file: Box::new(trace), speed };
     let requests = RequestSource::TraceBlocks { block_size };
     Some(Data { times, ignore_eos: true, ..Data::new(requests, count) })
+}
+
+/// A CSV file of BurstGPT, of which only the lengths are used.
+pub(super) fn burst_gpt(root: &Section, count: u64) -> Option<Data> {
+    let file = file(root, "a CSV file of BurstGPT")?;
+    root.notice(
+        "dataset-name",
+        "is burstgpt: the lengths are those of the first rows, and texts are random words; vllm bench serve draws rows whose Model is GPT-4 and \
+         whose Response tokens are above 0, so write a file with only these",
+    );
+    let file = TraceFile {
+        file,
+        format: TraceFormat::Csv,
+        time: TraceTime::Seconds,
+        at_column: "Timestamp".into(),
+        input_column: "Request tokens".into(),
+        output_column: "Response tokens".into(),
+        hashes_column: None,
+    };
+    // Every row has both lengths, so these are not used.
+    let length = LengthDistribution::fixed(1);
+    let requests = RequestSource::random(length.clone(), length, PromptText::Words);
+    Some(Data { times: Times::AtOnce { file: Box::new(file) }, ..Data::new(requests, count) })
 }

@@ -220,6 +220,23 @@ fn a_timed_trace_is_replayed_at_its_times() {
 }
 
 #[test]
+fn burstgpt_gives_lengths_only() {
+    let flags = "dataset-name: burstgpt\ndataset-path: b.csv\nnum-prompts: 50\nmax-concurrency: 4";
+    let Load::Trace { trace: Trace::File(file), speed, count, lengths, max_concurrency } =
+        workload(flags).stages.pop().unwrap().load
+    else {
+        panic!("it is a trace")
+    };
+    assert_eq!((count, lengths, max_concurrency), (Some(50), true, Some(4)));
+    assert!(speed > 1e9);
+    assert_eq!((file.input_column.as_str(), file.output_column.as_str()), ("Request tokens", "Response tokens"));
+    check_error(
+        &format!("{flags}\nrequest-rate: 5"),
+        "request-rate: cannot go with dataset-name burstgpt here, whose requests are sent at once; take it out",
+    );
+}
+
+#[test]
 fn a_data_set_that_cannot_be_sent_says_what_to_do() {
     let error = |flags: &str| read(flags).unwrap_err().to_string();
     let hub = error("dataset-name: hf\ndataset-path: AI-MO/aimo-validation-aime\nhf-split: train");
@@ -228,7 +245,7 @@ fn a_data_set_that_cannot_be_sent_says_what_to_do() {
             && hub.contains("set dataset-name to custom"),
         "{hub}"
     );
-    for name in ["random-rerank", "burstgpt", "custom_image", "custom_mm", "custom_audio", "bfcl"] {
+    for name in ["random-rerank", "custom_image", "custom_mm", "custom_audio", "bfcl"] {
         let found = error(&format!("dataset-name: {name}\ndataset-path: a.jsonl"));
         assert!(found.starts_with(&format!("dataset-name: is {name}, which")) && found.contains("choose "), "{found}");
     }

@@ -78,12 +78,17 @@ fn warm_ups_are_a_stage_that_is_not_measured() {
     assert_eq!(workload("num-warmups: 0").stages.len(), 1);
     check_notice(
         "num-warmups: 5",
-        "num-warmups: is 5, and vllm bench serve sends the first prompt 5 times; here they are the first 5 prompts, \
-         so that a prefix cache holds more of those that are measured where texts repeat",
+        "num-warmups: is 5, and vllm bench serve sends its first prompt 5 times; here they are 5 prompts of their own, \
+         so that a prefix cache holds none that is measured",
+    );
+    check_notice(
+        "num-warmups: 5\ndataset-name: sharegpt\ndataset-path: s.json",
+        "num-warmups: is 5, and vllm bench serve sends its first prompt 5 times; here they are the first 5 rows, \
+         which a prefix cache then holds when they are measured",
     );
     check_error(
         "dataset-name: timed_trace\ndataset-path: t.jsonl\nnum-warmups: 5",
-        "num-warmups: cannot go with dataset-name timed_trace here; take it out",
+        "num-warmups: cannot go with the trace of dataset-name here; take it out",
     );
 }
 

@@ -60,7 +60,7 @@ fn a_command_line_is_a_profile() {
     ] {
         let found = workload(line);
         // Without llm-d-benchmark, texts repeat.
-        assert_eq!(found, Workload { prompts: PromptReuse::Repeated, ..mapping.clone() }, "{line}");
+        assert_eq!(found, Workload { prompts: PromptReuse::PerStage, ..mapping.clone() }, "{line}");
     }
     check_error(
         "vllm bench throughput --num-prompts 7",
@@ -102,7 +102,7 @@ fn what_llm_d_benchmark_changes_is_noticed() {
         "seed: is not used: the seed of the run decides every draw; llm-d-benchmark replaces it by the time of day",
     );
     let repeated = "vllm bench serve --dataset-name random --seed 42";
-    assert_eq!(workload(repeated).prompts, PromptReuse::Repeated);
+    assert_eq!(workload(repeated).prompts, PromptReuse::PerStage);
     check_notice(repeated, "seed: is not used: the seed of the run decides every draw");
     check_notice(
         repeated,
@@ -112,6 +112,7 @@ fn what_llm_d_benchmark_changes_is_noticed() {
     check_notice("label: mine", &format!("label: {label}"));
     check_notice("backend: vllm", &format!("backend: {label}"));
     check_silent("backend: vllm\nlabel: openai-mine", "label");
+    check_silent("vllm bench serve --backend vllm", "backend");
 }
 
 #[test]
