@@ -102,7 +102,7 @@ const FMPERF: [(&str, &str); 6] = [
     profile!("fmperf", "small_model_long_input"),
 ];
 
-const AIPERF: [(&str, &str); 0] = [];
+const AIPERF: [(&str, &str); 2] = [profile!("aiperf", "dataset"), profile!("aiperf", "synthetic")];
 
 const PRIORITY_MIX: [(&str, &str); 1] = [profile!("priority-mix", "priority_mix")];
 

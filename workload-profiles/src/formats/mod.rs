@@ -50,6 +50,7 @@ pub(crate) fn root_keys(harness: Harness) -> &'static [&'static str] {
         Harness::Loadgen => &loadgen::profile::KEYS,
         Harness::Fmperf => &fmperf::KEYS,
         Harness::VllmBenchmark | Harness::Inferencemax => vllm_benchmark::root_keys(),
+        Harness::Aiperf => aiperf::root_keys(),
         _ => &[],
     }
 }

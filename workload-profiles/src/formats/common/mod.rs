@@ -11,3 +11,4 @@ pub(super) mod request_fields;
 pub(super) mod stage_names;
 pub(super) mod target;
 pub(super) mod times;
+pub(super) mod tokenizer;

@@ -243,7 +243,8 @@ fn one(value: &Value) -> Result<Value, String> {
     }
 }
 
-/// The words of a text, or of a list of words. A word of a list may hold blanks.
+/// The words of a text, or of a list of words. A word of a list may hold blanks. An empty text has none: a template may leave a name
+/// empty.
 fn words(value: &Value, between: char) -> Result<Vec<String>, String> {
     let wrong = || format!("is {}; write words with a blank between them", described(value));
     let word = |it: &Value| match it {
@@ -252,14 +253,15 @@ fn words(value: &Value, between: char) -> Result<Vec<String>, String> {
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     };
     let texts: Vec<String> = match value {
-        Value::String(text) if text == NO_VALUE => Vec::new(),
+        Value::String(text) if text == NO_VALUE => {
+            return Err("has no value; write one, or take the flag out".to_owned());
+        }
         Value::String(text) if between == ' ' => text.split_whitespace().map(str::to_owned).collect(),
         Value::Array(items) => items.iter().map(word).collect::<Option<_>>().ok_or_else(wrong)?,
         other => vec![word(other).ok_or_else(wrong)?],
     };
     let parts = texts.iter().flat_map(|it| it.split(|letter| between != ' ' && letter == between)).map(str::trim);
-    let words: Vec<String> = parts.filter(|it| !it.is_empty()).map(str::to_owned).collect();
-    if words.is_empty() { Err("has no value; write one, or take the flag out".to_owned()) } else { Ok(words) }
+    Ok(parts.filter(|it| !it.is_empty()).map(str::to_owned).collect())
 }
 
 /// Messages do not hold the words: one may be a credential.
