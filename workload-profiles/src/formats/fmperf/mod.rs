@@ -4,6 +4,7 @@
 //! A profile has the class of which it names a key. What the original does in another way than its profile says has a notice.
 
 mod classes;
+mod guidellm;
 mod lmbenchmark;
 mod scenario;
 mod sharegpt;
@@ -47,8 +48,6 @@ pub(super) const KEYS: [&str; 21] = [
 const HOMOGENEOUS: [&str; 3] = ["input_tokens", "output_tokens", "greedy"];
 const HETEROGENEOUS: [&str; 5] =
     ["min_input_tokens", "max_input_tokens", "min_output_tokens", "max_output_tokens", "frac_greedy"];
-const GUIDELLM: [&str; 6] =
-    ["rate_type", "prompt_tokens", "max_requests", "max_seconds", "output_format", "output_path"];
 
 /// Reads a profile. `None` goes with at least one problem in the findings.
 pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
@@ -56,11 +55,8 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
     let has = |keys: &[&'static str]| keys.iter().any(|it| root.value(it).is_some());
     if root.value("scenarios").is_some() || root.value("qps_values").is_some() {
         lmbenchmark::read(root, target)
-    } else if has(&GUIDELLM) {
-        refuse(
-            &root,
-            "is of fmperf's class GuideLLM, which only starts GuideLLM; write its settings as a profile of harness guidellm, with target, profile, data and max_seconds",
-        )
+    } else if has(&guidellm::KEYS) {
+        guidellm::read(root, target, findings)
     } else if has(&HETEROGENEOUS) {
         classes::heterogeneous(root, target)
     } else if has(&HOMOGENEOUS) {

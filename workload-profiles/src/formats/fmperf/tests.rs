@@ -214,11 +214,20 @@ fn a_heterogeneous_load_has_as_many_prompts_as_samples() {
 }
 
 #[test]
-fn classes_that_other_tools_run_are_refused_by_name() {
-    for (text, class) in [("rate_type: sweep\nprompt_tokens: 256", "GuideLLM"), ("sample_size: 10", "Realistic")] {
-        let error = read(text).unwrap_err();
-        assert!(error.starts_with(&format!("profile: is of fmperf's class {class}")), "{error}");
-    }
+fn the_class_guidellm_is_a_run_of_guidellm() {
+    let text =
+        "model_name: m\nrate_type: sweep\nprompt_tokens: 300\noutput_tokens: 20\nmax_requests: 50\nmax_seconds: 30\n";
+    let workload = workload(&format!("{text}output_format: json\nimage: x\nservice_account: runner"));
+    assert!(workload.stages.len() > 2, "{:?}", workload.stages);
+    let RequestSource::Random { input, output, .. } = &workload.requests else { panic!("{:?}", workload.requests) };
+    assert_eq!((input.mean, output.mean), (300.0, 20.0));
+    assert!(read("rate_type: sweep\nprompt_token: 5").unwrap_err().starts_with("prompt_token: is no known key"));
+}
+
+#[test]
+fn a_class_with_a_model_of_its_own_is_refused_by_name() {
+    let error = read("sample_size: 10").unwrap_err();
+    assert!(error.starts_with("profile: is of fmperf's class Realistic"), "{error}");
 }
 
 #[test]
