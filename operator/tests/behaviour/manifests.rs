@@ -52,3 +52,14 @@ fn a_run_with_everything() {
 fn a_run_with_nothing_but_a_target() {
     insta::assert_snapshot!(manifests(SIMULATOR));
 }
+
+// Trap 13 of the formats: `-j N` of llm-d-benchmark starts N pods that each send the whole load of the profile, and merges
+// nothing. A run here is one pod.
+#[test]
+fn a_run_is_one_pod_with_the_load_of_its_profile() {
+    for spec in [EVERYTHING, SIMULATOR] {
+        let text = manifests(spec);
+        let lines = |line: &str| text.lines().filter(|it| it.trim() == line).count();
+        assert_eq!((lines("kind: Job"), lines("completions: 1"), lines("parallelism: 1")), (1, 1, 1), "{text}");
+    }
+}
