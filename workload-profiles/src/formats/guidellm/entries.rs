@@ -13,6 +13,9 @@ use crate::{
 /// The keys of a constraint that may differ.
 const BOUNDS: [&str; 3] = ["seconds", "count", "rate"];
 
+/// The most keys that a benchmark changes.
+const MAX_CHANGES: usize = 64;
+
 /// The scenario with the values of all benchmarks, and the names of these.
 pub(super) fn merge(
     mut spec: Value,
@@ -33,33 +36,41 @@ pub(super) fn merge(
         names.push((format!("spec.{}", change.key), change.name.clone()));
     }
     if count > 1 {
-        names.clear();
-        let merged = differing(&spec, &entries)
-            .into_iter()
-            .map(|parts| (values_of(&spec, &entries, &parts, &mut names), parts))
-            .collect::<Vec<_>>();
-        let wrong = entries
-            .iter()
-            .skip(1)
-            .flat_map(|it| &it.changes)
-            .filter(|change| !may_differ(&change.parts) && paths::get(&spec, &change.parts) != Some(&change.value));
-        let before = wrong.map(|change| findings.problem(&change.name, NOT_MERGED)).count();
-        if before > 0 {
+        let of_first = std::mem::take(&mut names);
+        if report_differences(&spec, &entries, findings) {
             return None;
         }
-        for (values, parts) in merged {
+        // All are collected from `spec` as the first benchmark has it.
+        let merged: Vec<(Vec<Part>, Vec<Value>)> = differing(&spec, &entries)
+            .into_iter()
+            .map(|parts| {
+                let values = values_of(&spec, &entries, &parts, &mut names);
+                (parts, values)
+            })
+            .collect();
+        for (parts, values) in merged {
             if values.len() > MAX_STAGES {
-                findings
-                    .problem("benchmarks", format!("ask for {} strategies; write at most {MAX_STAGES}", values.len()));
+                let what = format!("ask for {} strategies; write at most {MAX_STAGES}", values.len());
+                findings.problem("benchmarks", what);
                 return None;
             }
             paths::set(&mut spec, &parts, Value::Array(values));
         }
+        names.extend(of_first);
     }
     Some((spec, names))
 }
 
-const NOT_MERGED: &str = "differs from the first benchmark; only profile.rate, profile.streams, and seconds, count and rate of a constraint may differ, in GuideLLM too, so run the benchmarks one after the other";
+/// Reports each key that differs from the first benchmark and may not. True if there is one.
+fn report_differences(spec: &Value, entries: &[Entry], findings: &Findings) -> bool {
+    let changes = entries.iter().skip(1).flat_map(|it| &it.changes);
+    let mut found = false;
+    for change in changes.filter(|it| !may_differ(&it.parts) && paths::get(spec, &it.parts) != Some(&it.value)) {
+        findings.problem(&change.name, "differs from the first benchmark; only profile.rate, profile.streams, and seconds, count and rate of a constraint may differ, in GuideLLM too, so run the benchmarks one after the other");
+        found = true;
+    }
+    found
+}
 
 struct Entry {
     path: String,
@@ -79,6 +90,10 @@ fn entry(path: String, value: &Value, findings: &Findings) -> Option<Entry> {
     let mut changes = Vec::new();
     match value {
         Value::Null => {}
+        Value::Object(entries) if entries.len() > MAX_CHANGES => {
+            findings.problem(path, format!("changes {} keys; change at most {MAX_CHANGES}", entries.len()));
+            return None;
+        }
         Value::Object(entries) => {
             for (key, value) in entries {
                 let name = format!("{path}.{}", named(key));

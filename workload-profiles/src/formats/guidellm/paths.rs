@@ -6,8 +6,10 @@ use crate::{problem::quoted, yaml};
 
 /// The most parts of a path: the scenario's own keys need 6.
 const MAX_PARTS: usize = 16;
-/// The highest index of a list that a path may name.
-const MAX_INDEX: usize = 999;
+/// The highest index of a list that a path may name: the elements before it are made too.
+const MAX_INDEX: usize = 63;
+/// The most pairs of a text.
+const MAX_PAIRS: usize = 256;
 
 /// A part of a path: a key, and an index where its value is a list.
 pub(super) type Part = (String, Option<usize>);
@@ -78,6 +80,10 @@ pub(super) fn arguments(text: &str) -> Result<Value, String> {
         return yaml::read(text).map_err(|problem| format!("is {}, which {}", quoted(text), problem.message));
     }
     let mut arguments = Value::Object(Map::new());
+    let count = text.split(',').count();
+    if count > MAX_PAIRS {
+        return Err(format!("holds {count} pairs; write at most {MAX_PAIRS}"));
+    }
     for pair in text.split(',').map(str::trim) {
         let Some((key, value)) = pair.split_once('=') else {
             return Err(format!("holds {}; write key=value, with commas between, or a mapping {{...}}", quoted(pair)));
@@ -110,7 +116,7 @@ mod tests {
         check("prompt-tokens=5,x=", Ok(json!({"prompt_tokens": 5, "x": null})));
         check("a", Err("holds \"a\"; write key=value, with commas between, or a mapping {...}"));
         let part = "write a key, or a key with an index, constraints[0]";
-        check("a[1000]=1", Err(&format!("has the part \"a[1000]\"; {part}")));
+        check("a[64]=1", Err(&format!("has the part \"a[64]\"; {part}")));
         check("=1", Err(&format!("has the part \"\"; {part}")));
         assert!(arguments(&format!("{}=1", ["a"; 17].join("."))).is_err());
     }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     formats::common::{
-        bounds::{MAX_CONCURRENCY, MAX_STAGE_SECONDS, MAX_STAGES},
+        bounds::{MAX_STAGE_SECONDS, MAX_STAGES},
         fields::concurrency,
     },
     reader::Section,
@@ -104,8 +104,8 @@ fn strategies(section: &Section, kind: Kind, ramp_up: f64) -> Option<Vec<Strateg
         }
         Kind::Concurrent => {
             section.require("streams", "write how many requests are under way at once, such as 8 or [1, 8, 64]");
-            let streams = counts(section, "streams", MAX_CONCURRENCY)?;
-            // Exact: at most MAX_CONCURRENCY.
+            let streams = counts(section, "streams", u64::from(MAX_UNDER_WAY))?;
+            // Exact: at most MAX_UNDER_WAY.
             Some(streams.into_iter().map(|it| Strategy::Concurrent(it as u32)).collect())
         }
         Kind::Throughput => {

@@ -77,7 +77,7 @@ pub(super) fn stages(spec: &Section, profile: Profile, limits: &Limits, data: &D
     Some(stages)
 }
 
-/// A bound of scope `all` ends the strategies after the first one that it ends, which is the first one of all.
+/// A strategy that reaches a bound of scope `all` is the last one. Every strategy reaches it, so only the first would run.
 fn check_scope(spec: &Section, strategies: usize, limits: &Limits) {
     if strategies < 2 {
         return;

@@ -48,7 +48,7 @@ fn the_profile_decides_what_the_rate_is() {
         "profile: synchronous\nrate: 4",
         "rate: is written, and the profile is synchronous, which has none; take it out",
     );
-    check_flat_error("profile: concurrent\nrate: [2, 0.5]", "rate[1]: is 0.5; write a whole number from 1 to 60000");
+    check_flat_error("profile: concurrent\nrate: [2, 0.5]", "rate[1]: is 0.5; write a whole number from 1 to 10240");
     check_flat_error("profile: constant", "rate: is missing; write the requests per second, such as 5 or [1, 2, 4]");
 }
 

@@ -65,7 +65,7 @@ fn odd_value() -> impl Strategy<Value = Value> {
             json!("guidellm run"),
             json!({"a-b": 1, "a_b": 2}),
             json!([1, "x", {}]),
-            json!("kind=a,b[999].c=1"),
+            json!("kind=a,b[63].c=1"),
             json!(0.5),
             json!(-1),
         ]),
@@ -121,6 +121,10 @@ fn deep_and_long_inputs_are_refused() {
     survive(&format!("spec: {}{}", "{a: ".repeat(3_000), "}".repeat(3_000)));
     survive(&format!("guidellm run --profile {}=1", vec!["a"; 60_000].join(".")));
     survive(&format!("guidellm run --override profile.streams {}", vec!["1"; 50_000].join(",")));
+    survive(&format!(
+        "guidellm run --data {}",
+        (0..30_000).map(|it| format!("k{it}[63]=1")).collect::<Vec<_>>().join(",")
+    ));
     let many = format!(
         "{}benchmarks: [{}]",
         nested("profile: {kind: concurrent}"),

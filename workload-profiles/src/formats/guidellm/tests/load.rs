@@ -241,7 +241,24 @@ fn benchmarks_are_merged_into_one_run() {
     assert_eq!(loads, [(30, 300), (20, 300), (1, 10)].map(|it| closed(it.0, Some(it.1), None, 0.0)));
     let wrong = text.replace("{profile.streams: 20}", "{profile.streams: many}");
     let error = read(&format!("{wrong}{spec}")).unwrap_err().to_string();
-    assert_eq!(error, "benchmarks[1].profile.streams: is \"many\"; write a whole number from 1 to 60000");
+    assert_eq!(error, "benchmarks[1].profile.streams: is \"many\"; write a whole number from 1 to 10240");
+}
+
+#[test]
+fn a_wrong_value_names_the_benchmark_that_sets_it() {
+    let check = |benchmarks: &str, expected: &str| {
+        let text = format!("{}benchmarks: {benchmarks}\n", nested("profile: {kind: concurrent}"));
+        assert_eq!(read(&text).unwrap_err().to_string(), expected);
+    };
+    let wanted = "is \"x\"; write a whole number from 1 to";
+    check("[{profile.streams: x}]", &format!("benchmarks[0].profile.streams: {wanted} 10240"));
+    let both = "[{profile.streams: 1, 'data[0].prompt_tokens': x}, {profile.streams: [2, x]}]";
+    check(
+        both,
+        &format!(
+            "benchmarks[1].profile.streams: {wanted} 10240\nbenchmarks[0].data[0].prompt_tokens: {wanted} 2000000"
+        ),
+    );
 }
 
 #[test]

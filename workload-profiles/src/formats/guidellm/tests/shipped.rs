@@ -74,7 +74,7 @@ fn overrides_reach_into_a_scenario() {
     let error = prepared(template, "m", &[], &[("spec.profile.streams", "many")]).unwrap_err();
     assert_eq!(
         error,
-        "spec.profile.streams: is \"many\"; write a whole number from 1 to 60000 (set by profile.overrides.spec.profile.streams)"
+        "spec.profile.streams: is \"many\"; write a whole number from 1 to 10240 (set by profile.overrides.spec.profile.streams)"
     );
 }
 
