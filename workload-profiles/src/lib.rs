@@ -88,6 +88,7 @@ pub fn prepare(
     }
     let read = read(run.harness, Target::from_run(run), &profile, &findings).map(|it| with_target(it, run, &findings));
     findings.add_new(odd.into_iter().filter(|it| !applied.iter().any(|set| set.path == it.path)));
+    findings.refuse_unknown_keys(|path| applied.iter().any(|set| set.path == path));
     match (read, findings.into_result()) {
         (Some(workload), Ok(notices)) => Ok(Prepared { text, workload, notices }),
         (_, Ok(_)) => Err(unexplained()),

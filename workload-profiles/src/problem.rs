@@ -1,6 +1,9 @@
 //! Problems and notices of a profile: a line for each, and all of them at once.
 
-use std::{cell::RefCell, fmt};
+use std::{
+    cell::{Cell, RefCell},
+    fmt,
+};
 
 pub(crate) use crds::wording::{listed, named, quoted, suggestion};
 use serde::{Deserialize, Serialize};
@@ -74,21 +77,49 @@ impl fmt::Display for Notice {
 /// Collects problems and notices, so that a reader of a profile can go on after a problem.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
-    problems: RefCell<Vec<Problem>>,
+    problems: RefCell<Vec<Found>>,
     notices: RefCell<Vec<Notice>>,
+    /// What the format's own tool does with an unknown key, where it is only worth a notice.
+    unknown_keys: Cell<Option<&'static str>>,
+}
+
+#[derive(Debug)]
+struct Found {
+    problem: Problem,
+    /// An unknown key, without which the profile can run.
+    tolerable: bool,
 }
 
 impl Findings {
     /// Adds a problem: what is wrong at a path, and the remedy.
     pub fn problem(&self, path: impl Into<String>, message: impl Into<String>) {
-        self.problems.borrow_mut().push(Problem::new(path, message));
+        let problem = Problem::new(path, message);
+        self.problems.borrow_mut().push(Found { problem, tolerable: false });
+    }
+
+    /// Adds an unknown key.
+    pub fn unknown_key(&self, path: impl Into<String>, message: impl Into<String>) {
+        let tolerable = self.unknown_keys.get().is_some();
+        self.problems.borrow_mut().push(Found { problem: Problem::new(path, message), tolerable });
+    }
+
+    /// From here on an unknown key alone is a notice, which ends with these words in parentheses.
+    pub fn tolerate_unknown_keys(&self, words: &'static str) {
+        self.unknown_keys.set(Some(words));
+    }
+
+    /// Makes the unknown keys at these paths problems.
+    pub fn refuse_unknown_keys(&self, is_refused: impl Fn(&str) -> bool) {
+        for found in self.problems.borrow_mut().iter_mut().filter(|it| is_refused(&it.problem.path)) {
+            found.tolerable = false;
+        }
     }
 
     /// Adds the problems whose paths have no problem yet.
     pub fn add_new(&self, problems: impl IntoIterator<Item = Problem>) {
         for problem in problems {
-            if !self.problems.borrow().iter().any(|it| it.path == problem.path) {
-                self.problems.borrow_mut().push(problem);
+            if !self.problems.borrow().iter().any(|it| it.problem.path == problem.path) {
+                self.problems.borrow_mut().push(Found { problem, tolerable: false });
             }
         }
     }
@@ -98,10 +129,19 @@ impl Findings {
         self.notices.borrow_mut().push(Notice { path: path.into(), message: message.into() });
     }
 
-    /// The notices, or the problems when there are any.
+    /// The notices, or the problems when there are any. Unknown keys are among the problems then: one may be a misspelt key that is
+    /// missing.
     pub fn into_result(self) -> Result<Vec<Notice>, ProfileError> {
         let problems = self.problems.into_inner();
-        if problems.is_empty() { Ok(self.notices.into_inner()) } else { Err(ProfileError { problems }) }
+        if problems.iter().any(|it| !it.tolerable) {
+            return Err(ProfileError { problems: problems.into_iter().map(|it| it.problem).collect() });
+        }
+        let words = self.unknown_keys.get().unwrap_or_default();
+        let unknown = problems.into_iter().map(|Found { problem: Problem { path, message }, .. }| Notice {
+            path,
+            message: format!("{message} ({words})"),
+        });
+        Ok(self.notices.into_inner().into_iter().chain(unknown).collect())
     }
 }
 

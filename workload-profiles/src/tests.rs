@@ -286,6 +286,14 @@ fn a_wrong_value_from_an_override_names_the_override() {
 }
 
 #[test]
+fn an_override_of_an_unknown_key_is_refused() {
+    let error = "load.interwal: is no known key; did you mean interval? (set by profile.overrides.load.interwal)";
+    check_error(sanity(), &[], &["load.interwal=3"], error);
+    let template = sanity().replace("  request_timeout: 30\n", "  request_timeuot: 30\n");
+    assert!(notices(&prepared(&template, &[], &[]).unwrap())[0].starts_with("load.request_timeuot: is no known key"));
+}
+
+#[test]
 fn an_override_can_mend_what_was_left_open() {
     let template = format!("{}\ntokenizer: {{token: REPLACE_ENV_HF_TOKEN}}", sanity());
     let error = "tokenizer.token: holds REPLACE_ENV_HF_TOKEN, which has no value; set profile.variables.HF_TOKEN";

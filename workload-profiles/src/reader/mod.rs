@@ -108,12 +108,15 @@ impl<'a> Section<'a> {
     pub fn finish(self) {
         let looked_up = self.looked_up.borrow();
         for key in self.entries.keys().filter(|key| !looked_up.contains(key.as_str())) {
-            let message = if !self.path.is_empty() && self.root_keys.contains(&key.as_str()) {
-                format!("is not a key of {}, but of the root of the profile; remove its indentation", self.path)
+            let path = child(&self.path, key);
+            if !self.path.is_empty() && self.root_keys.contains(&key.as_str()) {
+                let here = &self.path;
+                let message = format!("is not a key of {here}, but of the root of the profile; remove its indentation");
+                self.findings.problem(path, message);
             } else {
-                format!("is no known key; {}", suggestion(key, looked_up.iter().copied()))
-            };
-            self.findings.problem(child(&self.path, key), message);
+                let suggestion = suggestion(key, looked_up.iter().copied());
+                self.findings.unknown_key(path, format!("is no known key; {suggestion}"));
+            }
         }
     }
 }

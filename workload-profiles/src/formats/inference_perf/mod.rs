@@ -34,6 +34,7 @@ const SECTIONS: [&str; 10] =
 
 /// Reads a profile. `None` goes with at least one problem in the findings.
 pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
+    findings.tolerate_unknown_keys("not used; inference-perf ignores it up to version 0.6.1, and refuses it later");
     let nested = nested_data::find(profile, findings);
     let rest = nested.as_ref().map(|it| &it.rest);
     let root = Section::root(rest.unwrap_or(profile), &SECTIONS, findings)?;

@@ -39,6 +39,14 @@ fn a_stage_of_sessions_is_a_closed_loop_of_sessions() {
 }
 
 #[test]
+fn workers_do_not_bound_the_requests_of_sessions() {
+    // The original needs as many slots in a worker as its sessions have requests, and else stands still.
+    let text = "load: {type: trace_session_replay, worker_max_concurrency: 1, num_workers: 1, stages: [{concurrent_sessions: 4}]}";
+    let (workload, notices) = read(&format!("{text}\n{OTEL}")).unwrap();
+    assert_eq!((closed(&workload.stages[0]).0, notices.len()), (4, 0));
+}
+
+#[test]
 fn sessions_and_their_load_belong_together() {
     check_error(
         "load: {type: trace_session_replay, stages: [{concurrent_sessions: 4}]}",

@@ -54,3 +54,18 @@ fn streaming_is_off_by_default_and_said_so() {
     let (workload, notices) = read("api: {type: completion}").unwrap();
     assert!(!workload.streaming && notices[0].starts_with("api.streaming: is off, so that TTFT"), "{notices:?}");
 }
+
+#[test]
+fn an_unknown_key_alone_is_a_notice() {
+    check_notice(
+        "load: {stages: [{rate: 1, duration: 30}], interwal: 5}",
+        "load.interwal: is no known key; did you mean interval? (not used; inference-perf ignores it up to version 0.6.1, and refuses \
+         it later)",
+    );
+    // It may be a misspelt key that is missing.
+    check_error(
+        "load: {stages: [{raet: 1, duration: 30}]}",
+        "load.stages[0].rate: is missing; write the requests per second\n\
+         load.stages[0].raet: is no known key; did you mean rate?",
+    );
+}
