@@ -184,10 +184,15 @@ fn from_file(root: &Section, counts: &Counts) -> Option<Data> {
         "single_turn" => single_turn(root, file),
         "mooncake_trace" | "burst_gpt_trace" => Some(trace(root, file, found == "mooncake_trace")?),
         _ => {
-            let message = format!(
-                "is {}, which cannot be sent; choose one of {known}, in whose form the file then has to be",
-                quoted(&found)
-            );
+            let message = match found.as_str() {
+                "multi_turn" => "is multi_turn, whose turns have no roles and cannot be sent; write role and content into each turn, and send the file \
+                                 with a profile of benchwright: {dataSet: {row: {conversation: {column: turns, send: turns}}}}"
+                    .to_owned(),
+                _ => format!(
+                    "is {}, which cannot be sent; choose one of {known}, in whose form the file then has to be",
+                    quoted(&found)
+                ),
+            };
             root.problem("custom-dataset-type", message);
             None
         }

@@ -25,7 +25,7 @@ use super::{
 use crate::{
     problem::Findings,
     reader::{Section, ValueType},
-    workload::{LengthField, PromptReuse, Timeouts, Workload},
+    workload::{LengthField, PromptReuse, RequestSource, Timeouts, Workload},
 };
 
 /// How long the original waits for a request.
@@ -86,6 +86,8 @@ pub(super) fn parse(harness: Harness, profile: &Value, target: Target, findings:
     note_results(&root, original == Original::VllmBenchServe && !profile.is_string());
     let (api, data, stages) = (api?, data?, stages?);
     let needs_tokenizer = data.needs_tokenizer();
+    // The original makes the blocks of a trace anew in each run, whatever the seed.
+    let has_seeded_texts = data.is_synthetic && !matches!(data.requests, RequestSource::TraceBlocks { .. });
     let mut workload = Workload::new(api, data.requests, stages);
     server::fill(&root, target, &mut workload);
     workload.tokenizer = tokenizer(&root, original.name(), needs_tokenizer);
@@ -98,7 +100,7 @@ pub(super) fn parse(harness: Harness, profile: &Value, target: Target, findings:
     }
     workload.images = data.images;
     workload.corpus = data.corpus;
-    workload.prompts = prompt_reuse(&root, original, profile.is_string(), data.is_synthetic);
+    workload.prompts = prompt_reuse(&root, original, profile.is_string(), has_seeded_texts);
     workload.goodput = load::goodput(&root);
     workload.probes = load::probes(&root);
     workload.timeouts = Timeouts { request: Some(REQUEST_TIMEOUT), ..Timeouts::default() };
@@ -109,25 +111,22 @@ pub(super) fn parse(harness: Harness, profile: &Value, target: Target, findings:
 }
 
 /// Whether runs with one seed send the same texts.
-fn prompt_reuse(root: &Section, original: Original, is_command_line: bool, is_synthetic: bool) -> PromptReuse {
+fn prompt_reuse(root: &Section, original: Original, is_command_line: bool, has_seeded_texts: bool) -> PromptReuse {
     let by_llm_d_benchmark = !is_command_line;
     if root.ignored("seed", ValueType::Number) {
         let more = if by_llm_d_benchmark { "; llm-d-benchmark replaces it by the time of day" } else { "" };
         root.notice("seed", format!("is not used: the seed of the run decides every draw{more}"));
     }
-    match (by_llm_d_benchmark, is_synthetic) {
-        (true, _) => PromptReuse::Fresh,
-        (false, true) => {
-            let message = format!(
-                "texts are the same in every run with the same seed of the run, as with {}: a server that ran before may have them in its prefix cache",
-                original.name()
-            );
-            root.notice("seed", message);
-            // The stage of a warm-up must not warm the prefix cache for the prompts that are measured.
-            PromptReuse::PerStage
-        }
-        (false, false) => PromptReuse::PerStage,
+    if by_llm_d_benchmark || !has_seeded_texts {
+        return PromptReuse::Fresh;
     }
+    let message = format!(
+        "texts are the same in every run with the same seed of the run, as with {}: a server that ran before may have them in its prefix cache",
+        original.name()
+    );
+    root.notice("seed", message);
+    // The stage of a warm-up must not warm the prefix cache for the prompts that are measured.
+    PromptReuse::PerStage
 }
 
 /// Notices about the original's results, and about those that llm-d-benchmark makes of them where it `converts` only some.

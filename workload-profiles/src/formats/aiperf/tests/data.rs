@@ -112,6 +112,11 @@ fn a_file_of_single_turns_is_a_data_set() {
         "custom-dataset-type: is the type of input-file, which is missing; write the path of the file",
     );
     check_error(
+        "input-file: a\ncustom-dataset-type: multi_turn",
+        "custom-dataset-type: is multi_turn, whose turns have no roles and cannot be sent; write role and content into each turn, and send the file \
+         with a profile of benchwright: {dataSet: {row: {conversation: {column: turns, send: turns}}}}",
+    );
+    check_error(
         "input-file: a\ncustom-dataset-type: random_pool",
         "custom-dataset-type: is \"random_pool\", which cannot be sent; choose one of single_turn, mooncake_trace and burst_gpt_trace, in whose form the file then has to be",
     );

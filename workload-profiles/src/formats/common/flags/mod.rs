@@ -12,6 +12,9 @@ use crate::{
 /// What llm-d-benchmark writes as the value of a flag without one.
 const NO_VALUE: &str = "none";
 
+/// The most unknown flags for which the nearest known one is looked for: a profile may hold very many.
+const MAX_SUGGESTIONS: usize = 50;
+
 /// What is written behind a flag.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::formats) enum Form {
@@ -99,7 +102,7 @@ pub(in crate::formats) fn from_mapping(profile: &Value, tool: Tool, findings: &F
         findings.problem("profile", format!("is {}; {wanted}", described(profile)));
         return None;
     };
-    let mut reader = Reader { tool, findings, read: Map::new() };
+    let mut reader = Reader { tool, findings, read: Map::new(), unknown: 0 };
     for (key, value) in entries {
         reader.add(key, value);
     }
@@ -128,7 +131,7 @@ pub(in crate::formats) fn from_command_line(
         return None;
     }
     let options = command_line::options(flags).map_err(of_text).ok()?;
-    let mut reader = Reader { tool, findings, read: Map::new() };
+    let mut reader = Reader { tool, findings, read: Map::new(), unknown: 0 };
     for option in options {
         let value = match option.values.as_slice() {
             [] => Value::from(NO_VALUE),
@@ -161,6 +164,7 @@ struct Reader<'a> {
     tool: Tool,
     findings: &'a Findings,
     read: Map<String, Value>,
+    unknown: usize,
 }
 
 impl Reader<'_> {
@@ -168,9 +172,12 @@ impl Reader<'_> {
         let name = key.trim_start_matches('-').replace('_', "-");
         let shown = named(&name);
         let Some(flag) = self.tool.flag(&name) else {
-            let known = self.tool.all().flat_map(|it| it.names.iter().copied());
-            let message = format!("is no flag of {}; {}", self.tool.name, suggestion(&name, known));
-            return self.findings.problem(shown, message);
+            self.unknown += 1;
+            let remedy = match self.unknown {
+                ..=MAX_SUGGESTIONS => suggestion(&name, self.tool.all().flat_map(|it| it.names.iter().copied())),
+                _ => "take it out".to_owned(),
+            };
+            return self.findings.problem(shown, format!("is no flag of {}; {remedy}", self.tool.name));
         };
         match flag.effect {
             Effect::Ignored => {}

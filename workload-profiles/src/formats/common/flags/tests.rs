@@ -53,6 +53,16 @@ fn a_flag_that_is_not_read_says_why() {
 }
 
 #[test]
+fn only_the_first_unknown_flags_are_compared_with_the_known_ones() {
+    let many: Map<String, Value> = (0..1_000).map(|it| (format!("cuont{it}"), Value::Null)).collect();
+    let findings = Findings::default();
+    from_mapping(&Value::Object(many), TOOL, &findings);
+    let problems = findings.into_result().unwrap_err().problems;
+    let compared = problems.iter().filter(|it| it.message.contains("did you mean") || it.message.contains("known are"));
+    assert_eq!((problems.len(), compared.count()), (1_000, MAX_SUGGESTIONS));
+}
+
+#[test]
 fn a_value_in_another_form_is_shown() {
     check_error("count: none", "count: has no value; write one, or take the flag out");
     check_error("count:", "count: is empty; write its value, or none for a flag without one, or take the flag out");

@@ -108,6 +108,10 @@ fn what_llm_d_benchmark_changes_is_noticed() {
         repeated,
         "seed: texts are the same in every run with the same seed of the run, as with vllm bench serve: a server that ran before may have them in its prefix cache",
     );
+    // Its texts are new in each run, whatever the seed.
+    let trace = "vllm bench serve --dataset-name timed_trace --dataset-path t.jsonl";
+    assert_eq!(workload(trace).prompts, PromptReuse::Fresh);
+    check_silent(trace, "seed");
     let label = "has no effect on reports; llm-d-benchmark makes one only of results whose name begins with openai";
     check_notice("label: mine", &format!("label: {label}"));
     check_notice("backend: vllm", &format!("backend: {label}"));
@@ -132,4 +136,14 @@ fn a_flag_of_another_data_set_is_named() {
     let flags = "dataset-name: random\nsonnet-input-len: 5";
     check_notice(flags, "sonnet-input-len: is not used: it belongs to another dataset-name");
     check_silent(flags, "random-input-len");
+}
+
+#[test]
+fn the_documented_flags_are_taken() {
+    let page = include_str!("../../../../../docs/flag-profiles.md");
+    let examples: Vec<&str> = page.split("```yaml\n").skip(1).filter_map(|it| it.split("```").next()).collect();
+    assert!(!examples.is_empty());
+    for flags in examples {
+        workload(flags);
+    }
 }
