@@ -42,6 +42,8 @@ fn every_figure_is_measured_and_every_request_is_matched() {
         "memory.growth",
         "start.firstRequest",
         "report500",
+        "prompts.words.ratio",
+        "prompts.prose.exact",
         "others",
     ] {
         assert!(names.contains(&name), "{name} is not in {names:?}");

@@ -94,6 +94,8 @@ pub struct BenchOptions {
     pub runs: u32,
     /// Number of times that each side of a comparison runs in each run.
     pub repeats: u32,
+    /// The `tokenizer.json` that prompts are measured with; `None`: a small one that is built in.
+    pub tokenizer: Option<PathBuf>,
     /// The file that gets all figures as JSON.
     pub json: Option<PathBuf>,
     /// The file that gets all figures as Markdown.
@@ -135,6 +137,7 @@ pub fn measure(options: &BenchOptions) -> Result<String, BenchError> {
         cores,
         repeats: if options.quick { 1 } else { options.repeats },
         folder: folder.path().to_owned(),
+        tokenizer: options.tokenizer.clone(),
     };
     let (groups, left_out): (Vec<Group>, Vec<Group>) = Group::value_variants()
         .iter()

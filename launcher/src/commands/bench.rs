@@ -29,6 +29,9 @@ pub(crate) struct BenchArgs {
     /// Run each side of a comparison COUNT times in each run, in turn
     #[arg(long, value_name = "COUNT", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=100))]
     repeats: u32,
+    /// Measure prompts with this tokenizer.json in place of a small one that is built in
+    #[arg(long, value_name = "FILE")]
+    tokenizer: Option<PathBuf>,
     /// Write all figures to this file as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -38,7 +41,7 @@ pub(crate) struct BenchArgs {
     /// Do not measure the engine; find whether this machine or pod has the capacity for the load of a BenchmarkRun. Runs
     /// its hardest stage for a few seconds against a server on loopback. Exit status 0: yes; 1: no, or lateness could not
     /// be judged
-    #[arg(long = "for", value_name = "FILE", conflicts_with_all = ["only", "quick", "runs", "repeats", "json", "markdown"])]
+    #[arg(long = "for", value_name = "FILE", conflicts_with_all = ["only", "quick", "runs", "repeats", "tokenizer", "json", "markdown"])]
     run: Option<PathBuf>,
     /// With --for: use this profile file in place of the profile that the BenchmarkRun names
     #[arg(long, value_name = "FILE", requires = "run")]
@@ -72,6 +75,7 @@ pub(crate) fn run(args: BenchArgs) -> anyhow::Result<bool> {
             quick: args.quick,
             runs: args.runs,
             repeats: args.repeats,
+            tokenizer: args.tokenizer,
             json: args.json,
             markdown: args.markdown,
         };

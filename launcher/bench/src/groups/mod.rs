@@ -1,6 +1,7 @@
 //! [I/O] What is measured, a file a subject. Each group runs its loads and adds its figures with their budgets.
 
 mod footprint;
+mod prompts;
 mod schedule;
 mod start;
 mod streams;
@@ -26,6 +27,8 @@ pub enum Group {
     Memory,
     /// From the start of the process to the first request, the report of many requests, the size of the binary
     Start,
+    /// Prompts of an exact length: how fast they are made, against plain words
+    Prompts,
 }
 
 /// How large the loads are.
@@ -53,6 +56,8 @@ pub(super) struct Scale {
     pub(super) growth: (u64, u64),
     /// Requests of the report.
     pub(super) report: u64,
+    /// Prompts of each kind.
+    pub(super) prompts: u64,
 }
 
 /// Paced streams.
@@ -91,6 +96,7 @@ impl Scale {
             open_ttft: millis(4_000),
             growth: (10_000, 100_000),
             report: 100_000,
+            prompts: 100_000,
         }
     }
 
@@ -109,6 +115,7 @@ impl Scale {
             open_ttft: millis(100),
             growth: (100, 400),
             report: 500,
+            prompts: 20,
         }
     }
 }
@@ -121,6 +128,8 @@ pub(super) struct Bench {
     pub(super) repeats: u32,
     /// A folder for files of its own.
     pub(super) folder: PathBuf,
+    /// The tokenizer of the prompts; `None`: a built-in one.
+    pub(super) tokenizer: Option<PathBuf>,
 }
 
 impl Bench {
@@ -131,6 +140,7 @@ impl Bench {
             Group::Schedule => schedule::run(self, figures),
             Group::Memory => footprint::run(self, figures),
             Group::Start => start::run(self, figures),
+            Group::Prompts => prompts::run(self, figures),
         }
     }
 }
