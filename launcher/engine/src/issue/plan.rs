@@ -222,8 +222,9 @@ impl LoadPlan {
         let stages: Vec<PlannedStage> = stages.collect();
         let mut requests =
             Requests::new(&workload.requests, seeds, workload.prompts)?.with_messages(api.has_messages());
+        let sessions = PlannedSessions::new(workload, seeds)?;
         if let Some(images) = &workload.images {
-            if !api.has_messages() || form != PromptForm::Text {
+            if !api.has_messages() || form != PromptForm::Text || sessions.is_some() {
                 return Err(RequestsError::ImagesOutsideOfChat.into());
             }
             let counts: Vec<u64> = stages.iter().map(|it| it.load.count()).collect();
@@ -236,7 +237,7 @@ impl LoadPlan {
                 texts: TextSeed::new("probes/texts", seeds, workload.prompts),
             },
             requests,
-            sessions: PlannedSessions::new(workload, seeds)?,
+            sessions,
             has_messages: api.has_messages(),
             template: BodyTemplate::new(api, model, workload.streaming, &workload.sampling),
             choices: workload.sampling.choices(),
@@ -362,5 +363,60 @@ fn decides_no_length(source: &RequestSource) -> bool {
         | RequestSource::Conversations(_)
         | RequestSource::TraceBlocks { .. }
         | RequestSource::Recorded(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crds::units::Seed;
+    use workload_profiles::workload::{
+        ImageEncoding, ImagePlace, ImageSize, Images, LengthDistribution, PromptText, TokenIdRange,
+    };
+
+    use super::*;
+
+    fn check(api: Api, source: RequestSource, images: bool, expected: Option<&str>) {
+        let mut workload = Workload::new(api, source, Vec::new());
+        workload.images = images.then(|| Images {
+            per_request: LengthDistribution::fixed(1),
+            sizes: vec![ImageSize { width: 8, height: 8, weight: 1.0 }],
+            encoding: ImageEncoding::Png,
+            place: ImagePlace::BeforeText,
+            shared_by_group: false,
+        });
+        let plan = LoadPlan::new(&workload, &[], "m", api, Seed(1).into());
+        let error = plan.err().map(|it| it.to_string());
+        assert!(error.as_deref().unwrap_or_default().contains(expected.unwrap_or_default()), "{api:?}: {error:?}");
+        assert_eq!(error.is_some(), expected.is_some(), "{api:?}: {error:?}");
+    }
+
+    fn random(text: PromptText) -> RequestSource {
+        RequestSource::random(LengthDistribution::fixed(9), LengthDistribution::fixed(3), text)
+    }
+
+    #[test]
+    fn what_an_api_cannot_hold_is_refused() {
+        for api in [Api::Chat, Api::Responses, Api::Messages] {
+            check(api, random(PromptText::Words), true, None);
+            check(api, random(PromptText::TokenIds(TokenIdRange::default())), false, Some("token ids"));
+        }
+        check(Api::Completions, random(PromptText::Words), true, Some("there are images"));
+        check(Api::Completions, random(PromptText::TokenIds(TokenIdRange::default())), false, None);
+        check(Api::Chat, RequestSource::Mock, false, None);
+        check(Api::Messages, RequestSource::Mock, false, Some("requires max_tokens"));
+    }
+
+    #[test]
+    fn images_beside_sessions_are_refused() {
+        let users = RequestSource::SharedPrefix {
+            groups: 1,
+            prompts_per_group: 2,
+            system_prompt_len: LengthDistribution::fixed(5),
+            question_len: LengthDistribution::fixed(5),
+            output_len: LengthDistribution::fixed(5),
+            seed: None,
+            multi_turn: true,
+        };
+        check(Api::Chat, users, true, Some("there are images"));
     }
 }

@@ -56,7 +56,9 @@ pub enum RequestsError {
     )]
     NoOutputLength,
     /// Images beside prompts that cannot hold them.
-    #[error("there are images, which only the text prompts of a chat can hold; call chats, or take the images out")]
+    #[error(
+        "there are images, which only the prompts of a chat of one turn can hold; call chats, or take the images out"
+    )]
     ImagesOutsideOfChat,
     /// No image can be made.
     #[error("images have no size; give at least one")]

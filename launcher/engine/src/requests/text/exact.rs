@@ -23,6 +23,8 @@ const MAX_VOCABULARY: usize = 20_000;
 const MIN_WORDS: usize = 16;
 /// The most tokens of a word at the start of a text.
 const MAX_FIRST: u32 = 4;
+/// With as many words that are one token at the start of a text, texts begin with no other ones.
+const ENOUGH_FIRST: usize = 32;
 /// Texts on which the sums are tried, and the tokens of the longest.
 const SAMPLES: u64 = 48;
 const LONGEST_SAMPLE: u64 = 400;
@@ -156,6 +158,10 @@ impl WordTable {
                     first.push((letter, 1));
                 }
             }
+        }
+        // Such a text has as many tokens alone as behind a space: messages may also be joined.
+        if first.iter().filter(|(_, tokens)| *tokens == 1).count() >= ENOUGH_FIRST {
+            first.retain(|(_, tokens)| *tokens == 1);
         }
         first.sort_by(|(word, tokens), (other, others)| (tokens, word).cmp(&(others, other)));
         let is_enough = behind.len() >= MIN_WORDS && first.first().is_some_and(|(_, tokens)| *tokens == 1);

@@ -94,6 +94,18 @@ fn a_text_behind_another_one_is_exact_too() {
 }
 
 #[test]
+fn words_that_are_joined_to_other_words_stay_exact() {
+    for json in TOKENIZERS {
+        let tokenizer = Tokenizer::parse(json).unwrap();
+        let texts = Texts::new(None, Some(tokenizer.clone())).unwrap();
+        for seed in 0..50 {
+            let [before, after] = [seed, seed + 100].map(|seed| check(&texts, MAKERS[0].1, 9, seed).0);
+            assert_eq!(tokenizer.count(&format!("{before} {after}")).unwrap(), 18);
+        }
+    }
+}
+
+#[test]
 fn a_text_is_fitted_where_the_tokens_of_words_do_not_add_up() {
     let tokenizer = Tokenizer::parse(LETTERS.as_bytes()).unwrap();
     assert_eq!(tokenizer.count("ab c").unwrap(), 4);
