@@ -1,18 +1,18 @@
 //! The flat form of GuideLLM up to version 0.6, as a file or as options. It becomes the nested form.
 
+mod data;
+mod options;
+
 use serde_json::{Map, Value, json};
 
+pub(super) use self::options::from_options;
 use super::{
-    command_line::{DISPLAY, SCENARIO, builtin, single},
     paths::{self, typed},
     scenario::Scenario,
 };
 use crate::{
-    formats::common::command_line::CommandOption,
-    problem::{Findings, named, quoted, suggestion},
+    problem::{Findings, named, suggestion},
     reader::described,
-    workload::DataSetFormat,
-    yaml,
 };
 
 /// Where the flat form comes from.
@@ -59,8 +59,6 @@ const KEYS: [(&str, &[&str]); 31] = [
     ("max_global_error_rate", &[]),
 ];
 const OVER_SATURATION: (&str, &[&str]) = ("over_saturation", &["detect_saturation", "default_over_saturation"]);
-/// Keys of an option that may be repeated.
-const REPEATED: [&str; 4] = ["data", "data_args", "rate", "outputs"];
 /// The longest wait for a connection or for something to read where none is written, in seconds.
 const DEFAULT_TIMEOUT: f64 = 60.0;
 
@@ -71,64 +69,6 @@ fn keys() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
 /// The name of a key in this table, from any of its names.
 fn canonical(name: &str) -> Option<&'static str> {
     keys().find(|(key, others)| *key == name || others.contains(&name)).map(|(key, _)| key)
-}
-
-/// Reads options.
-pub(super) fn from_options(options: &[CommandOption], findings: &Findings) -> Option<Scenario> {
-    let mut flat = Map::new();
-    let mut complete = true;
-    for option in options {
-        let name = option.name.replace('_', "-");
-        let plain = option.name.replace('-', "_");
-        let result = if DISPLAY.contains(&name.as_str()) {
-            Ok(())
-        } else if SCENARIO.contains(&name.as_str()) {
-            single(option).and_then(builtin).map(|it| {
-                // The profile and the data; both come first, so that other options replace them.
-                for (key, value) in it {
-                    let value = if key == "profile" { json!("sweep") } else { value };
-                    flat.entry(key).or_insert(value);
-                }
-            })
-        } else if OVER_SATURATION.1.contains(&plain.as_str()) {
-            flat.insert(OVER_SATURATION.0.to_owned(), Value::Bool(true));
-            Ok(())
-        } else {
-            value_of(&plain, option, &mut flat)
-        };
-        if let Err(message) = result {
-            findings.problem(format!("--{}", option.name), message);
-            complete = false;
-        }
-    }
-    if complete { read(&Value::Object(flat), Origin::Options, findings) } else { None }
-}
-
-fn value_of(plain: &str, option: &CommandOption, flat: &mut Map<String, Value>) -> Result<(), String> {
-    let Some(key) = canonical(plain) else {
-        let names: Vec<String> = keys().map(|(key, _)| key.replace('_', "-")).collect();
-        return Err(format!("is no known option; {}", suggestion(&option.name, names.iter().map(String::as_str))));
-    };
-    let text = single(option)?;
-    // A source of data is a text, whatever it looks like.
-    let value = if key == "data" { Value::String(text.to_owned()) } else { typed(text)? };
-    let values = match (key, value) {
-        ("rate", Value::String(text)) => text.split(',').map(|it| typed(it.trim())).collect::<Result<Vec<_>, _>>()?,
-        ("rate", Value::Array(values)) => values,
-        (_, value) => vec![value],
-    };
-    if REPEATED.contains(&key) {
-        match flat.entry(key).or_insert_with(|| Value::Array(Vec::new())) {
-            Value::Array(all) => all.extend(values),
-            other => *other = Value::Array(values),
-        }
-        return Ok(());
-    }
-    match flat.insert(key.to_owned(), values.into_iter().next().unwrap_or_default()) {
-        None => Ok(()),
-        Some(_) if key == "profile" => Ok(()),
-        Some(_) => Err("is given twice; keep one of them".to_owned()),
-    }
 }
 
 /// The nested form while it is made.
@@ -202,7 +142,7 @@ pub(super) fn read(profile: &Value, origin: Origin, findings: &Findings) -> Opti
     backend(&mut nested, &flat, &name);
     profile_of(&mut nested, &flat, &name)?;
     constraints(&mut nested, &flat, &name);
-    data(&mut nested, &flat, &name)?;
+    data::data(&mut nested, &flat, &name)?;
     Some(Scenario { value: json!({"spec": nested.spec}), names: nested.names })
 }
 
@@ -342,83 +282,4 @@ fn constraints(nested: &mut Nested, flat: &Map<String, Value>, name: &impl Fn(&s
         nested.set(&format!("constraints[{index}]"), &name("over_saturation"), constraint);
     }
     nested.names.push(("spec.constraints".to_owned(), nested.shown("max_seconds")));
-}
-
-fn data(nested: &mut Nested, flat: &Map<String, Value>, name: &impl Fn(&str) -> String) -> Option<()> {
-    let items: Vec<Value> = match flat.get("data") {
-        None => Vec::new(),
-        Some(Value::Array(items)) => items.clone(),
-        Some(item) => vec![item.clone()],
-    };
-    let is_list = matches!(flat.get("data"), Some(Value::Array(_)));
-    let mut sources = Vec::with_capacity(items.len());
-    for (index, item) in items.into_iter().enumerate() {
-        let key = if is_list { format!("{}[{index}]", name("data")) } else { name("data") };
-        match source(&item) {
-            Ok(source) => sources.push(source),
-            Err(message) => {
-                nested.problem(&key, message);
-                return None;
-            }
-        }
-        nested.names.push((format!("spec.data[{index}]"), nested.shown(&key)));
-    }
-    let arguments: &[Value] = match flat.get("data_args") {
-        Some(Value::Array(all)) => all,
-        Some(one) => std::slice::from_ref(one),
-        None => &[],
-    };
-    for (source, arguments) in sources.iter_mut().zip(arguments) {
-        if let (Value::Object(source), Value::Object(_)) = (source, arguments) {
-            source.insert("load_kwargs".to_owned(), arguments.clone());
-        }
-    }
-    nested.set("data", &name("data"), Value::Array(sources));
-    if let Some(samples) = flat.get("data_samples") {
-        nested.set("data_loader.samples", &name("data_samples"), samples.clone());
-    }
-    match flat.get("data_sampler") {
-        None => {}
-        Some(Value::String(text)) if text == "shuffle" || text == "random" => {
-            nested.set("data_loader.shuffle", &name("data_sampler"), Value::Bool(true));
-        }
-        Some(other) => nested.problem(&name("data_sampler"), format!("is {}; write shuffle", described(other))),
-    }
-    if let Some(mapper @ Value::Object(_)) = flat.get("data_column_mapper") {
-        nested.set("data_column_mapper.column_mappings", &name("data_column_mapper"), mapper.clone());
-    }
-    Some(())
-}
-
-/// A source of data: lengths as a text or as a mapping, or a file.
-fn source(item: &Value) -> Result<Value, String> {
-    let with_kind = |mut entries: Map<String, Value>| {
-        let kind = ["kind", "type_", "type"].into_iter().find_map(|it| entries.remove(it));
-        entries.insert("kind".to_owned(), kind.unwrap_or_else(|| json!("synthetic_text")));
-        Value::Object(entries)
-    };
-    let text = match item {
-        Value::Object(entries) => return Ok(with_kind(entries.clone())),
-        Value::String(text) => text.trim(),
-        other => return Err(format!("is {}; write prompt_tokens=256,output_tokens=128, or a file", described(other))),
-    };
-    if text.starts_with('{') {
-        return match yaml::read(text) {
-            Ok(Value::Object(entries)) => Ok(with_kind(entries)),
-            _ => Err(format!("is {}, which is no mapping; check its quotes and brackets", quoted(text))),
-        };
-    }
-    if text.contains('=') && !text.contains("://") {
-        return match paths::arguments(text)? {
-            Value::Object(entries) => Ok(with_kind(entries)),
-            _ => Err(format!("is {}; write prompt_tokens=256,output_tokens=128", quoted(text))),
-        };
-    }
-    Ok(match DataSetFormat::from_path(std::path::Path::new(text)) {
-        Some(DataSetFormat::Text) => json!({"kind": "text_file", "path": text}),
-        Some(DataSetFormat::Csv) => json!({"kind": "csv_file", "path": text}),
-        Some(DataSetFormat::Json | DataSetFormat::Jsonl) => json!({"kind": "json_file", "path": text}),
-        Some(DataSetFormat::Parquet) => json!({"kind": "parquet_file", "path": text}),
-        None => json!({"kind": "huggingface", "source": text}),
-    })
 }
