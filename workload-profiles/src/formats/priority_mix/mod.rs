@@ -50,7 +50,8 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
     root.finish();
     let (stage, timeouts) = load?;
     let (classes, prompts) = classes?;
-    let requests = prompts::requests(&prompts);
+    let lengths: BTreeSet<u32> = classes.classes.iter().filter_map(|it| it.output).collect();
+    let requests = prompts::requests(&prompts, &lengths);
     if prompts.windows(2).any(|pair| pair[0].words != pair[1].words) {
         findings.notice("trafficClasses", "have prompts of different lengths, which are mixed here: each request draws one of these lengths, whatever its class");
     }

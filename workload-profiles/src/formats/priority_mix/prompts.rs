@@ -1,5 +1,7 @@
 //! The texts of the classes. The engine writes texts of its own, so that only lengths and shared parts are kept.
 
+use std::collections::BTreeSet;
+
 use crds::units::Seed;
 
 use crate::{
@@ -32,9 +34,9 @@ impl Prompt {
     }
 }
 
-/// Requests of these prompts.
-pub(super) fn requests(prompts: &[Prompt]) -> RequestSource {
-    let output = LengthDistribution::fixed(1);
+/// Requests of these prompts. `outputs`: the lengths of answers; each class has one of them.
+pub(super) fn requests(prompts: &[Prompt], outputs: &BTreeSet<u32>) -> RequestSource {
+    let output = between(outputs.iter().copied());
     if prompts.iter().all(|it| it.same.is_none()) {
         return RequestSource::SharedPrefix {
             groups: prompts.len() as u32,

@@ -65,12 +65,13 @@ fn what_is_left_out_is_as_in_the_original() {
 
 #[test]
 fn one_text_is_one_prompt_and_a_variation_makes_it_fresh() {
-    let RequestSource::SharedPrefix { groups, prompts_per_group, system_prompt_len, .. } =
+    let RequestSource::SharedPrefix { groups, prompts_per_group, system_prompt_len, output_len, .. } =
         read(PROFILE).unwrap().0.requests
     else {
         panic!("prompts repeat")
     };
     assert_eq!((groups, prompts_per_group, system_prompt_len.mean), (2, 1, 3.0));
+    assert_eq!((output_len.min, output_len.max), (64, 512));
     let varied =
         PROFILE.replace("prompt: one two three four", "promptTemplate: 'one two {variation} four', promptRepeat: 3");
     let RequestSource::Random { input, prefixes, .. } = read(&varied).unwrap().0.requests else {
