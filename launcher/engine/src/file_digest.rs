@@ -30,6 +30,14 @@ impl FileDigest {
     }
 }
 
+impl FileDigest {
+    /// A file with these bytes.
+    pub fn from_bytes(path: &Path, bytes: &[u8]) -> FileDigest {
+        let sha256 = Some(hex(&Sha256::digest(bytes)));
+        FileDigest { path: path.to_owned(), bytes: Some(bytes.len() as u64), sha256 }
+    }
+}
+
 /// Hashes the bytes that are read through it.
 pub struct DigestReader<R> {
     inner: R,

@@ -5,7 +5,7 @@
 //! process meanwhile.
 //!
 //! The modules form layers; each may use those before it: `record`, `histogram`, `inter_token_times`, `schedule`,
-//! `user_file`, `file_digest`, `lines`, `image`, `tokenizer_file`; `window`, `data_set`, `trace`, `vitals`; `client`;
+//! `user_file`, `file_digest`, `lines`, `image`, `tokenizer_file`; `window`, `data_set`, `trace`, `recorded`, `vitals`; `client`;
 //! `requests`; `sessions`; `prompt_files`, `recorder`; `issue`.
 
 pub mod client;
@@ -18,6 +18,7 @@ pub mod issue;
 mod lines;
 pub mod prompt_files;
 pub mod record;
+pub mod recorded;
 pub mod recorder;
 pub mod requests;
 pub mod run_id;

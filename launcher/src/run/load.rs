@@ -104,7 +104,8 @@ fn not_issued(error: LoadError) -> Failure {
         | LoadError::Queries(_)
         | LoadError::Trace(_)
         | LoadError::DataSet(_)
-        | LoadError::Prompts(_) => Failure::configuration(error.to_string()),
+        | LoadError::Prompts(_)
+        | LoadError::Recorded(_) => Failure::configuration(error.to_string()),
         LoadError::System { .. } | LoadError::Panic { .. } => Failure::system(&error),
     }
 }

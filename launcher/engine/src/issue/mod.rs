@@ -53,6 +53,7 @@ use crate::{
     data_set::{self, DataSetError, Rows},
     file_digest::FileDigest,
     prompt_files::{self, PromptFilesError},
+    recorded::{self, RecordedError},
     recorder::{Keep, Recorder},
     requests::{RequestsError, Seeds, Texts},
     stop::{Stop, StopReason, StopState},
@@ -94,6 +95,9 @@ pub enum LoadError {
     /// The tokenizer or the corpus cannot be used.
     #[error(transparent)]
     Prompts(#[from] PromptFilesError),
+    /// Recorded sessions cannot be sent.
+    #[error(transparent)]
+    Recorded(#[from] RecordedError),
     /// The operating system refuses a thread or a runtime.
     #[error("the launcher cannot start {what}; give it more memory, threads or open files (ulimit -n)")]
     System { what: &'static str, source: io::Error },
@@ -195,6 +199,7 @@ pub struct Files {
     traces: trace::Traces,
     rows: Arc<Rows>,
     texts: Texts,
+    recordings: Arc<Vec<recorded::Session>>,
     digests: Vec<FileDigest>,
 }
 
@@ -206,8 +211,12 @@ impl Files {
         traces.notices.extend(data_set.notice);
         let prompts = prompt_files::read(workload)?;
         traces.notices.extend(prompts.notices);
-        let digests = traces.digests.iter().cloned().chain(data_set.file).chain(prompts.digests).collect();
-        Ok(Files { traces, rows: Arc::new(data_set.rows), texts: prompts.texts, digests })
+        let recordings = recorded::read(workload)?;
+        traces.notices.extend(recordings.notices);
+        let digests = traces.digests.iter().cloned().chain(data_set.file).chain(prompts.digests);
+        let digests = digests.chain(recordings.digests).collect();
+        let recordings = Arc::new(recordings.sessions);
+        Ok(Files { traces, rows: Arc::new(data_set.rows), texts: prompts.texts, recordings, digests })
     }
 
     /// The name and digest of each file.
@@ -299,6 +308,7 @@ fn plan(
     seeds: Seeds<'_>,
 ) -> Result<LoadPlan, LoadError> {
     let plan = LoadPlan::new(workload, &files.traces.entries, model, target.api(), seeds)?;
+    let plan = plan.with_recordings(Arc::clone(&files.recordings));
     Ok(plan.with_texts(files.texts.clone()).with_rows(workload, Arc::clone(&files.rows))?)
 }
 

@@ -19,6 +19,7 @@ use super::{
 use crate::{
     client::{body::BodyTemplate, request_timeouts::RequestTimeouts},
     data_set::Rows,
+    recorded,
     recorder::{Keep, RecordBudget, Recorder},
     requests::{RecordedLengths, Requests, RequestsError, Seeds, TextSeed, Texts, words_of},
     schedule::{Schedule, schedule, users::UserTurns},
@@ -284,6 +285,12 @@ impl LoadPlan {
     }
 
     /// The same plan with what makes texts.
+    /// The same plan with the recorded sessions of the workload, if it has any.
+    pub(crate) fn with_recordings(mut self, recordings: Arc<Vec<recorded::Session>>) -> LoadPlan {
+        self.sessions = self.sessions.map(|it| it.with_recordings(recordings));
+        self
+    }
+
     pub fn with_texts(mut self, texts: Texts) -> LoadPlan {
         self.sessions = self.sessions.map(|it| it.with_texts(texts.clone()));
         self.requests = self.requests.with_texts(texts);

@@ -84,6 +84,9 @@ pub enum RequestsError {
         "the load starts requests, and its conversations have no number; set their count, or let the load start sessions"
     )]
     UncountedSessions,
+    /// The requests of a recorded session have an order of their own.
+    #[error("recorded sessions are started as a whole; let sessions.unit be session")]
+    RequestsOfRecorded,
     /// Users send requests, each in turn.
     #[error(
         "a load of users sends the turns of each user at its times, and so starts requests; let sessions.unit be request"
@@ -209,7 +212,7 @@ impl Requests {
             // Sessions have prompts of their own.
             RequestSource::Conversations(_) => Source::Mock,
             RequestSource::TraceBlocks { .. } => return Err(RequestsError::NotYet("blocks of a trace")),
-            RequestSource::Recorded(_) => return Err(RequestsError::NotYet("recorded sessions")),
+            RequestSource::Recorded(_) => Source::Mock,
         };
         Ok(Requests { source, form, texts: Texts::default(), has_messages: false, images: None })
     }

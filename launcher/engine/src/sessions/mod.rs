@@ -1,31 +1,45 @@
 //! Sessions: what their requests hold, and what each of them waits for. Pure.
 //!
-//! A session is a chain of turns ([`Chain`]). The texts of a turn are drawn, or read, when it is made, so that memory holds only what
+//! A session is a chain of turns ([`Chain`]), or a graph of recorded requests ([`RecordedSession`]). The texts of a turn are drawn, or read, when it is made, so that memory holds only what
 //! the sessions under way have said. Answers of the server in this run are part of the next prompt.
 
 mod chain;
 mod conversations;
 mod prompt;
+mod recorded_session;
 mod repeated_prompts;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use http::HeaderName;
 use workload_profiles::{
     Workload,
-    workload::{AfterFailure, ConversationUse, Load, RequestSource, RowContent, Sessions, Stage, Unit},
+    workload::{
+        AcrossStages, AfterFailure, ConversationUse, Load, RecordedSessions, RequestSource, RowContent, Sessions,
+        Stage, Unit,
+    },
 };
 
-use crate::requests::{RequestsError, Seeds, SharedPrefix, Texts};
+use crate::{
+    recorded,
+    requests::{RequestsError, Seeds, SharedPrefix, Texts},
+};
 pub(crate) use chain::{Answer, Chain, NextTurn};
 use conversations::Conversations;
-pub(crate) use prompt::PromptStyle;
+pub(crate) use prompt::{PromptStyle, message};
+pub(crate) use recorded_session::RecordedSession;
 use repeated_prompts::RepeatedPrompts;
 
 /// The sessions of a workload.
 #[derive(Debug)]
 pub(crate) struct PlannedSessions {
-    texts: ChainTexts,
+    source: Source,
     /// What makes words.
     pub(crate) words: Texts,
     /// How they are sent.
@@ -34,6 +48,24 @@ pub(crate) struct PlannedSessions {
     pub(crate) header: Option<HeaderName>,
     /// Distinct sessions; `None`: every session is a new one.
     pub(crate) count: Option<u64>,
+    /// Recorded sessions that were begun, where a stage goes on behind the stage before.
+    begun: AtomicU64,
+}
+
+/// Where sessions come from.
+#[derive(Clone, Debug)]
+enum Source {
+    Chains(ChainTexts),
+    Recorded(RecordedSessions, Arc<Vec<recorded::Session>>),
+}
+
+/// A session before its first request.
+#[derive(Debug)]
+pub(crate) enum NewSession {
+    /// Its turns follow each other.
+    Chain(Box<Chain>),
+    /// Its requests form a graph.
+    Graph(RecordedSession),
 }
 
 /// The texts and lengths of chains.
@@ -73,10 +105,10 @@ impl PlannedSessions {
     /// # Errors
     /// The sessions cannot be made, or not be sent in the way that the workload asks for.
     pub(crate) fn new(workload: &Workload, seeds: Seeds<'_>) -> Result<Option<PlannedSessions>, RequestsError> {
-        let (texts, count) = match &workload.requests {
+        let (source, count) = match &workload.requests {
             RequestSource::Conversations(it) => {
                 let conversations = Conversations::new(it, seeds, workload.prompts)?;
-                (ChainTexts::Conversations(Arc::new(conversations)), it.count.map(u64::from))
+                (Source::Chains(ChainTexts::Conversations(Arc::new(conversations))), it.count.map(u64::from))
             }
             source @ RequestSource::SharedPrefix { multi_turn: true, .. } => {
                 let prompts = RepeatedPrompts::new(SharedPrefix::from_source(source, seeds, workload.prompts)?);
@@ -84,7 +116,7 @@ impl PlannedSessions {
                     return Err(RequestsError::EndlessSessions);
                 }
                 let count = prompts.count();
-                (ChainTexts::Repeated(Arc::new(prompts)), Some(count))
+                (Source::Chains(ChainTexts::Repeated(Arc::new(prompts))), Some(count))
             }
             RequestSource::DataSet(set) => match set.row {
                 RowContent::Conversation { send: ConversationUse::Turns, .. } => {
@@ -92,7 +124,12 @@ impl PlannedSessions {
                 }
                 RowContent::Conversation { .. } | RowContent::Prompt(_) => return Ok(None),
             },
-            RequestSource::Recorded(_) => return Err(RequestsError::NotYet("recorded sessions")),
+            RequestSource::Recorded(recorded) => {
+                if workload.sessions.unit == Unit::Request {
+                    return Err(RequestsError::RequestsOfRecorded);
+                }
+                (Source::Recorded(recorded.clone(), Arc::default()), None)
+            }
             RequestSource::Mock
             | RequestSource::Random { .. }
             | RequestSource::SharedPrefix { .. }
@@ -112,7 +149,7 @@ impl PlannedSessions {
         let settings = workload.sessions.clone();
         let wrong = |name: &String| RequestsError::SessionHeader { name: name.clone() };
         let header = settings.header.as_ref().map(|it| it.parse().map_err(|_| wrong(it))).transpose()?;
-        Ok(Some(PlannedSessions { texts, words: Texts::default(), settings, header, count }))
+        Ok(Some(PlannedSessions { source, words: Texts::default(), settings, header, count, begun: AtomicU64::new(0) }))
     }
 
     /// Sets what makes words.
@@ -126,18 +163,43 @@ impl PlannedSessions {
     }
 
     /// A session of a stage, before its first turn. Beyond the number of distinct sessions they repeat.
-    pub(crate) fn begin(&self, stage: usize, session: u64) -> Chain {
-        let content = self.count.map_or(session, |count| session % count.max(1));
-        Chain::new(self.texts.clone(), stage, content)
+    pub(crate) fn begin(&self, stage: usize, session: u64) -> NewSession {
+        let goes_on = matches!(&self.source, Source::Recorded(it, _) if it.across_stages == AcrossStages::Continue);
+        let place = if goes_on { self.begun.fetch_add(1, Ordering::Relaxed) } else { session };
+        let content = self.count.map_or(place, |count| place % count.max(1));
+        match &self.source {
+            Source::Chains(texts) => NewSession::Chain(Box::new(Chain::new(texts.clone(), stage, content))),
+            Source::Recorded(settings, all) => NewSession::Graph(RecordedSession::new(settings, all, content, session)),
+        }
+    }
+
+    /// Sets the recorded sessions. Has no effect on another source.
+    pub(crate) fn with_recordings(mut self, recordings: Arc<Vec<recorded::Session>>) -> PlannedSessions {
+        if let Source::Recorded(settings, all) = &mut self.source {
+            let files = recordings.len() as u64;
+            self.count = Some(settings.duplicate_to.map_or(files, |it| files.max(u64::from(it))));
+            *all = recordings;
+        }
+        self
     }
 
     /// Turns of the first sessions together; `None` where sessions do not end.
     pub(crate) fn turns_of_first(&self, sessions: u64) -> Option<u64> {
         let distinct = self.count.unwrap_or(sessions).max(1);
-        let sum = |count: u64| (0..count).map(|it| self.texts.turns(it).map(u64::from)).sum::<Option<u64>>();
+        let sum = |count: u64| (0..count).map(|it| self.turns(it)).sum::<Option<u64>>();
         let (rounds, rest) = (sessions / distinct, sessions % distinct);
         let whole = if rounds == 0 { 0 } else { sum(distinct)?.saturating_mul(rounds) };
         Some(whole.saturating_add(sum(rest)?))
+    }
+
+    /// Requests of a session; `None`: it does not end.
+    fn turns(&self, content: u64) -> Option<u64> {
+        match &self.source {
+            Source::Chains(texts) => texts.turns(content).map(u64::from),
+            Source::Recorded(settings, all) => {
+                Some(RecordedSession::new(settings, all, content, content).session().calls.len() as u64)
+            }
+        }
     }
 
     /// Whether a session ends with its first failed turn.

@@ -71,7 +71,7 @@ fn join(more: &str, text: &mut String) {
 }
 
 /// Appends a message with these parts of its content, behind a comma unless it is the first.
-pub(super) fn message(role: &str, [before, content]: [&str; 2], text: &mut String) {
+pub(crate) fn message(role: &str, [before, content]: [&str; 2], text: &mut String) {
     if !text.ends_with('[') {
         text.push(',');
     }

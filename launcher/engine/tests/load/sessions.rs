@@ -21,8 +21,9 @@ use tokio::io::duplex;
 use workload_profiles::{
     Workload,
     workload::{
-        AfterFailure, Conversations, History, LengthDistribution, Load, PrefixPlace, Prefixes, RequestSource, Sessions,
-        Stage, TimeDistribution, TurnLengths, Unit,
+        AcrossStages, AfterFailure, Conversations, History, LengthDistribution, Load, PrefixPlace, Prefixes,
+        RecordedAnswers, RecordedFiles, RecordedFormat, RecordedSessions, RecordedToolCalls, RecordedWaits,
+        RequestSource, Sessions, Stage, TimeDistribution, TurnLengths, Unit,
     },
 };
 
@@ -398,4 +399,70 @@ async fn users_of_shared_prefixes_say_the_same_prompt_again() {
     let error =
         engine::issue::run_here(&refused, "m", &server.target(Api::Chat), crds::units::Seed(1), &Stop::default()).await;
     assert!(error.unwrap_err().to_string().contains("have no last turn; let the load start requests"));
+}
+
+/// A plan, two searches at once, and a summary of both, as spans.
+fn recording() -> String {
+    let span = |start: f64, end: f64, messages: &str, answer: &str| {
+        format!(
+            r#"{{"name":"chat m","start_time":"2025-01-01T00:00:{start:06.3}Z","end_time":"2025-01-01T00:00:{end:06.3}Z","attributes":{{"gen_ai.input.messages":[{messages}],"gen_ai.output.text":"{answer}","gen_ai.usage.output_tokens":2}}}}"#
+        )
+    };
+    let said = |role: &str, text: &str| format!(r#"{{"role":"{role}","content":"{text}"}}"#);
+    let plan = format!("{},{}", said("user", "ask"), said("assistant", "the plan"));
+    let found = format!("{},{}", said("assistant", "found left"), said("assistant", "found right"));
+    let spans = [
+        span(0.0, 1.0, &said("user", "ask"), "the plan"),
+        span(1.5, 4.0, &format!("{plan},{}", said("user", "left")), "found left"),
+        span(2.0, 3.0, &format!("{plan},{}", said("user", "right")), "found right"),
+        span(6.0, 7.0, &format!("{found},{}", said("user", "sum")), "done"),
+    ];
+    format!("[{}]", spans.join(","))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_recorded_session_is_sent_as_the_graph_of_its_requests() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.json");
+    std::fs::write(&path, recording()).unwrap();
+    let requests = RequestSource::Recorded(RecordedSessions {
+        files: RecordedFiles::Files(vec![path.into()]),
+        format: RecordedFormat::OpenTelemetry,
+        max_wait: Span(Duration::from_secs(15)),
+        max_idle: None,
+        waits: RecordedWaits::All,
+        answers: RecordedAnswers::Server,
+        default_output: 9,
+        duplicate_to: Some(2),
+        unique: false,
+        filter: None,
+        include_errors: true,
+        skip_invalid_files: false,
+        tool_calls: RecordedToolCalls { forced: true, open_ended: false },
+        across_stages: AcrossStages::Restart,
+    });
+    let sessions = Sessions { unit: Unit::Session, ..Sessions::default() };
+    let workload = Workload { requests, sessions, ..Workload::new(Api::Chat, RequestSource::Mock, vec![closed(1, 2)]) };
+    let server = Server::default();
+    let result = run(&workload, &server).await;
+    // Answers take 100 ms; the searches wait 500 and 1,000 ms for the plan, and the summary 2 s for both.
+    let first = [(0, 1, 0, 0), (0, 2, 600, 600), (0, 3, 1_100, 1_100), (0, 4, 3_200, 3_200)];
+    assert_eq!(turns(&result)[..4], first);
+    assert_eq!((result.issued, result.recorder.sessions[0].complete), (8, 2));
+    let seen = server.seen();
+    assert_eq!(seen[1].texts(), ["ask", "said 0", "left"]);
+    assert_eq!(seen[3].texts(), ["said 1", "said 2", "sum"]);
+    // The second session is a copy with a text of its own.
+    assert_eq!(seen[4].texts(), ["0000000000000001 ask"]);
+    assert_eq!(seen[0].body["max_tokens"], 2);
+    for (after_failure, sent, cancelled) in [(AfterFailure::End, 2, 2), (AfterFailure::Continue, 4, 0)] {
+        let server = Server { fails: vec![1], ..Server::default() };
+        let mut workload = workload.clone();
+        workload.stages = vec![closed(1, 1)];
+        workload.sessions.after_failure = after_failure;
+        let result = run(&workload, &server).await;
+        let counted = outcomes(&result, 0).iter().find(|it| it.0 == "cancelled").map_or(0, |it| it.1);
+        // The other search was already planned when the first one failed, and is sent.
+        assert!((result.issued, counted) == (sent, cancelled) || (result.issued, counted) == (sent + 1, cancelled - 1));
+    }
 }

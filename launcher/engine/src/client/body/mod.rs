@@ -64,12 +64,23 @@ pub struct Content<'a> {
     pub max_tokens: Option<u32>,
     /// The request asks for the token ids of its output, as vLLM allows.
     pub token_ids: bool,
+    /// The answer may end before its most tokens, whatever the template says. Not together with `token_ids`.
+    pub may_end: bool,
 }
 
 impl<'a> Content<'a> {
     /// A prompt, with nothing beside it.
     pub fn new(prompt: Prompt<'a>, max_tokens: Option<u32>) -> Content<'a> {
-        Content { prompt, system: "", images: &[], images_last: false, fields: "", max_tokens, token_ids: false }
+        Content {
+            prompt,
+            system: "",
+            images: &[],
+            images_last: false,
+            fields: "",
+            max_tokens,
+            token_ids: false,
+            may_end: false,
+        }
     }
 }
 
@@ -85,6 +96,8 @@ pub struct BodyTemplate {
     rest: Vec<u8>,
     /// The rest of the body of a request that asks for token ids.
     rest_with_ids: Vec<u8>,
+    /// The rest of the body of a request whose answer may end early.
+    rest_that_may_end: Vec<u8>,
 }
 
 impl BodyTemplate {
@@ -114,6 +127,7 @@ impl BodyTemplate {
             (Api::Chat, LengthField::MaxCompletionTokens) => b",\"max_completion_tokens\":",
             _ => b",\"max_tokens\":",
         };
+        let may_end = Sampling { ignore_eos: false, ..sampling.clone() };
         let rest = |token_ids| rest(api, sampling, class, streaming, token_ids);
         BodyTemplate {
             api,
@@ -122,6 +136,7 @@ impl BodyTemplate {
             min_tokens: sampling.min_tokens,
             rest: rest(false),
             rest_with_ids: rest(true),
+            rest_that_may_end: self::rest(api, &may_end, class, streaming, false),
         }
     }
 
@@ -132,7 +147,11 @@ impl BodyTemplate {
 
     /// The body of a request.
     pub fn body(&self, content: &Content<'_>) -> Bytes {
-        let rest = if content.token_ids { &self.rest_with_ids } else { &self.rest };
+        let rest = match (content.token_ids, content.may_end) {
+            (true, _) => &self.rest_with_ids,
+            (false, true) => &self.rest_that_may_end,
+            (false, false) => &self.rest,
+        };
         let images: usize = content.images.iter().map(|it| it.base64.len() + 128).sum();
         let texts = content.prompt.written().len() + content.system.len() + content.fields.len();
         let mut body = Vec::with_capacity(self.start.len() + texts + images + rest.len() + 256);

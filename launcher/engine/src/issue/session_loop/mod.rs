@@ -5,6 +5,7 @@
 //! needs: a turn that waits is a timer or a place in a queue of its own session, so that any number of sessions goes on.
 
 mod closed;
+mod graph_session;
 mod open;
 mod session;
 mod share;
@@ -13,15 +14,22 @@ mod slot;
 use std::{
     collections::HashMap,
     mem,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
     time::Duration,
 };
 
 use workload_profiles::workload::Unit;
 
 use super::{context::RequestContext, waits::Waits, worker::Worker};
-use crate::{schedule::users::UserTurns, sessions::PlannedSessions, stop::StopState};
+use crate::{
+    client::SessionLink,
+    recorder::SessionEnd,
+    schedule::users::UserTurns,
+    sessions::{NewSession, PlannedSessions},
+    stop::StopState,
+};
 pub(super) use closed::run as run_closed;
+use graph_session::GraphSession;
 pub(super) use open::run as run_open;
 use session::Session;
 use slot::Slot;
@@ -44,6 +52,7 @@ struct SessionStage {
 /// What the load starts: the whole of a session, or one request of it.
 enum Work {
     Session(Box<Session>),
+    Graph(Box<GraphSession>),
     Request(Arc<tokio::sync::Mutex<Slot>>),
 }
 
@@ -82,9 +91,18 @@ impl SessionStage {
         let sessions = self.sessions()?;
         Some(match sessions.settings.unit {
             Unit::Session => {
-                let mut session = Session::new(&self.context, sessions, self.stage, number, None);
-                session.prepare();
-                Work::Session(Box::new(session))
+                let link = self.link(sessions, number);
+                match sessions.begin(self.stage, number) {
+                    NewSession::Chain(chain) => {
+                        let mut session = Session::new(&self.context, *chain, link, self.stage, number, None);
+                        session.prepare();
+                        Work::Session(Box::new(session))
+                    }
+                    NewSession::Graph(recorded) => {
+                        let end = SessionEnd::new(self.stage, number);
+                        Work::Graph(Box::new(GraphSession::new(&self.context, recorded, link, end)))
+                    }
+                }
             }
             Unit::Request => {
                 let slot_number = number % self.slot_count().unwrap_or(1).max(1);
@@ -98,11 +116,21 @@ impl SessionStage {
         })
     }
 
+    /// What the requests of a session share.
+    fn link(&self, sessions: &PlannedSessions, number: u64) -> Option<Arc<SessionLink>> {
+        let keep_connection = sessions.settings.keep_connection;
+        (sessions.header.is_some() || keep_connection).then(|| {
+            let value = self.context.shared.run_id.header(format_args!("session-{}-{number}", self.stage));
+            Arc::new(SessionLink::new(sessions.header.clone().zip(value), keep_connection))
+        })
+    }
+
     /// Does the work that is due at `due`. Returns `false` if the target did not answer its last request.
     async fn run(&self, number: u64, work: Work, due: Duration) -> bool {
-        let unsent = Unsent { stage: self, number, was_sent: false };
+        let unsent = Unsent { stage: self, number, was_sent: AtomicBool::new(false) };
         match work {
             Work::Session(session) => session.run(self, number, due, unsent).await,
+            Work::Graph(session) => session.run(self, number, due, unsent).await,
             Work::Request(slot) => slot::run_request(self, slot, number, due, unsent).await,
         }
     }
@@ -132,12 +160,12 @@ impl SessionStage {
 struct Unsent<'a> {
     stage: &'a SessionStage,
     number: u64,
-    was_sent: bool,
+    was_sent: AtomicBool,
 }
 
 impl Drop for Unsent<'_> {
     fn drop(&mut self) {
-        if !self.was_sent {
+        if !*self.was_sent.get_mut() {
             lock(&self.stage.unsent).push(self.number);
         }
     }

@@ -1,6 +1,10 @@
 //! [I/O] One session: sends its turns, one after the other.
 
-use std::{mem, sync::Arc, time::Duration};
+use std::{
+    mem,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use bytes::Bytes;
 
@@ -12,7 +16,7 @@ use crate::{
     },
     issue::{
         context::RequestContext,
-        in_flight::{Due, TurnEnd, run_turn},
+        in_flight::{TurnEnd, run_turn},
         prepare::Prepared,
     },
     record::{RequestOutcome, Turn},
@@ -46,19 +50,15 @@ impl Session {
     /// A session of a stage, before its first turn, which waits for the end of the session before.
     pub(super) fn new(
         context: &Arc<RequestContext>,
-        sessions: &PlannedSessions,
+        chain: Chain,
+        link: Option<Arc<SessionLink>>,
         stage: usize,
         number: u64,
         last_end: Option<Duration>,
     ) -> Session {
-        let settings = &sessions.settings;
-        let link = (sessions.header.is_some() || settings.keep_connection).then(|| {
-            let value = context.shared.run_id.header(format_args!("session-{stage}-{number}"));
-            Arc::new(SessionLink::new(sessions.header.clone().zip(value), settings.keep_connection))
-        });
         Session {
             context: Arc::clone(context),
-            chain: sessions.begin(stage, number),
+            chain,
             link,
             ready: None,
             is_given_up: false,
@@ -142,22 +142,13 @@ impl Session {
         let turn = self.ready.as_ref()?.turn;
         let shared = Arc::clone(&self.context.shared);
         let after = self.last_end.map_or(Duration::ZERO, |ended| ended.saturating_add(turn.think_time));
-        let mut due = Due { at: earliest.max(after), ..Due::default() };
-        stage.unless_over(stage.waits.until(due.at)).await?;
-        if stage.is_over(shared.clock.now()) {
-            return None;
-        }
-        let limit = shared.concurrency_limit(stage.stage);
-        if limit.is_bounded() {
-            due.permit = stage.unless_over(limit.acquire()).await?;
-            due.permit_wait = Some(shared.clock.now().saturating_sub(due.at));
-        }
+        let due = stage.wait_to_send(earliest.max(after)).await?;
         if shared.plan.sessions.as_ref().is_some_and(PlannedSessions::are_dealt_requests) {
             self.context.recorder().record_hold(stage.stage, after.saturating_sub(earliest));
         }
         let Ready { turn, body } = self.ready.take()?;
         if let Some(unsent) = unsent {
-            unsent.was_sent = true;
+            unsent.was_sent.store(true, Ordering::Relaxed);
         }
         *unsent = None;
         self.is_under_way = true;

@@ -1,9 +1,15 @@
 //! [I/O] A slot of a load of requests: one session at a time, which begins anew after its last turn. Its requests wait in order.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use super::{Session, SessionStage, Unsent};
-use crate::{schedule::users::UserTurns, sessions::PlannedSessions};
+use crate::{
+    schedule::users::UserTurns,
+    sessions::{NewSession, PlannedSessions},
+};
 
 /// The session to which every n-th request belongs.
 pub(super) struct Slot {
@@ -28,12 +34,14 @@ impl Slot {
         let last_end = self.last_end;
         let first = self.users.filter(|_| self.ended == 0).map_or(0, |it| it.session_of(self.number).1);
         let turns = self.users.map(UserTurns::turns);
-        let new = || {
-            let session = Session::new(&stage.context, sessions, stage.stage, number, last_end);
-            session.with_turns(first, turns)
-        };
-        let session = self.session.get_or_insert_with(new);
-        if !session.is_given_up() {
+        if self.session.is_none()
+            && let NewSession::Chain(chain) = sessions.begin(stage.stage, number)
+        {
+            let link = stage.link(sessions, number);
+            let session = Session::new(&stage.context, *chain, link, stage.stage, number, last_end);
+            self.session = Some(session.with_turns(first, turns));
+        }
+        if let Some(session) = self.session.as_mut().filter(|it| !it.is_given_up()) {
             session.prepare();
         }
     }
@@ -56,7 +64,7 @@ pub(super) async fn run_request(
     if session.is_given_up() {
         // This request was one of its later turns.
         if let Some(unsent) = &mut unsent {
-            unsent.was_sent = true;
+            unsent.was_sent.store(true, Ordering::Relaxed);
         }
         stage.cancel_rest(number, 1);
         session.skip();

@@ -1,0 +1,199 @@
+//! [I/O] One recorded session: sends each request when those that it follows have ended.
+
+use std::{
+    mem,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use crds::benchmark_run::Api;
+use futures::{StreamExt as _, stream::FuturesUnordered};
+
+use super::{SessionStage, Unsent};
+use crate::{
+    client::{
+        SessionLink,
+        body::{Content, Prompt},
+    },
+    issue::{
+        context::RequestContext,
+        in_flight::{Due, TurnEnd, run_turn},
+        prepare::Prepared,
+    },
+    record::Turn,
+    recorded,
+    recorder::SessionEnd,
+    requests::RequestedLengths,
+    sessions::{RecordedSession, message},
+};
+
+/// A recorded session under way. It leaves one record when it is dropped, if one of its requests has ended.
+pub(super) struct GraphSession {
+    context: Arc<RequestContext>,
+    recorded: RecordedSession,
+    link: Option<Arc<SessionLink>>,
+    /// What the server answered to each request; `None`: nothing yet, or it failed.
+    answers: Vec<Option<String>>,
+    ended: usize,
+    end: SessionEnd,
+}
+
+/// A request that is sent at its time.
+struct Planned {
+    due: Duration,
+    place: Turn,
+    prepared: Prepared,
+    link: Option<Arc<SessionLink>>,
+}
+
+impl GraphSession {
+    pub(super) fn new(
+        context: &Arc<RequestContext>,
+        recorded: RecordedSession,
+        link: Option<Arc<SessionLink>>,
+        end: SessionEnd,
+    ) -> GraphSession {
+        let answers = vec![None; recorded.session().calls.len()];
+        GraphSession { context: Arc::clone(context), recorded, link, answers, ended: 0, end }
+    }
+
+    /// Sends all requests, the first ones at `due` or later. Returns `false` if the target did not answer the last one.
+    pub(super) async fn run(mut self, stage: &SessionStage, number: u64, due: Duration, unsent: Unsent<'_>) -> bool {
+        let recorded = self.recorded.clone();
+        let calls = &recorded.session().calls;
+        let mut followers: Vec<Vec<usize>> = vec![Vec::new(); calls.len()];
+        for (index, call) in calls.iter().enumerate() {
+            for before in &call.after {
+                followers[*before as usize].push(index);
+            }
+        }
+        let mut missing: Vec<usize> = calls.iter().map(|it| it.after.len()).collect();
+        let mut after = vec![due; calls.len()];
+        let mut in_flight = FuturesUnordered::new();
+        for index in (0..calls.len()).filter(|it| calls[*it].after.is_empty()) {
+            in_flight.push(send(stage, &unsent, index, self.plan(stage, number, index, due)));
+        }
+        let (mut was_missed, mut is_given_up, mut is_over) = (false, false, false);
+        let ends_after_failure = stage.sessions().is_some_and(|it| it.ends_after_failure());
+        while let Some((index, sent)) = in_flight.next().await {
+            let Some(end) = sent else {
+                is_over = true;
+                continue;
+            };
+            was_missed = end.was_missed;
+            is_given_up |= ends_after_failure && end.outcome.is_decided() && !end.outcome.is_complete();
+            let ended = end.ended;
+            self.take_end(index, due.max(after[index].saturating_add(calls[index].wait)), end);
+            for follower in mem::take(&mut followers[index]) {
+                after[follower] = after[follower].max(ended);
+                missing[follower] -= 1;
+                if missing[follower] == 0 && !is_given_up && !is_over {
+                    let planned = self.plan(stage, number, follower, after[follower]);
+                    in_flight.push(send(stage, &unsent, follower, planned));
+                }
+            }
+        }
+        if is_given_up && !is_over {
+            let rest = calls.len() - self.ended;
+            stage.cancel_rest(number, u32::try_from(rest).unwrap_or(u32::MAX));
+        }
+        !was_missed
+    }
+
+    /// Makes a request that follows what has ended at `after`.
+    fn plan(&self, stage: &SessionStage, number: u64, index: usize, after: Duration) -> Planned {
+        let shared = &self.context.shared;
+        let session = self.recorded.session();
+        let call = &session.calls[index];
+        let turn =
+            u32::try_from(index + 1).ok().and_then(std::num::NonZeroU32::new).unwrap_or(std::num::NonZeroU32::MIN);
+        let output = call.output.saturating_mul(shared.plan.choices);
+        Planned {
+            due: after.saturating_add(call.wait),
+            place: Turn { session: u32::try_from(self.end.number).unwrap_or(u32::MAX), number: turn },
+            prepared: Prepared {
+                number,
+                body: self.body(session, call),
+                id: shared.run_id.header(format_args!("{}-{number}-{turn}", stage.stage)),
+                requested: RequestedLengths {
+                    input: None,
+                    is_exact: false,
+                    output: Some(output).filter(|_| !call.may_end),
+                },
+                leaves: shared.plan.stages[stage.stage].clients.and_then(|it| it.leaves((number << 16) + index as u64)),
+                keep_output: self.recorded.needs_answers(),
+            },
+            link: self.link.clone(),
+        }
+    }
+
+    fn body(&self, session: &recorded::Session, call: &recorded::Call) -> Bytes {
+        let mut text = String::from("[");
+        for place in &call.prompt {
+            let Some(it) = session.messages.get(*place as usize) else { continue };
+            match it.answer_of.and_then(|it| self.answers.get(it as usize)?.as_deref()) {
+                Some(answer) => message("assistant", ["", answer], &mut text),
+                // Also where the request failed: without its answer the rest makes no sense.
+                None => {
+                    let marker = self.recorded.marker().filter(|_| text == "[");
+                    if text != "[" {
+                        text.push(',');
+                    }
+                    text.push_str(&it.marked(marker));
+                }
+            }
+        }
+        text.push(']');
+        let api = self.context.client.target().api();
+        let fields = if api == Api::Chat { call.fields.as_str() } else { "" };
+        let content =
+            Content { fields, may_end: call.may_end, ..Content::new(Prompt::Messages(&text), Some(call.output)) };
+        self.context.shared.plan.template.body(&content)
+    }
+
+    fn take_end(&mut self, index: usize, due: Duration, end: TurnEnd) {
+        self.ended += 1;
+        self.end.begin_turn(due, false);
+        self.end.end_turn(end.outcome, end.ended, end.input_tokens, end.output_tokens);
+        self.answers[index] = end.answer.map(|it| it.text);
+    }
+}
+
+/// Sends a request when it is due; `None` if the stage is over before.
+async fn send(stage: &SessionStage, unsent: &Unsent<'_>, index: usize, planned: Planned) -> (usize, Option<TurnEnd>) {
+    let Planned { due, place, prepared, link } = planned;
+    let Some(due) = stage.wait_to_send(due).await else { return (index, None) };
+    unsent.was_sent.store(true, Ordering::Relaxed);
+    let context = Arc::clone(&stage.context);
+    (index, Some(run_turn(context, stage.stage, prepared, due, place, link).await))
+}
+
+impl Drop for GraphSession {
+    fn drop(&mut self) {
+        if let Some(link) = &self.link {
+            self.context.client.release(link);
+        }
+        let has_all = self.ended == self.answers.len();
+        let end = mem::take(&mut self.end);
+        self.context.recorder().record_session(&end, has_all);
+    }
+}
+
+impl SessionStage {
+    /// Waits until a request is due, and for its permit; `None` if the stage is over before.
+    pub(super) async fn wait_to_send(&self, at: Duration) -> Option<Due> {
+        let shared = &self.context.shared;
+        let mut due = Due { at, ..Due::default() };
+        self.unless_over(self.waits.until(at)).await?;
+        if self.is_over(shared.clock.now()) {
+            return None;
+        }
+        let limit = shared.concurrency_limit(self.stage);
+        if limit.is_bounded() {
+            due.permit = self.unless_over(limit.acquire()).await?;
+            due.permit_wait = Some(shared.clock.now().saturating_sub(at));
+        }
+        Some(due)
+    }
+}

@@ -1,0 +1,251 @@
+//! [I/O] Reads sessions that were recorded from a real application. `otel` reads the spans of a session, and `graph` finds out which
+//! request follows which.
+
+mod graph;
+mod message;
+mod otel;
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use serde_json::Value;
+use workload_profiles::{
+    Notice, Workload,
+    filter::Filter,
+    workload::{FileSource, RecordedAnswers, RecordedFiles, RecordedFormat, RecordedSessions, RequestSource},
+};
+
+use crate::{file_digest::FileDigest, user_file};
+pub(crate) use message::Message;
+
+/// The longest file, in bytes. Its values take about ten times as much memory while it is read.
+const MAX_FILE: u64 = 256 << 20;
+/// The most files.
+const MAX_FILES: usize = 100_000;
+/// The most bytes of all messages together.
+const MAX_MESSAGES: usize = 1 << 30;
+/// The most requests of a session: the search for answers compares all of them with each other.
+const MAX_CALLS: usize = 10_000;
+
+/// Why recordings cannot be sent.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordedError {
+    /// A file or a folder cannot be read.
+    #[error("cannot read the recording {path}", path = path.display())]
+    Read { path: PathBuf, source: io::Error },
+    /// A file holds no recording.
+    #[error("the recording {path}: {problem}; leave it out, or set skipInvalidFiles", path = path.display())]
+    Wrong { path: PathBuf, problem: String },
+    /// The filter of sessions is wrong.
+    #[error("the filter of recorded sessions: {0}")]
+    Filter(String),
+    /// No session is left.
+    #[error("no recorded session is left of {files} files; name other files, or another filter")]
+    Empty { files: usize },
+    /// There are too many.
+    #[error("the recordings are more than {what}; name fewer files")]
+    TooMany { what: String },
+    /// What the engine cannot send yet.
+    #[error("{0} cannot be sent yet; name local files of OpenTelemetry spans")]
+    NotYet(&'static str),
+}
+
+/// A recorded session.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Session {
+    /// Its requests, in the order in which they began.
+    pub(crate) calls: Vec<Call>,
+    /// The messages of all of them, each once.
+    pub(crate) messages: Vec<Message>,
+}
+
+/// A recorded request.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Call {
+    /// The requests that it follows.
+    pub(crate) after: Vec<u32>,
+    /// The time from the end of the last of them, or from the start of the session, to its own start.
+    pub(crate) wait: Duration,
+    /// Its messages, by their places in [`Session::messages`].
+    pub(crate) prompt: Vec<u32>,
+    /// Tokens of its answer.
+    pub(crate) output: u32,
+    /// Whether the answer may end before that.
+    pub(crate) may_end: bool,
+    /// Further fields of its body, without braces.
+    pub(crate) fields: String,
+}
+
+/// What was read.
+#[derive(Debug, Default)]
+pub(crate) struct Recordings {
+    pub(crate) sessions: Vec<Session>,
+    pub(crate) notices: Vec<Notice>,
+    pub(crate) digests: Vec<FileDigest>,
+}
+
+/// Reads the recordings of a workload; none if it has no such source.
+///
+/// # Errors
+/// A file cannot be read, or holds no recording and invalid files are not left out; nothing is left.
+pub(crate) fn read(workload: &Workload) -> Result<Recordings, RecordedError> {
+    let RequestSource::Recorded(recorded) = &workload.requests else { return Ok(Recordings::default()) };
+    if let RecordedFormat::Weka { .. } = recorded.format {
+        return Err(RecordedError::NotYet("traces of Weka"));
+    }
+    let filter = recorded.filter.as_deref().map(Filter::parse).transpose();
+    let filter = filter.map_err(|error| RecordedError::Filter(error.to_string()))?;
+    let paths = paths(&recorded.files)?;
+    let (mut recordings, mut bytes) = (Recordings::default(), 0);
+    let mut skipped = Vec::new();
+    for path in &paths {
+        let text = user_file::read_text(path, MAX_FILE);
+        let text = text.map_err(|source| RecordedError::Read { path: path.to_owned(), source })?;
+        recordings.digests.push(FileDigest::from_bytes(path, text.as_bytes()));
+        match sessions_of(path, &text, recorded, filter.as_ref()) {
+            Ok(sessions) => {
+                bytes += sessions.iter().map(Session::bytes).sum::<usize>();
+                recordings.sessions.extend(sessions);
+            }
+            Err(error @ RecordedError::Wrong { .. }) if recorded.skip_invalid_files => skipped.push(error.to_string()),
+            Err(error) => return Err(error),
+        }
+        if bytes > MAX_MESSAGES {
+            return Err(RecordedError::TooMany { what: format!("{MAX_MESSAGES} bytes of messages") });
+        }
+    }
+    if recordings.sessions.is_empty() {
+        return Err(RecordedError::Empty { files: paths.len() });
+    }
+    if let Some(first) = skipped.first() {
+        let message = format!("{} of {} files are left out; the first: {first}", skipped.len(), paths.len());
+        recordings.notices.push(Notice { path: "recordings".into(), message });
+    }
+    let calls_tools = |it: &Message| it.recorded.contains("\"tool_calls\"");
+    if recorded.answers == RecordedAnswers::Server
+        && recordings.sessions.iter().any(|it| it.messages.iter().any(calls_tools))
+    {
+        let message = "answers that call tools are those of the recording in later prompts, because the recorded results of the tools name \
+                       their calls; inference-perf sends the server's calls with new ids"
+            .to_owned();
+        recordings.notices.push(Notice { path: "recordings".into(), message });
+    }
+    Ok(recordings)
+}
+
+fn sessions_of(
+    path: &Path,
+    text: &str,
+    recorded: &RecordedSessions,
+    filter: Option<&Filter>,
+) -> Result<Vec<Session>, RecordedError> {
+    let wrong = |problem: String| RecordedError::Wrong { path: path.to_owned(), problem };
+    let is_lines = path.extension().is_some_and(|it| it.eq_ignore_ascii_case("jsonl"));
+    let lines: Vec<(String, &str)> = match is_lines {
+        true => text.lines().zip(1..).map(|(line, number)| (format!("line {number} "), line)).collect(),
+        false => vec![(String::new(), text)],
+    };
+    let mut sessions = Vec::new();
+    for (at, line) in lines.into_iter().filter(|(_, line)| !line.trim().is_empty()) {
+        let value: Value = serde_json::from_str(line).map_err(|error| wrong(format!("{at}is no JSON: {error}")))?;
+        for record in otel::records(value).map_err(|problem| wrong(format!("{at}{problem}")))? {
+            if let Some(filter) = filter
+                && !filter
+                    .accepts(&otel::described(&record))
+                    .map_err(|error| RecordedError::Filter(error.to_string()))?
+            {
+                continue;
+            }
+            let calls = otel::calls(&record, recorded).map_err(|problem| wrong(format!("{at}{problem}")))?;
+            if calls.len() > MAX_CALLS {
+                return Err(wrong(format!("{at}holds {} requests, more than {MAX_CALLS}", calls.len())));
+            }
+            if !calls.is_empty() {
+                sessions.push(graph::session(calls, recorded));
+            }
+        }
+    }
+    Ok(sessions)
+}
+
+impl Session {
+    fn bytes(&self) -> usize {
+        let prompts: usize = self.calls.iter().map(|it| it.prompt.len() * size_of::<u32>() + it.fields.len()).sum();
+        prompts + self.messages.iter().map(Message::bytes).sum::<usize>()
+    }
+}
+
+/// The files, in order.
+fn paths(files: &RecordedFiles) -> Result<Vec<PathBuf>, RecordedError> {
+    let mut paths = Vec::new();
+    match files {
+        RecordedFiles::Folder(folder) => {
+            paths = listed(folder, |name| {
+                let extension = Path::new(name).extension().map(|it| it.to_ascii_lowercase());
+                extension.is_some_and(|it| it == "json" || it == "jsonl")
+            })?;
+        }
+        RecordedFiles::Files(files) => {
+            for file in files {
+                let FileSource::Path(path) = file else {
+                    return Err(RecordedError::NotYet("recordings behind a URL"));
+                };
+                match path.file_name().and_then(|it| it.to_str()).filter(|it| it.contains(['*', '?'])) {
+                    Some(pattern) => {
+                        let folder = path.parent().unwrap_or(Path::new("."));
+                        paths.extend(listed(folder, |name| matches(pattern.as_bytes(), name.as_bytes()))?);
+                    }
+                    None => paths.push(path.clone()),
+                }
+            }
+        }
+    }
+    if paths.len() > MAX_FILES {
+        return Err(RecordedError::TooMany { what: format!("{MAX_FILES} files") });
+    }
+    Ok(paths)
+}
+
+/// The files of a folder whose names pass, in order of their names.
+fn listed(folder: &Path, passes: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>, RecordedError> {
+    let failed = |source| RecordedError::Read { path: folder.to_owned(), source };
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)?.take(2 * MAX_FILES) {
+        let entry = entry.map_err(failed)?;
+        if entry.file_name().to_str().is_some_and(&passes) {
+            paths.push(entry.path());
+        }
+    }
+    paths.sort_unstable();
+    Ok(paths)
+}
+
+/// Whether a name matches a pattern with `*` and `?`.
+fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    // The place after the last star, and how much of the name that star stands for.
+    let (mut at, mut place, mut star) = (0, 0, None);
+    while place < name.len() {
+        match pattern.get(at) {
+            Some(b'*') => {
+                star = Some((at + 1, place));
+                at += 1;
+            }
+            Some(letter) if *letter == b'?' || *letter == name[place] => {
+                at += 1;
+                place += 1;
+            }
+            _ => {
+                let Some((after, from)) = star else { return false };
+                star = Some((after, from + 1));
+                (at, place) = (after, from + 1);
+            }
+        }
+    }
+    pattern[at..].iter().all(|it| *it == b'*')
+}
+
+#[cfg(test)]
+mod tests;
