@@ -4,7 +4,10 @@
 use std::time::Duration;
 
 use crds::{LauncherReason, benchmark_run::Api, units::Span};
-use workload_profiles::workload::{Load, PromptReuse, PromptText, RequestSource};
+use workload_profiles::{
+    Workload,
+    workload::{Load, PromptReuse, PromptText, RequestSource},
+};
 
 use super::{
     figures::{Figures, TokenCount},
@@ -50,7 +53,7 @@ pub(super) fn remarks(evidence: &Evidence<'_>, verdict: &Verdict) -> Vec<String>
         set_aside(all),
         several_tokens(all, stages),
         in_one_piece(all),
-        lengths(all),
+        lengths(all, evidence.workload),
         cached(evidence),
     ]
     .into_iter()
@@ -187,7 +190,7 @@ fn in_one_piece(all: &Figures) -> Option<String> {
     })
 }
 
-fn lengths(all: &Figures) -> Option<String> {
+fn lengths(all: &Figures, workload: &Workload) -> Option<String> {
     let misses = [
         (all.input_length_misses, all.input_length_ratio, "a prompt of another length than asked"),
         (all.output_length_misses, all.output_length_ratio, "another output length than asked"),
@@ -200,7 +203,17 @@ fn lengths(all: &Figures) -> Option<String> {
             format!("{count} of {} requests had {what}{by}", all.succeeded)
         })
         .collect();
-    (!told.is_empty()).then(|| told.join("; "))
+    let is_of_words = workload.tokenizer.is_none()
+        && all.input_length_misses > 0
+        && matches!(
+            workload.requests,
+            RequestSource::Random { text: PromptText::Words | PromptText::Prose, .. }
+                | RequestSource::SharedPrefix { .. }
+                | RequestSource::Conversations(_)
+        );
+    let of_words =
+        if is_of_words { "; prompt lengths are in words: set tokenizer in the profile for exact ones" } else { "" };
+    (!told.is_empty()).then(|| told.join("; ") + of_words)
 }
 
 /// Tokens from a prefix cache where every prompt is drawn by itself.

@@ -12,8 +12,8 @@ use crds::{
     units::{RequestRate, Seed, Span},
 };
 use workload_profiles::workload::{
-    Arrivals, Goodput, LengthDistribution, Load, MeasuredRate, PromptReuse, PromptText, Rate, RateBound, RateShape,
-    RequestSource, Spacing, Stage, TokenIdRange,
+    Arrivals, Goodput, LengthDistribution, Load, MeasuredRate, PrefixPlace, Prefixes, PromptReuse, PromptText, Rate,
+    RateBound, RateShape, RequestSource, Spacing, Stage, TokenIdRange,
 };
 
 use super::*;
@@ -529,6 +529,12 @@ fn prompts_of_a_salt_that_was_given_are_labelled_so() {
     let random = || RequestSource::random(length(), length(), PromptText::Words);
     assert_eq!([prompts(random(), "u-a1"), prompts(random(), "u-a2")], ["fresh", "replayed"]);
     assert_eq!(prompts(RequestSource::Mock, "u-a2"), "mock");
+    let with_prefix = || {
+        let (input, output) = (length(), length());
+        let prefixes = Prefixes::shared(5, PrefixPlace::System);
+        RequestSource::Random { input, output, text: PromptText::Words, prefixes }
+    };
+    assert_eq!(prompts(with_prefix(), "u-a1"), "shared");
 }
 
 #[test]
@@ -572,6 +578,24 @@ fn lengths_that_miss_say_by_how_much() {
     let told =
         "1 of 2 requests had a prompt of another length than asked (2.05 times what was asked, over all requests)";
     assert!(remarks.contains(told) && remarks.contains("(0.90 times"), "{remarks}");
+    assert!(!remarks.contains("in words"), "{remarks}");
+}
+
+#[test]
+fn lengths_in_words_that_miss_name_the_tokenizer() {
+    let mut case = case(vec![open("r2", 2.0)]);
+    let length = || LengthDistribution::fixed(10);
+    case.workload.requests = RequestSource::random(length(), length(), PromptText::Prose);
+    let long = || {
+        let (record, wire) = request(0, 0, 0, 4);
+        (RequestRecord { input_tokens: Some(31), ..record }, wire)
+    };
+    let remark = "prompt lengths are in words: set tokenizer in the profile for exact ones";
+    for (tokenizer, expected) in [(None, true), (Some("tokenizer.json".into()), false)] {
+        case.workload.tokenizer = tokenizer;
+        let analysis = check(&case, [long()]);
+        assert_eq!(analysis.judgement.remarks.join("\n").contains(remark), expected);
+    }
 }
 
 #[test]
