@@ -52,6 +52,15 @@ impl Known {
         }
     }
 
+    /// The name of the file where a profile names none, as the original allows for two data sets.
+    fn default_file(self) -> Option<&'static str> {
+        match self {
+            Known::ShareGpt => Some("ShareGPT_V3_unfiltered_cleaned_split.json"),
+            Known::CnnDailyMail => Some("cnn_dailymail.parquet"),
+            Known::InfinityInstruct | Known::Billsum => None,
+        }
+    }
+
     fn row(self, api: Api) -> RowContent {
         let conversation = |send| RowContent::Conversation { column: "conversations".into(), send };
         match self {
@@ -115,6 +124,13 @@ fn file(section: &Section, known: Known) -> Option<(FileSource, DataSetFormat)> 
             Some(_) => return None,
         };
         let source = known.source();
+        if let Some(file) = known.default_file() {
+            let here = format!(
+                "{found}: inference-perf downloads {name}, and here the file {file} beside the profile is read"
+            );
+            section.notice("path", format!("{here}; {source}, or write another path here, {VARIABLE}"));
+            return Some((FileSource::from(file), DataSetFormat::from_path(Path::new(file))?));
+        }
         section.problem("path", format!("{found}, and {name} is a file that the launcher does not have; {source}, and write the path of the file here, {VARIABLE}"));
         return None;
     };

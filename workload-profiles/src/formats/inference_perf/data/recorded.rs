@@ -116,10 +116,7 @@ fn files(section: &Section) -> Option<RecordedFiles> {
             let files: Vec<FileSource> = paths.flatten().map(FileSource::from).collect();
             (!files.is_empty()).then_some(RecordedFiles::Files(files))
         }
-        ["hf_dataset_path"] => {
-            not_downloaded(section);
-            None
-        }
+        ["hf_dataset_path"] => not_downloaded(section),
         [] => {
             section.problem_of_all("names no recordings; write trace_directory, or trace_files, in it");
             None
@@ -131,7 +128,8 @@ fn files(section: &Section) -> Option<RecordedFiles> {
     }
 }
 
-fn not_downloaded(section: &Section) {
+/// The folder that takes the place of a data set of Hugging Face.
+fn not_downloaded(section: &Section) -> Option<RecordedFiles> {
     let name = match section.value("hf_dataset_path") {
         Some(Value::String(name)) => Some(name.as_str()),
         Some(Value::Object(entries)) => entries.get("path").and_then(Value::as_str),
@@ -139,16 +137,19 @@ fn not_downloaded(section: &Section) {
     };
     let Some(name) = name else {
         section.problem("hf_dataset_path", "names no data set; write trace_directory in its place");
-        return;
+        return None;
     };
-    section.problem(
+    let folder = name.rsplit('/').next().filter(|it| !it.is_empty()).unwrap_or(name);
+    section.notice(
         "hf_dataset_path",
         format!(
-            "is {}, a data set of Hugging Face, which the launcher does not download; download it by `hf download NAME --repo-type dataset`, \
-             save its sessions as .json or .jsonl files, and write their folder as trace_directory in its place",
+            "is {}, which inference-perf downloads, and here the folder {folder} beside the profile is read; download it by \
+             `hf download {name} --repo-type dataset --local-dir {folder}`, save its sessions there as .json or .jsonl files, or write \
+             another folder as trace_directory in its place",
             quoted(name)
         ),
     );
+    Some(RecordedFiles::Folder(PathBuf::from(folder)))
 }
 
 fn model(section: &Section) -> Option<String> {

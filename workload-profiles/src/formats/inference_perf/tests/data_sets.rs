@@ -90,12 +90,15 @@ fn a_file_is_a_path_or_a_url() {
         "data.path: is \"/data/sharegpt\"; write the path of one file whose name ends with .json, .jsonl, .csv or .parquet, \
          or with .gz or .zst after that",
     );
-    check_error(
+    check_notice(
         "data: {type: shareGPT}",
-        "data.path: is missing, and shareGPT is a file that the launcher does not have; download it by \
-         `hf download anon8231489123/ShareGPT_Vicuna_unfiltered ShareGPT_V3_unfiltered_cleaned_split.json --repo-type dataset`, \
-         and write the path of the file here, or set profile.variables.dataset_file for a profile that ships",
+        "data.path: is missing: inference-perf downloads shareGPT, and here the file ShareGPT_V3_unfiltered_cleaned_split.json beside \
+         the profile is read; download it by `hf download anon8231489123/ShareGPT_Vicuna_unfiltered \
+         ShareGPT_V3_unfiltered_cleaned_split.json --repo-type dataset`, or write another path here, or set profile.variables.dataset_file \
+         for a profile that ships",
     );
+    let error = read("data: {type: infinity_instruct}").unwrap_err().to_string();
+    assert!(error.starts_with("data.path: is missing, and infinity_instruct is a file"), "{error}");
 }
 
 #[test]

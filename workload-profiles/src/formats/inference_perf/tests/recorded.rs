@@ -94,11 +94,13 @@ fn a_filter_is_read_and_never_run() {
 
 #[test]
 fn recordings_have_one_source_that_is_a_file() {
-    check_error(
-        &text("otel", "hf_dataset_path: Exgentic/agent-llm-traces-v2"),
-        "data.otel_trace_replay.hf_dataset_path: is \"Exgentic/agent-llm-traces-v2\", a data set of Hugging Face, which the launcher does not \
-         download; download it by `hf download NAME --repo-type dataset`, save its sessions as .json or .jsonl files, and write their folder \
-         as trace_directory in its place",
+    let published = text("otel", "hf_dataset_path: Exgentic/agent-llm-traces-v2");
+    check_notice(
+        &published,
+        "data.otel_trace_replay.hf_dataset_path: is \"Exgentic/agent-llm-traces-v2\", which inference-perf downloads, and here the folder \
+         agent-llm-traces-v2 beside the profile is read; download it by `hf download Exgentic/agent-llm-traces-v2 --repo-type dataset \
+         --local-dir agent-llm-traces-v2`, save its sessions there as .json or .jsonl files, or write another folder as trace_directory in its \
+         place",
     );
     check_error(
         &text("otel", "trace_directory: /d, trace_files: [a.json]"),
