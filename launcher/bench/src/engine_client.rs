@@ -31,7 +31,7 @@ pub(super) fn run(spec: &EngineSpec) -> Result<ClientResult, BenchError> {
     let (cpu, begun) = (clock::process_cpu(), clock::monotonic());
     let load = issue::run_load(LoadOrder {
         workload,
-        files: &Files::read(workload)?,
+        files: &Files::read(workload, SEED)?,
         model: "bench",
         target: &target,
         seeds: SEED.into(),

@@ -5,8 +5,8 @@
 //! process meanwhile.
 //!
 //! The modules form layers; each may use those before it: `record`, `histogram`, `inter_token_times`, `schedule`,
-//! `user_file`, `file_digest`, `lines`, `image`, `tokenizer_file`; `window`, `data_set`, `trace`, `recorded`, `vitals`; `client`;
-//! `requests`; `sessions`; `prompt_files`, `recorder`; `issue`.
+//! `user_file`, `file_digest`, `lines`, `image`, `tokenizer_file`, `token_count`; `window`, `data_set`, `trace`, `recorded`,
+//! `vitals`; `client`; `requests`; `sessions`; `prompt_files`, `recorder`; `issue`.
 
 pub mod client;
 pub mod data_set;
@@ -25,6 +25,7 @@ pub mod run_id;
 pub mod schedule;
 mod sessions;
 pub mod stop;
+pub mod token_count;
 pub mod tokenizer_file;
 pub mod trace;
 pub mod user_file;

@@ -43,7 +43,7 @@ pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<()> {
         console::say(format_args!("note: {}: {message}", plan::DEADLINE));
     }
     // The data set may exist only on the machine that will run the test.
-    if let Err(error) = data_set::read(&input.workload) {
+    if let Err(error) = data_set::read(&input.workload, input.run.seed) {
         console::say(format_args!("note: {error}"));
     }
     Ok(console::print_with(|out| match args.json {

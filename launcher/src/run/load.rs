@@ -51,7 +51,7 @@ impl Setup<'_> {
         }
         // Files are read before the wait for the target, which may take an hour.
         let (workload, run) = (input.workload.clone(), input.run.clone());
-        let read = move || Ok((Files::read(&workload).map_err(not_issued)?, Secrets::read(&run)?));
+        let read = move || Ok((Files::read(&workload, run.seed).map_err(not_issued)?, Secrets::read(&run)?));
         let (files, secrets) = signals::until_stopped(stop, read)??;
         log_notices(files.notices());
         let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_deref())?;

@@ -132,7 +132,7 @@ fn try_run(options: &SutOptions) -> Result<Tally, (String, ExitCode)> {
     runtime.block_on(incoming.hello()).map_err(own)?;
 
     let secrets = Secrets::read(&input.run).map_err(of_run)?;
-    let rows = SampleAnswerer::rows(&input.workload).map_err(own)?;
+    let rows = SampleAnswerer::rows(&input).map_err(own)?;
     let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_deref()).map_err(of_run)?;
     let ready = runtime.block_on(async {
         tokio::select! {

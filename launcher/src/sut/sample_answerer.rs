@@ -53,11 +53,12 @@ pub(super) struct Tally {
 
 impl SampleAnswerer {
     /// Reads the rows of the data set. This needs no target.
-    pub(super) fn rows(workload: &Workload) -> Result<Rows, SutError> {
+    pub(super) fn rows(input: &Input) -> Result<Rows, SutError> {
+        let workload = &input.workload;
         if !BodyTemplate::can_hold(workload.api, workload.requests.form()) {
             return Err(RequestsError::TokenIdsInChat.into());
         }
-        Ok(data_set::read(workload)?)
+        Ok(data_set::read(workload, input.run.seed)?)
     }
 
     pub(super) fn new(input: &Input, rows: Rows, target: Target, model: &str) -> Result<SampleAnswerer, SutError> {
@@ -72,7 +73,7 @@ impl SampleAnswerer {
             requests: Requests::new(&input.workload.requests, input.run.seed.into(), PromptReuse::Repeated)?
                 .with_messages(api.has_messages())
                 .with_texts(prompt_files::read(&input.workload)?.texts)
-                .with_rows(Arc::new(rows)),
+                .with_samples(Arc::new(rows)),
             template: BodyTemplate::new(*api, model, *streaming, sampling),
             timeouts: RequestTimeouts::new(timeouts, *streaming),
             streaming: *streaming,

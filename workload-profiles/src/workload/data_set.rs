@@ -19,7 +19,8 @@ pub struct DataSet {
     pub row: RowContent,
     /// The most tokens of each answer.
     pub output: OutputLength,
-    /// The number of rows that are used, from the first that passes the filter. A file with fewer rows is refused. Absent: all.
+    /// The number of rows that are used, the first in their order that pass the filter. A file with fewer rows is refused. Absent:
+    /// as many as the load needs, or all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
     /// Which rows are used.
@@ -62,8 +63,16 @@ impl DataSet {
     pub fn form(&self) -> PromptForm {
         match &self.row {
             RowContent::Prompt(column) => column.form,
-            RowContent::Conversation { .. } => PromptForm::Text,
+            RowContent::Conversation { send, .. } => match send {
+                ConversationUse::FirstTurn | ConversationUse::JoinedText => PromptForm::Text,
+                ConversationUse::AllButLast | ConversationUse::All | ConversationUse::Turns => PromptForm::Messages,
+            },
         }
+    }
+
+    /// Whether each row is a session of several requests.
+    pub fn has_turns(&self) -> bool {
+        matches!(self.row, RowContent::Conversation { send: ConversationUse::Turns, .. })
     }
 }
 
@@ -73,7 +82,8 @@ impl DataSet {
 pub enum RowContent {
     /// A prompt.
     Prompt(PromptColumn),
-    /// A conversation: a list of objects with `role` or `from`, and `content` or `value`; or a list of texts.
+    /// A conversation: a list of objects with `role` or `from`, and `content` or `value`; or a list of texts. A message of the
+    /// system is no turn. A conversation without a turn that can be sent is left out, and a notice says how many are.
     #[serde(rename_all = "camelCase")]
     Conversation {
         /// The name of the column.
@@ -93,7 +103,7 @@ pub enum ConversationUse {
     AllButLast,
     /// All turns, as messages of one request.
     All,
-    /// All turns but the last, as one text with a line for each turn. The last turn is its answer.
+    /// All turns but the last, as one text with each turn on a line of its own. The last turn is its answer.
     JoinedText,
     /// A session: each turn of the user is a request, behind the turns before it and the answers of this run.
     Turns,
@@ -115,7 +125,7 @@ pub enum OutputLength {
     Unbounded,
 }
 
-/// Which rows of a data set are used, by their lengths in tokens. Both ends are included; absent: no bound.
+/// Which rows of a data set are used, by their lengths in tokens; those of a session of several turns are added up. Both ends are included; absent: no bound.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct LengthFilter {
@@ -218,7 +228,7 @@ impl DataSetFormat {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PromptColumn {
-    /// The name of the column: the key in each row.
+    /// The name of the column: the key in each row. `a.b` is the key `b` of the object `a`.
     pub name: String,
     /// Whether it holds a text or a list of token ids.
     pub form: PromptForm,

@@ -1,36 +1,48 @@
-//! [I/O] Reads the prompts of a data set from a file: a JSON array of objects, or one JSON object a line.
+//! [I/O] Reads the rows of a data set from a file: JSON, JSON Lines, CSV, Parquet or lines of text, also compressed.
 //!
-//! The file is read as a stream, and only the prompts are kept: a file of hundreds of MB takes no more memory than its
-//! prompts. As with a trace, a message names the row and the problem, and never repeats the content. Deliberately
-//! absent: other formats, which need readers of their own.
+//! The file is read as a stream, and of each row only what is sent is kept: a file of hundreds of MB takes no more memory than its
+//! prompts. As with a trace, a message names the row and the problem, and never repeats the content. `json`, `plain` and `parquet`
+//! read the formats; `row` and `conversation` read a row; `selection` decides which rows are sent, and in which order.
 
+mod compression;
+mod conversation;
+mod json;
+mod json_text;
+mod parquet;
+mod plain;
 mod row;
 mod rows;
+mod selection;
+mod sink;
 
 use std::{
-    cell::Cell,
-    fmt,
     fs::File,
-    io::{self, BufRead, BufReader, Read},
+    io::{self, BufRead as _, BufReader, Read},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
-use serde::de::{DeserializeSeed, Deserializer as _, Error as _, SeqAccess, Visitor};
-use serde_json::{Deserializer, error::Category};
+use crds::units::Seed;
 use workload_profiles::{
     Notice, Workload,
-    workload::{DataSet, DataSetFormat, PromptColumn, RequestSource, RowContent},
+    workload::{
+        AcrossStages, ConversationUse, DataSet, DataSetFormat, LengthFilter, Load, OutputLength, RequestSource,
+        RowContent,
+    },
 };
 
 use crate::{
     file_digest::{DigestReader, FileDigest},
-    lines::{Bounded, Line, read_line},
+    token_count::TokenCount,
+    tokenizer_file::{self, TokenizerFileError},
     user_file,
 };
-use row::{Prompt, RowSeed};
-pub use rows::Rows;
+use compression::{Compression, decompressed};
+pub use rows::{Rows, Turn};
+use selection::Rules;
+use sink::Sink;
 
-/// The most bytes that are read: five times MLPerf's largest data set with one token a line.
+/// The most bytes that are read, after decompression: five times MLPerf's largest data set with one token a line.
 const MAX_BYTES: u64 = 4 << 30;
 /// The most bytes of a line, or of a row of an array: a prompt of two million tokens and the other columns.
 const MAX_ROW: usize = 64 << 20;
@@ -43,6 +55,12 @@ pub enum DataSetError {
     /// The file cannot be read.
     #[error("cannot read the data set {path}: {cause}; a relative path counts from the folder of the file that names it; in a cluster, name the file in spec.profile.files", path = path.display())]
     Read { path: PathBuf, cause: io::Error },
+    /// The tokenizer that counts the lengths of texts cannot be used.
+    #[error(transparent)]
+    Tokenizer(#[from] TokenizerFileError),
+    /// The file cannot be decompressed.
+    #[error("cannot decompress the data set {path}: {cause}; download or write the file again", path = path.display())]
+    Damaged { path: PathBuf, cause: io::Error },
     /// The file does not have the form of its format.
     #[error("the data set {path}, {at}: {what}", path = path.display())]
     Wrong {
@@ -52,22 +70,28 @@ pub enum DataSetError {
         /// The problem and the remedy, without the content of the row.
         what: String,
     },
-    /// The rows cannot be read yet.
-    #[error("the data set {path} has rows that cannot be read yet; convert it to JSON Lines with a column of prompts", path = path.display())]
-    NotYet { path: PathBuf },
+    /// What is sent has no recorded answer whose length could be requested.
+    #[error("the data set {path} is to request answers of the recorded length, and {what} has no recorded answer; request a fixed length, or that of a column", path = path.display())]
+    NoAnswer {
+        path: PathBuf,
+        /// What is sent of a row.
+        what: &'static str,
+    },
     /// The file is too long.
-    #[error("the data set {path} has more than {most} bytes; leave out the columns that are not sent", path = path.display())]
+    #[error("the data set {path} has more than {most} bytes, the most that is read, after decompression; leave out the columns that are not sent", path = path.display())]
     TooLong {
         path: PathBuf,
         /// The most bytes that are read.
         most: u64,
     },
     /// The file holds fewer samples than are to be sent.
-    #[error("the data set {path} has {found} rows, and {wanted} are to be used; lower the count, or give the whole file", path = path.display())]
+    #[error("the data set {path} has {found} rows{filtered}, and {wanted} are to be used; lower the count, or give the whole file", path = path.display())]
     TooFew {
         path: PathBuf,
-        /// Rows in the file.
-        found: usize,
+        /// Rows in the file that pass the filter.
+        found: u64,
+        /// ` that pass the filter`, where there is one.
+        filtered: &'static str,
         /// Rows that the profile needs.
         wanted: u64,
     },
@@ -78,36 +102,92 @@ pub struct ReadDataSet {
     pub rows: Rows,
     /// The file, with the digest of all its bytes where it has one; `None`: the requests have another source.
     pub file: Option<FileDigest>,
-    /// Why the file has no digest.
-    pub notice: Option<Notice>,
+    /// Why the file has no digest, which rows are left out, and how lengths were counted.
+    pub notices: Vec<Notice>,
 }
 
-/// Reads the prompts of a workload's data set; none if its requests have another source.
+/// The bounds on what is read. Tests lower them.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// Bytes of the file after decompression.
+    file: u64,
+    /// Bytes of a row.
+    row: usize,
+    /// Bytes of memory for all rows.
+    kept: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { file: MAX_BYTES, row: MAX_ROW, kept: MAX_KEPT }
+    }
+}
+
+/// Reads the rows of a workload's data set; none if its requests have another source. `seed` is the one of the run.
 ///
 /// # Errors
-/// The file cannot be read, a row holds no prompt, or there are too few rows.
-pub fn read(workload: &Workload) -> Result<Rows, DataSetError> {
+/// The file cannot be read, a row lacks what is sent, or there are too few rows.
+pub fn read(workload: &Workload, seed: Seed) -> Result<Rows, DataSetError> {
     let RequestSource::DataSet(set) = &workload.requests else { return Ok(Rows::default()) };
-    read_within(set, open(set)?, MAX_BYTES, MAX_ROW)
+    let tokens = token_count(set, workload)?;
+    let rules = rules(set, workload, seed, &tokens)?;
+    let file = open(set)?;
+    match set.format {
+        DataSetFormat::Parquet => read_parquet(rules, file, Limits::default()),
+        _ => read_within(rules, file, Limits::default()),
+    }
+    .map(|it| it.rows)
 }
 
-/// Reads the prompts like [`read`], and then the rest of the file for its digest. What is wrong with the rest does not matter
+/// Reads the rows like [`read`], and then the rest of the file for its digest. What is wrong with the rest does not matter
 /// to the load: the file then has no digest, and a notice says why.
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_with_digest(workload: &Workload) -> Result<ReadDataSet, DataSetError> {
+pub fn read_with_digest(workload: &Workload, seed: Seed) -> Result<ReadDataSet, DataSetError> {
     let RequestSource::DataSet(set) = &workload.requests else { return Ok(ReadDataSet::default()) };
+    let tokens = token_count(set, workload)?;
+    let rules = rules(set, workload, seed, &tokens)?;
     let file = open(set)?;
+    let path = set.file.as_path();
     // The writer of a pipe may keep it open for ever.
     let has_end = file.metadata().is_ok_and(|it| it.is_file());
-    let mut file = DigestReader::new(file);
-    let rows = read_within(set, &mut file, MAX_BYTES, MAX_ROW)?;
-    let (file, reason) =
-        if has_end { digest(file, set.file.as_path(), MAX_BYTES) } else { without(set.file.as_path(), "it is a pipe") };
-    let message = |reason| format!("the file {} has no digest in the report: {reason}", set.file.shown());
-    let notice = reason.map(|reason| Notice { path: "data set".into(), message: message(reason) });
-    Ok(ReadDataSet { rows, file: Some(file), notice })
+    let (found, (digest, reason)) = if set.format == DataSetFormat::Parquet {
+        let found = read_parquet(rules, file, Limits::default())?;
+        (found, digest(DigestReader::new(open(set)?), path, MAX_BYTES))
+    } else {
+        let mut file = DigestReader::new(file);
+        let found = read_within(rules, &mut file, Limits::default())?;
+        (found, if has_end { digest(file, path, MAX_BYTES) } else { without(path, "it is a pipe") })
+    };
+    let mut messages: Vec<String> = reason
+        .map(|reason| format!("the file {} has no digest in the report: {reason}", set.file.shown()))
+        .into_iter()
+        .collect();
+    messages.extend(found.left_out);
+    if counts_texts(set) && matches!(tokens, TokenCount::Words) {
+        messages.push(format!(
+            "the lengths of texts in {} are counted in words, because the workload names no tokenizer; a word is often more than one token",
+            set.file.shown()
+        ));
+    }
+    let notices = messages.into_iter().map(|message| Notice { path: "data set".into(), message }).collect();
+    Ok(ReadDataSet { rows: found.rows, file: Some(digest), notices })
+}
+
+/// What counts the lengths of texts, if they decide on anything.
+fn token_count(set: &DataSet, workload: &Workload) -> Result<TokenCount, DataSetError> {
+    match &workload.tokenizer {
+        Some(file) if counts_texts(set) => Ok(TokenCount::Tokenizer(Arc::new(tokenizer_file::read(file.as_path())?.0))),
+        _ => Ok(TokenCount::Words),
+    }
+}
+
+/// Whether the lengths of texts decide on anything.
+fn counts_texts(set: &DataSet) -> bool {
+    let LengthFilter { min_input, max_input, min_output: _, max_output: _, max_total, min_turns: _ } = set.filter;
+    matches!(set.output, OutputLength::TextOf(_) | OutputLength::Answer)
+        || min_input.or(max_input).or(max_total).is_some()
 }
 
 /// The digest of a file whose rows were read, or the reason why it has none.
@@ -128,148 +208,114 @@ fn open(set: &DataSet) -> Result<File, DataSetError> {
         .map_err(|cause| DataSetError::Read { path: set.file.as_path().to_owned(), cause })
 }
 
-/// Reads a file of at most `most` bytes, each row of which has fewer than `longest` bytes.
-fn read_within(set: &DataSet, bytes: impl Read, most: u64, longest: usize) -> Result<Rows, DataSetError> {
-    let mut bytes = BufReader::with_capacity(256 << 10, bytes.take(most.saturating_add(1)));
-    let not_yet = || DataSetError::NotYet { path: set.file.as_path().to_owned() };
-    let RowContent::Prompt(column) = &set.row else { return Err(not_yet()) };
-    let mut reader = Reader { set, column, rows: Rows::default(), prompt: Prompt::default(), longest };
-    let read = reader.read(&mut bytes);
-    if reader.is_complete() || (set.count.is_none() && read.is_ok() && !reader.rows.is_empty()) {
-        return Ok(reader.rows);
-    }
-    // Checked first: a row that was cut may hold no prompt.
-    if bytes.get_ref().limit() == 0 {
-        return Err(DataSetError::TooLong { path: set.file.as_path().to_owned(), most });
-    }
-    read?;
-    Err(DataSetError::TooFew {
-        path: set.file.as_path().to_owned(),
-        found: reader.rows.len(),
-        wanted: set.count.unwrap_or(1),
-    })
-}
-
-/// The state of reading.
-struct Reader<'a> {
+fn rules<'a>(
     set: &'a DataSet,
-    column: &'a PromptColumn,
+    workload: &Workload,
+    seed: Seed,
+    tokens: &'a TokenCount,
+) -> Result<Rules<'a>, DataSetError> {
+    let without_answer = match &set.row {
+        RowContent::Prompt(_) => Some("a prompt"),
+        RowContent::Conversation { send: ConversationUse::All, .. } => Some("a whole conversation"),
+        RowContent::Conversation { .. } => None,
+    };
+    if let Some(what) = without_answer.filter(|_| set.output == OutputLength::Answer) {
+        return Err(DataSetError::NoAnswer { path: set.file.as_path().to_owned(), what });
+    }
+    let seed = seed.derive("data-set/order");
+    let most = set.count.or_else(|| most_sent(set, workload));
+    Ok(Rules { set, seed, most, tokens, most_bytes: MAX_KEPT })
+}
+
+/// The most rows that a load can send; `None` where this is not known before it.
+fn most_sent(set: &DataSet, workload: &Workload) -> Option<u64> {
+    let counts = workload.stages.iter().map(|it| match &it.load {
+        Load::Open { .. } | Load::Burst { .. } | Load::Closed { .. } | Load::Trace { .. } => it.load.count(),
+        // Users that follow each other begin further conversations.
+        Load::Users { .. } | Load::LoadGen { .. } => None,
+    });
+    let counts = counts.collect::<Option<Vec<u64>>>()?;
+    match set.across_stages {
+        AcrossStages::Restart => counts.into_iter().max(),
+        AcrossStages::Continue => counts.into_iter().reduce(u64::saturating_add),
+    }
+}
+
+/// Rows, and which were left out.
+struct Found {
     rows: Rows,
-    /// The prompt of the current row; its memory is reused.
-    prompt: Prompt,
-    longest: usize,
+    left_out: Option<String>,
 }
 
-impl Reader<'_> {
-    fn is_complete(&self) -> bool {
-        self.set.count.is_some_and(|it| self.rows.len() as u64 >= it)
+fn read_parquet(rules: Rules<'_>, file: File, limits: Limits) -> Result<Found, DataSetError> {
+    let mut sink = Sink::new(Rules { most_bytes: limits.kept, ..rules }, limits.row);
+    if !file.metadata().is_ok_and(|it| it.is_file()) {
+        let what = "is a pipe, and is not read from its start to its end; write it to a file";
+        return Err(sink.wrong("as a Parquet file".to_owned(), what.to_owned()));
     }
-
-    fn read(&mut self, bytes: &mut impl BufRead) -> Result<(), DataSetError> {
-        let mark = b"\xef\xbb\xbf";
-        if bytes.fill_buf().map_err(|cause| self.read_error(cause))?.starts_with(mark) {
-            bytes.consume(mark.len());
-        }
-        match self.set.format {
-            DataSetFormat::Json => self.json(bytes),
-            DataSetFormat::Jsonl => self.jsonl(bytes),
-            DataSetFormat::Csv | DataSetFormat::Parquet | DataSetFormat::Text => {
-                Err(DataSetError::NotYet { path: self.set.file.as_path().to_owned() })
-            }
-        }
+    if Compression::from_name(&rules.set.file.file_name()).is_some() {
+        let what = "is compressed as a whole; decompress it: its columns are compressed already";
+        return Err(sink.wrong("as a Parquet file".to_owned(), what.to_owned()));
     }
+    let read = parquet::read(&mut sink, file);
+    finish(rules, sink, read)
+}
 
-    fn json(&mut self, bytes: &mut impl BufRead) -> Result<(), DataSetError> {
-        let left = Cell::new(self.longest);
-        let mut json = Deserializer::from_reader(Bounded { bytes, left: &left });
-        let read = json.deserialize_any(Array(self, &left)).and_then(|()| json.end());
-        read.map_err(|error| {
-            let at = format!("row {}, counted from 0", self.rows.len());
-            match error.classify() {
-                Category::Io if left.get() == 0 => self.too_long(at),
-                // When enough rows were read, the result is taken from the rows before this error.
-                Category::Io => self.read_error(error.into()),
-                Category::Syntax | Category::Eof => {
-                    let (line, column) = (error.line(), error.column());
-                    self.wrong(format!("line {line}, column {column}"), "is no JSON from here on".to_owned())
-                }
-                Category::Data => {
-                    let array = "is no JSON array of objects; write one, or an object a line into a file named .jsonl";
-                    self.wrong(at, self.prompt.problem().unwrap_or_else(|| array.to_owned()))
-                }
-            }
-        })
+/// Reads a file of any other format.
+fn read_within(rules: Rules<'_>, bytes: impl Read, limits: Limits) -> Result<Found, DataSetError> {
+    let compression = Compression::from_name(&rules.set.file.file_name());
+    let bytes = decompressed(bytes, compression).take(limits.file.saturating_add(1));
+    let mut bytes = BufReader::with_capacity(256 << 10, bytes);
+    let mut sink = Sink::new(Rules { most_bytes: limits.kept, ..rules }, limits.row);
+    let read = read_rows(&mut sink, rules.set.format, &mut bytes);
+    // Checked first: a row that was cut may lack what is sent.
+    if bytes.get_ref().limit() == 0 && !sink.is_complete() {
+        return Err(DataSetError::TooLong { path: rules.set.file.as_path().to_owned(), most: limits.file });
     }
+    finish(rules, sink, read)
+}
 
-    fn jsonl(&mut self, bytes: &mut impl BufRead) -> Result<(), DataSetError> {
-        let mut text = Vec::new();
-        for line in 1_u64.. {
-            let at = || format!("line {line}");
-            match read_line(bytes, self.longest, &mut text).map_err(|cause| self.read_error(cause))? {
-                Line::End => break,
-                Line::TooLong => return Err(self.too_long(at())),
-                Line::Read => {}
-            }
-            if text.trim_ascii().is_empty() {
-                continue;
-            }
-            let mut json = Deserializer::from_slice(&text);
-            let read = RowSeed { column: self.column, prompt: &mut self.prompt }.deserialize(&mut json);
-            if let Err(error) = read.and_then(|()| json.end()) {
-                let problem = self.prompt.problem().filter(|_| error.is_data());
-                let none = || "is no JSON object; write one a line".to_owned();
-                return Err(self.wrong(at(), problem.unwrap_or_else(none)));
-            }
-            if !self.keep() {
-                return Err(self.wrong(at(), self.prompt.problem().unwrap_or_default()));
-            }
-            if self.is_complete() {
-                break;
-            }
-        }
-        Ok(())
+fn read_rows(sink: &mut Sink<'_>, format: DataSetFormat, bytes: &mut BufReader<impl Read>) -> Result<(), DataSetError> {
+    let start = bytes.fill_buf().map_err(|cause| sink.read_error(cause))?;
+    let mark = b"\xef\xbb\xbf";
+    if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
+        return Err(sink.wrong("byte 0".to_owned(), "is the mark of UTF-16; save the file as UTF-8 text".to_owned()));
     }
-
-    /// Keeps the prompt of a row; `false` if there is no room for it, as its problem says.
-    fn keep(&mut self) -> bool {
-        self.prompt.move_to(&mut self.rows, self.set.form(), MAX_KEPT)
+    if start.starts_with(mark) {
+        bytes.consume(mark.len());
     }
-
-    fn too_long(&self, at: String) -> DataSetError {
-        self.wrong(at, format!("has {} bytes or more; leave out the columns that are not sent", self.longest))
-    }
-
-    fn wrong(&self, at: String, what: String) -> DataSetError {
-        DataSetError::Wrong { path: self.set.file.as_path().to_owned(), at, what }
-    }
-
-    fn read_error(&self, cause: io::Error) -> DataSetError {
-        DataSetError::Read { path: self.set.file.as_path().to_owned(), cause }
+    match format {
+        DataSetFormat::Json => json::array(sink, bytes),
+        DataSetFormat::Jsonl => json::lines(sink, bytes),
+        DataSetFormat::Csv => plain::csv(sink, bytes),
+        DataSetFormat::Text => plain::text(sink, bytes),
+        // It needs a file, and not a stream.
+        DataSetFormat::Parquet => Ok(()),
     }
 }
 
-/// Reads the array of a JSON file row by row. The second field counts the bytes left for the row.
-struct Array<'a, 'b>(&'a mut Reader<'b>, &'a Cell<usize>);
-
-impl<'de> Visitor<'de> for Array<'_, '_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an array of objects")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        let Array(reader, left) = self;
-        while list.next_element_seed(RowSeed { column: reader.column, prompt: &mut reader.prompt })?.is_some() {
-            // An error is the only way to leave the rest unread.
-            if !reader.keep() || reader.is_complete() {
-                return Err(A::Error::custom("enough"));
-            }
-            left.set(reader.longest);
+/// The rows that were chosen, if they are enough.
+fn finish(rules: Rules<'_>, sink: Sink<'_>, read: Result<(), DataSetError>) -> Result<Found, DataSetError> {
+    let set = rules.set;
+    // An error behind the last row that is used does not matter.
+    if !sink.is_complete() {
+        read?;
+        let (found, wanted) = (sink.chosen(), set.count.unwrap_or(1));
+        if found < wanted {
+            let filtered = if set.filter.is_empty() { "" } else { " that pass the filter" };
+            return Err(DataSetError::TooFew { path: set.file.as_path().to_owned(), found, filtered, wanted });
         }
-        Ok(())
     }
+    let left_out = (sink.without_turns() > 0).then(|| {
+        let (rows, all) = (sink.without_turns(), sink.offered());
+        format!("{rows} of {all} rows of {} hold no conversation that can be sent, and are left out", set.file.shown())
+    });
+    Ok(Found { rows: sink.into_rows(), left_out })
 }
 
+#[cfg(test)]
+mod choice_tests;
+#[cfg(test)]
+mod format_tests;
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! Reads one row of a data set: an object of which only the prompt is kept. Pure.
+//! Reads one row of a data set: an object of which only the wanted columns are kept. Pure.
 
 use std::fmt;
 
@@ -6,50 +6,123 @@ use serde::{
     Deserializer,
     de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
-use workload_profiles::workload::{PromptColumn, PromptForm};
+use workload_profiles::workload::{DataSet, OutputLength, PromptForm, RowContent};
 
-use super::rows::Rows;
+use super::{
+    conversation::{ConversationSeed, Message},
+    json_text::JsonText,
+};
 
 /// The longest prompt, in tokens.
 const MAX_TOKENS: usize = 2_000_000;
 /// The longest text, in bytes: eight bytes a token.
 const MAX_TEXT: usize = 8 * MAX_TOKENS;
+/// The most bytes of the names of other columns that a message repeats, and of one name.
+const MAX_NAMES: usize = 200;
+const MAX_NAME: usize = 24;
 
-/// The prompt of a row, as far as it was read.
+/// The columns that are read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Columns<'a> {
+    wanted: [Option<(&'a str, Kind)>; 2],
+}
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Ids,
+    Messages,
+    Conversation,
+    /// The length of the answer.
+    Length,
+    /// A text whose length is that of the answer.
+    Answer,
+}
+
+impl<'a> Columns<'a> {
+    pub(super) fn new(set: &'a DataSet) -> Columns<'a> {
+        let content = match &set.row {
+            RowContent::Prompt(column) => {
+                let kind = match column.form {
+                    PromptForm::Text => Kind::Text,
+                    PromptForm::TokenIds => Kind::Ids,
+                    PromptForm::Messages => Kind::Messages,
+                };
+                (column.name.as_str(), kind)
+            }
+            RowContent::Conversation { column, .. } => (column.as_str(), Kind::Conversation),
+        };
+        let output = match &set.output {
+            OutputLength::Column(name) => Some((name.as_str(), Kind::Length)),
+            OutputLength::TextOf(name) => Some((name.as_str(), Kind::Answer)),
+            OutputLength::Fixed(_) | OutputLength::Answer | OutputLength::Unbounded => None,
+        };
+        Columns { wanted: [Some(content), output] }
+    }
+
+    /// The names of the columns. A dot separates the keys of an object within an object.
+    pub(super) fn names(&self) -> impl Iterator<Item = &'a str> {
+        self.wanted.iter().flatten().map(|it| it.0)
+    }
+
+    /// The columns within the object at this key, with the rest of their names.
+    fn within(&self, key: &str) -> Option<Columns<'a>> {
+        let rest = |name: &'a str| name.strip_prefix(key)?.strip_prefix('.');
+        let wanted = self.wanted.map(|it| it.and_then(|(name, kind)| Some((rest(name)?, kind))));
+        wanted.iter().any(Option::is_some).then_some(Columns { wanted })
+    }
+}
+
+/// What was read of a row. Its memory is reused for the next row.
 #[derive(Debug, Default)]
-pub(super) struct Prompt {
-    ids: Vec<u32>,
-    text: String,
+pub(super) struct Row {
+    pub(super) text: String,
+    pub(super) ids: Vec<u32>,
+    pub(super) messages: Vec<Message>,
+    /// The length of the answer.
+    pub(super) output: Option<u32>,
+    /// The text whose length is that of the answer.
+    pub(super) answer: String,
+    /// Which of the wanted columns were found.
+    found: [bool; 2],
+    /// Names of other columns, for a message.
+    names: String,
     /// The problem of the row, and the remedy.
     problem: Option<String>,
 }
 
-impl Prompt {
+impl Row {
     /// The problem of the row; `None` if the row is no object.
     pub(super) fn problem(&self) -> Option<String> {
         self.problem.clone()
     }
 
-    /// Appends the prompt to the rows, which may take `most` bytes together; `false` if there is no room.
-    pub(super) fn move_to(&mut self, rows: &mut Rows, form: PromptForm, most: usize) -> bool {
-        if rows.bytes() + self.ids.len() * size_of::<u32>() + self.text.len() > most {
-            self.problem = Some(format!("with it the prompts take more than {most} bytes; lower the count"));
-            return false;
-        }
-        match form {
-            PromptForm::TokenIds => rows.push_ids(self.ids.drain(..)),
-            PromptForm::Text | PromptForm::Messages => rows.push_text(&std::mem::take(&mut self.text)),
-        }
-        true
+    fn clear(&mut self) {
+        self.text.clear();
+        self.ids.clear();
+        self.messages.clear();
+        self.output = None;
+        self.answer.clear();
+        self.found = [false; 2];
+        self.names.clear();
+        self.problem = None;
     }
 
-    /// Reads the value of the prompt's column.
-    fn read<'de, A: MapAccess<'de>>(&mut self, name: &str, form: PromptForm, map: &mut A) -> Result<(), A::Error> {
-        self.ids.clear();
-        self.text.clear();
-        let (read, wanted) = match form {
-            PromptForm::Text | PromptForm::Messages => (map.next_value().map(|it| self.text = it), "text"),
-            PromptForm::TokenIds => (map.next_value_seed(IdsSeed { name, prompt: self }), "list of token ids"),
+    /// Reads the value of a wanted column.
+    fn read<'de, A: MapAccess<'de>>(&mut self, name: &str, kind: Kind, map: &mut A) -> Result<(), A::Error> {
+        let (read, wanted) = match kind {
+            Kind::Text => (map.next_value().map(|it| self.text = it), "text"),
+            Kind::Answer => (map.next_value().map(|it| self.answer = it), "text"),
+            Kind::Ids => (map.next_value_seed(IdsSeed { name, row: self }), "list of token ids"),
+            Kind::Length => {
+                (map.next_value_seed(LengthSeed).map(|it| self.output = Some(it)), "whole number of tokens")
+            }
+            Kind::Messages => (self.read_messages(name, map), "list of messages"),
+            Kind::Conversation => {
+                let Row { messages, problem, .. } = self;
+                (map.next_value_seed(ConversationSeed { name, messages, problem }), "list of turns")
+            }
         };
         if let Err(error) = read {
             let none = || format!("{name} is no {wanted}; name another column, or say that it holds something else");
@@ -59,33 +132,78 @@ impl Prompt {
         if self.text.len() > MAX_TEXT {
             return Err(self.fail(format!("{name} is longer than {MAX_TEXT} bytes; cut it")));
         }
-        if self.ids.is_empty() && self.text.is_empty() {
-            return Err(self.fail(format!("{name} is empty; leave the row out")));
-        }
-        Ok(())
+        let is_empty = match kind {
+            Kind::Text => self.text.is_empty(),
+            Kind::Ids => self.ids.is_empty(),
+            Kind::Messages => self.messages.is_empty(),
+            Kind::Conversation | Kind::Length | Kind::Answer => false,
+        };
+        if is_empty { Err(self.fail(format!("{name} is empty; leave the row out"))) } else { Ok(()) }
+    }
+
+    /// Reads messages as they are, with fields that only the server knows, and what they say.
+    fn read_messages<'de, A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error> {
+        let Row { text, messages, problem, .. } = self;
+        map.next_value_seed(JsonText(text))?;
+        let seed = ConversationSeed { name, messages, problem };
+        seed.deserialize(&mut serde_json::Deserializer::from_str(text)).map_err(A::Error::custom)
     }
 
     fn fail<E: Error>(&mut self, what: String) -> E {
         self.problem = Some(what);
-        E::custom("no prompt")
+        E::custom("the row cannot be sent")
+    }
+
+    /// The names of columns, for [`Row::missing`].
+    pub(super) fn names<'a>(all: impl IntoIterator<Item = &'a str>) -> String {
+        let mut names = String::new();
+        all.into_iter().for_each(|it| add_name(&mut names, it));
+        names
+    }
+
+    /// The problem of a row or a file without a wanted column.
+    pub(super) fn missing(name: &str, names: &str) -> String {
+        let has = if names.is_empty() { String::new() } else { format!("; it has {names}") };
+        format!("has no {name}{has}; name the column that holds what is to be sent")
     }
 }
 
-/// Reads a row into the prompt. After an error the prompt has a problem, or the row is no object.
-pub(super) struct RowSeed<'a> {
-    pub(super) column: &'a PromptColumn,
-    pub(super) prompt: &'a mut Prompt,
+/// Adds the name of a column to those that a message repeats. A long or strange one may be content that was taken for a name.
+fn add_name(names: &mut String, name: &str) {
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '-' | '.' | ' ');
+    if (1..=MAX_NAME).contains(&name.len()) && names.len() < MAX_NAMES && name.chars().all(is_plain) {
+        names.push_str(if names.is_empty() { "" } else { ", " });
+        names.push_str(name);
+    }
 }
 
-impl<'de> DeserializeSeed<'de> for RowSeed<'_> {
+/// Reads a row. After an error the row has a problem, or is no object.
+pub(super) struct RowSeed<'a, 'b> {
+    pub(super) columns: Columns<'b>,
+    pub(super) row: &'a mut Row,
+}
+
+impl<'de> DeserializeSeed<'de> for RowSeed<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
+        let RowSeed { columns, row } = self;
+        row.clear();
+        deserializer.deserialize_map(ColumnsVisitor { columns, row: &mut *row })?;
+        match columns.wanted.iter().zip(row.found).find_map(|(wanted, found)| wanted.filter(|_| !found)) {
+            None => Ok(()),
+            Some((name, _)) => Err(row.fail(Row::missing(name, &row.names))),
+        }
     }
 }
 
-impl<'de> Visitor<'de> for RowSeed<'_> {
+/// Reads an object, which may lie within the row.
+struct ColumnsVisitor<'a, 'b> {
+    columns: Columns<'b>,
+    row: &'a mut Row,
+}
+
+impl<'de> Visitor<'de> for ColumnsVisitor<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -93,70 +211,124 @@ impl<'de> Visitor<'de> for RowSeed<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let RowSeed { column: PromptColumn { name, form }, prompt } = self;
-        let other = PromptColumn::from_form(match form {
-            PromptForm::Text | PromptForm::Messages => PromptForm::TokenIds,
-            PromptForm::TokenIds => PromptForm::Text,
-        });
-        let (mut found, mut has_other) = (0, false);
-        while let Some(key) = map.next_key_seed(KeySeed([name, &other.name]))? {
+        let ColumnsVisitor { columns, row } = self;
+        while let Some(key) = map.next_key_seed(KeySeed { columns, row: &mut *row })? {
             match key {
-                Some(0) => {
-                    found += 1;
-                    prompt.read(name, *form, &mut map)?;
+                Key::Wanted(place, name, kind) => {
+                    if std::mem::replace(&mut row.found[place], true) {
+                        return Err(row.fail(format!("has {name} more than once; leave one")));
+                    }
+                    row.read(name, kind, &mut map)?;
                 }
-                key => {
-                    has_other |= key.is_some();
-                    map.next_value::<IgnoredAny>()?;
+                Key::Within(columns) => {
+                    let mut text = String::new();
+                    map.next_value_seed(JsonText(&mut text))?;
+                    // A value that is no object has no columns.
+                    if text.starts_with('{') {
+                        let mut json = serde_json::Deserializer::from_str(&text);
+                        json.deserialize_map(ColumnsVisitor { columns, row: &mut *row }).map_err(A::Error::custom)?;
+                    }
                 }
+                Key::Other => drop(map.next_value::<IgnoredAny>()?),
             }
         }
-        match found {
-            1 => Ok(()),
-            0 if has_other => Err(prompt.fail(format!(
-                "has no {name}; it has {}, so name that one as the column of the prompts if it is what is to be sent",
-                other.name
-            ))),
-            0 => Err(prompt.fail(format!("has no {name}; name the column that holds the prompts"))),
-            _ => Err(prompt.fail(format!("has {name} more than once; leave one"))),
-        }
+        Ok(())
     }
 }
 
-/// Tells which of two names a key is.
-struct KeySeed<'a>([&'a str; 2]);
+/// What is known of a key.
+enum Key<'b> {
+    Wanted(usize, &'b str, Kind),
+    /// It holds an object with wanted columns.
+    Within(Columns<'b>),
+    Other,
+}
 
-impl<'de> DeserializeSeed<'de> for KeySeed<'_> {
-    type Value = Option<usize>;
+struct KeySeed<'a, 'b> {
+    columns: Columns<'b>,
+    row: &'a mut Row,
+}
+
+impl<'de, 'b> DeserializeSeed<'de> for KeySeed<'_, 'b> {
+    type Value = Key<'b>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_str(self)
     }
 }
 
-impl Visitor<'_> for KeySeed<'_> {
-    type Value = Option<usize>;
+impl<'b> Visitor<'_> for KeySeed<'_, 'b> {
+    type Value = Key<'b>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the name of a column")
     }
 
     fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
-        Ok(self.0.iter().position(|it| *it == key))
+        let KeySeed { columns, row } = self;
+        let mut wanted = columns.wanted.iter().enumerate();
+        let exact = wanted.find_map(|(place, it)| it.filter(|it| it.0 == key).map(|(name, kind)| (place, name, kind)));
+        Ok(match exact {
+            Some((place, name, kind)) => Key::Wanted(place, name, kind),
+            None => {
+                add_name(&mut row.names, key);
+                columns.within(key).map_or(Key::Other, Key::Within)
+            }
+        })
     }
 }
 
-/// Appends a list of token ids to the prompt.
+/// Reads a number of tokens, which CSV holds as a text, and pandas as a float where a cell of the column is empty.
+struct LengthSeed;
+
+impl<'de> DeserializeSeed<'de> for LengthSeed {
+    type Value = u32;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<u32, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl Visitor<'_> for LengthSeed {
+    type Value = u32;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a whole number from 0 to {MAX_TOKENS}")
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<u32, E> {
+        let number = u32::try_from(number).ok().filter(|it| *it as usize <= MAX_TOKENS);
+        number.ok_or_else(|| E::custom("too large"))
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<u32, E> {
+        u64::try_from(number).map_err(E::custom).and_then(|it| self.visit_u64(it))
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<u32, E> {
+        if number.fract() == 0.0 && (0.0..=MAX_TOKENS as f64).contains(&number) {
+            Ok(number as u32)
+        } else {
+            Err(E::custom("no whole number"))
+        }
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<u32, E> {
+        text.trim().parse().map_err(E::custom).and_then(|it| self.visit_f64(it))
+    }
+}
+
+/// Appends a list of token ids to the row. A text in its place is read as JSON: CSV has no lists.
 struct IdsSeed<'a> {
     name: &'a str,
-    prompt: &'a mut Prompt,
+    row: &'a mut Row,
 }
 
 impl<'de> DeserializeSeed<'de> for IdsSeed<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_seq(self)
+        deserializer.deserialize_any(self)
     }
 }
 
@@ -167,19 +339,24 @@ impl<'de> Visitor<'de> for IdsSeed<'_> {
         f.write_str("a list of token ids")
     }
 
+    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
+        let mut json = serde_json::Deserializer::from_str(text);
+        json.deserialize_seq(self).and_then(|()| json.end()).map_err(E::custom)
+    }
+
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        let IdsSeed { name, prompt } = self;
+        let IdsSeed { name, row } = self;
         loop {
-            let place = prompt.ids.len();
+            let place = row.ids.len();
             match list.next_element() {
                 Ok(None) => return Ok(()),
                 Ok(Some(_)) if place >= MAX_TOKENS => {
-                    return Err(prompt.fail(format!("{name} has more than {MAX_TOKENS} tokens; cut it")));
+                    return Err(row.fail(format!("{name} has more than {MAX_TOKENS} tokens; cut it")));
                 }
-                Ok(Some(id)) => prompt.ids.push(id),
+                Ok(Some(id)) => row.ids.push(id),
                 Err(error) => {
                     let what = format!("{name}[{place}] is no token id; write a whole number below 2^32");
-                    prompt.problem = Some(what);
+                    row.problem = Some(what);
                     return Err(error);
                 }
             }

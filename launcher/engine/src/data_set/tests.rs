@@ -1,3 +1,4 @@
+use crds::benchmark_run::Api;
 use proptest::prelude::*;
 use workload_profiles::workload::{PromptColumn, PromptForm};
 
@@ -9,8 +10,18 @@ fn set(format: DataSetFormat, form: PromptForm, count: u64) -> DataSet {
     DataSet::new("d", format, PromptColumn::from_form(form), 9, count)
 }
 
-fn rows(set: &DataSet, text: &str) -> Result<Rows, String> {
-    read_within(set, text.as_bytes(), MAX_BYTES, MAX_ROW).map_err(|error| error.to_string())
+fn workload_of(set: &DataSet) -> Workload {
+    Workload::new(Api::Completions, RequestSource::DataSet(set.clone()), Vec::new())
+}
+
+fn read_limited(set: &DataSet, bytes: &[u8], limits: Limits) -> Result<Found, String> {
+    let tokens = TokenCount::Words;
+    let rules = rules(set, &workload_of(set), Seed(1), &tokens).map_err(|error| error.to_string())?;
+    read_within(rules, bytes, limits).map_err(|error| error.to_string())
+}
+
+fn rows(set: &DataSet, text: impl AsRef<[u8]>) -> Result<Rows, String> {
+    read_limited(set, text.as_ref(), Limits::default()).map(|it| it.rows)
 }
 
 /// A data set of two rows in both formats.
@@ -28,19 +39,19 @@ fn check(form: PromptForm, values: [&str; 2], expected: &Rows) {
 #[test]
 fn a_row_is_its_prompt() {
     let mut ids = Rows::default();
-    ids.push_ids([1, u32::MAX]);
-    ids.push_ids([0]);
+    ids.push_ids([1, u32::MAX], Some(9));
+    ids.push_ids([0], Some(9));
     check(IDS, ["[1, 4294967295]", "[\n0\n]".replace('\n', "").as_str()], &ids);
     let mut texts = Rows::default();
-    texts.push_text("é \"a\"\n");
-    texts.push_text("b");
+    texts.push_text("é \"a\"\n", Some(9));
+    texts.push_text("b", Some(9));
     check(PromptForm::Text, [r#""\u00e9 \"a\"\n""#, r#""b""#], &texts);
 }
 
 #[test]
 fn rows_behind_the_last_that_is_used_are_not_read() {
     let mut one = Rows::default();
-    one.push_ids([5]);
+    one.push_ids([5], Some(9));
     for (format, text) in [
         (DataSetFormat::Json, r#"[{"tok_input":[5]},{"tok_input":"oops"}"#),
         (DataSetFormat::Jsonl, "{\"tok_input\":[5]}\noops"),
@@ -67,16 +78,13 @@ fn a_row_that_is_no_prompt_is_named_and_not_repeated() {
         (r#"{"tok_input":[[1]]}"#, "tok_input[0] is no token id; write a whole number below 2^32"),
         (r#"{"tok_input":[]}"#, "tok_input is empty; leave the row out"),
         (r#"{"tok_input":[1],"tok_input":[2]}"#, "has tok_input more than once; leave one"),
-        (r#"{"secret":[1]}"#, "has no tok_input; name the column that holds the prompts"),
-        (
-            r#"{"input":"secret"}"#,
-            "has no tok_input; it has input, so name that one as the column of the prompts if it is what is to be sent",
-        ),
+        (r#"{"secret":[1]}"#, "has no tok_input; it has secret; name the column that holds what is to be sent"),
+        (r#"{"input":"secret"}"#, "has no tok_input; it has input; name the column that holds what is to be sent"),
     ] {
         let good = r#"{"tok_input":[7]}"#;
-        let json = rows(&set(DataSetFormat::Json, IDS, 3), &format!("[{good},{row}]"));
+        let json = rows(&set(DataSetFormat::Json, IDS, 3), format!("[{good},{row}]"));
         assert_eq!(json, Err(format!("the data set d, row 1, counted from 0: {what}")));
-        let jsonl = rows(&set(DataSetFormat::Jsonl, IDS, 3), &format!("{good}\n\n{row}\n"));
+        let jsonl = rows(&set(DataSetFormat::Jsonl, IDS, 3), format!("{good}\n\n{row}\n"));
         assert_eq!(jsonl, Err(format!("the data set d, line 3: {what}")));
     }
     let text = rows(&set(DataSetFormat::Jsonl, PromptForm::Text, 1), r#"{"input":[1]}"#);
@@ -91,9 +99,9 @@ fn a_file_of_another_form_is_refused() {
         ("{}", format!("the data set d, row 0, counted from 0: {array}")),
         ("[[1]]", format!("the data set d, row 0, counted from 0: {array}")),
         ("[{\"tok_input\":[1]},5]", format!("the data set d, row 1, counted from 0: {array}")),
-        ("[{\"tok_input\":[1,\n2", "the data set d, line 2, column 1: is no JSON from here on".into()),
-        ("[{\"tok_input\":[1]}] x", "the data set d, line 1, column 21: is no JSON from here on".into()),
-        ("", "the data set d, line 1, column 0: is no JSON from here on".into()),
+        ("[{\"tok_input\":[1,\n2", "the data set d, line 2, column 1: is no JSON in UTF-8 from here on".into()),
+        ("[{\"tok_input\":[1]}] x", "the data set d, line 1, column 21: is no JSON in UTF-8 from here on".into()),
+        ("", "the data set d, line 1, column 0: is no JSON in UTF-8 from here on".into()),
         (
             "[{\"tok_input\":[1]}]",
             "the data set d has 1 rows, and 2 are to be used; lower the count, or give the whole file".into(),
@@ -117,17 +125,16 @@ fn a_file_of_another_form_is_refused() {
 fn what_is_read_and_kept_has_bounds() {
     let text = "{\"tok_input\":[1,2]}\n{\"tok_input\":[3,4]}\n";
     let set = set(DataSetFormat::Jsonl, IDS, 2);
-    let error = read_within(&set, text.as_bytes(), text.len() as u64 - 5, MAX_ROW).unwrap_err().to_string();
-    assert_eq!(error, "the data set d has more than 35 bytes; leave out the columns that are not sent");
-    assert_eq!(read_within(&set, text.as_bytes(), text.len() as u64, MAX_ROW).unwrap().len(), 2);
-    let mut rows = Rows::default();
-    let mut prompt = Prompt::default();
-    let mut row = Deserializer::from_str("{\"tok_input\":[1,2]}");
-    RowSeed { column: &PromptColumn::from_form(set.form()), prompt: &mut prompt }.deserialize(&mut row).unwrap();
-    assert!(!prompt.move_to(&mut rows, IDS, 7) && rows.is_empty());
-    assert_eq!(prompt.problem().unwrap(), "with it the prompts take more than 7 bytes; lower the count");
-    assert!(prompt.move_to(&mut rows, IDS, 8));
-    assert_eq!((rows.ids(0), rows.bytes()), ([1, 2].as_slice(), 8));
+    let file = |bytes: u64| Limits { file: bytes, ..Limits::default() };
+    let error = read_limited(&set, text.as_bytes(), file(text.len() as u64 - 5)).err();
+    let expected = "the data set d has more than 35 bytes, the most that is read, after decompression; leave out the columns that are not sent";
+    assert_eq!(error.as_deref(), Some(expected));
+    let found = read_limited(&set, text.as_bytes(), file(text.len() as u64)).map(|it| it.rows.len());
+    assert_eq!(found, Ok(2));
+    let one = 2 * size_of::<u32>() + 2 * size_of::<usize>();
+    let error = read_limited(&set, text.as_bytes(), Limits { kept: one + 7, ..Limits::default() }).err().unwrap();
+    let what = format!("with it the prompts take more than {} bytes; lower the count", one + 7);
+    assert_eq!(error, format!("the data set d, line 2: {what}"));
 }
 
 #[test]
@@ -146,10 +153,11 @@ fn a_row_has_a_bound_wherever_it_is_long() {
                 _ => format!("{short}\n{row}\n{short}\n"),
             };
             let set = set(format, PromptForm::Text, 3);
-            let error = read_within(&set, text.as_bytes(), MAX_BYTES, 90).unwrap_err().to_string();
+            let row = |bytes: usize| Limits { row: bytes, ..Limits::default() };
+            let error = read_limited(&set, text.as_bytes(), row(90)).err().unwrap();
             let what = "has 90 bytes or more; leave out the columns that are not sent";
             assert_eq!(error, format!("the data set d, {at}: {what}"), "{text}");
-            assert_eq!(read_within(&set, text.as_bytes(), MAX_BYTES, 130).unwrap().len(), 3);
+            assert_eq!(read_limited(&set, text.as_bytes(), row(130)).map(|it| it.rows.len()), Ok(3));
         }
     }
 }
@@ -178,13 +186,6 @@ impl Read for Broken {
     }
 }
 
-fn workload_of(set: &DataSet) -> Workload {
-    serde_json::from_value(serde_json::json!({
-        "api": "OpenAICompletions", "streaming": true, "requests": {"dataSet": set}, "stages": [],
-    }))
-    .unwrap()
-}
-
 #[test]
 fn a_pipe_is_not_read_behind_the_last_row() {
     let folder = tempfile::tempdir().unwrap();
@@ -195,15 +196,15 @@ fn a_pipe_is_not_read_behind_the_last_row() {
     io::Write::write_all(&mut writer, format!("{{\"{}\": [1]}}\n", PromptColumn::from_form(IDS).name).as_bytes())
         .unwrap();
     let set = DataSet { file: path.clone().into(), ..set(DataSetFormat::Jsonl, IDS, 1) };
-    let read = read_with_digest(&workload_of(&set)).unwrap();
+    let read = read_with_digest(&workload_of(&set), Seed(1)).unwrap();
     assert_eq!((read.rows.len(), read.file), (1, Some(FileDigest::unknown(&path))));
-    assert!(read.notice.unwrap().message.ends_with("has no digest in the report: it is a pipe"));
+    assert!(read.notices[0].message.ends_with("has no digest in the report: it is a pipe"));
 }
 
 #[test]
 fn a_file_that_is_not_there_is_told() {
     let set = DataSet { file: "/nowhere/d.json".into(), ..set(DataSetFormat::Json, IDS, 1) };
-    let error = read(&workload_of(&set)).unwrap_err().to_string();
+    let error = read(&workload_of(&set), Seed(1)).unwrap_err().to_string();
     assert!(
         error.starts_with("cannot read the data set /nowhere/d.json: ") && error.ends_with("spec.profile.files"),
         "{error}"
@@ -220,9 +221,9 @@ proptest! {
         let text = if pretty { serde_json::to_string_pretty(&objects) } else { serde_json::to_string(&objects) };
         let lines: String = objects.iter().map(|it| format!("{it}\n")).collect();
         let mut expected = Rows::default();
-        lists.into_iter().for_each(|it| expected.push_ids(it));
+        lists.into_iter().for_each(|it| expected.push_ids(it, Some(9)));
         let count = objects.len() as u64;
-        prop_assert_eq!(rows(&set(DataSetFormat::Json, IDS, count), &text.unwrap()), Ok(expected.clone()));
+        prop_assert_eq!(rows(&set(DataSetFormat::Json, IDS, count), text.unwrap()), Ok(expected.clone()));
         prop_assert_eq!(rows(&set(DataSetFormat::Jsonl, IDS, count), &lines), Ok(expected));
     }
 

@@ -44,7 +44,7 @@ use std::{
     time::Duration,
 };
 
-use crds::units::RequestRate;
+use crds::units::{RequestRate, Seed};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use workload_profiles::{Notice, Workload};
 
@@ -191,6 +191,8 @@ pub struct LoadResult {
     pub vitals: Vitals,
     /// From time zero to the end of the last request.
     pub wall: Duration,
+    /// What is known only after the load: rows of a data set that were sent more than once.
+    pub notice: Option<Notice>,
 }
 
 /// The contents of a workload's files: read once, however often the workload is issued.
@@ -204,11 +206,13 @@ pub struct Files {
 }
 
 impl Files {
+    /// Reads the files. `seed` is the one of the run, and decides on the order of shuffled rows.
+    ///
     /// # Errors
     /// A file that cannot be read, or whose content is not allowed.
-    pub fn read(workload: &Workload) -> Result<Files, LoadError> {
-        let (mut traces, data_set) = (trace::read(workload)?, data_set::read_with_digest(workload)?);
-        traces.notices.extend(data_set.notice);
+    pub fn read(workload: &Workload, seed: Seed) -> Result<Files, LoadError> {
+        let (mut traces, data_set) = (trace::read(workload)?, data_set::read_with_digest(workload, seed)?);
+        traces.notices.extend(data_set.notices);
         let prompts = prompt_files::read(workload)?;
         traces.notices.extend(prompts.notices);
         let recordings = recorded::read(workload)?;
@@ -291,7 +295,8 @@ pub async fn run_here<'a>(
     seeds: impl Into<Seeds<'a>>,
     stop: &Stop,
 ) -> Result<LoadResult, LoadError> {
-    let plan = plan(workload, &Files::read(workload)?, model, target, seeds.into())?;
+    let seeds = seeds.into();
+    let plan = plan(workload, &Files::read(workload, seeds.run)?, model, target, seeds)?;
     let shared = Arc::new(Shared::new(plan, Clock::from_runtime(), 1, stop.clone(), Arc::default()));
     let started = clock::now();
     let worker = Worker::new(0, Arc::clone(&shared), target.clone(), Keep::Records);
@@ -309,7 +314,7 @@ fn plan(
 ) -> Result<LoadPlan, LoadError> {
     let plan = LoadPlan::new(workload, &files.traces.entries, model, target.api(), seeds)?;
     let plan = plan.with_recordings(Arc::clone(&files.recordings));
-    Ok(plan.with_texts(files.texts.clone()).with_rows(workload, Arc::clone(&files.rows))?)
+    Ok(plan.with_texts(files.texts.clone()).with_rows(workload, Arc::clone(&files.rows), seeds)?)
 }
 
 fn spawn(
@@ -391,6 +396,7 @@ fn sum_up(
         workers: vitals_of_workers,
         vitals,
         wall: shared.clock.now(),
+        notice: shared.plan.repeats(shared.progress.issued.load(Ordering::Relaxed)),
     }
 }
 

@@ -4,8 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use crds::{benchmark_run::Api, units::RequestRate};
 use workload_profiles::{
-    Workload,
-    workload::{Goodput, LengthField, Load, OutputLength, Probes, PromptForm, RequestSource, TraceEntry},
+    Notice, Workload,
+    workload::{
+        AcrossStages, Goodput, LengthField, Load, OutputLength, Probes, PromptForm, RequestSource, TraceEntry, UsedUp,
+    },
 };
 
 use super::{
@@ -21,7 +23,7 @@ use crate::{
     data_set::Rows,
     recorded,
     recorder::{Keep, RecordBudget, Recorder},
-    requests::{RecordedLengths, Requests, RequestsError, Seeds, TextSeed, Texts, words_of},
+    requests::{RecordedLengths, Requests, RequestsError, Seeds, TextSeed, Texts, row_choice::RowChoice, words_of},
     schedule::{Schedule, schedule, users::UserTurns},
     sessions::PlannedSessions,
     window::StageWindow,
@@ -142,6 +144,36 @@ impl PlannedLoad {
     }
 }
 
+impl PlannedLoad {
+    /// Number of requests; `None` if it is not known before the load.
+    pub(super) fn known(&self) -> Option<u64> {
+        match self {
+            PlannedLoad::Open(schedule) => Some(schedule.len()),
+            PlannedLoad::Closed(slots) => slots.count.filter(|_| slots.duration.is_none()),
+            PlannedLoad::Measured(_) | PlannedLoad::Stream(_) => None,
+        }
+    }
+
+    /// The most requests; `None` where only time or rules end them.
+    pub(super) fn most(&self) -> Option<u64> {
+        match self {
+            PlannedLoad::Open(schedule) => Some(schedule.len()),
+            PlannedLoad::Closed(slots) => slots.count,
+            PlannedLoad::Measured(load) => load.count(),
+            PlannedLoad::Stream(_) => None,
+        }
+    }
+
+    /// Leaves out all requests but the first `most`.
+    fn truncate(&mut self, most: u64) {
+        match self {
+            PlannedLoad::Open(schedule) => schedule.truncate(most),
+            PlannedLoad::Closed(slots) => slots.count = Some(slots.count.map_or(most, |it| it.min(most))),
+            PlannedLoad::Measured(_) | PlannedLoad::Stream(_) => {}
+        }
+    }
+}
+
 impl PlannedStage {
     /// The index in the request source: the request's own number, or the sample that a LoadGen phase issues at this
     /// number.
@@ -252,35 +284,59 @@ impl LoadPlan {
         })
     }
 
-    /// The same plan with the rows of the workload's data set, if it has one.
+    /// The same plan with the rows of the workload's data set, if it has one. A stage that ends with its rows gets no more requests
+    /// than there are rows.
     ///
     /// # Errors
-    /// The load may need more rows than there are.
-    pub fn with_rows(mut self, workload: &Workload, rows: Arc<Rows>) -> Result<LoadPlan, RequestsError> {
-        if !matches!(workload.requests, RequestSource::DataSet(_)) {
-            return Ok(self);
-        }
+    /// The load may need more rows than there are, and is to be refused then.
+    pub fn with_rows(
+        mut self,
+        workload: &Workload,
+        rows: Arc<Rows>,
+        seeds: Seeds<'_>,
+    ) -> Result<LoadPlan, RequestsError> {
+        let RequestSource::DataSet(set) = &workload.requests else { return Ok(self) };
         let most = rows.len() as u64;
         if let Some(loadgen) = &workload.loadgen
             && loadgen.qsl.total_sample_count > most
         {
             return Err(RequestsError::TooFewSamples { samples: loadgen.qsl.total_sample_count, rows: most });
         }
-        for (stage, planned) in workload.stages.iter().zip(&self.stages) {
-            let wanted = match (&stage.load, &planned.load) {
-                // The requests are samples; each may be sent several times.
-                (Load::LoadGen { .. }, _) => continue,
-                (_, PlannedLoad::Closed(slots)) => slots.count,
-                (load, PlannedLoad::Measured(_)) => load.count(),
-                (_, load) => Some(load.count()),
-            };
-            if wanted.is_none_or(|it| it > most) {
-                let wanted =
-                    wanted.map_or_else(|| "as many requests as its time allows".into(), |it| format!("{it} requests"));
-                return Err(RequestsError::TooFewRows { stage: stage.name.clone(), wanted, rows: most });
+        let mut begin = Some(0);
+        for (stage, planned) in workload.stages.iter().zip(&mut self.stages) {
+            // The requests are samples; each may be sent several times.
+            if planned.phase.is_some() {
+                continue;
             }
+            let name = || stage.name.clone();
+            if set.across_stages == AcrossStages::Restart {
+                begin = Some(0);
+            }
+            // The times of a measured stage are drawn when it begins, too late to leave some out.
+            let is_refused = set.used_up == UsedUp::EndStage && matches!(planned.load, PlannedLoad::Measured(_));
+            match set.used_up {
+                UsedUp::Repeat | UsedUp::Draw => {}
+                used_up if used_up == UsedUp::Refuse || is_refused => {
+                    let wanted = planned.load.most();
+                    if begin.zip(wanted).is_none_or(|(begin, wanted)| begin + wanted > most) {
+                        let wanted = wanted.map_or_else(
+                            || "as many requests as its time allows".into(),
+                            |it| format!("{it} requests"),
+                        );
+                        let rows = most.saturating_sub(begin.unwrap_or_default());
+                        return Err(RequestsError::TooFewRows { stage: name(), wanted, rows });
+                    }
+                }
+                UsedUp::Refuse | UsedUp::EndStage => {
+                    let begin = begin.ok_or_else(|| RequestsError::UnknownFirstRow { stage: name() })?;
+                    planned.load.truncate(most.saturating_sub(begin));
+                }
+            }
+            begin = begin.zip(planned.load.known()).map(|(begin, requests)| begin + requests);
         }
-        self.requests = self.requests.with_rows(rows);
+        let requests: Vec<_> = self.stages.iter().map(|it| it.load.known()).collect();
+        let choice = RowChoice::new(most, (set.used_up, set.across_stages), seeds.run, &requests);
+        self.requests = self.requests.with_rows(rows, choice);
         Ok(self)
     }
 
@@ -295,6 +351,12 @@ impl LoadPlan {
         self.sessions = self.sessions.map(|it| it.with_texts(texts.clone()));
         self.requests = self.requests.with_texts(texts);
         self
+    }
+
+    /// What the report says of rows of a data set that were sent more than once. LoadGen's tests send their samples again by their
+    /// own rules.
+    pub(super) fn repeats(&self, issued: u64) -> Option<Notice> {
+        self.requests.repeats(issued).filter(|_| self.stages.iter().all(|it| it.phase.is_none()))
     }
 
     pub fn with_record_budget(self, records: RecordBudget) -> LoadPlan {

@@ -10,6 +10,7 @@ mod images;
 mod lengths;
 mod prefixes;
 mod random;
+pub(crate) mod row_choice;
 mod shared_prefix;
 mod text;
 mod text_seed;
@@ -21,7 +22,10 @@ use std::sync::Arc;
 use crds::units::Seed;
 use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
-use workload_profiles::workload::{DataSet, Images, PromptForm, PromptReuse, RequestSource, TraceEntry};
+use workload_profiles::{
+    Notice,
+    workload::{DataSet, Images, PromptForm, PromptReuse, RequestSource, TraceEntry},
+};
 
 use crate::data_set::Rows;
 pub use draft::Draft;
@@ -29,6 +33,7 @@ use images::ImagePool;
 pub(crate) use lengths::{LengthDraws, Sampler};
 pub(crate) use prefixes::PrefixTexts;
 use random::Random;
+use row_choice::RowChoice;
 pub(crate) use shared_prefix::SharedPrefix;
 pub use text::{Texts, TextsError};
 use text_seed::SharedTextSeed;
@@ -106,6 +111,11 @@ pub enum RequestsError {
         "the stage {stage} sends {wanted}, and the data set has {rows} rows, one for each; set a count of at most {rows}"
     )]
     TooFewRows { stage: String, wanted: String, rows: u64 },
+    /// A stage ends with the rows of the data set, and begins at a row that is not known before the load.
+    #[error(
+        "the stage {stage} ends with the data set, and begins where the stages before it end, which send as many requests as their time allows; set a count for each of them"
+    )]
+    UnknownFirstRow { stage: String },
     /// The sample library is larger than the data set.
     #[error("the sample library has {samples} samples, and {rows} rows of the data set are used; use as many")]
     TooFewSamples {
@@ -190,7 +200,7 @@ enum Source {
     Mock,
     Random(Box<Random>),
     SharedPrefix(SharedPrefix),
-    Rows(DataSet, Arc<Rows>),
+    Rows(DataSet, Option<(Arc<Rows>, RowChoice)>),
 }
 
 impl Requests {
@@ -208,7 +218,7 @@ impl Requests {
             RequestSource::SharedPrefix { .. } => {
                 Source::SharedPrefix(SharedPrefix::from_source(source, seeds, prompts)?)
             }
-            RequestSource::DataSet(set) => Source::Rows(set.clone(), Arc::default()),
+            RequestSource::DataSet(set) => Source::Rows(set.clone(), None),
             // Sessions have prompts of their own.
             RequestSource::Conversations(_) => Source::Mock,
             RequestSource::TraceBlocks { .. } => return Err(RequestsError::NotYet("blocks of a trace")),
@@ -222,11 +232,45 @@ impl Requests {
         Requests { texts, ..self }
     }
 
-    /// Sets the rows of the data set. Has no effect on another source.
-    pub fn with_rows(self, rows: Arc<Rows>) -> Requests {
+    /// Sets the rows of the data set, and which of them each request sends. Has no effect on another source.
+    pub(crate) fn with_rows(self, rows: Arc<Rows>, choice: RowChoice) -> Requests {
         match self.source {
-            Source::Rows(set, _) => Requests { source: Source::Rows(set, rows), ..self },
+            Source::Rows(set, _) => Requests { source: Source::Rows(set, Some((rows, choice))), ..self },
             _ => self,
+        }
+    }
+
+    /// Sets the rows of the data set: request i sends row i. Has no effect on another source.
+    pub fn with_samples(self, rows: Arc<Rows>) -> Requests {
+        let choice = RowChoice::new(rows.len() as u64, Default::default(), Seed(0), &[]);
+        self.with_rows(rows, choice)
+    }
+
+    /// Begins a stage, after `issued` requests of those before it: a data set may go on where the last stage ended.
+    pub(crate) fn begin_stage(&self, stage: usize, issued: u64) {
+        if let Source::Rows(_, Some((_, choice))) = &self.source {
+            choice.begin_stage(stage, issued);
+        }
+    }
+
+    /// What the report says of rows that were sent more than once, after `issued` requests; `None` if each was sent once.
+    pub(crate) fn repeats(&self, issued: u64) -> Option<Notice> {
+        let Source::Rows(set, Some((rows, choice))) = &self.source else { return None };
+        let distinct = choice.distinct(issued);
+        let again = issued.checked_sub(distinct).filter(|it| *it > 0)?;
+        let message = format!(
+            "{issued} requests were sent with {distinct} distinct rows of the {} in {}: {again} requests repeated a row, whose prompt a server may have in its prefix cache",
+            rows.len(),
+            set.file.shown()
+        );
+        Some(Notice { path: "data set".into(), message })
+    }
+
+    /// The rows of the data set, and the row of the request, or of the session, with this number; `None` for another source.
+    pub(crate) fn row(&self, stage: usize, number: u64) -> Option<(&Rows, u64)> {
+        match &self.source {
+            Source::Rows(_, Some((rows, choice))) => Some((rows, choice.row(stage, number))),
+            _ => None,
         }
     }
 
@@ -287,7 +331,10 @@ impl Requests {
             }
             Source::Random(random) => random.write(&self.texts, self.has_messages, (stage, number), recorded, draft),
             Source::SharedPrefix(prefixes) => prefixes.write(&self.texts, stage, number, &mut draft.prompt),
-            Source::Rows(set, rows) => data_set_row::write(rows, number, set, &mut draft.prompt),
+            Source::Rows(set, _) => match self.row(stage, number) {
+                Some((rows, row)) => data_set_row::write(rows, row, set, &mut draft.prompt),
+                None => RequestedLengths::default(),
+            },
         }
     }
 }

@@ -59,6 +59,13 @@ impl Schedule {
     }
 }
 
+impl Schedule {
+    /// Leaves out all requests but the first `most`.
+    pub fn truncate(&mut self, most: u64) {
+        self.nanos.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+    }
+}
+
 impl FromIterator<Duration> for Schedule {
     /// The times must be sorted.
     fn from_iter<T: IntoIterator<Item = Duration>>(times: T) -> Self {

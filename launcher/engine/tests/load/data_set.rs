@@ -1,12 +1,22 @@
 //! Requests that are the rows of a file.
 
+use std::sync::Arc;
+
 use crds::units::Seed;
-use engine::{issue::run_here, record::RequestOutcome, stop::Stop};
+use engine::{
+    client::Target,
+    issue::{LoadResult, run_here},
+    record::RequestOutcome,
+    stop::Stop,
+};
 use serde_json::json;
 use workload_profiles::{
     Workload,
     loadgen::Qsl,
-    workload::{DataSet, DataSetFormat, Load, LoadGen, PromptColumn, PromptForm, RequestSource, Stage},
+    workload::{
+        AcrossStages, ConversationUse, DataSet, DataSetFormat, Load, LoadGen, OutputLength, PromptColumn, PromptForm,
+        RequestSource, RowContent, Stage, UsedUp,
+    },
 };
 
 use super::common::*;
@@ -78,4 +88,93 @@ async fn a_sample_library_larger_than_the_data_set_is_refused() {
     let refused = run_with(Some(loadgen), closed(1, 1), 4, PromptForm::Text).await;
     let error = "the sample library has 5 samples, and 4 rows of the data set are used; use as many";
     assert_eq!(refused, Err(error.to_owned()));
+}
+
+/// Stages of requests from a file with four rows; row i has i + 1 words. Returns the lengths of the prompts of each stage.
+async fn lengths(
+    (used_up, across_stages): (UsedUp, AcrossStages),
+    stages: Vec<Stage>,
+) -> Result<(Vec<Vec<u32>>, Option<String>), String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("set.txt");
+    std::fs::write(&path, "sea\nsea sea\nsea sea sea\nsea sea sea sea\n").unwrap();
+    let prompt = PromptColumn { name: "text".into(), form: PromptForm::Text };
+    let set = DataSet { used_up, across_stages, count: None, ..DataSet::new(path, DataSetFormat::Text, prompt, 1, 1) };
+    let count = stages.len();
+    let workload = Workload { requests: RequestSource::DataSet(set), ..workload(stages, 1) };
+    let target = simulated(server(millis(2), millis(1)));
+    let result: LoadResult =
+        run_here(&workload, "m", &target, Seed(1), &Stop::default()).await.map_err(|it| it.to_string())?;
+    let mut sent = vec![Vec::new(); count];
+    for record in records(&result) {
+        sent[record.stage as usize].push((record.number, record.input_tokens.unwrap()));
+    }
+    let in_order = |mut it: Vec<(u64, u32)>| {
+        it.sort_unstable();
+        it.into_iter().map(|it| it.1).collect()
+    };
+    Ok((sent.into_iter().map(in_order).collect(), result.notice.map(|it| it.message)))
+}
+
+#[tokio::test(start_paused = true)]
+async fn rows_that_are_used_up_repeat_and_the_report_says_it() {
+    let stages = || vec![closed(1, 3), paced(100.0, 3)];
+    let (sent, notice) = lengths((UsedUp::Repeat, AcrossStages::Continue), stages()).await.unwrap();
+    assert_eq!(sent, [vec![1, 2, 3], vec![4, 1, 2]]);
+    let notice = notice.unwrap();
+    assert!(notice.starts_with("6 requests were sent with 4 distinct rows of the 4 in "), "{notice}");
+    assert!(notice.contains(": 2 requests repeated a row"), "{notice}");
+    let (sent, notice) = lengths((UsedUp::Refuse, AcrossStages::Restart), stages()).await.unwrap();
+    assert_eq!(sent, [vec![1, 2, 3], vec![1, 2, 3]]);
+    assert!(notice.unwrap().contains(": 3 requests repeated a row"));
+    let (sent, notice) = lengths((UsedUp::Refuse, AcrossStages::Continue), vec![closed(1, 4)]).await.unwrap();
+    assert_eq!((sent, notice), (vec![vec![1, 2, 3, 4]], None));
+    let (sent, _) = lengths((UsedUp::Draw, AcrossStages::Restart), vec![closed(1, 40)]).await.unwrap();
+    assert_eq!(sent[0][..4], [1, 2, 3, 4]);
+    assert!((1..=4).all(|it| sent[0][4..].contains(&it)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stage_may_end_with_the_rows() {
+    let stages = vec![closed(1, 3), paced(100.0, 3), closed(2, 3)];
+    let (sent, notice) = lengths((UsedUp::EndStage, AcrossStages::Continue), stages).await.unwrap();
+    assert_eq!((sent, notice), (vec![vec![1, 2, 3], vec![4], vec![]], None));
+    let timed = vec![closed_for(1, millis(50), millis(0)), closed(1, 3)];
+    let (sent, _) = lengths((UsedUp::EndStage, AcrossStages::Restart), timed.clone()).await.unwrap();
+    assert_eq!(sent, [vec![1, 2, 3, 4], vec![1, 2, 3]]);
+    let error = lengths((UsedUp::EndStage, AcrossStages::Continue), timed).await.unwrap_err();
+    assert!(error.contains("set a count for each of them"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stage_goes_on_behind_one_that_time_ended() {
+    let stages = vec![closed_for(1, millis(8), millis(0)), closed(1, 2)];
+    let (sent, _) = lengths((UsedUp::Repeat, AcrossStages::Continue), stages).await.unwrap();
+    let first = sent[0].len() as u32;
+    assert_eq!(sent[1], [first % 4 + 1, (first + 1) % 4 + 1], "{sent:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conversation_is_sent_as_messages_with_the_length_of_its_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chats.json");
+    let turn = |from: &str, value: &str| json!({"from": from, "value": value});
+    let turns = [turn("system", "be brief"), turn("human", "how far is the sea"), turn("gpt", "two miles from here")];
+    std::fs::write(&path, json!([{"conversations": turns}]).to_string()).unwrap();
+    let prompt = PromptColumn { name: String::new(), form: PromptForm::Text };
+    let row = RowContent::Conversation { column: "conversations".into(), send: ConversationUse::AllButLast };
+    let output = OutputLength::Answer;
+    let set = DataSet { row, output, ..DataSet::new(path, DataSetFormat::Json, prompt, 1, 1) };
+    let api = crds::benchmark_run::Api::Chat;
+    let workload = Workload { api, requests: RequestSource::DataSet(set), ..workload(vec![closed(1, 1)], 1) };
+    let simulator = simulator::Simulator::new(server(millis(2), millis(1)));
+    let target = Target::in_process(api, move || {
+        let (client, server) = tokio::io::duplex(64 << 10);
+        let simulator = Arc::clone(&simulator);
+        tokio::spawn(async move { simulator.serve_connection(server).await });
+        client
+    });
+    let result = run_here(&workload, "m", &target, Seed(1), &Stop::default()).await.unwrap();
+    assert!(all(&result, RequestOutcome::Ok));
+    assert_eq!(records(&result)[0].output_tokens, Some(4));
 }

@@ -57,7 +57,7 @@ fn serve<T>(options: SimOptions, with: impl FnOnce(&str) -> T) -> T {
 fn run(workload: &Workload, threads: usize, progress: &Arc<Progress>) -> LoadResult {
     serve(server(millis(2), millis(1)), |url| {
         let target = Target::new(url, Api::Completions, None, None, &Default::default()).unwrap();
-        let files = Files::read(workload).unwrap();
+        let files = Files::read(workload, Seed(1)).unwrap();
         run_load(LoadOrder {
             workload,
             files: &files,

@@ -1,0 +1,164 @@
+//! Decompresses files while they are read.
+
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+
+use flate2::bufread::MultiGzDecoder;
+use ruzstd::decoding::{
+    BlockDecodingStrategy, FrameDecoder,
+    errors::{FrameDecoderError, ReadFrameHeaderError},
+};
+
+/// How a file is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Compression {
+    Gzip,
+    Zstd,
+}
+
+impl Compression {
+    /// By the end of the name of the file; `None`: it is not compressed.
+    pub(super) fn from_name(name: &str) -> Option<Compression> {
+        let name = name.to_ascii_lowercase();
+        if name.ends_with(".gz") {
+            Some(Compression::Gzip)
+        } else if name.ends_with(".zst") {
+            Some(Compression::Zstd)
+        } else {
+            None
+        }
+    }
+}
+
+/// The content of a file. A compressed file that cannot be decompressed gives an error of the kind `InvalidData`.
+pub(super) fn decompressed<'a>(bytes: impl Read + 'a, compression: Option<Compression>) -> Box<dyn Read + 'a> {
+    let buffered = |bytes| BufReader::with_capacity(256 << 10, bytes);
+    match compression {
+        None => Box::new(bytes),
+        Some(Compression::Gzip) => Box::new(Gzip(MultiGzDecoder::new(buffered(bytes)))),
+        Some(Compression::Zstd) => {
+            Box::new(Zstd { source: buffered(bytes), decoder: FrameDecoder::new(), is_in_frame: false })
+        }
+    }
+}
+
+struct Gzip<R>(MultiGzDecoder<R>);
+
+impl<R: BufRead> Read for Gzip<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        self.0.read(to).map_err(|error| match error.kind() {
+            ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::UnexpectedEof => {
+                damaged("it is no gzip file, or a part of it is missing or damaged")
+            }
+            _ => error,
+        })
+    }
+}
+
+/// All frames of a file, one after the other.
+struct Zstd<R> {
+    source: R,
+    decoder: FrameDecoder,
+    is_in_frame: bool,
+}
+
+impl<R: BufRead> Read for Zstd<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let wrong = || damaged("it is no zstd file, or a part of it is missing or damaged");
+        loop {
+            if !self.is_in_frame {
+                if self.source.fill_buf()?.is_empty() {
+                    return Ok(0);
+                }
+                match self.decoder.reset(&mut self.source) {
+                    Ok(()) => self.is_in_frame = true,
+                    Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                        length, ..
+                    })) => {
+                        let length = u64::from(length);
+                        let skipped = io::copy(&mut self.source.by_ref().take(length), &mut io::sink())?;
+                        if skipped < length {
+                            return Err(wrong());
+                        }
+                        continue;
+                    }
+                    Err(_) => return Err(wrong()),
+                }
+            }
+            if self.decoder.can_collect() > 0 {
+                return self.decoder.read(to);
+            }
+            if self.decoder.is_finished() {
+                self.is_in_frame = false;
+                continue;
+            }
+            self.decoder.decode_blocks(&mut self.source, BlockDecodingStrategy::UptoBlocks(1)).map_err(|_| wrong())?;
+        }
+    }
+}
+
+fn damaged(what: &str) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, what)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    fn gzip(text: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn zstd(text: &[u8]) -> Vec<u8> {
+        ruzstd::encoding::compress_to_vec(text, ruzstd::encoding::CompressionLevel::Fastest)
+    }
+
+    fn read(bytes: &[u8], compression: Compression) -> io::Result<Vec<u8>> {
+        let mut text = Vec::new();
+        decompressed(bytes, Some(compression)).read_to_end(&mut text)?;
+        Ok(text)
+    }
+
+    #[test]
+    fn several_members_and_frames_are_one_file() {
+        let long = "line of text\n".repeat(50_000);
+        for (compress, compression) in
+            [(gzip as fn(&[u8]) -> Vec<u8>, Compression::Gzip), (zstd as fn(&[u8]) -> Vec<u8>, Compression::Zstd)]
+        {
+            let bytes = [compress(b"first\n"), compress(long.as_bytes())].concat();
+            assert_eq!(read(&bytes, compression).unwrap(), format!("first\n{long}").as_bytes());
+            assert_eq!(read(b"", compression).unwrap_or_default(), b"");
+        }
+        let skipped = [b"\x50\x2a\x4d\x18\x03\x00\x00\x00abc".as_slice(), &zstd(b"text")].concat();
+        assert_eq!(read(&skipped, Compression::Zstd).unwrap(), b"text");
+    }
+
+    #[test]
+    fn a_damaged_file_is_an_error_wherever_it_is_cut() {
+        let text = "some text, and more of it ".repeat(20);
+        for (bytes, compression) in
+            [(gzip(text.as_bytes()), Compression::Gzip), (zstd(text.as_bytes()), Compression::Zstd)]
+        {
+            for end in 1..bytes.len() {
+                let error = read(&bytes[..end], compression).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::InvalidData, "{compression:?} {end}");
+            }
+            assert_eq!(read(text.as_bytes(), compression).unwrap_err().kind(), ErrorKind::InvalidData);
+        }
+    }
+
+    #[test]
+    fn the_end_of_the_name_tells_the_compression() {
+        for (name, expected) in [
+            ("a.json.gz", Some(Compression::Gzip)),
+            ("A.JSONL.ZST", Some(Compression::Zstd)),
+            ("a.json", None),
+            ("gz", None),
+        ] {
+            assert_eq!(Compression::from_name(name), expected, "{name}");
+        }
+    }
+}

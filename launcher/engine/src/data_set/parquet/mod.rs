@@ -1,0 +1,138 @@
+//! Reads a data set that is an Apache Parquet file.
+//!
+//! Only the pages of the wanted columns are read, one after the other. They are decompressed in `pages`, which bounds them and is
+//! written in Rust down to the last codec.
+
+mod pages;
+
+use std::{
+    fs::File,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
+
+use parquet::{
+    errors::ParquetError,
+    file::{metadata::ParquetMetaDataReader, reader::RowGroupReader as _},
+    record::{Field, reader::RowIter},
+    schema::types::Type,
+};
+use serde::de::DeserializeSeed as _;
+use serde_json::{Map, Value};
+
+use super::{
+    DataSetError,
+    row::{Row, RowSeed},
+    sink::Sink,
+};
+use pages::RowGroup;
+
+/// Reads the rows of a file.
+pub(super) fn read(sink: &mut Sink<'_>, file: File) -> Result<(), DataSetError> {
+    // The library panics on some damaged files.
+    let read = catch_unwind(AssertUnwindSafe(|| read_file(sink, file)));
+    let damaged = |sink: &Sink<'_>, error: &str| {
+        let row = sink.offered();
+        sink.wrong(
+            format!("row {row}, counted from 0"),
+            format!("cannot be read: {error}; download or write the file again"),
+        )
+    };
+    match read {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(Problem::Row(error))) => Err(error),
+        Ok(Err(Problem::Refused(what))) => Err(sink.wrong("as a Parquet file".to_owned(), what)),
+        Ok(Err(Problem::Parquet(ParquetError::External(error)))) => Err(damaged(sink, &error.to_string())),
+        Ok(Err(Problem::Parquet(_))) | Err(_) => Err(damaged(sink, "it is damaged, or no Parquet file")),
+    }
+}
+
+/// Why reading ends early.
+enum Problem {
+    Row(DataSetError),
+    /// The problem of the file and the remedy.
+    Refused(String),
+    Parquet(ParquetError),
+}
+
+impl From<ParquetError> for Problem {
+    fn from(error: ParquetError) -> Self {
+        Problem::Parquet(error)
+    }
+}
+
+fn read_file(sink: &mut Sink<'_>, file: File) -> Result<(), Problem> {
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(&file)?;
+    let schema = metadata.file_metadata().schema();
+    let columns: Vec<&str> = schema.get_fields().iter().map(|it| it.name()).collect();
+    // The whole column is read where a name has a dot and goes on within it.
+    let column = |name: &str| {
+        columns.iter().position(|it| *it == name || name.strip_prefix(it).is_some_and(|it| it.starts_with('.')))
+    };
+    let mut wanted = Vec::new();
+    for name in sink.columns.names() {
+        let missing = || Problem::Refused(Row::missing(name, &Row::names(columns.iter().copied())));
+        wanted.push(column(name).ok_or_else(missing)?);
+    }
+    wanted.sort_unstable();
+    wanted.dedup();
+    let fields = wanted.iter().map(|it| Arc::clone(&schema.get_fields()[*it])).collect();
+    let projection = Type::group_type_builder(schema.name()).with_fields(fields).build()?;
+    let file = Arc::new(file);
+    for group in metadata.row_groups() {
+        let group = RowGroup::new(Arc::clone(&file), group);
+        for leaf in 0..group.num_columns() {
+            let path = group.metadata().column(leaf).column_path();
+            let is_wanted = path.parts().first().is_some_and(|it| wanted.iter().any(|place| columns[*place] == it));
+            if let Some(what) = group.refused(leaf).filter(|_| is_wanted) {
+                return Err(Problem::Refused(what));
+            }
+        }
+        for row in RowIter::from_row_group(Some(projection.clone()), &group)? {
+            let row = object(&row?);
+            let read = RowSeed { columns: sink.columns, row: &mut sink.row }.deserialize(row);
+            if read.is_err() || !sink.take() {
+                let at = format!("row {}, counted from 0", sink.offered().saturating_sub(u64::from(read.is_ok())));
+                return Err(Problem::Row(sink.wrong(at, sink.problem())));
+            }
+            if sink.is_complete() {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn object(row: &parquet::record::Row) -> Value {
+    Value::Object(row.get_column_iter().map(|(name, field)| (name.clone(), value(field))).collect::<Map<_, _>>())
+}
+
+/// A value as JSON. Types that no prompt consists of are null.
+fn value(field: &Field) -> Value {
+    match field {
+        Field::Bool(it) => (*it).into(),
+        Field::Byte(it) => (*it).into(),
+        Field::Short(it) => (*it).into(),
+        Field::Int(it) => (*it).into(),
+        Field::Long(it) => (*it).into(),
+        Field::UByte(it) => (*it).into(),
+        Field::UShort(it) => (*it).into(),
+        Field::UInt(it) => (*it).into(),
+        Field::ULong(it) => (*it).into(),
+        Field::Float(it) => (*it).into(),
+        Field::Double(it) => (*it).into(),
+        Field::Str(it) => it.as_str().into(),
+        Field::Bytes(it) => it.as_utf8().map_or(Value::Null, Value::from),
+        Field::Group(row) => object(row),
+        Field::ListInternal(list) => list.elements().iter().map(value).collect(),
+        Field::Null
+        | Field::Float16(_)
+        | Field::Decimal(_)
+        | Field::Date(_)
+        | Field::TimeMillis(_)
+        | Field::TimeMicros(_)
+        | Field::TimestampMillis(_)
+        | Field::TimestampMicros(_)
+        | Field::MapInternal(_) => Value::Null,
+    }
+}

@@ -1,0 +1,41 @@
+//! The length of a text in tokens.
+
+use std::sync::Arc;
+
+use tokenizer::Tokenizer;
+
+/// Counts the tokens of texts.
+#[derive(Clone, Debug, Default)]
+pub enum TokenCount {
+    /// Words stand for tokens.
+    #[default]
+    Words,
+    Tokenizer(Arc<Tokenizer>),
+}
+
+impl TokenCount {
+    /// Tokens of a text. What the tokenizer cannot encode is counted in words.
+    pub fn of(&self, text: &str) -> u32 {
+        let words = || text.split_whitespace().count();
+        let tokens = match self {
+            TokenCount::Words => words(),
+            TokenCount::Tokenizer(tokenizer) => tokenizer.count(text).unwrap_or_else(|_| words()),
+        };
+        u32::try_from(tokens).unwrap_or(u32::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const JSON: &[u8] = include_bytes!("../../tokenizer/tests/fixtures/metaspace.json");
+
+    #[test]
+    fn a_text_has_words_or_the_tokens_of_the_model() {
+        let tokenizer = Arc::new(Tokenizer::parse(JSON).unwrap());
+        let text = "unbelievable  seas";
+        assert_eq!(TokenCount::Words.of(text), 2);
+        assert_eq!(TokenCount::Tokenizer(Arc::clone(&tokenizer)).of(text) as usize, tokenizer.count(text).unwrap());
+    }
+}
