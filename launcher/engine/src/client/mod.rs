@@ -59,8 +59,9 @@ use outage::Outage;
 use response::Broken;
 pub(crate) use response_seen::ResponseSeen;
 pub use session_link::SessionLink;
+pub use socket::is_allowed;
 pub use target::{Target, TargetError};
-pub use tls::TlsError;
+pub use tls::{TlsError, config as tls_config};
 
 /// Connections that are opened at once before a stage: fewer than the smallest usual backlog of a server.
 const CONNECT_AT_ONCE: usize = 32;

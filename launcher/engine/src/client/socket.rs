@@ -129,7 +129,7 @@ const METADATA_V4: Ipv4Addr = Ipv4Addr::new(100, 100, 100, 200);
 const METADATA_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
 
 /// Whether the launcher may connect there. The metadata services of clouds have link-local addresses.
-fn is_allowed(ip: IpAddr) -> bool {
+pub fn is_allowed(ip: IpAddr) -> bool {
     match ip.to_canonical() {
         IpAddr::V4(ip) => {
             let special = ip.is_link_local() || ip.is_multicast() || ip.is_unspecified() || ip.is_broadcast();

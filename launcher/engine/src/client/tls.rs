@@ -34,18 +34,7 @@ impl Tls {
     pub(super) fn new(host: &str, authorities: Option<&str>) -> Result<Tls, TlsError> {
         let bare = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         let name = ServerName::try_from(bare).map_err(|_| TlsError::Host(host.to_owned()))?;
-        let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-        // A machine without certificates is no error: the public authorities are built in.
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        if let Some(pem) = authorities {
-            add(&mut roots, pem)?;
-        }
-        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .expect("ring supports the default versions")
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        Ok(Tls { connector: TlsConnector::from(Arc::new(config)), name })
+        Ok(Tls { connector: TlsConnector::from(Arc::new(config(authorities)?)), name })
     }
 
     /// Offers these versions of HTTP in ALPN, the preferred one first.
@@ -58,6 +47,24 @@ impl Tls {
     pub(super) async fn connect(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
         self.connector.connect(self.name.clone(), stream).await
     }
+}
+
+/// Trusts the public authorities, those of the system, and those in `authorities`, which is PEM text.
+///
+/// # Errors
+/// The text holds no certificates.
+pub fn config(authorities: Option<&str>) -> Result<ClientConfig, TlsError> {
+    let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    // A machine without certificates is no error: the public authorities are built in.
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if let Some(pem) = authorities {
+        add(&mut roots, pem)?;
+    }
+    Ok(ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("ring supports the default versions")
+        .with_root_certificates(roots)
+        .with_no_client_auth())
 }
 
 /// Whether TLS failed, and not the connection below it.

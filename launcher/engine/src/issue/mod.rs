@@ -36,6 +36,7 @@ mod worker;
 use std::{
     any::Any,
     io,
+    path::Path,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
@@ -223,6 +224,13 @@ impl Files {
         Ok(Files { traces, rows: Arc::new(data_set.rows), texts: prompts.texts, recordings, digests })
     }
 
+    /// Gives a file that was downloaded the name of its URL in the report.
+    pub fn rename(&mut self, downloaded: &Path, url: &str) {
+        for digest in self.digests.iter_mut().filter(|it| it.path == downloaded) {
+            digest.path = url.into();
+        }
+    }
+
     /// The name and digest of each file.
     pub fn digests(&self) -> &[FileDigest] {
         &self.digests
@@ -314,6 +322,7 @@ fn plan(
 ) -> Result<LoadPlan, LoadError> {
     let plan = LoadPlan::new(workload, &files.traces.entries, model, target.api(), seeds)?;
     let plan = plan.with_recordings(Arc::clone(&files.recordings));
+    let plan = plan.with_blocks(workload, &files.traces.blocks)?;
     Ok(plan.with_texts(files.texts.clone()).with_rows(workload, Arc::clone(&files.rows), seeds)?)
 }
 

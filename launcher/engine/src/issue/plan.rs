@@ -23,9 +23,10 @@ use crate::{
     data_set::Rows,
     recorded,
     recorder::{Keep, RecordBudget, Recorder},
-    requests::{RecordedLengths, Requests, RequestsError, Seeds, TextSeed, Texts, row_choice::RowChoice, words_of},
+    requests::{RecordedLengths, Requests, RequestsError, RowChoice, Seeds, TextSeed, Texts, words_of},
     schedule::{Schedule, schedule, users::UserTurns},
     sessions::PlannedSessions,
+    trace::Blocks,
     window::StageWindow,
 };
 use clock::Clock;
@@ -304,8 +305,8 @@ impl LoadPlan {
         }
         let mut begin = Some(0);
         for (stage, planned) in workload.stages.iter().zip(&mut self.stages) {
-            // The requests are samples; each may be sent several times.
-            if planned.phase.is_some() {
+            // The requests are samples, or are dealt to sessions: each may be sent several times.
+            if planned.phase.is_some() || self.sessions.as_ref().is_some_and(PlannedSessions::are_dealt_requests) {
                 continue;
             }
             let name = || stage.name.clone();
@@ -335,8 +336,25 @@ impl LoadPlan {
             begin = begin.zip(planned.load.known()).map(|(begin, requests)| begin + requests);
         }
         let requests: Vec<_> = self.stages.iter().map(|it| it.load.known()).collect();
-        let choice = RowChoice::new(most, (set.used_up, set.across_stages), seeds.run, &requests);
+        let choice = Arc::new(RowChoice::new(most, (set.used_up, set.across_stages), seeds.run, &requests));
+        self.sessions = self.sessions.map(|it| it.with_rows(&rows, &choice));
         self.requests = self.requests.with_rows(rows, choice);
+        Ok(self)
+    }
+
+    /// The same plan with the hashes of the traces' blocks, one entry for each stage.
+    ///
+    /// # Errors
+    /// The requests are made of blocks, and a stage has no hashes.
+    pub fn with_blocks(mut self, workload: &Workload, blocks: &[Arc<Blocks>]) -> Result<LoadPlan, RequestsError> {
+        if matches!(workload.requests, RequestSource::TraceBlocks { .. }) {
+            let has_hashes = |stage: usize| blocks.get(stage).is_some_and(|it| it.has_hashes());
+            let mut stages = workload.stages.iter().enumerate();
+            if let Some((_, stage)) = stages.find(|(place, _)| !has_hashes(*place)) {
+                return Err(RequestsError::NoHashes { stage: stage.name.clone() });
+            }
+            self.requests = self.requests.with_blocks(blocks.to_vec());
+        }
         Ok(self)
     }
 
@@ -354,9 +372,10 @@ impl LoadPlan {
     }
 
     /// What the report says of rows of a data set that were sent more than once. LoadGen's tests send their samples again by their
-    /// own rules.
+    /// own rules, and a session sends several requests of a row.
     pub(super) fn repeats(&self, issued: u64) -> Option<Notice> {
-        self.requests.repeats(issued).filter(|_| self.stages.iter().all(|it| it.phase.is_none()))
+        let one_row_each = self.sessions.is_none() && self.stages.iter().all(|it| it.phase.is_none());
+        self.requests.repeats(issued).filter(|_| one_row_each)
     }
 
     pub fn with_record_budget(self, records: RecordBudget) -> LoadPlan {

@@ -10,12 +10,13 @@ mod images;
 mod lengths;
 mod prefixes;
 mod random;
-pub(crate) mod row_choice;
+mod row_choice;
 mod shared_prefix;
 mod text;
 mod text_seed;
 mod times;
 mod token_ids;
+mod trace_blocks;
 
 use std::sync::Arc;
 
@@ -27,18 +28,19 @@ use workload_profiles::{
     workload::{DataSet, Images, PromptForm, PromptReuse, RequestSource, TraceEntry},
 };
 
-use crate::data_set::Rows;
+use crate::{data_set::Rows, trace::Blocks};
 pub use draft::Draft;
 use images::ImagePool;
 pub(crate) use lengths::{LengthDraws, Sampler};
 pub(crate) use prefixes::PrefixTexts;
 use random::Random;
-use row_choice::RowChoice;
+pub(crate) use row_choice::RowChoice;
 pub(crate) use shared_prefix::SharedPrefix;
 pub use text::{Texts, TextsError};
 use text_seed::SharedTextSeed;
 pub(crate) use text_seed::TextSeed;
 pub use times::TimeDraws;
+use trace_blocks::TraceBlocks;
 
 /// Why requests cannot be prepared.
 #[derive(Debug, thiserror::Error)]
@@ -78,9 +80,6 @@ pub enum RequestsError {
         /// What the encoder says.
         cause: String,
     },
-    /// A source that the engine cannot send yet.
-    #[error("the requests are {0}, which cannot be sent yet; choose another source")]
-    NotYet(&'static str),
     /// Users who never stop talking cannot be what a load starts.
     #[error("the users of multi-turn shared prefixes have no last turn; let the load start requests, not sessions")]
     EndlessSessions,
@@ -116,6 +115,11 @@ pub enum RequestsError {
         "the stage {stage} ends with the data set, and begins where the stages before it end, which send as many requests as their time allows; set a count for each of them"
     )]
     UnknownFirstRow { stage: String },
+    /// A stage has no hashes.
+    #[error(
+        "the stage {stage} replays no trace with hashes, and the requests are the blocks that a trace names by hashes; replay a trace, and set hashesColumn"
+    )]
+    NoHashes { stage: String },
     /// The sample library is larger than the data set.
     #[error("the sample library has {samples} samples, and {rows} rows of the data set are used; use as many")]
     TooFewSamples {
@@ -200,7 +204,8 @@ enum Source {
     Mock,
     Random(Box<Random>),
     SharedPrefix(SharedPrefix),
-    Rows(DataSet, Option<(Arc<Rows>, RowChoice)>),
+    Rows(DataSet, Option<(Arc<Rows>, Arc<RowChoice>)>),
+    Blocks(TraceBlocks),
 }
 
 impl Requests {
@@ -221,7 +226,7 @@ impl Requests {
             RequestSource::DataSet(set) => Source::Rows(set.clone(), None),
             // Sessions have prompts of their own.
             RequestSource::Conversations(_) => Source::Mock,
-            RequestSource::TraceBlocks { .. } => return Err(RequestsError::NotYet("blocks of a trace")),
+            RequestSource::TraceBlocks { block_size } => Source::Blocks(TraceBlocks::new(*block_size, seeds, prompts)),
             RequestSource::Recorded(_) => Source::Mock,
         };
         Ok(Requests { source, form, texts: Texts::default(), has_messages: false, images: None })
@@ -232,8 +237,16 @@ impl Requests {
         Requests { texts, ..self }
     }
 
+    /// Sets the hashes of the blocks that the trace of each stage names. Has no effect on another source.
+    pub(crate) fn with_blocks(self, stages: Vec<Arc<Blocks>>) -> Requests {
+        match self.source {
+            Source::Blocks(blocks) => Requests { source: Source::Blocks(blocks.with_stages(stages)), ..self },
+            _ => self,
+        }
+    }
+
     /// Sets the rows of the data set, and which of them each request sends. Has no effect on another source.
-    pub(crate) fn with_rows(self, rows: Arc<Rows>, choice: RowChoice) -> Requests {
+    pub(crate) fn with_rows(self, rows: Arc<Rows>, choice: Arc<RowChoice>) -> Requests {
         match self.source {
             Source::Rows(set, _) => Requests { source: Source::Rows(set, Some((rows, choice))), ..self },
             _ => self,
@@ -243,7 +256,7 @@ impl Requests {
     /// Sets the rows of the data set: request i sends row i. Has no effect on another source.
     pub fn with_samples(self, rows: Arc<Rows>) -> Requests {
         let choice = RowChoice::new(rows.len() as u64, Default::default(), Seed(0), &[]);
-        self.with_rows(rows, choice)
+        self.with_rows(rows, Arc::new(choice))
     }
 
     /// Begins a stage, after `issued` requests of those before it: a data set may go on where the last stage ended.
@@ -266,8 +279,8 @@ impl Requests {
         Some(Notice { path: "data set".into(), message })
     }
 
-    /// The rows of the data set, and the row of the request, or of the session, with this number; `None` for another source.
-    pub(crate) fn row(&self, stage: usize, number: u64) -> Option<(&Rows, u64)> {
+    /// The rows of the data set, and the row of the request with this number; `None` for another source.
+    fn row(&self, stage: usize, number: u64) -> Option<(&Rows, u64)> {
         match &self.source {
             Source::Rows(_, Some((rows, choice))) => Some((rows, choice.row(stage, number))),
             _ => None,
@@ -312,7 +325,7 @@ impl Requests {
         match &self.source {
             Source::Random(random) => random.group(number),
             Source::SharedPrefix(prefixes) => Some(prefixes.group(number)),
-            Source::Mock | Source::Rows(..) => None,
+            Source::Mock | Source::Blocks(_) | Source::Rows(..) => None,
         }
     }
 
@@ -331,6 +344,7 @@ impl Requests {
             }
             Source::Random(random) => random.write(&self.texts, self.has_messages, (stage, number), recorded, draft),
             Source::SharedPrefix(prefixes) => prefixes.write(&self.texts, stage, number, &mut draft.prompt),
+            Source::Blocks(blocks) => blocks.write(&self.texts, (stage, number), recorded, &mut draft.prompt),
             Source::Rows(set, _) => match self.row(stage, number) {
                 Some((rows, row)) => data_set_row::write(rows, row, set, &mut draft.prompt),
                 None => RequestedLengths::default(),

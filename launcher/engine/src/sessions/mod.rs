@@ -27,8 +27,9 @@ use workload_profiles::{
 };
 
 use crate::{
+    data_set::Rows,
     recorded,
-    requests::{RequestsError, Seeds, SharedPrefix, Texts},
+    requests::{RequestsError, RowChoice, Seeds, SharedPrefix, Texts},
 };
 pub(crate) use chain::{Answer, Chain, NextTurn};
 use conversations::Conversations;
@@ -50,6 +51,8 @@ pub(crate) struct PlannedSessions {
     pub(crate) count: Option<u64>,
     /// Recorded sessions that were begun, where a stage goes on behind the stage before.
     begun: AtomicU64,
+    /// Which recorded conversation a session is; `None`: the texts are not those of a data set.
+    rows: Option<Arc<RowChoice>>,
 }
 
 /// Where sessions come from.
@@ -73,6 +76,7 @@ pub(crate) enum NewSession {
 enum ChainTexts {
     Conversations(Arc<Conversations>),
     Repeated(Arc<RepeatedPrompts>),
+    Rows(Arc<Rows>),
 }
 
 /// What all turns of a chain begin with.
@@ -119,8 +123,9 @@ impl PlannedSessions {
                 (Source::Chains(ChainTexts::Repeated(Arc::new(prompts))), Some(count))
             }
             RequestSource::DataSet(set) => match set.row {
+                // The rows come later: see `with_rows`.
                 RowContent::Conversation { send: ConversationUse::Turns, .. } => {
-                    return Err(RequestsError::NotYet("conversations of a data set, turn by turn"));
+                    (Source::Chains(ChainTexts::Rows(Arc::default())), Some(0))
                 }
                 RowContent::Conversation { .. } | RowContent::Prompt(_) => return Ok(None),
             },
@@ -149,12 +154,26 @@ impl PlannedSessions {
         let settings = workload.sessions.clone();
         let wrong = |name: &String| RequestsError::SessionHeader { name: name.clone() };
         let header = settings.header.as_ref().map(|it| it.parse().map_err(|_| wrong(it))).transpose()?;
-        Ok(Some(PlannedSessions { source, words: Texts::default(), settings, header, count, begun: AtomicU64::new(0) }))
+        let begun = AtomicU64::new(0);
+        Ok(Some(PlannedSessions { source, words: Texts::default(), settings, header, count, begun, rows: None }))
     }
 
     /// Sets what makes words.
     pub(crate) fn with_texts(self, words: Texts) -> PlannedSessions {
         PlannedSessions { words, ..self }
+    }
+
+    /// Sets the recorded conversations. Has no effect on other sessions.
+    pub(crate) fn with_rows(self, rows: &Arc<Rows>, choice: &Arc<RowChoice>) -> PlannedSessions {
+        match self.source {
+            Source::Chains(ChainTexts::Rows(_)) => PlannedSessions {
+                source: Source::Chains(ChainTexts::Rows(Arc::clone(rows))),
+                count: Some(rows.len() as u64),
+                rows: Some(Arc::clone(choice)),
+                ..self
+            },
+            Source::Chains(_) | Source::Recorded(..) => self,
+        }
     }
 
     /// Whether the load starts requests, which are dealt to the sessions.
@@ -166,7 +185,10 @@ impl PlannedSessions {
     pub(crate) fn begin(&self, stage: usize, session: u64) -> NewSession {
         let goes_on = matches!(&self.source, Source::Recorded(it, _) if it.across_stages == AcrossStages::Continue);
         let place = if goes_on { self.begun.fetch_add(1, Ordering::Relaxed) } else { session };
-        let content = self.count.map_or(place, |count| place % count.max(1));
+        let content = match &self.rows {
+            Some(rows) if !self.are_dealt_requests() => rows.row(stage, session),
+            _ => self.count.map_or(place, |count| place % count.max(1)),
+        };
         match &self.source {
             Source::Chains(texts) => NewSession::Chain(Box::new(Chain::new(texts.clone(), stage, content))),
             Source::Recorded(settings, all) => NewSession::Graph(RecordedSession::new(settings, all, content, session)),
@@ -213,6 +235,7 @@ impl ChainTexts {
         match self {
             ChainTexts::Conversations(it) => it.opening(words, stage, content),
             ChainTexts::Repeated(_) => Opening::default(),
+            ChainTexts::Rows(rows) => Opening { system: rows.system(content).to_owned(), ..Opening::default() },
         }
     }
 
@@ -221,6 +244,7 @@ impl ChainTexts {
         match self {
             ChainTexts::Conversations(it) => Some(it.turns(content)),
             ChainTexts::Repeated(_) => None,
+            ChainTexts::Rows(rows) => u32::try_from(rows.turns(content).len()).ok(),
         }
     }
 
@@ -229,6 +253,11 @@ impl ChainTexts {
         match self {
             ChainTexts::Conversations(it) => it.turn(words, stage, content, turn),
             ChainTexts::Repeated(it) => it.turn(words, stage, content),
+            ChainTexts::Rows(rows) => {
+                let turn = rows.turns(content).nth(turn as usize);
+                let (user, output) = turn.map_or(("", None), |it| (it.text, it.output));
+                NewTurn { user: user.into(), input: None, output, think_time: Duration::ZERO }
+            }
         }
     }
 
@@ -236,7 +265,7 @@ impl ChainTexts {
     fn has_history(&self) -> bool {
         match self {
             ChainTexts::Conversations(it) => it.has_history(),
-            ChainTexts::Repeated(_) => true,
+            ChainTexts::Repeated(_) | ChainTexts::Rows(_) => true,
         }
     }
 
@@ -244,7 +273,7 @@ impl ChainTexts {
     fn max_context(&self) -> Option<u32> {
         match self {
             ChainTexts::Conversations(it) => it.max_context(),
-            ChainTexts::Repeated(_) => None,
+            ChainTexts::Repeated(_) | ChainTexts::Rows(_) => None,
         }
     }
 }

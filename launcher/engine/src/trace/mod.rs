@@ -3,12 +3,14 @@
 //! A message names the line and the problem, and never repeats the content: the path comes from a profile, whose author
 //! may not be allowed to read every file that the launcher can read.
 
+mod blocks;
 mod notices;
 
 use std::{
     cell::Cell,
     io::{self, BufRead, BufReader, Read},
     path::PathBuf,
+    sync::Arc,
     time::Duration,
 };
 
@@ -21,6 +23,8 @@ use workload_profiles::{
     workload::{Load, MAX_REQUESTS, Trace, TraceEntry, TraceFile, TraceFormat, TraceTime},
 };
 
+pub use blocks::Blocks;
+
 use crate::{
     file_digest::{DigestReader, FileDigest},
     lines::{Bounded, Line, read_line},
@@ -31,7 +35,8 @@ use crate::{
 const MAX_BYTES: u64 = 1 << 30;
 /// The most bytes of a line: enough for the hashes of all 512-token blocks of the longest prompt.
 const MAX_LINE: usize = 64 << 10;
-const TOO_LONG: &str = "has more than 65536 bytes; leave out columns that are not replayed, and close every quote";
+/// The most bytes of a line whose hashes are read: enough for blocks of 16 tokens.
+const MAX_LINE_OF_HASHES: usize = 4 << 20;
 /// The latest time: a week after the first, like the longest stage.
 const MAX_SECONDS: f64 = 604_800.0;
 /// The longest prompt or answer, in tokens.
@@ -76,6 +81,8 @@ pub enum TraceError {
 pub struct Traces {
     /// One entry for each stage; empty for a stage that replays nothing.
     pub entries: Vec<Vec<TraceEntry>>,
+    /// The hashes of the blocks of their prompts, one entry for each stage; empty where they are not read.
+    pub blocks: Vec<Arc<Blocks>>,
     /// What is replayed differently from the record, or may be.
     pub notices: Vec<Notice>,
     /// One digest for each file.
@@ -90,9 +97,15 @@ pub fn read(workload: &Workload) -> Result<Traces, TraceError> {
     let mut traces = Traces::default();
     for stage in &workload.stages {
         match &stage.load {
-            Load::Trace { trace: Trace::Inline(entries), .. } => traces.entries.push(entries.clone()),
+            Load::Trace { trace: Trace::Inline(entries), .. } => {
+                traces.entries.push(entries.clone());
+                traces.blocks.push(Arc::default());
+            }
             Load::Trace { trace: Trace::File(file), .. } => traces.add_file(file)?,
-            _ => traces.entries.push(Vec::new()),
+            _ => {
+                traces.entries.push(Vec::new());
+                traces.blocks.push(Arc::default());
+            }
         }
     }
     let stages = workload.stages.iter().zip(&traces.entries);
@@ -105,12 +118,13 @@ impl Traces {
     fn add_file(&mut self, file: &TraceFile) -> Result<(), TraceError> {
         let cannot = |cause| TraceError::Read { path: file.file.as_path().to_owned(), cause };
         let mut bytes = DigestReader::new(user_file::open(file.file.as_path()).map_err(cannot)?);
-        let (entries, notices) = read_within(file, &mut bytes, MAX_BYTES)?;
+        let Found { entries, blocks, notices } = read_within(file, &mut bytes, MAX_BYTES)?;
         let digest = bytes.finish(file.file.as_path(), MAX_BYTES).map_err(cannot)?;
         if !self.digests.contains(&digest) {
             self.digests.push(digest);
         }
         self.entries.push(entries);
+        self.blocks.push(Arc::new(blocks));
         self.notices.extend(notices);
         Ok(())
     }
@@ -124,8 +138,16 @@ fn requests(load: &Load, trace: &[TraceEntry]) -> f64 {
     }
 }
 
+/// What a file holds.
+#[derive(Debug)]
+struct Found {
+    entries: Vec<TraceEntry>,
+    blocks: Blocks,
+    notices: Vec<Notice>,
+}
+
 /// Reads a file of at most `most` bytes.
-fn read_within(file: &TraceFile, bytes: impl Read, most: u64) -> Result<(Vec<TraceEntry>, Vec<Notice>), TraceError> {
+fn read_within(file: &TraceFile, bytes: impl Read, most: u64) -> Result<Found, TraceError> {
     let mut lines = BufReader::new(bytes.take(most.saturating_add(1)));
     let found = read_lines(file, &mut lines);
     // Checked first: a line that was cut may be no request.
@@ -135,8 +157,16 @@ fn read_within(file: &TraceFile, bytes: impl Read, most: u64) -> Result<(Vec<Tra
     found
 }
 
-fn read_lines(file: &TraceFile, lines: impl BufRead) -> Result<(Vec<TraceEntry>, Vec<Notice>), TraceError> {
-    let mut entries = Entries { file, first: None, found: Vec::new(), lengths: Default::default() };
+fn read_lines(file: &TraceFile, lines: impl BufRead) -> Result<Found, TraceError> {
+    let longest = if file.hashes_column.is_some() { MAX_LINE_OF_HASHES } else { MAX_LINE };
+    let mut entries = Entries {
+        file,
+        first: None,
+        found: Vec::new(),
+        blocks: Blocks::default(),
+        lengths: Default::default(),
+        longest,
+    };
     match file.format {
         TraceFormat::Csv => csv(&mut entries, lines)?,
         TraceFormat::Jsonl => jsonl(&mut entries, lines)?,
@@ -149,7 +179,7 @@ fn read_lines(file: &TraceFile, lines: impl BufRead) -> Result<(Vec<TraceEntry>,
     info!(trace = %file.file.shown(), requests, length = %Span(length), times, "the trace was read");
     let [input, output] = entries.lengths;
     let notices = notices::notices(file, &entries.found, input, output);
-    Ok((entries.found, notices))
+    Ok(Found { entries: entries.found, blocks: entries.blocks, notices })
 }
 
 /// The state of reading.
@@ -157,6 +187,9 @@ struct Entries<'a> {
     file: &'a TraceFile,
     first: Option<Moment>,
     found: Vec<TraceEntry>,
+    blocks: Blocks,
+    /// The most bytes of a line.
+    longest: usize,
     /// Faults in the lengths of prompts and of answers.
     lengths: [notices::LengthFaults; 2],
 }
@@ -208,6 +241,28 @@ impl Entries<'_> {
         let output = self.length(line, 1, output)?;
         self.found.push(TraceEntry { at: Span(at), input, output });
         Ok(())
+    }
+
+    /// Adds the hashes of the request that was added last.
+    fn add_hashes(&mut self, line: u64, list: Option<&Value>) -> Result<(), TraceError> {
+        let Some(column) = &self.file.hashes_column else { return Ok(()) };
+        let list = list.ok_or_else(|| {
+            self.wrong(line, format!("has no {column}; set hashesColumn to the one with the hashes of the blocks"))
+        })?;
+        let hashes = blocks::hashes(list)
+            .ok_or_else(|| self.wrong(line, format!("{column} is no list of whole numbers or of texts")))?;
+        if self.blocks.len() + hashes.len() > blocks::MAX_HASHES {
+            let most = blocks::MAX_HASHES;
+            return Err(self.wrong(line, format!("is one hash too many; at most {most} are read, so cut the file")));
+        }
+        self.blocks.push(hashes);
+        Ok(())
+    }
+
+    fn too_long(&self, line: u64) -> TraceError {
+        let longest = self.longest;
+        let remedy = "leave out columns that are not replayed, and close every quote";
+        self.wrong(line, format!("has more than {longest} bytes; {remedy}"))
     }
 
     fn no_moment(&self, line: u64, text: &str) -> TraceError {
@@ -269,7 +324,8 @@ fn since(first: Moment, moment: Moment) -> f64 {
 
 fn csv(entries: &mut Entries, lines: impl Read) -> Result<(), TraceError> {
     // A quoted field may contain line ends. Without its closing quote it would extend to the end of the file.
-    let left = Cell::new(MAX_LINE);
+    let longest = entries.longest;
+    let left = Cell::new(longest);
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(Bounded { bytes: lines, left: &left });
     let header = reader.byte_headers().map_err(|error| broken(entries, &left, error))?;
     let names: Vec<String> =
@@ -280,13 +336,15 @@ fn csv(entries: &mut Entries, lines: impl Read) -> Result<(), TraceError> {
         return Err(entries.wrong(1, what));
     };
     let (input, output) = (column(&entries.file.input_column), column(&entries.file.output_column));
+    let hashes = entries.file.hashes_column.as_deref().and_then(column);
     let mut record = csv::StringRecord::new();
-    left.set(MAX_LINE);
+    left.set(longest);
     while reader.read_record(&mut record).map_err(|error| broken(entries, &left, error))? {
-        left.set(MAX_LINE);
+        left.set(longest);
         let line = record.position().map_or(0, csv::Position::line);
         let field = |column: Option<usize>| column.and_then(|it| record.get(it));
         entries.add(line, field(Some(at)).unwrap_or_default(), field(input), field(output))?;
+        entries.add_hashes(line, field(hashes).map(Value::from).as_ref())?;
     }
     Ok(())
 }
@@ -294,7 +352,7 @@ fn csv(entries: &mut Entries, lines: impl Read) -> Result<(), TraceError> {
 fn broken(entries: &Entries, left: &Cell<usize>, error: csv::Error) -> TraceError {
     let line = error.position().map_or(0, csv::Position::line);
     if left.get() == 0 {
-        return entries.wrong(entries.found.len() as u64 + 2, TOO_LONG);
+        return entries.too_long(entries.found.len() as u64 + 2);
     }
     match error.into_kind() {
         csv::ErrorKind::Io(source) => entries.read_error(source),
@@ -305,9 +363,9 @@ fn broken(entries: &Entries, left: &Cell<usize>, error: csv::Error) -> TraceErro
 fn jsonl(entries: &mut Entries, mut lines: impl BufRead) -> Result<(), TraceError> {
     let mut text = Vec::new();
     for line in 1.. {
-        match read_line(&mut lines, MAX_LINE, &mut text).map_err(|source| entries.read_error(source))? {
+        match read_line(&mut lines, entries.longest, &mut text).map_err(|source| entries.read_error(source))? {
             Line::End => break,
-            Line::TooLong => return Err(entries.wrong(line, TOO_LONG)),
+            Line::TooLong => return Err(entries.too_long(line)),
             Line::Read => {}
         }
         if text.trim_ascii().is_empty() {
@@ -327,6 +385,7 @@ fn jsonl(entries: &mut Entries, mut lines: impl BufRead) -> Result<(), TraceErro
         };
         let (input, output) = (field(&entries.file.input_column), field(&entries.file.output_column));
         entries.add(line, &at, input.as_deref(), output.as_deref())?;
+        entries.add_hashes(line, entries.file.hashes_column.as_ref().and_then(|it| object.get(it)))?;
     }
     Ok(())
 }

@@ -28,7 +28,7 @@ type Entry = (u64, Option<u32>, Option<u32>);
 /// Each entry as milliseconds and lengths, or the message.
 fn check(file: &TraceFile, text: &str, expected: Result<&[Entry], &str>) {
     let found = read_lines(file, text.as_bytes())
-        .map(|it| it.0.iter().map(|it| (it.at.0.as_millis() as u64, it.input, it.output)).collect::<Vec<_>>())
+        .map(|it| it.entries.iter().map(|it| (it.at.0.as_millis() as u64, it.input, it.output)).collect::<Vec<_>>())
         .map_err(|error| error.to_string());
     assert_eq!(found, expected.map(<[Entry]>::to_vec).map_err(str::to_owned), "{text}");
 }
@@ -107,7 +107,7 @@ fn times_of_another_unit_are_refused_with_theirs() {
 fn what_is_replayed_otherwise_than_recorded_is_told() {
     let millis = file(TraceFormat::Csv, TraceTime::Milliseconds, ["t", "in", "out"]);
     let told = |text: &str| {
-        let notices = read_lines(&millis, text.as_bytes()).unwrap().1;
+        let notices = read_lines(&millis, text.as_bytes()).unwrap().notices;
         notices.into_iter().map(|it| it.message).collect::<Vec<_>>()
     };
     assert_eq!(told("t,in,out\n0,5,6\n1000,7,8\n"), [""; 0]);
@@ -131,17 +131,45 @@ fn a_row_without_an_end_is_not_read_to_the_end_of_the_file() {
         assert!(error.contains("has more than 65536 bytes; leave out columns"), "{error}");
     }
     let many = format!("t,in,out\n{}", "1,2,3\n".repeat(50_000));
-    assert_eq!(read_lines(&file, many.as_bytes()).unwrap().0.len(), 50_000);
+    assert_eq!(read_lines(&file, many.as_bytes()).unwrap().entries.len(), 50_000);
     let object = format!("{{\"timestamp\": 1, \"x\": \"{}\"}}\n", "a".repeat(99_999));
     let error = read_lines(&mooncake(), object.as_bytes()).unwrap_err().to_string();
     assert!(error.contains("line 1: has more than 65536 bytes"), "{error}");
 }
 
 #[test]
+fn the_hashes_of_blocks_are_read_where_the_profile_names_them() {
+    let check = |file: &TraceFile, text: &str, expected: Result<[&[u64]; 2], &str>| {
+        let found = read_lines(file, text.as_bytes()).map_err(|error| error.to_string());
+        match expected {
+            Ok(expected) => {
+                let blocks = found.unwrap().blocks;
+                assert_eq!([blocks.of(0), blocks.of(1)], expected);
+            }
+            Err(expected) => assert_eq!(found.unwrap_err(), expected),
+        }
+    };
+    let jsonl = TraceFile { hashes_column: Some("hash_ids".into()), ..mooncake() };
+    let lines =
+        "{\"timestamp\": 1, \"input_length\": 700, \"hash_ids\": [46, 47]}\n{\"timestamp\": 2, \"hash_ids\": [46]}\n";
+    check(&jsonl, lines, Ok([&[46, 47], &[46]]));
+    check(&mooncake(), lines, Ok([&[], &[]]));
+    let missing = "the trace t, line 1: has no hash_ids; set hashesColumn to the one with the hashes of the blocks";
+    check(&jsonl, "{\"timestamp\": 1}\n", Err(missing));
+    let wrong = "the trace t, line 1: hash_ids is no list of whole numbers or of texts";
+    check(&jsonl, "{\"timestamp\": 1, \"hash_ids\": [0.5]}\n", Err(wrong));
+    let columns = file(TraceFormat::Csv, TraceTime::Seconds, ["t", "in", "out"]);
+    let csv = TraceFile { hashes_column: Some("h".into()), ..columns };
+    check(&csv, "t,in,h\n1,5,\"[3, 4]\"\n2,5,[]\n", Ok([&[3, 4], &[]]));
+    let long = format!("{{\"timestamp\": 1, \"hash_ids\": [{}1]}}\n", "100000, ".repeat(20_000));
+    assert_eq!(read_lines(&jsonl, long.as_bytes()).unwrap().blocks.of(0).len(), 20_001);
+}
+
+#[test]
 fn a_file_above_the_bound_is_refused_and_not_cut() {
     let file = file(TraceFormat::Csv, TraceTime::Seconds, ["t", "in", "out"]);
     let text = "t\n1\n2\n";
-    let read = |most| read_within(&file, text.as_bytes(), most).map(|it| it.0.len()).map_err(|it| it.to_string());
+    let read = |most| read_within(&file, text.as_bytes(), most).map(|it| it.entries.len()).map_err(|it| it.to_string());
     assert_eq!(read(6), Ok(2));
     let error = "the trace t has more than 5 bytes; cut it, or leave out columns that are not replayed";
     assert_eq!(read(5), Err(error.to_owned()));

@@ -15,7 +15,7 @@ use workload_profiles::{
     loadgen::Qsl,
     workload::{
         AcrossStages, ConversationUse, DataSet, DataSetFormat, Load, LoadGen, OutputLength, PromptColumn, PromptForm,
-        RequestSource, RowContent, Stage, UsedUp,
+        RequestSource, RowContent, Sessions, Stage, Trace, TraceFile, TraceFormat, TraceTime, Unit, UsedUp,
     },
 };
 
@@ -177,4 +177,63 @@ async fn a_conversation_is_sent_as_messages_with_the_length_of_its_answer() {
     let result = run_here(&workload, "m", &target, Seed(1), &Stop::default()).await.unwrap();
     assert!(all(&result, RequestOutcome::Ok));
     assert_eq!(records(&result)[0].output_tokens, Some(4));
+}
+
+#[tokio::test(start_paused = true)]
+async fn prompts_of_blocks_have_the_recorded_lengths() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mooncake.jsonl");
+    let line = |at: u64, input: u32, hashes: &[u64]| {
+        json!({"timestamp": at, "input_length": input, "output_length": 2, "hash_ids": hashes}).to_string() + "\n"
+    };
+    std::fs::write(&path, line(0, 40, &[1, 2]) + &line(2_000, 44, &[1, 2, 3]) + &line(4_000, 25, &[9, 2])).unwrap();
+    let file = |hashes_column: Option<&str>| TraceFile {
+        file: path.clone().into(),
+        format: TraceFormat::Jsonl,
+        time: TraceTime::Milliseconds,
+        at_column: "timestamp".into(),
+        input_column: "input_length".into(),
+        output_column: "output_length".into(),
+        hashes_column: hashes_column.map(str::to_owned),
+    };
+    let replay = |hashes| {
+        let trace = Trace::File(file(hashes));
+        let load = Load::Trace { trace, speed: 1.0, count: None, lengths: true, max_concurrency: None };
+        Workload {
+            requests: RequestSource::TraceBlocks { block_size: 20 },
+            ..workload(vec![Stage::new("replay", load)], 1)
+        }
+    };
+    let target = simulated(server(millis(2), millis(1)));
+    let result = run_here(&replay(Some("hash_ids")), "m", &target, Seed(1), &Stop::default()).await.unwrap();
+    let mut sent: Vec<_> = records(&result).iter().map(|it| (it.number, it.input_tokens, it.output_tokens)).collect();
+    sent.sort_unstable();
+    assert_eq!(sent, [(0, Some(40), Some(2)), (1, Some(44), Some(2)), (2, Some(25), Some(2))]);
+    let error = run_here(&replay(None), "m", &target, Seed(1), &Stop::default()).await.unwrap_err().to_string();
+    assert!(error.contains("the stage replay replays no trace with hashes"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_recorded_conversation_is_sent_turn_by_turn() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chats.jsonl");
+    let turn = |from: &str, value: &str| json!({"from": from, "value": value});
+    let first = [turn("human", "a b"), turn("gpt", "c d e"), turn("human", "f"), turn("gpt", "g h")];
+    let second = [turn("system", "s"), turn("human", "i"), turn("gpt", "j")];
+    let lines = [json!({"conversations": first}).to_string(), json!({"conversations": second}).to_string()];
+    std::fs::write(&path, lines.join("\n")).unwrap();
+    let prompt = PromptColumn { name: String::new(), form: PromptForm::Text };
+    let row = RowContent::Conversation { column: "conversations".into(), send: ConversationUse::Turns };
+    let output = OutputLength::Answer;
+    let set = DataSet { row, output, ..DataSet::new(path, DataSetFormat::Jsonl, prompt, 1, 2) };
+    let sessions = Sessions { unit: Unit::Session, ..Sessions::default() };
+    let workload = Workload { requests: RequestSource::DataSet(set), sessions, ..workload(vec![closed(1, 2)], 1) };
+    let target = simulated(server(millis(2), millis(1)));
+    let result = run_here(&workload, "m", &target, Seed(1), &Stop::default()).await.unwrap();
+    assert!(all(&result, RequestOutcome::Ok));
+    let mut sent: Vec<_> =
+        records(&result).iter().map(|it| (it.scheduled, it.input_tokens.unwrap(), it.output_tokens.unwrap())).collect();
+    sent.sort_unstable();
+    // The second turn holds the first one and its answer: 2 + 3 + 1 words.
+    assert_eq!(sent.into_iter().map(|it| (it.1, it.2)).collect::<Vec<_>>(), [(2, 3), (6, 2), (2, 1)]);
 }

@@ -1,0 +1,119 @@
+//! Prompts that are made of the blocks of a trace: equal hashes are equal texts, so that prompts share the prefixes that the recorded
+//! ones shared.
+
+use std::sync::Arc;
+
+use workload_profiles::workload::PromptReuse;
+
+use super::{RecordedLengths, RequestedLengths, Seeds, SharedTextSeed, TextSeed, Texts};
+use crate::trace::Blocks;
+
+#[derive(Debug)]
+pub(super) struct TraceBlocks {
+    /// Tokens of a block.
+    block_size: u32,
+    /// Draws the text of a block by its hash.
+    block_texts: SharedTextSeed,
+    /// The seed of the tokens behind the last block.
+    own_texts: TextSeed,
+    /// The hashes for each stage.
+    stages: Vec<Arc<Blocks>>,
+}
+
+impl TraceBlocks {
+    pub(super) fn new(block_size: u32, seeds: Seeds<'_>, prompts: PromptReuse) -> TraceBlocks {
+        TraceBlocks {
+            block_size: block_size.max(1),
+            block_texts: SharedTextSeed::new("requests/block-texts", seeds, prompts, false),
+            own_texts: TextSeed::new("requests/texts", seeds, prompts),
+            stages: Vec::new(),
+        }
+    }
+
+    pub(super) fn with_stages(self, stages: Vec<Arc<Blocks>>) -> TraceBlocks {
+        TraceBlocks { stages, ..self }
+    }
+
+    /// Appends the prompt of a request and returns its lengths. Without a recorded length each block is whole. Tokens for which
+    /// there is no hash are of this request alone, and hashes for which there are no tokens are left out.
+    pub(super) fn write(
+        &self,
+        texts: &Texts,
+        (stage, number): (usize, u64),
+        recorded: RecordedLengths,
+        text: &mut String,
+    ) -> RequestedLengths {
+        let hashes = self.stages.get(stage).map_or(&[][..], |it| it.of(number));
+        let whole = u32::try_from(hashes.len()).unwrap_or(u32::MAX).saturating_mul(self.block_size);
+        let tokens = recorded.input().unwrap_or(whole).max(1);
+        let (mut left, mut is_exact) = (tokens, true);
+        for hash in hashes {
+            let block = left.min(self.block_size);
+            if block == 0 {
+                break;
+            }
+            is_exact &= texts.words(block, &mut self.block_texts.draws(stage, *hash), text);
+            left -= block;
+        }
+        if left > 0 {
+            is_exact &= texts.words(left, &mut self.own_texts.draws(stage, number, left), text);
+        }
+        RequestedLengths { input: Some(tokens), is_exact, output: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crds::units::Seed;
+
+    use super::*;
+
+    fn prompt(source: &TraceBlocks, stage: usize, number: u64, input: u32) -> Vec<String> {
+        let mut text = String::new();
+        let requested =
+            source.write(&Texts::default(), (stage, number), RecordedLengths { input, output: 0 }, &mut text);
+        let words: Vec<_> = text.split(' ').map(str::to_owned).collect();
+        assert_eq!(requested.input, Some(words.len() as u32));
+        words
+    }
+
+    fn source(salt: &str, prompts: PromptReuse) -> TraceBlocks {
+        let mut blocks = Blocks::default();
+        [vec![7, 8, 9], vec![7, 8, 5], vec![], vec![7]].into_iter().for_each(|it| blocks.push(it));
+        let blocks = Arc::new(blocks);
+        let seeds = Seeds { run: Seed(3), prompt_salt: salt };
+        TraceBlocks::new(20, seeds, prompts).with_stages(vec![Arc::clone(&blocks), blocks])
+    }
+
+    #[test]
+    fn equal_hashes_are_equal_texts_and_the_last_block_is_shorter() {
+        let source = source("a", PromptReuse::Fresh);
+        let (first, second) = (prompt(&source, 0, 0, 50), prompt(&source, 1, 1, 55));
+        assert_eq!((first.len(), second.len()), (50, 55));
+        assert_eq!(first[..40], second[..40]);
+        assert_ne!(first[40..50], second[40..50]);
+        assert_eq!(prompt(&source, 0, 0, 60)[..50], first);
+        assert_eq!(prompt(&source, 1, 0, 50), first);
+    }
+
+    #[test]
+    fn lengths_and_hashes_need_not_fit_each_other() {
+        let source = source("a", PromptReuse::Fresh);
+        let whole = prompt(&source, 0, 0, 0);
+        assert_eq!(whole.len(), 60);
+        // More tokens than blocks: the rest is of the request alone.
+        let longer = prompt(&source, 0, 3, 30);
+        assert_eq!((&longer[..20], longer.len()), (&whole[..20], 30));
+        // More blocks than tokens.
+        assert_eq!(prompt(&source, 0, 0, 15), whole[..15]);
+        // No blocks at all.
+        assert_eq!((prompt(&source, 0, 2, 9).len(), prompt(&source, 0, 2, 0).len()), (9, 1));
+    }
+
+    #[test]
+    fn a_run_has_texts_of_its_own_unless_they_repeat() {
+        let of = |salt, prompts| prompt(&source(salt, prompts), 0, 0, 50);
+        assert_ne!(of("a", PromptReuse::Fresh), of("b", PromptReuse::Fresh));
+        assert_eq!(of("a", PromptReuse::Repeated), of("b", PromptReuse::Repeated));
+    }
+}
