@@ -5,6 +5,7 @@
 
 pub mod console;
 pub mod input;
+mod remote_files;
 pub mod run;
 mod status_server;
 pub mod sut;

@@ -15,7 +15,7 @@ use super::{
     signals::{self, Deadline},
     target,
 };
-use crate::{input::Input, status_server::Measuring};
+use crate::{input::Input, remote_files, status_server::Measuring};
 use engine::{
     issue::{self, Files, LoadError, LoadOrder, LoadResult, Progress},
     recorder::Keep,
@@ -51,7 +51,14 @@ impl Setup<'_> {
         }
         // Files are read before the wait for the target, which may take an hour.
         let (workload, run) = (input.workload.clone(), input.run.clone());
-        let read = move || Ok((Files::read(&workload, run.seed).map_err(not_issued)?, Secrets::read(&run)?));
+        let cache = remote_files::folder(options.in_pod());
+        let read = move || {
+            let (workload, downloaded) =
+                remote_files::download(workload, &cache).map_err(|error| Failure::configuration(error.to_string()))?;
+            let mut files = Files::read(&workload, run.seed).map_err(not_issued)?;
+            downloaded.iter().for_each(|it| files.rename(&it.path, &it.url));
+            Ok((files, Secrets::read(&run)?))
+        };
         let (files, secrets) = signals::until_stopped(stop, read)??;
         log_notices(files.notices());
         let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_deref())?;

@@ -151,27 +151,42 @@ impl Workload {
     /// The paths of the other files that it needs: traces, data sets, recordings, a tokenizer and a corpus. Those behind URLs are not
     /// among them.
     pub fn files_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
-        let (mut sources, mut paths): (Vec<&mut FileSource>, Vec<&mut PathBuf>) = (Vec::new(), Vec::new());
-        match &mut self.requests {
-            RequestSource::DataSet(set) => sources.push(&mut set.file),
-            RequestSource::Recorded(recorded) => match &mut recorded.files {
-                RecordedFiles::Folder(folder) => paths.push(folder),
-                RecordedFiles::Files(files) => sources.extend(files),
-            },
-            _ => {}
-        }
-        for stage in &mut self.stages {
-            if let Load::Trace { trace: Trace::File(file), .. } = &mut stage.load {
-                sources.push(&mut file.file);
-            }
-        }
-        sources.extend(self.tokenizer.as_mut());
-        sources.extend(self.corpus.as_mut());
-        let local = sources.into_iter().filter_map(|it| match it {
+        let (folder, sources) = self.folder_and_sources();
+        let local = sources.into_iter().filter_map(|(_, it)| match it {
             FileSource::Path(path) => Some(path),
             FileSource::Url(_) => None,
         });
-        paths.into_iter().chain(local.collect::<Vec<_>>())
+        folder.into_iter().chain(local)
+    }
+
+    /// The files of [`Workload::files_mut`] that are paths or URLs, each with what it is.
+    pub fn sources_mut(&mut self) -> Vec<(&'static str, &mut FileSource)> {
+        self.folder_and_sources().1
+    }
+
+    /// The folder of recordings, and all other files.
+    fn folder_and_sources(&mut self) -> (Option<&mut PathBuf>, Vec<(&'static str, &mut FileSource)>) {
+        let (mut folder, mut sources) = (None, Vec::new());
+        match &mut self.requests {
+            RequestSource::DataSet(set) => sources.push(("data set", &mut set.file)),
+            RequestSource::Recorded(recorded) => match &mut recorded.files {
+                RecordedFiles::Folder(path) => folder = Some(path),
+                RecordedFiles::Files(files) => sources.extend(files.iter_mut().map(|it| ("recording", it))),
+            },
+            RequestSource::Mock
+            | RequestSource::Random { .. }
+            | RequestSource::SharedPrefix { .. }
+            | RequestSource::Conversations(_)
+            | RequestSource::TraceBlocks { .. } => {}
+        }
+        for stage in &mut self.stages {
+            if let Load::Trace { trace: Trace::File(file), .. } = &mut stage.load {
+                sources.push(("trace", &mut file.file));
+            }
+        }
+        sources.extend(self.tokenizer.as_mut().map(|it| ("tokenizer", it)));
+        sources.extend(self.corpus.as_mut().map(|it| ("corpus", it)));
+        (folder, sources)
     }
 }
 

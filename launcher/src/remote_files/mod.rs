@@ -1,0 +1,197 @@
+//! [I/O] Downloads the files of a workload that are behind URLs, once: a file that was downloaded is kept in a folder, and used again.
+//!
+//! The name in the folder is the SHA-256 of the URL. A file is in the folder only when all of it is there. Without a URL in the
+//! profile there is no network.
+
+mod client;
+
+use std::{
+    fs::File,
+    io::{self, Read as _},
+    path::{Path, PathBuf},
+};
+
+use crds::{hex, resolve::mounts};
+use sha2::{Digest as _, Sha256};
+use tracing::info;
+use workload_profiles::{
+    Workload,
+    workload::{FileSource, RemoteFile},
+};
+
+use client::Download;
+
+/// The most bytes of a file: as many as are read of a data set.
+const MAX_BYTES: u64 = 4 << 30;
+/// The longest name of a file that is kept.
+const MAX_NAME: usize = 128;
+/// Bytes that are downloaded between two log lines.
+const TELL_EVERY: u64 = 64 << 20;
+
+/// Why a file behind a URL cannot be used. The message contains the cause, which is therefore no `source`.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RemoteFileError {
+    /// The URL cannot be called.
+    #[error(
+        "the {what} is behind {url}, which cannot be called: {problem}; write http:// or https://, a host and a path, without a user name"
+    )]
+    Url {
+        /// The kind of the file.
+        what: &'static str,
+        url: String,
+        problem: &'static str,
+    },
+    /// The file was not downloaded.
+    #[error(
+        "the {what} behind {url} cannot be downloaded: {problem}; check the URL, or download the file and name its path in the profile"
+    )]
+    Download {
+        /// The kind of the file.
+        what: &'static str,
+        url: String,
+        problem: String,
+    },
+    /// The file is another one.
+    #[error(
+        "the {what} behind {url} has the SHA-256 {found}, and the profile wants {wanted}; give the digest of the file that is meant"
+    )]
+    Digest {
+        /// The kind of the file.
+        what: &'static str,
+        url: String,
+        found: String,
+        wanted: String,
+    },
+    /// The file cannot be kept.
+    #[error("cannot keep the {what} behind {url} in {path}: {cause}; free space there, or set XDG_CACHE_HOME to another folder", path = path.display())]
+    Keep {
+        /// The kind of the file.
+        what: &'static str,
+        url: String,
+        path: PathBuf,
+        cause: io::Error,
+    },
+}
+
+/// A file behind a URL that is in the folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Downloaded {
+    /// Without what may be secret in it.
+    pub(crate) url: String,
+    pub(crate) path: PathBuf,
+}
+
+/// The folder in which files are kept: on the claim in a pod, and in the cache of the user elsewhere.
+pub(crate) fn folder(in_pod: bool) -> PathBuf {
+    let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
+    let cache = || variable("XDG_CACHE_HOME").or_else(|| variable("HOME").map(|it| it.join(".cache")));
+    match (in_pod, cache()) {
+        (true, _) => Path::new(mounts::RESULTS).join(".downloads"),
+        (false, Some(cache)) => cache.join("benchwright"),
+        (false, None) => std::env::temp_dir().join("benchwright"),
+    }
+}
+
+/// The same workload with a path in the place of each URL, and the files that were downloaded, now or before.
+///
+/// # Errors
+/// A file cannot be downloaded or kept, or has another digest.
+pub(crate) fn download(mut workload: Workload, folder: &Path) -> Result<(Workload, Vec<Downloaded>), RemoteFileError> {
+    let mut all = Vec::new();
+    for (what, source) in workload.sources_mut() {
+        let FileSource::Url(file) = &*source else { continue };
+        let path = folder.join(hex(&Sha256::digest(file.url.as_bytes()))).join(name(&source.file_name()));
+        let download = client::check(&file.url).map_err(|problem| RemoteFileError::Url {
+            what,
+            url: shown(&file.url),
+            problem,
+        })?;
+        fetch(what, file, &download, &path)?;
+        all.push(Downloaded { url: shown(&file.url), path: path.clone() });
+        *source = FileSource::Path(path);
+    }
+    Ok((workload, all))
+}
+
+/// A name that a file may have. Its end, which tells the format, stays.
+fn name(name: &str) -> String {
+    let plain: String = name.chars().filter(|it| it.is_ascii_alphanumeric() || matches!(it, '.' | '-' | '_')).collect();
+    let start = plain.len().saturating_sub(MAX_NAME);
+    match plain[start..].trim_start_matches('.') {
+        "" => "file".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+/// A URL for messages and reports, without its query: that of a signed URL gives access to the file.
+fn shown(url: &str) -> String {
+    url.split(['?', '#']).next().unwrap_or_default().to_owned()
+}
+
+/// Puts a file into the folder unless it is there.
+fn fetch(what: &'static str, file: &RemoteFile, download: &Download, path: &Path) -> Result<(), RemoteFileError> {
+    let url = shown(&file.url);
+    let wanted = file.sha256.as_deref().map(str::to_ascii_lowercase);
+    if path.is_file() {
+        // Without a digest in the profile the file is taken as it is.
+        let is_same = wanted.as_ref().is_none_or(|wanted| digest(path).is_ok_and(|it| it == *wanted));
+        if is_same {
+            info!(url, path = %path.display(), "the file was downloaded before");
+            return Ok(());
+        }
+    }
+    let keep = |cause| RemoteFileError::Keep { what, url: url.clone(), path: path.to_owned(), cause };
+    let failed = |problem| RemoteFileError::Download { what, url: url.clone(), problem };
+    info!(url, "downloading the {what}");
+    // What ends the download early, other than the disk.
+    let mut end = None;
+    let written = report::write_whole(path, |to| {
+        let mut hash = Sha256::new();
+        let (mut bytes, mut told) = (0_u64, 0_u64);
+        let read = download.read(MAX_BYTES, |chunk| {
+            hash.update(chunk);
+            bytes += chunk.len() as u64;
+            if bytes - told >= TELL_EVERY {
+                told = bytes;
+                info!(url, megabytes = bytes / 1_000_000, "downloading");
+            }
+            to.write_all(chunk)
+        });
+        match read {
+            Ok(()) => {}
+            Err(client::Problem::Disk(cause)) => return Err(cause),
+            Err(client::Problem::Download(problem)) => end = Some(failed(problem)),
+        }
+        let found = hex(&hash.finalize());
+        if let (None, Some(wanted)) = (&end, &wanted)
+            && found != *wanted
+        {
+            end = Some(RemoteFileError::Digest { what, url: url.clone(), found, wanted: wanted.clone() });
+        }
+        // An error leaves no part of the file behind.
+        if end.is_some() { Err(io::Error::other("it is not kept")) } else { Ok(()) }
+    });
+    match (end, written) {
+        (Some(error), _) => Err(error),
+        (None, Err(cause)) => Err(keep(cause)),
+        (None, Ok(written)) => {
+            info!(url, bytes = written.bytes, sha256 = written.sha256, path = %path.display(), "the file was downloaded");
+            Ok(())
+        }
+    }
+}
+
+fn digest(path: &Path) -> io::Result<String> {
+    let mut hash = Sha256::new();
+    let mut file = File::open(path)?;
+    let mut buffer = vec![0; 256 << 10];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hex(&hash.finalize())),
+            read => hash.update(&buffer[..read]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

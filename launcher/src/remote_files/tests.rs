@@ -1,0 +1,132 @@
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Write as _},
+    net::TcpListener,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+use crds::benchmark_run::Api;
+use workload_profiles::workload::{DataSet, DataSetFormat, PromptColumn, PromptForm, RequestSource};
+
+use super::*;
+
+/// A server that answers each path in its own way, and counts requests. It lives as long as the test.
+fn server() -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    let requests = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&requests);
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { break };
+            counted.fetch_add(1, Ordering::Relaxed);
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            let path = lines.next().unwrap().unwrap().split(' ').nth(1).unwrap().to_owned();
+            while lines.next().is_some_and(|it| it.is_ok_and(|it| !it.is_empty())) {}
+            let answer = match path.split('?').next().unwrap() {
+                "/d.json" => "HTTP/1.1 200 OK\r\ncontent-length: 3\r\nconnection: close\r\n\r\nabc".to_owned(),
+                "/moved" => "HTTP/1.1 302 Found\r\nlocation: /d.json\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_owned(),
+                "/away" => "HTTP/1.1 302 Found\r\nlocation: http://169.254.169.254/\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_owned(),
+                "/round" => "HTTP/1.1 302 Found\r\nlocation: /round\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_owned(),
+                "/short" => "HTTP/1.1 200 OK\r\ncontent-length: 9\r\nconnection: close\r\n\r\nabc".to_owned(),
+                "/huge" => format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", MAX_BYTES + 1),
+                _ => "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_owned(),
+            };
+            // The client may go away early.
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    (base, requests)
+}
+
+const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
+fn workload(url: &str, sha256: Option<&str>) -> Workload {
+    let prompt = PromptColumn::from_form(PromptForm::Text);
+    let mut set = DataSet::new("d", DataSetFormat::Json, prompt, 1, 1);
+    set.file = FileSource::Url(RemoteFile { url: url.into(), sha256: sha256.map(str::to_owned) });
+    Workload::new(Api::Completions, RequestSource::DataSet(set), Vec::new())
+}
+
+fn check(folder: &Path, url: &str, sha256: Option<&str>) -> Result<PathBuf, String> {
+    let (mut workload, downloaded) = download(workload(url, sha256), folder).map_err(|error| error.to_string())?;
+    let path = workload.files_mut().next().unwrap().clone();
+    assert_eq!(downloaded, [Downloaded { url: shown(url), path: path.clone() }]);
+    Ok(path)
+}
+
+/// The files below a folder.
+fn files(folder: &Path) -> usize {
+    let entries = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path());
+    entries.map(|it| if it.is_dir() { files(&it) } else { 1 }).sum()
+}
+
+#[test]
+fn a_file_is_downloaded_once_and_kept_under_a_name_that_tells_its_format() {
+    let (base, requests) = server();
+    let folder = tempfile::tempdir().unwrap();
+    let path = check(folder.path(), &format!("{base}/d.json?token=secret"), None).unwrap();
+    assert_eq!(
+        (fs::read(&path).unwrap().as_slice(), path.file_name().unwrap().to_str()),
+        (b"abc".as_slice(), Some("d.json"))
+    );
+    assert_eq!(
+        check(folder.path(), &format!("{base}/d.json?token=secret"), Some(&ABC.to_uppercase())),
+        Ok(path.clone())
+    );
+    assert_eq!(requests.load(Ordering::Relaxed), 1);
+    // A file that was changed since is downloaded again.
+    fs::write(&path, "other").unwrap();
+    check(folder.path(), &format!("{base}/d.json?token=secret"), Some(ABC)).unwrap();
+    assert_eq!((fs::read(&path).unwrap().as_slice(), requests.load(Ordering::Relaxed)), (b"abc".as_slice(), 2));
+    check(folder.path(), &format!("{base}/moved"), Some(ABC)).unwrap();
+}
+
+#[test]
+fn a_file_that_is_not_the_wanted_one_is_not_kept() {
+    let (base, _) = server();
+    let folder = tempfile::tempdir().unwrap();
+    let wanted = "0".repeat(64);
+    let error = check(folder.path(), &format!("{base}/d.json"), Some(&wanted)).unwrap_err();
+    assert!(
+        error.contains(ABC) && error.contains(&wanted) && error.starts_with("the data set behind http://"),
+        "{error}"
+    );
+    for (path, problem) in [
+        ("/none?token=secret", "the server answered 404 Not Found"),
+        ("/away", "link-local"),
+        ("/round", "leads on too often"),
+        ("/short", "cannot be downloaded"),
+        ("/huge", "more than 4294967296 bytes"),
+    ] {
+        let error = check(folder.path(), &format!("{base}{path}"), None).unwrap_err();
+        assert!(error.contains(problem) && !error.contains("secret"), "{path}: {error}");
+    }
+    assert_eq!(files(folder.path()), 0);
+}
+
+#[test]
+fn a_path_needs_no_network() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut of_path = workload("http://server/", None);
+    *of_path.sources_mut().remove(0).1 = FileSource::Path("/d.json".into());
+    let (same, downloaded) = download(of_path.clone(), folder.path()).unwrap();
+    assert!(same == of_path && downloaded.is_empty());
+}
+
+#[test]
+fn a_name_is_plain_and_keeps_its_end() {
+    for (from, to) in [
+        ("d.json.gz", "d.json.gz"),
+        ("", "file"),
+        ("..", "file"),
+        ("a b%20ü.csv", "ab20.csv"),
+        (&format!("{}.jsonl", "x".repeat(300)), &format!("{}.jsonl", "x".repeat(MAX_NAME - 6))),
+    ] {
+        assert_eq!(name(from), to);
+    }
+}
