@@ -22,7 +22,7 @@ cluster_dir := $(or $(BENCHWRIGHT_CLUSTER_DIR),$(CURDIR)/.cluster)
 official := launcher/tests/official-loadgen
 recorded := target/official-loadgen/recorded
 
-.PHONY: help demo test performance loadgen-comparison loadgen-performance loadgen-bridge loadgen-bridge-overhead prepare check unit crd binaries image cluster cluster-down e2e clean
+.PHONY: help demo test performance loadgen-comparison loadgen-performance bench-data loadgen-bridge loadgen-bridge-overhead prepare check unit crd binaries image cluster cluster-down e2e clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-24s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,10 @@ loadgen-comparison: prepare ## Run MLCommons' own LoadGen with new settings and 
 loadgen-performance: prepare ## Measure LoadGen's arithmetic, MLCommons' and ours, in one run; prints a table
 	@$(release_build) -p launcher --example loadgen_speed
 	@python="$$($(official)/venv)" && "$$python" -B $(official)/performance.py $(release)/examples/loadgen_speed
+
+bench-data: prepare ## Measure the memory and the time of reading a data set of 700 MB; prints two lines
+	@$(release_build) -p engine --example read_data_set
+	@$(release)/examples/read_data_set 700
 
 loadgen-bridge: prepare ## Test the bridge with MLCommons' own LoadGen, where Python can have it
 	@if python="$$($(official)/venv)"; then \
