@@ -38,6 +38,7 @@ fn every_figure_is_measured_and_every_request_is_matched() {
         "rate200.poisson.arrivalLag.p99",
         "rate400.achieved",
         "planned.lagRatio",
+        "conversations.lagRatio",
         "memory.stream40",
         "memory.growth",
         "start.firstRequest",

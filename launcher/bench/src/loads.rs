@@ -8,7 +8,10 @@ use crds::{
 };
 use workload_profiles::{
     Workload,
-    workload::{Arrivals, LengthDistribution, Load, PromptText, Rate, RequestSource, Sampling, Stage},
+    workload::{
+        Arrivals, Conversations, History, LengthDistribution, Load, Prefixes, PromptText, Rate, RequestSource,
+        Sampling, Stage, TurnLengths,
+    },
 };
 
 /// Words of each prompt.
@@ -33,6 +36,23 @@ pub(super) fn open(arrivals: Arrivals, rate: RequestRate, count: u64, tokens: u3
     let duration = Some(Span(Duration::from_secs_f64(count as f64 / f64::from(rate))));
     let (rate, count) = (Rate::Steady(rate), Some(count));
     workload(Load::Open { arrivals, rate, duration, count, max_concurrency: None }, tokens)
+}
+
+/// The same load as the turns of this many conversations of ten turns.
+pub(super) fn conversations(rate: RequestRate, count: u64, tokens: u32, sessions: u32) -> Workload {
+    let requests = RequestSource::Conversations(Box::new(Conversations {
+        count: Some(sessions),
+        turns: LengthDistribution::fixed(10),
+        prefixes: Prefixes::default(),
+        own_system: None,
+        first_turn: None,
+        turn: TurnLengths { input: LengthDistribution::fixed(PROMPT), output: LengthDistribution::fixed(tokens) },
+        think_time: None,
+        history: History::Answers,
+        max_context: None,
+        seed: None,
+    }));
+    Workload { requests, ..open(Arrivals::Constant, rate, count, tokens) }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crds::units::RequestRate;
-use workload_profiles::workload::Arrivals;
+use workload_profiles::{Workload, workload::Arrivals};
 
 use super::{Bench, PERCENTILES, count, of_times_ms, streams::counts};
 use crate::{
@@ -21,6 +21,8 @@ const ARRIVALS: [(&str, Arrivals); 2] = [("constant", Arrivals::Constant), ("poi
 const TOKENS: u32 = 4;
 /// Two runs of the same load differ by about as much in their p99.
 const NOISE: f64 = 0.1;
+/// Conversations at a time.
+const SESSIONS: u32 = 1_000;
 /// The rate whose share that is kept has a budget.
 const BUDGETED: f64 = 5_000.0;
 
@@ -53,7 +55,27 @@ pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError
         }
     }
     fast(bench, figures)?;
-    planned(bench, figures)
+    planned(bench, figures)?;
+    conversations(bench, figures)
+}
+
+/// The lag must not grow because requests are the turns of sessions.
+fn conversations(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
+    let (rate, ..) = bench.scale.planned;
+    let requests = (rate * bench.scale.rate_length.as_secs_f64()) as u64;
+    // Two turns of each session at least, so that turns follow each other.
+    let sessions = u32::try_from(requests / 2).unwrap_or(SESSIONS).min(SESSIONS);
+    let alone = issue(bench, ARRIVALS[0].1, rate, requests)?;
+    let of_sessions = send(bench, loads::conversations(requests_per_second(rate)?, requests, TOKENS, sessions), rate)?;
+    let title = format!("{} rps, {} sessions", count(rate as u64), count(sessions.into()));
+    if !counts(&alone, &title, figures) || !counts(&of_sessions, &title, figures) {
+        return Ok(());
+    }
+    let lags = [&alone, &of_sessions].map(|it| of_times_ms(&it.matched.lag, |it| it.p99));
+    figures.add("conversations.lag.p99", &format!("{title}: sent - scheduled p99"), "ms", lags[1], Budget::NONE);
+    let title = format!("{title}: lag p99, of that without sessions");
+    figures.add("conversations.lagRatio", &title, "", lags[1] / lags[0], Budget::at_most(2.0, 1.0 + NOISE));
+    Ok(())
 }
 
 fn fast(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
@@ -92,9 +114,17 @@ fn planned(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
 }
 
 fn issue(bench: &Bench, arrivals: Arrivals, rate: f64, requests: u64) -> Result<Trial, BenchError> {
-    let rate = RequestRate::try_from(rate).map_err(|error| BenchError::Child(error.to_string()))?;
-    let workload = loads::open(arrivals, rate, requests, TOKENS);
-    let length = Duration::from_secs_f64(requests as f64 / f64::from(rate));
+    send(bench, loads::open(arrivals, requests_per_second(rate)?, requests, TOKENS), rate)
+}
+
+fn requests_per_second(rate: f64) -> Result<RequestRate, BenchError> {
+    RequestRate::try_from(rate).map_err(|error| BenchError::Child(error.to_string()))
+}
+
+/// Sends an open loop of one stage.
+fn send(bench: &Bench, workload: Workload, rate: f64) -> Result<Trial, BenchError> {
+    let requests = workload.stages.iter().filter_map(|it| it.load.count()).sum::<u64>();
+    let length = Duration::from_secs_f64(requests as f64 / rate);
     trial::engine(Pace::default(), workload, Keep::Records, 1, bench.cores, length)
 }
 

@@ -34,12 +34,12 @@ pub struct RequestTruth {
     pub sends_ns: Vec<u64>,
 }
 
-/// Stage and number of the request with this `x-request-id`, which is `bw-<run>-<stage>-<number>`.
+/// Stage and number of the request with this `x-request-id`, which is `bw-<run>-<stage>-<number>`, and may end in a turn.
 pub(super) fn place(id: &str) -> Option<(u32, u64)> {
-    let mut parts = id.strip_prefix("bw-")?.rsplit('-');
-    let number = parts.next()?.parse().ok()?;
+    let mut parts = id.strip_prefix("bw-")?.split('-').skip(1);
     let stage = parts.next()?.parse().ok()?;
-    parts.next().map(|_| (stage, number))
+    let number = parts.next()?.parse().ok()?;
+    Some((stage, number))
 }
 
 #[cfg(test)]
