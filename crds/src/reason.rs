@@ -146,6 +146,8 @@ words! {
         DeadlineExceeded,
         /// The target stopped answering during the load.
         TargetLost,
+        /// A stop rule of the profile ended a stage, or the load.
+        StopRule,
         /// A stage was not run, because earlier stages gave it no rate.
         StageNotRun,
         /// Fewer requests succeeded than `minSuccessfulRequests`.

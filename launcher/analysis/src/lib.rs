@@ -31,7 +31,7 @@ pub use judgement::{Busiest, SelfJudgement, StallFigures};
 pub use labels::Labels;
 pub use remarks::BUSY_SHARE;
 pub use sessions::{SessionFigures, TurnFigures};
-pub use stage::StageAnalysis;
+pub use stage::{EndedBy, StageAnalysis};
 pub use validity::{Reason, Verdict};
 
 use timings::Timings;

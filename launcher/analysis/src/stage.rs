@@ -12,9 +12,24 @@ use super::{
     timings::Timings,
 };
 use engine::{
-    issue::{NotMeasured, StageResult},
+    issue::{NotMeasured, RuleEnd, StageResult},
     recorder::{SessionTally, StageTally},
 };
+
+/// The stop rule that ended a stage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndedBy {
+    pub rule: String,
+    /// From the start of the run.
+    pub at: Duration,
+}
+
+impl EndedBy {
+    fn new(end: RuleEnd, workload: &Workload) -> Option<EndedBy> {
+        let rule = workload.stop_rules.get(usize::try_from(end.rule).ok()?)?;
+        Some(EndedBy { rule: rule.name.clone(), at: end.at })
+    }
+}
 
 /// A stage as issued and measured.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +40,8 @@ pub struct StageAnalysis {
     pub latency_origin: LatencyOrigin,
     /// Why the stage was not run; `None` if it was, and if the load ended before it.
     pub not_run: Option<NotMeasured>,
+    /// The stop rule that ended the stage, or with it the load; `None` if none did.
+    pub ended_by: Option<EndedBy>,
     /// Requests per second that were asked, by the profile or by earlier stages; `None` for closed-loop load, and for a rate that
     /// varies.
     pub asked_rate: Option<f64>,
@@ -77,6 +94,7 @@ impl StageAnalysis {
             stage: stage.clone(),
             latency_origin,
             not_run: measured_rate.and_then(|it| it.as_ref().err().cloned()),
+            ended_by: result.and_then(|it| it.ended_by).and_then(|it| EndedBy::new(it, workload)),
             asked_rate,
             achieved_rate,
             pace,

@@ -18,6 +18,8 @@ pub enum StopReason {
     Deadline,
     /// Every request failed for too long.
     TargetLost,
+    /// A stop rule of the workload ended the load.
+    StopRule,
 }
 
 /// Why no more queries are issued.
@@ -71,6 +73,7 @@ impl PhaseEnd {
             PhaseEnd::Stopped(StopReason::Signal) => Some("it was stopped on request"),
             PhaseEnd::Stopped(StopReason::Deadline) => Some("the deadline of the run came"),
             PhaseEnd::Stopped(StopReason::TargetLost) => Some("the target stopped answering"),
+            PhaseEnd::Stopped(StopReason::StopRule) => Some("a stop rule ended the load"),
             _ => None,
         }
     }

@@ -1,9 +1,10 @@
-//! Rules that end a load early because too many requests fail.
+//! Rules that end a stage or the load early because too many requests fail, or are too slow.
 
 use crds::units::Span;
 use serde::{Deserialize, Serialize};
 
-/// Ends a stage, or the load, when requests fail too often.
+/// Ends a stage, or the load, when requests fail too often. Each stage counts anew. Requests that were cancelled, that their client left
+/// or that were incomplete when the stage ended do not count. The requests under way may end within the grace of the stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StopRule {
@@ -21,7 +22,7 @@ pub struct StopRule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Hit {
-    /// A request that failed in any way.
+    /// A request that failed in any way; also an answer without content.
     Failed,
     /// An answer with this status of HTTP.
     Status(u16),

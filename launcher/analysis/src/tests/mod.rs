@@ -12,13 +12,13 @@ use crds::{
     units::{RequestRate, Seed, Span},
 };
 use workload_profiles::workload::{
-    Arrivals, Goodput, LengthDistribution, Load, MeasuredRate, PrefixPlace, Prefixes, PromptReuse, PromptText, Rate,
-    RateBound, RateShape, RequestSource, Spacing, Stage, TokenIdRange,
+    Arrivals, Goodput, Hit, HitLimit, LengthDistribution, Load, MeasuredRate, PrefixPlace, Prefixes, PromptReuse,
+    PromptText, Rate, RateBound, RateShape, RequestSource, Spacing, Stage, StopRule, StopScope, TokenIdRange,
 };
 
 use super::*;
 use engine::{
-    issue::{NotMeasured, StageResult},
+    issue::{NotMeasured, RuleEnd, StageResult},
     record::{Cause, RequestOutcome, RequestRecord},
     recorder::{Keep, WireTally},
 };
@@ -611,7 +611,7 @@ fn the_rate_that_earlier_stages_gave_is_the_one_that_was_asked() {
     };
     let not_measured = NotMeasured::NoSuccess { stage: "sync".into() };
     let results = [None, Some(Ok(2.5.try_into().unwrap())), Some(Err(not_measured))];
-    let results = results.into_iter().map(|measured_rate| StageResult { measured_rate }).collect();
+    let results = results.into_iter().map(|measured_rate| StageResult { measured_rate, ended_by: None }).collect();
     let stages = vec![open("sync", 2.0), measured("sweep-1"), measured("sweep-2")];
     let mut case = Case { results, ..case(stages) };
     let requests = || [request(0, 0, 0, 2), request(1, 400, 0, 2), request(1, 800, 0, 2)];
@@ -625,4 +625,33 @@ fn the_rate_that_earlier_stages_gave_is_the_one_that_was_asked() {
     // A stop is the reason for what it left out.
     case.stopped = Some(StopReason::Signal);
     assert_eq!(reasons(&check(&case, requests())), ["RunSucceeded"]);
+}
+
+#[test]
+fn a_stop_rule_is_a_reason_with_its_name_and_time() {
+    let mut case = case(vec![open("r2", 2.0), open("r9", 9.0)]);
+    let rule = |name: &str| StopRule {
+        name: name.into(),
+        hit: Hit::Failed,
+        limit: HitLimit::Count(2),
+        scope: StopScope::Load,
+    };
+    case.workload.stop_rules = vec![rule("other"), rule("max_errors")];
+    let end = RuleEnd { rule: 1, at: ms(12_340) };
+    case.results = vec![StageResult { ended_by: Some(end), ..StageResult::default() }, StageResult::default()];
+    case.stopped = Some(StopReason::StopRule);
+    let requests = || [request(0, 0, 0, 2), request(0, 500, 0, 2), unsuccessful(RequestOutcome::Timeout, 0, 900)];
+    let analysis = check(&case, requests());
+    assert_eq!(analysis.stages[0].ended_by, Some(EndedBy { rule: "max_errors".into(), at: ms(12_340) }));
+    assert_eq!((reasons(&analysis), analysis.verdict.outcome), (vec!["StopRule"], Outcome::Invalid));
+    let message = "the stop rule max_errors ended stage r2, and the load, 12.34s after the start of the run (mostly timeout: 1; the \
+                   first says: a few words); lower the load, or raise the timeouts of the profile";
+    assert_eq!(analysis.verdict.headline().message, message);
+    case.stopped = None;
+    case.results[1] = case.results[0].clone();
+    let message = check(&case, requests()).verdict.headline().message.clone();
+    assert!(
+        message.contains("ended stage r2 12.34s after the start of the run; rules also ended 1 more stages"),
+        "{message}"
+    );
 }

@@ -5,10 +5,15 @@ mod launcher_rules;
 
 use std::fmt;
 
-use crds::{LauncherReason, resolve::ResolvedRun, summary::Outcome};
+use crds::{LauncherReason, resolve::ResolvedRun, summary::Outcome, units::Span};
 use workload_profiles::Workload;
 
-use super::{figures::Figures, judgement::SelfJudgement, loadgen::verdict::TestVerdict, stage::StageAnalysis};
+use super::{
+    figures::Figures,
+    judgement::SelfJudgement,
+    loadgen::verdict::TestVerdict,
+    stage::{EndedBy, StageAnalysis},
+};
 use engine::{
     issue::NotMeasured,
     record::{Cause, RequestOutcome},
@@ -84,12 +89,14 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
         StopReason::Signal => cut.then(|| cancelled(evidence)),
         StopReason::Deadline => cut.then(|| deadline(evidence)),
         StopReason::TargetLost => Some(target_lost(evidence)),
+        // The stage that it ended gives the reason.
+        StopReason::StopRule => None,
     });
     let outcome = match &stop {
         Some(Reason { name: LauncherReason::Cancelled, .. }) => Outcome::Cancelled,
         _ => Outcome::Invalid,
     };
-    let rules = [stop, not_run(evidence), too_few_successes(evidence), too_many_errors(evidence)];
+    let rules = [stop, stop_rule(evidence), not_run(evidence), too_few_successes(evidence), too_many_errors(evidence)];
     let reasons: Vec<Reason> =
         rules.into_iter().chain(launcher_rules::RULES.map(|rule| rule(evidence))).flatten().collect();
     if reasons.is_empty() {
@@ -127,6 +134,25 @@ fn target_lost(evidence: &Evidence<'_>) -> Reason {
         commonest(all)
     );
     Reason { name: LauncherReason::TargetLost, message }
+}
+
+fn stop_rule(evidence: &Evidence<'_>) -> Option<Reason> {
+    let ended: Vec<(&str, &EndedBy)> =
+        evidence.stages.iter().filter_map(|it| Some((it.stage.name.as_str(), it.ended_by.as_ref()?))).collect();
+    let (name, EndedBy { rule, at }) = ended.first()?;
+    let others = match ended.len() - 1 {
+        0 => String::new(),
+        others => format!("; rules also ended {others} more stages"),
+    };
+    let load = if evidence.stopped == Some(StopReason::StopRule) { ", and the load," } else { "" };
+    let all = evidence.all;
+    let message = format!(
+        "the stop rule {rule} ended stage {name}{load} {} after the start of the run{others}{}; {}",
+        Span(*at).rounded(),
+        commonest(all),
+        advice(all)
+    );
+    Some(Reason { name: LauncherReason::StopRule, message })
 }
 
 /// A stop is the reason for the stages that it left out.

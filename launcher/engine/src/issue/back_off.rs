@@ -3,18 +3,16 @@
 use std::{future::pending, pin::pin, time::Duration};
 
 use super::context::RequestContext;
-use crate::stop::StopState;
 
 /// The least wait. Without it a slot would fail as fast as it can, and delay the reads of other slots.
 const BACK_OFF: Duration = Duration::from_millis(10);
 
 impl RequestContext {
-    /// Waits after a request that the target did not answer, at most until `over`. While no other request is answered, the slots
+    /// Waits after a request of a stage that the target did not answer, at most until `over`. While no other request is answered, the slots
     /// wait one after the other, each longer than the one before, and then try: an outage must not use up the requests of the
     /// stage.
-    pub(super) async fn back_off(&self, over: Option<Duration>) {
+    pub(super) async fn back_off(&self, stage: usize, over: Option<Duration>) {
         let (clock, outage) = (self.shared.clock, self.client.outage());
-        let mut stop = self.shared.stop.watch();
         let mut outage_over = pin!(outage.over());
         let pause = async |length: Duration| {
             // The future never completes, so only the deadline ends the wait.
@@ -38,7 +36,7 @@ impl RequestContext {
         };
         tokio::select! {
             biased;
-            _ = stop.wait_for(|it| *it != StopState::Run) => {}
+            () = self.shared.stopped(stage) => {}
             _ = clock.within(over, work) => {}
         }
     }

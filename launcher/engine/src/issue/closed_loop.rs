@@ -21,7 +21,6 @@ use super::{
     unissued::{Unissued, UnissuedNumbers},
     worker::Worker,
 };
-use crate::stop::StopState;
 
 /// The most connections that are opened before the stage begins. The other slots open theirs with their first request.
 pub(super) const MAX_WARM: usize = 4_096;
@@ -57,18 +56,16 @@ impl Shared {
     }
 
     fn is_over(&self, now: Duration) -> bool {
-        self.context.shared.stop.state() != StopState::Run || self.over.is_some_and(|over| now >= over)
+        self.context.shared.is_stopped(self.stage) || self.over.is_some_and(|over| now >= over)
     }
 
     /// Waits until the start time of a request that may not start yet. `false` if the stage was over first, or the load
     /// was stopped.
     async fn wait_to_start(&self, at: Duration) -> bool {
         let shared = &self.context.shared;
-        let mut stop = shared.stop.watch();
-        // The future completes only with a stop, so that otherwise the deadline ends the wait.
-        let stopped = stop.wait_for(|it| *it != StopState::Run);
         let end = self.over.map_or(at, |over| at.min(over));
-        let _ = shared.clock.within(Some(end), stopped).await;
+        // The future completes only with a stop, so that otherwise the deadline ends the wait.
+        let _ = shared.clock.within(Some(end), shared.stopped(self.stage)).await;
         !self.is_over(shared.clock.now())
     }
 
@@ -106,13 +103,13 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
     while (slots.ramp_up.is_zero() || shared.claims().may_claim_ahead()) && !worker.is_stopped() && shared.prepare() {}
     let start = stage_context.start().await;
     shared.over = slots.duration.map(|it| start.saturating_add(it));
-    let limit = context.shared.limit(stage_context.stage, start);
     let shared = Arc::new(shared);
     tokio::select! {
-        () = run_slots(worker, &shared, slots, start, limit) => {}
+        () = run_slots(worker, &shared, slots, start) => {}
         () = shared.keep_prepared() => {}
     }
-    if !worker.is_stopped() {
+    let rule_end = context.shared.rule_end(stage_context.stage);
+    if !worker.is_stopped() && rule_end.is_none() {
         // The slots of other workers may take the requests that are left.
         return Unissued::Over(UnissuedNumbers::default());
     }
@@ -122,16 +119,21 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
         return Unissued::Over(UnissuedNumbers::default());
     }
     // No slot was free for the requests that are left, so they were not due.
-    Unissued::Stopped { at: context.shared.clock.now(), numbers: UnissuedNumbers::default() }
+    let (at, numbers) = (context.shared.clock.now(), UnissuedNumbers::default());
+    if worker.is_stopped() { Unissued::Stopped { at, numbers } } else { Unissued::Ended { at, numbers } }
 }
 
 /// Opens this worker's slots, slot i of n at i / n of the ramp-up, and waits until their last requests have ended.
-async fn run_slots(worker: &Worker, shared: &Arc<Shared>, slots: Slots, start: Duration, limit: Option<Duration>) {
+async fn run_slots(worker: &Worker, shared: &Arc<Shared>, slots: Slots, start: Duration) {
     let mut in_flight = JoinSet::new();
     for (place, slot) in (1..).zip(worker.share(slots.concurrency)) {
         let open = start.saturating_add(slots.ramp_up.mul_f64(slot as f64 / slots.concurrency as f64));
         if place == 1 || !slots.ramp_up.is_zero() {
-            worker.wait_until(open).await;
+            tokio::select! {
+                biased;
+                () = worker.context.shared.stopped(shared.stage) => {}
+                () = worker.sleeper.until(open) => {}
+            }
         }
         let shared = Arc::clone(shared);
         poll_and_spawn(&mut in_flight, async move {
@@ -151,7 +153,7 @@ async fn run_slots(worker: &Worker, shared: &Arc<Shared>, slots: Slots, start: D
                 let due = Due { at: free, ..Due::default() };
                 if !run_request(Arc::clone(&shared.context), RequestKind::Load, shared.stage, prepared, due).await {
                     // Boxed: the task of a slot would otherwise reserve memory for it.
-                    Box::pin(shared.context.back_off(shared.over)).await;
+                    Box::pin(shared.context.back_off(shared.stage, shared.over)).await;
                 }
                 free = shared.context.shared.clock.now();
             }
@@ -160,5 +162,5 @@ async fn run_slots(worker: &Worker, shared: &Arc<Shared>, slots: Slots, start: D
             yield_now().await;
         }
     }
-    drain(&worker.context.shared, in_flight, limit).await;
+    drain(&worker.context.shared, in_flight, Some((shared.stage, start))).await;
 }

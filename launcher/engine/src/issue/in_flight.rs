@@ -1,6 +1,7 @@
 //! [I/O] One request, from its send to its record.
 
 use std::{
+    future::pending,
     mem,
     panic::resume_unwind,
     pin::{Pin, pin},
@@ -127,25 +128,48 @@ pub fn check_join(joined: Result<(), JoinError>) {
     }
 }
 
-/// Waits until all requests have ended. Aborts them when the load is aborted, or at `limit`.
-pub(super) async fn drain(shared: &Shared, mut in_flight: JoinSet<()>, limit: Option<Duration>) {
+/// Waits until all requests have ended. Aborts them when the load is aborted, or at the limit of a stage that began at a
+/// time; `None`: without a limit.
+pub(super) async fn drain(shared: &Shared, mut in_flight: JoinSet<()>, stage: Option<(usize, Duration)>) {
     let mut stop = shared.stop.watch();
-    let all = async {
-        let aborted = stop.wait_for(|it| matches!(it, StopState::Abort(_)));
-        tokio::pin!(aborted);
-        loop {
-            tokio::select! {
-                joined = in_flight.join_next() => match joined {
-                    Some(joined) => check_join(joined),
-                    None => return true,
-                },
-                _ = &mut aborted => return false,
+    let aborted = stop.wait_for(|it| matches!(it, StopState::Abort(_)));
+    tokio::pin!(aborted);
+    let mut may_end = stage.filter(|(stage, _)| shared.rule_end(*stage).is_none());
+    loop {
+        // A stop rule that ends the stage brings the limit forward.
+        let ended_by_rule = async {
+            match may_end {
+                Some((stage, _)) => shared.rule_ended(stage).await,
+                None => pending().await,
             }
+        };
+        let all = async {
+            tokio::pin!(ended_by_rule);
+            loop {
+                tokio::select! {
+                    joined = in_flight.join_next() => match joined {
+                        Some(joined) => check_join(joined),
+                        None => return Drained::All,
+                    },
+                    _ = &mut aborted => return Drained::Aborted,
+                    () = &mut ended_by_rule => return Drained::StageEnded,
+                }
+            }
+        };
+        match shared.clock.within(stage.and_then(|(stage, start)| shared.limit(stage, start)), all).await {
+            Ok(Drained::All) => return,
+            Ok(Drained::StageEnded) => may_end = None,
+            Ok(Drained::Aborted) | Err(TimedOut) => break,
         }
-    };
-    if shared.clock.within(limit, all).await != Ok(true) {
-        in_flight.shutdown().await;
     }
+    in_flight.shutdown().await;
+}
+
+/// Why a wait for the requests under way was over.
+enum Drained {
+    All,
+    Aborted,
+    StageEnded,
 }
 
 impl InFlightRequest {

@@ -26,6 +26,7 @@ mod session_loop;
 mod shared;
 mod stage_context;
 mod start_rate;
+mod stop_rules;
 mod target_health;
 mod timeline;
 mod under_way_samples;
@@ -71,6 +72,7 @@ pub use phases::{IssuedPhase, PlannedPhase};
 pub use plan::LoadPlan;
 use runner::WorkerResult;
 use shared::Shared;
+pub use stop_rules::RuleEnd;
 pub use timeline::{PlannedTime, RecentTimes, Timeline};
 use worker::Worker;
 
@@ -162,6 +164,8 @@ pub struct StageResult {
     /// The rate that earlier stages gave, or why the stage was not run; `None` if its rate was known before the run, and
     /// for a stage that was never reached.
     pub measured_rate: Option<Result<RequestRate, NotMeasured>>,
+    /// The stop rule that ended it.
+    pub ended_by: Option<RuleEnd>,
 }
 
 /// The result of a load.

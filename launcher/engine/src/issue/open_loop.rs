@@ -47,9 +47,13 @@ impl Feed<'_> {
         self.ahead.next(self.shared, || self.numbers.next())
     }
 
-    /// What is unissued if the load is stopped before this request.
+    /// What is unissued if the load is stopped, or the stage ended, before this request.
     fn stopped_at(&self, number: u64) -> Unissued {
-        Unissued::Stopped { at: self.shared.clock.now(), numbers: self.unissued_from(number) }
+        let (at, numbers) = (self.shared.clock.now(), self.unissued_from(number));
+        match self.shared.stop.state() {
+            StopState::Run => Unissued::Ended { at, numbers },
+            StopState::Drain(_) | StopState::Abort(_) => Unissued::Stopped { at, numbers },
+        }
     }
 
     /// This request and all requests after it.
@@ -76,8 +80,7 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
     let concurrency_limit = shared.concurrency_limit(stage_context.stage);
 
     let mut in_flight = JoinSet::new();
-    let mut stop = shared.stop.watch();
-    let stopped = stop.wait_for(|it| *it != StopState::Run);
+    let stopped = shared.stopped(stage_context.stage);
     tokio::pin!(stopped);
     let mut late = 0;
     // When the last request that waited for a permit got it.
@@ -100,7 +103,7 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
         }
         tokio::select! {
             biased;
-            _ = &mut stopped => break feed.stopped_at(number),
+            () = &mut stopped => break feed.stopped_at(number),
             () = worker.sleeper.until(due) => {}
         }
         let mut due = Due { at: due, ..Due::default() };
@@ -114,7 +117,7 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
                 // needs. The requests behind it wait as well: they would get their permits later in any case.
                 None => tokio::select! {
                     biased;
-                    _ = &mut stopped => break feed.stopped_at(number),
+                    () = &mut stopped => break feed.stopped_at(number),
                     permit = shared.clock.within(limit, concurrency_limit.acquire()) => {
                         let Ok(permit) = permit else { break Unissued::Over(feed.unissued_from(number)) };
                         blocked = shared.clock.now();
@@ -150,7 +153,7 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
             tokio::spawn(async move { context.client.fill().await });
         }
     };
-    drain(shared, in_flight, limit).await;
+    drain(shared, in_flight, Some((stage, start))).await;
     unissued
 }
 

@@ -6,7 +6,8 @@ use crds::{benchmark_run::Api, units::RequestRate};
 use workload_profiles::{
     Notice, Workload,
     workload::{
-        AcrossStages, Goodput, LengthField, Load, OutputLength, Probes, PromptForm, RequestSource, TraceEntry, UsedUp,
+        AcrossStages, Goodput, LengthField, Load, OutputLength, Probes, PromptForm, RequestSource, StopRule,
+        TraceEntry, UsedUp,
     },
 };
 
@@ -51,6 +52,7 @@ pub struct LoadPlan {
     pub(super) bounds_answers: bool,
     pub(super) timeouts: RequestTimeouts,
     pub(super) connect_timeout: Duration,
+    pub(super) stop_rules: Vec<StopRule>,
     goodput: Goodput,
     /// How many records may be kept.
     records: RecordBudget,
@@ -280,6 +282,7 @@ impl LoadPlan {
             bounds_answers: workload.loadgen.is_some() && !workload.sampling.ignore_eos,
             timeouts: RequestTimeouts::new(&workload.timeouts, workload.streaming),
             connect_timeout: workload.timeouts.connect.0,
+            stop_rules: workload.stop_rules.clone(),
             goodput: workload.goodput.clone(),
             records: RecordBudget::default(),
         })

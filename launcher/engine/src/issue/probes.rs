@@ -69,7 +69,7 @@ impl Probing {
                     check_join(joined);
                 }
             }
-            drain(&context.shared, in_flight, context.shared.limit(stage, start)).await;
+            drain(&context.shared, in_flight, Some((stage, start))).await;
         });
         Probing { over, task }
     }

@@ -103,12 +103,13 @@ fn count(worker: &Worker, stage: usize, unissued: Unissued, never_begun: bool) -
     let shared = &worker.context.shared;
     let due = |number| shared.due(stage, number);
     let mut recorder = worker.context.recorder();
-    let (at, numbers) = match unissued {
+    let (at, numbers, outcome) = match unissued {
         Unissued::Over(numbers) => {
             recorder.count_unissued(stage, numbers.numbers().map(|it| (it, due(it))), RequestOutcome::Incomplete);
             return 0;
         }
-        Unissued::Stopped { at, numbers } => (at, numbers),
+        Unissued::Stopped { at, numbers } => (at, numbers, RequestOutcome::Cancelled),
+        Unissued::Ended { at, numbers } => (at, numbers, RequestOutcome::Incomplete),
     };
     let passed = shared.began(stage).filter(|_| !never_begun).and_then(|it| at.checked_sub(it));
     let (mut were_due, mut later) = (0, numbers.is_empty());
@@ -118,7 +119,7 @@ fn count(worker: &Worker, stage: usize, unissued: Unissued, never_begun: bool) -
         later |= !was_due;
         was_due
     });
-    recorder.count_unissued(stage, numbers, RequestOutcome::Cancelled);
+    recorder.count_unissued(stage, numbers, outcome);
     recorder.stop_early(stage, shared.clock.now(), later);
-    were_due
+    if outcome == RequestOutcome::Cancelled { were_due } else { 0 }
 }

@@ -11,7 +11,8 @@ use std::{
 
 use crds::units::RequestRate;
 use tokio::sync::watch;
-use workload_profiles::workload::MAX_REQUESTS;
+use tracing::warn;
+use workload_profiles::workload::{MAX_REQUESTS, StopRule, StopScope};
 
 use super::{
     Progress, StageResult,
@@ -20,13 +21,14 @@ use super::{
     phases::IssuedPhase,
     plan::{LoadPlan, PlannedLoad, PlannedStage, Slots},
     start_rate::StartRate,
+    stop_rules::{RuleEnd, StopRules},
     target_health::TargetHealth,
 };
 use crate::{
     client::ClientGroup,
     record::RequestRecord,
     run_id::RunId,
-    stop::{Stop, StopReason},
+    stop::{Stop, StopReason, StopState},
     window::StageWindow,
 };
 use clock::Clock;
@@ -57,6 +59,7 @@ struct SharedStage {
     drawn: OnceLock<Result<Drawn, NotMeasured>>,
     claims: Claims,
     start_rate: StartRate,
+    stop_rules: StopRules,
     concurrency_limit: ConcurrencyLimit,
     /// For a LoadGen phase: the queries that were issued, and why no more are.
     issued: AtomicU64,
@@ -69,6 +72,8 @@ impl Shared {
             start: OnceLock::new(),
             counts: plan.gives_rates(index).then(StageCounts::default),
             drawn: OnceLock::new(),
+            // LoadGen's own rules end its phases.
+            stop_rules: StopRules::new(if stage.phase.is_none() { &plan.stop_rules } else { &[] }),
             claims: match stage.load {
                 PlannedLoad::Open(_) | PlannedLoad::Measured(_) | PlannedLoad::Stream(_) => Claims::default(),
                 PlannedLoad::Closed(Slots { concurrency, count, .. }) => {
@@ -150,12 +155,49 @@ impl Shared {
 
     /// When the requests of a stage that began at `start` are aborted; `None` if the stage waits for all of them.
     pub(super) fn limit(&self, stage: usize, start: Duration) -> Option<Duration> {
-        Some(start + self.window(stage).over()? + self.plan.stages[stage].grace?)
+        let over = match self.stages[stage].stop_rules.end() {
+            Some(RuleEnd { at, .. }) => at,
+            None => start + self.window(stage).over()?,
+        };
+        Some(over + self.plan.stages[stage].grace?)
     }
 
-    /// Counts a request that has ended, if a later stage needs that.
+    /// Counts a request that has ended, for the rates of later stages and for the stop rules.
     pub(super) fn count_ended(&self, stage: usize, record: &RequestRecord) {
-        self.stages[stage].counts.iter().for_each(|it| it.count(record));
+        let shared = &self.stages[stage];
+        shared.counts.iter().for_each(|it| it.count(record));
+        let Some(RuleEnd { rule, .. }) = shared.stop_rules.count(record) else { return };
+        let Some(StopRule { name, scope, .. }) = self.plan.stop_rules.get(rule as usize) else { return };
+        warn!(rule = name, stage = self.plan.stages[stage].name, scope = ?scope, "a stop rule ended the stage");
+        match scope {
+            StopScope::Stage => {}
+            StopScope::Load => self.stop.drain(StopReason::StopRule),
+        }
+    }
+
+    /// Whether a stop rule ended a stage.
+    pub(super) fn rule_end(&self, stage: usize) -> Option<RuleEnd> {
+        self.stages[stage].stop_rules.end()
+    }
+
+    /// Waits until a stop rule ends a stage.
+    pub(super) async fn rule_ended(&self, stage: usize) {
+        self.stages[stage].stop_rules.ended().await;
+    }
+
+    /// Whether a stage sends no more requests: the load is stopped, or a stop rule ended the stage.
+    pub(super) fn is_stopped(&self, stage: usize) -> bool {
+        self.stop.state() != StopState::Run || self.rule_end(stage).is_some()
+    }
+
+    /// Waits until a stage sends no more requests, for one of these reasons.
+    pub(super) async fn stopped(&self, stage: usize) {
+        let mut stop = self.stop.watch();
+        tokio::select! {
+            biased;
+            _ = stop.wait_for(|it| *it != StopState::Run) => {}
+            () = self.rule_ended(stage) => {}
+        }
     }
 
     /// Keeps the number of requests under way, all of which belong to this stage.
@@ -166,6 +208,7 @@ impl Shared {
     /// How each stage came to its rate.
     pub(super) fn stage_results(&self) -> Vec<StageResult> {
         let of_stage = |stage: &SharedStage| StageResult {
+            ended_by: stage.stop_rules.end(),
             measured_rate: stage.drawn.get().map(|it| it.as_ref().map(|it| it.rate).map_err(Clone::clone)),
         };
         self.stages.iter().map(of_stage).collect()

@@ -9,6 +9,12 @@ pub(super) enum Unissued {
         at: Duration,
         numbers: UnissuedNumbers,
     },
+    /// A stop rule ended the stage before these requests were sent.
+    Ended {
+        /// When issuing ended.
+        at: Duration,
+        numbers: UnissuedNumbers,
+    },
     /// The stage was over before these requests got a permit.
     Over(UnissuedNumbers),
 }

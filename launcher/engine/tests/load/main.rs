@@ -14,6 +14,7 @@ mod scenarios;
 mod sessions;
 mod shapes;
 mod stalls;
+mod stop_rules;
 mod stops;
 mod sweeps;
 mod threads;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use analysis::{Labels, StageAnalysis};
+use analysis::{EndedBy, Labels, StageAnalysis};
 use crds::{
     resolve::{ResolvedRun, RunIdentity},
     summary::{Outcome, RunSummary},
@@ -22,7 +22,7 @@ use super::{
     figures::FiguresDocument,
     judgement::JudgementDocument,
     sessions::SessionsDocument,
-    values::{Statistics, times},
+    values::{Statistics, millis, times},
 };
 use crate::{Report, TOOL_VERSION, redact::redact};
 
@@ -138,6 +138,8 @@ pub struct StageDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_run: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_by: Option<EndedByDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_requests_per_second: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub achieved_requests_per_second: Option<f64>,
@@ -162,6 +164,7 @@ impl StageDocument {
             grace: stage.stage.grace,
             clock: stage.latency_origin.name().to_owned(),
             not_run: stage.not_run.as_ref().map(ToString::to_string),
+            ended_by: stage.ended_by.as_ref().map(EndedByDocument::new),
             asked_requests_per_second: stage.asked_rate,
             achieved_requests_per_second: stage.achieved_rate,
             receive_delay_ms: times(&stage.receive_delay),
@@ -170,6 +173,20 @@ impl StageDocument {
             probes: stage.probes.as_ref().map(FiguresDocument::new),
             sessions: stage.sessions.as_ref().map(SessionsDocument::new),
         }
+    }
+}
+
+/// The stop rule that ended a stage, and when, from the start of the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct EndedByDocument {
+    pub rule: String,
+    pub at_ms: f64,
+}
+
+impl EndedByDocument {
+    fn new(end: &EndedBy) -> Self {
+        EndedByDocument { rule: end.rule.clone(), at_ms: millis(end.at) }
     }
 }
 

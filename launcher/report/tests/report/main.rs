@@ -266,6 +266,7 @@ fn every_figure_stands_in_the_documentation() {
         "DeadlineExceeded",
         "TargetLost",
         "StageNotRun",
+        "StopRule",
         "TooFewSuccesses",
         "TooManyErrors",
         "SendLagTooLarge",

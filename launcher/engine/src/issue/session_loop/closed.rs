@@ -71,10 +71,9 @@ pub(in crate::issue) async fn run(worker: &Worker, stage_context: &mut StageCont
     }
     let start = stage_context.start().await;
     feed.stage.over = slots.duration.map(|it| start.saturating_add(it));
-    let limit = shared.limit(stage_context.stage, start);
     let (waits, feed) = (Arc::clone(&feed.stage.waits), Arc::new(feed));
     tokio::select! {
-        () = run_slots(worker, &feed, slots, start, limit) => {}
+        () = run_slots(worker, &feed, slots, start) => {}
         () = waits.run() => {}
     }
     feed.stage.end();
@@ -83,19 +82,23 @@ pub(in crate::issue) async fn run(worker: &Worker, stage_context: &mut StageCont
     let now = shared.clock.now();
     let was_over = feed.stage.over.is_some_and(|over| now >= over);
     let all_taken = lock(&feed.ahead).is_empty() && feed.claim().is_none();
-    if !worker.is_stopped() || was_over || (slots.count.is_some() && all_taken) {
+    if !shared.is_stopped(feed.stage.stage) || was_over || (slots.count.is_some() && all_taken) {
         return Unissued::Over(numbers);
     }
-    Unissued::Stopped { at: now, numbers }
+    if worker.is_stopped() { Unissued::Stopped { at: now, numbers } } else { Unissued::Ended { at: now, numbers } }
 }
 
 /// Opens this worker's slots, slot i of n at i / n of the ramp-up, and waits until their last sessions have ended.
-async fn run_slots(worker: &Worker, feed: &Arc<Feed>, slots: Slots, start: Duration, limit: Option<Duration>) {
+async fn run_slots(worker: &Worker, feed: &Arc<Feed>, slots: Slots, start: Duration) {
     let mut in_flight = JoinSet::new();
     for (place, slot) in (1..).zip(worker.share(slots.concurrency)) {
         let open = start.saturating_add(slots.ramp_up.mul_f64(slot as f64 / slots.concurrency as f64));
         if place == 1 || !slots.ramp_up.is_zero() {
-            worker.wait_until(open).await;
+            tokio::select! {
+                biased;
+                () = worker.context.shared.stopped(feed.stage.stage) => {}
+                () = worker.sleeper.until(open) => {}
+            }
         }
         let feed = Arc::clone(feed);
         poll_and_spawn(&mut in_flight, run_slot(feed));
@@ -103,7 +106,7 @@ async fn run_slots(worker: &Worker, feed: &Arc<Feed>, slots: Slots, start: Durat
             yield_now().await;
         }
     }
-    drain(&worker.context.shared, in_flight, limit).await;
+    drain(&worker.context.shared, in_flight, Some((feed.stage.stage, start))).await;
 }
 
 async fn run_slot(feed: Arc<Feed>) {
@@ -117,7 +120,7 @@ async fn run_slot(feed: Arc<Feed>) {
         }
         if !stage.run(number, work, free).await {
             // Boxed: the task of a slot would otherwise reserve memory for it.
-            Box::pin(stage.context.back_off(stage.over)).await;
+            Box::pin(stage.context.back_off(stage.stage, stage.over)).await;
         }
         free = now();
     }

@@ -26,7 +26,6 @@ use crate::{
     recorder::SessionEnd,
     schedule::users::UserTurns,
     sessions::{NewSession, PlannedSessions},
-    stop::StopState,
 };
 pub(super) use closed::run as run_closed;
 use graph_session::GraphSession;
@@ -137,16 +136,15 @@ impl SessionStage {
 
     /// Runs `work` until it is done; `None` if the load is stopped, or the stage over, before that.
     async fn unless_over<T>(&self, work: impl Future<Output = T>) -> Option<T> {
-        let mut stop = self.context.shared.stop.watch();
         tokio::select! {
             biased;
-            _ = stop.wait_for(|it| *it != StopState::Run) => None,
+            () = self.context.shared.stopped(self.stage) => None,
             done = self.context.shared.clock.within(self.over, work) => done.ok(),
         }
     }
 
     fn is_over(&self, now: Duration) -> bool {
-        self.context.shared.stop.state() != StopState::Run || self.over.is_some_and(|over| now >= over)
+        self.context.shared.is_stopped(self.stage) || self.over.is_some_and(|over| now >= over)
     }
 
     /// Ends the sessions that no request follows.

@@ -1,6 +1,6 @@
 //! [I/O] Open loop: starts a session, or the next request of one, at each time of the schedule.
 
-use std::{collections::VecDeque, mem, sync::Arc};
+use std::{collections::VecDeque, mem, sync::Arc, time::Duration};
 
 use tokio::task::{JoinSet, yield_now};
 
@@ -56,7 +56,6 @@ pub(in crate::issue) async fn run(
     worker.unless_stopped(warm(context, schedule, 0)).await;
     while !worker.is_stopped() && feed.prepare() {}
     let start = stage_context.start().await;
-    let limit = shared.limit(stage_context.stage, start);
     let waits = Arc::clone(&stage.waits);
     let all = async {
         let mut in_flight = JoinSet::new();
@@ -72,8 +71,12 @@ pub(in crate::issue) async fn run(
                 late = 0;
                 yield_now().await;
             }
-            worker.wait_until(due).await;
-            if worker.is_stopped() {
+            tokio::select! {
+                biased;
+                () = shared.stopped(stage.stage) => {}
+                () = worker.sleeper.until(due) => {}
+            }
+            if shared.is_stopped(stage.stage) {
                 break Some((number, shared.clock.now()));
             }
             let of_task = Arc::clone(&stage);
@@ -86,7 +89,7 @@ pub(in crate::issue) async fn run(
                 tokio::spawn(async move { context.client.fill().await });
             }
         };
-        drain(shared, in_flight, limit).await;
+        drain(shared, in_flight, Some((stage.stage, start))).await;
         stopped_at
     };
     let stopped_at = tokio::select! {
@@ -99,12 +102,17 @@ pub(in crate::issue) async fn run(
         // Requests that waited for their turns when the load was stopped, or when the grace of the stage was over.
         let numbers = UnissuedNumbers { ready, rest: None };
         let at = shared.clock.now();
-        return if worker.is_stopped() { Unissued::Stopped { at, numbers } } else { Unissued::Over(numbers) };
+        return if shared.is_stopped(stage.stage) { stopped(worker, at, numbers) } else { Unissued::Over(numbers) };
     };
     ready.extend([number].into_iter().chain(feed.ahead.iter().map(|(number, _)| *number)));
     // Numbers that were due, and one more that was not.
     let was_due = |it: &u64| schedule.get(*it).is_some_and(|due| start + due <= at);
     ready.extend(feed.numbers.by_ref().take_while(was_due));
     ready.extend(feed.numbers.next());
-    Unissued::Stopped { at, numbers: UnissuedNumbers { ready, rest: None } }
+    stopped(worker, at, UnissuedNumbers { ready, rest: None })
+}
+
+/// What is unissued where the load was stopped, or a rule ended the stage.
+fn stopped(worker: &Worker, at: Duration, numbers: UnissuedNumbers) -> Unissued {
+    if worker.is_stopped() { Unissued::Stopped { at, numbers } } else { Unissued::Ended { at, numbers } }
 }

@@ -118,7 +118,7 @@ impl Session {
         while !self.is_given_up && self.turns_left() != Some(0) {
             if was_missed && stage.is_closed {
                 // Boxed, as it is rare and takes memory.
-                Box::pin(stage.context.back_off(stage.over)).await;
+                Box::pin(stage.context.back_off(stage.stage, stage.over)).await;
             }
             let Some(missed) = self.turn(stage, number, due, &mut unsent).await else { return true };
             was_missed = missed;
