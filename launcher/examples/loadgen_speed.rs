@@ -135,6 +135,7 @@ fn record(queries: &PhaseQueries, number: usize) -> RequestRecord {
         requested_output_tokens: Some(TOKENS),
         input_tokens: None,
         cached_tokens: None,
+        class: None,
         output_tokens: Some(TOKENS),
         content_events: TOKENS,
     }

@@ -2,6 +2,7 @@
 //!
 //! Values in, values out: no clock, file or socket. Every formula stands in `docs/metrics.md` as well.
 
+mod class;
 pub mod distribution;
 pub mod figures;
 pub mod judgement;
@@ -25,6 +26,7 @@ use crds::{
 use jiff::Timestamp;
 use workload_profiles::Workload;
 
+pub use class::ClassAnalysis;
 pub use distribution::Distribution;
 pub use figures::{CachedPrompts, Figures, GoodputFigures, LatencyOrigin, Throughput, TokenCount};
 pub use judgement::{Busiest, SelfJudgement, StallFigures};
@@ -109,6 +111,8 @@ pub struct Analysis {
     pub all: Figures,
     /// Stage by stage.
     pub stages: Vec<StageAnalysis>,
+    /// The figures of each traffic class over all stages, without requests that were never sent; empty if there are none.
+    pub classes: Vec<ClassAnalysis>,
     /// The probes beside all stages; `None` where the workload has none.
     pub probes: Option<Figures>,
     /// The sessions of all stages; `None` where requests form none.
@@ -158,6 +162,8 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
     let verdict = validity::judge(&evidence);
     judgement.remarks = remarks::remarks(&evidence, &verdict);
     judgement.remarks.extend(measured.recorder.records.as_ref().and_then(remarks::records));
+    let origins: Vec<LatencyOrigin> = stages.iter().map(|it| it.latency_origin).collect();
+    let classes = class::classes(&measured.recorder.classes, workload, &origins);
     let labels = Labels::of_run(&stages, of_run, &all);
     let sessions = SessionFigures::of_run(sessions, all.duration, workload.streaming);
     Analysis {
@@ -167,6 +173,7 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
         verdict,
         all,
         stages,
+        classes,
         probes: (!probes.is_empty()).then(|| Figures::of_probes(&StageTally::sum(probes), workload)),
         sessions,
         judgement,

@@ -218,6 +218,7 @@ mod tests {
             requested_output_tokens: None,
             input_tokens: Some(10_001),
             cached_tokens: None,
+            class: None,
             output_tokens: Some(10),
             content_events: 10,
         }

@@ -95,6 +95,7 @@ fn request(number: u64) -> (RequestRecord, WireTally) {
         requested_output_tokens: Some(TOKENS),
         input_tokens: Some(10),
         cached_tokens: None,
+        class: None,
         output_tokens: Some(TOKENS),
         content_events: TOKENS,
     };

@@ -171,6 +171,8 @@ pub struct RequestRecord {
     pub stage: u32,
     /// Number of the request in its stage, from 0. Where the load starts sessions, it is that of the session.
     pub number: u64,
+    /// Index of its traffic class in the workload; `None` if there are none.
+    pub class: Option<u16>,
     /// Its place in its session; `None` if it belongs to none.
     pub turn: Option<Turn>,
     /// When the schedule wanted it sent; in a closed loop, when its slot became free. A turn of a session is due at the earliest when the

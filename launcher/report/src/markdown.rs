@@ -26,6 +26,7 @@ pub fn render(report: &Report<'_>) -> String {
     loadgen_tests(report, &mut page);
     let first_table = page.0.len();
     stages(report.analysis, &mut page);
+    classes(report.analysis, &mut page);
     figures(report.analysis, &mut page);
     if has_marks(&page.0[first_table..]) {
         page.line(format_args!("\n\\* {}.", text::LARGEST_MEANS));
@@ -242,6 +243,45 @@ fn sessions(analysis: &Analysis, page: &mut Page) {
             p99(it.latency),
             optional(it.mean_input_tokens, number),
             optional(it.cached_share, percent),
+        ]
+    });
+    page.table(&header, NUMBERS, rows);
+}
+
+fn classes(analysis: &Analysis, page: &mut Page) {
+    if analysis.classes.is_empty() {
+        return;
+    }
+    page.heading("Traffic classes");
+    let header = [
+        "class",
+        "clock",
+        "requests",
+        "failed",
+        "requests/s",
+        "output tokens/s",
+        "TTFT p50",
+        "TTFT p99",
+        "ITL p50",
+        "TPOT p50",
+        "latency p99",
+    ];
+    let p50 = |of: Option<Distribution<_>>| optional(of, |it| percentile(time(it.p50), 500, it.count));
+    let p99 = |of: Option<Distribution<_>>| optional(of, |it| percentile(time(it.p99), 990, it.count));
+    let rows = analysis.classes.iter().map(|class| {
+        let it = &class.figures;
+        vec![
+            cell(&class.name),
+            class.latency_origin.name().into(),
+            it.requests.to_string(),
+            it.failed.to_string(),
+            optional(it.throughput, |it| number(it.requests)),
+            optional(it.throughput, |it| number(it.output_tokens)),
+            p50(it.ttft),
+            p99(it.ttft),
+            p50(it.itl),
+            p50(it.tpot),
+            p99(it.latency),
         ]
     });
     page.table(&header, NUMBERS, rows);

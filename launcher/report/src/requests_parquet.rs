@@ -30,17 +30,25 @@ const ROWS_PER_GROUP: usize = 100_000;
 /// How a column takes its value from a request.
 enum Column {
     /// Text that every request has.
-    Text(fn(&RequestRecord, &[String]) -> String),
+    Text(fn(&RequestRecord, &Names) -> String),
+    /// Text that a request may lack.
+    OptionalText(fn(&RequestRecord, &Names) -> Option<String>),
     /// A number that every request has.
     Number(fn(&RequestRecord) -> i64),
     /// A number that a request may lack.
     Optional(fn(&RequestRecord) -> Option<i64>),
 }
 
-const COLUMNS: [(&str, Column); 18] = [
+/// The names that a record has by their index.
+struct Names {
+    stages: Vec<String>,
+    classes: Vec<String>,
+}
+
+const COLUMNS: [(&str, Column); 19] = [
     (
         "stage",
-        Column::Text(|it, stages| stages.get(it.stage as usize).cloned().unwrap_or_else(|| it.stage.to_string())),
+        Column::Text(|it, names| names.stages.get(it.stage as usize).cloned().unwrap_or_else(|| it.stage.to_string())),
     ),
     ("number", Column::Number(|it| i64::try_from(it.number).unwrap_or(i64::MAX))),
     ("outcome", Column::Text(|it, _| it.outcome.name())),
@@ -59,6 +67,7 @@ const COLUMNS: [(&str, Column); 18] = [
     ("session", Column::Optional(|it| it.turn.map(|turn| i64::from(turn.session)))),
     ("turn", Column::Optional(|it| it.turn.map(|turn| i64::from(turn.number.get())))),
     ("cached_tokens", Column::Optional(|it| it.cached_tokens.map(i64::from))),
+    ("class", Column::OptionalText(|it, names| names.classes.get(usize::from(it.class?)).cloned())),
 ];
 
 /// Writes the file.
@@ -66,16 +75,19 @@ const COLUMNS: [(&str, Column); 18] = [
 /// # Errors
 /// The writer's.
 pub fn write(report: &Report<'_>, records: &Records, to: &mut (dyn Write + Send)) -> io::Result<()> {
-    let stages: Vec<String> = report.workload.stages.iter().map(|it| it.name.clone()).collect();
+    let names = Names {
+        stages: report.workload.stages.iter().map(|it| it.name.clone()).collect(),
+        classes: report.workload.classes.classes.iter().map(|it| it.name.clone()).collect(),
+    };
     let mut ordered: Vec<&RequestRecord> = records.iter().collect();
     ordered.sort_unstable_by_key(|it| (it.stage, it.number, it.turn));
-    write_groups(report, records.left_out(), &stages, &ordered, to).map_err(into_io)
+    write_groups(report, records.left_out(), &names, &ordered, to).map_err(into_io)
 }
 
 fn write_groups(
     report: &Report<'_>,
     left_out: u64,
-    stages: &[String],
+    names: &Names,
     records: &[&RequestRecord],
     to: &mut (dyn Write + Send),
 ) -> Result<(), ParquetError> {
@@ -88,7 +100,7 @@ fn write_groups(
     for rows in records.chunks(ROWS_PER_GROUP) {
         let mut group = writer.next_row_group()?;
         for (_, column) in &COLUMNS {
-            write_column(&mut group, column, rows, stages)?;
+            write_column(&mut group, column, rows, names)?;
         }
         group.close()?;
     }
@@ -114,6 +126,7 @@ fn schema() -> Result<TypePtr, ParquetError> {
     let fields = COLUMNS.iter().map(|(name, column)| {
         let (physical, repetition, logical) = match column {
             Column::Text(_) => (PhysicalType::BYTE_ARRAY, Repetition::REQUIRED, Some(LogicalType::String)),
+            Column::OptionalText(_) => (PhysicalType::BYTE_ARRAY, Repetition::OPTIONAL, Some(LogicalType::String)),
             Column::Number(_) => (PhysicalType::INT64, Repetition::REQUIRED, None),
             Column::Optional(_) => (PhysicalType::INT64, Repetition::OPTIONAL, None),
         };
@@ -128,12 +141,19 @@ fn write_column<W: Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
     column: &Column,
     rows: &[&RequestRecord],
-    stages: &[String],
+    names: &Names,
 ) -> Result<(), ParquetError> {
     match column {
         Column::Text(of) => {
-            let values: Vec<ByteArray> = rows.iter().map(|it| of(it, stages).into_bytes().into()).collect();
+            let values: Vec<ByteArray> = rows.iter().map(|it| of(it, names).into_bytes().into()).collect();
             write_values::<ByteArrayType, W>(group, &values, None)
+        }
+        Column::OptionalText(of) => {
+            let all = rows.iter().map(|it| of(it, names));
+            let (present, values): (Vec<i16>, Vec<Option<String>>) =
+                all.map(|it| (i16::from(it.is_some()), it)).unzip();
+            let values: Vec<ByteArray> = values.into_iter().flatten().map(|it| it.into_bytes().into()).collect();
+            write_values::<ByteArrayType, W>(group, &values, Some(&present))
         }
         Column::Number(of) => {
             let values: Vec<i64> = rows.iter().map(|it| of(it)).collect();

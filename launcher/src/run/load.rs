@@ -108,6 +108,7 @@ impl Setup<'_> {
 fn not_issued(error: LoadError) -> Failure {
     match error {
         LoadError::Requests(_)
+        | LoadError::Headers(_)
         | LoadError::Queries(_)
         | LoadError::Trace(_)
         | LoadError::DataSet(_)

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Extra;
 
-/// Classes of requests. Each request belongs to one of them, and the report has the figures of each.
+/// Classes of requests. Each request belongs to one of them, and all turns of a session to the same. The report has the figures of each.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TrafficClasses {

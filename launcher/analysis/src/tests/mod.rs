@@ -14,6 +14,7 @@ use crds::{
 use workload_profiles::workload::{
     Arrivals, Goodput, Hit, HitLimit, LengthDistribution, Load, MeasuredRate, PrefixPlace, Prefixes, PromptReuse,
     PromptText, Rate, RateBound, RateShape, RequestSource, Spacing, Stage, StopRule, StopScope, TokenIdRange,
+    TrafficClass, TrafficClasses,
 };
 
 use super::*;
@@ -96,6 +97,7 @@ fn request(stage: u32, due: u64, lag: u64, tokens: u32) -> (RequestRecord, WireT
         requested_output_tokens: Some(tokens),
         input_tokens: Some(10),
         cached_tokens: None,
+        class: None,
         output_tokens: Some(tokens),
         content_events: tokens,
     };
@@ -142,7 +144,8 @@ fn case(stages: Vec<Stage>) -> Case {
 }
 
 fn check(case: &Case, requests: impl IntoIterator<Item = (RequestRecord, WireTally)>) -> Analysis {
-    let mut recorder = Recorder::new(case.workload.stages.len(), case.workload.goodput.clone(), Keep::Summary);
+    let mut recorder = Recorder::new(case.workload.stages.len(), case.workload.goodput.clone(), Keep::Summary)
+        .with_classes(case.workload.classes.classes.len());
     for (record, wire) in requests {
         recorder.record(record, &wire);
     }
@@ -654,4 +657,35 @@ fn a_stop_rule_is_a_reason_with_its_name_and_time() {
         message.contains("ended stage r2 12.34s after the start of the run; rules also ended 1 more stages"),
         "{message}"
     );
+}
+
+#[test]
+fn each_traffic_class_has_figures_over_all_stages() {
+    let mut case = case(vec![open("r2", 2.0), open("r9", 9.0)]);
+    let class = |name: &str| TrafficClass {
+        name: name.into(),
+        weight: 1.0,
+        model: None,
+        output: None,
+        headers: Default::default(),
+        extra: Default::default(),
+    };
+    case.workload.classes = TrafficClasses { classes: vec![class("gold"), class("base")], ..TrafficClasses::default() };
+    let of = |class, (record, wire): (RequestRecord, WireTally)| (RequestRecord { class: Some(class), ..record }, wire);
+    let requests = [
+        of(0, request(0, 0, 0, 11)),
+        of(1, request(0, 500, 50, 2)),
+        of(0, request(1, 1_000, 0, 11)),
+        of(1, unsuccessful(RequestOutcome::Timeout, 1, 1_500)),
+    ];
+    let analysis = check(&case, requests);
+    let [gold, base] = &analysis.classes[..] else { panic!("there are two classes") };
+    assert_eq!((gold.name.as_str(), gold.latency_origin), ("gold", LatencyOrigin::Scheduled));
+    assert_eq!((gold.figures.requests, gold.figures.failed), (2, 0));
+    near(gold.figures.latency.map(|it| it.mean), ms(200));
+    // From 0 to 1,000 + 200 + 1 ms.
+    assert!((gold.figures.throughput.unwrap().requests - 2.0 / 1.201).abs() < 1e-9);
+    assert_eq!((base.figures.requests, base.figures.succeeded, base.figures.failed), (2, 1, 1));
+    near(base.figures.ttft.map(|it| it.mean), ms(150));
+    assert_eq!(analysis.all.requests, 4);
 }

@@ -154,7 +154,10 @@ pub(super) fn trial(workload: &Workload, stage: &Stage, pace: Pace) -> (Workload
     // Header fields may be secret, and the arguments of a child process are visible.
     let (headers, window, abandonment) = (Default::default(), Window::All, None);
     let stages = vec![stage];
-    let rest = Workload { stages: Vec::new(), ..workload.clone() };
+    let mut rest = Workload { stages: Vec::new(), ..workload.clone() };
+    rest.classes.classes.iter_mut().for_each(|it| it.headers.clear());
+    // A trial is to measure the whole stage.
+    rest.stop_rules.clear();
     (Workload { stages, requests, headers, window, abandonment, probes: None, ..rest }, length + answer)
 }
 

@@ -3,7 +3,7 @@
 use std::{pin::pin, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use http::{HeaderValue, Request};
+use http::{HeaderMap, HeaderValue, Request};
 
 use super::{
     Client,
@@ -43,6 +43,8 @@ pub struct Exchange {
     /// without a server.
     pub unanswered: bool,
     pub is_probe: bool,
+    /// Header fields beside those of the target, which win over them.
+    pub headers: Option<Arc<HeaderMap>>,
     /// It was sent again, because the server had closed the connection of the first attempt.
     pub retried: bool,
     /// How far it has come, for its timeouts.
@@ -121,6 +123,11 @@ impl Client {
             }
         }
         let mut request = self.target.generate(body, id);
+        if let Some(headers) = exchange.headers.take() {
+            for (name, value) in headers.iter() {
+                request.headers_mut().insert(name.clone(), value.clone());
+            }
+        }
         if let Some((name, value)) = exchange.session.as_ref().and_then(|it| it.header()) {
             request.headers_mut().insert(name, value);
         }

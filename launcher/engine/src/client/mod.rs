@@ -60,7 +60,7 @@ use response::Broken;
 pub(crate) use response_seen::ResponseSeen;
 pub use session_link::SessionLink;
 pub use socket::is_allowed;
-pub use target::{Target, TargetError};
+pub use target::{Target, TargetError, header_fields};
 pub use tls::{TlsError, config as tls_config};
 
 /// Connections that are opened at once before a stage: fewer than the smallest usual backlog of a server.

@@ -204,6 +204,14 @@ impl fmt::Debug for Target {
     }
 }
 
+/// Header fields in the form in which they are sent.
+///
+/// # Errors
+/// A name or a value is not allowed.
+pub fn header_fields(fields: &BTreeMap<String, String>) -> Result<HeaderMap, TargetError> {
+    fields.iter().map(|(name, value)| header(name, value)).collect()
+}
+
 fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), TargetError> {
     let wrong = |problem| TargetError::Header { name: name.to_owned(), problem };
     let parsed: HeaderName =

@@ -69,6 +69,7 @@ struct InFlightRequest {
     kind: RequestKind,
     stage: usize,
     number: u64,
+    class: Option<u16>,
     due: Due,
     requested: RequestedLengths,
     exchange: Exchange,
@@ -180,9 +181,9 @@ impl InFlightRequest {
         due: Due,
         prepared: &Prepared,
     ) -> InFlightRequest {
-        let Prepared { number, requested, .. } = *prepared;
+        let Prepared { number, class, requested, .. } = *prepared;
         let exchange = Exchange::default();
-        InFlightRequest { context, kind, stage, number, due, requested, exchange, turn: None, has_ended: false }
+        InFlightRequest { context, kind, stage, number, class, due, requested, exchange, turn: None, has_ended: false }
     }
 
     /// Sends the request, reads its answer and records the result. Returns `true` if it never reached a socket, or if the target itself
@@ -192,8 +193,9 @@ impl InFlightRequest {
         if self.kind == RequestKind::Load {
             shared.progress.issued.fetch_add(1, Ordering::Relaxed);
         }
-        let Prepared { body, id, leaves, keep_output, .. } = prepared;
+        let Prepared { headers, body, id, leaves, keep_output, .. } = prepared;
         self.exchange.keep_output = keep_output;
+        self.exchange.headers = headers;
         self.exchange.is_probe = self.kind == RequestKind::Probe;
         let request_progress = Arc::clone(&self.exchange.progress);
         let gone = match leaves {
@@ -269,6 +271,7 @@ impl InFlightRequest {
             stage: u32::try_from(self.stage).unwrap_or(u32::MAX),
             number: self.number,
             turn: self.turn.as_ref().map(|it| it.place),
+            class: self.class,
             scheduled: self.due.at,
             sent,
             permit_wait: self.due.permit_wait,

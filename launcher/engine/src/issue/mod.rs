@@ -6,6 +6,7 @@
 //! after its pause, when every worker has ended the last one.
 
 mod back_off;
+mod classes;
 mod closed_loop;
 mod concurrency_limit;
 mod context;
@@ -51,7 +52,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use workload_profiles::{Notice, Workload};
 
 use crate::{
-    client::Target,
+    client::{Target, TargetError},
     data_set::{self, DataSetError, Rows},
     file_digest::FileDigest,
     prompt_files::{self, PromptFilesError},
@@ -101,6 +102,9 @@ pub enum LoadError {
     /// Recorded sessions cannot be sent.
     #[error(transparent)]
     Recorded(#[from] RecordedError),
+    /// A header field of a traffic class cannot be sent.
+    #[error("the header fields of a traffic class: {0}")]
+    Headers(TargetError),
     /// The operating system refuses a thread or a runtime.
     #[error("the launcher cannot start {what}; give it more memory, threads or open files (ulimit -n)")]
     System { what: &'static str, source: io::Error },

@@ -109,6 +109,7 @@ mod tests {
             requested_output_tokens: None,
             input_tokens: None,
             cached_tokens: None,
+            class: None,
             output_tokens: Some(11),
             content_events: 11,
         }

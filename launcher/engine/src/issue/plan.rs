@@ -13,6 +13,7 @@ use workload_profiles::{
 
 use super::{
     LoadError,
+    classes::Classes,
     departures::Clients,
     measured_rate::MeasuredLoad,
     outputs::KeepOutputs,
@@ -41,6 +42,8 @@ pub struct LoadPlan {
     pub(super) sessions: Option<PlannedSessions>,
     pub(super) probes: ProbeRequests,
     pub(super) template: BodyTemplate,
+    pub(super) classes: Classes,
+    class_count: usize,
     /// Whether requests have messages, to which a chat template adds tokens.
     pub(super) has_messages: bool,
     /// Answers for each prompt.
@@ -276,6 +279,9 @@ impl LoadPlan {
             sessions,
             has_messages: api.has_messages(),
             template: BodyTemplate::new(api, model, workload.streaming, &workload.sampling),
+            classes: Classes::new(workload, api, model, |it| seeds.run.derive(&format!("stage/{it}/classes")))
+                .map_err(LoadError::Headers)?,
+            class_count: workload.classes.classes.len(),
             choices: workload.sampling.choices(),
             streaming: workload.streaming,
             sends_lengths: workload.sampling.length_field != LengthField::NotSent,
@@ -437,6 +443,7 @@ impl LoadPlan {
 
     pub(super) fn recorder(&self, keep: Keep) -> Recorder {
         let recorder = Recorder::new(self.stages.len(), self.goodput.clone(), keep)
+            .with_classes(self.class_count)
             .with_windows(self.stages.iter().map(|it| it.window))
             .with_record_budget(self.records.clone());
         let recorder = if self.probes.rate().is_some() { recorder.with_probes() } else { recorder };

@@ -1,9 +1,9 @@
 //! Makes requests before they are due, so that a long prompt does not delay a send.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, sync::Arc};
 
 use bytes::Bytes;
-use http::HeaderValue;
+use http::{HeaderMap, HeaderValue};
 
 use super::{departures::Leaves, shared::Shared};
 use crate::{
@@ -20,6 +20,10 @@ const MAX_AHEAD_BYTES: usize = 8 << 20;
 #[derive(Debug)]
 pub(super) struct Prepared {
     pub(super) number: u64,
+    /// The index of its traffic class; `None` if there are none.
+    pub(super) class: Option<u16>,
+    /// Header fields of its traffic class.
+    pub(super) headers: Option<Arc<HeaderMap>>,
     pub(super) body: Bytes,
     pub(super) id: Option<HeaderValue>,
     pub(super) requested: RequestedLengths,
@@ -93,15 +97,18 @@ impl Maker {
         let mut requested = shared.plan.requests.write(self.stage, stage.content(number), recorded, &mut self.draft);
         // A chat template and images add tokens of their own.
         requested.is_exact &= !shared.plan.has_messages;
+        let class = shared.plan.classes.of(self.stage, number);
+        requested.output = class.and_then(|(_, it)| it.output).or(requested.output);
         requested.output = requested.output.filter(|_| shared.plan.sends_lengths);
         let keep_output = stage.outputs.keeps(number);
         let content = Content { token_ids: keep_output, ..self.draft.content(requested.output) };
-        let body = shared.plan.template.body(&content);
+        let body = class.map_or(&shared.plan.template, |(_, it)| &it.template).body(&content);
         // A server's usage counts the tokens of all choices together.
         requested.output = requested.output.map(|it| it.saturating_mul(shared.plan.choices));
         requested.output = requested.output.filter(|_| !shared.plan.bounds_answers);
         let id = shared.run_id.header(format_args!("{}-{number}", self.stage));
         let leaves = stage.clients.and_then(|it| it.leaves(number));
-        Prepared { number, body, id, requested, leaves, keep_output }
+        let (class, headers) = class.map_or((None, None), |(index, it)| (Some(index), it.headers.clone()));
+        Prepared { number, class, headers, body, id, requested, leaves, keep_output }
     }
 }

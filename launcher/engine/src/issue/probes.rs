@@ -88,6 +88,8 @@ fn make(shared: &Shared, probes: Probes, stage: usize, number: u64) -> Prepared 
     shared.plan.probes.write(stage, number, &mut prompt);
     Prepared {
         number,
+        class: None,
+        headers: None,
         body: shared.plan.template.body(&Content::new(Prompt::Text(&prompt), requested.output)),
         id: shared.run_id.header(format_args!("probe-{stage}-{number}")),
         requested,

@@ -96,6 +96,7 @@ mod tests {
             requested_output_tokens: None,
             input_tokens: None,
             cached_tokens: None,
+            class: None,
             output_tokens: None,
             content_events: 0,
         }

@@ -181,6 +181,8 @@ mod tests {
             requested_output_tokens: None,
             input_tokens: None,
             cached_tokens: None,
+            class: None,
+            turn: None,
             output_tokens: None,
             content_events: 0,
         }

@@ -65,6 +65,8 @@ pub struct Recorder {
     /// The outputs that were to be kept, of requests that ended well, in the order in which they ended. The load
     /// chooses these requests, and the size of each output is bounded.
     pub outputs: Vec<KeptOutput>,
+    /// One tally for each traffic class, over all stages; empty if there are none. Requests that were never sent are not in it.
+    pub classes: Vec<StageTally>,
     /// The tallies of probes, one for each stage; empty if the workload has no probes.
     pub probes: Vec<StageTally>,
     /// The tallies of sessions, one for each stage; empty if the requests form none.
@@ -89,6 +91,7 @@ impl Recorder {
             gaps: (keep == Keep::RecordsAndGaps).then(Vec::new),
             strays: 0,
             outputs: Vec::new(),
+            classes: Vec::new(),
             probes: Vec::new(),
             sessions: Vec::new(),
             windows: vec![Opened::default(); stages],
@@ -107,6 +110,12 @@ impl Recorder {
     /// Bounds the number of records, if any are kept.
     pub fn with_record_budget(mut self, budget: RecordBudget) -> Self {
         self.records = self.records.map(|_| Records::new(budget));
+        self
+    }
+
+    /// Adds tallies for this many traffic classes.
+    pub fn with_classes(mut self, count: usize) -> Self {
+        self.classes = (0..count).map(|_| StageTally::default()).collect();
         self
     }
 
@@ -145,8 +154,13 @@ impl Recorder {
         let in_figures = match (self.stages.get_mut(stage), self.windows.get(stage)) {
             (Some(tally), Some(Opened { window, start })) => match (window.part(*start, &request), tally.window_bounds)
             {
-                (WindowPart::Counted, None) => tally.record(&request, wire, &self.goodput),
-                (WindowPart::Counted, Some(bounds)) => tally.record_within(bounds, &request, wire, &self.goodput),
+                (WindowPart::Counted, bounds) => {
+                    let class = request.class.and_then(|it| self.classes.get_mut(usize::from(it)));
+                    if let Some(class) = class {
+                        class.record_in(bounds, &request, wire, &self.goodput);
+                    }
+                    tally.record_in(bounds, &request, wire, &self.goodput)
+                }
                 (part, _) => {
                     tally.exclude(part, request.outcome, 1);
                     InFigures::default()
@@ -239,6 +253,9 @@ impl Recorder {
             mine.add(theirs);
         }
         self.strays += other.strays;
+        for (mine, theirs) in self.classes.iter_mut().zip(&other.classes) {
+            mine.add(theirs);
+        }
         for (mine, theirs) in self.probes.iter_mut().zip(&other.probes) {
             mine.add(theirs);
         }

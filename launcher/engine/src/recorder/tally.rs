@@ -149,6 +149,29 @@ impl LengthSums {
 }
 
 impl StageTally {
+    /// Counts one request in a window with these bounds, or without, and returns the figures in which it counts.
+    pub fn record_in(
+        &mut self,
+        bounds: Option<(Duration, Duration)>,
+        request: &RequestRecord,
+        wire: &WireTally,
+        goodput: &Goodput,
+    ) -> InFigures {
+        self.widen(bounds);
+        match bounds {
+            None => self.record(request, wire, goodput),
+            Some(bounds) => self.record_within(bounds, request, wire, goodput),
+        }
+    }
+
+    /// Extends the window to these bounds as well.
+    fn widen(&mut self, bounds: Option<(Duration, Duration)>) {
+        self.window_bounds = match (self.window_bounds, bounds) {
+            (Some(mine), Some(theirs)) => Some((mine.0.min(theirs.0), mine.1.max(theirs.1))),
+            (mine, theirs) => mine.or(theirs),
+        };
+    }
+
     /// Counts one request and returns the figures in which it counts. The gaps of a failed request are left out, like
     /// its other latencies.
     pub fn record(&mut self, request: &RequestRecord, wire: &WireTally, goodput: &Goodput) -> InFigures {
@@ -347,10 +370,7 @@ impl StageTally {
         self.first_sent = earliest(self.first_sent, other.first_sent);
         self.last_sent = self.last_sent.max(other.last_sent);
         self.last_end = self.last_end.max(other.last_end);
-        self.window_bounds = match (self.window_bounds, other.window_bounds) {
-            (Some(mine), Some(theirs)) => Some((mine.0.min(theirs.0), mine.1.max(theirs.1))),
-            (mine, theirs) => mine.or(theirs),
-        };
+        self.widen(other.window_bounds);
         self.stopped_early |= other.stopped_early;
         for (part, outcomes) in &other.excluded {
             for (outcome, count) in outcomes {

@@ -29,6 +29,7 @@ fn request() -> RequestRecord {
         requested_output_tokens: Some(4),
         input_tokens: Some(105),
         cached_tokens: None,
+        class: None,
         output_tokens: Some(4),
         content_events: 4,
     }

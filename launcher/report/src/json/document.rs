@@ -2,7 +2,7 @@
 
 use std::io;
 
-use analysis::{EndedBy, Labels, StageAnalysis};
+use analysis::{ClassAnalysis, EndedBy, Labels, StageAnalysis};
 use crds::{
     resolve::{ResolvedRun, RunIdentity},
     summary::{Outcome, RunSummary},
@@ -46,6 +46,8 @@ pub struct ReportDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions: Option<SessionsDocument>,
     pub stages: Vec<StageDocument>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<ClassDocument>,
     pub self_judgement: JudgementDocument,
     pub labels: LabelsDocument,
     pub notices: Vec<Notice>,
@@ -84,6 +86,7 @@ impl ReportDocument {
             probes: analysis.probes.as_ref().map(FiguresDocument::new),
             sessions: analysis.sessions.as_ref().map(SessionsDocument::new),
             stages: analysis.stages.iter().map(StageDocument::new).collect(),
+            classes: analysis.classes.iter().map(ClassDocument::new).collect(),
             self_judgement: JudgementDocument::new(&analysis.judgement),
             labels: LabelsDocument::new(&analysis.labels),
             notices: report.notices.to_vec(),
@@ -173,6 +176,22 @@ impl StageDocument {
             probes: stage.probes.as_ref().map(FiguresDocument::new),
             sessions: stage.sessions.as_ref().map(SessionsDocument::new),
         }
+    }
+}
+
+/// The requests of one traffic class, over all stages.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ClassDocument {
+    pub name: String,
+    pub clock: String,
+    pub figures: FiguresDocument,
+}
+
+impl ClassDocument {
+    fn new(class: &ClassAnalysis) -> Self {
+        let clock = class.latency_origin.name().to_owned();
+        ClassDocument { name: class.name.clone(), clock, figures: FiguresDocument::new(&class.figures) }
     }
 }
 

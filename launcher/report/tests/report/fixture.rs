@@ -82,7 +82,9 @@ impl Fixture {
     }
 
     pub fn analyse(&self) -> Analysed {
-        let mut recorder = Recorder::new(self.workload.stages.len(), self.workload.goodput.clone(), Keep::Records);
+        let classes = self.workload.classes.classes.len();
+        let mut recorder = Recorder::new(self.workload.stages.len(), self.workload.goodput.clone(), Keep::Records)
+            .with_classes(classes);
         for (record, wire) in &self.requests {
             recorder.record(record.clone(), wire);
         }
@@ -170,6 +172,7 @@ fn succeeded(stage: u32, number: u64, due: u64, ttft: u64) -> (RequestRecord, Wi
         requested_output_tokens: Some(5),
         input_tokens: Some(20),
         cached_tokens: None,
+        class: None,
         output_tokens: Some(5),
         content_events: 5,
     };

@@ -512,3 +512,37 @@ fn the_envelope_carries_the_verdict_and_the_stages() {
     let stages: Vec<&str> = read.stages.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(stages, ["r10", "c2"]);
 }
+
+#[test]
+fn traffic_classes_have_their_figures_a_table_and_a_column() {
+    let mut fixture = Fixture::new();
+    let class = |name: &str| serde_json::from_value(serde_json::json!({"name": name, "weight": 1})).unwrap();
+    fixture.workload.classes.classes = vec![class("gold"), class("base|x")];
+    for (record, _) in &mut fixture.requests {
+        record.class = Some(u16::from(record.stage == 1));
+    }
+    let analysed = fixture.analyse();
+    let report = fixture.report(&analysed);
+    let page = markdown::render(&report);
+    let table = page.split("## Traffic classes").nth(1).unwrap().split("\n## ").next().unwrap();
+    assert!(table.contains("| gold | sent | 10 | 0 |") && table.contains("| base\\|x | sent | 4 | 1 |"), "{table}");
+
+    let json = json_of(&fixture, &analysed);
+    let of = |index: usize| {
+        let class = &json["classes"][index];
+        (class["name"].clone(), class["figures"]["requests"].clone(), class["figures"]["failed"].clone())
+    };
+    assert_eq!((of(0), of(1)), (("gold".into(), 10.into(), 0.into()), ("base|x".into(), 4.into(), 1.into())));
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("requests.parquet");
+    report::requests_parquet::write(&report, &analysed.records, &mut File::create(&path).unwrap()).unwrap();
+    let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
+    let columns = reader.metadata().file_metadata().schema_descr().columns();
+    let column = columns.iter().position(|it| it.name() == "class").unwrap();
+    let rows: Vec<_> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
+    assert_eq!(
+        (rows[0].get_string(column).unwrap().as_str(), rows[13].get_string(column).unwrap().as_str()),
+        ("gold", "base|x")
+    );
+}

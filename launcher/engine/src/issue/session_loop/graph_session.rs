@@ -14,7 +14,7 @@ use super::{SessionStage, Unsent};
 use crate::{
     client::{
         SessionLink,
-        body::{Content, Prompt},
+        body::{BodyTemplate, Content, Prompt},
     },
     issue::{
         context::RequestContext,
@@ -108,13 +108,19 @@ impl GraphSession {
         let call = &session.calls[index];
         let turn =
             u32::try_from(index + 1).ok().and_then(std::num::NonZeroU32::new).unwrap_or(std::num::NonZeroU32::MIN);
-        let output = call.output.saturating_mul(shared.plan.choices);
+        // All requests of a session have its class.
+        let class = shared.plan.classes.of(self.end.stage, self.end.number);
+        let most = class.and_then(|(_, it)| it.output).unwrap_or(call.output);
+        let output = most.saturating_mul(shared.plan.choices);
+        let template = class.map_or(&shared.plan.template, |(_, it)| &it.template);
         Planned {
             due: after.saturating_add(call.wait),
             place: Turn { session: u32::try_from(self.end.number).unwrap_or(u32::MAX), number: turn },
             prepared: Prepared {
                 number,
-                body: self.body(session, call),
+                class: class.map(|(index, _)| index),
+                headers: class.and_then(|(_, it)| it.headers.clone()),
+                body: self.body(session, call, template, most),
                 id: shared.run_id.header(format_args!("{}-{number}-{turn}", stage.stage)),
                 requested: RequestedLengths {
                     input: None,
@@ -128,7 +134,7 @@ impl GraphSession {
         }
     }
 
-    fn body(&self, session: &recorded::Session, call: &recorded::Call) -> Bytes {
+    fn body(&self, session: &recorded::Session, call: &recorded::Call, template: &BodyTemplate, most: u32) -> Bytes {
         let mut text = String::from("[");
         for place in &call.prompt {
             let Some(it) = session.messages.get(*place as usize) else { continue };
@@ -147,9 +153,8 @@ impl GraphSession {
         text.push(']');
         let api = self.context.client.target().api();
         let fields = if api == Api::Chat { call.fields.as_str() } else { "" };
-        let content =
-            Content { fields, may_end: call.may_end, ..Content::new(Prompt::Messages(&text), Some(call.output)) };
-        self.context.shared.plan.template.body(&content)
+        let content = Content { fields, may_end: call.may_end, ..Content::new(Prompt::Messages(&text), Some(most)) };
+        template.body(&content)
     }
 
     fn take_end(&mut self, index: usize, due: Duration, end: TurnEnd) {

@@ -84,9 +84,13 @@ impl Session {
         let Some(words) = plan.sessions.as_ref().map(|it| &it.words) else { return };
         let style = PromptStyle::new(self.context.client.target().api());
         let mut text = String::new();
-        let Some(turn) = self.chain.next(words, style, &mut text) else { return };
+        let Some(mut turn) = self.chain.next(words, style, &mut text) else { return };
+        // All turns of a session have its class.
+        let class = plan.classes.of(self.end.stage, self.end.number);
+        turn.requested.output = class.and_then(|(_, it)| it.output).or(turn.requested.output);
         let prompt = Prompt::new(style.form(), &text);
-        let body = plan.template.body(&Content::new(prompt, turn.requested.output));
+        let body =
+            class.map_or(&plan.template, |(_, it)| &it.template).body(&Content::new(prompt, turn.requested.output));
         self.ready = Some(Ready { turn, body });
     }
 
@@ -162,12 +166,16 @@ impl Session {
     fn prepared(&self, stage: usize, number: u64, turn: NextTurn, body: Bytes) -> Prepared {
         let shared = &self.context.shared;
         let mut requested = turn.requested;
+        let class = shared.plan.classes.of(self.end.stage, self.end.number);
+        let (class, headers) = class.map_or((None, None), |(index, it)| (Some(index), it.headers.clone()));
         // A server's usage counts the tokens of all choices together.
         requested.output = requested.output.map(|it| it.saturating_mul(shared.plan.choices));
         let in_session = turn.number;
         let of_client = (number << 16).wrapping_add(u64::from(in_session.get()));
         Prepared {
             number,
+            class,
+            headers,
             body,
             id: shared.run_id.header(format_args!("{stage}-{number}-{in_session}")),
             requested,

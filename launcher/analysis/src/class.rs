@@ -1,0 +1,32 @@
+//! The figures of traffic classes, such as LoRA adapters.
+
+use workload_profiles::Workload;
+
+use super::{
+    figures::{Figures, LatencyOrigin},
+    timings::Timings,
+};
+use engine::recorder::StageTally;
+
+/// A traffic class as measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClassAnalysis {
+    /// Unique in the workload.
+    pub name: String,
+    /// Where its headline latencies start to count: as in the stages, or from sending if they differ.
+    pub latency_origin: LatencyOrigin,
+    /// Its percentiles come from histograms.
+    pub figures: Figures,
+}
+
+/// The figures of each class. `origins`: those of the stages.
+pub(super) fn classes(tallies: &[StageTally], workload: &Workload, origins: &[LatencyOrigin]) -> Vec<ClassAnalysis> {
+    let all_scheduled = origins.iter().all(|it| *it == LatencyOrigin::Scheduled);
+    let latency_origin = if all_scheduled { LatencyOrigin::Scheduled } else { LatencyOrigin::Sent };
+    let class = |(class, tally): (&workload_profiles::workload::TrafficClass, &StageTally)| ClassAnalysis {
+        name: class.name.clone(),
+        latency_origin,
+        figures: Figures::from_tally(tally, &Timings::of_tally(tally, latency_origin), workload),
+    };
+    workload.classes.classes.iter().zip(tallies).map(class).collect()
+}
