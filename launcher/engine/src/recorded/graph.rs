@@ -8,14 +8,14 @@ use std::{
 use serde_json::Value;
 use workload_profiles::workload::{RecordedAnswers, RecordedSessions, RecordedWaits};
 
-use super::{Call, Message, Session, message::Said, otel::RawCall};
+use super::{Call, CallPrompt, Message, Session, message::Said, otel::RawCall};
 
 /// Builds the graph of requests in the order in which they began.
 ///
 /// A request follows those whose answers its messages hold, and the last one that had ended before it began. What follows through
 /// other requests is left out.
 pub(super) fn session(calls: Vec<RawCall>, recorded: &RecordedSessions) -> Session {
-    let mut built = Session { calls: Vec::with_capacity(calls.len()), messages: Vec::new() };
+    let mut built = Session { calls: Vec::with_capacity(calls.len()), ..Session::default() };
     let mut places: HashMap<(String, Option<u32>), u32> = HashMap::new();
     // All that each request follows, by way of others too.
     let mut ancestors: Vec<BTreeSet<usize>> = Vec::with_capacity(calls.len());
@@ -49,7 +49,7 @@ pub(super) fn session(calls: Vec<RawCall>, recorded: &RecordedSessions) -> Sessi
                 next
             })
         });
-        let prompt = prompt.collect();
+        let prompt = CallPrompt::Messages(prompt.collect());
         built.calls.push(Call {
             after: after.into_iter().map(number).collect(),
             wait: kept(wait, recorded),
@@ -63,7 +63,7 @@ pub(super) fn session(calls: Vec<RawCall>, recorded: &RecordedSessions) -> Sessi
     built
 }
 
-fn number(index: usize) -> u32 {
+pub(super) fn number(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }
 
@@ -87,8 +87,11 @@ fn answered(message: &serde_json::Map<String, Value>, earlier: &[RawCall]) -> Op
 /// The part of a recorded wait that is kept.
 fn kept(seconds: f64, recorded: &RecordedSessions) -> Duration {
     // OpenTelemetry records no think time.
-    let seconds = if recorded.waits == RecordedWaits::All { seconds.max(0.0) } else { 0.0 };
-    let wait = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
-    let wait = wait.min(recorded.max_wait.0);
+    let wait = if recorded.waits == RecordedWaits::All { bounded_wait(seconds, recorded) } else { Duration::ZERO };
     recorded.max_idle.map_or(wait, |most| wait.min(most.0))
+}
+
+/// A wait, from 0 to the longest one that the workload allows.
+pub(super) fn bounded_wait(seconds: f64, recorded: &RecordedSessions) -> Duration {
+    Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX).min(recorded.max_wait.0)
 }

@@ -1,9 +1,10 @@
 //! [I/O] Reads sessions that were recorded from a real application. `otel` reads the spans of a session, and `graph` finds out which
-//! request follows which.
+//! request follows which. `weka` does both for traces of Weka.
 
 mod graph;
 mod message;
 mod otel;
+mod weka;
 
 use std::{
     fs, io,
@@ -48,9 +49,9 @@ pub enum RecordedError {
     /// There are too many.
     #[error("the recordings are more than {what}; name fewer files")]
     TooMany { what: String },
-    /// What the engine cannot send yet.
-    #[error("{0} cannot be sent yet; name local files of OpenTelemetry spans")]
-    NotYet(&'static str),
+    /// A file behind a URL that was not downloaded.
+    #[error("the recording behind {0} was not downloaded; name a local file")]
+    NotDownloaded(String),
 }
 
 /// A recorded session.
@@ -60,6 +61,17 @@ pub(crate) struct Session {
     pub(crate) calls: Vec<Call>,
     /// The messages of all of them, each once.
     pub(crate) messages: Vec<Message>,
+    /// What the blocks of its prompts have in common; not used where prompts are messages.
+    pub(crate) blocks: BlockSettings,
+}
+
+/// What the blocks of a session have in common.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct BlockSettings {
+    /// Tokens of a block.
+    pub(crate) size: u32,
+    /// Equal hashes are equal texts within the sessions that have the same name here.
+    pub(crate) scope: String,
 }
 
 /// A recorded request.
@@ -69,14 +81,28 @@ pub(crate) struct Call {
     pub(crate) after: Vec<u32>,
     /// The time from the end of the last of them, or from the start of the session, to its own start.
     pub(crate) wait: Duration,
-    /// Its messages, by their places in [`Session::messages`].
-    pub(crate) prompt: Vec<u32>,
+    /// What it sends.
+    pub(crate) prompt: CallPrompt,
     /// Tokens of its answer.
     pub(crate) output: u32,
     /// Whether the answer may end before that.
     pub(crate) may_end: bool,
     /// Further fields of its body, without braces.
     pub(crate) fields: String,
+}
+
+/// What a recorded request sends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum CallPrompt {
+    /// Messages, by their places in [`Session::messages`].
+    Messages(Vec<u32>),
+    /// One message of the user, with the texts of these blocks.
+    Blocks {
+        /// Their hashes.
+        hashes: Vec<u64>,
+        /// Tokens of the prompt; the last block may be cut.
+        tokens: u32,
+    },
 }
 
 /// What was read.
@@ -93,9 +119,6 @@ pub(crate) struct Recordings {
 /// A file cannot be read, or holds no recording and invalid files are not left out; nothing is left.
 pub(crate) fn read(workload: &Workload) -> Result<Recordings, RecordedError> {
     let RequestSource::Recorded(recorded) = &workload.requests else { return Ok(Recordings::default()) };
-    if let RecordedFormat::Weka { .. } = recorded.format {
-        return Err(RecordedError::NotYet("traces of Weka"));
-    }
     let filter = recorded.filter.as_deref().map(Filter::parse).transpose();
     let filter = filter.map_err(|error| RecordedError::Filter(error.to_string()))?;
     let paths = paths(&recorded.files)?;
@@ -124,6 +147,9 @@ pub(crate) fn read(workload: &Workload) -> Result<Recordings, RecordedError> {
         let message = format!("{} of {} files are left out; the first: {first}", skipped.len(), paths.len());
         recordings.notices.push(Notice { path: "recordings".into(), message });
     }
+    if matches!(recorded.format, RecordedFormat::Weka { .. }) && recorded.answers != RecordedAnswers::Recorded {
+        recordings.notices.push(Notice { path: "recordings".into(), message: weka::ANSWERS.to_owned() });
+    }
     let calls_tools = |it: &Message| it.recorded.contains("\"tool_calls\"");
     if recorded.answers == RecordedAnswers::Server
         && recordings.sessions.iter().any(|it| it.messages.iter().any(calls_tools))
@@ -151,30 +177,60 @@ fn sessions_of(
     let mut sessions = Vec::new();
     for (at, line) in lines.into_iter().filter(|(_, line)| !line.trim().is_empty()) {
         let value: Value = serde_json::from_str(line).map_err(|error| wrong(format!("{at}is no JSON: {error}")))?;
-        for record in otel::records(value).map_err(|problem| wrong(format!("{at}{problem}")))? {
+        let records = match recorded.format {
+            RecordedFormat::OpenTelemetry => otel::records(value),
+            RecordedFormat::Weka { .. } => weka::records(value),
+        };
+        for record in records.map_err(|problem| wrong(format!("{at}{problem}")))? {
+            let described = || match recorded.format {
+                RecordedFormat::OpenTelemetry => otel::described(&record),
+                RecordedFormat::Weka { .. } => weka::described(&record),
+            };
             if let Some(filter) = filter
-                && !filter
-                    .accepts(&otel::described(&record))
-                    .map_err(|error| RecordedError::Filter(error.to_string()))?
+                && !filter.accepts(&described()).map_err(|error| RecordedError::Filter(error.to_string()))?
             {
                 continue;
             }
-            let calls = otel::calls(&record, recorded).map_err(|problem| wrong(format!("{at}{problem}")))?;
-            if calls.len() > MAX_CALLS {
-                return Err(wrong(format!("{at}holds {} requests, more than {MAX_CALLS}", calls.len())));
-            }
-            if !calls.is_empty() {
-                sessions.push(graph::session(calls, recorded));
+            let session = match recorded.format {
+                RecordedFormat::OpenTelemetry => otel::calls(&record, recorded)
+                    .and_then(|calls| bounded(calls.len()).map(|()| graph::session(calls, recorded))),
+                RecordedFormat::Weka { block_size } => weka::session(&record, block_size, recorded),
+            };
+            let session = session.map_err(|problem| wrong(format!("{at}{problem}")))?;
+            if !session.calls.is_empty() {
+                sessions.push(session);
             }
         }
     }
     Ok(sessions)
 }
 
+/// Refuses a session with too many requests.
+fn bounded(calls: usize) -> Result<(), String> {
+    if calls <= MAX_CALLS { Ok(()) } else { Err(format!("holds {calls} requests, more than {MAX_CALLS}")) }
+}
+
 impl Session {
     fn bytes(&self) -> usize {
-        let prompts: usize = self.calls.iter().map(|it| it.prompt.len() * size_of::<u32>() + it.fields.len()).sum();
+        let prompts: usize = self.calls.iter().map(|it| it.prompt.bytes() + it.fields.len()).sum();
         prompts + self.messages.iter().map(Message::bytes).sum::<usize>()
+    }
+}
+
+impl CallPrompt {
+    /// Its tokens, where they are known.
+    pub(crate) fn tokens(&self) -> Option<u32> {
+        match self {
+            CallPrompt::Messages(_) => None,
+            CallPrompt::Blocks { tokens, .. } => Some(*tokens),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            CallPrompt::Messages(places) => places.len() * size_of::<u32>(),
+            CallPrompt::Blocks { hashes, .. } => hashes.len() * size_of::<u64>(),
+        }
     }
 }
 
@@ -190,8 +246,9 @@ fn paths(files: &RecordedFiles) -> Result<Vec<PathBuf>, RecordedError> {
         }
         RecordedFiles::Files(files) => {
             for file in files {
-                let FileSource::Path(path) = file else {
-                    return Err(RecordedError::NotYet("recordings behind a URL"));
+                let path = match file {
+                    FileSource::Path(path) => path,
+                    FileSource::Url(_) => return Err(RecordedError::NotDownloaded(file.shown())),
                 };
                 match path.file_name().and_then(|it| it.to_str()).filter(|it| it.contains(['*', '?'])) {
                     Some(pattern) => {

@@ -61,6 +61,14 @@ fn calls(spans: Vec<Value>, with: impl FnOnce(&mut RecordedSessions)) -> Session
     graph::session(otel::calls(&records[0], &recorded).unwrap(), &recorded)
 }
 
+/// The messages of a request.
+fn messages(session: &Session, call: usize) -> Vec<&Message> {
+    match &session.calls[call].prompt {
+        CallPrompt::Messages(places) => places.iter().map(|it| &session.messages[*it as usize]).collect(),
+        CallPrompt::Blocks { .. } => Vec::new(),
+    }
+}
+
 #[test]
 fn a_request_follows_those_whose_answers_it_holds() {
     let session = calls(agents(), |_| {});
@@ -68,8 +76,7 @@ fn a_request_follows_those_whose_answers_it_holds() {
     assert_eq!(after, [&[][..], &[0], &[0], &[1, 2]]);
     let waits: Vec<u128> = session.calls.iter().map(|it| it.wait.as_millis()).collect();
     assert_eq!(waits, [0, 500, 500, 2_000]);
-    let answers: Vec<Option<u32>> =
-        session.calls[3].prompt.iter().map(|it| session.messages[*it as usize].answer_of).collect();
+    let answers: Vec<Option<u32>> = messages(&session, 3).iter().map(|it| it.answer_of).collect();
     assert_eq!(answers, [None, Some(1), Some(2), None]);
     assert!(session.messages[0].recorded.contains("system"), "the role developer is system");
     assert_eq!(session.messages.len(), 8, "messages that requests share are kept once");
@@ -108,11 +115,7 @@ fn tools_and_their_forced_choice_are_sent() {
     assert_eq!(fields["tools"][0]["function"]["name"], "find");
     assert_eq!(session.calls[1].after, [0]);
     assert_eq!((session.calls[0].output, session.calls[0].may_end), (7, false));
-    let sent: Vec<Value> = session.calls[1]
-        .prompt
-        .iter()
-        .map(|it| serde_json::from_str(&session.messages[*it as usize].recorded).unwrap())
-        .collect();
+    let sent: Vec<Value> = messages(&session, 1).iter().map(|it| serde_json::from_str(&it.recorded).unwrap()).collect();
     assert_eq!((&sent[1]["tool_calls"][0]["id"], &sent[2]["tool_call_id"]), (&json!("x1"), &json!("x1")));
     assert!(session.messages.iter().all(|it| it.answer_of.is_none()), "an answer that calls tools is the recorded one");
 }

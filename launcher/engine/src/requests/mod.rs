@@ -40,6 +40,7 @@ pub use text::{Texts, TextsError};
 use text_seed::SharedTextSeed;
 pub(crate) use text_seed::TextSeed;
 pub use times::TimeDraws;
+pub(crate) use trace_blocks::BlockTexts;
 use trace_blocks::TraceBlocks;
 
 /// Why requests cannot be prepared.

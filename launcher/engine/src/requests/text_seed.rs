@@ -26,6 +26,14 @@ impl TextSeed {
         }
     }
 
+    /// The seed of the texts with this name.
+    pub(super) fn derive(self, name: &str) -> TextSeed {
+        match self {
+            TextSeed::Repeated(seed) => TextSeed::Repeated(seed.derive(name)),
+            TextSeed::Fresh(seed) => TextSeed::Fresh(seed.derive(name)),
+        }
+    }
+
     /// Whether a text should differ from all others from its beginning.
     pub(super) fn is_fresh(self) -> bool {
         matches!(self, TextSeed::Fresh(_))
@@ -64,6 +72,11 @@ impl SharedTextSeed {
             PromptReuse::Fresh | PromptReuse::PerStage | PromptReuse::Repeated => seeds.run.derive(purpose),
         };
         SharedTextSeed { seed, is_of_stage: prompts == PromptReuse::PerStage }
+    }
+
+    /// The seed of the texts with this name.
+    pub(super) fn derive(self, name: &str) -> SharedTextSeed {
+        SharedTextSeed { seed: self.seed.derive(name), ..self }
     }
 
     /// Whether the text is another one in each stage.

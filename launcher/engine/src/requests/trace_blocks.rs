@@ -8,44 +8,45 @@ use workload_profiles::workload::PromptReuse;
 use super::{RecordedLengths, RequestedLengths, Seeds, SharedTextSeed, TextSeed, Texts};
 use crate::trace::Blocks;
 
-#[derive(Debug)]
-pub(super) struct TraceBlocks {
+/// Makes prompts of blocks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlockTexts {
     /// Tokens of a block.
     block_size: u32,
     /// Draws the text of a block by its hash.
     block_texts: SharedTextSeed,
     /// The seed of the tokens behind the last block.
     own_texts: TextSeed,
-    /// The hashes for each stage.
-    stages: Vec<Arc<Blocks>>,
 }
 
-impl TraceBlocks {
-    pub(super) fn new(block_size: u32, seeds: Seeds<'_>, prompts: PromptReuse) -> TraceBlocks {
-        TraceBlocks {
+impl BlockTexts {
+    pub(crate) fn new(block_size: u32, seeds: Seeds<'_>, prompts: PromptReuse) -> BlockTexts {
+        BlockTexts {
             block_size: block_size.max(1),
             block_texts: SharedTextSeed::new("requests/block-texts", seeds, prompts, false),
             own_texts: TextSeed::new("requests/texts", seeds, prompts),
-            stages: Vec::new(),
         }
     }
 
-    pub(super) fn with_stages(self, stages: Vec<Arc<Blocks>>) -> TraceBlocks {
-        TraceBlocks { stages, ..self }
+    /// Those of a recording, whose hashes have other texts than the same hashes of another one.
+    pub(crate) fn of_recording(self, block_size: u32, name: &str) -> BlockTexts {
+        BlockTexts {
+            block_size: block_size.max(1),
+            block_texts: self.block_texts.derive(name),
+            own_texts: self.own_texts.derive(name),
+        }
     }
 
-    /// Appends the prompt of a request and returns its lengths. Without a recorded length each block is whole. Tokens for which
-    /// there is no hash are of this request alone, and hashes for which there are no tokens are left out.
-    pub(super) fn write(
+    /// Appends this many tokens of the blocks, and returns whether they are exactly as many. Tokens for which there is no hash are of
+    /// this request alone, and hashes for which there are no tokens are left out.
+    pub(crate) fn write(
         &self,
         texts: &Texts,
         (stage, number): (usize, u64),
-        recorded: RecordedLengths,
+        hashes: &[u64],
+        tokens: u32,
         text: &mut String,
-    ) -> RequestedLengths {
-        let hashes = self.stages.get(stage).map_or(&[][..], |it| it.of(number));
-        let whole = u32::try_from(hashes.len()).unwrap_or(u32::MAX).saturating_mul(self.block_size);
-        let tokens = recorded.input().unwrap_or(whole).max(1);
+    ) -> bool {
         let (mut left, mut is_exact) = (tokens, true);
         for hash in hashes {
             let block = left.min(self.block_size);
@@ -58,6 +59,43 @@ impl TraceBlocks {
         if left > 0 {
             is_exact &= texts.words(left, &mut self.own_texts.draws(stage, number, left), text);
         }
+        is_exact
+    }
+
+    /// Tokens of whole blocks.
+    fn whole(&self, blocks: usize) -> u32 {
+        u32::try_from(blocks).unwrap_or(u32::MAX).saturating_mul(self.block_size)
+    }
+}
+
+/// The prompts of a trace.
+#[derive(Debug)]
+pub(super) struct TraceBlocks {
+    texts: BlockTexts,
+    /// The hashes for each stage.
+    stages: Vec<Arc<Blocks>>,
+}
+
+impl TraceBlocks {
+    pub(super) fn new(block_size: u32, seeds: Seeds<'_>, prompts: PromptReuse) -> TraceBlocks {
+        TraceBlocks { texts: BlockTexts::new(block_size, seeds, prompts), stages: Vec::new() }
+    }
+
+    pub(super) fn with_stages(self, stages: Vec<Arc<Blocks>>) -> TraceBlocks {
+        TraceBlocks { stages, ..self }
+    }
+
+    /// Appends the prompt of a request and returns its lengths. Without a recorded length each block is whole.
+    pub(super) fn write(
+        &self,
+        texts: &Texts,
+        (stage, number): (usize, u64),
+        recorded: RecordedLengths,
+        text: &mut String,
+    ) -> RequestedLengths {
+        let hashes = self.stages.get(stage).map_or(&[][..], |it| it.of(number));
+        let tokens = recorded.input().unwrap_or_else(|| self.texts.whole(hashes.len())).max(1);
+        let is_exact = self.texts.write(texts, (stage, number), hashes, tokens, text);
         RequestedLengths { input: Some(tokens), is_exact, output: None }
     }
 }

@@ -29,7 +29,7 @@ use workload_profiles::{
 use crate::{
     data_set::Rows,
     recorded,
-    requests::{RequestsError, RowChoice, Seeds, SharedPrefix, Texts},
+    requests::{BlockTexts, RequestsError, RowChoice, Seeds, SharedPrefix, Texts},
 };
 pub(crate) use chain::{Answer, Chain, NextTurn};
 use conversations::Conversations;
@@ -59,7 +59,7 @@ pub(crate) struct PlannedSessions {
 #[derive(Clone, Debug)]
 enum Source {
     Chains(ChainTexts),
-    Recorded(RecordedSessions, Arc<Vec<recorded::Session>>),
+    Recorded(RecordedSessions, Arc<Vec<recorded::Session>>, BlockTexts),
 }
 
 /// A session before its first request.
@@ -133,7 +133,8 @@ impl PlannedSessions {
                 if workload.sessions.unit == Unit::Request {
                     return Err(RequestsError::RequestsOfRecorded);
                 }
-                (Source::Recorded(recorded.clone(), Arc::default()), None)
+                let texts = BlockTexts::new(1, seeds, workload.prompts);
+                (Source::Recorded(recorded.clone(), Arc::default(), texts), None)
             }
             RequestSource::Mock
             | RequestSource::Random { .. }
@@ -183,7 +184,7 @@ impl PlannedSessions {
 
     /// A session of a stage, before its first turn. Beyond the number of distinct sessions they repeat.
     pub(crate) fn begin(&self, stage: usize, session: u64) -> NewSession {
-        let goes_on = matches!(&self.source, Source::Recorded(it, _) if it.across_stages == AcrossStages::Continue);
+        let goes_on = matches!(&self.source, Source::Recorded(it, ..) if it.across_stages == AcrossStages::Continue);
         let place = if goes_on { self.begun.fetch_add(1, Ordering::Relaxed) } else { session };
         let content = match &self.rows {
             Some(rows) if !self.are_dealt_requests() => rows.row(stage, session),
@@ -191,13 +192,15 @@ impl PlannedSessions {
         };
         match &self.source {
             Source::Chains(texts) => NewSession::Chain(Box::new(Chain::new(texts.clone(), stage, content))),
-            Source::Recorded(settings, all) => NewSession::Graph(RecordedSession::new(settings, all, content, session)),
+            Source::Recorded(settings, all, texts) => {
+                NewSession::Graph(RecordedSession::new(settings, (all, *texts), content, session))
+            }
         }
     }
 
     /// Sets the recorded sessions. Has no effect on another source.
     pub(crate) fn with_recordings(mut self, recordings: Arc<Vec<recorded::Session>>) -> PlannedSessions {
-        if let Source::Recorded(settings, all) = &mut self.source {
+        if let Source::Recorded(settings, all, _) = &mut self.source {
             let files = recordings.len() as u64;
             self.count = Some(settings.duplicate_to.map_or(files, |it| files.max(u64::from(it))));
             *all = recordings;
@@ -218,8 +221,8 @@ impl PlannedSessions {
     fn turns(&self, content: u64) -> Option<u64> {
         match &self.source {
             Source::Chains(texts) => texts.turns(content).map(u64::from),
-            Source::Recorded(settings, all) => {
-                Some(RecordedSession::new(settings, all, content, content).session().calls.len() as u64)
+            Source::Recorded(settings, all, texts) => {
+                Some(RecordedSession::new(settings, (all, *texts), content, content).session().calls.len() as u64)
             }
         }
     }

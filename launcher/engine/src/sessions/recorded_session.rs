@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
-use workload_profiles::workload::{RecordedAnswers, RecordedSessions};
+use workload_profiles::workload::{RecordedAnswers, RecordedFormat, RecordedSessions};
 
-use crate::recorded::Session;
+use crate::{
+    recorded::Session,
+    requests::{BlockTexts, Texts},
+};
 
 /// One of the recorded sessions, or a copy of one.
 #[derive(Clone, Debug)]
@@ -14,13 +17,14 @@ pub(crate) struct RecordedSession {
     empty: Arc<Session>,
     marker: Option<Arc<str>>,
     needs_answers: bool,
+    block_texts: BlockTexts,
 }
 
 impl RecordedSession {
     /// `content`: which of the sessions and their copies it is. `number`: that of the session in its stage.
     pub(super) fn new(
         settings: &RecordedSessions,
-        all: &Arc<Vec<Session>>,
+        (all, block_texts): (&Arc<Vec<Session>>, BlockTexts),
         content: u64,
         number: u64,
     ) -> RecordedSession {
@@ -31,12 +35,30 @@ impl RecordedSession {
             place: usize::try_from(content % files).unwrap_or_default(),
             empty: Arc::default(),
             marker: is_marked.then(|| format!("{number:016x}").into()),
-            needs_answers: settings.answers == RecordedAnswers::Server,
+            // The blocks of a prompt stand for the recorded answers too.
+            needs_answers: settings.answers == RecordedAnswers::Server
+                && settings.format == RecordedFormat::OpenTelemetry,
+            block_texts,
         }
     }
 
     pub(crate) fn session(&self) -> &Session {
         self.all.get(self.place).unwrap_or(&self.empty)
+    }
+
+    /// The text of a prompt with these blocks. `number`: that of the request in its session.
+    pub(crate) fn block_text(
+        &self,
+        texts: &Texts,
+        (stage, number): (usize, u64),
+        hashes: &[u64],
+        tokens: u32,
+    ) -> String {
+        let blocks = &self.session().blocks;
+        let mut text = String::new();
+        let writer = self.block_texts.of_recording(blocks.size, &blocks.scope);
+        writer.write(texts, (stage, number), hashes, tokens, &mut text);
+        text
     }
 
     /// The text before its first message; `None`: it begins as it was recorded.

@@ -41,7 +41,7 @@ impl Blocks {
 }
 
 /// The hashes in a list of numbers or texts, which CSV holds as a text. `None`: it is no such list.
-pub(super) fn hashes(list: &Value) -> Option<Vec<u64>> {
+pub(crate) fn hashes(list: &Value) -> Option<Vec<u64>> {
     match list {
         Value::Array(list) => list.iter().map(hash).collect(),
         Value::String(text) => {

@@ -24,6 +24,7 @@ use workload_profiles::{
 };
 
 pub use blocks::Blocks;
+pub(crate) use blocks::hashes;
 
 use crate::{
     file_digest::{DigestReader, FileDigest},

@@ -420,29 +420,74 @@ fn recording() -> String {
     format!("[{}]", spans.join(","))
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_recorded_session_is_sent_as_the_graph_of_its_requests() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.json");
-    std::fs::write(&path, recording()).unwrap();
-    let requests = RequestSource::Recorded(RecordedSessions {
-        files: RecordedFiles::Files(vec![path.into()]),
-        format: RecordedFormat::OpenTelemetry,
+fn recorded(path: &std::path::Path, format: RecordedFormat) -> RecordedSessions {
+    RecordedSessions {
+        files: RecordedFiles::Files(vec![path.to_owned().into()]),
+        format,
         max_wait: Span(Duration::from_secs(15)),
         max_idle: None,
         waits: RecordedWaits::All,
         answers: RecordedAnswers::Server,
         default_output: 9,
-        duplicate_to: Some(2),
+        duplicate_to: None,
         unique: false,
         filter: None,
         include_errors: true,
         skip_invalid_files: false,
         tool_calls: RecordedToolCalls { forced: true, open_ended: false },
         across_stages: AcrossStages::Restart,
-    });
-    let sessions = Sessions { unit: Unit::Session, ..Sessions::default() };
-    let workload = Workload { requests, sessions, ..Workload::new(Api::Chat, RequestSource::Mock, vec![closed(1, 2)]) };
+    }
+}
+
+fn replay(sessions: RecordedSessions, count: u64) -> Workload {
+    let mut workload = Workload::new(Api::Chat, RequestSource::Recorded(sessions), vec![closed(1, count)]);
+    workload.sessions.unit = Unit::Session;
+    workload
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_prompts_of_a_trace_of_weka_share_the_texts_of_their_blocks() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.jsonl");
+    let record = |id: &str| {
+        let call = |start: u32, input: u32, hashes: &[u64]| serde_json::json!({ "t": start, "type": "n", "in": input, "out": 3, "hash_ids": hashes, "api_time": 1 });
+        let requests = [call(0, 25, &[1, 2, 3]), call(3, 40, &[1, 2, 3, 4]), call(5, 15, &[1, 9])];
+        serde_json::json!({ "id": id, "block_size": 10, "requests": requests }).to_string()
+    };
+    std::fs::write(&path, format!("{}\n{}\n", record("a"), record("b"))).unwrap();
+    let server = Server::default();
+    let sessions =
+        RecordedSessions { duplicate_to: Some(3), ..recorded(&path, RecordedFormat::Weka { block_size: 64 }) };
+    let result = run(&replay(sessions, 3), &server).await;
+    // An answer takes 100 ms; the waits are those of the recording.
+    let sent = [(0, 1, 0, 0), (0, 2, 2_100, 2_100), (0, 3, 3_200, 3_200)];
+    assert_eq!(turns(&result)[..3], sent);
+    assert!(records(&result).iter().all(|it| it.requested_output_tokens == Some(3)));
+    let seen = server.seen();
+    let words = |request: usize| -> Vec<String> {
+        let texts = seen[request].texts();
+        assert_eq!(texts.len(), 1);
+        texts[0].split(' ').map(str::to_owned).collect()
+    };
+    let [first, second, third] = [0, 1, 2].map(words);
+    assert_eq!([&first, &second, &third].map(Vec::len), [25, 40, 15]);
+    assert_eq!(first, second[..25]);
+    assert_eq!((third[..10] == first[..10], third[10..] == first[10..15]), (true, false));
+    assert_ne!(words(3)[..10], first[..10], "the same hash in another recording is another text");
+    assert_eq!(
+        (words(6)[0].as_str(), &words(6)[1..]),
+        ("0000000000000002", &first[..]),
+        "a copy has a text of its own"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_recorded_session_is_sent_as_the_graph_of_its_requests() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.json");
+    std::fs::write(&path, recording()).unwrap();
+    let sessions = RecordedSessions { duplicate_to: Some(2), ..recorded(&path, RecordedFormat::OpenTelemetry) };
+    let workload = replay(sessions, 2);
     let server = Server::default();
     let result = run(&workload, &server).await;
     // Answers take 100 ms; the searches wait 500 and 1,000 ms for the plan, and the summary 2 s for both.

@@ -22,7 +22,7 @@ use crate::{
         prepare::Prepared,
     },
     record::Turn,
-    recorded,
+    recorded::{self, CallPrompt},
     recorder::SessionEnd,
     requests::RequestedLengths,
     sessions::{RecordedSession, message},
@@ -104,8 +104,7 @@ impl GraphSession {
     /// Makes a request that follows what has ended at `after`.
     fn plan(&self, stage: &SessionStage, number: u64, index: usize, after: Duration) -> Planned {
         let shared = &self.context.shared;
-        let session = self.recorded.session();
-        let call = &session.calls[index];
+        let call = &self.recorded.session().calls[index];
         let turn =
             u32::try_from(index + 1).ok().and_then(std::num::NonZeroU32::new).unwrap_or(std::num::NonZeroU32::MIN);
         // All requests of a session have its class.
@@ -120,10 +119,10 @@ impl GraphSession {
                 number,
                 class: class.map(|(index, _)| index),
                 headers: class.and_then(|(_, it)| it.headers.clone()),
-                body: self.body(session, call, template, most),
+                body: self.body(stage, index, template, most),
                 id: shared.run_id.header(format_args!("{}-{number}-{turn}", stage.stage)),
                 requested: RequestedLengths {
-                    input: None,
+                    input: call.prompt.tokens(),
                     is_exact: false,
                     output: Some(output).filter(|_| !call.may_end),
                 },
@@ -134,20 +133,19 @@ impl GraphSession {
         }
     }
 
-    fn body(&self, session: &recorded::Session, call: &recorded::Call, template: &BodyTemplate, most: u32) -> Bytes {
+    fn body(&self, stage: &SessionStage, index: usize, template: &BodyTemplate, most: u32) -> Bytes {
+        let session = self.recorded.session();
+        let call = &session.calls[index];
         let mut text = String::from("[");
-        for place in &call.prompt {
-            let Some(it) = session.messages.get(*place as usize) else { continue };
-            match it.answer_of.and_then(|it| self.answers.get(it as usize)?.as_deref()) {
-                Some(answer) => message("assistant", ["", answer], &mut text),
-                // Also where the request failed: without its answer the rest makes no sense.
-                None => {
-                    let marker = self.recorded.marker().filter(|_| text == "[");
-                    if text != "[" {
-                        text.push(',');
-                    }
-                    text.push_str(&it.marked(marker));
-                }
+        match &call.prompt {
+            CallPrompt::Messages(places) => {
+                places.iter().for_each(|it| self.write_message(session, *it as usize, &mut text));
+            }
+            CallPrompt::Blocks { hashes, tokens } => {
+                let place = (stage.stage, index as u64);
+                let words = stage.sessions().map(|it| self.recorded.block_text(&it.words, place, hashes, *tokens));
+                let marker = self.recorded.marker().unwrap_or_default();
+                message("user", [marker, &words.unwrap_or_default()], &mut text);
             }
         }
         text.push(']');
@@ -155,6 +153,22 @@ impl GraphSession {
         let fields = if api == Api::Chat { call.fields.as_str() } else { "" };
         let content = Content { fields, may_end: call.may_end, ..Content::new(Prompt::Messages(&text), Some(most)) };
         template.body(&content)
+    }
+
+    /// Appends a message: the answer of this run, or what was recorded.
+    fn write_message(&self, session: &recorded::Session, place: usize, text: &mut String) {
+        let Some(it) = session.messages.get(place) else { return };
+        match it.answer_of.and_then(|it| self.answers.get(it as usize)?.as_deref()) {
+            Some(answer) => message("assistant", ["", answer], text),
+            // Also where the request failed: without its answer the rest makes no sense.
+            None => {
+                let marker = self.recorded.marker().filter(|_| text == "[");
+                if text != "[" {
+                    text.push(',');
+                }
+                text.push_str(&it.marked(marker));
+            }
+        }
     }
 
     fn take_end(&mut self, index: usize, due: Duration, end: TurnEnd) {
