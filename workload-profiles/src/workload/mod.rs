@@ -13,6 +13,7 @@ mod load;
 mod prefixes;
 mod probes;
 mod prompts;
+mod published;
 mod rate;
 mod recorded;
 mod sampling;
@@ -44,6 +45,7 @@ pub use load::{Arrivals, Load, MAX_REQUESTS, Margin, Stage, Trace, TraceEntry, T
 pub use prefixes::{PrefixBucket, PrefixChoice, PrefixPlace, Prefixes};
 pub use probes::Probes;
 pub use prompts::{PromptForm, PromptReuse, PromptText, TokenIdRange, TokenIdRangeError};
+pub use published::Published;
 pub use rate::{MeasuredRate, RampUpStrategy, Rate, RateBound, RatePoint, RateShape, Spacing};
 pub use recorded::{
     RecordedAnswers, RecordedFiles, RecordedFormat, RecordedSessions, RecordedToolCalls, RecordedWaits,

@@ -26,8 +26,8 @@ use crds::units::Seed;
 use workload_profiles::{
     Notice, Workload,
     workload::{
-        AcrossStages, ConversationUse, DataSet, DataSetFormat, LengthFilter, Load, OutputLength, RequestSource,
-        RowContent,
+        AcrossStages, ConversationUse, DataSet, DataSetFormat, LengthFilter, Load, OutputLength, Published,
+        RequestSource, RowContent,
     },
 };
 
@@ -49,11 +49,18 @@ const MAX_ROW: usize = 64 << 20;
 /// The most bytes of memory for all prompts: 250 million token ids.
 const MAX_KEPT: usize = 1 << 30;
 
+/// Where to get a file that is not there, with a semicolon after it; empty where that is not known.
+fn where_to_get(path: &Path, cause: &io::Error) -> String {
+    let name = path.file_name().and_then(|it| it.to_str()).unwrap_or_default();
+    let published = Published::by_file(name).filter(|_| cause.kind() == io::ErrorKind::NotFound);
+    published.map(|it| format!("{}; ", it.get)).unwrap_or_default()
+}
+
 /// Why a data set cannot be sent. The message contains the cause, which is therefore no `source`.
 #[derive(Debug, thiserror::Error)]
 pub enum DataSetError {
     /// The file cannot be read.
-    #[error("cannot read the data set {path}: {cause}; a relative path counts from the folder of the file that names it; in a cluster, name the file in spec.profile.files", path = path.display())]
+    #[error("cannot read the data set {path}: {cause}; {}a relative path counts from the folder of the file that names it; in a cluster, name the file in spec.profile.files", where_to_get(.path, .cause), path = path.display())]
     Read { path: PathBuf, cause: io::Error },
     /// The tokenizer that counts the lengths of texts cannot be used.
     #[error(transparent)]

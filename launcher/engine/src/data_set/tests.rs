@@ -202,6 +202,14 @@ fn a_pipe_is_not_read_behind_the_last_row() {
 }
 
 #[test]
+fn a_published_file_that_is_not_there_says_where_to_get_it() {
+    let file = "/nowhere/ShareGPT_V3_unfiltered_cleaned_split.json";
+    let set = DataSet { file: file.into(), ..set(DataSetFormat::Json, PromptForm::Text, 1) };
+    let error = read(&workload_of(&set), Seed(1)).unwrap_err().to_string();
+    assert!(error.contains("; download it by `hf download anon8231489123/ShareGPT_Vicuna_unfiltered"), "{error}");
+}
+
+#[test]
 fn a_file_that_is_not_there_is_told() {
     let set = DataSet { file: "/nowhere/d.json".into(), ..set(DataSetFormat::Json, IDS, 1) };
     let error = read(&workload_of(&set), Seed(1)).unwrap_err().to_string();

@@ -8,12 +8,10 @@ use crate::{
     reader::{Section, ValueType},
     workload::{
         AcrossStages, Arrivals, ConversationUse, DataSet, DataSetFormat, FileSource, LengthFilter, Load, OutputLength,
-        Rate, RequestSource, RowContent, RowOrder, Stage, UsedUp,
+        Published, Rate, RequestSource, RowContent, RowOrder, Stage, UsedUp,
     },
 };
 
-/// The file that the original is built with, under the name that its publisher gives it.
-const FILE: &str = "ShareGPT_V3_unfiltered_cleaned_split.json";
 /// More rows than the file has: a stage ends with the last one.
 const ROWS: f64 = 100_000.0;
 
@@ -26,9 +24,13 @@ pub(super) fn read(root: &Section, rates: Option<&[NamedRate]>) -> Option<(Reque
         root.notice("test_duration", "is not used, as in the original: sharegpt ends with the last row of the file");
     }
     if root.value("dataset_file").is_none() {
-        root.notice("dataset_file", format!("is missing, so that {FILE} beside the profile is read; the original has it in its image. Download it by `hf download anon8231489123/ShareGPT_Vicuna_unfiltered {FILE} --repo-type dataset`, or set dataset_file to its path or {{url: ...}}"));
+        let Published { file, get } = Published::SHAREGPT;
+        let message = format!(
+            "is missing, so that {file} beside the profile is read; the original has it in its image; {get}, or set dataset_file to its path or {{url: ...}}"
+        );
+        root.notice("dataset_file", message);
     }
-    let file = root.or_default("dataset_file", FileSource::from(FILE), file_source)?;
+    let file = root.or_default("dataset_file", FileSource::from(Published::SHAREGPT.file), file_source)?;
     root.notice("scenarios", "is sharegpt: the first turn of each conversation is sent, with the length of its recorded answer. The original writes the rate into each prompt, so that no rate finds the prompts of another in the prefix cache; here all rates send the same prompts, and no warm-up is sent before");
     let stages = rates?.iter().map(|(name, rate)| stage(name, *rate)).collect();
     let format = DataSetFormat::from_path(std::path::Path::new(&file.file_name())).unwrap_or(DataSetFormat::Json);

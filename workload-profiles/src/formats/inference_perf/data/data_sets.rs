@@ -11,7 +11,7 @@ use crate::{
     reader::{Section, ValueType},
     workload::{
         AcrossStages, ConversationUse, DataSet, DataSetFormat, FileSource, LengthFilter, OutputLength, PromptColumn,
-        PromptForm, RemoteFile, RequestSource, RowContent, RowOrder, UsedUp,
+        PromptForm, Published, RemoteFile, RequestSource, RowContent, RowOrder, UsedUp,
     },
 };
 
@@ -36,13 +36,8 @@ impl Known {
     /// Where the file is.
     fn source(self) -> &'static str {
         match self {
-            Known::ShareGpt => {
-                "download it by `hf download anon8231489123/ShareGPT_Vicuna_unfiltered ShareGPT_V3_unfiltered_cleaned_split.json \
-                 --repo-type dataset`"
-            }
-            Known::CnnDailyMail => {
-                "download the Parquet files of 3.0.0 by `hf download abisee/cnn_dailymail --repo-type dataset`"
-            }
+            Known::ShareGpt => Published::SHAREGPT.get,
+            Known::CnnDailyMail => Published::CNN_DAILYMAIL.get,
             Known::InfinityInstruct => {
                 "download BAAI/Infinity-Instruct from Hugging Face, and save its rows as .json or .jsonl"
             }
@@ -55,8 +50,8 @@ impl Known {
     /// The name of the file where a profile names none, as the original allows for two data sets.
     fn default_file(self) -> Option<&'static str> {
         match self {
-            Known::ShareGpt => Some("ShareGPT_V3_unfiltered_cleaned_split.json"),
-            Known::CnnDailyMail => Some("cnn_dailymail.parquet"),
+            Known::ShareGpt => Some(Published::SHAREGPT.file),
+            Known::CnnDailyMail => Some(Published::CNN_DAILYMAIL.file),
             Known::InfinityInstruct | Known::Billsum => None,
         }
     }
