@@ -11,7 +11,7 @@ use clock::Clock;
 use engine::{
     client::{
         Target,
-        probe::{self, ProbeError},
+        probe::{self, ProbeError, ServedModel},
     },
     issue::LoadError,
     stop::{Stop, StopState},
@@ -191,26 +191,33 @@ async fn attempt(target: &Target, wanted: Option<&str>, kind: ReadinessProbe) ->
 /// models may still be loading one.
 async fn not_found(target: &Target, model: &str, error: ProbeError) -> Attempt {
     match probe::models(target).await {
-        Ok(served) if !served.is_empty() && !served.iter().any(|it| it == model) => {
-            Attempt::unusable(format!("{}; {error}", listed_models::unknown(model, &served)))
+        Ok(served) if !served.is_empty() && !served.iter().any(|it| it.id == model) => {
+            Attempt::unusable(format!("{}; {error}", listed_models::unknown(model, &ids(&served))))
         }
         _ => Attempt::Again(error),
     }
 }
 
-fn choose(wanted: Option<&str>, served: &[String]) -> Result<String, Attempt> {
-    match (wanted, served) {
-        (_, []) => Err(Attempt::Again(ProbeError::NoModel)),
-        (Some(model), served) if served.iter().any(|it| it == model) => Ok(model.to_owned()),
-        (Some(model), served) => Err(Attempt::unusable(format!(
+fn ids(served: &[ServedModel]) -> Vec<String> {
+    served.iter().map(|it| it.id.clone()).collect()
+}
+
+/// The model to request. Without a wish it is the only one that is no LoRA adapter.
+fn choose(wanted: Option<&str>, served: &[ServedModel]) -> Result<String, Attempt> {
+    let all = ids(served);
+    let base: Vec<&ServedModel> = served.iter().filter(|it| !it.is_adapter).collect();
+    match (wanted, base.as_slice()) {
+        (_, _) if served.is_empty() => Err(Attempt::Again(ProbeError::NoModel)),
+        (Some(model), _) if all.iter().any(|it| it == model) => Ok(model.to_owned()),
+        (Some(model), _) => Err(Attempt::unusable(format!(
             "{}; a router that does not list all its models takes target.readiness.probe Generate",
-            listed_models::unknown(model, served)
+            listed_models::unknown(model, &all)
         ))),
-        (None, [only]) => Ok(only.clone()),
-        (None, several) => Err(Attempt::Final(Failure::ambiguous_model(format!(
+        (None, [only]) => Ok(only.id.clone()),
+        (None, _) => Err(Attempt::Final(Failure::ambiguous_model(format!(
             "target.model is not set, and the server serves {}: {}; name one of them",
-            several.len(),
-            listed_models::listed(several)
+            all.len(),
+            listed_models::listed(&all)
         )))),
     }
 }
@@ -238,11 +245,15 @@ mod tests {
 
     #[test]
     fn a_model_that_is_not_listed_ends_the_wait_and_an_empty_list_does_not() {
-        let served = ["org/a".to_owned(), "org/b".to_owned()];
+        let model = |id: &str, is_adapter| ServedModel { id: id.to_owned(), is_adapter };
+        let served = [model("org/a", false), model("org/b", false)];
         assert!(matches!(choose(Some("org/a"), &served), Ok(model) if model == "org/a"));
         assert!(matches!(choose(Some("org/x"), &served), Err(Attempt::Final(it)) if it.message.contains("org/b")));
         assert!(matches!(choose(None, &served), Err(Attempt::Final(it)) if it.message.contains("org/a")));
         assert!(matches!(choose(None, &served[..1]), Ok(model) if model == "org/a"));
+        let adapted = [model("org/a", false), model("law", true)];
+        assert!(matches!(choose(None, &adapted), Ok(model) if model == "org/a"));
+        assert!(matches!(choose(Some("law"), &adapted), Ok(model) if model == "law"));
         for wanted in [None, Some("org/a")] {
             assert!(matches!(choose(wanted, &[]), Err(Attempt::Again(ProbeError::NoModel))));
         }

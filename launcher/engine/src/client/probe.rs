@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crds::units::Span;
 use serde::Deserialize;
+use serde_json::Value;
 use workload_profiles::workload::Sampling;
 
 use super::{
@@ -75,13 +76,23 @@ struct Models {
 #[derive(Deserialize)]
 struct Model {
     id: String,
+    #[serde(default)]
+    parent: Value,
 }
 
-/// The ids of the models that the target lists, possibly none.
+/// A model that a target lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServedModel {
+    pub id: String,
+    /// It is a LoRA adapter of another model.
+    pub is_adapter: bool,
+}
+
+/// The models that the target lists, possibly none.
 ///
 /// # Errors
 /// The target does not answer, refuses, or is no OpenAI server.
-pub async fn models(target: &Target) -> Result<Vec<String>, ProbeError> {
+pub async fn models(target: &Target) -> Result<Vec<ServedModel>, ProbeError> {
     let client = Client::new(target.clone(), Clock::start());
     let fetched = within(MODELS, MODELS_TIMEOUT, client.fetch(&target.get(MODELS), MAX_MODELS)).await?;
     let (status, body) = fetched.map_err(|failure| ProbeError::NoAnswer(failure.message))?;
@@ -91,7 +102,8 @@ pub async fn models(target: &Target) -> Result<Vec<String>, ProbeError> {
         return Err(ProbeError::Refused { what: MODELS, status, message });
     }
     let models: Models = serde_json::from_slice(&body).map_err(|_| ProbeError::NotOpenAi)?;
-    Ok(models.data.into_iter().map(|it| it.id).collect())
+    let served = |Model { id, parent }| ServedModel { id, is_adapter: parent.is_string() };
+    Ok(models.data.into_iter().map(served).collect())
 }
 
 /// Generates one token with the API of the load.

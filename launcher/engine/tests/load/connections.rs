@@ -271,7 +271,7 @@ async fn a_closed_port_refuses() {
 async fn a_probe_finds_the_models_and_generates() {
     use simulator::{SimOptions, faults::FaultKind};
     let target = simulated(server(millis(100), millis(20)));
-    assert_eq!(probe::models(&target).await.unwrap(), ["m"]);
+    assert_eq!(probe::models(&target).await.unwrap()[0].id, "m");
     probe::generate(&target, "m").await.unwrap();
     let error = probe::generate(&target, "other").await.unwrap_err();
     assert!(matches!(error, ProbeError::Refused { status: 404, .. }) && !error.is_final(), "{error}");

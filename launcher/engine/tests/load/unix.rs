@@ -28,7 +28,7 @@ async fn a_load_goes_through_a_socket_of_this_machine() {
         }
     });
     let target = target(&path);
-    assert_eq!(probe::models(&target).await.unwrap(), ["m"]);
+    assert_eq!(probe::models(&target).await.unwrap()[0].id, "m");
     let result = issue(&workload(vec![closed(3, 60), open(100.0, 1)], 4), &target).await;
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 60)]);
     assert_eq!(outcomes(&result, 1), [("ok".to_owned(), 100)]);

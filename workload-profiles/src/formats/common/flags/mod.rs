@@ -159,6 +159,9 @@ pub(in crate::formats) fn word(section: &crate::reader::Section, key: &'static s
     Some(text)
 }
 
+/// Flags that name the model.
+const MODEL_FLAGS: [&str; 3] = ["model", "tokenizer", "served-model-name"];
+
 /// Reads flag after flag.
 struct Reader<'a> {
     tool: Tool,
@@ -179,6 +182,10 @@ impl Reader<'_> {
             };
             return self.findings.problem(shown, format!("is no flag of {}; {remedy}", self.tool.name));
         };
+        // A template leaves them empty where the run names no model: then it is the one that the server serves.
+        if value.is_null() && MODEL_FLAGS.contains(&flag.names[0]) {
+            return;
+        }
         match flag.effect {
             Effect::Ignored => {}
             _ if is_off(value) => {}
