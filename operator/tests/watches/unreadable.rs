@@ -98,7 +98,7 @@ async fn a_run_of_a_newer_release_is_left_as_it_is_and_the_user_is_told() {
     for (path, value, names) in [
         ("/status/phase", json!("Evaluating"), "status.phase: unknown variant `Evaluating`"),
         ("/status/outcome", json!("SLOViolated"), "status.outcome: unknown variant `SLOViolated`"),
-        ("/spec/harness", json!("fmperf"), "spec.harness: unknown variant `fmperf`"),
+        ("/spec/harness", json!("harness-of-tomorrow"), "spec.harness: unknown variant `harness-of-tomorrow`"),
         ("/spec/target/simulator", json!({"preset": "warp"}), "spec.target.simulator.preset: unknown variant `warp`"),
     ] {
         let (server, context) = operator_on(vec![newer("odd", path, value), run("fine", "Running", 1)]).await;
@@ -113,7 +113,7 @@ async fn a_run_of_a_newer_release_is_left_as_it_is_and_the_user_is_told() {
 
 #[tokio::test(start_paused = true)]
 async fn a_run_that_no_release_has_begun_is_told_to_be_stalled() {
-    let mut fresh = newer("odd", "/spec/harness", json!("fmperf"));
+    let mut fresh = newer("odd", "/spec/harness", json!("harness-of-tomorrow"));
     fresh["status"] = json!({"observedGeneration": -1});
     let (server, _) = operator_on(vec![fresh.clone()]).await;
     let written = server.written("odd/status");
@@ -122,7 +122,11 @@ async fn a_run_that_no_release_has_begun_is_told_to_be_stalled() {
     let found: Vec<_> =
         conditions.iter().map(|it| (it["type"].as_str().unwrap(), it["status"].as_str().unwrap())).collect();
     assert_eq!(found, [("Ready", "False"), ("Stalled", "True")]);
-    assert!(conditions.iter().all(|it| it["reason"] == "Unreadable" && it["message"].to_string().contains("`fmperf`")));
+    assert!(
+        conditions
+            .iter()
+            .all(|it| it["reason"] == "Unreadable" && it["message"].to_string().contains("`harness-of-tomorrow`"))
+    );
     assert_eq!(patch["metadata"]["uid"], "uid-odd");
 
     // An operator that starts again has nothing to add.
