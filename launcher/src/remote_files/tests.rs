@@ -10,7 +10,9 @@ use std::{
 };
 
 use crds::benchmark_run::Api;
-use workload_profiles::workload::{DataSet, DataSetFormat, PromptColumn, PromptForm, RequestSource};
+use workload_profiles::workload::{
+    DataSet, DataSetFormat, PromptColumn, PromptForm, RecordedFiles, RecordedSessions, RequestSource,
+};
 
 use super::*;
 
@@ -107,6 +109,25 @@ fn a_file_that_is_not_the_wanted_one_is_not_kept() {
         assert!(error.contains(problem) && !error.contains("secret"), "{path}: {error}");
     }
     assert_eq!(files(folder.path()), 0);
+}
+
+#[test]
+fn recordings_are_read_from_where_they_were_downloaded() {
+    let (base, _) = server();
+    let folder = tempfile::tempdir().unwrap();
+    let sources = ["a", "b"].map(|it| serde_json::json!({ "url": format!("{base}/d.json?{it}") }));
+    let recorded: RecordedSessions = serde_json::from_value(serde_json::json!({
+        "files": { "files": sources }, "format": "openTelemetry", "maxWait": "1s", "waits": "all", "answers": "server",
+        "defaultOutput": 1, "unique": false, "toolCalls": {}, "includeErrors": true, "skipInvalidFiles": false, "acrossStages": "restart",
+    }))
+    .unwrap();
+    let of_url = Workload::new(Api::Chat, RequestSource::Recorded(recorded), Vec::new());
+    let (workload, downloaded) = download(of_url, folder.path()).unwrap();
+    let RequestSource::Recorded(RecordedSessions { files: RecordedFiles::Files(files), .. }) = workload.requests else {
+        panic!("the source is another one");
+    };
+    let paths: Vec<FileSource> = downloaded.iter().map(|it| it.path.clone().into()).collect();
+    assert_eq!((files.len(), files), (2, paths));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use crds::{benchmark_run::Api, units::RequestRate};
+use http::HeaderName;
 use workload_profiles::{
     Notice, Workload,
     workload::{
@@ -27,7 +28,7 @@ use crate::{
     recorder::{Keep, RecordBudget, Recorder},
     requests::{RecordedLengths, Requests, RequestsError, RowChoice, Seeds, TextSeed, Texts, words_of},
     schedule::{Schedule, schedule, users::UserTurns},
-    sessions::PlannedSessions,
+    sessions::{PlannedSessions, session_header},
     trace::Blocks,
     window::StageWindow,
 };
@@ -40,6 +41,8 @@ pub struct LoadPlan {
     pub(super) requests: Requests,
     /// `None`: each request stands alone.
     pub(super) sessions: Option<PlannedSessions>,
+    /// The field with the id of its session in a request that stands alone.
+    pub(super) session_header: Option<HeaderName>,
     pub(super) probes: ProbeRequests,
     pub(super) template: BodyTemplate,
     pub(super) classes: Classes,
@@ -276,6 +279,7 @@ impl LoadPlan {
                 texts: TextSeed::new("probes/texts", seeds, workload.prompts),
             },
             requests,
+            session_header: session_header(&workload.sessions)?.filter(|_| sessions.is_none()),
             sessions,
             has_messages: api.has_messages(),
             template: BodyTemplate::new(api, model, workload.streaming, &workload.sampling),

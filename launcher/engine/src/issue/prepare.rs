@@ -22,7 +22,7 @@ pub(super) struct Prepared {
     pub(super) number: u64,
     /// The index of its traffic class; `None` if there are none.
     pub(super) class: Option<u16>,
-    /// Header fields of its traffic class.
+    /// Header fields of its traffic class, and of its session where it stands alone.
     pub(super) headers: Option<Arc<HeaderMap>>,
     pub(super) body: Bytes,
     pub(super) id: Option<HeaderValue>,
@@ -109,6 +109,16 @@ impl Maker {
         let id = shared.run_id.header(format_args!("{}-{number}", self.stage));
         let leaves = stage.clients.and_then(|it| it.leaves(number));
         let (class, headers) = class.map_or((None, None), |(index, it)| (Some(index), it.headers.clone()));
+        let headers = self.with_session(shared, number, headers);
         Prepared { number, class, headers, body, id, requested, leaves, keep_output }
+    }
+
+    /// Adds the id of the session, which is this request alone.
+    fn with_session(&self, shared: &Shared, number: u64, headers: Option<Arc<HeaderMap>>) -> Option<Arc<HeaderMap>> {
+        let Some(name) = &shared.plan.session_header else { return headers };
+        let Some(id) = shared.run_id.header(format_args!("session-{}-{number}", self.stage)) else { return headers };
+        let mut headers = headers.map_or_else(HeaderMap::new, Arc::unwrap_or_clone);
+        headers.insert(name.clone(), id);
+        Some(Arc::new(headers))
     }
 }

@@ -153,8 +153,7 @@ impl PlannedSessions {
             return Err(RequestsError::UncountedSessions);
         }
         let settings = workload.sessions.clone();
-        let wrong = |name: &String| RequestsError::SessionHeader { name: name.clone() };
-        let header = settings.header.as_ref().map(|it| it.parse().map_err(|_| wrong(it))).transpose()?;
+        let header = session_header(&settings)?;
         let begun = AtomicU64::new(0);
         Ok(Some(PlannedSessions { source, words: Texts::default(), settings, header, count, begun, rows: None }))
     }
@@ -231,6 +230,15 @@ impl PlannedSessions {
     pub(crate) fn ends_after_failure(&self) -> bool {
         self.settings.after_failure == AfterFailure::End
     }
+}
+
+/// The header field with the id of a session; `None`: there is none.
+///
+/// # Errors
+/// No field has such a name.
+pub(crate) fn session_header(settings: &Sessions) -> Result<Option<HeaderName>, RequestsError> {
+    let wrong = |name: &String| RequestsError::SessionHeader { name: name.clone() };
+    settings.header.as_ref().map(|it| it.parse().map_err(|_| wrong(it))).transpose()
 }
 
 impl ChainTexts {

@@ -1,7 +1,7 @@
 //! Sessions of several turns: their order, what their prompts carry, what they wait for, and what ends them early.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -343,6 +343,20 @@ async fn a_session_has_its_header_and_its_connection() {
     }
     assert_eq!(connections.len(), 4);
     assert!(connections.values().all(|it| it.len() == 3 && it.iter().all(|one| *one == it[0])), "{connections:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_stands_alone_is_a_session_of_its_own() {
+    let server = Server::default();
+    let mut workload = Workload::new(Api::Chat, RequestSource::Mock, vec![closed(2, 6), paced(10.0, 4)]);
+    workload.sessions.header = Some("X-Session".into());
+    run(&workload, &server).await;
+    let sessions: BTreeSet<String> = server.seen().into_iter().filter_map(|it| it.session).collect();
+    assert_eq!(sessions.len(), 10);
+    workload.sessions.header = Some("no name".into());
+    let target = server.target(Api::Chat);
+    let refused = engine::issue::run_here(&workload, "m", &target, crds::units::Seed(1), &Stop::default()).await;
+    assert!(refused.unwrap_err().to_string().contains("sessions.header is \"no name\""));
 }
 
 #[tokio::test(start_paused = true)]
