@@ -329,7 +329,7 @@ fn plan(
     seeds: Seeds<'_>,
 ) -> Result<LoadPlan, LoadError> {
     let plan = LoadPlan::new(workload, &files.traces.entries, model, target.api(), seeds)?;
-    let plan = plan.with_recordings(Arc::clone(&files.recordings));
+    let plan = plan.with_recordings(workload, Arc::clone(&files.recordings))?;
     let plan = plan.with_blocks(workload, &files.traces.blocks)?;
     Ok(plan.with_texts(files.texts.clone()).with_rows(workload, Arc::clone(&files.rows), seeds)?)
 }

@@ -371,13 +371,38 @@ impl LoadPlan {
         Ok(self)
     }
 
-    /// The same plan with what makes texts.
-    /// The same plan with the recorded sessions of the workload, if it has any.
-    pub(crate) fn with_recordings(mut self, recordings: Arc<Vec<recorded::Session>>) -> LoadPlan {
+    /// The same plan with the recorded sessions of the workload, if it has any. Each stage sends a session at most once. After a stage
+    /// whose number of sessions is not known before the load, the next one may send some of its sessions again.
+    ///
+    /// # Errors
+    /// A stage asks for more sessions than are left, or none is left.
+    pub(crate) fn with_recordings(
+        mut self,
+        workload: &Workload,
+        recordings: Arc<Vec<recorded::Session>>,
+    ) -> Result<LoadPlan, RequestsError> {
+        let RequestSource::Recorded(recorded) = &workload.requests else { return Ok(self) };
         self.sessions = self.sessions.map(|it| it.with_recordings(recordings));
-        self
+        let all = self.sessions.as_ref().and_then(|it| it.count).unwrap_or_default();
+        let mut left = all;
+        for planned in &mut self.stages {
+            if recorded.across_stages == AcrossStages::Restart {
+                left = all;
+            }
+            let wanted = match &planned.load {
+                PlannedLoad::Closed(slots) => slots.count.unwrap_or(1),
+                PlannedLoad::Open(_) | PlannedLoad::Measured(_) | PlannedLoad::Stream(_) => 1,
+            };
+            if wanted > left {
+                return Err(RequestsError::TooFewSessions { stage: planned.name.clone(), wanted, left });
+            }
+            planned.load.truncate(left);
+            left = left.saturating_sub(planned.load.known().unwrap_or_default());
+        }
+        Ok(self)
     }
 
+    /// The same plan with what makes texts.
     pub fn with_texts(mut self, texts: Texts) -> LoadPlan {
         self.sessions = self.sessions.map(|it| it.with_texts(texts.clone()));
         self.requests = self.requests.with_texts(texts);

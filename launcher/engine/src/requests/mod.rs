@@ -111,6 +111,11 @@ pub enum RequestsError {
         "the stage {stage} sends {wanted}, and the data set has {rows} rows, one for each; set a count of at most {rows}"
     )]
     TooFewRows { stage: String, wanted: String, rows: u64 },
+    /// A stage needs more recorded sessions than are left.
+    #[error(
+        "the stage {stage} needs {wanted} recorded sessions, and {left} are left; lower its count, name more files, or let copies follow by duplicateTo"
+    )]
+    TooFewSessions { stage: String, wanted: u64, left: u64 },
     /// A stage ends with the rows of the data set, and begins at a row that is not known before the load.
     #[error(
         "the stage {stage} ends with the data set, and begins where the stages before it end, which send as many requests as their time allows; set a count for each of them"

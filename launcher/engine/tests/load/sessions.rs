@@ -496,6 +496,38 @@ async fn the_prompts_of_a_trace_of_weka_share_the_texts_of_their_blocks() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_stage_ends_when_no_recorded_session_is_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.jsonl");
+    let line = r#"{"id":"a","requests":[{"t":0,"in":4,"out":1},{"t":1,"in":4,"out":1}]}"#;
+    std::fs::write(&path, format!("{line}\n{line}\n{line}\n")).unwrap();
+    let endless = || {
+        let load = Load::Closed {
+            concurrency: 2,
+            count: None,
+            duration: None,
+            ramp_up: Span(Duration::ZERO),
+            start_rate: None,
+        };
+        Stage::new("all", load)
+    };
+    let sent = async |stages: Vec<Stage>, across_stages: AcrossStages| {
+        let weka = recorded(&path, RecordedFormat::Weka { block_size: 64 });
+        let workload = Workload { stages, ..replay(RecordedSessions { across_stages, ..weka }, 1) };
+        let target = Server::default().target(Api::Chat);
+        let result = engine::issue::run_here(&workload, "m", &target, crds::units::Seed(1), &Stop::default()).await;
+        result.map(|it| it.issued).map_err(|error| error.to_string())
+    };
+    assert_eq!(sent(vec![endless(), endless()], AcrossStages::Restart).await, Ok(12));
+    assert_eq!(sent(vec![closed(1, 1), endless()], AcrossStages::Continue).await, Ok(6));
+    assert_eq!(sent(vec![paced(1.0, 9)], AcrossStages::Restart).await, Ok(6));
+    let refused = sent(vec![closed(1, 4)], AcrossStages::Restart).await.unwrap_err();
+    assert!(refused.contains("needs 4 recorded sessions, and 3 are left"), "{refused}");
+    let refused = sent(vec![endless(), endless()], AcrossStages::Continue).await.unwrap_err();
+    assert!(refused.contains("needs 1 recorded sessions, and 0 are left"), "{refused}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_recorded_session_is_sent_as_the_graph_of_its_requests() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.json");
