@@ -224,6 +224,127 @@ fn conversations_of_a_parquet_file_are_lists_of_structs() {
     check(&set, conversations(), Ok(&["first", "second"]));
 }
 
+/// Parts of the compact encoding of Thrift.
+mod thrift {
+    pub(super) fn number(mut number: u64) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        while number >= 0x80 {
+            bytes.push((number & 0x7f) as u8 | 0x80);
+            number >>= 7;
+        }
+        bytes.push(number as u8);
+        bytes
+    }
+
+    /// The fields of a structure, each with its header.
+    pub(super) fn structure(fields: &[(u8, Vec<u8>)]) -> Vec<u8> {
+        let fields = fields.iter().flat_map(|(header, value)| [vec![*header], value.clone()]);
+        fields.chain([vec![0]]).flatten().collect()
+    }
+
+    /// A signed number.
+    pub(super) fn signed(value: u64) -> Vec<u8> {
+        number(2 * value)
+    }
+
+    pub(super) fn list(kind: u8, values: &[Vec<u8>]) -> Vec<u8> {
+        [vec![0xf0 | kind], number(values.len() as u64), values.concat()].concat()
+    }
+
+    pub(super) fn text(text: &[u8]) -> Vec<u8> {
+        [number(text.len() as u64), text.to_vec()].concat()
+    }
+}
+use thrift::{list, number, signed, structure, text};
+
+/// A group of the schema. The root has no repetition.
+fn group(fields: u64, is_root: bool) -> Vec<u8> {
+    let repetition = if is_root { vec![(0x48, text(b"a"))] } else { vec![(0x35, signed(0)), (0x18, text(b"a"))] };
+    structure(&[repetition, vec![(0x15, signed(fields))]].concat())
+}
+
+/// A text column `t` of the schema: required (0) or repeated (2).
+fn column(repetition: u64) -> Vec<u8> {
+    structure(&[(0x15, signed(6)), (0x25, signed(repetition)), (0x18, text(b"t")), (0x25, signed(0))])
+}
+
+/// A Parquet file with this body, schema and groups of rows.
+fn parquet(body: &[u8], schema: &[Vec<u8>], rows: u64, groups: &[Vec<u8>]) -> Vec<u8> {
+    let footer =
+        structure(&[(0x15, signed(1)), (0x19, list(12, schema)), (0x16, signed(rows)), (0x19, list(12, groups))]);
+    let length = (footer.len() as u32).to_le_bytes();
+    [b"PAR1", body, footer.as_slice(), &length, b"PAR1"].concat()
+}
+
+#[test]
+fn a_parquet_file_with_a_hostile_schema_is_refused() {
+    let set = texts("d.parquet", DataSetFormat::Parquet, "t");
+    let nested = |depth: usize| {
+        let groups = (0..depth).map(|place| group(1, place == 0));
+        parquet(&[], &groups.chain([column(0)]).collect::<Vec<_>>(), 0, &[])
+    };
+    let wrong = |what: &str| format!("the data set d.parquet, {what}");
+    let deep = wrong("as a Parquet file: has columns that are nested deeper than 64 levels; leave them out");
+    check(&set, nested(65), Err(&deep));
+    let many = "as a Parquet file: has a schema of 200001 columns and groups; at most 10000 are read";
+    check(&set, nested(200_000), Err(&wrong(many)));
+    let damaged = wrong(
+        "row 0, counted from 0: cannot be read: it is damaged, or no Parquet file; download or write the file again",
+    );
+    // The library would reserve memory for these fields.
+    check(&set, parquet(&[], &[group(i32::MAX as u64, true), column(0)], 0, &[]), Err(&damaged));
+    // A number in the place of the name, so that readers disagree on what follows.
+    let shifted = structure(&[(0x15, signed(6)), (0x25, signed(0)), (0x15, signed(9))]);
+    check(&set, parquet(&[], &[group(1, true), shifted], 0, &[]), Err(&damaged));
+    assert!(read_set(&set, &nested(64), Limits::default()).unwrap_err().contains("has no t; it has a"));
+}
+
+/// A file with one row, which names a value of `length` bytes `times` times.
+fn repeated_value(length: usize, times: u64) -> Vec<u8> {
+    let dictionary = [(length as u32).to_le_bytes().to_vec(), vec![b'a'; length]].concat();
+    // Levels and places are runs of one value: the first level begins the row.
+    let run = |count: u64, value: u8| [number(2 * count), vec![value]].concat();
+    let part = |runs: Vec<u8>| [(runs.len() as u32).to_le_bytes().to_vec(), runs].concat();
+    let levels = [part([run(1, 0), run(times - 1, 1)].concat()), part(run(times, 1))].concat();
+    let data = [levels, vec![1], run(times, 0)].concat();
+    let page = |kind: u64, plain: &[u8], header: (u8, Vec<u8>)| {
+        let packed = gzip(plain);
+        let lengths = [(0x15, signed(plain.len() as u64)), (0x15, signed(packed.len() as u64))];
+        [structure(&[&[(0x15, signed(kind))], &lengths[..], &[header]].concat()), packed].concat()
+    };
+    let first = page(2, &dictionary, (0x4c, structure(&[(0x15, signed(1)), (0x15, signed(0))])));
+    let header = [(0x15, signed(times)), (0x15, signed(8)), (0x15, signed(3)), (0x15, signed(3))];
+    let body = [first.clone(), page(0, &data, (0x2c, structure(&header)))].concat();
+    let metadata = structure(&[
+        (0x15, signed(6)),
+        (0x19, list(5, &[signed(0), signed(3), signed(8)])),
+        (0x19, list(8, &[text(b"t")])),
+        (0x15, signed(2)),
+        (0x16, signed(times)),
+        (0x16, signed((dictionary.len() + data.len()) as u64)),
+        (0x16, signed(body.len() as u64)),
+        (0x26, signed(4 + first.len() as u64)),
+        (0x26, signed(4)),
+    ]);
+    let chunk = structure(&[(0x26, signed(4)), (0x1c, metadata)]);
+    let rows = structure(&[(0x19, list(12, &[chunk])), (0x16, signed(body.len() as u64)), (0x16, signed(1))]);
+    parquet(&body, &[group(1, true), column(2)], 1, &[rows])
+}
+
+#[test]
+fn a_row_of_a_parquet_file_has_bounded_memory() {
+    let row = RowContent::Conversation { column: "t".into(), send: ConversationUse::FirstTurn };
+    let set = DataSet { row, ..texts("d.parquet", DataSetFormat::Parquet, "") };
+    check(&set, repeated_value(9, 4), Ok(&["aaaaaaaaa"]));
+    let bomb = repeated_value(32 << 20, 5_000);
+    assert!(bomb.len() < 400_000);
+    let what = "a row may need more than 536870912 bytes of memory, by its number of values and the longest of them";
+    for bytes in [bomb, repeated_value(1, 5_000_000)] {
+        let error = read_set(&set, &bytes, Limits::default()).unwrap_err();
+        assert!(error.starts_with("the data set d.parquet, row 0") && error.contains(what), "{error}");
+    }
+}
+
 /// A damaged file gives rows or a message, in bounded memory, and never a panic.
 fn survives(set: &DataSet, bytes: &[u8]) -> Result<(), TestCaseError> {
     let limits = Limits { file: 1 << 20, row: 1 << 16, kept: 1 << 20 };

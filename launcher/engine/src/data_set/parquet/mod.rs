@@ -4,6 +4,8 @@
 //! written in Rust down to the last codec.
 
 mod pages;
+mod row_budget;
+mod schema;
 
 use std::{
     fs::File,
@@ -13,9 +15,12 @@ use std::{
 
 use parquet::{
     errors::ParquetError,
-    file::{metadata::ParquetMetaDataReader, reader::RowGroupReader as _},
-    record::{Field, reader::RowIter},
-    schema::types::Type,
+    file::{
+        metadata::{ColumnChunkMetaData, ParquetMetaDataReader},
+        reader::RowGroupReader as _,
+    },
+    record::{Field, reader::TreeBuilder},
+    schema::types::{SchemaDescriptor, Type},
 };
 use serde::de::DeserializeSeed as _;
 use serde_json::{Map, Value};
@@ -26,10 +31,14 @@ use super::{
     sink::Sink,
 };
 use pages::RowGroup;
+use schema::SchemaProblem;
+
+/// The most columns that are read, counting each field of an object.
+const MAX_COLUMNS: usize = 64;
 
 /// Reads the rows of a file.
 pub(super) fn read(sink: &mut Sink<'_>, file: File) -> Result<(), DataSetError> {
-    // The library panics on some damaged files.
+    // The library panics on some damaged files. What ends the process is checked before.
     let read = catch_unwind(AssertUnwindSafe(|| read_file(sink, file)));
     let damaged = |sink: &Sink<'_>, error: &str| {
         let row = sink.offered();
@@ -62,6 +71,11 @@ impl From<ParquetError> for Problem {
 }
 
 fn read_file(sink: &mut Sink<'_>, file: File) -> Result<(), Problem> {
+    match schema::check(&file) {
+        Ok(()) => {}
+        Err(SchemaProblem::Refused(what)) => return Err(Problem::Refused(what)),
+        Err(SchemaProblem::Damaged) => return Err(ParquetError::General("its schema is damaged".to_owned()).into()),
+    }
     let metadata = ParquetMetaDataReader::new().parse_and_finish(&file)?;
     let schema = metadata.file_metadata().schema();
     let columns: Vec<&str> = schema.get_fields().iter().map(|it| it.name()).collect();
@@ -78,17 +92,27 @@ fn read_file(sink: &mut Sink<'_>, file: File) -> Result<(), Problem> {
     wanted.dedup();
     let fields = wanted.iter().map(|it| Arc::clone(&schema.get_fields()[*it])).collect();
     let projection = Type::group_type_builder(schema.name()).with_fields(fields).build()?;
+    let projection = Arc::new(SchemaDescriptor::new(Arc::new(projection)));
+    if projection.num_columns() > MAX_COLUMNS {
+        let found = projection.num_columns();
+        return Err(Problem::Refused(format!(
+            "has {found} fields in the columns that are read; at most {MAX_COLUMNS} are read: leave some out"
+        )));
+    }
+    let is_wanted = |chunk: &ColumnChunkMetaData| {
+        let path = chunk.column_path();
+        path.parts().first().is_some_and(|it| wanted.iter().any(|place| columns[*place] == it))
+    };
     let file = Arc::new(file);
     for group in metadata.row_groups() {
-        let group = RowGroup::new(Arc::clone(&file), group);
+        let group = RowGroup::new(Arc::clone(&file), group, is_wanted);
         for leaf in 0..group.num_columns() {
-            let path = group.metadata().column(leaf).column_path();
-            let is_wanted = path.parts().first().is_some_and(|it| wanted.iter().any(|place| columns[*place] == it));
-            if let Some(what) = group.refused(leaf).filter(|_| is_wanted) {
+            if let Some(what) = group.refused(leaf).filter(|_| is_wanted(group.metadata().column(leaf))) {
                 return Err(Problem::Refused(what));
             }
         }
-        for row in RowIter::from_row_group(Some(projection.clone()), &group)? {
+        // One row at a time: values of some encodings are copies, each as long as a page.
+        for row in TreeBuilder::new().with_batch_size(1).as_iter(Arc::clone(&projection), &group)? {
             let row = object(&row?);
             let read = RowSeed { columns: sink.columns, row: &mut sink.row }.deserialize(row);
             if read.is_err() || !sink.take() {

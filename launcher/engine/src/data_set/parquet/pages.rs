@@ -11,7 +11,7 @@ use std::{
 
 use bytes::Bytes;
 use parquet::{
-    basic::Compression,
+    basic::{Compression, Encoding},
     column::page::{Page, PageMetadata, PageReader},
     errors::{ParquetError, Result},
     file::{
@@ -21,10 +21,15 @@ use parquet::{
     },
 };
 
-use super::super::compression::{self, decompressed};
+use super::{
+    super::compression::{self, decompressed},
+    row_budget::{self, RowBudget},
+};
 
 /// The most bytes of a page: as many as of a row.
 const MAX_PAGE: usize = 64 << 20;
+/// The most bytes of the pages of all columns. A column keeps a dictionary and one other page.
+const MAX_PAGES: usize = 1 << 30;
 /// The most values of a page, and of a column in a group of rows. A run of equal values takes a few bytes in a file.
 const MAX_PAGE_VALUES: u32 = 16 << 20;
 const MAX_COLUMN_VALUES: u64 = 128 << 20;
@@ -33,11 +38,27 @@ const MAX_COLUMN_VALUES: u64 = 128 << 20;
 pub(super) struct RowGroup<'a> {
     file: Arc<File>,
     metadata: &'a RowGroupMetaData,
+    /// The most bytes of a page.
+    most_page: usize,
+    /// The most bytes of memory for a row of a repeated column.
+    most_row: u64,
 }
 
 impl<'a> RowGroup<'a> {
-    pub(super) fn new(file: Arc<File>, metadata: &'a RowGroupMetaData) -> RowGroup<'a> {
-        RowGroup { file, metadata }
+    /// `wanted` says whether a column is read.
+    pub(super) fn new(
+        file: Arc<File>,
+        metadata: &'a RowGroupMetaData,
+        wanted: impl Fn(&ColumnChunkMetaData) -> bool,
+    ) -> RowGroup<'a> {
+        let wanted = || metadata.columns().iter().filter(|it| wanted(it));
+        let repeated = wanted().filter(|it| it.column_descr().max_rep_level() > 0).count() as u64;
+        RowGroup {
+            file,
+            metadata,
+            most_page: (MAX_PAGES / 2 / wanted().count().max(1)).min(MAX_PAGE),
+            most_row: row_budget::MAX_ROW / repeated.max(1),
+        }
     }
 
     /// Why a column cannot be read, and the remedy.
@@ -72,7 +93,8 @@ impl RowGroupReader for RowGroup<'_> {
             chunk.clone().into_builder().set_compression(Compression::UNCOMPRESSED).build()?;
         let rows = usize::try_from(self.metadata.num_rows())?;
         let inner = SerializedPageReader::new(Arc::clone(&self.file), &plain, rows, None)?;
-        Ok(Box::new(Pages { inner, codec, values: 0 }))
+        let budget = RowBudget::new(chunk.column_descr(), self.most_row);
+        Ok(Box::new(Pages { inner, codec, values: 0, most: self.most_page, budget }))
     }
 
     fn get_column_bloom_filter(&self, _column: usize) -> Option<&parquet::bloom_filter::Sbbf> {
@@ -93,6 +115,10 @@ struct Pages {
     codec: Compression,
     /// Values in the pages so far.
     values: u64,
+    /// The most bytes of a page.
+    most: usize,
+    /// For a repeated column.
+    budget: Option<RowBudget>,
 }
 
 impl Iterator for Pages {
@@ -118,10 +144,18 @@ impl PageReader for Pages {
         Ok(Some(match page {
             Page::DataPage { buf, num_values, encoding, def_level_encoding, rep_level_encoding, statistics } => {
                 let buf = plain(buf, 0)?;
+                if let Some(budget) = &mut self.budget {
+                    let levels = levels(&buf).filter(|_| rep_level_encoding == Encoding::RLE);
+                    budget.page(&buf, encoding, num_values, levels)?;
+                }
                 Page::DataPage { buf, num_values, encoding, def_level_encoding, rep_level_encoding, statistics }
             }
             Page::DictionaryPage { buf, num_values, encoding, is_sorted } => {
-                Page::DictionaryPage { buf: plain(buf, 0)?, num_values, encoding, is_sorted }
+                let buf = plain(buf, 0)?;
+                if let Some(budget) = &mut self.budget {
+                    budget.dictionary(&buf);
+                }
+                Page::DictionaryPage { buf, num_values, encoding, is_sorted }
             }
             Page::DataPageV2 {
                 buf,
@@ -135,7 +169,10 @@ impl PageReader for Pages {
                 statistics,
             } => {
                 let levels = (def_levels_byte_len as usize).saturating_add(rep_levels_byte_len as usize);
-                let buf = if is_compressed { plain(buf, levels)? } else { buf };
+                let buf = if is_compressed { plain(buf, levels)? } else { self.whole(buf)? };
+                if let Some(budget) = &mut self.budget {
+                    budget.page(&buf, encoding, num_values, buf.get(..rep_levels_byte_len as usize))?;
+                }
                 Page::DataPageV2 {
                     buf,
                     num_values,
@@ -164,46 +201,57 @@ impl Pages {
     /// A page as it was before its compression. Its first bytes, the levels, are not compressed.
     fn plain(&self, page: &Bytes, levels: usize) -> Result<Bytes> {
         if self.codec == Compression::UNCOMPRESSED {
-            return Ok(page.clone());
+            return self.whole(page.clone());
         }
         let (levels, compressed) = page.split_at_checked(levels).ok_or_else(|| external(WRONG))?;
         let mut plain = levels.to_vec();
         // A page of nulls has no values.
         if !compressed.is_empty() {
-            decompress(self.codec, compressed, &mut plain)?;
+            decompress(self.codec, compressed, &mut plain, self.most)?;
         }
         Ok(plain.into())
     }
+
+    /// A page that is not compressed.
+    fn whole(&self, page: Bytes) -> Result<Bytes> {
+        within(page.len(), self.most).map(|_| page)
+    }
+}
+
+/// The repetition levels of a page of the first version, which begin with their length.
+fn levels(page: &[u8]) -> Option<&[u8]> {
+    let (length, rest) = page.split_first_chunk()?;
+    rest.get(..u32::from_le_bytes(*length) as usize)
 }
 
 const WRONG: &str = "a page is damaged";
 
-fn external(what: impl Into<String>) -> ParquetError {
+pub(super) fn external(what: impl Into<String>) -> ParquetError {
     ParquetError::External(io::Error::other(what.into()).into())
 }
 
-/// Appends what a page holds.
-fn decompress(codec: Compression, page: &[u8], to: &mut Vec<u8>) -> Result<()> {
+/// Appends what a page holds, of at most `most` bytes.
+fn decompress(codec: Compression, page: &[u8], to: &mut Vec<u8>, most: usize) -> Result<()> {
     match codec {
-        Compression::GZIP(_) => read_all(decompressed(page, Some(compression::Compression::Gzip)), to),
-        Compression::ZSTD(_) => read_all(decompressed(page, Some(compression::Compression::Zstd)), to),
-        Compression::BROTLI(_) => read_all(brotli_decompressor::Decompressor::new(page, 64 << 10), to),
+        Compression::GZIP(_) => read_all(decompressed(page, Some(compression::Compression::Gzip)), to, most),
+        Compression::ZSTD(_) => read_all(decompressed(page, Some(compression::Compression::Zstd)), to, most),
+        Compression::BROTLI(_) => read_all(brotli_decompressor::Decompressor::new(page, 64 << 10), to, most),
         Compression::SNAPPY => {
             let length = snap::raw::decompress_len(page).map_err(|_| external(WRONG))?;
             let start = to.len();
-            to.resize(start + within(length)?, 0);
+            to.resize(start + within(length, most)?, 0);
             snap::raw::Decoder::new().decompress(page, &mut to[start..]).map_err(|_| external(WRONG))?;
             Ok(())
         }
-        Compression::LZ4_RAW => lz4(page, to),
+        Compression::LZ4_RAW => lz4(page, to, most),
         Compression::UNCOMPRESSED | Compression::LZO | Compression::LZ4 => Err(external(WRONG)),
     }
 }
 
 /// A block does not hold its length, so that the space for it is doubled until it is enough.
-fn lz4(page: &[u8], to: &mut Vec<u8>) -> Result<()> {
+fn lz4(page: &[u8], to: &mut Vec<u8>, most: usize) -> Result<()> {
     let start = to.len();
-    let mut space = page.len().saturating_mul(4).clamp(1 << 10, MAX_PAGE);
+    let mut space = page.len().saturating_mul(4).max(1 << 10).min(most);
     loop {
         to.resize(start + space, 0);
         match lz4_flex::block::decompress_into(page, &mut to[start..]) {
@@ -212,24 +260,22 @@ fn lz4(page: &[u8], to: &mut Vec<u8>) -> Result<()> {
                 return Ok(());
             }
             Err(lz4_flex::block::DecompressError::OutputTooSmall { .. }) => {
-                within(space + 1)?;
-                space = (2 * space).min(MAX_PAGE);
+                within(space + 1, most)?;
+                space = (2 * space).min(most);
             }
             Err(_) => return Err(external(WRONG)),
         }
     }
 }
 
-fn read_all(from: impl Read, to: &mut Vec<u8>) -> Result<()> {
-    let read = from.take(MAX_PAGE as u64 + 1).read_to_end(to).map_err(|_| external(WRONG))?;
-    within(read).map(drop)
+fn read_all(from: impl Read, to: &mut Vec<u8>, most: usize) -> Result<()> {
+    let read = from.take(most as u64 + 1).read_to_end(to).map_err(|_| external(WRONG))?;
+    within(read, most).map(drop)
 }
 
-fn within(length: usize) -> Result<usize> {
-    if length > MAX_PAGE {
-        return Err(external(format!(
-            "a page has more than {MAX_PAGE} bytes, the most that is read; write smaller pages"
-        )));
+fn within(length: usize, most: usize) -> Result<usize> {
+    if length > most {
+        return Err(external(format!("a page has more than {most} bytes, the most that is read; write smaller pages")));
     }
     Ok(length)
 }
