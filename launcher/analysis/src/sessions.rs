@@ -14,15 +14,17 @@ pub struct SessionFigures {
     pub complete: u64,
     /// Sessions with a request that got no answer.
     pub failed: u64,
-    /// Sessions that the end of a stage cut short.
+    /// Sessions that the end of a stage, or of its window, cut short.
     pub cut_short: u64,
+    /// Sessions that began with a later turn than their first, and got all answers from there on.
+    pub partial: u64,
     /// Complete sessions per second of the duration of the figures; `None` where that is zero.
     pub per_second: Option<f64>,
     /// From the time when the first request of a session was due to the end of its last.
     pub duration: Option<Distribution<Duration>>,
     /// Requests of a session.
     pub turns: Option<Distribution<f64>>,
-    /// Prompt tokens of all requests of a session.
+    /// Prompt tokens of all requests of a session, of the sessions of which the server told them all.
     pub input_tokens: Option<Distribution<f64>>,
     /// Output tokens of all requests of a session.
     pub output_tokens: Option<Distribution<f64>>,
@@ -49,7 +51,7 @@ pub struct TurnFigures {
     pub ttft: Option<Distribution<Duration>>,
     /// Last token minus scheduled.
     pub latency: Option<Distribution<Duration>>,
-    /// Mean prompt length by the server's usage; `None` where no request succeeded.
+    /// Mean prompt length of the requests of which the server told it; `None` where there are none.
     pub mean_input_tokens: Option<f64>,
     /// Mean output length.
     pub mean_output_tokens: Option<f64>,
@@ -66,6 +68,7 @@ impl SessionFigures {
             complete: tally.complete,
             failed: tally.failed,
             cut_short: tally.cut_short,
+            partial: tally.partial,
             per_second: (!duration.is_zero()).then(|| tally.complete as f64 / duration.as_secs_f64()),
             duration: Distribution::of_times(&tally.duration),
             turns: Distribution::of_lengths(&tally.turns),
@@ -87,7 +90,7 @@ impl SessionFigures {
 
 impl TurnFigures {
     fn new(turn: usize, tally: &TurnTally, streaming: bool) -> TurnFigures {
-        let mean = |sum: u64| (tally.succeeded > 0).then(|| sum as f64 / tally.succeeded as f64);
+        let mean = |sum: u64, count: u64| (count > 0).then(|| sum as f64 / count as f64);
         TurnFigures {
             turn,
             and_later: turn > TURNS,
@@ -95,9 +98,22 @@ impl TurnFigures {
             succeeded: tally.succeeded,
             ttft: Distribution::of_times(&tally.ttft).filter(|_| streaming),
             latency: Distribution::of_times(&tally.latency),
-            mean_input_tokens: mean(tally.input_tokens),
-            mean_output_tokens: mean(tally.output_tokens),
+            mean_input_tokens: mean(tally.input_tokens, tally.with_usage),
+            mean_output_tokens: mean(tally.output_tokens, tally.succeeded),
             cached_share: (tally.input_tokens > 0).then(|| tally.cached_tokens as f64 / tally.input_tokens as f64),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mean_prompt_is_of_the_requests_with_usage() {
+        for (with_usage, input_tokens, expected) in [(0, 0, None), (1, 100, Some(100.0)), (4, 100, Some(25.0))] {
+            let tally = TurnTally { requests: 5, succeeded: 4, with_usage, input_tokens, ..TurnTally::default() };
+            assert_eq!(TurnFigures::new(1, &tally, true).mean_input_tokens, expected);
         }
     }
 }

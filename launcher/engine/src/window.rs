@@ -79,14 +79,18 @@ impl StageWindow {
 
     /// The part to which a request belongs, in a stage that began at `start`.
     pub fn part(&self, start: Duration, request: &RequestRecord) -> WindowPart {
-        let due = request.scheduled.saturating_sub(start);
-        let ended = request.ended.saturating_sub(start);
+        self.part_of(start, request.number, request.scheduled, request.ended)
+    }
+
+    /// The part to which something belongs that was due and ended at these times, on the clock of the run.
+    pub fn part_of(&self, start: Duration, number: u64, due: Duration, ended: Duration) -> WindowPart {
+        let (due, ended) = (due.saturating_sub(start), ended.saturating_sub(start));
         let if_so = |part: WindowPart, belongs: bool| if belongs { part } else { WindowPart::Counted };
         // A request that ended within the window counts, whenever it was due.
         if self.kind == Window::Cut && ended > self.first.1 {
             return if_so(WindowPart::CoolDown, self.close().is_some_and(|close| due >= close));
         }
-        match self.part_of_unissued(request.number, Some(due)) {
+        match self.part_of_unissued(number, Some(due)) {
             WindowPart::Counted if self.kind == Window::Trimmed => {
                 if_so(WindowPart::Late, self.close().is_some_and(|close| ended > close))
             }

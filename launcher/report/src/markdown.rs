@@ -207,6 +207,7 @@ fn sessions(analysis: &Analysis, page: &mut Page) {
         ("complete", all.complete.to_string()),
         ("failed", all.failed.to_string()),
         ("cut short", all.cut_short.to_string()),
+        ("partial", all.partial.to_string()),
         ("complete sessions/s", optional(all.per_second, number)),
         ("turns without the oldest turns", all.shortened_turns.to_string()),
     ];

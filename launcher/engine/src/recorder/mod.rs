@@ -159,7 +159,11 @@ impl Recorder {
                     if let Some(class) = class {
                         class.record_in(bounds, &request, wire, &self.goodput);
                     }
-                    tally.record_in(bounds, &request, wire, &self.goodput)
+                    let in_figures = tally.record_in(bounds, &request, wire, &self.goodput);
+                    if let Some(sessions) = self.sessions.get_mut(stage) {
+                        sessions.record_turn(&request, in_figures.answer);
+                    }
+                    in_figures
                 }
                 (part, _) => {
                     tally.exclude(part, request.outcome, 1);
@@ -171,32 +175,34 @@ impl Recorder {
                 InFigures::default()
             }
         };
-        if in_figures != InFigures::default()
-            && let Some(tally) = self.sessions.get_mut(stage)
-        {
-            tally.record_turn(&request);
-        }
         let kept = self.records.as_mut().is_some_and(|records| records.push(request, in_figures));
         if let Some(gaps) = self.gaps.as_mut().filter(|_| kept) {
             gaps.push(wire.gaps.clone());
         }
     }
 
-    /// Counts a session that has ended or was cut short, unless its first turn is in no figure. `has_all`: whether it has sent all its
-    /// turns.
+    /// Counts a session that has ended or was cut short in the part of the stage to which it belongs, like a request that was due with
+    /// its first turn and ended with its last. `has_all`: whether it has sent all its turns.
     pub fn record_session(&mut self, session: &SessionEnd, has_all: bool) {
-        let Some(Opened { window, start }) = self.windows.get(session.stage) else { return };
-        let due = session.began.map(|it| it.saturating_sub(*start));
-        if let (WindowPart::Counted, Some(tally)) =
-            (window.part_of_unissued(session.number, due), self.sessions.get_mut(session.stage))
-        {
-            tally.record_session(session, has_all);
+        let Some((began, ended)) = session.began.zip(session.ended) else { return };
+        let stage = session.stage;
+        let (Some(Opened { window, start }), Some(of_stage), Some(tally)) =
+            (self.windows.get(stage), self.stages.get(stage), self.sessions.get_mut(stage))
+        else {
+            return;
+        };
+        if window.part_of(*start, session.number, began, ended) == WindowPart::Counted {
+            tally.record_session(session, has_all, of_stage.window_bounds.map(|(_, close)| close));
         }
     }
 
-    /// Counts how long a request that the load wanted waited for the turn before it.
-    pub fn record_hold(&mut self, stage: usize, held: Duration) {
-        if let Some(tally) = self.sessions.get_mut(stage) {
+    /// Counts how long a request that the load wanted waited for the turn before it, if the request was due within the window.
+    pub fn record_hold(&mut self, stage: usize, number: u64, due: Duration, held: Duration) {
+        let (Some(Opened { window, start }), Some(tally)) = (self.windows.get(stage), self.sessions.get_mut(stage))
+        else {
+            return;
+        };
+        if window.part_of_unissued(number, Some(due.saturating_sub(*start))) == WindowPart::Counted {
             tally.hold.record(held);
         }
     }

@@ -24,11 +24,17 @@ pub struct SessionEnd {
     pub ended: Option<Duration>,
     /// Turns that were sent.
     pub turns: u32,
-    /// Turns that ended without an answer.
-    pub failed_turns: u32,
+    /// When a turn first ended without an answer. A turn that was stopped is no failure.
+    pub failed: Option<Duration>,
+    /// Whether the end of the stage stopped a turn.
+    pub is_cut: bool,
+    /// Whether it began with a later turn than its first.
+    pub is_partial: bool,
     /// Turns whose prompts lack turns before them, because the context was full.
     pub shortened_turns: u32,
-    /// Prompt lengths of its turns together, by the server's usage.
+    /// Turns whose prompt lengths the server told.
+    pub with_usage: u32,
+    /// The prompt lengths of these turns together.
     pub input_tokens: u64,
     /// Output lengths of its turns together.
     pub output_tokens: u64,
@@ -40,9 +46,9 @@ impl SessionEnd {
         SessionEnd { stage, number, ..SessionEnd::default() }
     }
 
-    /// A turn is sent that was due at `due`.
+    /// A turn is sent that was due at `due`. Turns may be sent in another order than they were due.
     pub fn begin_turn(&mut self, due: Duration, is_shortened: bool) {
-        self.began.get_or_insert(due);
+        self.began = Some(self.began.map_or(due, |it| it.min(due)));
         self.turns += 1;
         self.shortened_turns += u32::from(is_shortened);
     }
@@ -56,9 +62,28 @@ impl SessionEnd {
         output_tokens: u32,
     ) {
         self.ended = self.ended.max(Some(ended));
-        self.failed_turns += u32::from(!outcome.is_complete());
+        match outcome {
+            RequestOutcome::Ok | RequestOutcome::Empty => {}
+            RequestOutcome::Cancelled | RequestOutcome::Incomplete => self.is_cut = true,
+            RequestOutcome::HttpError(_)
+            | RequestOutcome::BrokenStream
+            | RequestOutcome::Timeout
+            | RequestOutcome::ConnectError
+            | RequestOutcome::Abandoned
+            | RequestOutcome::ClientError => {
+                self.failed = Some(self.failed.map_or(ended, |it| it.min(ended)));
+            }
+        }
+        self.with_usage += u32::from(input_tokens.is_some());
         self.input_tokens += u64::from(input_tokens.unwrap_or_default());
         self.output_tokens += u64::from(output_tokens);
+    }
+
+    /// The end of the stage stopped these turns at `now`.
+    pub fn cut_turns(&mut self, turns: u32, now: Duration) {
+        for _ in 0..turns {
+            self.end_turn(RequestOutcome::Incomplete, now, None, 0);
+        }
     }
 }
 
@@ -69,13 +94,15 @@ pub struct SessionTally {
     pub complete: u64,
     /// Sessions with a turn that got no answer.
     pub failed: u64,
-    /// Sessions that the end of the stage cut short.
+    /// Sessions that the end of the stage, or of its window, cut short.
     pub cut_short: u64,
+    /// Sessions that began with a later turn than their first, and sent all turns from there on and got all answers.
+    pub partial: u64,
     /// From the time when the first turn was due to the end of the last, of complete sessions.
     pub duration: TimeHistogram,
     /// Turns of complete sessions.
     pub turns: LengthHistogram,
-    /// Prompt lengths of all turns together, of complete sessions.
+    /// Prompt lengths of all turns together, of complete sessions all of whose prompt lengths the server told.
     pub input_tokens: LengthHistogram,
     /// Output lengths of all turns together, of complete sessions.
     pub output_tokens: LengthHistogram,
@@ -98,7 +125,9 @@ pub struct TurnTally {
     pub ttft: TimeHistogram,
     /// Time to the last token, from scheduled.
     pub latency: TimeHistogram,
-    /// Prompt lengths, by the server's usage.
+    /// Requests that succeeded and whose prompt length the server told.
+    pub with_usage: u64,
+    /// The prompt lengths of these requests together.
     pub input_tokens: u64,
     /// Tokens of these prompts in the server's prefix cache.
     pub cached_tokens: u64,
@@ -108,34 +137,40 @@ pub struct TurnTally {
 impl SessionTally {
     /// Sessions that sent a turn.
     pub fn sessions(&self) -> u64 {
-        self.complete + self.failed + self.cut_short
+        self.complete + self.failed + self.cut_short + self.partial
     }
 
-    /// Counts a turn.
-    pub(super) fn record_turn(&mut self, request: &RequestRecord) {
+    /// Counts a turn. `has_answer`: whether its latencies and lengths are in the figures.
+    pub(super) fn record_turn(&mut self, request: &RequestRecord, has_answer: bool) {
         let Some(turn) = request.turn else { return };
         let place = usize::try_from(turn.number.get()).unwrap_or(usize::MAX).min(TURNS + 1) - 1;
         if self.by_turn.len() <= place {
             self.by_turn.resize_with(place + 1, TurnTally::default);
         }
-        self.by_turn[place].record(request);
+        self.by_turn[place].record(request, has_answer);
     }
 
-    /// Counts a session. `has_all`: whether it has sent all its turns.
-    pub(super) fn record_session(&mut self, session: &SessionEnd, has_all: bool) {
+    /// Counts a session that has begun. `has_all`: whether it has sent all its turns. `close`: the end of the window; `None`: whatever
+    /// happens is in the figures.
+    pub(super) fn record_session(&mut self, session: &SessionEnd, has_all: bool, close: Option<Duration>) {
         let Some((began, ended)) = session.began.zip(session.ended) else { return };
+        let is_within = |at: Duration| close.is_none_or(|close| at <= close);
         self.shortened_turns += u64::from(session.shortened_turns);
-        if session.failed_turns > 0 {
+        if session.failed.is_some_and(is_within) {
             self.failed += 1;
-        } else if has_all {
+        } else if !has_all || session.is_cut || !is_within(ended) {
+            self.cut_short += 1;
+        } else if session.is_partial {
+            self.partial += 1;
+        } else {
             self.complete += 1;
             self.duration.record(ended.saturating_sub(began));
             self.turns.record(session.turns);
             let tokens = |it: u64| u32::try_from(it).unwrap_or(u32::MAX);
-            self.input_tokens.record(tokens(session.input_tokens));
+            if session.with_usage == session.turns {
+                self.input_tokens.record(tokens(session.input_tokens));
+            }
             self.output_tokens.record(tokens(session.output_tokens));
-        } else {
-            self.cut_short += 1;
         }
     }
 
@@ -145,6 +180,7 @@ impl SessionTally {
             (&mut self.complete, other.complete),
             (&mut self.failed, other.failed),
             (&mut self.cut_short, other.cut_short),
+            (&mut self.partial, other.partial),
             (&mut self.shortened_turns, other.shortened_turns),
         ] {
             *mine += theirs;
@@ -164,9 +200,9 @@ impl SessionTally {
 }
 
 impl TurnTally {
-    fn record(&mut self, request: &RequestRecord) {
+    fn record(&mut self, request: &RequestRecord, has_answer: bool) {
         self.requests += 1;
-        if !request.outcome.is_success() {
+        if !has_answer {
             return;
         }
         self.succeeded += 1;
@@ -174,6 +210,7 @@ impl TurnTally {
         request.latency_scheduled().into_iter().for_each(|it| self.latency.record(it));
         self.output_tokens += u64::from(request.osl());
         if let Some(found) = request.input_tokens {
+            self.with_usage += 1;
             self.input_tokens += u64::from(found);
             self.cached_tokens += u64::from(request.cached_tokens.unwrap_or(0).min(found));
         }
@@ -183,6 +220,7 @@ impl TurnTally {
         for (mine, theirs) in [
             (&mut self.requests, other.requests),
             (&mut self.succeeded, other.succeeded),
+            (&mut self.with_usage, other.with_usage),
             (&mut self.input_tokens, other.input_tokens),
             (&mut self.cached_tokens, other.cached_tokens),
             (&mut self.output_tokens, other.output_tokens),

@@ -5,7 +5,7 @@ use crds::units::Span;
 use super::*;
 use crate::{
     histogram::TimeHistogram,
-    record::{Cause, Limit},
+    record::{Cause, Limit, Turn},
 };
 
 const fn millis(count: u64) -> Duration {
@@ -430,4 +430,30 @@ fn once_a_thread_has_no_room_no_other_keeps_a_record() {
     let records = first.records.unwrap();
     assert!(records.iter().map(|it| it.number).eq([0]));
     assert_eq!(records.left_out(), 2);
+}
+
+#[test]
+fn prompt_lengths_that_the_server_did_not_tell_are_in_no_sum() {
+    let mut recorder = Recorder::new(1, Goodput::default(), Keep::Summary).with_sessions();
+    let turn = |number: u32| Some(Turn { session: 0, number: number.try_into().unwrap() });
+    for request in [
+        RequestRecord { turn: turn(1), ..request() },
+        RequestRecord { turn: turn(1), input_tokens: None, ..request() },
+        RequestRecord { turn: turn(2), input_tokens: None, ..request() },
+    ] {
+        recorder.record(request, &wire());
+    }
+    let by_turn: Vec<_> = recorder.sessions[0].by_turn.iter().map(|it| (it.with_usage, it.input_tokens)).collect();
+    assert_eq!(by_turn, [(1, 105), (0, 0)]);
+    for second in [Some(7), None] {
+        let mut session = SessionEnd::new(0, 0);
+        for input in [Some(5), second] {
+            session.begin_turn(millis(100), false);
+            session.end_turn(RequestOutcome::Ok, millis(200), input, 3);
+        }
+        recorder.record_session(&session, true);
+    }
+    let tally = &recorder.sessions[0];
+    assert_eq!((tally.complete, tally.input_tokens.histogram().len(), tally.input_tokens.totals().max), (2, 1, 12));
+    assert_eq!(tally.output_tokens.histogram().len(), 2);
 }

@@ -21,9 +21,9 @@ use tokio::io::duplex;
 use workload_profiles::{
     Workload,
     workload::{
-        AcrossStages, AfterFailure, Conversations, History, LengthDistribution, Load, PrefixPlace, Prefixes,
+        AcrossStages, AfterFailure, Conversations, History, LengthDistribution, Load, Margin, PrefixPlace, Prefixes,
         RecordedAnswers, RecordedFiles, RecordedFormat, RecordedSessions, RecordedToolCalls, RecordedWaits,
-        RequestSource, Sessions, Stage, TimeDistribution, TurnLengths, Unit,
+        RequestSource, Sessions, Stage, TimeDistribution, TurnLengths, Unit, Window,
     },
 };
 
@@ -54,16 +54,18 @@ impl Seen {
     }
 }
 
-/// A server that answers request n, counted from 0, with `said n` after 100 ms, or with a status where `fails` says so.
+/// A server that answers request n, counted from 0, with `said n` after 100 ms, or after 2 s where `is_slow` names it, or with a status
+/// where `fails` says so.
 #[derive(Clone, Default)]
 struct Server {
     seen: Arc<Mutex<Vec<Seen>>>,
     fails: Vec<usize>,
+    is_slow: Option<usize>,
 }
 
 impl Server {
     fn target(&self, api: Api) -> Target {
-        let (seen, fails) = (Arc::clone(&self.seen), self.fails.clone());
+        let (seen, fails, is_slow) = (Arc::clone(&self.seen), self.fails.clone(), self.is_slow);
         let clock = clock::Clock::from_runtime();
         let connections = Mutex::new(0);
         Target::in_process(api, move || {
@@ -85,7 +87,7 @@ impl Server {
                         seen.push(Seen { at: clock.now(), connection, session, body });
                         seen.len() - 1
                     };
-                    tokio::time::sleep(millis(100)).await;
+                    tokio::time::sleep(millis(if is_slow == Some(number) { 2_000 } else { 100 })).await;
                     let text = format!(
                         r#"{{"index":0,"text":"said {number}","delta":{{"content":"said {number}"}},"finish_reason":"stop"}}"#
                     );
@@ -297,7 +299,52 @@ async fn the_grace_of_a_stage_cuts_sessions_short() {
     let result = run(&workload, &server).await;
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 4), ("incomplete".to_owned(), 1)]);
     let tally = &result.recorder.sessions[0];
-    assert_eq!((tally.failed + tally.cut_short, tally.complete), (2, 0));
+    assert_eq!((tally.complete, tally.failed, tally.cut_short), (0, 0, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn sessions_that_are_cut_in_their_first_turn_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.json");
+    std::fs::write(&path, recording()).unwrap();
+    let of_requests = talk(conversations(Some(2), 3, millis(0)), Unit::Request, closed(1, 1));
+    let of_sessions = talk(conversations(None, 3, millis(0)), Unit::Session, closed(1, 1));
+    let copies = RecordedSessions { duplicate_to: Some(2), ..recorded(&path, RecordedFormat::OpenTelemetry) };
+    let graphs = replay(copies, 1);
+    for mut workload in [of_requests, of_sessions, graphs] {
+        // Turns of 100 ms; the end is at 70 ms.
+        let mut stage = paced(100.0, 2);
+        stage.grace = Some(Span(millis(50)));
+        workload.stages = vec![stage];
+        let result = run(&workload, &Server::default()).await;
+        assert_eq!(outcomes(&result, 0), [("incomplete".to_owned(), 2)]);
+        let tally = &result.recorder.sessions[0];
+        assert_eq!((tally.sessions(), tally.cut_short, tally.by_turn[0].requests), (2, 2, 2));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cut_window_takes_the_sessions_that_end_within_it() {
+    let server = Server::default();
+    // Session k has its turns at 100 k and 100 k + 150 ms, of 100 ms each; the window is from 0 to 1 s.
+    let workload =
+        Workload { window: Window::Cut, ..talk(conversations(None, 2, millis(50)), Unit::Session, paced(10.0, 10)) };
+    let result = run(&workload, &server).await;
+    let tally = &result.recorder.sessions[0];
+    assert_eq!((tally.complete, tally.failed, tally.cut_short), (8, 0, 2));
+    assert_eq!(tally.duration.histogram().len(), 8);
+    let turns: Vec<(u64, u64)> = tally.by_turn.iter().map(|it| (it.requests, it.succeeded)).collect();
+    assert_eq!(turns, [(10, 10), (9, 8)]);
+    assert_eq!(tally.by_turn[1].latency.histogram().len(), 8);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_holds_of_the_warm_up_are_in_no_figure() {
+    let mut stage = paced(50.0, 6);
+    stage.warm_up = Some(Margin::Duration(Span(millis(140))));
+    let result = run(&talk(conversations(Some(2), 2, millis(30)), Unit::Request, stage), &Server::default()).await;
+    // Due at 0, 20, 130, 150, 230 and 250 ms.
+    assert_eq!(result.recorder.sessions[0].hold.histogram().len(), 3);
 }
 
 #[tokio::test(start_paused = true)]
@@ -390,6 +437,9 @@ async fn users_take_turns_at_their_times_and_new_ones_follow() {
         .collect();
     assert_eq!(found, [(0, 0, 1), (1, 1, 2), (2, 0, 2), (3, 3, 1), (4, 2, 1), (5, 3, 2)]);
     assert_eq!(server.seen()[1].texts().len(), 1, "nobody has said the turns before it");
+    let tally = &result.recorder.sessions[0];
+    assert_eq!((tally.complete, tally.partial, tally.failed, tally.cut_short), (2, 1, 0, 1));
+    assert_eq!((tally.turns.histogram().len(), tally.turns.histogram().min()), (2, 2));
 }
 
 #[tokio::test(start_paused = true)]
@@ -415,14 +465,19 @@ async fn users_of_shared_prefixes_say_the_same_prompt_again() {
     assert!(error.unwrap_err().to_string().contains("have no last turn; let the load start requests"));
 }
 
+/// A recorded request, from and to these seconds.
+fn span(start: f64, end: f64, messages: &str, answer: &str) -> String {
+    format!(
+        r#"{{"name":"chat m","start_time":"2025-01-01T00:00:{start:06.3}Z","end_time":"2025-01-01T00:00:{end:06.3}Z","attributes":{{"gen_ai.input.messages":[{messages}],"gen_ai.output.text":"{answer}","gen_ai.usage.output_tokens":2}}}}"#
+    )
+}
+
+fn said(role: &str, text: &str) -> String {
+    format!(r#"{{"role":"{role}","content":"{text}"}}"#)
+}
+
 /// A plan, two searches at once, and a summary of both, as spans.
 fn recording() -> String {
-    let span = |start: f64, end: f64, messages: &str, answer: &str| {
-        format!(
-            r#"{{"name":"chat m","start_time":"2025-01-01T00:00:{start:06.3}Z","end_time":"2025-01-01T00:00:{end:06.3}Z","attributes":{{"gen_ai.input.messages":[{messages}],"gen_ai.output.text":"{answer}","gen_ai.usage.output_tokens":2}}}}"#
-        )
-    };
-    let said = |role: &str, text: &str| format!(r#"{{"role":"{role}","content":"{text}"}}"#);
     let plan = format!("{},{}", said("user", "ask"), said("assistant", "the plan"));
     let found = format!("{},{}", said("assistant", "found left"), said("assistant", "found right"));
     let spans = [
@@ -525,6 +580,19 @@ async fn a_stage_ends_when_no_recorded_session_is_left() {
     assert!(refused.contains("needs 4 recorded sessions, and 3 are left"), "{refused}");
     let refused = sent(vec![endless(), endless()], AcrossStages::Continue).await.unwrap_err();
     assert!(refused.contains("needs 1 recorded sessions, and 0 are left"), "{refused}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_recorded_session_begins_with_the_request_that_was_due_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.json");
+    // Two requests at once, of which the second ends first.
+    let spans = [span(0.0, 3.0, &said("user", "long"), "a"), span(1.0, 2.0, &said("user", "short"), "b")];
+    std::fs::write(&path, format!("[{}]", spans.join(","))).unwrap();
+    let server = Server { is_slow: Some(0), ..Server::default() };
+    let result = run(&replay(recorded(&path, RecordedFormat::OpenTelemetry), 1), &server).await;
+    let tally = &result.recorder.sessions[0];
+    assert_eq!((tally.complete, tally.duration.totals().max), (1, 2_000_000_000));
 }
 
 #[tokio::test(start_paused = true)]

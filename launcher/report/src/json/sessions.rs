@@ -13,6 +13,8 @@ pub struct SessionsDocument {
     pub complete: u64,
     pub failed: u64,
     pub cut_short: u64,
+    #[serde(default)]
+    pub partial: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub complete_per_second: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -58,6 +60,7 @@ impl SessionsDocument {
             complete: figures.complete,
             failed: figures.failed,
             cut_short: figures.cut_short,
+            partial: figures.partial,
             complete_per_second: figures.per_second,
             duration_ms: times(&figures.duration),
             turns: lengths(&figures.turns),

@@ -2,7 +2,7 @@
 
 use std::{
     mem,
-    sync::{Arc, atomic::Ordering},
+    sync::{Arc, Mutex, atomic::Ordering},
     time::Duration,
 };
 
@@ -10,7 +10,7 @@ use bytes::Bytes;
 use crds::benchmark_run::Api;
 use futures::{StreamExt as _, stream::FuturesUnordered};
 
-use super::{SessionStage, Unsent};
+use super::{SessionStage, Unsent, lock};
 use crate::{
     client::{
         SessionLink,
@@ -28,7 +28,7 @@ use crate::{
     sessions::{RecordedSession, message},
 };
 
-/// A recorded session under way. It leaves one record when it is dropped, if one of its requests has ended.
+/// A recorded session under way. It leaves one record when it is dropped, if it has sent a request, even if none has ended.
 pub(super) struct GraphSession {
     context: Arc<RequestContext>,
     recorded: RecordedSession,
@@ -36,7 +36,10 @@ pub(super) struct GraphSession {
     /// What the server answered to each request; `None`: nothing yet, or it failed.
     answers: Vec<Option<String>>,
     ended: usize,
-    end: SessionEnd,
+    /// Index of its stage, and its number there.
+    place: (usize, u64),
+    /// So far. Each request begins in its own future.
+    end: Arc<Mutex<SessionEnd>>,
 }
 
 /// A request that is sent at its time.
@@ -55,12 +58,13 @@ impl GraphSession {
         end: SessionEnd,
     ) -> GraphSession {
         let answers = vec![None; recorded.session().calls.len()];
-        GraphSession { context: Arc::clone(context), recorded, link, answers, ended: 0, end }
+        let (place, end) = ((end.stage, end.number), Arc::new(Mutex::new(end)));
+        GraphSession { context: Arc::clone(context), recorded, link, answers, ended: 0, place, end }
     }
 
     /// Sends all requests, the first ones at `due` or later. Returns `false` if the target did not answer the last one.
     pub(super) async fn run(mut self, stage: &SessionStage, number: u64, due: Duration, unsent: Unsent<'_>) -> bool {
-        let recorded = self.recorded.clone();
+        let (recorded, end_of_all) = (self.recorded.clone(), Arc::clone(&self.end));
         let calls = &recorded.session().calls;
         let mut followers: Vec<Vec<usize>> = vec![Vec::new(); calls.len()];
         for (index, call) in calls.iter().enumerate() {
@@ -72,7 +76,7 @@ impl GraphSession {
         let mut after = vec![due; calls.len()];
         let mut in_flight = FuturesUnordered::new();
         for index in (0..calls.len()).filter(|it| calls[*it].after.is_empty()) {
-            in_flight.push(send(stage, &unsent, index, self.plan(stage, number, index, due)));
+            in_flight.push(send(stage, (&unsent, &end_of_all), index, self.plan(stage, number, index, due)));
         }
         let (mut was_missed, mut is_given_up, mut is_over) = (false, false, false);
         let ends_after_failure = stage.sessions().is_some_and(|it| it.ends_after_failure());
@@ -84,13 +88,13 @@ impl GraphSession {
             was_missed = end.was_missed;
             is_given_up |= ends_after_failure && end.outcome.is_decided() && !end.outcome.is_complete();
             let ended = end.ended;
-            self.take_end(index, due.max(after[index].saturating_add(calls[index].wait)), end);
+            self.take_end(index, end);
             for follower in mem::take(&mut followers[index]) {
                 after[follower] = after[follower].max(ended);
                 missing[follower] -= 1;
                 if missing[follower] == 0 && !is_given_up && !is_over {
                     let planned = self.plan(stage, number, follower, after[follower]);
-                    in_flight.push(send(stage, &unsent, follower, planned));
+                    in_flight.push(send(stage, (&unsent, &end_of_all), follower, planned));
                 }
             }
         }
@@ -108,13 +112,13 @@ impl GraphSession {
         let turn =
             u32::try_from(index + 1).ok().and_then(std::num::NonZeroU32::new).unwrap_or(std::num::NonZeroU32::MIN);
         // All requests of a session have its class.
-        let class = shared.plan.classes.of(self.end.stage, self.end.number);
+        let class = shared.plan.classes.of(self.place.0, self.place.1);
         let most = class.and_then(|(_, it)| it.output).unwrap_or(call.output);
         let output = most.saturating_mul(shared.plan.choices);
         let template = class.map_or(&shared.plan.template, |(_, it)| &it.template);
         Planned {
             due: after.saturating_add(call.wait),
-            place: Turn { session: u32::try_from(self.end.number).unwrap_or(u32::MAX), number: turn },
+            place: Turn { session: u32::try_from(self.place.1).unwrap_or(u32::MAX), number: turn },
             prepared: Prepared {
                 number,
                 class: class.map(|(index, _)| index),
@@ -171,19 +175,24 @@ impl GraphSession {
         }
     }
 
-    fn take_end(&mut self, index: usize, due: Duration, end: TurnEnd) {
+    fn take_end(&mut self, index: usize, end: TurnEnd) {
         self.ended += 1;
-        self.end.begin_turn(due, false);
-        self.end.end_turn(end.outcome, end.ended, end.input_tokens, end.output_tokens);
+        lock(&self.end).end_turn(end.outcome, end.ended, end.input_tokens, end.output_tokens);
         self.answers[index] = end.answer.map(|it| it.text);
     }
 }
 
 /// Sends a request when it is due; `None` if the stage is over before.
-async fn send(stage: &SessionStage, unsent: &Unsent<'_>, index: usize, planned: Planned) -> (usize, Option<TurnEnd>) {
+async fn send(
+    stage: &SessionStage,
+    (unsent, session): (&Unsent<'_>, &Mutex<SessionEnd>),
+    index: usize,
+    planned: Planned,
+) -> (usize, Option<TurnEnd>) {
     let Planned { due, place, prepared, link } = planned;
     let Some(due) = stage.wait_to_send(due).await else { return (index, None) };
     unsent.was_sent.store(true, Ordering::Relaxed);
+    lock(session).begin_turn(due.at, false);
     let context = Arc::clone(&stage.context);
     (index, Some(run_turn(context, stage.stage, prepared, due, place, link).await))
 }
@@ -194,7 +203,9 @@ impl Drop for GraphSession {
             self.context.client.release(link);
         }
         let has_all = self.ended == self.answers.len();
-        let end = mem::take(&mut self.end);
+        let mut end = mem::take(&mut *lock(&self.end));
+        let under_way = end.turns - u32::try_from(self.ended).unwrap_or(end.turns).min(end.turns);
+        end.cut_turns(under_way, self.context.shared.clock.now());
         self.context.recorder().record_session(&end, has_all);
     }
 }

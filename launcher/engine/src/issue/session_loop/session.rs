@@ -24,7 +24,7 @@ use crate::{
     sessions::{Chain, NextTurn, PlannedSessions, PromptStyle},
 };
 
-/// A session under way. It leaves one record when it is dropped, if it has sent a turn.
+/// A session under way. It leaves one record when it is dropped, if it has sent a turn, even if that has not ended.
 pub(super) struct Session {
     context: Arc<RequestContext>,
     chain: Chain,
@@ -72,6 +72,7 @@ impl Session {
     pub(super) fn with_turns(mut self, first: u64, end: Option<u64>) -> Session {
         let turn = |it: u64| u32::try_from(it).unwrap_or(u32::MAX);
         self.chain.limit(turn(first), end.map(turn));
+        self.end.is_partial = first > 0;
         self
     }
 
@@ -148,7 +149,7 @@ impl Session {
         let after = self.last_end.map_or(Duration::ZERO, |ended| ended.saturating_add(turn.think_time));
         let due = stage.wait_to_send(earliest.max(after)).await?;
         if shared.plan.sessions.as_ref().is_some_and(PlannedSessions::are_dealt_requests) {
-            self.context.recorder().record_hold(stage.stage, after.saturating_sub(earliest));
+            self.context.recorder().record_hold(stage.stage, number, due.at, after.saturating_sub(earliest));
         }
         let Ready { turn, body } = self.ready.take()?;
         if let Some(unsent) = unsent {
@@ -205,7 +206,10 @@ impl Drop for Session {
             self.context.client.release(link);
         }
         let has_all = self.turns_left() == Some(0) && !self.is_under_way;
-        let end = mem::take(&mut self.end);
+        let mut end = mem::take(&mut self.end);
+        if self.is_under_way {
+            end.cut_turns(1, self.context.shared.clock.now());
+        }
         self.context.recorder().record_session(&end, has_all);
     }
 }
