@@ -16,6 +16,9 @@ const BOUNDS: [&str; 3] = ["seconds", "count", "rate"];
 /// The most keys that a benchmark changes.
 const MAX_CHANGES: usize = 64;
 
+/// The longest text of a number, in bytes.
+const MAX_NUMBER: usize = 64;
+
 /// The scenario with the values of all benchmarks, and the names of these.
 pub(super) fn merge(
     mut spec: Value,
@@ -43,17 +46,9 @@ pub(super) fn merge(
         // All are collected from `spec` as the first benchmark has it.
         let merged: Vec<(Vec<Part>, Vec<Value>)> = differing(&spec, &entries)
             .into_iter()
-            .map(|parts| {
-                let values = values_of(&spec, &entries, &parts, &mut names);
-                (parts, values)
-            })
-            .collect();
+            .map(|parts| values_of(&spec, &entries, &parts, &mut names, findings).map(|values| (parts, values)))
+            .collect::<Option<_>>()?;
         for (parts, values) in merged {
-            if values.len() > MAX_STAGES {
-                let what = format!("ask for {} strategies; write at most {MAX_STAGES}", values.len());
-                findings.problem("benchmarks", what);
-                return None;
-            }
             paths::set(&mut spec, &parts, Value::Array(values));
         }
         names.extend(of_first);
@@ -135,20 +130,56 @@ fn differing(spec: &Value, entries: &[Entry]) -> Vec<Vec<Part>> {
     all
 }
 
-/// The values of all benchmarks at a path, one after the other.
-fn values_of(spec: &Value, entries: &[Entry], parts: &[Part], names: &mut Vec<(String, String)>) -> Vec<Value> {
-    let mut values = Vec::new();
-    for entry in entries {
-        let change = entry.changes.iter().find(|it| it.parts == parts);
-        let value = change.map(|it| &it.value).or_else(|| paths::get(spec, parts)).unwrap_or(&Value::Null);
-        let name = change.map_or_else(|| entry.path.clone(), |it| it.name.clone());
-        let found: &[Value] = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
-        for value in found {
+/// The values of all benchmarks at a path, one after the other. `None` goes with a problem: a benchmark that does not set the path has
+/// all the values of `spec`, so their number and size are checked before they are copied.
+fn values_of(
+    spec: &Value,
+    entries: &[Entry],
+    parts: &[Part],
+    names: &mut Vec<(String, String)>,
+    findings: &Findings,
+) -> Option<Vec<Value>> {
+    let of_spec = as_list(paths::get(spec, parts).unwrap_or(&Value::Null));
+    let found: Vec<(&Entry, Option<&Change>, &[Value])> = entries
+        .iter()
+        .map(|entry| {
+            let change = entry.changes.iter().find(|it| it.parts == parts);
+            (entry, change, change.map_or(of_spec, |it| as_list(&it.value)))
+        })
+        .collect();
+    let count: usize = found.iter().map(|(_, _, values)| values.len()).sum();
+    if count > MAX_STAGES {
+        findings.problem("benchmarks", format!("ask for {count} strategies; write at most {MAX_STAGES}"));
+        return None;
+    }
+    let mut values = Vec::with_capacity(count);
+    for (entry, change, of_entry) in found {
+        let name = change.map_or(&entry.path, |it| &it.name);
+        for value in of_entry {
+            if !is_short(value) {
+                findings
+                    .problem(name, format!("has the value {}; write a number, or a list of them", described(value)));
+                return None;
+            }
             if let Some(change) = change {
                 names.push((format!("spec.{}[{}]", change.key, values.len()), name.clone()));
             }
             values.push(value.clone());
         }
     }
-    values
+    Some(values)
+}
+
+/// A list, or one value as a list.
+fn as_list(value: &Value) -> &[Value] {
+    value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice)
+}
+
+/// Whether a value can be a number, also as a text.
+fn is_short(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => true,
+        Value::String(text) => text.len() <= MAX_NUMBER,
+        Value::Array(_) | Value::Object(_) => false,
+    }
 }

@@ -132,3 +132,19 @@ fn deep_and_long_inputs_are_refused() {
     );
     assert!(read(&many).unwrap_err().to_string().starts_with("benchmarks: ask for 9000 strategies"));
 }
+
+/// A benchmark that does not set a path has the values of `spec`.
+#[test]
+fn values_that_every_benchmark_has_are_bounded() {
+    let check = |streams: &str, expected: &str| {
+        let spec = nested(&format!("profile: {{kind: concurrent, streams: {streams}}}"));
+        let text = format!("{spec}benchmarks: [{}]", vec!["{'constraints[0].seconds': 5}"; 1_000].join(","));
+        let error = read(&text).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{error}");
+    };
+    let many = vec!["1"; 46_000].join(",");
+    check(&format!("[{many}]"), "benchmarks: ask for 46000000 strategies; write at most 1000");
+    check(&format!("[[{many}]]"), "benchmarks[0]: has the value a list of length 46000; write a number");
+    check(&format!("{{a: [{many}]}}"), "benchmarks[0]: has the value a mapping");
+    check(&format!("'{many}'"), "benchmarks[0]: has the value \"1,1,1");
+}
