@@ -9,7 +9,7 @@ use super::{
     values::span,
 };
 use crate::{
-    formats::common::stage_names::StageNames,
+    formats::common::{bounds::MAX_STAGE_SECONDS, stage_names::StageNames},
     reader::Section,
     workload::{
         Arrivals, Load, MAX_REQUESTS, Margin, MeasuredRate, Rate, RateBound, RatePoint, RateShape, RequestSource,
@@ -62,9 +62,7 @@ pub(super) fn stages(spec: &Section, profile: Profile, limits: &Limits, data: &D
             phase?.margin(&section, bounds.seconds, bounds.requests, bounds.turns)
         };
         let (warm_up, cool_down) = (margin(warm_up), margin(cool_down));
-        if leaves_nothing([warm_up, cool_down], bounds) {
-            section.problem("warmup", format!("and cooldown leave nothing of strategy {index}; shorten them"));
-        }
+        report_empty(&section, index, [warm_up, cool_down], bounds);
         // At its end a strategy cancels what is under way.
         let grace = bounds.seconds.map(|_| Span::default());
         stages.push(Stage { warm_up, cool_down, grace, ..Stage::new(name, load) });
@@ -118,11 +116,31 @@ fn bounds(spec: &Section, index: usize, strategy: Strategy, limits: &Limits, dat
             seconds = Some(UNBOUNDED_SECONDS);
         } else if matches!(strategy, Strategy::Open { .. } | Strategy::Swept { .. }) {
             // The schedule of a rate is made before the first request, and the number of rows is not known here.
-            spec.notice("constraints", format!("do not bound a strategy; it ends with the rows of the data, and here after {UNBOUNDED_REQUESTS} at most"));
-            requests = Some(UNBOUNDED_REQUESTS);
+            spec.notice(
+                "constraints",
+                format!(
+                    "do not bound a strategy; it ends with the rows of the data, and here after {} requests at most",
+                    most_at(strategy)
+                ),
+            );
+            requests = Some(most_at(strategy));
         }
     }
     Bounds { seconds, requests, turns: data.turns, ramp_up }
+}
+
+/// The most requests of a strategy that nothing bounds: those of the longest stage, if these are fewer.
+fn most_at(strategy: Strategy) -> u64 {
+    match strategy {
+        Strategy::Open { rate, .. } => {
+            ((rate.per_second() * MAX_STAGE_SECONDS as f64).floor().max(1.0) as u64).min(UNBOUNDED_REQUESTS)
+        }
+        Strategy::Synchronous
+        | Strategy::Concurrent(_)
+        | Strategy::Throughput(_)
+        | Strategy::Swept { .. }
+        | Strategy::Replay { .. } => UNBOUNDED_REQUESTS,
+    }
 }
 
 fn load(strategy: Strategy, bounds: Bounds, data: &Data) -> Option<Load> {
@@ -143,13 +161,17 @@ fn load(strategy: Strategy, bounds: Bounds, data: &Data) -> Option<Load> {
         }
         Strategy::Open { rate, poisson, max_concurrency } => {
             let rate = RequestRate::try_from(rate.per_second() / f64::from(bounds.turns)).ok()?;
-            let ramp_up = if poisson { Span::default() } else { bounds.ramp_up };
-            open(ramped(rate, ramp_up), poisson, max_concurrency, bounds)
+            let ramp_up = bounds.ramp_up;
+            let (arrivals, rate) = match (poisson, ramp_up.0.is_zero()) {
+                (false, false) => (Arrivals::Constant, ramped(rate, ramp_up)?),
+                (_, _) => (paced(poisson), Rate::Steady(rate)),
+            };
+            open(rate, arrivals, max_concurrency, bounds)
         }
         Strategy::Swept { position, poisson, max_concurrency } => {
             let bound = RateBound::Throughput;
             let measured = MeasuredRate { from: bound(0), to: bound(1), position, spacing: Spacing::Linear };
-            open(Rate::Varying(RateShape::Measured(measured)), poisson, max_concurrency, bounds)
+            open(Rate::Varying(RateShape::Measured(measured)), paced(poisson), max_concurrency, bounds)
         }
         Strategy::Replay { time_scale, .. } => match &data.trace {
             Some((trace, scale)) => Load::Trace {
@@ -165,9 +187,13 @@ fn load(strategy: Strategy, bounds: Bounds, data: &Data) -> Option<Load> {
     })
 }
 
-fn open(rate: Rate, poisson: bool, max_concurrency: u32, bounds: Bounds) -> Load {
+fn paced(poisson: bool) -> Arrivals {
+    if poisson { Arrivals::Poisson } else { Arrivals::ConstantAfterGap }
+}
+
+fn open(rate: Rate, arrivals: Arrivals, max_concurrency: u32, bounds: Bounds) -> Load {
     Load::Open {
-        arrivals: if poisson { Arrivals::Poisson } else { Arrivals::ConstantAfterGap },
+        arrivals,
         rate,
         duration: bounds.duration(),
         count: bounds.count(),
@@ -175,13 +201,34 @@ fn open(rate: Rate, poisson: bool, max_concurrency: u32, bounds: Bounds) -> Load
     }
 }
 
-/// A rate that rises from 0 within a time.
-fn ramped(rate: RequestRate, ramp_up: Span) -> Rate {
-    if ramp_up.0.is_zero() {
-        return Rate::Steady(rate);
-    }
+/// A rate that rises from 0 within a time, for requests of which the first is due at 0. In the original request k is due when the area
+/// below the line is k, but the first one at 0. So until the second one the rate is such that its area is 1, and from then on the line
+/// holds.
+fn ramped(rate: RequestRate, ramp_up: Span) -> Option<Rate> {
+    let (rate, length) = (rate.per_second(), ramp_up.0.as_secs_f64());
+    let area = rate * length / 2.0;
+    let second = if area >= 2.0 { 2.0 * (length / rate).sqrt() } else { length + (2.0 - area) / rate };
+    let at = span(second)?;
     let point = |at, rate| RatePoint { at, rate };
-    Rate::Varying(RateShape::Points(vec![point(Span::default(), 0.0), point(ramp_up, rate.per_second())]))
+    let mut points = vec![point(Span::default(), 1.0 / second), point(at, 1.0 / second)];
+    if at < ramp_up {
+        points.extend([point(at, rate * second / length), point(ramp_up, rate)]);
+    } else {
+        points.push(point(at, rate));
+    }
+    Some(Rate::Varying(RateShape::Points(points)))
+}
+
+/// Reports a strategy that is all warm-up and cool-down.
+fn report_empty(section: &Section, strategy: usize, [warm_up, cool_down]: [Option<Margin>; 2], bounds: Bounds) {
+    let what = format!("leaves nothing of strategy {strategy}");
+    if leaves_nothing([warm_up, None], bounds) {
+        section.problem("warmup", format!("{what}; shorten it"));
+    } else if leaves_nothing([None, cool_down], bounds) {
+        section.problem("cooldown", format!("{what}; shorten it"));
+    } else if leaves_nothing([warm_up, cool_down], bounds) {
+        section.problem("warmup", format!("{what} together with the cool-down; shorten one of them"));
+    }
 }
 
 fn leaves_nothing(margins: [Option<Margin>; 2], bounds: Bounds) -> bool {

@@ -6,8 +6,7 @@ use crds::units::Span;
 
 use super::*;
 use crate::workload::{
-    Arrivals, HitLimit, Load, Margin, MeasuredRate, Rate, RateBound, RatePoint, RateShape, Spacing, Stage, StopScope,
-    Window,
+    Arrivals, HitLimit, Load, Margin, MeasuredRate, Rate, RateBound, RateShape, Spacing, Stage, StopScope, Window,
 };
 
 fn secs(seconds: f64) -> Span {
@@ -42,14 +41,24 @@ fn a_rate_is_evenly_paced_and_its_first_request_is_due_after_a_gap() {
     assert_eq!(*load, open(Arrivals::ConstantAfterGap, steady(4.0), 9));
 }
 
+/// In the original request k is due at the root of 2 k R / rate, but the first one at 0.
 #[test]
-fn a_ramp_up_of_a_rate_is_a_line() {
-    let load = &stages("profile: {kind: constant, rate: 4, rampup_duration: 10}")[0].load;
-    let point = |at, rate| RatePoint { at: secs(at), rate };
-    let rate = Rate::Varying(RateShape::Points(vec![point(0.0, 0.0), point(10.0, 4.0)]));
-    // Request k is due at the root of 2 k R / rate: the 5th at 5 s.
-    assert_eq!(rate.requests_until(5.0), Some(5.0));
-    assert_eq!(*load, open(Arrivals::ConstantAfterGap, rate, 10_240));
+fn a_ramp_up_of_a_rate_is_a_line_from_the_second_request_on() {
+    let check = |rate: f64, seconds: f64, expected: &[(f64, f64)]| {
+        let load =
+            stages(&format!("profile: {{kind: constant, rate: {rate}, rampup_duration: {seconds}}}")).remove(0).load;
+        let Load::Open { arrivals, rate, .. } = load else { panic!("it is open") };
+        // Request k, from 1, is due where the area is k - 1.
+        assert_eq!(arrivals, Arrivals::Constant);
+        for (at, area) in expected {
+            let found = rate.requests_until(*at).unwrap();
+            assert!((found - area).abs() < 1e-6, "{found} at {at} s and not {area}");
+        }
+    };
+    // Requests 1, 2, 5 and 20, and 4 a second after the ramp-up.
+    check(4.0, 10.0, &[(0.0, 0.0), (10.0_f64.sqrt(), 1.0), (5.0, 4.0), (10.0, 19.0), (11.0, 23.0)]);
+    // The ramp-up ends before the second request, which is the rest of two requests after it.
+    check(1.0, 2.0, &[(0.0, 0.0), (3.0, 1.0), (4.0, 2.0)]);
 }
 
 #[test]
@@ -204,7 +213,15 @@ fn a_bare_number_below_1_is_a_share() {
 fn margins_that_cannot_be_kept_are_refused_or_named() {
     check_error(
         "profile: {kind: synchronous, warmup: 20, cooldown: 10}",
-        "spec.profile.warmup: and cooldown leave nothing of strategy 0; shorten them",
+        "spec.profile.warmup: leaves nothing of strategy 0 together with the cool-down; shorten one of them",
+    );
+    check_error(
+        "profile: {kind: synchronous, warmup: 0.1, cooldown: 40}",
+        "spec.profile.cooldown: leaves nothing of strategy 0; shorten it",
+    );
+    check_error(
+        "profile: {kind: synchronous, warmup: 40}",
+        "spec.profile.warmup: leaves nothing of strategy 0; shorten it",
     );
     check_notice(
         "profile: {kind: synchronous, warmup: {value: 5, mode: requests}}",
