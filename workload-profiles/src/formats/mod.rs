@@ -21,6 +21,7 @@ use crds::{
 use serde_json::Value;
 
 pub(crate) use self::common::command_line::is_command_line;
+use self::common::stage_length;
 use crate::{problem::Findings, workload::Workload};
 
 /// The target of a run, to compare it with what the profile says.
@@ -57,7 +58,7 @@ pub(crate) fn root_keys(harness: Harness) -> &'static [&'static str] {
 
 /// Reads a profile. `None` goes with at least one problem in the findings.
 pub(crate) fn parse(harness: Harness, profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
-    match harness {
+    let workload = match harness {
         Harness::Benchwright => benchwright::parse(profile, target, findings),
         Harness::InferencePerf => inference_perf::parse(profile, target, findings),
         Harness::Loadgen => loadgen::profile::parse(profile, target, findings),
@@ -67,5 +68,25 @@ pub(crate) fn parse(harness: Harness, profile: &Value, target: Target, findings:
         Harness::Aiperf => aiperf::parse(profile, target, findings),
         Harness::PriorityMix => priority_mix::parse(profile, target, findings),
         Harness::Nop => nop::parse(profile, target, findings),
+    };
+    if let (Some(workload), Some(keys)) = (&workload, stage_length_keys(harness)) {
+        stage_length::check(&workload.stages, &keys, findings);
+    }
+    workload
+}
+
+/// The keys on which the length of a stage depends. `None` where the format checks each stage itself, with the key of that stage, or
+/// has no load at a rate.
+fn stage_length_keys(harness: Harness) -> Option<stage_length::Keys> {
+    match harness {
+        Harness::VllmBenchmark | Harness::Inferencemax => Some(vllm_benchmark::STAGE_LENGTH),
+        Harness::Aiperf => Some(aiperf::STAGE_LENGTH),
+        Harness::InferencePerf => {
+            Some(stage_length::Keys { count: |_| "num_requests", rate: |_| "load.stages", ramp_up: "load.stages" })
+        }
+        Harness::Fmperf => {
+            Some(stage_length::Keys { count: |_| "their number", rate: |_| "qps_values", ramp_up: "num_users_warmup" })
+        }
+        Harness::Benchwright | Harness::Guidellm | Harness::PriorityMix | Harness::Loadgen | Harness::Nop => None,
     }
 }

@@ -10,11 +10,14 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use super::{Target, common::flags as common_flags};
+use super::{
+    Target,
+    common::{flags as common_flags, stage_length},
+};
 use crate::{
     problem::Findings,
     reader::{Section, ValueType},
-    workload::{LengthField, PromptReuse, Sampling, Sessions, Timeouts, Unit, Workload},
+    workload::{LengthField, Load, Margin, PromptReuse, Sampling, Sessions, Stage, Timeouts, Unit, Workload},
     yaml,
 };
 
@@ -22,6 +25,21 @@ use crate::{
 pub(super) fn root_keys() -> &'static [&'static str] {
     static KEYS: LazyLock<Vec<&'static str>> = LazyLock::new(|| flags::AIPERF.read_names().collect());
     &KEYS
+}
+
+/// The keys on which the length of a stage depends.
+pub(super) const STAGE_LENGTH: stage_length::Keys = stage_length::Keys {
+    count: |stage| if is_warm_up(stage) { "warmup-request-count" } else { "request-count" },
+    rate: |stage| match stage.load {
+        _ if is_warm_up(stage) => "warmup-request-rate",
+        Load::Users { .. } => "user-centric-rate",
+        _ => "request-rate",
+    },
+    ramp_up: "concurrency-ramp-duration",
+};
+
+fn is_warm_up(stage: &Stage) -> bool {
+    stage.warm_up == Some(Margin::All)
 }
 
 /// Reads a profile. `None` goes with at least one problem in the findings.

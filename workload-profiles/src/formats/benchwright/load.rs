@@ -7,6 +7,7 @@ use crate::{
     formats::common::{
         bounds::{MAX_STAGE_SECONDS, MAX_TURNS},
         fields::{concurrency, request_count},
+        stage_length::unreachable_count,
     },
     reader::Section,
     workload::{Arrivals, Load, Rate, RateShape, RequestSource},
@@ -44,10 +45,8 @@ fn open(section: &Section, earlier: usize) -> Option<Load> {
     check_end(section, &rate);
     check_arrivals(section, arrivals, &rate);
     let is_function_of_time = !matches!(rate, Rate::Varying(RateShape::RampUp { .. } | RateShape::Measured(_)));
-    if let (Some(count), None) = (count, duration) {
-        check_length(section, &rate, count);
-    }
     let load = Load::Open { arrivals, rate, duration, count, max_concurrency };
+    check_length(section, &load);
     if duration.is_some() && is_function_of_time && load.mean_count() < 1.0 {
         section.problem("rate", "gives less than one request in the duration; raise one of them");
     }
@@ -87,8 +86,8 @@ fn check_arrivals(section: &Section, arrivals: Arrivals, rate: &Rate) {
 }
 
 /// A load that ends after its count has to reach it within the longest stage.
-fn check_length(section: &Section, rate: &Rate, count: u64) {
-    if !rate.reaches(count, MAX_STAGE_SECONDS as f64) {
+fn check_length(section: &Section, load: &Load) {
+    if let Some(count) = unreachable_count(load) {
         let what = format!("is {count}, which takes more than {MAX_STAGE_SECONDS}s, the longest stage, at this rate");
         section.problem("count", format!("{what}; lower it, raise the rate, or set a duration"));
     }
@@ -111,7 +110,9 @@ fn closed(section: &Section, requests: Option<&RequestSource>) -> Option<Load> {
         section.problem("rampUp", format!("is {ramp_up}, longer than the duration, which is {duration}; shorten it"));
     }
     let start_rate = rate_of(section, "startRate");
-    Some(Load::Closed { concurrency: concurrency?, count, duration, ramp_up, start_rate })
+    let load = Load::Closed { concurrency: concurrency?, count, duration, ramp_up, start_rate };
+    check_length(section, &load);
+    Some(load)
 }
 
 fn users(section: &Section) -> Option<Load> {
@@ -123,6 +124,7 @@ fn users(section: &Section) -> Option<Load> {
     let turns = section.count_u32("turns", 1..=MAX_TURNS);
     let (count, duration) = count_or_duration(section);
     let load = Load::Users { users: users?, rate: rate?, turns: turns?, duration, count };
+    check_length(section, &load);
     if duration.is_some() && load.mean_count() < 1.0 {
         section.problem("rate", "gives less than one request in the duration; raise one of them");
     }

@@ -8,6 +8,7 @@ pub(super) mod flags;
 pub(super) mod headers;
 pub(super) mod prompts;
 pub(super) mod request_fields;
+pub(super) mod stage_length;
 pub(super) mod stage_names;
 pub(super) mod target;
 pub(super) mod times;

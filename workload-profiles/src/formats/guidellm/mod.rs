@@ -21,10 +21,17 @@ mod values;
 use serde_json::Value;
 
 use self::scenario::Scenario;
-use super::Target;
+use super::{Target, common::stage_length};
 use crate::{
     problem::{Findings, Problem},
     workload::Workload,
+};
+
+/// The keys on which the length of a strategy depends.
+const STAGE_LENGTH: stage_length::Keys = stage_length::Keys {
+    count: |_| "max_requests",
+    rate: |_| "spec.profile.rate",
+    ramp_up: "spec.profile.rampup_duration",
 };
 
 /// Reads a profile. `None` goes with at least one problem in the findings.
@@ -32,6 +39,9 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
     let scenario = Scenario::from_profile(profile, findings)?;
     let nested = Findings::default();
     let workload = spec::read(&scenario.value, target, &nested);
+    if let Some(workload) = &workload {
+        stage_length::check(&workload.stages, &STAGE_LENGTH, &nested);
+    }
     match nested.into_result() {
         Ok(notices) => {
             notices.into_iter().for_each(|it| findings.notice(scenario.name(&it.path), it.message));

@@ -20,12 +20,12 @@ use serde_json::Value;
 
 use super::{
     Target,
-    common::{flags as common_flags, tokenizer::tokenizer},
+    common::{flags as common_flags, stage_length, tokenizer::tokenizer},
 };
 use crate::{
     problem::Findings,
     reader::{Section, ValueType},
-    workload::{LengthField, PromptReuse, RequestSource, Timeouts, Workload},
+    workload::{LengthField, Load, PromptReuse, Rate, RequestSource, Timeouts, Workload},
 };
 
 /// How long the original waits for a request.
@@ -64,6 +64,16 @@ impl Original {
         }
     }
 }
+
+/// The keys on which the length of the load depends.
+pub(super) const STAGE_LENGTH: stage_length::Keys = stage_length::Keys {
+    count: |_| "num-prompts",
+    rate: |stage| match stage.load {
+        Load::Open { rate: Rate::Varying(_), .. } => "ramp-up-start-rps",
+        _ => "request-rate",
+    },
+    ramp_up: "max-concurrency",
+};
 
 /// Reads a profile. `None` goes with at least one problem in the findings.
 pub(super) fn parse(harness: Harness, profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {

@@ -140,3 +140,24 @@ fn goodput_has_the_original_names() {
     let error = read("goodput: output_token_throughput_per_user:600").unwrap_err().to_string();
     assert!(error.starts_with("goodput.output_token_throughput_per_user: is no known key; known are"), "{error}");
 }
+
+#[test]
+fn a_stage_ends_within_a_week_and_after_its_ramp_up() {
+    let takes = "take more than 604800s, the longest stage; raise it, or lower";
+    check_error(
+        "model: m\nrequest-rate: 0.00001\nrequest-count: 1000",
+        &format!("request-rate: lets the 1000 requests of stage r0.00001 {takes} request-count"),
+    );
+    check_error(
+        "model: m\nuser-centric-rate: 0.00001\nnum-users: 2\nconversation-turn-mean: 3\nrequest-count: 1000",
+        &format!("user-centric-rate: lets the 1000 requests of stage users2 {takes} request-count"),
+    );
+    check_error(
+        "model: m\nrequest-rate: 1\nrequest-count: 10\nwarmup-request-rate: 0.00001\nwarmup-request-count: 100",
+        &format!("warmup-request-rate: lets the 100 requests of stage warm-up {takes} warmup-request-count"),
+    );
+    check_error(
+        "model: m\nconcurrency: 4\nbenchmark-duration: 5\nconcurrency-ramp-duration: 20",
+        "concurrency-ramp-duration: is 20s, longer than stage c4, which takes 5s; shorten it",
+    );
+}

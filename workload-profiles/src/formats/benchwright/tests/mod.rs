@@ -282,6 +282,12 @@ fn a_count_that_no_stage_comes_to_is_refused() {
     load("open: {rate: {rampUp: {from: 0.001, to: 1}}, count: 80000}");
     check("rate: {rampUp: {from: 0.001, to: 1, strategy: exponential}}, count: 80000", 80_000);
     load("open: {rate: {rampUp: {from: 0.001, to: 1, strategy: exponential}}, count: 4000}");
+    for (kind, keys) in [("users", "users: 2, rate: 0.001, turns: 3"), ("closed", "concurrency: 2, startRate: 0.001")] {
+        let message = "count: is 605, which takes more than 604800s, the longest stage, at this rate; \
+                       lower it, raise the rate, or set a duration";
+        check_load_error(&format!("{kind}: {{{keys}, count: 605}}"), &format!("{kind}.{message}"));
+        load(&format!("{kind}: {{{keys}, count: 604}}"));
+    }
 }
 
 #[test]

@@ -312,3 +312,22 @@ fn hyphens_are_underscores_and_unknown_keys_are_refused() {
     let with_metadata = format!("metadata: {{labels: {{name: x}}, anything: [1]}}\n{}", nested(""));
     assert_eq!(read(&with_metadata).unwrap().0, workload(""));
 }
+
+#[test]
+fn a_strategy_ends_within_a_week_and_after_its_ramp_up() {
+    let counted = "constraints: [{kind: max_requests, count: 1000}]";
+    check_error(
+        &format!("profile: {{kind: constant, rate: [1, 0.001]}}\n{counted}"),
+        "spec.profile.rate: lets the 1000 requests of stage r0.001 take more than 604800s, the longest stage; raise it, or lower max_requests",
+    );
+    let flat =
+        "target: http://x\nprofile: poisson\nrate: 0.001\nmax_requests: 1000\ndata: prompt_tokens=5,output_tokens=5";
+    assert!(read(flat).unwrap_err().to_string().starts_with("rate: lets the 1000 requests of stage r0.001 take"));
+    check_error(
+        "profile: {kind: sweep, rampup_duration: 40}",
+        "spec.profile.rampup_duration: is 40s, longer than stage c512, which takes 30s; shorten it",
+    );
+    // What nothing bounds is cut to a week.
+    let rows = "data: [{kind: csv_file, path: a.csv}]\nconstraints: []";
+    assert_eq!(stages(&format!("profile: {{kind: constant, rate: 0.1}}\n{rows}"))[0].load.count(), Some(60_480));
+}

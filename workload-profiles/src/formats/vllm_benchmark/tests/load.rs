@@ -116,3 +116,16 @@ fn inferencemax_does_not_rescale_gaps() {
     let load = inferencemax("dataset-name: random\nrequest-rate: 3").stages.pop().unwrap().load;
     assert!(matches!(load, Load::Open { arrivals: Arrivals::Gamma { burstiness: 1.0 }, .. }));
 }
+
+#[test]
+fn the_requests_are_sent_within_a_week() {
+    let takes = "take more than 604800s, the longest stage; raise it, or lower num-prompts";
+    check_error(
+        "request-rate: 0.0000001\nnum-prompts: 1000",
+        &format!("request-rate: lets the 1000 requests of stage r0.0000001 {takes}"),
+    );
+    check_error(
+        "ramp_up_strategy: linear\nramp_up_start_rps: 1\nramp_up_end_rps: 2\nnum-prompts: 10000000",
+        &format!("ramp-up-start-rps: lets the 10000000 requests of stage varying {takes}"),
+    );
+}

@@ -1,0 +1,56 @@
+//! How long the stages of a finished workload take: a stage that ends after a count has to reach it within the longest stage, and slots
+//! have to open before their stage ends.
+
+use super::bounds::MAX_STAGE_SECONDS;
+use crate::{
+    problem::Findings,
+    workload::{Load, Rate, Stage},
+};
+
+/// The keys of a format, to name them in messages: those of a stage where they depend on it.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::formats) struct Keys {
+    /// The number of requests.
+    pub count: fn(&Stage) -> &'static str,
+    /// Requests per second.
+    pub rate: fn(&Stage) -> &'static str,
+    /// The time within which the slots of a closed loop open.
+    pub ramp_up: &'static str,
+}
+
+/// Reports the first stage that cannot reach its count, and the first whose ramp-up does not end.
+pub(in crate::formats) fn check(stages: &[Stage], keys: &Keys, findings: &Findings) {
+    if let Some((stage, count)) = stages.iter().find_map(|it| unreachable_count(&it.load).map(|count| (it, count))) {
+        let what = format!("lets the {count} requests of stage {} take more than {MAX_STAGE_SECONDS}s", stage.name);
+        let remedy = format!("raise it, or lower {}", (keys.count)(stage));
+        findings.problem((keys.rate)(stage), format!("{what}, the longest stage; {remedy}"));
+    }
+    let endless_ramp_up = |stage: &Stage| match &stage.load {
+        Load::Closed { ramp_up, duration: Some(duration), .. } if duration < ramp_up => Some((*ramp_up, *duration)),
+        _ => None,
+    };
+    if let Some((stage, (ramp_up, duration))) =
+        stages.iter().find_map(|it| endless_ramp_up(it).map(|found| (it, found)))
+    {
+        let what = format!("is {ramp_up}, longer than stage {}, which takes {duration}", stage.name);
+        findings.problem(keys.ramp_up, format!("{what}; shorten it"));
+    }
+}
+
+/// The count that a load does not reach within the longest stage, if there is one.
+pub(in crate::formats) fn unreachable_count(load: &Load) -> Option<u64> {
+    let reaches = |rate: &Rate, count| rate.reaches(count, MAX_STAGE_SECONDS as f64);
+    match load {
+        Load::Open { rate, count: Some(count), duration: None, .. } => Some(*count).filter(|it| !reaches(rate, *it)),
+        Load::Users { rate, count: Some(count), duration: None, .. }
+        | Load::Closed { start_rate: Some(rate), count: Some(count), duration: None, .. } => {
+            Some(*count).filter(|it| !reaches(&Rate::Steady(*rate), *it))
+        }
+        Load::Open { .. }
+        | Load::Users { .. }
+        | Load::Closed { .. }
+        | Load::Burst { .. }
+        | Load::Trace { .. }
+        | Load::LoadGen { .. } => None,
+    }
+}
