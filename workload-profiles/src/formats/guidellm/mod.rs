@@ -38,10 +38,15 @@ const STAGE_LENGTH: stage_length::Keys = stage_length::Keys {
 pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     let scenario = Scenario::from_profile(profile, findings)?;
     let nested = Findings::default();
+    if scenario.is_flat {
+        nested.tolerate_unknown_keys("GuideLLM up to 0.6 ignores it");
+    }
     let workload = spec::read(&scenario.value, target, &nested);
     if let Some(workload) = &workload {
         stage_length::check(&workload.stages, &STAGE_LENGTH, &nested);
     }
+    // The original refuses other unknown keys, such as those of the backend.
+    nested.refuse_unknown_keys(|path| !path.starts_with("spec.data["));
     match nested.into_result() {
         Ok(notices) => {
             notices.into_iter().for_each(|it| findings.notice(scenario.name(&it.path), it.message));

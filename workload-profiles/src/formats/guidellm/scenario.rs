@@ -23,6 +23,8 @@ pub(super) struct Scenario {
     pub value: Value,
     /// Paths in it, and what the author wrote there. The first that fits holds.
     pub names: Vec<(String, String)>,
+    /// Whether the author wrote the flat form.
+    pub is_flat: bool,
 }
 
 impl Scenario {
@@ -76,7 +78,7 @@ impl Scenario {
             return None;
         }
         let (spec, names) = entries::merge(spec, benchmarks.unwrap_or_default(), findings)?;
-        Some(Scenario { value: json!({"spec": spec}), names })
+        Some(Scenario { value: json!({"spec": spec}), names, is_flat: false })
     }
 
     /// The path as the author knows it.

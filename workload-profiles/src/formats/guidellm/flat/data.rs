@@ -4,8 +4,14 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::Nested;
-use crate::{formats::guidellm::paths, problem::quoted, reader::described, workload::DataSetFormat, yaml};
+use super::{Nested, is_empty};
+use crate::{
+    formats::guidellm::paths,
+    problem::{named, quoted},
+    reader::described,
+    workload::DataSetFormat,
+    yaml,
+};
 
 /// The sources of data, and how their rows are handed out. `None` goes with a problem.
 pub(super) fn data(nested: &mut Nested, flat: &Map<String, Value>, name: &impl Fn(&str) -> String) -> Option<()> {
@@ -27,20 +33,113 @@ pub(super) fn data(nested: &mut Nested, flat: &Map<String, Value>, name: &impl F
         }
         nested.names.push((format!("spec.data[{index}]"), nested.shown(&key)));
     }
-    let arguments: &[Value] = match flat.get("data_args") {
+    columns(nested, flat, name);
+    for (index, arguments) in as_list(flat.get("data_args")).iter().enumerate() {
+        let key = match flat.get("data_args") {
+            Some(Value::Array(_)) => format!("{}[{index}]", name("data_args")),
+            _ => name("data_args"),
+        };
+        read_arguments(nested, sources.get_mut(index), index, arguments, &key);
+    }
+    let samples = take_samples(&mut sources);
+    nested.set("data", &name("data"), Value::Array(sources));
+    match (flat.get("data_samples"), samples) {
+        (Some(samples), of_source) => {
+            nested.set("data_loader.samples", &name("data_samples"), samples.clone());
+            if of_source.is_some() {
+                nested.notice(&name("data"), format!("has samples, which {} replaces", name("data_samples")));
+            }
+        }
+        (None, Some(samples)) => nested.set("data_loader.samples", &format!("{}.samples", name("data")), samples),
+        (None, None) => {}
+    }
+    order(nested, flat, name);
+    if let Some(value) = flat.get("data_collator").filter(|it| it.as_str() != Some("generative")) {
+        let what = format!("is {}, which is not used", described(value));
+        nested.notice(&name("data_collator"), format!("{what}: a row is a request"));
+    }
+    Some(())
+}
+
+/// One value as a list, and none as an empty one.
+fn as_list(value: Option<&Value>) -> &[Value] {
+    match value {
+        None => &[],
         Some(Value::Array(all)) => all,
         Some(one) => std::slice::from_ref(one),
-        None => &[],
-    };
-    for (source, arguments) in sources.iter_mut().zip(arguments) {
-        if let (Value::Object(source), Value::Object(_)) = (source, arguments) {
-            source.insert("load_kwargs".to_owned(), arguments.clone());
+    }
+}
+
+/// The number of rows, which old versions have among the lengths of synthetic data.
+fn take_samples(sources: &mut [Value]) -> Option<Value> {
+    let synthetic = sources
+        .iter_mut()
+        .filter_map(Value::as_object_mut)
+        .filter(|it| it.get("kind").is_some_and(|it| it == "synthetic_text"));
+    synthetic.filter_map(|it| it.remove("samples")).filter(|it| !it.is_null()).last()
+}
+
+/// Which columns hold what.
+fn columns(nested: &mut Nested, flat: &Map<String, Value>, name: &impl Fn(&str) -> String) {
+    let key = name("data_column_mapper");
+    match flat.get("data_column_mapper") {
+        None => {}
+        Some(mapper @ Value::Object(_)) => {
+            nested.set("data_column_mapper.column_mappings", &key, mapper.clone());
+        }
+        // The only one that the original has for generated text.
+        Some(Value::String(mapper)) if mapper == "generative_column_mapper" => {}
+        Some(other) => {
+            let remedy = "write the names of the columns, as {text_column: prompt}";
+            nested.notice(&key, format!("is {}, which is not used; {remedy}", described(other)));
         }
     }
-    nested.set("data", &name("data"), Value::Array(sources));
-    if let Some(samples) = flat.get("data_samples") {
-        nested.set("data_loader.samples", &name("data_samples"), samples.clone());
+}
+
+/// The arguments of a source: names of columns, and what the original's data set library takes.
+fn read_arguments(nested: &mut Nested, source: Option<&mut Value>, index: usize, arguments: &Value, key: &str) {
+    let (Some(Value::Object(source)), Value::Object(entries)) = (source, arguments) else {
+        if !arguments.is_null() {
+            let remedy = "write a mapping for each source of data";
+            nested.notice(key, format!("is {}, which is not used; {remedy}", described(arguments)));
+        }
+        return;
+    };
+    let mut others = Map::new();
+    for (argument, value) in entries {
+        let column = match argument.replace('-', "_").as_str() {
+            "prompt_column" | "text_column" => "text_column",
+            "prompt_tokens_count_column" => "prompt_tokens_count_column",
+            "output_tokens_count_column" => "output_tokens_count_column",
+            _ => {
+                others.insert(argument.clone(), value.clone());
+                continue;
+            }
+        };
+        let shown = format!("{key}.{}", named(argument));
+        let mapped = nested.spec.pointer(&format!("/data_column_mapper/column_mappings/{column}"));
+        if mapped.is_some_and(|it| it != value) {
+            nested.problem(
+                &shown,
+                format!("names another column than {column} elsewhere in the profile; keep one of them"),
+            );
+        } else if !value.is_null() {
+            let path = format!("data_column_mapper.column_mappings.{column}");
+            nested.set(&path, &shown, value.clone());
+            // Before the name of the other columns, which fits too.
+            nested.names.insert(0, (format!("spec.{path}"), nested.shown(&shown)));
+        }
     }
+    if !others.is_empty() {
+        source.insert("load_kwargs".to_owned(), Value::Object(others));
+        // Before the name of the source, which fits too.
+        let shown = nested.shown(key);
+        nested.names.insert(0, (format!("spec.data[{index}].load_kwargs"), shown));
+    }
+}
+
+/// The order of the rows.
+fn order(nested: &mut Nested, flat: &Map<String, Value>, name: &impl Fn(&str) -> String) {
     match flat.get("data_sampler") {
         None => {}
         Some(Value::String(text)) if text == "shuffle" || text == "random" => {
@@ -48,10 +147,24 @@ pub(super) fn data(nested: &mut Nested, flat: &Map<String, Value>, name: &impl F
         }
         Some(other) => nested.problem(&name("data_sampler"), format!("is {}; write shuffle", described(other))),
     }
-    if let Some(mapper @ Value::Object(_)) = flat.get("data_column_mapper") {
-        nested.set("data_column_mapper.column_mappings", &name("data_column_mapper"), mapper.clone());
+    let key = name("dataloader_kwargs");
+    match flat.get("dataloader_kwargs") {
+        None => {}
+        Some(Value::Object(entries)) => {
+            for (argument, value) in entries {
+                let shown = format!("{key}.{}", named(argument));
+                if argument == "shuffle" {
+                    if value.as_bool() != Some(false) || nested.spec.pointer("/data_loader/shuffle").is_none() {
+                        nested.set("data_loader.shuffle", &shown, value.clone());
+                    }
+                } else {
+                    nested.notice(&shown, "is not used: it does not change what is sent");
+                }
+            }
+        }
+        Some(other) if is_empty(other) => {}
+        Some(other) => nested.notice(&key, format!("is {}, which is not used; write a mapping", described(other))),
     }
-    Some(())
 }
 
 /// A source of data: lengths as a text or as a mapping, or a file.

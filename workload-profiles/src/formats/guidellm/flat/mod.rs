@@ -99,6 +99,10 @@ impl Nested<'_> {
     fn problem(&self, key: &str, message: impl Into<String>) {
         self.findings.problem(self.shown(key), message);
     }
+
+    fn notice(&self, key: &str, message: impl Into<String>) {
+        self.findings.notice(self.shown(key), message);
+    }
 }
 
 /// Reads the flat form.
@@ -143,7 +147,15 @@ pub(super) fn read(profile: &Value, origin: Origin, findings: &Findings) -> Opti
     profile_of(&mut nested, &flat, &name)?;
     constraints(&mut nested, &flat, &name);
     data::data(&mut nested, &flat, &name)?;
-    Some(Scenario { value: json!({"spec": nested.spec}), names: nested.names })
+    if flat.get("processor_args").is_some_and(|it| !is_empty(it)) {
+        nested.notice(&name("processor_args"), "is not used: prompts are made with the file that processor names");
+    }
+    Some(Scenario { value: json!({"spec": nested.spec}), names: nested.names, is_flat: true })
+}
+
+/// Whether a value is an empty mapping or list.
+fn is_empty(value: &Value) -> bool {
+    value.as_object().is_some_and(Map::is_empty) || value.as_array().is_some_and(Vec::is_empty)
 }
 
 fn backend(nested: &mut Nested, flat: &Map<String, Value>, name: &impl Fn(&str) -> String) {
@@ -209,6 +221,9 @@ fn profile_of(nested: &mut Nested, flat: &Map<String, Value>, name: &impl Fn(&st
     };
     let rate = name("rate");
     let first = rates.first().cloned();
+    if let (Some(kind @ ("throughput" | "sweep" | "replay")), true) = (kind.as_str(), rates.len() > 1) {
+        nested.notice(&rate, format!("holds {} values, of which {kind} takes only the first", rates.len()));
+    }
     match kind.as_str() {
         Some("synchronous") if first.is_some() => {
             nested.problem(&rate, "is written, and the profile is synchronous, which has none; take it out");

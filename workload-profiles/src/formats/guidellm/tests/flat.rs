@@ -5,7 +5,7 @@ use std::time::Duration;
 use crds::{benchmark_run::Api, units::Span};
 
 use super::*;
-use crate::workload::{LengthDistribution, Load, Margin, RequestSource, Stage};
+use crate::workload::{LengthDistribution, Load, Margin, OutputLength, RequestSource, RowContent, RowOrder, Stage};
 
 const OLD: &str = "profile: has the format of GuideLLM up to 0.6, and is read with the meaning of those versions";
 
@@ -103,6 +103,81 @@ fn data_is_a_text_a_mapping_or_a_file() {
     );
     let error = read(&flat("data: openai/gsm8k")).unwrap_err().to_string();
     assert!(error.starts_with("data.source: is \"openai/gsm8k\", a data set of the Hugging Face Hub"), "{error}");
+}
+
+fn flat_notices(keys: &str) -> Vec<String> {
+    read(&flat(keys)).unwrap_or_else(|error| panic!("{keys}\n{error}")).1.into_iter().filter(|it| it != OLD).collect()
+}
+
+#[test]
+fn samples_may_stand_among_the_lengths() {
+    let count = |keys: &str| {
+        let keys = format!("{keys}\nmax_seconds: 30\nprofile: concurrent\nrate: 2");
+        stages(&keys).remove(0).load.count()
+    };
+    assert_eq!(count("data: {prompt_tokens: 64, output_tokens: 16, samples: 1000}"), Some(1_000));
+    assert_eq!(count("data: 'prompt_tokens=64,output_tokens=16,samples=9'"), Some(9));
+    let both = "data: {prompt_tokens: 64, output_tokens: 16, samples: 1000}\ndata_samples: 7";
+    assert_eq!(count(both), Some(7));
+    assert_eq!(flat_notices(both), ["data: has samples, which data_samples replaces"]);
+    check_flat_error(
+        "data: {prompt_tokens: 64, output_tokens: 16, samples: 0.5}",
+        "data.samples: is no number of rows; write a whole number from 1, or -1 for all",
+    );
+    let unknown = flat_notices("data: {prompt_tokens: 64, output_tokens: 16, source: x}");
+    assert_eq!(unknown.len(), 1);
+    assert!(unknown[0].starts_with("data.source: is no known key;"), "{unknown:?}");
+    assert!(unknown[0].ends_with("(GuideLLM up to 0.6 ignores it)"), "{unknown:?}");
+}
+
+#[test]
+fn arguments_of_data_may_name_columns() {
+    let file = "data: /d/rows.csv\nprofile: concurrent\nrate: 2\n";
+    let (workload, _) = read(&flat(&format!(
+        "{file}data_args: {{prompt_column: question, output_tokens_count_column: len}}\ndataloader_kwargs: {{shuffle: true}}"
+    )))
+    .unwrap();
+    let RequestSource::DataSet(set) = workload.requests else { panic!("it is a file") };
+    assert!(matches!(&set.row, RowContent::Prompt(column) if column.name == "question"), "{:?}", set.row);
+    assert_eq!((set.output, set.order), (OutputLength::Column("len".to_owned()), RowOrder::Shuffled));
+    let take_out = "is an argument of GuideLLM's data set library, which this engine does not read; take it out, and write the rows to a file as they should be sent";
+    check_flat_error(&format!("{file}data_args: {{foo: 3}}"), &format!("data_args.foo: {take_out}"));
+    check_flat_error(&format!("{file}data_args: [{{foo: 3}}]"), &format!("data_args[0].foo: {take_out}"));
+    let wrong = flat(&format!(
+        "{file}data_args: {{prompt_column: 5}}\ndata_column_mapper: {{output_tokens_count_column: len}}"
+    ));
+    let error = read(&wrong).unwrap_err().to_string();
+    assert!(error.starts_with("data_args.prompt_column: is 5; write the name of a column\n"), "{error}");
+    check_flat_error(
+        &format!("{file}data_args: {{prompt_column: q}}\ndata_column_mapper: {{text_column: p}}"),
+        "data_args.prompt_column: names another column than text_column elsewhere in the profile; keep one of them",
+    );
+}
+
+#[test]
+fn keys_without_effect_have_a_notice() {
+    assert_eq!(
+        flat_notices(
+            "data: prompt_tokens=64,output_tokens=16\ndata_column_mapper: foo\ndataloader_kwargs: {pin_memory: true}\ndata_collator: x\nprocessor_args: {a: 1}\ndata_args: x"
+        ),
+        [
+            "data_column_mapper: is \"foo\", which is not used; write the names of the columns, as {text_column: prompt}",
+            "data_args: is \"x\", which is not used; write a mapping for each source of data",
+            "dataloader_kwargs.pin_memory: is not used: it does not change what is sent",
+            "data_collator: is \"x\", which is not used: a row is a request",
+            "processor_args: is not used: prompts are made with the file that processor names",
+        ]
+    );
+    let defaults = "data: prompt_tokens=64,output_tokens=16\ndata_column_mapper: generative_column_mapper\ndataloader_kwargs: {}\ndata_collator: generative\nprocessor_args: {}";
+    assert_eq!(flat_notices(defaults), Vec::<String>::new());
+    for kind in ["sweep", "throughput"] {
+        let notice = format!("rate: holds 2 values, of which {kind} takes only the first");
+        assert_eq!(flat_notices(&format!("profile: {kind}\nrate: [5, 10]")), [notice]);
+    }
+    check_flat_error(
+        "profile: throughput\nmax_seconds: 5\ncooldown_percent: 10",
+        "cooldown_percent: leaves nothing of strategy 0; shorten it",
+    );
 }
 
 #[test]
