@@ -74,12 +74,14 @@ const LOADGEN: [(&str, &str); 9] = [
     profile!("loadgen", "sanity"),
 ];
 
-const GUIDELLM: [(&str, &str); 6] = [
+const GUIDELLM: [(&str, &str); 8] = [
     profile!("guidellm", "concurrent-1k-1k"),
     profile!("guidellm", "concurrent-heavy-heterogeneous"),
     profile!("guidellm", "multi-turn"),
+    profile!("guidellm", "random_concurrent"),
     profile!("guidellm", "sanity_concurrent"),
     profile!("guidellm", "sanity_random"),
+    profile!("guidellm", "shared_prefix_synthetic"),
     profile!("guidellm", "summarization_synthetic"),
 ];
 

@@ -53,6 +53,10 @@ fn shipped_profiles_ask_for_the_load_that_they_are_known_for() {
     }
     assert_eq!(names_of_stages(&profile("summarization_synthetic", &[])), ["r1", "r2", "r4", "r8"]);
     assert_eq!(names_of_stages(&profile("summarization_synthetic", &["rates=[3, 9]"])), ["r3", "r9"]);
+    assert_eq!(names_of_stages(&profile("random_concurrent", &[])), ["c1", "c2", "c4", "c8"]);
+    let shared = profile("shared_prefix_synthetic", &[]);
+    assert_eq!(names_of_stages(&shared), ["r2", "r5", "r8", "r10", "r12", "r15", "r20"]);
+    assert_eq!(shared.stages.iter().map(|it| it.load.mean_count()).sum::<f64>(), 3_600.0);
     assert_eq!(profile("sanity_random", &[]).stages[0].load.mean_count(), 30.0);
     let talk = profile("multi-turn", &[]);
     // 320 turns are 64 conversations.
