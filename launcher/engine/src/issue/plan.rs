@@ -14,7 +14,7 @@ use workload_profiles::{
 
 use super::{
     LoadError,
-    classes::Classes,
+    classes::{Class, Classes},
     departures::Clients,
     measured_rate::MeasuredLoad,
     outputs::KeepOutputs,
@@ -50,12 +50,12 @@ pub struct LoadPlan {
     /// Whether requests have messages, to which a chat template adds tokens.
     pub(super) has_messages: bool,
     /// Answers for each prompt.
-    pub(super) choices: u32,
+    choices: u32,
     pub(super) streaming: bool,
     /// Whether requests hold the output length that they ask for.
-    pub(super) sends_lengths: bool,
+    sends_lengths: bool,
     /// The requested output length is only an upper bound: the model decides where an answer ends.
-    pub(super) bounds_answers: bool,
+    bounds_answers: bool,
     pub(super) timeouts: RequestTimeouts,
     pub(super) connect_timeout: Duration,
     pub(super) stop_rules: Vec<StopRule>,
@@ -414,6 +414,26 @@ impl LoadPlan {
     pub(super) fn repeats(&self, issued: u64) -> Option<Notice> {
         let one_row_each = self.sessions.is_none() && self.stages.iter().all(|it| it.phase.is_none());
         self.requests.repeats(issued).filter(|_| one_row_each)
+    }
+
+    /// The output length that a request holds, where its source asks for `asked`; `None`: it holds none.
+    pub(super) fn output_to_send(&self, class: Option<&Class>, asked: Option<u32>) -> Option<u32> {
+        class.and_then(|it| it.output).or(asked).filter(|_| self.sends_lengths)
+    }
+
+    /// The output length that a server's usage should say of a request that holds the length `sent`; `None`: the server decides.
+    pub(super) fn output_of_choices(&self, sent: Option<u32>) -> Option<u32> {
+        // A server's usage counts the tokens of all choices together.
+        sent.map(|it| it.saturating_mul(self.choices)).filter(|_| !self.bounds_answers)
+    }
+
+    /// Begins a stage, after `issued` requests of those before it. Call it before the first request of the stage is made, and after
+    /// the last one of those before has ended.
+    pub(super) fn begin_stage(&self, stage: usize, issued: u64) {
+        let sessions = self.sessions.as_ref().filter(|it| !it.are_dealt_requests());
+        // A session is one row, whatever the number of its turns.
+        let begun = sessions.map_or(issued, |it| it.begin_stage(stage));
+        self.requests.begin_stage(stage, begun);
     }
 
     pub fn with_record_budget(self, records: RecordBudget) -> LoadPlan {

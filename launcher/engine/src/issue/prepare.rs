@@ -98,14 +98,11 @@ impl Maker {
         // A chat template and images add tokens of their own.
         requested.is_exact &= !shared.plan.has_messages;
         let class = shared.plan.classes.of(self.stage, number);
-        requested.output = class.and_then(|(_, it)| it.output).or(requested.output);
-        requested.output = requested.output.filter(|_| shared.plan.sends_lengths);
+        requested.output = shared.plan.output_to_send(class.map(|(_, it)| it), requested.output);
         let keep_output = stage.outputs.keeps(number);
         let content = Content { token_ids: keep_output, ..self.draft.content(requested.output) };
         let body = class.map_or(&shared.plan.template, |(_, it)| &it.template).body(&content);
-        // A server's usage counts the tokens of all choices together.
-        requested.output = requested.output.map(|it| it.saturating_mul(shared.plan.choices));
-        requested.output = requested.output.filter(|_| !shared.plan.bounds_answers);
+        requested.output = shared.plan.output_of_choices(requested.output);
         let id = shared.run_id.header(format_args!("{}-{number}", self.stage));
         let leaves = stage.clients.and_then(|it| it.leaves(number));
         let (class, headers) = class.map_or((None, None), |(index, it)| (Some(index), it.headers.clone()));

@@ -41,7 +41,7 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
         worker.wait_until(earliest.saturating_sub(WARMING)).await;
         let never_begun = worker.is_stopped();
         // All requests of the stages before have ended, and none of this one is made yet.
-        shared.plan.requests.begin_stage(index, shared.progress.issued.load(Ordering::Relaxed));
+        shared.plan.begin_stage(index, shared.progress.issued.load(Ordering::Relaxed));
         let mut stage_context = StageContext::new(&worker, &mut barriers, index, earliest);
         let has_sessions = shared.plan.sessions.is_some();
         let unissued = match &stage.load {

@@ -308,6 +308,11 @@ impl Claims {
         self.next.load(Ordering::Relaxed) + self.tail < self.count
     }
 
+    /// Whether no number is left.
+    pub(super) fn are_all_taken(&self) -> bool {
+        self.next.load(Ordering::Relaxed) >= self.count
+    }
+
     /// Takes all numbers that are left.
     pub(super) fn take_rest(&self) -> Range<u64> {
         self.next.swap(self.count, Ordering::Relaxed)..self.count
@@ -325,7 +330,9 @@ mod tests {
         assert!(claims.may_claim_ahead());
         assert_eq!(claims.claim(), Some(2));
         assert!(!claims.may_claim_ahead());
+        assert!(!claims.are_all_taken());
         assert_eq!(claims.take_rest(), 3..5);
+        assert!(claims.are_all_taken());
         assert_eq!((claims.claim(), claims.take_rest().count()), (None, 0));
     }
 }

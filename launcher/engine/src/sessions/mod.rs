@@ -11,7 +11,7 @@ mod repeated_prompts;
 
 use std::{
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -49,8 +49,10 @@ pub(crate) struct PlannedSessions {
     pub(crate) header: Option<HeaderName>,
     /// Distinct sessions; `None`: every session is a new one.
     pub(crate) count: Option<u64>,
-    /// Recorded sessions that were begun, where a stage goes on behind the stage before.
+    /// Sessions whose first request was sent, of all stages.
     begun: AtomicU64,
+    /// Those before each stage; not set: it has not begun.
+    begun_before: Vec<OnceLock<u64>>,
     /// Which recorded conversation a session is; `None`: the texts are not those of a data set.
     rows: Option<Arc<RowChoice>>,
 }
@@ -154,8 +156,16 @@ impl PlannedSessions {
         }
         let settings = workload.sessions.clone();
         let header = session_header(&settings)?;
-        let begun = AtomicU64::new(0);
-        Ok(Some(PlannedSessions { source, words: Texts::default(), settings, header, count, begun, rows: None }))
+        Ok(Some(PlannedSessions {
+            source,
+            words: Texts::default(),
+            settings,
+            header,
+            count,
+            begun: AtomicU64::new(0),
+            begun_before: workload.stages.iter().map(|_| OnceLock::new()).collect(),
+            rows: None,
+        }))
     }
 
     /// Sets what makes words.
@@ -181,10 +191,23 @@ impl PlannedSessions {
         self.settings.unit == Unit::Request
     }
 
+    /// Counts a session whose first request is sent.
+    pub(crate) fn count_begun(&self) {
+        // Relaxed: it is read when all requests of a stage have ended.
+        self.begun.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Begins a stage, and returns how many sessions those before it have begun. Call it after the last request of those has ended.
+    pub(crate) fn begin_stage(&self, stage: usize) -> u64 {
+        let begun = self.begun.load(Ordering::Relaxed);
+        self.begun_before.get(stage).map_or(begun, |it| *it.get_or_init(|| begun))
+    }
+
     /// A session of a stage, before its first turn. Beyond the number of distinct sessions they repeat.
     pub(crate) fn begin(&self, stage: usize, session: u64) -> NewSession {
         let goes_on = matches!(&self.source, Source::Recorded(it, ..) if it.across_stages == AcrossStages::Continue);
-        let place = if goes_on { self.begun.fetch_add(1, Ordering::Relaxed) } else { session };
+        let before = self.begun_before.get(stage).and_then(OnceLock::get).copied().filter(|_| goes_on);
+        let place = before.unwrap_or_default().saturating_add(session);
         let content = match &self.rows {
             Some(rows) if !self.are_dealt_requests() => rows.row(stage, session),
             _ => self.count.map_or(place, |count| place % count.max(1)),

@@ -12,6 +12,7 @@ mod loadgen;
 mod outages;
 mod outputs;
 mod scenarios;
+mod session_limits;
 mod sessions;
 mod shapes;
 mod stalls;

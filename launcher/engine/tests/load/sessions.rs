@@ -31,16 +31,16 @@ use super::common::*;
 
 /// A request as the server saw it.
 #[derive(Clone, Debug)]
-struct Seen {
-    at: Duration,
+pub(super) struct Seen {
+    pub(super) at: Duration,
     connection: usize,
     session: Option<String>,
-    body: Value,
+    pub(super) body: Value,
 }
 
 impl Seen {
     /// The texts of its messages, or its prompt.
-    fn texts(&self) -> Vec<String> {
+    pub(super) fn texts(&self) -> Vec<String> {
         let text = |it: &Value| it.as_str().unwrap_or_default().to_owned();
         match self.body["messages"].as_array() {
             Some(messages) => messages.iter().map(|it| text(&it["content"])).collect(),
@@ -54,18 +54,20 @@ impl Seen {
     }
 }
 
-/// A server that answers request n, counted from 0, with `said n` after 100 ms, or after 2 s where `is_slow` names it, or with a status
-/// where `fails` says so.
+/// A server that answers request n, counted from 0, with `said n` after 100 ms, or after 2 s where `is_slow` names it, or with an error.
 #[derive(Clone, Default)]
-struct Server {
-    seen: Arc<Mutex<Vec<Seen>>>,
-    fails: Vec<usize>,
-    is_slow: Option<usize>,
+pub(super) struct Server {
+    pub(super) seen: Arc<Mutex<Vec<Seen>>>,
+    pub(super) fails: Vec<usize>,
+    /// Answered as by a proxy without a server behind it.
+    pub(super) away: Vec<usize>,
+    pub(super) is_slow: Option<usize>,
 }
 
 impl Server {
-    fn target(&self, api: Api) -> Target {
-        let (seen, fails, is_slow) = (Arc::clone(&self.seen), self.fails.clone(), self.is_slow);
+    pub(super) fn target(&self, api: Api) -> Target {
+        let (seen, fails, away) = (Arc::clone(&self.seen), self.fails.clone(), self.away.clone());
+        let is_slow = self.is_slow;
         let clock = clock::Clock::from_runtime();
         let connections = Mutex::new(0);
         Target::in_process(api, move || {
@@ -75,9 +77,9 @@ impl Server {
                 *count += 1;
                 *count
             };
-            let (seen, fails) = (Arc::clone(&seen), fails.clone());
+            let (seen, fails, away) = (Arc::clone(&seen), fails.clone(), away.clone());
             let service = service_fn(move |request: Request<Incoming>| {
-                let (seen, fails) = (Arc::clone(&seen), fails.clone());
+                let (seen, fails, away) = (Arc::clone(&seen), fails.clone(), away.clone());
                 async move {
                     let session = request.headers().get("x-session").map(|it| it.to_str().unwrap().to_owned());
                     let bytes = request.into_body().collect().await?.to_bytes();
@@ -94,7 +96,11 @@ impl Server {
                     let answer = format!(
                         "data: {{\"choices\":[{text}],\"usage\":{{\"prompt_tokens\":10,\"completion_tokens\":2}}}}\n\ndata: [DONE]\n\n"
                     );
-                    let status = if fails.contains(&number) { 500 } else { 200 };
+                    let status = match number {
+                        it if fails.contains(&it) => 500,
+                        it if away.contains(&it) => 503,
+                        _ => 200,
+                    };
                     let head = Response::builder().status(status).header("content-type", "text/event-stream");
                     Ok::<_, hyper::Error>(head.body(Full::<Bytes>::from(answer)).unwrap())
                 }
@@ -106,13 +112,13 @@ impl Server {
         })
     }
 
-    fn seen(&self) -> Vec<Seen> {
+    pub(super) fn seen(&self) -> Vec<Seen> {
         self.seen.lock().unwrap().clone()
     }
 }
 
 /// Conversations with messages of five words and answers of two tokens.
-fn conversations(count: Option<u32>, turns: u32, think: Duration) -> Conversations {
+pub(super) fn conversations(count: Option<u32>, turns: u32, think: Duration) -> Conversations {
     Conversations {
         count,
         turns: LengthDistribution::fixed(turns),
@@ -127,18 +133,18 @@ fn conversations(count: Option<u32>, turns: u32, think: Duration) -> Conversatio
     }
 }
 
-fn talk(source: Conversations, unit: Unit, stage: Stage) -> Workload {
+pub(super) fn talk(source: Conversations, unit: Unit, stage: Stage) -> Workload {
     let requests = RequestSource::Conversations(Box::new(source));
     let sessions = Sessions { unit, ..Sessions::default() };
     Workload { requests, sessions, ..Workload::new(Api::Chat, RequestSource::Mock, vec![stage]) }
 }
 
-async fn run(workload: &Workload, server: &Server) -> LoadResult {
+pub(super) async fn run(workload: &Workload, server: &Server) -> LoadResult {
     issue(workload, &server.target(workload.api)).await
 }
 
 /// Session, turn, and the times when it was due and sent, in milliseconds from the start of the stage.
-fn turns(result: &LoadResult) -> Vec<(u32, u32, u128, u128)> {
+pub(super) fn turns(result: &LoadResult) -> Vec<(u32, u32, u128, u128)> {
     let ms = |it: Duration| (it - millis(2)).as_millis();
     let of = |it: &RequestRecord| {
         let turn = it.turn.unwrap();
@@ -266,11 +272,12 @@ async fn a_load_of_requests_does_not_send_those_of_a_session_that_failed() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stop_ends_a_session_between_its_turns() {
-    for (stage, unit, unissued) in [
-        (closed(2, 2), Unit::Session, 0),
-        (paced(100.0, 2), Unit::Session, 0),
+    for (stage, unit, unissued, stopped_early) in [
+        (closed(2, 2), Unit::Session, 0, true),
+        (closed(2, 6), Unit::Request, 0, true),
+        (paced(100.0, 2), Unit::Session, 0, true),
         // Requests 2 to 5 are due, and wait for the think time after the first turns.
-        (paced(100.0, 6), Unit::Request, 4),
+        (paced(100.0, 6), Unit::Request, 4, false),
     ] {
         let server = Server::default();
         let workload = talk(conversations(Some(2), 3, millis(500)), unit, stage);
@@ -282,6 +289,7 @@ async fn a_stop_ends_a_session_between_its_turns() {
         });
         let result = issue_until(&workload, &server.target(Api::Chat), &stop).await;
         assert_eq!((result.issued, result.unissued), (2, unissued));
+        assert_eq!(result.recorder.stages[0].stopped_early, stopped_early);
         assert_eq!(result.recorder.sessions[0].cut_short, 2);
         assert!(all(&result, RequestOutcome::Ok));
         let cancelled = outcomes(&result, 0).iter().find(|it| it.0 == "cancelled").map_or(0, |it| it.1);
@@ -489,7 +497,7 @@ fn recording() -> String {
     format!("[{}]", spans.join(","))
 }
 
-fn recorded(path: &std::path::Path, format: RecordedFormat) -> RecordedSessions {
+pub(super) fn recorded(path: &std::path::Path, format: RecordedFormat) -> RecordedSessions {
     RecordedSessions {
         files: RecordedFiles::Files(vec![path.to_owned().into()]),
         format,

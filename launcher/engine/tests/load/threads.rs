@@ -2,8 +2,9 @@
 //! unreliable.
 
 use std::{
+    collections::BTreeMap,
     net::Ipv4Addr,
-    sync::{Arc, atomic::Ordering},
+    sync::{Arc, Mutex, atomic::Ordering},
     thread,
 };
 
@@ -15,14 +16,24 @@ use engine::{
     recorder::Keep,
     stop::Stop,
 };
+use http_body_util::{BodyExt as _, Full};
+use hyper::{Request, Response, body::Bytes, body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::TokioIo;
 use simulator::{SimOptions, Simulator};
 use tokio::{net::TcpListener, sync::oneshot};
 use workload_profiles::{
     Workload,
-    workload::{Arrivals, Load, MeasuredRate, Rate, RateBound, RateShape, Spacing, Stage},
+    workload::{
+        AcrossStages, Arrivals, Load, MeasuredRate, Rate, RateBound, RateShape, RecordedFormat, RequestSource, Spacing,
+        Stage, Unit,
+    },
 };
 
-use super::common::*;
+use super::{
+    common::*,
+    session_limits::weka,
+    sessions::{conversations, recorded, talk},
+};
 
 #[test]
 fn lanes_without_a_slot_leave_the_requests_to_the_others() {
@@ -55,22 +66,108 @@ fn serve<T>(options: SimOptions, with: impl FnOnce(&str) -> T) -> T {
 }
 
 fn run(workload: &Workload, threads: usize, progress: &Arc<Progress>) -> LoadResult {
-    serve(server(millis(2), millis(1)), |url| {
-        let target = Target::new(url, Api::Completions, None, None, &Default::default()).unwrap();
-        let files = Files::read(workload, Seed(1)).unwrap();
-        run_load(LoadOrder {
-            workload,
-            files: &files,
-            model: "m",
-            target: &target,
-            seeds: Seed(1).into(),
-            keep: Keep::Records,
-            threads,
-            stop: &Stop::default(),
-            progress: Arc::clone(progress),
-        })
-        .unwrap()
+    serve(server(millis(2), millis(1)), |url| run_on(url, workload, threads, progress))
+}
+
+fn run_on(url: &str, workload: &Workload, threads: usize, progress: &Arc<Progress>) -> LoadResult {
+    let target = Target::new(url, workload.api, None, None, &Default::default()).unwrap();
+    let files = Files::read(workload, Seed(1)).unwrap();
+    run_load(LoadOrder {
+        workload,
+        files: &files,
+        model: "m",
+        target: &target,
+        seeds: Seed(1).into(),
+        keep: Keep::Records,
+        threads,
+        stop: &Stop::default(),
+        progress: Arc::clone(progress),
     })
+    .unwrap()
+}
+
+/// The bodies of all requests of a load, by stage, number and turn: the parts of their ids behind that of the load.
+fn bodies(workload: &Workload, threads: usize) -> BTreeMap<String, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let seen = Arc::<Mutex<Vec<(String, String)>>>::default();
+    let kept = Arc::clone(&seen);
+    let (end, ended) = oneshot::channel::<()>();
+    let serve = async move {
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            let kept = Arc::clone(&kept);
+            let service = service_fn(move |request: Request<Incoming>| {
+                let kept = Arc::clone(&kept);
+                async move {
+                    let id =
+                        request.headers()["x-request-id"].to_str().unwrap().splitn(3, '-').last().unwrap().to_owned();
+                    let body = request.into_body().collect().await?.to_bytes();
+                    kept.lock().unwrap().push((id, String::from_utf8(body.to_vec()).unwrap()));
+                    let head = Response::builder().header("content-type", "text/event-stream");
+                    Ok::<_, hyper::Error>(head.body(Full::<Bytes>::from(SAID)).unwrap())
+                }
+            });
+            // How a connection ends does not matter to the server.
+            tokio::spawn(
+                async move { drop(http1::Builder::new().serve_connection(TokioIo::new(stream), service).await) },
+            );
+        }
+    };
+    let server = thread::spawn(move || {
+        runtime.block_on(async {
+            tokio::select! {
+                () = serve => {}
+                _ = ended => {}
+            }
+        });
+    });
+    let result = run_on(&url, workload, threads, &Arc::default());
+    assert!(all(&result, RequestOutcome::Ok));
+    drop(end);
+    server.join().unwrap();
+    let seen = std::mem::take(&mut *seen.lock().unwrap());
+    let count = seen.len();
+    let bodies: BTreeMap<_, _> = seen.into_iter().collect();
+    assert_eq!((bodies.len() as u64, count), (result.issued, bodies.len()), "each is sent once");
+    bodies
+}
+
+/// The answer of a chat.
+const SAID: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"said\"},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":1}}\n\ndata: [DONE]\n\n";
+
+#[test]
+fn threads_share_sessions_and_send_each_turn_once() {
+    for unit in [Unit::Session, Unit::Request] {
+        for stage in [closed(1, 12), closed(2, 12), paced(400.0, 12)] {
+            let mut workload = talk(conversations(Some(3), 2, millis(0)), unit, stage);
+            workload.stages.push(closed(4, 12));
+            let expected = bodies(&workload, 1);
+            assert_eq!(expected.len(), if unit == Unit::Session { 48 } else { 24 });
+            for threads in [3, 5] {
+                assert_eq!(bodies(&workload, threads), expected, "{unit:?} {threads}");
+            }
+        }
+    }
+}
+
+#[test]
+fn threads_share_recorded_sessions_that_go_on_from_stage_to_stage() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.jsonl");
+    let line = |it: u32| weka(&[2 * it + 1, 2 * it + 2]);
+    std::fs::write(&path, (0..12).map(line).collect::<Vec<_>>().join("\n")).unwrap();
+    let mut sessions = recorded(&path, RecordedFormat::Weka { block_size: 64 });
+    sessions.across_stages = AcrossStages::Continue;
+    let stages = vec![closed(2, 4), paced(400.0, 4), closed(4, 4)];
+    let mut workload = Workload::new(Api::Chat, RequestSource::Recorded(sessions), stages);
+    workload.sessions.unit = Unit::Session;
+    let expected = bodies(&workload, 1);
+    assert_eq!(expected.len(), 24);
+    for threads in [3, 5] {
+        assert_eq!(bodies(&workload, threads), expected, "{threads}");
+    }
 }
 
 #[test]

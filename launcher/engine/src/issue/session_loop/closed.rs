@@ -2,7 +2,10 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -28,9 +31,20 @@ struct Feed {
     /// For a load of requests: those of this worker's sessions.
     numbers: Option<Mutex<Share>>,
     ahead: Mutex<VecDeque<(u64, Work)>>,
+    /// Sessions, or requests of them, that slots took and that were not sent as a whole.
+    unfinished: AtomicU64,
 }
 
 impl Feed {
+    /// Whether all that this worker took was sent, and nothing is left to take.
+    fn is_done(&self) -> bool {
+        let all_taken = match &self.numbers {
+            Some(numbers) => lock(numbers).is_empty(),
+            None => self.stage.context.shared.claims(self.stage.stage).are_all_taken(),
+        };
+        all_taken && lock(&self.ahead).is_empty() && self.unfinished.load(Ordering::Relaxed) == 0
+    }
+
     fn claim(&self) -> Option<u64> {
         match &self.numbers {
             Some(numbers) => lock(numbers).next(),
@@ -47,7 +61,9 @@ impl Feed {
         if self.stage.is_over(free) {
             return None;
         }
-        lock(&self.ahead).pop_front().or_else(|| self.make())
+        let next = lock(&self.ahead).pop_front().or_else(|| self.make())?;
+        self.unfinished.fetch_add(1, Ordering::Relaxed);
+        Some(next)
     }
 }
 
@@ -55,14 +71,14 @@ impl Feed {
 pub(in crate::issue) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, slots: Slots) -> Unissued {
     let (context, shared) = (&worker.context, &worker.context.shared);
     let mine = worker.share(slots.concurrency).count();
-    let mut stage = SessionStage::new(worker, stage_context.stage);
-    stage.is_closed = true;
+    let stage = SessionStage::new(worker, stage_context.stage);
     let share = |sessions| {
         let count = slots.count.unwrap_or(MAX_REQUESTS);
         Share::new(count, sessions, Some(slots.concurrency), (worker.index, shared.workers))
     };
     let numbers = stage.sessions().filter(|it| it.are_dealt_requests()).map(|it| share(it.count));
-    let mut feed = Feed { stage, numbers: numbers.map(Mutex::new), ahead: Mutex::default() };
+    let (numbers, ahead, unfinished) = (numbers.map(Mutex::new), Mutex::default(), AtomicU64::new(0));
+    let mut feed = Feed { stage, numbers, ahead, unfinished };
     worker.unless_stopped(context.client.warm(mine.min(MAX_WARM), 0)).await;
     while slots.ramp_up.is_zero() && slots.start_rate.is_none() && !worker.is_stopped() {
         let made = if lock(&feed.ahead).len() < mine.min(MAX_AHEAD) { feed.make() } else { None };
@@ -70,6 +86,10 @@ pub(in crate::issue) async fn run(worker: &Worker, stage_context: &mut StageCont
         lock(&feed.ahead).push_back(made);
     }
     let start = stage_context.start().await;
+    if mine == 0 {
+        // The workers with slots take all sessions, and say what is left of them.
+        return Unissued::Over(UnissuedNumbers::default());
+    }
     feed.stage.over = slots.duration.map(|it| start.saturating_add(it));
     let (waits, feed) = (Arc::clone(&feed.stage.waits), Arc::new(feed));
     tokio::select! {
@@ -81,8 +101,7 @@ pub(in crate::issue) async fn run(worker: &Worker, stage_context: &mut StageCont
     let numbers = UnissuedNumbers::default();
     let now = shared.clock.now();
     let was_over = feed.stage.over.is_some_and(|over| now >= over);
-    let all_taken = lock(&feed.ahead).is_empty() && feed.claim().is_none();
-    if !shared.is_stopped(feed.stage.stage) || was_over || (slots.count.is_some() && all_taken) {
+    if !shared.is_stopped(feed.stage.stage) || was_over || (slots.count.is_some() && feed.is_done()) {
         return Unissued::Over(numbers);
     }
     if worker.is_stopped() { Unissued::Stopped { at: now, numbers } } else { Unissued::Ended { at: now, numbers } }
@@ -118,7 +137,9 @@ async fn run_slot(feed: Arc<Feed>) {
         if stage.unless_over(stage.waits.until(free)).await.is_none() {
             return;
         }
-        if !stage.run(number, work, free).await {
+        let Some(was_missed) = stage.run(number, work, free).await else { return };
+        feed.unfinished.fetch_sub(1, Ordering::Relaxed);
+        if was_missed {
             // Boxed: the task of a slot would otherwise reserve memory for it.
             Box::pin(stage.context.back_off(stage.stage, stage.over)).await;
         }

@@ -2,7 +2,7 @@
 
 use std::{
     mem,
-    sync::{Arc, Mutex, atomic::Ordering},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -48,6 +48,8 @@ struct Planned {
     place: Turn,
     prepared: Prepared,
     link: Option<Arc<SessionLink>>,
+    /// It follows a request that the target did not answer.
+    backs_off: bool,
 }
 
 impl GraphSession {
@@ -62,8 +64,15 @@ impl GraphSession {
         GraphSession { context: Arc::clone(context), recorded, link, answers, ended: 0, place, end }
     }
 
-    /// Sends all requests, the first ones at `due` or later. Returns `false` if the target did not answer the last one.
-    pub(super) async fn run(mut self, stage: &SessionStage, number: u64, due: Duration, unsent: Unsent<'_>) -> bool {
+    /// Sends all requests, the first ones at `due` or later. Returns whether the target did not answer the last one; `None` if the
+    /// stage was over before all of them were sent.
+    pub(super) async fn run(
+        mut self,
+        stage: &SessionStage,
+        number: u64,
+        due: Duration,
+        unsent: Unsent<'_>,
+    ) -> Option<bool> {
         let (recorded, end_of_all) = (self.recorded.clone(), Arc::clone(&self.end));
         let calls = &recorded.session().calls;
         let mut followers: Vec<Vec<usize>> = vec![Vec::new(); calls.len()];
@@ -74,6 +83,7 @@ impl GraphSession {
         }
         let mut missing: Vec<usize> = calls.iter().map(|it| it.after.len()).collect();
         let mut after = vec![due; calls.len()];
+        let mut follows_missed = vec![false; calls.len()];
         let mut in_flight = FuturesUnordered::new();
         for index in (0..calls.len()).filter(|it| calls[*it].after.is_empty()) {
             in_flight.push(send(stage, (&unsent, &end_of_all), index, self.plan(stage, number, index, due)));
@@ -91,9 +101,11 @@ impl GraphSession {
             self.take_end(index, end);
             for follower in mem::take(&mut followers[index]) {
                 after[follower] = after[follower].max(ended);
+                follows_missed[follower] |= was_missed;
                 missing[follower] -= 1;
                 if missing[follower] == 0 && !is_given_up && !is_over {
-                    let planned = self.plan(stage, number, follower, after[follower]);
+                    let mut planned = self.plan(stage, number, follower, after[follower]);
+                    planned.backs_off = follows_missed[follower];
                     in_flight.push(send(stage, (&unsent, &end_of_all), follower, planned));
                 }
             }
@@ -102,7 +114,7 @@ impl GraphSession {
             let rest = calls.len() - self.ended;
             stage.cancel_rest(number, u32::try_from(rest).unwrap_or(u32::MAX));
         }
-        !was_missed
+        (!is_over).then_some(was_missed)
     }
 
     /// Makes a request that follows what has ended at `after`.
@@ -113,8 +125,7 @@ impl GraphSession {
             u32::try_from(index + 1).ok().and_then(std::num::NonZeroU32::new).unwrap_or(std::num::NonZeroU32::MIN);
         // All requests of a session have its class.
         let class = shared.plan.classes.of(self.place.0, self.place.1);
-        let most = class.and_then(|(_, it)| it.output).unwrap_or(call.output);
-        let output = most.saturating_mul(shared.plan.choices);
+        let most = shared.plan.output_to_send(class.map(|(_, it)| it), Some(call.output));
         let template = class.map_or(&shared.plan.template, |(_, it)| &it.template);
         Planned {
             due: after.saturating_add(call.wait),
@@ -128,16 +139,17 @@ impl GraphSession {
                 requested: RequestedLengths {
                     input: call.prompt.tokens(),
                     is_exact: false,
-                    output: Some(output).filter(|_| !call.may_end),
+                    output: shared.plan.output_of_choices(most).filter(|_| !call.may_end),
                 },
                 leaves: shared.plan.stages[stage.stage].clients.and_then(|it| it.leaves((number << 16) + index as u64)),
                 keep_output: self.recorded.needs_answers(),
             },
             link: self.link.clone(),
+            backs_off: false,
         }
     }
 
-    fn body(&self, stage: &SessionStage, index: usize, template: &BodyTemplate, most: u32) -> Bytes {
+    fn body(&self, stage: &SessionStage, index: usize, template: &BodyTemplate, most: Option<u32>) -> Bytes {
         let session = self.recorded.session();
         let call = &session.calls[index];
         let mut text = String::from("[");
@@ -155,7 +167,7 @@ impl GraphSession {
         text.push(']');
         let api = self.context.client.target().api();
         let fields = if api == Api::Chat { call.fields.as_str() } else { "" };
-        let content = Content { fields, may_end: call.may_end, ..Content::new(Prompt::Messages(&text), Some(most)) };
+        let content = Content { fields, may_end: call.may_end, ..Content::new(Prompt::Messages(&text), most) };
         template.body(&content)
     }
 
@@ -189,9 +201,12 @@ async fn send(
     index: usize,
     planned: Planned,
 ) -> (usize, Option<TurnEnd>) {
-    let Planned { due, place, prepared, link } = planned;
+    let Planned { mut due, place, prepared, link, backs_off } = planned;
+    if backs_off {
+        due = due.max(stage.back_off().await);
+    }
     let Some(due) = stage.wait_to_send(due).await else { return (index, None) };
-    unsent.was_sent.store(true, Ordering::Relaxed);
+    unsent.sent();
     lock(session).begin_turn(due.at, false);
     let context = Arc::clone(&stage.context);
     (index, Some(run_turn(context, stage.stage, prepared, due, place, link).await))
@@ -221,8 +236,13 @@ impl SessionStage {
         }
         let limit = shared.concurrency_limit(self.stage);
         if limit.is_bounded() {
-            due.permit = self.unless_over(limit.acquire()).await?;
-            due.permit_wait = Some(shared.clock.now().saturating_sub(at));
+            // A turn that is late although a permit is free has not waited for it.
+            let wait_began = shared.clock.now();
+            due.permit = match limit.try_acquire() {
+                Some(permit) => permit,
+                None => self.unless_over(limit.acquire()).await?,
+            };
+            due.permit_wait = Some(shared.clock.now().saturating_sub(wait_began));
         }
         Some(due)
     }

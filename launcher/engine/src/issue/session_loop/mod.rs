@@ -14,7 +14,10 @@ mod slot;
 use std::{
     collections::HashMap,
     mem,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -38,8 +41,6 @@ struct SessionStage {
     context: Arc<RequestContext>,
     stage: usize,
     waits: Arc<Waits>,
-    /// Whether slots start the sessions, each when its last one has ended.
-    is_closed: bool,
     /// No turn is sent after this time.
     over: Option<Duration>,
     /// For a load of requests: what they are dealt to, by its number.
@@ -59,15 +60,7 @@ impl SessionStage {
     fn new(worker: &Worker, stage: usize) -> SessionStage {
         let context = Arc::clone(&worker.context);
         let waits = Arc::new(Waits::new(context.shared.clock));
-        SessionStage {
-            context,
-            stage,
-            waits,
-            is_closed: false,
-            over: None,
-            slots: Mutex::default(),
-            unsent: Mutex::default(),
-        }
+        SessionStage { context, stage, waits, over: None, slots: Mutex::default(), unsent: Mutex::default() }
     }
 
     fn sessions(&self) -> Option<&PlannedSessions> {
@@ -124,8 +117,9 @@ impl SessionStage {
         })
     }
 
-    /// Does the work that is due at `due`. Returns `false` if the target did not answer its last request.
-    async fn run(&self, number: u64, work: Work, due: Duration) -> bool {
+    /// Does the work that is due at `due`. Returns whether the target did not answer its last request; `None` if the stage was over
+    /// before all of its requests were sent.
+    async fn run(&self, number: u64, work: Work, due: Duration) -> Option<bool> {
         let unsent = Unsent { stage: self, number, was_sent: AtomicBool::new(false) };
         match work {
             Work::Session(session) => session.run(self, number, due, unsent).await,
@@ -159,6 +153,20 @@ struct Unsent<'a> {
     stage: &'a SessionStage,
     number: u64,
     was_sent: AtomicBool,
+}
+
+impl Unsent<'_> {
+    /// A request of it is sent.
+    fn sent(&self) {
+        let is_first = !self.was_sent.swap(true, Ordering::Relaxed);
+        let sessions = self.stage.sessions().filter(|it| is_first && !it.are_dealt_requests());
+        sessions.into_iter().for_each(PlannedSessions::count_begun);
+    }
+
+    /// It is not sent, and is counted elsewhere.
+    fn leave_out(&self) {
+        self.was_sent.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Drop for Unsent<'_> {

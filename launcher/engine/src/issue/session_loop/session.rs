@@ -1,10 +1,6 @@
 //! [I/O] One session: sends its turns, one after the other.
 
-use std::{
-    mem,
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
-};
+use std::{mem, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 
@@ -88,7 +84,7 @@ impl Session {
         let Some(mut turn) = self.chain.next(words, style, &mut text) else { return };
         // All turns of a session have its class.
         let class = plan.classes.of(self.end.stage, self.end.number);
-        turn.requested.output = class.and_then(|(_, it)| it.output).or(turn.requested.output);
+        turn.requested.output = plan.output_to_send(class.map(|(_, it)| it), turn.requested.output);
         let prompt = Prompt::new(style.form(), &text);
         let body =
             class.map_or(&plan.template, |(_, it)| &it.template).body(&Content::new(prompt, turn.requested.output));
@@ -109,6 +105,11 @@ impl Session {
         self.is_given_up
     }
 
+    /// Whether no request belongs to it any more. Where it has no last turn, it ends when it is given up.
+    pub(super) fn has_ended(&self) -> bool {
+        self.turns_left().map_or(self.is_given_up, |it| it == 0)
+    }
+
     /// Leaves the next turn out.
     pub(super) fn skip(&mut self) {
         if self.ready.take().is_none() {
@@ -116,22 +117,27 @@ impl Session {
         }
     }
 
-    /// Sends all turns, the first at `due` or later. Returns `false` if the target did not answer the last one.
-    pub(super) async fn run(mut self, stage: &SessionStage, number: u64, due: Duration, unsent: Unsent<'_>) -> bool {
+    /// Sends all turns, the first at `due` or later. Returns whether the target did not answer the last one; `None` if the stage was over
+    /// before all of them were sent.
+    pub(super) async fn run(
+        mut self,
+        stage: &SessionStage,
+        number: u64,
+        mut due: Duration,
+        unsent: Unsent<'_>,
+    ) -> Option<bool> {
         let mut unsent = Some(unsent);
         let mut was_missed = false;
         while !self.is_given_up && self.turns_left() != Some(0) {
-            if was_missed && stage.is_closed {
-                // Boxed, as it is rare and takes memory.
-                Box::pin(stage.context.back_off(stage.stage, stage.over)).await;
+            if was_missed {
+                due = stage.back_off().await;
             }
-            let Some(missed) = self.turn(stage, number, due, &mut unsent).await else { return true };
-            was_missed = missed;
+            was_missed = self.turn(stage, number, due, &mut unsent).await?;
         }
         if self.is_given_up {
             stage.cancel_rest(number, self.turns_left().unwrap_or_default());
         }
-        !was_missed
+        Some(was_missed)
     }
 
     /// Sends the next turn, at `earliest` or later. Returns whether the target did not answer; `None` if the turn was not sent because
@@ -152,10 +158,9 @@ impl Session {
             self.context.recorder().record_hold(stage.stage, number, due.at, after.saturating_sub(earliest));
         }
         let Ready { turn, body } = self.ready.take()?;
-        if let Some(unsent) = unsent {
-            unsent.was_sent.store(true, Ordering::Relaxed);
+        if let Some(unsent) = unsent.take() {
+            unsent.sent();
         }
-        *unsent = None;
         self.is_under_way = true;
         self.end.begin_turn(due.at, turn.is_shortened);
         let place = Turn { session: u32::try_from(self.end.number).unwrap_or(u32::MAX), number: turn.number };
@@ -169,8 +174,7 @@ impl Session {
         let mut requested = turn.requested;
         let class = shared.plan.classes.of(self.end.stage, self.end.number);
         let (class, headers) = class.map_or((None, None), |(index, it)| (Some(index), it.headers.clone()));
-        // A server's usage counts the tokens of all choices together.
-        requested.output = requested.output.map(|it| it.saturating_mul(shared.plan.choices));
+        requested.output = shared.plan.output_of_choices(requested.output);
         let in_session = turn.number;
         let of_client = (number << 16).wrapping_add(u64::from(in_session.get()));
         Prepared {
@@ -215,6 +219,14 @@ impl Drop for Session {
 }
 
 impl SessionStage {
+    /// Waits after a request that the target did not answer, and returns when the next request of its session is due at the earliest:
+    /// the wait is not part of its send lag.
+    pub(super) async fn back_off(&self) -> Duration {
+        // Boxed, as it is rare and takes memory.
+        Box::pin(self.context.back_off(self.stage, self.over)).await;
+        self.context.shared.clock.now()
+    }
+
     /// Counts turns of a session that are not sent because it has ended early.
     pub(super) fn cancel_rest(&self, number: u64, turns: u32) {
         let shared = &self.context.shared;

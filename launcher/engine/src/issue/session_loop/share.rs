@@ -22,7 +22,16 @@ impl Share {
         slots: Option<u64>,
         (worker, workers): (usize, usize),
     ) -> Share {
-        Share { next: 0, count, sessions, slots, worker: worker as u64, workers: workers.max(1) as u64 }
+        let worker = worker as u64;
+        let places = sessions.unwrap_or(u64::MAX).min(slots.unwrap_or(u64::MAX));
+        // A worker beyond the last place has no session: nothing is to be looked for.
+        let next = if worker < places { 0 } else { count };
+        Share { next, count, sessions, slots, worker, workers: workers.max(1) as u64 }
+    }
+
+    /// Whether no number is left.
+    pub(super) fn is_empty(&self) -> bool {
+        self.clone().next().is_none()
     }
 
     fn is_mine(&self, number: u64) -> bool {
@@ -35,9 +44,10 @@ impl Iterator for Share {
     type Item = u64;
 
     fn next(&mut self) -> Option<u64> {
-        let mine = (self.next..self.count).find(|it| self.is_mine(*it))?;
-        self.next = mine + 1;
-        Some(mine)
+        // Short: one of a few numbers in a row is of this worker, if it has a session.
+        let mine = (self.next..self.count).find(|it| self.is_mine(*it));
+        self.next = mine.map_or(self.count, |it| it + 1);
+        mine
     }
 }
 
@@ -57,5 +67,17 @@ mod tests {
         // A worker without a slot gets no session, and one with two slots gets twice as many.
         check(Some(8), Some(1), 2, &[&[0, 1, 2, 3, 4, 5, 6, 7], &[]]);
         check(Some(6), Some(3), 2, &[&[0, 2, 3, 5, 6], &[1, 4, 7]]);
+    }
+
+    #[test]
+    fn a_worker_without_a_session_looks_for_none() {
+        for (sessions, slots) in [(Some(2), None), (None, Some(2)), (Some(9), Some(2)), (Some(2), Some(9))] {
+            let of_worker = |worker| Share::new(u64::MAX, sessions, slots, (worker, 3));
+            assert!(of_worker(2).is_empty() && !of_worker(1).is_empty(), "{sessions:?} {slots:?}");
+            assert_eq!((of_worker(1).next(), of_worker(2).next()), (Some(1), None));
+        }
+        let mut share = Share::new(3, None, None, (0, 2));
+        assert_eq!([share.next(), share.next(), share.next()], [Some(0), Some(2), None]);
+        assert!(share.is_empty() && share.next == 3);
     }
 }

@@ -1,9 +1,6 @@
 //! [I/O] A slot of a load of requests: one session at a time, which begins anew after its last turn. Its requests wait in order.
 
-use std::{
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use super::{Session, SessionStage, Unsent};
 use crate::{
@@ -47,33 +44,30 @@ impl Slot {
     }
 }
 
-/// Sends the next turn of a slot when it is due. Returns `false` if the target did not answer.
+/// Sends the next turn of a slot when it is due. Returns whether the target did not answer; `None` if the stage was over before.
 pub(super) async fn run_request(
     stage: &SessionStage,
     slot: Arc<tokio::sync::Mutex<Slot>>,
     number: u64,
     due: Duration,
     unsent: Unsent<'_>,
-) -> bool {
+) -> Option<bool> {
     let mut unsent = Some(unsent);
     // The lock is fair: the requests of a session take their turns in order.
-    let Some(mut slot) = stage.unless_over(slot.lock_owned()).await else { return true };
-    let Some(sessions) = stage.sessions() else { return true };
-    slot.prepare(stage, sessions);
-    let Some(session) = &mut slot.session else { return true };
+    let mut slot = stage.unless_over(slot.lock_owned()).await?;
+    slot.prepare(stage, stage.sessions()?);
+    let session = slot.session.as_mut()?;
     if session.is_given_up() {
         // This request was one of its later turns.
-        if let Some(unsent) = &mut unsent {
-            unsent.was_sent.store(true, Ordering::Relaxed);
-        }
+        unsent.iter().for_each(Unsent::leave_out);
         stage.cancel_rest(number, 1);
         session.skip();
     }
     let sent = if session.is_given_up() { Some(false) } else { session.turn(stage, number, due, &mut unsent).await };
-    if session.turns_left() == Some(0) {
+    if session.has_ended() {
         slot.last_end = session.last_end();
         slot.session = None;
         slot.ended += 1;
     }
-    sent.is_none_or(|missed| !missed)
+    sent
 }
