@@ -110,8 +110,8 @@ fn measure(input: &Input, options: &RunOptions) -> Result<Measurement, Failure> 
     };
     let Issued { workload, load, tests, trials } = issued;
     // The report describes the workload as issued: with the rate that was found, for example.
-    log_notices(load.notice.as_slice());
-    let notices = input.notices.iter().chain(files.notices()).chain(&load.notice).cloned().collect();
+    log_notices(&load.notices);
+    let notices = input.notices.iter().chain(files.notices()).chain(&load.notices).cloned().collect();
     let input = &Input { workload, notices, ..input.clone() };
     let mut analysis = analysis::analyse(&Measured::from(&load), &input.workload, &input.run, &ready.model);
     let loadgen = input.workload.loadgen.is_some().then(|| LoadGenReport::from_tests(tests, trials));

@@ -200,8 +200,8 @@ pub struct LoadResult {
     pub vitals: Vitals,
     /// From time zero to the end of the last request.
     pub wall: Duration,
-    /// What is known only after the load: rows of a data set that were sent more than once.
-    pub notice: Option<Notice>,
+    /// Which stages ended with the rows of the data set, and how many rows were sent more than once.
+    pub notices: Vec<Notice>,
 }
 
 /// The contents of a workload's files: read once, however often the workload is issued.
@@ -413,7 +413,7 @@ fn sum_up(
         workers: vitals_of_workers,
         vitals,
         wall: shared.clock.now(),
-        notice: shared.plan.repeats(shared.progress.issued.load(Ordering::Relaxed)),
+        notices: shared.plan.notices(shared.progress.issued.load(Ordering::Relaxed)),
     }
 }
 

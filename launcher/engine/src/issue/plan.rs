@@ -2,13 +2,16 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crds::{benchmark_run::Api, units::RequestRate};
+use crds::{
+    benchmark_run::Api,
+    units::{RequestRate, Span},
+};
 use http::HeaderName;
 use workload_profiles::{
     Notice, Workload,
     workload::{
-        AcrossStages, Goodput, LengthField, Load, OutputLength, Probes, PromptForm, RequestSource, StopRule,
-        TraceEntry, UsedUp,
+        AcrossStages, Goodput, LengthField, Load, Margin, OutputLength, Probes, PromptForm, RequestSource, Stage,
+        StopRule, TraceEntry, UsedUp, Window,
     },
 };
 
@@ -62,6 +65,8 @@ pub struct LoadPlan {
     goodput: Goodput,
     /// How many records may be kept.
     records: RecordBudget,
+    /// Which stages send less than the workload says.
+    notices: Vec<Notice>,
 }
 
 /// A stage as it will be issued.
@@ -184,6 +189,37 @@ impl PlannedLoad {
 }
 
 impl PlannedStage {
+    /// Leaves out all requests but the first `most`, also from the window. Returns whether the stage would have sent more.
+    fn end_after(&mut self, most: u64, stage: &Stage, window: Window) -> bool {
+        if self.load.most().is_some_and(|it| it <= most) {
+            return false;
+        }
+        let mut shorter = stage.clone();
+        match (&self.load, &mut shorter.load) {
+            // It is over when the first request that is left out would have been due.
+            (PlannedLoad::Open(schedule), Load::Open { duration: Some(length), .. })
+            | (PlannedLoad::Open(schedule), Load::Users { duration: Some(length), .. })
+                if most > 0 =>
+            {
+                *length = schedule.get(most).map_or(*length, Span);
+            }
+            (PlannedLoad::Open(_), Load::Open { duration, .. } | Load::Users { duration, .. }) => *duration = None,
+            // Its last request ends it, unless its duration ends earlier. A cool-down of a length counts from a known time.
+            (_, Load::Closed { count, duration, .. }) => {
+                *count = Some(most);
+                *duration = duration.filter(|_| matches!(stage.cool_down, Some(Margin::Duration(_))));
+            }
+            _ => {}
+        }
+        self.load.truncate(most);
+        let schedule = match &self.load {
+            PlannedLoad::Open(schedule) => Some(schedule),
+            PlannedLoad::Measured(_) | PlannedLoad::Closed(_) | PlannedLoad::Stream(_) => None,
+        };
+        self.window = StageWindow::new(&shorter, window, schedule);
+        true
+    }
+
     /// The index in the request source: the request's own number, or the sample that a LoadGen phase issues at this
     /// number.
     pub(super) fn content(&self, number: u64) -> u64 {
@@ -295,6 +331,7 @@ impl LoadPlan {
             stop_rules: workload.stop_rules.clone(),
             goodput: workload.goodput.clone(),
             records: RecordBudget::default(),
+            notices: Vec::new(),
         })
     }
 
@@ -343,7 +380,10 @@ impl LoadPlan {
                 }
                 UsedUp::Refuse | UsedUp::EndStage => {
                     let begin = begin.ok_or_else(|| RequestsError::UnknownFirstRow { stage: name() })?;
-                    planned.load.truncate(most.saturating_sub(begin));
+                    let left = most.saturating_sub(begin);
+                    if planned.end_after(left, stage, workload.window) {
+                        self.notices.push(ends_with_rows(stage, left));
+                    }
                 }
             }
             begin = begin.zip(planned.load.known()).map(|(begin, requests)| begin + requests);
@@ -409,11 +449,12 @@ impl LoadPlan {
         self
     }
 
-    /// What the report says of rows of a data set that were sent more than once. LoadGen's tests send their samples again by their
-    /// own rules, and a session sends several requests of a row.
-    pub(super) fn repeats(&self, issued: u64) -> Option<Notice> {
+    /// What the report says of stages that end with the rows of a data set, and of rows that were sent more than once. LoadGen's tests
+    /// send their samples again by their own rules, and a session sends several requests of a row.
+    pub(super) fn notices(&self, issued: u64) -> Vec<Notice> {
         let one_row_each = self.sessions.is_none() && self.stages.iter().all(|it| it.phase.is_none());
-        self.requests.repeats(issued).filter(|_| one_row_each)
+        let repeats = self.requests.repeats(issued).filter(|_| one_row_each);
+        self.notices.iter().cloned().chain(repeats).collect()
     }
 
     /// The output length that a request holds, where its source asks for `asked`; `None`: it holds none.
@@ -498,6 +539,21 @@ impl LoadPlan {
         let recorder = if self.probes.rate().is_some() { recorder.with_probes() } else { recorder };
         if self.sessions.is_some() { recorder.with_sessions() } else { recorder }
     }
+}
+
+/// The notice of a stage that ends with the rows of the data set.
+fn ends_with_rows(stage: &Stage, left: u64) -> Notice {
+    let Stage { name, load, .. } = stage;
+    let unless = match load {
+        Load::Closed { duration: Some(_), .. } => ", unless its duration ends it earlier",
+        _ => "",
+    };
+    let message = match left {
+        0 => format!("the stage {name} sends nothing: no row of the data set is left for it"),
+        1 => format!("the stage {name} ends with the row of the data set that is left for it{unless}"),
+        left => format!("the stage {name} ends with the {left} rows of the data set that are left for it{unless}"),
+    };
+    Notice { path: "data set".into(), message }
 }
 
 /// Whether a source leaves the length of an answer to the server.

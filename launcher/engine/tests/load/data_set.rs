@@ -14,8 +14,9 @@ use workload_profiles::{
     Workload,
     loadgen::Qsl,
     workload::{
-        AcrossStages, ConversationUse, DataSet, DataSetFormat, Load, LoadGen, OutputLength, PromptColumn, PromptForm,
-        RequestSource, RowContent, Sessions, Stage, Trace, TraceFile, TraceFormat, TraceTime, Unit, UsedUp,
+        AcrossStages, ConversationUse, DataSet, DataSetFormat, Load, LoadGen, Margin, OutputLength, PromptColumn,
+        PromptForm, RequestSource, RowContent, Sessions, Stage, Trace, TraceFile, TraceFormat, TraceTime, Unit, UsedUp,
+        Window,
     },
 };
 
@@ -95,17 +96,8 @@ async fn lengths(
     (used_up, across_stages): (UsedUp, AcrossStages),
     stages: Vec<Stage>,
 ) -> Result<(Vec<Vec<u32>>, Option<String>), String> {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("set.txt");
-    std::fs::write(&path, "sea\nsea sea\nsea sea sea\nsea sea sea sea\n").unwrap();
-    let prompt = PromptColumn { name: "text".into(), form: PromptForm::Text };
-    let set = DataSet { used_up, across_stages, count: None, ..DataSet::new(path, DataSetFormat::Text, prompt, 1, 1) };
-    let count = stages.len();
-    let workload = Workload { requests: RequestSource::DataSet(set), ..workload(stages, 1) };
-    let target = simulated(server(millis(2), millis(1)));
-    let result: LoadResult =
-        run_here(&workload, "m", &target, Seed(1), &Stop::default()).await.map_err(|it| it.to_string())?;
-    let mut sent = vec![Vec::new(); count];
+    let result = issue_rows((used_up, across_stages), workload(stages, 1)).await?;
+    let mut sent = vec![Vec::new(); result.recorder.stages.len()];
     for record in records(&result) {
         sent[record.stage as usize].push((record.number, record.input_tokens.unwrap()));
     }
@@ -113,7 +105,23 @@ async fn lengths(
         it.sort_unstable();
         it.into_iter().map(|it| it.1).collect()
     };
-    Ok((sent.into_iter().map(in_order).collect(), result.notice.map(|it| it.message)))
+    let notices: Vec<String> = result.notices.into_iter().map(|it| it.message).collect();
+    Ok((sent.into_iter().map(in_order).collect(), Some(notices.join("\n")).filter(|it| !it.is_empty())))
+}
+
+/// Issues a workload with the rows of the same file.
+async fn issue_rows(
+    (used_up, across_stages): (UsedUp, AcrossStages),
+    workload: Workload,
+) -> Result<LoadResult, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("set.txt");
+    std::fs::write(&path, "sea\nsea sea\nsea sea sea\nsea sea sea sea\n").unwrap();
+    let prompt = PromptColumn { name: "text".into(), form: PromptForm::Text };
+    let set = DataSet { used_up, across_stages, count: None, ..DataSet::new(path, DataSetFormat::Text, prompt, 1, 1) };
+    let workload = Workload { requests: RequestSource::DataSet(set), ..workload };
+    let target = simulated(server(millis(2), millis(1)));
+    run_here(&workload, "m", &target, Seed(1), &Stop::default()).await.map_err(|it| it.to_string())
 }
 
 #[tokio::test(start_paused = true)]
@@ -138,12 +146,37 @@ async fn rows_that_are_used_up_repeat_and_the_report_says_it() {
 async fn a_stage_may_end_with_the_rows() {
     let stages = vec![closed(1, 3), paced(100.0, 3), closed(2, 3)];
     let (sent, notice) = lengths((UsedUp::EndStage, AcrossStages::Continue), stages).await.unwrap();
-    assert_eq!((sent, notice), (vec![vec![1, 2, 3], vec![4], vec![]], None));
+    assert_eq!(sent, [vec![1, 2, 3], vec![4], vec![]]);
+    let notices = [
+        "the stage r100 ends with the row of the data set that is left for it",
+        "the stage c2 sends nothing: no row of the data set is left for it",
+    ];
+    assert_eq!(notice, Some(notices.join("\n")));
     let timed = vec![closed_for(1, millis(50), millis(0)), closed(1, 3)];
-    let (sent, _) = lengths((UsedUp::EndStage, AcrossStages::Restart), timed.clone()).await.unwrap();
+    let (sent, notice) = lengths((UsedUp::EndStage, AcrossStages::Restart), timed.clone()).await.unwrap();
     assert_eq!(sent, [vec![1, 2, 3, 4], vec![1, 2, 3]]);
+    let notice = notice.unwrap();
+    assert!(notice.contains("the 4 rows of the data set that are left for it, unless its duration ends it earlier"));
     let error = lengths((UsedUp::EndStage, AcrossStages::Continue), timed).await.unwrap_err();
     assert!(error.contains("set a count for each of them"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_window_of_a_stage_ends_with_the_rows() {
+    let window = async |window: Window, stage: Stage| {
+        let workload = Workload { window, ..workload(vec![stage], 1) };
+        let result = issue_rows((UsedUp::EndStage, AcrossStages::Continue), workload).await.unwrap();
+        let tally = &result.recorder.stages[0];
+        (tally.span().map(|(begin, end)| end - begin), tally.outcomes.values().sum::<u64>())
+    };
+    // Four rows at 10 a second, of a stage of ten seconds.
+    assert_eq!(window(Window::Cut, paced(10.0, 100)).await, (Some(millis(400)), 4));
+    // The last of the four requests is left out, and not that of a request which is not sent.
+    let cool_down = |stage| Stage { cool_down: Some(Margin::Count(1)), ..stage };
+    assert_eq!(window(Window::Cut, cool_down(paced(10.0, 100))).await, (Some(millis(300)), 3));
+    assert_eq!(window(Window::All, cool_down(closed(1, 9))).await.1, 3);
+    let (length, count) = window(Window::Cut, closed_for(1, millis(5_000), millis(0))).await;
+    assert!(count == 4 && length.is_some_and(|it| it < millis(100)), "{length:?}");
 }
 
 #[tokio::test(start_paused = true)]
