@@ -20,7 +20,7 @@ pub(super) fn read(section: Section) -> Option<RequestSource> {
     let count = section.count_u32("count", 1..=MAX_PROMPTS);
     let turns = numbers(&section, "turns", NormalMean::Anywhere, 1..=MAX_TURNS);
     let prefixes = prefixes::read(&section);
-    let own_system = numbers(&section, "ownSystem", NormalMean::Anywhere, 1..=MAX_TOKENS);
+    let own_system = numbers(&section, "ownSystem", NormalMean::Anywhere, 0..=MAX_TOKENS);
     let first_turn = section.section("firstTurn").and_then(turn);
     let turn = section.section("turn").and_then(turn);
     let think_time = times(&section, "thinkTime");
