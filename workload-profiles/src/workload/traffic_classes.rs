@@ -17,11 +17,37 @@ pub struct TrafficClasses {
 }
 
 impl TrafficClasses {
+    /// The classes of [`Assignment::RoundRobin`], by index, in the order of their turns, which begin again after the last one; empty
+    /// without classes. At most 100,000 turns: where the weights give a longer cycle, its beginning repeats.
+    pub fn turns(&self) -> Vec<u16> {
+        let whole: f64 = self.classes.iter().map(|it| it.weight).sum();
+        let mut credits = vec![0.0_f64; self.classes.len()];
+        let mut turns = Vec::new();
+        while turns.len() < MAX_TURNS {
+            for (credit, class) in credits.iter_mut().zip(&self.classes) {
+                *credit += class.weight;
+            }
+            // The first one of those with the most credit.
+            let next = (0..credits.len()).reduce(|best, it| if credits[it] > credits[best] { it } else { best });
+            let Some((next, index)) = next.and_then(|it| Some((it, u16::try_from(it).ok()?))) else { break };
+            credits[next] -= whole;
+            turns.push(index);
+            // Weights such as 0.2 leave rounding errors.
+            if credits.iter().all(|it| it.abs() < whole * 1e-9) {
+                break;
+            }
+        }
+        turns
+    }
+
     /// Whether all requests are alike.
     pub fn is_empty(&self) -> bool {
         self.classes.is_empty()
     }
 }
+
+/// The most turns that are kept.
+const MAX_TURNS: usize = 100_000;
 
 /// A class of requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,7 +55,7 @@ impl TrafficClasses {
 pub struct TrafficClass {
     /// Unique in the workload, such as the name of a LoRA adapter.
     pub name: String,
-    /// How often it is drawn: this weight / the sum of all weights. Above 0.
+    /// Its share of the requests: this weight / the sum of all weights. Above 0.
     pub weight: f64,
     /// The model that its requests name, such as a LoRA adapter; absent: that of the workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,6 +78,47 @@ pub enum Assignment {
     /// Drawn for each request by the weights.
     #[default]
     Random,
-    /// One class after the other, whatever the weights.
+    /// The classes take turns, each as often as its weight says: weights of 1, 3 and 1 give 1, 3 and 1 of every 5 requests.
     RoundRobin,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(weights: &[f64], expected: &[u16]) {
+        let class = |weight: &f64| TrafficClass {
+            name: String::new(),
+            weight: *weight,
+            model: None,
+            headers: BTreeMap::new(),
+            output: None,
+            extra: Extra::default(),
+        };
+        let classes =
+            TrafficClasses { assignment: Assignment::RoundRobin, classes: weights.iter().map(class).collect() };
+        assert_eq!(classes.turns(), expected, "{weights:?}");
+    }
+
+    #[test]
+    fn each_class_has_turns_by_its_weight_spread_over_the_cycle() {
+        check(&[0.2, 0.6, 0.2], &[1, 0, 1, 2, 1]);
+        check(&[5.0, 1.0, 1.0], &[0, 0, 1, 0, 2, 0, 0]);
+        check(&[1.0, 2.0, 1.0], &[1, 0, 2, 1]);
+        check(&[1.0, 1.0, 1.0], &[0, 1, 2]);
+        check(&[7.5], &[0]);
+        check(&[], &[]);
+    }
+
+    #[test]
+    fn a_cycle_without_end_is_cut_near_its_shares() {
+        let class = serde_json::json!({"name": "a", "weight": 1.0});
+        let other = serde_json::json!({"name": "b", "weight": std::f64::consts::SQRT_2});
+        let classes: TrafficClasses =
+            serde_json::from_value(serde_json::json!({"assignment": "roundRobin", "classes": [class, other]})).unwrap();
+        let turns = classes.turns();
+        assert_eq!(turns.len(), 100_000);
+        let share = turns.iter().filter(|it| **it == 0).count() as f64 / 100_000.0;
+        assert!((share - 1.0 / (1.0 + std::f64::consts::SQRT_2)).abs() < 1e-5, "{share}");
+    }
 }

@@ -19,6 +19,8 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct Classes {
     assignment: Assignment,
+    /// The turns of the classes, where they take turns.
+    turns: Vec<u16>,
     /// The sum of the weights of each class and of those before it.
     sums: Vec<f64>,
     classes: Vec<Class>,
@@ -57,8 +59,13 @@ impl Classes {
             *sum += it.weight;
             Some(*sum)
         });
+        let turns = match workload.classes.assignment {
+            Assignment::RoundRobin => workload.classes.turns(),
+            Assignment::Random => Vec::new(),
+        };
         Ok(Classes {
             assignment: workload.classes.assignment,
+            turns,
             sums: sums.collect(),
             classes: all.iter().map(class).collect::<Result<_, TargetError>>()?,
             seeds: (0..workload.stages.len()).map(seed).collect(),
@@ -69,7 +76,10 @@ impl Classes {
     pub(super) fn of(&self, stage: usize, number: u64) -> Option<(u16, &Class)> {
         let (last, whole) = (self.classes.len().checked_sub(1)?, self.sums.last().copied()?);
         let index = match self.assignment {
-            Assignment::RoundRobin => (number % self.classes.len() as u64) as usize,
+            Assignment::RoundRobin => {
+                let turn = number.checked_rem(self.turns.len() as u64)? as usize;
+                usize::from(self.turns[turn])
+            }
             Assignment::Random => {
                 let seed = self.seeds.get(stage).copied().unwrap_or(Seed(0));
                 let drawn = draws(seed, number).random::<f64>() * whole;
@@ -123,8 +133,9 @@ mod tests {
     }
 
     #[test]
-    fn round_robin_takes_one_after_the_other_whatever_the_weights() {
-        assert_eq!(drawn(&classes("roundRobin", &[9.0, 1.0, 1.0]), 0, 7), [0, 1, 2, 0, 1, 2, 0]);
+    fn classes_take_turns_by_their_weights() {
+        assert_eq!(drawn(&classes("roundRobin", &[1.0, 1.0, 1.0]), 0, 7), [0, 1, 2, 0, 1, 2, 0]);
+        assert_eq!(drawn(&classes("roundRobin", &[0.2, 0.6, 0.2]), 1, 12), [1, 0, 1, 2, 1, 1, 0, 1, 2, 1, 1, 0]);
         assert!(classes("random", &[]).of(0, 0).is_none());
     }
 }
