@@ -67,7 +67,7 @@ pub(crate) fn parse(harness: Harness, profile: &Value, target: Target, findings:
         Harness::Fmperf => fmperf::parse(profile, target, findings),
         Harness::Aiperf => aiperf::parse(profile, target, findings),
         Harness::PriorityMix => priority_mix::parse(profile, target, findings),
-        Harness::Nop => nop::parse(profile, target, findings),
+        Harness::Nop => nop::parse(profile, findings),
     };
     if let (Some(workload), Some(keys)) = (&workload, stage_length_keys(harness)) {
         stage_length::check(&workload.stages, &keys, findings);

@@ -12,6 +12,7 @@ use crate::{
     formats::common::{
         bounds::{MAX_PAUSE_SECONDS, MAX_PROMPTS, MAX_TOKENS},
         flags::word,
+        times::span,
     },
     problem::{listed, quoted},
     reader::Section,
@@ -163,9 +164,8 @@ fn think_time(root: &Section, counts: &Counts) -> Option<Option<TimeDistribution
         );
         return Some(None);
     }
-    let span =
-        |ms: f64| Duration::try_from_secs_f64((ms * ratio / 1_000.0).min(MAX_PAUSE_SECONDS as f64)).ok().map(Span);
-    let (mean, std_dev) = (span(mean)?, span(std_dev)?);
+    let scaled = |ms: f64| span((ms * ratio / 1_000.0).min(MAX_PAUSE_SECONDS as f64));
+    let (mean, std_dev) = (scaled(mean)?, scaled(std_dev)?);
     let max = Span(Duration::from_secs(MAX_PAUSE_SECONDS));
     let shape = if std_dev.0.is_zero() { return Some(Some(TimeDistribution::fixed(mean))) } else { Shape::Normal };
     Some(Some(TimeDistribution { shape, min: Span::default(), max, mean, std_dev }))

@@ -1,7 +1,5 @@
 //! When the requests are sent.
 
-use std::time::Duration;
-
 use crds::units::{RequestRate, Span};
 
 use super::{data::Data, lists};
@@ -10,6 +8,7 @@ use crate::{
         bounds::{MAX_CONCURRENCY, MAX_PAUSE_SECONDS, MAX_STAGE_SECONDS},
         flags::word,
         stage_names::StageNames,
+        times::span,
     },
     reader::Section,
     workload::{
@@ -262,7 +261,7 @@ fn grace(root: &Section, counts: &Counts) -> Option<Span> {
     }
     let read = |it: &Section, key| it.number(key, 0.0..=MAX_PAUSE_SECONDS as f64);
     let grace = root.or_default("benchmark-grace-period", DEFAULT_GRACE, read)?;
-    Duration::try_from_secs_f64(grace).ok().map(Span)
+    span(grace)
 }
 
 /// The stage before a load; `Some(None)` where there is none, and `None` with a problem.
@@ -307,13 +306,13 @@ fn warm_up(root: &Section, counts: &Counts, concurrency: Option<u32>, rate: Opti
         },
     };
     let grace = root.number("warmup-grace-period", 0.0..=MAX_PAUSE_SECONDS as f64);
-    let grace = grace.filter(|_| duration.is_some()).and_then(|it| Duration::try_from_secs_f64(it).ok()).map(Span);
+    let grace = grace.filter(|_| duration.is_some()).and_then(span);
     Some(Some(Stage { warm_up: Some(Margin::All), grace, ..Stage::new("warm-up", load) }))
 }
 
 /// A flag with a number of seconds above 0.
 fn seconds(root: &Section, key: &'static str, most: f64) -> Option<Span> {
-    root.positive_number(key, most).and_then(|it| Duration::try_from_secs_f64(it).ok()).map(Span)
+    root.positive_number(key, most).and_then(span)
 }
 
 /// Clients that go away: a share of them in per cent, and after how many seconds.
@@ -323,7 +322,7 @@ pub(super) fn abandonment(root: &Section) -> Option<Abandonment> {
     if share.is_none() && root.value("request-cancellation-delay").is_some() {
         root.notice("request-cancellation-delay", "is not used: it needs request-cancellation-rate");
     }
-    let after = Duration::try_from_secs_f64(delay.unwrap_or(0.0)).ok().map(Span)?;
+    let after = span(delay.unwrap_or(0.0))?;
     share.map(|it| Abandonment { share: it / 100.0, after: Departure::Uniform { min: after, max: after } })
 }
 
@@ -335,7 +334,7 @@ pub(super) fn goodput(root: &Section) -> Goodput {
     // The original's latency between tokens is the mean over an answer, which is our TPOT.
     for (key, bound) in [("time_to_first_token", ttft), ("inter_token_latency", tpot), ("request_latency", latency)] {
         let ms = section.positive_number(key, MAX_PAUSE_SECONDS as f64 * 1_000.0);
-        *bound = ms.and_then(|it| Duration::try_from_secs_f64(it / 1_000.0).ok()).map(Span);
+        *bound = ms.and_then(|it| span(it / 1_000.0));
     }
     section.finish();
     goodput

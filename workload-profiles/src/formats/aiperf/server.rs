@@ -1,6 +1,6 @@
 //! The API, the models and the goodput of a profile, and how long a request may take.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 use crds::{benchmark_run::Api, units::Span};
 
@@ -12,6 +12,7 @@ use crate::{
             flags::word,
             headers::headers,
             target::{note_model, note_url},
+            times::span,
         },
     },
     problem::quoted,
@@ -113,5 +114,5 @@ fn class(model: &str) -> TrafficClass {
 pub(super) fn timeout(root: &Section) -> Option<Span> {
     let read = |it: &Section, key| it.positive_number(key, MAX_PAUSE_SECONDS as f64);
     let seconds = root.or_default("request-timeout-seconds", DEFAULT_TIMEOUT, read)?;
-    Duration::try_from_secs_f64(seconds).ok().map(Span)
+    span(seconds)
 }

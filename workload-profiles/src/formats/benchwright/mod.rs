@@ -29,9 +29,10 @@ use super::{
     Target,
     common::{
         bounds::MAX_PAUSE_SECONDS,
-        fields::{api, model, needs_streaming, sampling, timeouts},
+        fields::{api, needs_streaming, sampling, timeouts},
         files::file_source,
         headers::headers,
+        target::model,
     },
 };
 use crate::{
@@ -69,7 +70,7 @@ pub(super) const KEYS: [&str; 21] = [
 pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     let root = Section::root(profile, &KEYS, findings)?;
     let api = api(&root);
-    let model = model(&root, target);
+    let model = model(&root, "model", target);
     let streaming = root.bool("streaming").unwrap_or(true);
     if !streaming {
         root.notice("streaming", "is off, so that TTFT, TPOT and ITL cannot be measured");

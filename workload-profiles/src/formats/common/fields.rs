@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use super::bounds::{MAX_CONCURRENCY, MAX_PAUSE_SECONDS, MAX_STAGE_SECONDS, MAX_TOKENS};
 use crate::{
-    formats::Target,
     reader::Section,
     workload::{Extra, LengthField, MAX_REQUESTS, Sampling, Timeouts},
 };
@@ -29,17 +28,6 @@ fn apis() -> [(&'static str, Api); 8] {
         ("OpenAIResponses", Api::Responses),
         ("AnthropicMessages", Api::Messages),
     ]
-}
-
-/// The key `model`, with a notice where the run asks for another.
-pub(in crate::formats) fn model(root: &Section, target: Target) -> Option<String> {
-    let model = root.text("model").map(str::trim).filter(|it| !it.is_empty());
-    if let (Some(model), Some(requested)) = (model, target.model)
-        && model != requested
-    {
-        root.notice("model", format!("is {model}, but target.model of the run is {requested}, which is used"));
-    }
-    model.map(str::to_owned)
 }
 
 /// The section `sampling`; keys that are left out have the value of `defaults`.

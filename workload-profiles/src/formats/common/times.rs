@@ -1,4 +1,6 @@
-//! Times between requests, as our own formats write them.
+//! Lengths of time, and times between requests as our own formats write them.
+
+use std::time::Duration;
 
 use crds::units::Span;
 
@@ -7,6 +9,11 @@ use crate::{
     reader::Section,
     workload::{Shape, TimeDistribution},
 };
+
+/// A length of time from seconds; `None` only for values that the getters refuse.
+pub(in crate::formats) fn span(seconds: f64) -> Option<Span> {
+    Duration::try_from_secs_f64(seconds).ok().map(Span)
+}
 
 /// A time: a length of time, or a distribution of such lengths. `None` where the key is absent or wrong.
 pub(in crate::formats) fn times(parent: &Section, key: &'static str) -> Option<TimeDistribution> {
@@ -28,7 +35,7 @@ fn distribution(section: Section) -> Option<TimeDistribution> {
     }
     let fixed = mean.filter(|_| shape == Some(Shape::Fixed));
     let min = min.or(fixed).unwrap_or_default();
-    let max = max.or(fixed).unwrap_or(Span(std::time::Duration::from_secs(MAX_PAUSE_SECONDS)));
+    let max = max.or(fixed).unwrap_or(Span(Duration::from_secs(MAX_PAUSE_SECONDS)));
     if min > max {
         section.problem("min", format!("is {min}, above max, which is {max}; lower it, or raise max"));
     } else if let Some(mean) = fixed.filter(|it| *it < min || *it > max) {

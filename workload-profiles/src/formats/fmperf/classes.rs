@@ -1,6 +1,6 @@
 //! The classes Homogeneous and Heterogeneous of fmperf: a number of users, each of whom sends a request when its last one has ended.
 
-use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
+use std::{collections::BTreeMap, ops::RangeInclusive};
 
 use crds::{
     benchmark_run::Api,
@@ -8,11 +8,15 @@ use crds::{
 };
 use serde_json::Value;
 
-use super::{model, place};
+use super::place;
 use crate::{
     formats::{
         Target,
-        common::bounds::{MAX_CONCURRENCY, MAX_PAUSE_SECONDS, MAX_PROMPTS, MAX_STAGE_SECONDS, MAX_TOKENS},
+        common::{
+            bounds::{MAX_CONCURRENCY, MAX_PAUSE_SECONDS, MAX_PROMPTS, MAX_STAGE_SECONDS, MAX_TOKENS},
+            target::model,
+            times::span,
+        },
     },
     reader::Section,
     workload::{
@@ -67,7 +71,7 @@ fn finish(
     samples: u32,
     greedy: f64,
 ) -> Option<Workload> {
-    let model = model(&root, target);
+    let model = model(&root, "model_name", target);
     place(&root);
     let environment = |key, name, default: u32, unit, range: RangeInclusive<u64>| {
         if root.value(key).is_none() {
@@ -79,10 +83,9 @@ fn finish(
     let duration = environment("duration", "DURATION", SECONDS, " s", 1..=MAX_STAGE_SECONDS);
     let grace = environment("grace_period", "GRACE_PERIOD", GRACE, " s", 0..=MAX_PAUSE_SECONDS);
     root.finish();
-    let seconds = |it: u32| Span(Duration::from_secs(u64::from(it)));
-    let (users, duration) = (users?, Some(seconds(duration?)));
+    let (users, duration) = (users?, span(f64::from(duration?)));
     let load = Load::Closed { concurrency: users, count: None, duration, ramp_up: Span::default(), start_rate: None };
-    let stage = Stage { grace: Some(seconds(grace?)), ..Stage::new(format!("c{users}"), load) };
+    let stage = Stage { grace: span(f64::from(grace?)), ..Stage::new(format!("c{users}"), load) };
     Some(Workload {
         model,
         classes: classes(greedy),

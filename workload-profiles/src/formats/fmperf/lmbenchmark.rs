@@ -1,21 +1,22 @@
 //! LMBenchmark: users who talk with the server in rounds, or the conversations of ShareGPT, at one rate after the other.
 
-use std::time::Duration;
-
-use crds::{
-    benchmark_run::Api,
-    units::{RequestRate, Span},
-};
+use crds::{benchmark_run::Api, units::RequestRate};
 use serde_json::Value;
 
 use super::{
     classes::extra,
-    model, place,
+    place,
     scenario::{self, Scenario},
     sharegpt, users,
 };
 use crate::{
-    formats::{Target, common::bounds::MAX_STAGES},
+    formats::{
+        Target,
+        common::{
+            bounds::MAX_STAGES,
+            target::{check_url, model},
+        },
+    },
     problem::quoted,
     reader::{Section, ValueType, described},
     workload::{AfterFailure, PromptReuse, Sampling, Sessions, Workload},
@@ -33,9 +34,9 @@ pub(super) type NamedRate = (String, RequestRate);
 
 /// Reads a profile. `None` goes with at least one problem.
 pub(super) fn read(root: Section, target: Target) -> Option<Workload> {
-    let model = model(&root, target);
+    let model = model(&root, "model_name", target);
     place(&root);
-    base_url(&root, target);
+    check_url(&root, "base_url", target);
     root.ignored("init_user_id", ValueType::Number);
     if root.ignored("chat_template", ValueType::Text) {
         root.notice("chat_template", "is not used: the server has the template of its model");
@@ -62,15 +63,6 @@ pub(super) fn read(root: Section, target: Target) -> Option<Workload> {
         sampling: Sampling { extra: extra(0), ..Sampling::default() },
         ..Workload::new(if chat { Api::Chat } else { Api::Completions }, requests, stages)
     })
-}
-
-fn base_url(root: &Section, target: Target) {
-    let url = root.text("base_url").map(|it| it.trim_end_matches('/')).filter(|it| !it.is_empty());
-    if let (Some(url), Some(target)) = (url, target.url)
-        && url != target
-    {
-        root.notice("base_url", format!("is {url}, but requests are sent to the target of the run, {target}"));
-    }
 }
 
 /// The rates: texts separated by blanks, one number, or a list.
@@ -109,9 +101,4 @@ fn rates(root: &Section) -> Option<Vec<NamedRate>> {
 
 fn blanks(text: &str) -> Vec<(String, String)> {
     text.split_whitespace().map(|it| ("qps_values".to_owned(), it.to_owned())).collect()
-}
-
-/// A number of seconds.
-pub(super) fn seconds(value: f64) -> Span {
-    Span(Duration::from_secs_f64(value))
 }

@@ -77,17 +77,6 @@ fn refuse(root: &Section, message: &str) -> Option<Workload> {
     None
 }
 
-/// The model, and a notice where the run asks for another.
-fn model(root: &Section, target: Target) -> Option<String> {
-    let model = root.text("model_name").map(str::trim).filter(|it| !it.is_empty());
-    if let (Some(model), Some(requested)) = (model, target.model)
-        && model != requested
-    {
-        root.notice("model_name", format!("is {model}, but target.model of the run is {requested}, which is used"));
-    }
-    model.map(str::to_owned)
-}
-
 /// Checks the types of the keys that say where the original runs, not what it sends.
 fn place(root: &Section) {
     root.all_ignored(&[

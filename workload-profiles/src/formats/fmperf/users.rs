@@ -4,12 +4,12 @@ use std::{collections::BTreeMap, ops::RangeInclusive};
 
 use crds::units::{RequestRate, Span};
 
-use super::{
-    lmbenchmark::{NamedRate, seconds},
-    scenario::UsersScenario,
-};
+use super::{lmbenchmark::NamedRate, scenario::UsersScenario};
 use crate::{
-    formats::common::bounds::{MAX_CONCURRENCY, MAX_STAGE_SECONDS, MAX_TOKENS},
+    formats::common::{
+        bounds::{MAX_CONCURRENCY, MAX_STAGE_SECONDS, MAX_TOKENS},
+        times::span,
+    },
     reader::{Section, ValueType},
     workload::{
         Conversations, History, LengthDistribution, Load, Margin, PrefixPlace, Prefixes, RequestSource, Stage,
@@ -101,16 +101,16 @@ fn conversations(rounds: u32, shared: u32, own: u32, answer: u32) -> RequestSour
 }
 
 fn warm_up_stage(rate: &str, length: u32) -> Stage {
-    let duration = Some(seconds(f64::from(length)));
+    let duration = span(f64::from(length));
     let two = RequestRate::try_from(2.0).expect("2 is a rate");
     let load = Load::Users { users: 1, rate: two, turns: 2, duration, count: None };
     Stage { warm_up: Some(Margin::All), ..Stage::new(format!("warm-up-r{rate}"), load) }
 }
 
 fn stage((name, rate): &NamedRate, users: u32, turns: u32, duration: u32, pause: f64) -> Stage {
-    let duration = Some(seconds(f64::from(duration)));
+    let duration = span(f64::from(duration));
     let load = Load::Users { users, rate: *rate, turns, duration, count: None };
-    Stage { pause_after: seconds(pause), ..Stage::new(format!("r{name}"), load) }
+    Stage { pause_after: span(pause).unwrap_or_default(), ..Stage::new(format!("r{name}"), load) }
 }
 
 /// The stages with `-2` and so on behind names that occur again, and without the pause after the last one.

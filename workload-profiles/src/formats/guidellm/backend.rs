@@ -11,8 +11,8 @@ use crate::{
         Target,
         common::{
             bounds::{MAX_PAUSE_SECONDS, MAX_TOKENS},
-            fields::model,
             headers::headers,
+            target::{model, note_url},
         },
     },
     reader::{Section, ValueType, described},
@@ -68,7 +68,7 @@ pub(super) fn read(spec: &Section, target: Target) -> Option<Backend> {
         return None;
     }
     check_target(&section, target);
-    let model = model(&section, target);
+    let model = model(&section, "model", target);
     let format = request_format(&section);
     let streaming = section.bool("stream").unwrap_or(true);
     if !streaming {
@@ -93,12 +93,8 @@ pub(super) fn read(spec: &Section, target: Target) -> Option<Backend> {
 }
 
 fn check_target(section: &Section, target: Target) {
-    let url =
-        section.text("target").map(|it| it.trim_end_matches('/').trim_end_matches("/v1")).filter(|it| !it.is_empty());
-    if let (Some(url), Some(target)) = (url, target.url)
-        && url != target.trim_end_matches('/')
-    {
-        section.notice("target", format!("is {url}, but requests are sent to the target of the run, {target}"));
+    if let Some(url) = section.text("target") {
+        note_url(section, "target", url.trim_end_matches('/').trim_end_matches("/v1"), target);
     }
 }
 

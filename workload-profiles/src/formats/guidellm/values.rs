@@ -1,21 +1,14 @@
 //! Values that several parts of a scenario have.
 
-use std::time::Duration;
-
-use crds::units::Span;
 use serde_json::Value;
 
+pub(super) use crate::formats::common::times::span;
 use crate::{
     formats::common::bounds::MAX_STAGES,
     reader::{Section, described},
     workload::{FileSource, RemoteFile},
     yaml,
 };
-
-/// A length of time from seconds; `None` only for values that the getters refuse.
-pub(super) fn span(seconds: f64) -> Option<Span> {
-    Duration::try_from_secs_f64(seconds).ok().map(Span)
-}
 
 /// A number, or a list of them, also as a JSON text. `None` when it is absent or wrong.
 pub(super) fn numbers(

@@ -1,7 +1,10 @@
 //! Section `server`: of it only the model and `ignore_eos` concern the load.
 
 use crate::{
-    formats::Target,
+    formats::{
+        Target,
+        common::target::{check_url, model},
+    },
     reader::{Section, ValueType},
 };
 
@@ -16,18 +19,8 @@ pub(super) fn read(section: Option<Section>, target: Target) -> (Option<String>,
             "is \"mock\", which calls no server; take it out, and set target.simulator for a run without one",
         );
     }
-    let model = section.text("model_name").map(str::trim).filter(|it| !it.is_empty());
-    if let (Some(model), Some(requested)) = (model, target.model)
-        && model != requested
-    {
-        section.notice("model_name", format!("is {model}, but target.model of the run is {requested}, which is used"));
-    }
-    let url = section.text("base_url").map(|it| it.trim_end_matches('/')).filter(|it| !it.is_empty());
-    if let (Some(url), Some(target)) = (url, target.url)
-        && url != target
-    {
-        section.notice("base_url", format!("is {url}, but requests are sent to the target of the run, {target}"));
-    }
+    let model = model(&section, "model_name", target);
+    check_url(&section, "base_url", target);
     if section.ignored("api_key", ValueType::Text) {
         section.notice("api_key", "is not sent; put the token into a Secret, and name the Secret in target.auth");
     }
@@ -35,7 +28,6 @@ pub(super) fn read(section: Option<Section>, target: Target) -> (Option<String>,
         section.notice("cert_path", "is not used: client certificates are not supported yet");
     }
     let ignore_eos = section.bool("ignore_eos").unwrap_or(true);
-    let model = model.map(str::to_owned);
     section.finish();
     (model, ignore_eos)
 }

@@ -4,7 +4,6 @@
 
 use serde_json::Value;
 
-use super::Target;
 use crate::{
     problem::Findings,
     reader::{Section, ValueType},
@@ -19,15 +18,9 @@ const REFUSAL: &str = "sends no load: nop measures how a server starts, from its
 const KEYS: [&str; 2] = ["model_name", "pvc_name"];
 
 /// Reads a profile. `None` goes with at least one problem in the findings: a mistake, else that nop sends no load.
-pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
+pub(super) fn parse(profile: &Value, findings: &Findings) -> Option<Workload> {
     let root = Section::root(profile, &KEYS, findings)?;
-    let model = root.text("model_name").map(str::trim).filter(|it| !it.is_empty());
-    if let (Some(model), Some(requested)) = (model, target.model)
-        && model != requested
-    {
-        root.notice("model_name", format!("is {model}, but target.model of the run is {requested}, which is used"));
-    }
-    root.ignored("pvc_name", ValueType::Text);
+    root.all_ignored(&[("model_name", ValueType::Text), ("pvc_name", ValueType::Text)]);
     root.finish();
     findings.problem("profile", REFUSAL);
     None
@@ -39,7 +32,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::parse_text;
+    use crate::{formats::Target, parse_text};
 
     fn error(text: &str) -> String {
         parse_text(Harness::Nop, Target::default(), text).unwrap_err().to_string()

@@ -40,7 +40,7 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
         let message = format!("is {url}, but requests are sent to the target of the run, {target}");
         root.notice("endpoint_url", message);
     }
-    let model = super::common::fields::model(&root, target);
+    let model = super::common::target::model(&root, "model", target);
     let api = root.section("api").map_or(Some(Api::Chat), api);
     root.require("load", "write duration_seconds and rate_per_second");
     let load = root.section("load").and_then(load::read);

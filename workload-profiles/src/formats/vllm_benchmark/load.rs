@@ -1,6 +1,6 @@
 //! When the requests are sent, and the bounds of a good one.
 
-use crds::units::{RequestRate, Span};
+use crds::units::RequestRate;
 
 use super::{
     Original,
@@ -12,6 +12,7 @@ use crate::{
         fields::concurrency,
         flags::word,
         stage_names::StageNames,
+        times::span,
     },
     problem::quoted,
     reader::Section,
@@ -182,7 +183,7 @@ pub(super) fn goodput(root: &Section) -> Goodput {
     let Goodput { ttft, tpot, latency, itl: _, ntpot: _ } = &mut goodput;
     for (key, bound) in [("ttft", ttft), ("tpot", tpot), ("e2el", latency)] {
         let ms = section.positive_number(key, MAX_PAUSE_SECONDS as f64 * 1_000.0);
-        *bound = ms.and_then(|it| std::time::Duration::try_from_secs_f64(it / 1_000.0).ok()).map(Span);
+        *bound = ms.and_then(|it| span(it / 1_000.0));
     }
     section.finish();
     goodput

@@ -22,9 +22,10 @@ use crate::{
         Target,
         common::{
             bounds::MAX_PAUSE_SECONDS,
-            fields::{api, concurrency, model, sampling, timeouts},
+            fields::{api, concurrency, sampling, timeouts},
             headers::headers,
             stage_names::StageNames,
+            target::model,
         },
     },
     problem::Findings,
@@ -70,7 +71,7 @@ const REQUEST_SECONDS: u64 = 3_600;
 pub(in crate::formats) fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     let root = Section::root(profile, &KEYS, findings)?;
     let api = api(&root);
-    let model = model(&root, target);
+    let model = model(&root, "model", target);
     let headers = root.section("headers").as_ref().map(headers).unwrap_or_default();
     let sut_name = root.text("sut_name").unwrap_or(SUT_NAME).to_owned();
     let tests = mlperf_tests::read(&root);
