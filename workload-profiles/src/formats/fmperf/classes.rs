@@ -20,8 +20,8 @@ use crate::{
     },
     reader::Section,
     workload::{
-        Assignment, Extra, LengthDistribution, Load, RequestSource, Sampling, Stage, TrafficClass, TrafficClasses,
-        Workload,
+        Assignment, Extra, LengthDistribution, Load, PromptText, RequestSource, Sampling, Stage, TrafficClass,
+        TrafficClasses, Workload,
     },
 };
 
@@ -41,7 +41,7 @@ pub(super) fn homogeneous(root: Section, target: Target) -> Option<Workload> {
     finish(root, target, input?..=input?, output?..=output?, 1, share)
 }
 
-/// Reads a profile of the class Heterogeneous: a few prompts, one of which is drawn for each request.
+/// Reads a profile of the class Heterogeneous: a few prompts, each of which is sent as often as the others.
 pub(super) fn heterogeneous(root: Section, target: Target) -> Option<Workload> {
     let bounds = |min, max| {
         let (least, most) = (length(&root, min, 10), length(&root, max, 20));
@@ -56,6 +56,15 @@ pub(super) fn heterogeneous(root: Section, target: Target) -> Option<Workload> {
     let output = bounds("min_output_tokens", "max_output_tokens");
     let share = root.or_default("frac_greedy", 0.5, |it, key| it.number(key, 0.0..=1.0));
     let samples = root.or_default("sample_size", 10, |it, key| it.count_u32(key, 1..=MAX_PROMPTS));
+    if let Some(samples) = samples.filter(|it| *it > 1) {
+        root.notice("sample_size", format!("is {samples}: each of these prompts is sent as often as the others, in shuffled order; the original draws one for each request"));
+        if input.as_ref().is_some_and(|it| *it.start() == 1) {
+            root.notice("min_input_tokens", "is 1, but several prompts have 2 tokens or more here");
+        }
+        if share.is_some_and(|it| 0.0 < it && it < 1.0) {
+            root.notice("frac_greedy", "is the share of greedy requests here, whatever their prompt; the original draws it for each prompt, whose requests are all greedy or all sampled");
+        }
+    }
     finish(root, target, input?, output?, samples?, share?)
 }
 
@@ -82,6 +91,7 @@ fn finish(
     let users = environment("num_users", "NUM_USERS", USERS, "", 1..=MAX_CONCURRENCY);
     let duration = environment("duration", "DURATION", SECONDS, " s", 1..=MAX_STAGE_SECONDS);
     let grace = environment("grace_period", "GRACE_PERIOD", GRACE, " s", 0..=MAX_PAUSE_SECONDS);
+    root.notice("num_users", "send the next request at once when one has failed; the original waits for the variable BACKOFF of its environment first");
     root.finish();
     let (users, duration) = (users?, span(f64::from(duration?)));
     let load = Load::Closed { concurrency: users, count: None, duration, ramp_up: Span::default(), start_rate: None };
@@ -94,12 +104,17 @@ fn finish(
     })
 }
 
-/// As many distinct prompts as there are samples, which are the same in every run. Each is a group of one.
+/// As many distinct prompts as there are samples, which are the same in every run. Each is a group of one: a prefix and a question,
+/// of a token each or more. One prompt of one token has no such form, and nothing in it that a prefix cache keeps.
 fn prompts(input: &RangeInclusive<u32>, output: &RangeInclusive<u32>, samples: u32) -> RequestSource {
     let distribution = |range: RangeInclusive<u32>| match range.into_inner() {
         (min, max) if min == max => LengthDistribution::fixed(min),
         (min, max) => LengthDistribution::uniform(min, max),
     };
+    let output_len = distribution(output.clone());
+    if samples == 1 && *input.end() == 1 {
+        return RequestSource::random(LengthDistribution::fixed(1), output_len, PromptText::Words);
+    }
     // The last token of a prompt is its question.
     let before_question = (*input.start()).saturating_sub(1).max(1)..=(*input.end()).saturating_sub(1).max(1);
     RequestSource::SharedPrefix {
@@ -107,7 +122,7 @@ fn prompts(input: &RangeInclusive<u32>, output: &RangeInclusive<u32>, samples: u
         prompts_per_group: 1,
         system_prompt_len: distribution(before_question),
         question_len: LengthDistribution::fixed(1),
-        output_len: distribution(output.clone()),
+        output_len,
         seed: Some(Seed(SEED)),
         multi_turn: false,
     }

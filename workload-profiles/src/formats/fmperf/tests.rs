@@ -214,6 +214,23 @@ fn a_heterogeneous_load_has_as_many_prompts_as_samples() {
 }
 
 #[test]
+fn the_differences_of_samples_are_named() {
+    let several = "min_input_tokens: 1\nmax_input_tokens: 200\nfrac_greedy: 0.25\nsample_size: 7";
+    assert!(has_notice(several, "sample_size: is 7: each of these prompts is sent as often as the others"));
+    assert!(has_notice(several, "min_input_tokens: is 1, but several prompts have 2 tokens or more here"));
+    assert!(has_notice(several, "frac_greedy: is the share of greedy requests here, whatever their prompt"));
+    assert!(has_notice(several, "num_users: send the next request at once when one has failed; the original waits"));
+    let alike = "min_input_tokens: 2\nfrac_greedy: 1\nsample_size: 1";
+    assert!(!["sample_size:", "min_input_tokens:", "frac_greedy:"].iter().any(|it| has_notice(alike, it)));
+}
+
+#[test]
+fn a_prompt_of_one_token_is_sent_as_such() {
+    let RequestSource::Random { input, .. } = workload("input_tokens: 1").requests else { panic!("it has no prefix") };
+    assert_eq!(input, LengthDistribution::fixed(1));
+}
+
+#[test]
 fn the_class_guidellm_is_a_run_of_guidellm() {
     let text =
         "model_name: m\nrate_type: sweep\nprompt_tokens: 300\noutput_tokens: 20\nmax_requests: 50\nmax_seconds: 30\n";
