@@ -1,25 +1,27 @@
 //! Section `load`.
 
-use crds::units::{RequestRate, Span};
+use crds::units::RequestRate;
 
 use crate::{
-    formats::common::bounds::{MAX_CONCURRENCY, MAX_PAUSE_SECONDS, MAX_STAGE_SECONDS},
+    formats::common::{
+        bounds::{MAX_CONCURRENCY, MAX_PAUSE_SECONDS, MAX_STAGE_SECONDS},
+        times::span,
+    },
     reader::Section,
     workload::{Arrivals, Load, MAX_REQUESTS, Rate, Stage, Timeouts},
 };
 
-/// The original's timeout of a request, in seconds.
+/// What the original takes where a profile does not say it: requests per second, and two lengths of time in seconds.
+const RATE: f64 = 1.0;
+const DURATION: f64 = 30.0;
 const TIMEOUT: f64 = 60.0;
 
 /// The one stage, and the timeouts. `None` goes with at least one problem.
 pub(super) fn read(section: Section) -> Option<(Stage, Timeouts)> {
-    section.require("rate_per_second", "write the requests per second");
-    let rate = section.positive_number("rate_per_second", RequestRate::MAX);
-    let duration = section.positive_number("duration_seconds", MAX_STAGE_SECONDS as f64);
+    let rate = section.or_default("rate_per_second", RATE, |it, key| it.positive_number(key, RequestRate::MAX));
+    let most = MAX_STAGE_SECONDS as f64;
+    let duration = section.or_default("duration_seconds", DURATION, |it, key| it.positive_number(key, most));
     let count = section.count("total_requests", 1..=MAX_REQUESTS);
-    if section.value("total_requests").is_none() {
-        section.require("duration_seconds", "write how long requests are sent, or total_requests");
-    }
     let in_flight = section.count_u32("max_in_flight", 1..=MAX_CONCURRENCY);
     let timeout = section
         .or_default("request_timeout_seconds", TIMEOUT, |it, key| it.number(key, 0.001..=MAX_PAUSE_SECONDS as f64));
@@ -27,10 +29,9 @@ pub(super) fn read(section: Section) -> Option<(Stage, Timeouts)> {
         section.notice("fail_on_error", "is not used: failed requests are in the report, and the run goes on");
     }
     let rate = rate?;
-    let count = count.or_else(|| duration.map(|it| (it * rate).round() as u64));
-    if let Some(count) =
-        count.filter(|it| *it == 0 || *it > MAX_REQUESTS || *it as f64 / rate > MAX_STAGE_SECONDS as f64)
-    {
+    // The original cuts the fraction off, and sends one request or more.
+    let count = count.or_else(|| duration.map(|it| ((it * rate) as u64).max(1)));
+    if let Some(count) = count.filter(|it| *it > MAX_REQUESTS || *it as f64 / rate > most) {
         let message = format!(
             "gives {count} requests with the duration, and a run sends 1 to {MAX_REQUESTS} within {MAX_STAGE_SECONDS} s; change one of them"
         );
@@ -47,6 +48,5 @@ pub(super) fn read(section: Section) -> Option<(Stage, Timeouts)> {
         count: Some(count?),
         max_concurrency: Some(max_concurrency),
     };
-    let request = Some(Span(std::time::Duration::from_secs_f64(timeout?)));
-    Some((Stage::new(format!("r{rate}"), load), Timeouts { request, ..Timeouts::default() }))
+    Some((Stage::new(format!("r{rate}"), load), Timeouts { request: span(timeout?), ..Timeouts::default() }))
 }

@@ -1,4 +1,4 @@
-//! The texts of the classes. The engine writes texts of its own, so that only lengths and shared parts are kept.
+//! The prompt of all requests. The engine writes texts of its own, so that only lengths and shared parts are kept.
 
 use std::collections::BTreeSet;
 
@@ -6,62 +6,110 @@ use crds::units::Seed;
 
 use crate::{
     formats::common::bounds::MAX_TOKENS,
-    workload::{LengthDistribution, PrefixBucket, PrefixChoice, PrefixPlace, Prefixes, PromptText, RequestSource},
+    workload::{LengthDistribution, PrefixPlace, Prefixes, PromptText, RequestSource},
 };
 
-/// What the original puts a different text in place of, in each request.
-const VARIATION: &str = "{variation}";
+/// What the original puts the number of the request in place of.
+const NUMBERS: [&str; 2] = ["{variation}", "{request_index}"];
+/// What the original puts the name of the class in place of.
+const CLASS: &str = "{traffic_class}";
+/// The words of the original's prompt where a profile has none.
+const DEFAULT_WORDS: u32 = 7;
 
 /// The prompt of a class.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Prompt {
-    /// All words.
-    pub words: u32,
-    /// The words before the first variation; `None` where all prompts of the class are the same.
-    pub same: Option<u32>,
-    /// The weight of the class.
-    pub weight: f64,
+pub(super) struct Prompt<'a> {
+    /// The text that is repeated; empty: the original's.
+    text: &'a str,
+    words: u32,
+    varies: Varies,
 }
 
-impl Prompt {
-    /// A text that is repeated; `None` where it has no words, or too many.
-    pub fn new(text: &str, repeat: u32) -> Option<Prompt> {
-        let count = |text: &str| u64::try_from(text.split_whitespace().count()).unwrap_or(u64::MAX);
-        let words = count(text).saturating_mul(u64::from(repeat));
-        let words = u32::try_from(words).ok().filter(|it| (1..=MAX_TOKENS).contains(&u64::from(*it)))?;
-        let same = text.split_once(VARIATION).map(|(before, _)| count(before) as u32);
-        Some(Prompt { words, same, weight: 1.0 })
-    }
+/// Which prompts differ from each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Varies {
+    Never,
+    /// Those of different classes.
+    ByClass,
+    /// All, after this number of words.
+    After(u32),
 }
 
-/// Requests of these prompts. `outputs`: the lengths of answers; each class has one of them.
-pub(super) fn requests(prompts: &[Prompt], outputs: &BTreeSet<u32>) -> RequestSource {
-    let output = between(outputs.iter().copied());
-    if prompts.iter().all(|it| it.same.is_none()) {
-        return RequestSource::SharedPrefix {
-            groups: prompts.len() as u32,
-            prompts_per_group: 1,
-            system_prompt_len: between(prompts.iter().map(|it| it.words.saturating_sub(1).max(1))),
-            question_len: LengthDistribution::fixed(1),
-            output_len: output,
-            seed: Some(Seed(0)),
-            multi_turn: false,
+impl<'a> Prompt<'a> {
+    /// A template that is filled in and repeated; `None` where it has no words, or too many.
+    pub fn template(text: &'a str, repeat: u32) -> Option<Prompt<'a>> {
+        let places = || NUMBERS.into_iter().chain([CLASS]).filter_map(|it| text.find(it));
+        let varies = match places().min() {
+            None => Varies::Never,
+            Some(_) if NUMBERS.iter().all(|it| !text.contains(it)) => Varies::ByClass,
+            Some(first) => Varies::After(u32::try_from(words(&text[..first])).ok()?),
         };
+        Prompt::new(text, words(text), repeat, varies)
     }
-    let shared = |it: &Prompt| it.same.unwrap_or(it.words.saturating_sub(1)).min(it.words - 1);
-    let shared_by_all = prompts.iter().all(|it| shared(it) > 0);
-    let bucket = |it: &Prompt| PrefixBucket { weight: it.weight, count: 1, tokens: shared(it) };
-    let prefixes = Prefixes {
-        buckets: if shared_by_all { prompts.iter().map(bucket).collect() } else { Vec::new() },
-        choice: PrefixChoice::Random,
-        place: PrefixPlace::Prompt,
+
+    /// A text that is repeated as it is; `None` where it has no words, or too many.
+    pub fn text(text: &'a str, repeat: u32) -> Option<Prompt<'a>> {
+        Prompt::new(text, words(text), repeat, Varies::Never)
+    }
+
+    /// The original's prompt where a profile has none, repeated; `None` where it has too many words.
+    pub fn default(repeat: u32) -> Option<Prompt<'a>> {
+        Prompt::new("", u64::from(DEFAULT_WORDS), repeat, Varies::Never)
+    }
+
+    fn new(text: &'a str, words: u64, repeat: u32, varies: Varies) -> Option<Prompt<'a>> {
+        let words = words.saturating_mul(u64::from(repeat));
+        let words = u32::try_from(words).ok().filter(|it| (1..=MAX_TOKENS).contains(&u64::from(*it)))?;
+        Some(Prompt { text, words, varies })
+    }
+
+    /// The length, for a message.
+    pub fn length(&self) -> String {
+        if self.words == 1 { "1 word".to_owned() } else { format!("{} words", self.words) }
+    }
+
+    /// Whether the classes have texts that differ in nothing but their names.
+    pub fn varies_by_class(&self) -> bool {
+        self.varies == Varies::ByClass
+    }
+}
+
+fn words(text: &str) -> u64 {
+    u64::try_from(text.split_whitespace().count()).unwrap_or(u64::MAX)
+}
+
+/// Requests of this prompt. `outputs`: the lengths of answers; each class has one of them.
+pub(super) fn requests(prompt: &Prompt, classes: usize, outputs: &BTreeSet<u32>) -> RequestSource {
+    let output = between(outputs);
+    let random = |input, prefixes| {
+        let input = LengthDistribution::fixed(input);
+        RequestSource::Random { input, output: output.clone(), text: PromptText::Words, prefixes }
     };
-    let rest = |it: &Prompt| if shared_by_all { it.words - shared(it) } else { it.words };
-    RequestSource::Random { input: between(prompts.iter().map(rest)), output, text: PromptText::Words, prefixes }
+    let groups = match prompt.varies {
+        Varies::After(same) => {
+            let shared = same.min(prompt.words - 1);
+            return random(prompt.words - shared, Prefixes::shared(shared, PrefixPlace::Prompt));
+        }
+        // A repeated prompt has two words or more: a prefix and a question. A prefix cache keeps no prompt of one word.
+        Varies::Never | Varies::ByClass if prompt.words == 1 => return random(1, Prefixes::default()),
+        Varies::Never => 1,
+        Varies::ByClass => u32::try_from(classes).unwrap_or(u32::MAX),
+    };
+    RequestSource::SharedPrefix {
+        groups,
+        prompts_per_group: 1,
+        system_prompt_len: LengthDistribution::fixed(prompt.words - 1),
+        question_len: LengthDistribution::fixed(1),
+        output_len: output,
+        seed: Some(Seed(0)),
+        multi_turn: false,
+    }
 }
 
 /// All lengths from the shortest to the longest.
-fn between(lengths: impl Iterator<Item = u32> + Clone) -> LengthDistribution {
-    let (min, max) = (lengths.clone().min().unwrap_or(1), lengths.max().unwrap_or(1));
-    if min == max { LengthDistribution::fixed(min) } else { LengthDistribution::uniform(min, max) }
+fn between(lengths: &BTreeSet<u32>) -> LengthDistribution {
+    match (lengths.first().copied(), lengths.last().copied()) {
+        (Some(min), Some(max)) if min < max => LengthDistribution::uniform(min, max),
+        (first, _) => LengthDistribution::fixed(first.unwrap_or(1)),
+    }
 }

@@ -1,0 +1,72 @@
+//! The keys of a request. They stand in `request` of the profile, in `request` of a class, and beside the keys of a class; the later
+//! of these places wins, key by key.
+
+use super::prompts::Prompt;
+use crate::{formats::common::bounds::MAX_TOKENS, reader::Section};
+
+/// The length of an answer where a profile does not say it, as in the original.
+const MAX_ANSWER: u32 = 32;
+
+/// What one place says of a request.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Request<'a> {
+    /// `promptTemplate` and `prompt_template`.
+    templates: [Option<&'a str>; 2],
+    prompt: Option<&'a str>,
+    repeat: Option<u32>,
+    max_tokens: Option<u32>,
+    stream: Option<bool>,
+}
+
+impl<'a> Request<'a> {
+    /// A section `request`.
+    pub fn read(section: Section<'a>) -> Request<'a> {
+        let stream = section.bool("stream");
+        let request = Request { stream, ..Request::of_class(&section) };
+        section.finish();
+        request
+    }
+
+    /// The keys that may stand beside those of a class.
+    pub fn of_class(section: &Section<'a>) -> Request<'a> {
+        Request {
+            templates: [section.text("promptTemplate"), section.text("prompt_template")],
+            prompt: section.text("prompt"),
+            repeat: section.count_u32("promptRepeat", 1..=MAX_TOKENS),
+            max_tokens: section.count_u32("max_tokens", 1..=MAX_TOKENS),
+            stream: None,
+        }
+    }
+
+    /// These keys, and those of `other` that are not among them.
+    pub fn or(self, other: Request<'a>) -> Request<'a> {
+        let [camel, snake] = self.templates;
+        let [other_camel, other_snake] = other.templates;
+        Request {
+            templates: [camel.or(other_camel), snake.or(other_snake)],
+            prompt: self.prompt.or(other.prompt),
+            repeat: self.repeat.or(other.repeat),
+            max_tokens: self.max_tokens.or(other.max_tokens),
+            stream: self.stream.or(other.stream),
+        }
+    }
+
+    /// A template wins over a prompt, wherever they stand. `None` for a prompt without words, or with too many.
+    pub fn prompt(&self) -> Option<Prompt<'a>> {
+        let repeat = self.repeat.unwrap_or(1);
+        let template = self.templates.into_iter().flatten().find(|it| !it.is_empty());
+        match (template, self.prompt) {
+            (Some(template), _) => Prompt::template(template, repeat),
+            (None, Some(prompt)) => Prompt::text(prompt, repeat),
+            (None, None) => Prompt::default(repeat),
+        }
+    }
+
+    pub fn max_tokens(&self) -> u32 {
+        self.max_tokens.unwrap_or(MAX_ANSWER)
+    }
+
+    pub fn streams(&self) -> bool {
+        self.stream.unwrap_or(false)
+    }
+}
