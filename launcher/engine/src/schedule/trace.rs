@@ -9,9 +9,10 @@ pub(super) fn times(entries: &[TraceEntry], speed: f64, count: Option<u64>) -> V
     let speed = if speed.is_finite() && speed > 0.0 { speed } else { 1.0 };
     let most = count.map_or(entries.len(), |it| usize::try_from(it).unwrap_or(usize::MAX));
     // Speed 1 needs no floating-point arithmetic.
-    let at = |entry: &TraceEntry| match nanos(entry.at.0) {
-        nanos if speed == 1.0 => nanos,
-        nanos => (nanos as f64 / speed).round() as u64,
+    let at = |entry: &TraceEntry| match speed == 1.0 {
+        true => nanos(entry.at.0),
+        // A recorded time may be longer than 64 bits of nanoseconds: only the replay is bounded.
+        false => (entry.at.0.as_nanos() as f64 / speed).round() as u64,
     };
     entries.iter().take(most).map(at).collect()
 }

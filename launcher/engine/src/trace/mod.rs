@@ -38,7 +38,7 @@ const MAX_BYTES: u64 = 1 << 30;
 const MAX_LINE: usize = 64 << 10;
 /// The most bytes of a line whose hashes are read: enough for blocks of 16 tokens.
 const MAX_LINE_OF_HASHES: usize = 4 << 20;
-/// The latest time: a week after the first, like the longest stage.
+/// The latest time of a replay: a week after the first, like the longest stage.
 const MAX_SECONDS: f64 = 604_800.0;
 /// The longest prompt or answer, in tokens.
 const MAX_TOKENS: u64 = 2_000_000;
@@ -102,7 +102,7 @@ pub fn read(workload: &Workload) -> Result<Traces, TraceError> {
                 traces.entries.push(entries.clone());
                 traces.blocks.push(Arc::default());
             }
-            Load::Trace { trace: Trace::File(file), .. } => traces.add_file(file)?,
+            Load::Trace { trace: Trace::File(file), speed, .. } => traces.add_file(file, *speed)?,
             _ => {
                 traces.entries.push(Vec::new());
                 traces.blocks.push(Arc::default());
@@ -115,11 +115,11 @@ pub fn read(workload: &Workload) -> Result<Traces, TraceError> {
 }
 
 impl Traces {
-    /// Reads the file that the next stage replays.
-    fn add_file(&mut self, file: &TraceFile) -> Result<(), TraceError> {
+    /// Reads the file that the next stage replays at a speed.
+    fn add_file(&mut self, file: &TraceFile, speed: f64) -> Result<(), TraceError> {
         let cannot = |cause| TraceError::Read { path: file.file.as_path().to_owned(), cause };
         let mut bytes = DigestReader::new(user_file::open(file.file.as_path()).map_err(cannot)?);
-        let Found { entries, blocks, notices } = read_within(file, &mut bytes, MAX_BYTES)?;
+        let Found { entries, blocks, notices } = read_within(file, speed, &mut bytes, MAX_BYTES)?;
         let digest = bytes.finish(file.file.as_path(), MAX_BYTES).map_err(cannot)?;
         if !self.digests.contains(&digest) {
             self.digests.push(digest);
@@ -148,9 +148,9 @@ struct Found {
 }
 
 /// Reads a file of at most `most` bytes.
-fn read_within(file: &TraceFile, bytes: impl Read, most: u64) -> Result<Found, TraceError> {
+fn read_within(file: &TraceFile, speed: f64, bytes: impl Read, most: u64) -> Result<Found, TraceError> {
     let mut lines = BufReader::new(bytes.take(most.saturating_add(1)));
-    let found = read_lines(file, &mut lines);
+    let found = read_lines(file, speed, &mut lines);
     // Checked first: a line that was cut may be no request.
     if lines.get_ref().limit() == 0 {
         return Err(TraceError::TooLong { path: file.file.as_path().to_owned(), most });
@@ -158,10 +158,11 @@ fn read_within(file: &TraceFile, bytes: impl Read, most: u64) -> Result<Found, T
     found
 }
 
-fn read_lines(file: &TraceFile, lines: impl BufRead) -> Result<Found, TraceError> {
+fn read_lines(file: &TraceFile, speed: f64, lines: impl BufRead) -> Result<Found, TraceError> {
     let longest = if file.hashes_column.is_some() { MAX_LINE_OF_HASHES } else { MAX_LINE };
     let mut entries = Entries {
         file,
+        speed,
         first: None,
         found: Vec::new(),
         blocks: Blocks::default(),
@@ -186,6 +187,8 @@ fn read_lines(file: &TraceFile, lines: impl BufRead) -> Result<Found, TraceError
 /// The state of reading.
 struct Entries<'a> {
     file: &'a TraceFile,
+    /// The speed of the replay.
+    speed: f64,
     first: Option<Moment>,
     found: Vec<TraceEntry>,
     blocks: Blocks,
@@ -233,10 +236,9 @@ impl Entries<'_> {
             let remedy = "sort the lines by time";
             return Err(self.wrong(line, format!("{} is before that of a line above; {remedy}", self.file.at_column)));
         };
-        if seconds > MAX_SECONDS {
-            return Err(
-                self.wrong(line, format!("is more than {MAX_SECONDS} seconds after the first line; cut it off"))
-            );
+        if seconds / self.speed > MAX_SECONDS {
+            let message = format!("is sent more than {MAX_SECONDS} seconds after the first line; cut it off");
+            return Err(self.wrong(line, message));
         }
         let input = self.length(line, 0, input)?;
         let output = self.length(line, 1, output)?;

@@ -27,7 +27,7 @@ type Entry = (u64, Option<u32>, Option<u32>);
 
 /// Each entry as milliseconds and lengths, or the message.
 fn check(file: &TraceFile, text: &str, expected: Result<&[Entry], &str>) {
-    let found = read_lines(file, text.as_bytes())
+    let found = read_lines(file, 1.0, text.as_bytes())
         .map(|it| it.entries.iter().map(|it| (it.at.0.as_millis() as u64, it.input, it.output)).collect::<Vec<_>>())
         .map_err(|error| error.to_string());
     assert_eq!(found, expected.map(<[Entry]>::to_vec).map_err(str::to_owned), "{text}");
@@ -59,6 +59,16 @@ fn other_columns_are_overlooked_and_lengths_may_be_missing() {
 }
 
 #[test]
+fn the_bound_of_a_week_is_that_of_the_replay() {
+    // Milliseconds that are read as seconds, as a scenario of GuideLLM has them.
+    let text = "t\n0\n3600000\n";
+    let seconds = file(TraceFormat::Csv, TraceTime::Seconds, ["t", "in", "out"]);
+    assert_eq!(read_lines(&seconds, 1_000.0, text.as_bytes()).unwrap().entries.len(), 2);
+    let slow = read_lines(&seconds, 0.5, "t\n0\n400000\n".as_bytes()).unwrap_err().to_string();
+    assert_eq!(slow, "the trace t, line 3: is sent more than 604800 seconds after the first line; cut it off");
+}
+
+#[test]
 fn a_line_that_is_no_request_is_named_and_not_repeated() {
     let check = |file: &TraceFile, text: &str, expected: &str| check(file, text, Err(expected));
     let seconds = file(TraceFormat::Csv, TraceTime::Seconds, ["t", "in", "out"]);
@@ -70,7 +80,7 @@ fn a_line_that_is_no_request_is_named_and_not_repeated() {
     check(
         &seconds,
         "t\n0\n700000\n",
-        "the trace t, line 3: is more than 604800 seconds after the first line; cut it off",
+        "the trace t, line 3: is sent more than 604800 seconds after the first line; cut it off",
     );
     check(&seconds, "t\n", "the trace t holds no request; write one a line");
     check(&mooncake(), "{\"timestamp\": 0}\nsecret\n", "the trace t, line 2: is no JSON object; write one a line");
@@ -107,7 +117,7 @@ fn times_of_another_unit_are_refused_with_theirs() {
 fn what_is_replayed_otherwise_than_recorded_is_told() {
     let millis = file(TraceFormat::Csv, TraceTime::Milliseconds, ["t", "in", "out"]);
     let told = |text: &str| {
-        let notices = read_lines(&millis, text.as_bytes()).unwrap().notices;
+        let notices = read_lines(&millis, 1.0, text.as_bytes()).unwrap().notices;
         notices.into_iter().map(|it| it.message).collect::<Vec<_>>()
     };
     assert_eq!(told("t,in,out\n0,5,6\n1000,7,8\n"), [""; 0]);
@@ -127,20 +137,20 @@ fn what_is_replayed_otherwise_than_recorded_is_told() {
 fn a_row_without_an_end_is_not_read_to_the_end_of_the_file() {
     let file = file(TraceFormat::Csv, TraceTime::Seconds, ["t", "in", "out"]);
     for text in [format!("t\n{}", "1".repeat(99_999)), format!("t\n\"{}", "1\n".repeat(99_999)), "t".repeat(99_999)] {
-        let error = read_lines(&file, text.as_bytes()).unwrap_err().to_string();
+        let error = read_lines(&file, 1.0, text.as_bytes()).unwrap_err().to_string();
         assert!(error.contains("has more than 65536 bytes; leave out columns"), "{error}");
     }
     let many = format!("t,in,out\n{}", "1,2,3\n".repeat(50_000));
-    assert_eq!(read_lines(&file, many.as_bytes()).unwrap().entries.len(), 50_000);
+    assert_eq!(read_lines(&file, 1.0, many.as_bytes()).unwrap().entries.len(), 50_000);
     let object = format!("{{\"timestamp\": 1, \"x\": \"{}\"}}\n", "a".repeat(99_999));
-    let error = read_lines(&mooncake(), object.as_bytes()).unwrap_err().to_string();
+    let error = read_lines(&mooncake(), 1.0, object.as_bytes()).unwrap_err().to_string();
     assert!(error.contains("line 1: has more than 65536 bytes"), "{error}");
 }
 
 #[test]
 fn the_hashes_of_blocks_are_read_where_the_profile_names_them() {
     let check = |file: &TraceFile, text: &str, expected: Result<[&[u64]; 2], &str>| {
-        let found = read_lines(file, text.as_bytes()).map_err(|error| error.to_string());
+        let found = read_lines(file, 1.0, text.as_bytes()).map_err(|error| error.to_string());
         match expected {
             Ok(expected) => {
                 let blocks = found.unwrap().blocks;
@@ -162,14 +172,15 @@ fn the_hashes_of_blocks_are_read_where_the_profile_names_them() {
     let csv = TraceFile { hashes_column: Some("h".into()), ..columns };
     check(&csv, "t,in,h\n1,5,\"[3, 4]\"\n2,5,[]\n", Ok([&[3, 4], &[]]));
     let long = format!("{{\"timestamp\": 1, \"hash_ids\": [{}1]}}\n", "100000, ".repeat(20_000));
-    assert_eq!(read_lines(&jsonl, long.as_bytes()).unwrap().blocks.of(0).len(), 20_001);
+    assert_eq!(read_lines(&jsonl, 1.0, long.as_bytes()).unwrap().blocks.of(0).len(), 20_001);
 }
 
 #[test]
 fn a_file_above_the_bound_is_refused_and_not_cut() {
     let file = file(TraceFormat::Csv, TraceTime::Seconds, ["t", "in", "out"]);
     let text = "t\n1\n2\n";
-    let read = |most| read_within(&file, text.as_bytes(), most).map(|it| it.entries.len()).map_err(|it| it.to_string());
+    let read =
+        |most| read_within(&file, 1.0, text.as_bytes(), most).map(|it| it.entries.len()).map_err(|it| it.to_string());
     assert_eq!(read(6), Ok(2));
     let error = "the trace t has more than 5 bytes; cut it, or leave out columns that are not replayed";
     assert_eq!(read(5), Err(error.to_owned()));
@@ -198,6 +209,6 @@ fn what_was_recorded_counts_towards_the_requests_of_the_run() {
 
 #[test]
 fn a_file_that_is_not_there_says_what_to_do() {
-    let error = Traces::default().add_file(&TraceFile { file: "/nowhere/t.csv".into(), ..azure() }).unwrap_err();
+    let error = Traces::default().add_file(&TraceFile { file: "/nowhere/t.csv".into(), ..azure() }, 1.0).unwrap_err();
     assert!(error.to_string().ends_with("in a cluster, name the file in spec.profile.files"), "{error}");
 }
