@@ -3,19 +3,21 @@
 use crds::benchmark_run::Harness;
 use serde_json::Value;
 
+use super::common::command_line::file_name;
 use crate::yaml;
 
-/// The first words of command lines, and whose they are.
-const COMMANDS: [(&str, Harness); 5] = [
-    ("vllm bench", Harness::VllmBenchmark),
-    ("guidellm ", Harness::Guidellm),
-    ("aiperf ", Harness::Aiperf),
-    ("python benchmark_serving.py", Harness::Inferencemax),
-    ("python3 benchmark_serving.py", Harness::Inferencemax),
+/// The first words of command lines, without paths before them, and whose they are.
+const COMMANDS: [(&[&str], Harness); 6] = [
+    (&["vllm", "bench"], Harness::VllmBenchmark),
+    (&["guidellm"], Harness::Guidellm),
+    (&["aiperf"], Harness::Aiperf),
+    (&["benchmark_serving.py"], Harness::Inferencemax),
+    (&["python", "benchmark_serving.py"], Harness::Inferencemax),
+    (&["python3", "benchmark_serving.py"], Harness::Inferencemax),
 ];
 
 /// Groups of root keys that only one format has. A profile has the format of the first group whose keys it has.
-const KEYS: [(&[&str], Harness); 17] = [
+const KEYS: [(&[&str], Harness); 22] = [
     (&["requests", "stages"], Harness::Benchwright),
     (&["scenario", "dataset"], Harness::Loadgen),
     (&["mlperf_conf"], Harness::Loadgen),
@@ -30,6 +32,11 @@ const KEYS: [(&[&str], Harness); 17] = [
     (&["target", "rate_type"], Harness::Guidellm),
     (&["target", "data"], Harness::Guidellm),
     (&["profile", "data"], Harness::Guidellm),
+    (&["rate_type", "data"], Harness::Guidellm),
+    (&["input_tokens"], Harness::Fmperf),
+    (&["output_tokens"], Harness::Fmperf),
+    (&["min_input_tokens", "max_input_tokens"], Harness::Fmperf),
+    (&["min_output_tokens", "max_output_tokens"], Harness::Fmperf),
     (&["url", "endpoint-type"], Harness::Aiperf),
     (&["executable"], Harness::VllmBenchmark),
     (&["base-url"], Harness::VllmBenchmark),
@@ -47,10 +54,10 @@ pub fn recognise(text: &str) -> Option<Harness> {
     KEYS.iter().find(|(wanted, _)| has(wanted)).map(|(_, harness)| *harness)
 }
 
-/// The first line that is no comment, with single blanks.
-fn first_words(text: &str) -> String {
+/// The words of the first line that is no comment, without paths before them.
+fn first_words(text: &str) -> Vec<&str> {
     let line = text.lines().map(str::trim).find(|it| !it.is_empty() && !it.starts_with('#')).unwrap_or_default();
-    line.trim_start_matches("---").split_whitespace().collect::<Vec<_>>().join(" ") + " "
+    line.trim_start_matches("---").split_whitespace().map(file_name).collect()
 }
 
 /// The keys at the root of a mapping. A template is no YAML before it is rendered, so its lines are read one by one.
@@ -83,6 +90,13 @@ mod tests {
             ("# a comment\nvllm  bench serve \\\n  --model m\n", Some(Harness::VllmBenchmark)),
             ("guidellm run --scenario s.yaml", Some(Harness::Guidellm)),
             ("aiperf profile --model m", Some(Harness::Aiperf)),
+            ("/usr/bin/vllm bench serve --model m", Some(Harness::VllmBenchmark)),
+            ("python3 benchmarks/benchmark_serving.py --model m", Some(Harness::Inferencemax)),
+            ("/opt/bin/python benchmark_serving.py", Some(Harness::Inferencemax)),
+            ("guidellm: run", None),
+            ("input_tokens: 500\noutput_tokens: 50\n", Some(Harness::Fmperf)),
+            ("min_input_tokens: 5\nmax_input_tokens: 9\n", Some(Harness::Fmperf)),
+            ("rate_type: sweep\ndata: prompt_tokens=5\n", Some(Harness::Guidellm)),
             ("", None),
             ("a: 1\n", None),
             ("- 1\n", None),

@@ -4,7 +4,7 @@
 use crate::problem::quoted;
 
 /// The programs whose command lines are profiles.
-const PROGRAMS: [&str; 5] = ["aiperf", "guidellm", "python", "python3", "vllm"];
+const PROGRAMS: [&str; 6] = ["aiperf", "benchmark_serving.py", "guidellm", "python", "python3", "vllm"];
 /// Characters that make a shell do more than run one program, where they are not quoted.
 const OPERATORS: [char; 8] = ['|', '&', ';', '<', '>', '(', ')', '`'];
 
@@ -30,12 +30,17 @@ pub(in crate::formats) struct CommandOption {
     pub values: Vec<String>,
 }
 
-/// Whether a profile is the command line of one of the harnesses: its first word is the program. Empty lines and comments may come
-/// before it.
+/// Whether a profile is the command line of one of the harnesses: its first word is the program, which may have a path before it. Empty
+/// lines and comments may come before it.
 pub(crate) fn is_command_line(profile: &str) -> bool {
     let first = profile.lines().map(str::trim).find(|it| !it.is_empty() && !it.starts_with('#'));
     let word = first.and_then(|it| it.split_whitespace().next());
-    word.is_some_and(|it| PROGRAMS.contains(&it))
+    word.is_some_and(|it| PROGRAMS.contains(&file_name(it)))
+}
+
+/// The last part of a path.
+pub(in crate::formats) fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
 }
 
 /// The words of a command line. Quotes and backslashes have the meaning that a POSIX shell gives them, and `#` at the start of a word
@@ -168,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_command_line_begins_with_its_program() {
-        for text in ["guidellm run", "# ours\n\n  vllm bench serve", "aiperf\nprofile"] {
+        for text in ["guidellm run", "# ours\n\n  vllm bench serve", "aiperf\nprofile", "/usr/bin/vllm bench serve"] {
             assert!(is_command_line(text), "{text}");
         }
         for text in ["guidellm: run", "spec: {}", "", "# vllm bench", "echo guidellm run"] {

@@ -121,8 +121,7 @@ pub(in crate::formats) fn from_command_line(
     let words = command_line::words(text).map_err(of_text).ok()?;
     let flags = words.iter().position(|it| it.starts_with('-')).unwrap_or(words.len());
     let (command, flags) = words.split_at(flags);
-    let file_name = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
-    let names: Vec<String> = command.iter().map(|it| file_name(it)).collect();
+    let names: Vec<&str> = command.iter().map(|it| command_line::file_name(it)).collect();
     if !commands.iter().any(|it| names == *it) {
         let known: Vec<String> = commands.iter().map(|it| it.join(" ")).collect();
         let message =
