@@ -32,7 +32,7 @@ const BENCHWRIGHT: [(&str, &str); 18] = [
     profile!("benchwright", "translation"),
 ];
 
-const INFERENCE_PERF: [(&str, &str); 27] = [
+const INFERENCE_PERF: [(&str, &str); 29] = [
     profile!("inference-perf", "agent_llm_traces_v2"),
     profile!("inference-perf", "agentic_code_generation"),
     profile!("inference-perf", "chatbot_sharegpt"),
@@ -54,8 +54,10 @@ const INFERENCE_PERF: [(&str, &str); 27] = [
     profile!("inference-perf", "otel_traces"),
     profile!("inference-perf", "random_concurrent"),
     profile!("inference-perf", "sanity_random"),
+    profile!("inference-perf", "sanity_random_concurrent"),
     profile!("inference-perf", "shared_prefix_multi_turn_chat"),
     profile!("inference-perf", "shared_prefix_synthetic"),
+    profile!("inference-perf", "shared_prefix_synthetic_aggressive"),
     profile!("inference-perf", "shared_prefix_synthetic_heavy"),
     profile!("inference-perf", "shared_prefix_synthetic_short"),
     profile!("inference-perf", "summarization_synthetic"),
@@ -85,8 +87,12 @@ const GUIDELLM: [(&str, &str); 8] = [
     profile!("guidellm", "summarization_synthetic"),
 ];
 
-const VLLM_BENCHMARK: [(&str, &str); 5] = [
+const VLLM_BENCHMARK: [(&str, &str); 9] = [
     profile!("vllm-benchmark", "fixed_dataset"),
+    profile!("vllm-benchmark", "random_100_concurrent_100-1_ISL-OSL"),
+    profile!("vllm-benchmark", "random_1k_concurrent_10-1_ISL-OSL"),
+    profile!("vllm-benchmark", "random_1k_concurrent_20-1_ISL-OSL"),
+    profile!("vllm-benchmark", "random_300_concurrent_100-1_ISL-OSL"),
     profile!("vllm-benchmark", "random_concurrent"),
     profile!("vllm-benchmark", "sanity_random"),
     profile!("vllm-benchmark", "sharegpt"),

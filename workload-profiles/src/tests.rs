@@ -78,6 +78,7 @@ fn differences(name: &str) -> &'static [&'static str] {
             "data.conversation_replay",
             "data.conversation_replay.dynamic_system_prompt_len",
         ],
+        "chatbot_sharegpt" => &["data.type"],
         "interactive-chat" => &["data.conversation_replay"],
         "guide_p2p-kv-cache-sharing_1" => &["data.conversation_replay.tool_call_latency_sec"],
         _ => &[],
@@ -176,7 +177,7 @@ fn the_warm_up_of_a_shipped_profile_leaves_something_of_a_short_stage() {
 /// The variables of a shipped profile that are lengths of time.
 fn durations(name: &str) -> &'static [&'static str] {
     match name {
-        "burst" | "trace_replay" | "random_concurrent" => &[],
+        "burst" | "trace_replay" | "random_concurrent" | "sanity_random_concurrent" => &[],
         "interactive-chat"
         | "agentic_code_generation"
         | "otel_traces"

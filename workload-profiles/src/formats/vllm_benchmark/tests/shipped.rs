@@ -44,6 +44,14 @@ fn shipped_profiles_ask_for_the_load_that_they_are_known_for() {
     );
     assert_eq!(load(Harness::VllmBenchmark, "fixed_dataset", &[]), Load::closed(4, 2_000));
     assert_eq!(load(Harness::Inferencemax, "random_concurrent", &[]), Load::closed(1, 32));
+    for name in [
+        "random_100_concurrent_100-1_ISL-OSL",
+        "random_1k_concurrent_10-1_ISL-OSL",
+        "random_1k_concurrent_20-1_ISL-OSL",
+        "random_300_concurrent_100-1_ISL-OSL",
+    ] {
+        assert_eq!(load(Harness::VllmBenchmark, name, &[]), Load::closed(4, 32), "{name}");
+    }
     for (name, rate, count, concurrency) in [("sharegpt", 8.0, 2_000, 512), ("sonnet_concurrent", 20.0, 500, 32)] {
         let Load::Open { rate: found, count: Some(requests), max_concurrency, .. } =
             load(Harness::VllmBenchmark, name, &[])
