@@ -188,7 +188,8 @@ fn durations(name: &str) -> &'static [&'static str] {
         | "guide_wide-ep-lws_1" => &[],
         "guide_optimized-baseline_1"
         | "guide_precise-prefix-cache-routing_1"
-        | "guide_precise-prefix-cache-routing_2" => &["interval"],
+        | "guide_precise-prefix-cache-routing_2"
+        | "shared_prefix_synthetic_aggressive" => &["interval"],
         "guide_multimodal-serving_1" | "guide_tiered-prefix-cache_1" => &["duration", "interval"],
         "agent_llm_traces_v2" => &["timeout"],
         "diurnal" => &["period"],

@@ -11,6 +11,7 @@ use super::{
 use crate::{
     formats::common::{
         bounds::{MAX_PAUSE_SECONDS, MAX_PROMPTS, MAX_TOKENS},
+        files::from_text,
         flags::word,
         times::span,
     },
@@ -173,7 +174,7 @@ fn think_time(root: &Section, counts: &Counts) -> Option<Option<TimeDistribution
 
 /// The rows of a file, or the times and lengths of a trace.
 fn from_file(root: &Section, counts: &Counts) -> Option<Data> {
-    let file = FileSource::Path(word(root, "input-file")?.into());
+    let file = from_text(root, "input-file", &word(root, "input-file")?)?;
     let known = listed(&FILE_TYPES);
     root.require("custom-dataset-type", &format!("write the type of input-file, one of {known}"));
     let found = word(root, "custom-dataset-type")?;
@@ -207,6 +208,12 @@ fn single_turn(root: &Section, file: FileSource) -> Option<Data> {
         ("random", (RowOrder::Shuffled, UsedUp::Draw)),
     ];
     let order = root.or_default("dataset-sampling-strategy", orders[0].1, |it, key| it.choice(key, &orders));
+    if order.is_some_and(|(_, used_up)| used_up == UsedUp::Draw) {
+        root.notice(
+            "dataset-sampling-strategy",
+            "is random: each row is sent once, in random order, before further rows are drawn; AIPerf draws from all rows for each request",
+        );
+    }
     let output = length(root, "osl", "osl-stddev", None)?;
     if root.value("osl-stddev").is_some() {
         root.notice("osl-stddev", "is not used with input-file: all answers get the mean length");

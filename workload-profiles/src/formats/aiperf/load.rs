@@ -42,6 +42,8 @@ pub(super) struct Counts {
     pub kind: Kind,
     /// Requests of a stage; sessions where those are counted.
     pub count: Option<u64>,
+    /// The same of a warm-up.
+    pub warm_up_count: Option<u64>,
     pub duration: Option<Span>,
     /// Whether counts are sessions of several turns.
     pub counts_sessions: bool,
@@ -80,13 +82,15 @@ pub(super) fn counts(root: &Section) -> Option<Counts> {
     }
     let per_session = turns.0.round().max(1.0) as u64;
     let counts_sessions = !is_single_turn && kind == Kind::Concurrency;
+    let warm_up = root.count("warmup-request-count", 1..=MAX_REQUESTS);
+    let warm_up_count = match warm_up {
+        Some(requests) if counts_sessions => Some(whole_sessions(root, "warmup-request-count", requests, per_session)),
+        requests => requests,
+    };
     let count = match (counts_sessions, requests.or(default), sessions) {
         (true, None, sessions) => sessions,
         (true, Some(requests), sessions) => {
-            let whole = requests.div_ceil(per_session);
-            let message =
-                format!("is {requests}, and whole conversations are sent here: {whole} of about {per_session} turns");
-            root.notice("request-count", message);
+            let whole = whole_sessions(root, "request-count", requests, per_session);
             Some(sessions.map_or(whole, |it| it.min(whole)))
         }
         (false, requests, sessions) => {
@@ -98,7 +102,15 @@ pub(super) fn counts(root: &Section) -> Option<Counts> {
         root.count("num-dataset-entries", 1..=MAX_REQUESTS).or(sessions).or(requests).unwrap_or(DEFAULT_ENTRIES);
     let sessions_of_stage = if counts_sessions { count } else { count.map(|it| it.div_ceil(per_session)) };
     let pool = if sessions_of_stage.is_some_and(|it| it <= entries) { None } else { u32::try_from(entries).ok() };
-    Some(Counts { kind, count, duration, counts_sessions, turns, pool })
+    Some(Counts { kind, count, warm_up_count, duration, counts_sessions, turns, pool })
+}
+
+/// The sessions for a flag that counts requests, with a notice.
+fn whole_sessions(root: &Section, key: &'static str, requests: u64, per_session: u64) -> u64 {
+    let whole = requests.div_ceil(per_session);
+    let message = format!("is {requests}, and whole conversations are sent here: {whole} of about {per_session} turns");
+    root.notice(key, message);
+    whole
 }
 
 fn kind(root: &Section) -> Kind {
@@ -144,7 +156,7 @@ pub(super) fn read(root: &Section, counts: &Counts, data: Option<&Data>) -> Opti
     for limit in limits {
         for rate in &rates {
             let load = load(root, counts, data, limit, *rate)?;
-            if let Some(warm_up) = warm_up(root, counts, limit.filter(|_| concurrency.len() == 1), *rate)? {
+            if let Some(warm_up) = warm_up(root, counts, limit, *rate)? {
                 warm_ups += 1;
                 let name = if warm_ups == 1 { "warm-up".to_owned() } else { format!("warm-up-{warm_ups}") };
                 stages.push(Stage { name, ..warm_up });
@@ -268,7 +280,7 @@ fn grace(root: &Section, counts: &Counts) -> Option<Span> {
 fn warm_up(root: &Section, counts: &Counts, concurrency: Option<u32>, rate: Option<f64>) -> Option<Option<Stage>> {
     const FLAGS: [&str; 4] =
         ["warmup-concurrency", "warmup-request-rate", "warmup-arrival-pattern", "warmup-grace-period"];
-    let count = root.count("warmup-request-count", 1..=MAX_REQUESTS);
+    let count = counts.warm_up_count;
     let duration = seconds(root, "warmup-duration", MAX_STAGE_SECONDS as f64);
     if root.value("warmup-request-count").is_none() && root.value("warmup-duration").is_none() {
         for flag in FLAGS.iter().filter(|flag| root.value(flag).is_some()) {
@@ -285,6 +297,11 @@ fn warm_up(root: &Section, counts: &Counts, concurrency: Option<u32>, rate: Opti
         return None;
     }
     let own = root.count_u32("warmup-concurrency", 1..=MAX_CONCURRENCY);
+    if counts.counts_sessions && root.value("warmup-request-rate").is_some() {
+        let remedy = "take it out, or set warmup-concurrency";
+        root.problem("warmup-request-rate", format!("cannot start sessions of several turns here; {remedy}"));
+        return None;
+    }
     let rate = root.positive_number("warmup-request-rate", RequestRate::MAX).or(rate);
     let limit = own.or(concurrency);
     let load = match rate {

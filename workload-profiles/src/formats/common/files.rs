@@ -13,7 +13,7 @@ use crate::{
 /// The longest path and the longest URL, in bytes.
 const MAX_BYTES: usize = 4096;
 
-/// A file: a path, or `{url: ..., sha256: ...}`.
+/// A file: a path, a URL, or `{url: ..., sha256: ...}`.
 pub(in crate::formats) fn file_source(section: &Section, key: &'static str) -> Option<FileSource> {
     from_value(section, key, section.value(key)?)
 }
@@ -34,26 +34,33 @@ pub(in crate::formats) fn file_sources(section: &Section, key: &'static str) -> 
 fn from_value(section: &Section, key: &str, value: &Value) -> Option<FileSource> {
     match value {
         Value::Object(_) => remote(section.element(value, section.path(key))?),
-        Value::String(path) if path.trim().is_empty() || path.len() > MAX_BYTES => {
-            section.problem(key, format!("is {}; write a path of 1 to {MAX_BYTES} bytes", quoted(path)));
-            None
-        }
-        Value::String(path) if is_url(path) => {
-            section.problem(key, format!("is a URL; write {key}: {{url: {path:?}}}, and its sha256 if you know it"));
-            None
-        }
-        Value::String(path) => Some(FileSource::Path(PathBuf::from(path))),
+        Value::String(text) => from_text(section, key, text),
         _ => {
-            section.problem(key, format!("is {}; write a path, or {{url: ...}}", described(value)));
+            section.problem(key, format!("is {}; write a path, a URL, or {{url: ...}}", described(value)));
             None
         }
     }
 }
 
+/// The file that the text of a key names: a path, or an http or https URL. Other URLs add a problem.
+pub(in crate::formats) fn from_text(section: &Section, key: &str, text: &str) -> Option<FileSource> {
+    let wanted = if text.trim().is_empty() || text.len() > MAX_BYTES {
+        format!("write a path or a URL of 1 to {MAX_BYTES} bytes")
+    } else if !text.contains("://") {
+        return Some(FileSource::Path(PathBuf::from(text)));
+    } else if is_url(text) {
+        return Some(FileSource::Url(RemoteFile { url: text.to_owned(), sha256: None }));
+    } else {
+        "write a path, or an http or https URL without blanks".to_owned()
+    };
+    section.problem(key, format!("is {}; {wanted}", quoted(text)));
+    None
+}
+
 fn remote(section: Section) -> Option<FileSource> {
     section.require("url", "write the URL of the file, or only a path in place of the mapping");
     let url = section.text("url").filter(|url| {
-        let right = is_url(url) && url.len() <= MAX_BYTES && !url.contains(char::is_whitespace);
+        let right = is_url(url) && url.len() <= MAX_BYTES;
         if !right {
             section.problem("url", format!("is {}; write an http or https URL without blanks", quoted(url)));
         }
@@ -72,5 +79,6 @@ fn remote(section: Section) -> Option<FileSource> {
 }
 
 fn is_url(text: &str) -> bool {
-    ["http://", "https://"].iter().any(|it| text.len() > it.len() && text.starts_with(it))
+    let has_scheme = ["http://", "https://"].iter().any(|it| text.len() > it.len() && text.starts_with(it));
+    has_scheme && !text.contains(char::is_whitespace)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::flags::word;
+use super::{files::from_text, flags::word};
 use crate::{reader::Section, workload::FileSource};
 
 /// The flag `tokenizer`, where it names a file. It is `needed` where prompts get or are chosen by a length; then its absence is noticed.
@@ -17,7 +17,7 @@ pub(in crate::formats) fn tokenizer(root: &Section, tool: &str, needed: bool) ->
         };
         root.notice("tokenizer", message);
     }
-    file
+    from_text(root, "tokenizer", &file?)
 }
 
 /// A name that a template may leave empty, because the run does not name a model.
@@ -25,13 +25,11 @@ pub(in crate::formats) fn name(root: &Section, key: &'static str) -> Option<Stri
     if root.value(key).and_then(Value::as_str).is_some_and(|it| it.trim().is_empty()) { None } else { word(root, key) }
 }
 
-/// The file of a tokenizer that is named by a path.
-fn file(name: &str) -> Option<FileSource> {
-    match name {
-        _ if name.ends_with("tokenizer.json") => Some(FileSource::Path(name.into())),
-        _ if name.starts_with(['/', '.']) => {
-            Some(FileSource::Path(format!("{}/tokenizer.json", name.trim_end_matches('/')).into()))
-        }
-        _ => None,
+/// The file of a tokenizer that is named by a path or a URL: itself, or in a folder.
+fn file(name: &str) -> Option<String> {
+    if name.ends_with("tokenizer.json") {
+        return Some(name.to_owned());
     }
+    let is_folder = name.starts_with(['/', '.']) || name.contains("://");
+    is_folder.then(|| format!("{}/tokenizer.json", name.trim_end_matches('/')))
 }

@@ -144,7 +144,7 @@ fn sharegpt_sends_the_file_at_even_times() {
     assert!(has_notice(text, "test_duration: is not used, as in the original"));
     let named = format!("{text}dataset_file: {{url: 'https://a/b.json'}}");
     assert!(!has_notice(&named, "dataset_file"));
-    check_error(&format!("{text}dataset_file: ''"), "dataset_file: is \"\"; write a path of 1 to 4096 bytes");
+    check_error(&format!("{text}dataset_file: ''"), "dataset_file: is \"\"; write a path or a URL of 1 to 4096 bytes");
 }
 
 #[test]

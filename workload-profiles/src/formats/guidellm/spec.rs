@@ -8,12 +8,11 @@ use super::{
     data::{self, Around},
     profile::{self, Strategy},
     stages,
-    values::file_source,
 };
 use crate::{
     formats::{
         Target,
-        common::{bounds::MAX_PAUSE_SECONDS, fields::needs_streaming},
+        common::{bounds::MAX_PAUSE_SECONDS, fields::needs_streaming, files::from_text},
     },
     problem::Findings,
     reader::{Section, ValueType},
@@ -114,12 +113,16 @@ fn tokenizer(spec: &Section, requests: Option<&RequestSource>) -> Option<FileSou
             format!("{what}, which GuideLLM downloads; here a prompt of n tokens has n words, and {remedy}"),
         );
     }
-    if let Some(section) = section {
-        section.finish();
-    }
-    let file = file?;
-    let folder = !file.ends_with(".json");
-    Some(file_source(&if folder { format!("{}/tokenizer.json", file.trim_end_matches('/')) } else { file.to_owned() }))
+    let (section, file) = (section?, file.map(tokenizer_file));
+    let key = if section.value("model").is_some() { "model" } else { "source" };
+    let file = file.and_then(|it| from_text(&section, key, &it));
+    section.finish();
+    file
+}
+
+/// The name of the file: itself, or in a folder.
+fn tokenizer_file(name: &str) -> String {
+    if name.ends_with(".json") { name.to_owned() } else { format!("{}/tokenizer.json", name.trim_end_matches('/')) }
 }
 
 /// `metrics`: of it only the objectives concern the load.

@@ -6,7 +6,6 @@ pub(super) use crate::formats::common::times::span;
 use crate::{
     formats::common::bounds::MAX_STAGES,
     reader::{Section, described},
-    workload::{FileSource, RemoteFile},
     yaml,
 };
 
@@ -50,14 +49,6 @@ pub(super) fn counts(section: &Section, key: &'static str, most: u64) -> Option<
 /// Whether a key is written as null, which for some keys is not the same as left out.
 pub(super) fn is_null(section: &Section, key: &str) -> bool {
     section.entries().any(|(it, value)| it == key && value.is_null())
-}
-
-/// A path, or an http or https URL.
-pub(super) fn file_source(text: &str) -> FileSource {
-    match text.starts_with("http://") || text.starts_with("https://") {
-        true => FileSource::Url(RemoteFile { url: text.to_owned(), sha256: None }),
-        false => FileSource::from(text),
-    }
 }
 
 /// The message for what the original supports and this engine does not.

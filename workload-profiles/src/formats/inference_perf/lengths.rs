@@ -19,7 +19,8 @@ const MAX_SKEW: f64 = 1e6;
 /// Which of the two samplers of the original draws the lengths; their rules differ.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Sampler {
-    /// For random and synthetic prompts: the mean of a normal distribution must lie between min and max.
+    /// For random and synthetic prompts: the mean of a normal distribution must lie between min and max, and a fixed length is rounded
+    /// down.
     Lists,
     /// For all other data: a length is drawn, clipped and rounded, and the mean may lie anywhere.
     Single,
@@ -81,7 +82,10 @@ fn distribution(section: Section, sampler: Sampler, range: RangeInclusive<u64>) 
     }
     section.finish();
     Some(match shape.filter(|_| usable)? {
-        Shape::Fixed => LengthDistribution::fixed((mean.round() as u32).max(least as u32)),
+        Shape::Fixed => {
+            let whole = if sampler == Sampler::Lists { mean.floor() } else { mean.round() };
+            LengthDistribution::fixed((whole as u32).max(least as u32))
+        }
         Shape::Uniform => LengthDistribution::uniform(min, max),
         shape => LengthDistribution { shape, min, max, mean, std_dev, total_count: None },
     })

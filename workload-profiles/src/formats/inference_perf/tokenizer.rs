@@ -1,8 +1,9 @@
 //! Section `tokenizer`: the tokenizer that gives prompts their exact lengths.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::{
+    formats::common::files::from_text,
     problem::quoted,
     reader::{Section, ValueType},
     workload::FileSource,
@@ -30,17 +31,17 @@ pub(super) fn read(section: Option<Section>) -> Option<FileSource> {
         );
         section.notice(KEY, message);
     }
+    let file = file.and_then(|it| from_text(&section, KEY, &it));
     section.finish();
-    file.map(FileSource::Path)
+    file
 }
 
 /// The path of the file: of itself, or in a folder. Names of Hugging Face have one slash at most, and do not begin with one or with a
 /// dot.
-fn path(name: &str) -> Option<PathBuf> {
-    let path = Path::new(name);
-    if path.extension().is_some_and(|it| it.eq_ignore_ascii_case("json")) {
-        return Some(path.to_owned());
+fn path(name: &str) -> Option<String> {
+    if Path::new(name).extension().is_some_and(|it| it.eq_ignore_ascii_case("json")) {
+        return Some(name.to_owned());
     }
     let is_folder = name.starts_with(['/', '.']) || name.ends_with('/') || name.matches('/').count() > 1;
-    is_folder.then(|| path.join(FILE))
+    is_folder.then(|| format!("{}/{FILE}", name.trim_end_matches('/')))
 }

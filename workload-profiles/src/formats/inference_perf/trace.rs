@@ -1,11 +1,10 @@
 //! `load.trace` and `data.trace`: a file in the format of the Azure data set, with the times and the lengths of requests.
 
-use std::path::PathBuf;
-
 use super::values::unsupported;
 use crate::{
+    formats::common::files::from_text,
     reader::Section,
-    workload::{Load, Trace, TraceFile, TraceFormat, TraceTime},
+    workload::{FileSource, Load, Trace, TraceFile, TraceFormat, TraceTime},
 };
 
 const AZURE: &str = "AzurePublicDataset";
@@ -13,7 +12,7 @@ const AZURE: &str = "AzurePublicDataset";
 /// A file with recorded requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Recording {
-    path: PathBuf,
+    file: FileSource,
 }
 
 impl Recording {
@@ -24,15 +23,15 @@ impl Recording {
         if let Some(format) = section.text("format").filter(|it| *it != AZURE) {
             section.problem("format", unsupported(format, &[AZURE]));
         }
-        let path = section.text("file").filter(|it| !it.trim().is_empty()).map(PathBuf::from);
+        let file = section.text("file").and_then(|it| from_text(&section, "file", it));
         section.finish();
-        Some(Recording { path: path? })
+        Some(Recording { file: file? })
     }
 
-    /// A stage that replays its first `count` requests, with the recorded lengths if `lengths`.
-    pub fn load(&self, count: u64, lengths: bool) -> Load {
+    /// A stage that replays its first `count` requests, or all, with the recorded lengths if `lengths`.
+    pub fn load(&self, count: Option<u64>, lengths: bool) -> Load {
         let file = TraceFile {
-            file: self.path.clone().into(),
+            file: self.file.clone(),
             hashes_column: None,
             format: TraceFormat::Csv,
             time: TraceTime::DateTime,
@@ -40,6 +39,6 @@ impl Recording {
             input_column: "ContextTokens".into(),
             output_column: "GeneratedTokens".into(),
         };
-        Load::Trace { trace: Trace::File(file), speed: 1.0, count: Some(count), lengths, max_concurrency: None }
+        Load::Trace { trace: Trace::File(file), speed: 1.0, count, lengths, max_concurrency: None }
     }
 }

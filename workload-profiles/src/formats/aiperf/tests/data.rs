@@ -1,7 +1,7 @@
 use super::*;
 use crate::workload::{
-    Conversations, ImageEncoding, LengthDistribution, Load, OutputLength, PrefixPlace, PromptText, RequestSource,
-    RowOrder, Shape, Trace, TraceTime, Unit, UsedUp,
+    Conversations, FileSource, ImageEncoding, LengthDistribution, Load, OutputLength, PrefixPlace, PromptText,
+    RemoteFile, RequestSource, RowOrder, Shape, Trace, TraceTime, Unit, UsedUp,
 };
 
 fn conversations(flags: &str) -> Conversations {
@@ -103,6 +103,22 @@ fn a_file_of_single_turns_is_a_data_set() {
     assert_eq!((found.order, found.used_up, found.output), (RowOrder::File, UsedUp::Repeat, OutputLength::Unbounded));
     assert_eq!(set("osl: 70").output, OutputLength::Fixed(70));
     assert_eq!(set("dataset-sampling-strategy: random").used_up, UsedUp::Draw);
+    check_notice(
+        "input-file: a.jsonl\ncustom-dataset-type: single_turn\ndataset-sampling-strategy: random",
+        "dataset-sampling-strategy: is random: each row is sent once, in random order, before further rows are drawn; AIPerf draws from all \
+         rows for each request",
+    );
+    let url = "https://host/rows.jsonl";
+    let RequestSource::DataSet(found) =
+        workload(&format!("input-file: {url}\ncustom-dataset-type: single_turn")).requests
+    else {
+        panic!("it is a file")
+    };
+    assert_eq!(found.file, FileSource::Url(RemoteFile { url: url.into(), sha256: None }));
+    check_error(
+        "input-file: s3://host/rows.jsonl\ncustom-dataset-type: single_turn",
+        "input-file: is \"s3://host/rows.jsonl\"; write a path, or an http or https URL without blanks",
+    );
     check_error(
         "input-file: a.jsonl",
         "custom-dataset-type: is missing; write the type of input-file, one of single_turn, mooncake_trace and burst_gpt_trace",

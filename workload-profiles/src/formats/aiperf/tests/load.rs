@@ -100,11 +100,25 @@ fn a_warm_up_is_a_stage_that_is_not_measured() {
         warm_up("warmup-request-rate: 2").load,
         Load::Open { arrivals: Arrivals::Poisson, max_concurrency: Some(4), .. }
     ));
+    let levels: Vec<Load> = stages("concurrency: 2,8\nwarmup-request-count: 7").into_iter().map(|it| it.load).collect();
+    assert_eq!(levels, [Load::closed(2, 7), Load::closed(2, 10), Load::closed(8, 7), Load::closed(8, 10)]);
     let timed = stages("warmup-duration: 5\nwarmup-grace-period: 1").remove(0);
     assert_eq!(timed.grace.unwrap().to_string(), "1s");
     check_notice(
         "warmup-concurrency: 2",
         "warmup-concurrency: is not used: it needs warmup-request-count or warmup-duration",
+    );
+}
+
+#[test]
+fn a_warm_up_of_sessions_counts_sessions_as_the_load_does() {
+    let flags = "concurrency: 2\nsession-turns-mean: 5\nrequest-count: 50\nwarmup-request-count: 12";
+    let loads: Vec<Load> = stages(flags).into_iter().map(|it| it.load).collect();
+    assert_eq!(loads, [Load::closed(2, 3), Load::closed(2, 10)]);
+    check_notice(flags, "warmup-request-count: is 12, and whole conversations are sent here: 3 of about 5 turns");
+    check_error(
+        &format!("{flags}\nwarmup-request-rate: 2"),
+        "warmup-request-rate: cannot start sessions of several turns here; take it out, or set warmup-concurrency",
     );
 }
 

@@ -45,8 +45,8 @@ fn a_data_set_has_short_forms() {
          requests.dataSet.output: is answer, but a row with a prompt has no answer of its own; write {column: ...}, {textOf: ...} or a number",
     );
     check_request_error(
-        "dataSet: {file: 'https://a/b.json', row: {conversation: {send: turns}}, output: answer, filter: {minInput: 9, maxInput: 5}}",
-        "dataSet.file: is a URL; write file: {url: \"https://a/b.json\"}, and its sha256 if you know it\n\
+        "dataSet: {file: 's3://a/b.json', row: {conversation: {send: turns}}, output: answer, filter: {minInput: 9, maxInput: 5}}",
+        "dataSet.file: is \"s3://a/b.json\"; write a path, or an http or https URL without blanks\n\
          requests.dataSet.filter.minInput: is 9, above maxInput, which is 5; no row would pass",
     );
     check_request_error(

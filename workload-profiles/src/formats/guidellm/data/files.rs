@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{Around, Data, columns::Columns};
 use crate::{
-    formats::guidellm::values::{file_source, unsupported},
+    formats::{common::files, guidellm::values::unsupported},
     problem::quoted,
     reader::Section,
     workload::{
@@ -26,7 +26,7 @@ pub(super) enum Kind {
 pub(super) fn read(section: Section, kind: Kind, columns: &Columns, around: &Around) -> Option<Data> {
     section.require("path", "write where the launcher finds the file");
     load_kwargs(&section);
-    let file = section.text("path").filter(|it| !it.trim().is_empty()).map(file_source);
+    let file = path(&section);
     let format = match kind {
         Kind::Text => DataSetFormat::Text,
         Kind::Csv => DataSetFormat::Csv,
@@ -46,7 +46,7 @@ pub(super) fn read_hugging_face(section: Section, columns: &Columns, around: &Ar
     section.require(key, "write the path of a file with the rows");
     load_kwargs(&section);
     let source = section.text(key).filter(|it| !it.trim().is_empty())?;
-    let file = file_source(source);
+    let file = files::from_text(&section, key, source)?;
     let Some(format) = format(&file) else {
         let is_name = !source.starts_with(['/', '.', '~']) && source.matches('/').count() <= 1;
         let what = format!(
@@ -63,6 +63,10 @@ pub(super) fn read_hugging_face(section: Section, columns: &Columns, around: &Ar
 
 fn format(file: &FileSource) -> Option<DataSetFormat> {
     DataSetFormat::from_path(Path::new(&file.file_name()))
+}
+
+fn path(section: &Section) -> Option<FileSource> {
+    files::from_text(section, "path", section.text("path")?)
 }
 
 /// Arguments of the original's data set library. Some have no meaning for a single file.
@@ -113,7 +117,7 @@ pub(super) fn of_trace(section: &Section) -> Option<FileSource> {
             "path",
             "write where the launcher finds the file, as source: {kind: json_file, path: /data/trace.jsonl}",
         );
-        return section.text("path").filter(|it| !it.trim().is_empty()).map(file_source);
+        return path(section);
     }
     let source = section.section("source")?;
     let kinds =
@@ -122,7 +126,7 @@ pub(super) fn of_trace(section: &Section) -> Option<FileSource> {
     if source.choice("kind", &kinds)? {
         source.require("path", "write where the launcher finds the file");
         load_kwargs(&source);
-        let file = source.text("path").filter(|it| !it.trim().is_empty()).map(file_source);
+        let file = path(&source);
         source.finish();
         return file;
     }

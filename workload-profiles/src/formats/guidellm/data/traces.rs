@@ -53,6 +53,12 @@ pub(super) fn read(section: Section, kind: Kind, around: &Around) -> Option<Data
         None => Some(block),
     };
     let data_scale = section.or_default("time_scale", 1.0, |it, key| it.number(key, 1e-6..=1e6));
+    if kind == Kind::Mooncake && data_scale == Some(1.0) {
+        section.notice(
+            "time_scale",
+            "is 1, so that times are seconds, as with GuideLLM; the traces that Mooncake published have milliseconds, for which it is 0.001",
+        );
+    }
     let max_wait = section.positive_number("max_wait", MAX_PAUSE_SECONDS as f64);
     let mut recorded = Recorded { answers: RecordedAnswers::Recorded, forced: false };
     if has_sessions {
@@ -74,23 +80,23 @@ pub(super) fn read(section: Section, kind: Kind, around: &Around) -> Option<Data
         Some(DataSetFormat::Csv) => TraceFormat::Csv,
         _ => TraceFormat::Jsonl,
     };
-    let trace = TraceFile {
-        file,
-        format,
-        time: TraceTime::Seconds,
-        at_column,
-        input_column,
-        output_column,
-        hashes_column: hashes,
-    };
+    let (time, data_scale) = unit(data_scale?);
+    let trace = TraceFile { file, format, time, at_column, input_column, output_column, hashes_column: hashes };
     // Every row of the file has both lengths, so these are never used.
     let unused = LengthDistribution::fixed(1);
     let requests = match kind {
         Kind::Mooncake => RequestSource::TraceBlocks { block_size },
         _ => RequestSource::random(unused.clone(), unused, PromptText::Words),
     };
-    let trace = Some((Trace::File(trace), data_scale?));
+    let trace = Some((Trace::File(trace), data_scale));
     Some(Data { requests, images: None, has_output: true, turns: 1, endless: false, rows: None, trace })
+}
+
+/// The unit of the times in a file, and the factor that is left: the original's `time_scale` of data is its way to name the unit.
+fn unit(scale: f64) -> (TraceTime, f64) {
+    let units = [(0.001, TraceTime::Milliseconds), (0.000_001, TraceTime::Microseconds)];
+    let unit = units.into_iter().find(|(seconds, _)| *seconds == scale);
+    unit.map_or((TraceTime::Seconds, scale), |(_, time)| (time, 1.0))
 }
 
 /// Keys that change the times of a trace.

@@ -8,7 +8,7 @@ use super::*;
 use crate::workload::{
     AfterFailure, DataSetFormat, FileSource, ImageEncoding, LengthDistribution, LengthField, Load, OutputLength,
     PrefixPlace, PromptColumn, PromptForm, PromptReuse, RecordedFormat, RequestSource, RowContent, RowOrder, Shape,
-    Trace, Unit, UsedUp,
+    Trace, TraceTime, Unit, UsedUp,
 };
 
 fn synthetic(keys: &str) -> String {
@@ -340,7 +340,15 @@ fn traces_are_replayed() {
     let mooncake = workload(&spec("{kind: mooncake, path: t.jsonl, time_scale: 0.001}"));
     assert_eq!(mooncake.requests, RequestSource::TraceBlocks { block_size: 512 });
     let Load::Trace { trace: Trace::File(file), speed, .. } = &mooncake.stages[0].load else { panic!("it is a trace") };
-    assert_eq!((*speed, file.hashes_column.as_deref()), (500.0, Some("hash_ids")));
+    assert_eq!((*speed, file.time, file.hashes_column.as_deref()), (0.5, TraceTime::Milliseconds, Some("hash_ids")));
+    let scaled = workload(&spec("{kind: mooncake, path: t.jsonl, time_scale: 0.01}"));
+    let Load::Trace { trace: Trace::File(file), speed, .. } = &scaled.stages[0].load else { panic!("it is a trace") };
+    assert_eq!((*speed, file.time), (50.0, TraceTime::Seconds));
+    check_notice(
+        &spec("{kind: mooncake, path: t.jsonl}"),
+        "spec.data[0].time_scale: is 1, so that times are seconds, as with GuideLLM; the traces that Mooncake published have milliseconds, for \
+         which it is 0.001",
+    );
     let weka = "profile: {kind: concurrent, streams: 3}\ndata: [{kind: weka, source: {kind: json_file, path: w.jsonl}, max_wait: 9}]";
     let RequestSource::Recorded(recorded) = workload(weka).requests else { panic!("it is recorded") };
     assert_eq!(

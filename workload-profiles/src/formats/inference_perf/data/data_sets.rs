@@ -1,17 +1,17 @@
 //! Data sets that the original downloads from Hugging Face, or reads from `data.path`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crds::benchmark_run::Api;
 use serde_json::Value;
 
 use crate::{
-    formats::common::bounds::MAX_TOKENS,
+    formats::common::{bounds::MAX_TOKENS, files::from_text},
     problem::quoted,
     reader::{Section, ValueType},
     workload::{
         AcrossStages, ConversationUse, DataSet, DataSetFormat, FileSource, LengthFilter, OutputLength, PromptColumn,
-        PromptForm, Published, RemoteFile, RequestSource, RowContent, RowOrder, UsedUp,
+        PromptForm, Published, RequestSource, RowContent, RowOrder, UsedUp,
     },
 };
 
@@ -82,6 +82,14 @@ impl Known {
         }
     }
 
+    /// Whether the original takes a row before the first request, and sends it only when it begins the file anew.
+    fn skips_first_row(self) -> bool {
+        match self {
+            Known::ShareGpt | Known::CnnDailyMail | Known::InfinityInstruct => true,
+            Known::Billsum => false,
+        }
+    }
+
     /// The fewest turns of a conversation.
     fn min_turns(self) -> Option<u32> {
         match self {
@@ -94,6 +102,9 @@ impl Known {
 /// Reads the keys of a data set.
 pub(super) fn read(section: &Section, known: Known, api: Api) -> Option<RequestSource> {
     let file = file(section, known);
+    if known.skips_first_row() {
+        section.notice("type", "is sent from the first row of the file on; inference-perf skips that row");
+    }
     let filter = LengthFilter { min_turns: known.min_turns(), ..lengths(section, known, api) };
     let (file, format) = file?;
     Some(RequestSource::DataSet(DataSet {
@@ -129,12 +140,7 @@ fn file(section: &Section, known: Known) -> Option<(FileSource, DataSetFormat)> 
         section.problem("path", format!("{found}, and {name} is a file that the launcher does not have; {source}, and write the path of the file here, {VARIABLE}"));
         return None;
     };
-    let is_url = ["http://", "https://"].iter().any(|it| path.starts_with(it));
-    let file = if is_url {
-        FileSource::Url(RemoteFile { url: path.to_owned(), sha256: None })
-    } else {
-        FileSource::Path(PathBuf::from(path))
-    };
+    let file = from_text(section, "path", path)?;
     let Some(format) = DataSetFormat::from_path(Path::new(&file.file_name())) else {
         let advice = "write the path of one file whose name ends with .json, .jsonl, .csv or .parquet, or with .gz or .zst after that";
         section.problem("path", format!("is {}; {advice}", quoted(path)));

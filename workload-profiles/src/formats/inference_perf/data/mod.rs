@@ -11,6 +11,7 @@ use crds::benchmark_run::Api;
 
 use super::trace::Recording;
 use crate::{
+    formats::common::files::from_text,
     reader::{Section, ValueType},
     workload::{FileSource, Images, PromptText, RequestSource},
 };
@@ -116,7 +117,8 @@ pub(super) fn read(section: Section, api: Api, several_stages: bool) -> Option<D
     let requests = match kind {
         Type::Random => random::read(&section, PromptText::Words, read.trace.is_some()),
         Type::Synthetic => {
-            read.corpus = section.text("corpus_file_path").map(|it| it.into());
+            const CORPUS: &str = "corpus_file_path";
+            read.corpus = section.text(CORPUS).and_then(|it| from_text(&section, CORPUS, it));
             random::read(&section, PromptText::Prose, read.trace.is_some())
         }
         Type::SharedPrefix => {

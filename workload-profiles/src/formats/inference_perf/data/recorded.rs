@@ -7,7 +7,10 @@ use serde_json::Value;
 use crate::{
     filter::Filter,
     formats::{
-        common::bounds::{MAX_PAUSE_SECONDS, MAX_PROMPTS, MAX_TOKENS},
+        common::{
+            bounds::{MAX_PAUSE_SECONDS, MAX_PROMPTS, MAX_TOKENS},
+            files::from_text,
+        },
         inference_perf::values::span,
     },
     problem::{listed, quoted},
@@ -113,7 +116,8 @@ fn files(section: &Section) -> Option<RecordedFiles> {
                 let found = described(items[at].1);
                 section.problem(&format!("trace_files[{at}]"), format!("is {found}; write the path of a file"));
             }
-            let files: Vec<FileSource> = paths.flatten().map(FileSource::from).collect();
+            let read = |(at, path)| from_text(section, &format!("trace_files[{at}]"), path);
+            let files: Vec<FileSource> = paths.flatten().enumerate().filter_map(read).collect();
             (!files.is_empty()).then_some(RecordedFiles::Files(files))
         }
         ["hf_dataset_path"] => not_downloaded(section),

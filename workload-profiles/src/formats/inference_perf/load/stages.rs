@@ -59,12 +59,7 @@ fn stage(stage: Section, kind: Type, trace: Option<&(Recording, bool)>) -> Optio
     const SESSIONS: &str = "trace_session_replay";
     let (own, load) = match kind {
         Type::Open(arrivals) => (OPEN, open(&stage, arrivals).map(|it| (it, None))),
-        // As in the original, the rate and the duration only give the number of rows that are replayed.
-        Type::Trace => {
-            let count = open(&stage, Arrivals::Poisson).and_then(|it| it.count());
-            let load = count.zip(trace).map(|(count, (recording, lengths))| recording.load(count, *lengths));
-            (OPEN, load.map(|it| (it, None)))
-        }
+        Type::Trace => (OPEN, replay(&stage, trace).map(|it| (it, None))),
         Type::Closed => (CLOSED, closed(&stage).map(|it| (it, None))),
         Type::Sessions => (SESSIONS, sessions(&stage)),
     };
@@ -111,6 +106,17 @@ fn open(stage: &Section, arrivals: Arrivals) -> Option<Load> {
         count: Some(count),
         max_concurrency: None,
     })
+}
+
+/// As in the original, the rate and the duration only give the number of rows that are replayed, and not even that where the trace
+/// also gives the lengths: then all rows are.
+fn replay(stage: &Section, trace: Option<&(Recording, bool)>) -> Option<Load> {
+    let count = open(stage, Arrivals::Poisson)?.count();
+    let (recording, lengths) = trace?;
+    if *lengths {
+        stage.notice("rate", "is not used, nor is duration: as in inference-perf, all rows of data.trace are sent");
+    }
+    Some(recording.load(count.filter(|_| !lengths), *lengths))
 }
 
 fn closed(stage: &Section) -> Option<Load> {

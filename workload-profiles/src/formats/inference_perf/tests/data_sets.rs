@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::workload::{
-    AcrossStages, ConversationUse, DataSet, DataSetFormat, FileSource, LengthFilter, OutputLength, RowContent, UsedUp,
+    AcrossStages, ConversationUse, DataSet, DataSetFormat, FileSource, LengthFilter, OutputLength, RemoteFile,
+    RowContent, UsedUp,
 };
 
 fn data_set(kind: &str, api: &str, more: &str) -> DataSet {
@@ -11,6 +12,10 @@ fn data_set(kind: &str, api: &str, more: &str) -> DataSet {
         RequestSource::DataSet(set) => set,
         other => panic!("{other:?}"),
     }
+}
+
+fn remote(url: &str) -> FileSource {
+    FileSource::Url(RemoteFile { url: url.to_owned(), sha256: None })
 }
 
 fn conversation(send: ConversationUse) -> RowContent {
@@ -55,6 +60,17 @@ fn a_later_stage_of_a_data_set_goes_on_where_the_one_before_stopped() {
 }
 
 #[test]
+fn the_first_row_is_sent_and_a_notice_says_where_the_original_skips_it() {
+    for (kind, skips) in
+        [("shareGPT", true), ("cnn_dailymail", true), ("infinity_instruct", true), ("billsum_conversations", false)]
+    {
+        let notices = read(&format!("data: {{type: {kind}, path: /d/a.json}}")).unwrap().1;
+        let said = "data.type: is sent from the first row of the file on; inference-perf skips that row";
+        assert_eq!(notices.iter().any(|it| *it == said), skips, "{kind}");
+    }
+}
+
+#[test]
 fn distributions_only_bound_the_lengths_of_rows() {
     let bounds = ", input_distribution: {min: 5, max: 500, mean: 9000}, output_distribution: {max: 100}";
     let filter = LengthFilter {
@@ -70,7 +86,7 @@ fn distributions_only_bound_the_lengths_of_rows() {
         data_set("shareGPT", "chat", bounds).filter,
         LengthFilter { min_turns: Some(2), ..LengthFilter::default() }
     );
-    check_notice(
+    check_one_notice(
         "api: {type: chat, streaming: true}\ndata: {type: shareGPT, path: a.json, input_distribution: {}}",
         "data.input_distribution: is not used: as in inference-perf, chats of a data set are not chosen by their lengths",
     );
@@ -90,7 +106,7 @@ fn a_file_is_a_path_or_a_url() {
         "data.path: is \"/data/sharegpt\"; write the path of one file whose name ends with .json, .jsonl, .csv or .parquet, \
          or with .gz or .zst after that",
     );
-    check_notice(
+    check_one_notice(
         "data: {type: shareGPT}",
         "data.path: is missing: inference-perf downloads shareGPT, and here the file ShareGPT_V3_unfiltered_cleaned_split.json beside \
          the profile is read; download it by `hf download anon8231489123/ShareGPT_Vicuna_unfiltered \
@@ -118,10 +134,15 @@ fn a_text_to_take_prose_from_and_a_tokenizer_are_files() {
     let text =
         "data: {type: synthetic, input_distribution: {}, output_distribution: {}, corpus_file_path: /d/book.txt}";
     assert_eq!(workload(text).corpus, Some("/d/book.txt".into()));
+    let url = "https://host/book.txt";
+    assert_eq!(workload(&text.replace("/d/book.txt", url)).corpus, Some(remote(url)));
     let tokenizer = |name: &str| workload(&format!("tokenizer: {{pretrained_model_name_or_path: '{name}'}}")).tokenizer;
     assert_eq!(tokenizer("/models/llama/tokenizer.json"), Some("/models/llama/tokenizer.json".into()));
     assert_eq!(tokenizer("/models/llama"), Some("/models/llama/tokenizer.json".into()));
     assert_eq!(tokenizer("./llama/"), Some("./llama/tokenizer.json".into()));
+    let url = "https://host/org/llama/tokenizer.json";
+    assert_eq!(tokenizer(url), Some(remote(url)));
+    assert_eq!(tokenizer("https://host/org/llama"), Some(remote(url)));
     assert_eq!(tokenizer("meta-llama/Llama-3.1-8B"), None);
     assert_eq!(tokenizer(""), None);
 }

@@ -56,6 +56,12 @@ fn check_notice(sections: &str, expected: &str) {
     assert_eq!(read(sections).unwrap().1, [expected], "{sections}");
 }
 
+/// One of the notices is this one.
+fn check_one_notice(sections: &str, expected: &str) {
+    let notices = read(sections).unwrap().1;
+    assert!(notices.iter().any(|it| it == expected), "{sections}\n{notices:#?}\nlacks {expected}");
+}
+
 fn check_fine(sections: &str) {
     assert_eq!(read(sections).unwrap().1, [""; 0], "{sections}");
 }
@@ -140,6 +146,7 @@ fn lengths_have_the_shape_that_they_ask_for() {
     // The original raises it to the largest stage, and never uses a length twice.
     assert_eq!(input_lengths("total_count: 100").total_count, None);
     assert_eq!(input_lengths("type: fixed, mean: 5000"), LengthDistribution::fixed(5000));
+    assert_eq!(input_lengths("type: fixed, mean: 10.7"), LengthDistribution::fixed(10));
     assert_eq!(input_lengths("type: skew_normal, skew: 4").shape, Shape::SkewNormal { skew: 4.0 });
     assert_eq!(input_lengths("type: poisson").shape, Shape::Poisson);
 }
@@ -244,7 +251,9 @@ fn a_trace_is_replayed_with_its_lengths_where_the_data_want_them() {
         )
     };
     let lengths_of = |text: &str| match &workload(text).stages[0].load {
-        Load::Trace { trace: Trace::File(file), count: Some(60), lengths, speed: 1.0, .. } => {
+        Load::Trace { trace: Trace::File(file), count, lengths, speed: 1.0, .. } => {
+            // With the lengths of the trace the original sends as many requests as it has rows.
+            assert_eq!(*count, if *lengths { None } else { Some(60) });
             assert_eq!(
                 (file.file.as_path().to_str(), file.time, file.at_column.as_str()),
                 (Some("/d/t.csv"), TraceTime::DateTime, "TIMESTAMP")
@@ -255,6 +264,10 @@ fn a_trace_is_replayed_with_its_lengths_where_the_data_want_them() {
     };
     assert!(!lengths_of(&text("")));
     assert!(lengths_of(&text("data: {type: random, trace: {file: /d/t.csv}}")));
+    check_one_notice(
+        &text("data: {type: random, trace: {file: /d/t.csv}}"),
+        "load.stages[0].rate: is not used, nor is duration: as in inference-perf, all rows of data.trace are sent",
+    );
     check_notice(
         &text(""),
         "load.trace: is replayed at the exact times; inference-perf shortens them to hundredths of a second up to version 0.6.1",

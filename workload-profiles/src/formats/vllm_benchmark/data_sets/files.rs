@@ -1,10 +1,12 @@
 //! Prompts from files.
 
+use std::path::Path;
+
 use crds::benchmark_run::Api;
 
 use super::{Data, Original, file, length};
 use crate::{
-    formats::common::{bounds::MAX_TOKENS, flags::word},
+    formats::common::{bounds::MAX_TOKENS, files::from_text, flags::word},
     reader::Section,
     workload::{
         ConversationUse, DataSet, DataSetFormat, FileSource, LengthFilter, OutputLength, PromptColumn, PromptForm,
@@ -81,7 +83,7 @@ pub(super) fn speed_bench(root: &Section, count: u64) -> Option<Data> {
     let subsets = SUBSETS.map(|it| (it, it));
     let subset = root.or_default("speed-bench-dataset-subset", SUBSETS[0], |it, key| it.choice(key, &subsets));
     let folder = file(root, "the folder that SPEED-Bench's prepare.py made")?;
-    let file = FileSource::Path(folder.as_path().join(format!("{}.jsonl", subset?)));
+    let file = from_text(root, "dataset-path", &format!("{}/{}.jsonl", folder.shown().trim_end_matches('/'), subset?))?;
     let row = RowContent::Conversation { column: "messages".into(), send: ConversationUse::FirstTurn };
     Some(from_set(rows(root, file, DataSetFormat::Jsonl, row, OutputLength::Fixed(output?)), count))
 }
@@ -124,7 +126,7 @@ fn from_set(set: DataSet, count: u64) -> Data {
 
 /// The format by the name of the file.
 fn format(root: &Section, file: &FileSource) -> Option<DataSetFormat> {
-    let format = DataSetFormat::from_path(file.as_path());
+    let format = DataSetFormat::from_path(Path::new(&file.file_name()));
     if format.is_none() {
         let message = format!("is {}; its name has to end with .json, .jsonl, .csv or .parquet", file.shown());
         root.problem("dataset-path", message);

@@ -9,7 +9,7 @@ use crds::benchmark_run::Api;
 
 use super::Original;
 use crate::{
-    formats::common::{bounds::MAX_TOKENS, fields::request_count, flags::word},
+    formats::common::{bounds::MAX_TOKENS, fields::request_count, files::from_text, flags::word},
     problem::{listed, quoted, suggestion},
     reader::Section,
     workload::{FileSource, Images, RequestSource, TraceFile},
@@ -178,14 +178,7 @@ fn length(root: &Section, general: &'static str, own: &'static str, default: u32
 fn file(root: &Section, what: &str) -> Option<FileSource> {
     root.require("dataset-path", &format!("write the path of {what}"));
     let path = word(root, "dataset-path")?;
-    if path.contains("://") {
-        root.problem(
-            "dataset-path",
-            format!("is {}; write the path of a file that the launcher can read", quoted(&path)),
-        );
-        return None;
-    }
-    Some(FileSource::Path(path.into()))
+    from_text(root, "dataset-path", &path)
 }
 
 /// Refuses a file, which the original does for data sets that it makes up.

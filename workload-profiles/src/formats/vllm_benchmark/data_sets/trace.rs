@@ -51,7 +51,8 @@ pub(super) fn burst_gpt(root: &Section, count: u64) -> Option<Data> {
     root.notice(
         "dataset-name",
         "is burstgpt: the lengths are those of the first rows, and texts are random words; vllm bench serve draws rows whose Model is GPT-4 and \
-         whose Response tokens are above 0, so write a file with only these",
+         whose Response tokens are above 0, so write a file with only these. Here rows of other models are sent too, 0 Response tokens are sent \
+         as 1, and a file with fewer rows than num-prompts ends the load, where vllm bench serve draws rows again",
     );
     let file = TraceFile {
         file,

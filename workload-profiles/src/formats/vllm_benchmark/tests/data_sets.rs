@@ -1,7 +1,8 @@
 use super::*;
 use crate::workload::{
-    ConversationUse, DataSet, DataSetFormat, ImageEncoding, ImagePlace, LengthDistribution, Load, OutputLength,
-    PrefixChoice, Prefixes, PromptText, RequestSource, RowContent, RowOrder, Shape, Trace, TraceTime, UsedUp,
+    ConversationUse, DataSet, DataSetFormat, FileSource, ImageEncoding, ImagePlace, LengthDistribution, Load,
+    OutputLength, PrefixChoice, Prefixes, PromptText, RemoteFile, RequestSource, RowContent, RowOrder, Shape, Trace,
+    TraceTime, UsedUp,
 };
 
 /// Lengths of prompts and answers as (min, max), and the prefixes.
@@ -232,7 +233,33 @@ fn burstgpt_gives_lengths_only() {
     assert_eq!((file.input_column.as_str(), file.output_column.as_str()), ("Request tokens", "Response tokens"));
     check_error(
         &format!("{flags}\nrequest-rate: 5"),
-        "request-rate: cannot go with dataset-name burstgpt here, whose requests are sent at once; take it out",
+        "request-rate: cannot go with dataset-name burstgpt here, whose requests are sent at once, up to max-concurrency under way; take it out and \
+         set max-concurrency, or set dataset-name to random, and its input and output length to the means of the file",
+    );
+    check_notice(
+        flags,
+        "dataset-name: is burstgpt: the lengths are those of the first rows, and texts are random words; vllm bench serve draws rows whose Model is \
+         GPT-4 and whose Response tokens are above 0, so write a file with only these. Here rows of other models are sent too, 0 Response tokens \
+         are sent as 1, and a file with fewer rows than num-prompts ends the load, where vllm bench serve draws rows again",
+    );
+}
+
+#[test]
+fn a_file_may_be_behind_a_url() {
+    let set = |flags: &str| match workload(flags).requests {
+        RequestSource::DataSet(set) => (set.file, set.format),
+        other => panic!("{other:?}"),
+    };
+    let remote = |url: &str| FileSource::Url(RemoteFile { url: url.into(), sha256: None });
+    let url = "https://host/a.jsonl?download=true";
+    assert_eq!(set(&format!("dataset-name: custom\ndataset-path: {url}")), (remote(url), DataSetFormat::Jsonl));
+    assert_eq!(
+        set("dataset-name: speed_bench\ndataset-path: https://host/speed").0,
+        remote("https://host/speed/qualitative.jsonl")
+    );
+    check_error(
+        "dataset-name: custom\ndataset-path: s3://host/a.jsonl",
+        "dataset-path: is \"s3://host/a.jsonl\"; write a path, or an http or https URL without blanks",
     );
 }
 
