@@ -11,7 +11,7 @@ use crds::units::Span;
 use launcher::{
     console,
     input::{self, Input, LocalOptions},
-    run,
+    remote_files, run,
 };
 
 /// Measure the engine itself: its CPU time, timing errors, send lag and memory
@@ -91,8 +91,9 @@ pub(crate) fn run(args: BenchArgs) -> anyhow::Result<bool> {
         ca_file: unused,
         ..LocalOptions::default()
     };
+    let input = run_input(input::from_file(file, &options)?);
     let report = capacity::ask(capacity::Question {
-        input: run_input(input::from_file(file, &options)?),
+        input: RunInput { workload: remote_files::resolve(input.workload)?, ..input },
         pace: Pace { ttft: args.ttft.0, itl: args.itl.0 },
         threads: run::default_threads(),
     })?;

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use engine::data_set;
-use launcher::{console, input};
+use launcher::{console, input, remote_files};
 use loadgen::plan;
 
 use super::input_args::InputArgs;
@@ -42,8 +42,12 @@ pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<()> {
     if let Some(message) = plan.past(input.run.run_deadline.0) {
         console::say(format_args!("note: {}: {message}", plan::DEADLINE));
     }
+    let remote = remote_files::not_read(input.workload.clone());
+    remote.iter().for_each(|note| console::say(format_args!("note: {note}")));
     // The data set may exist only on the machine that will run the test.
-    if let Err(error) = data_set::read(&input.workload, input.run.seed) {
+    if remote.is_empty()
+        && let Err(error) = data_set::read(&input.workload, input.run.seed)
+    {
         console::say(format_args!("note: {error}"));
     }
     Ok(console::print_with(|out| match args.json {

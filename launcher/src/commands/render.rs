@@ -2,8 +2,8 @@
 
 use clap::Args;
 use engine::{trace, user_file};
-use launcher::{console, input};
-use workload_profiles::workload::RequestSource;
+use launcher::{console, input, remote_files};
+use workload_profiles::workload::{FileSource, RequestSource};
 
 use super::input_args::InputArgs;
 
@@ -18,12 +18,17 @@ pub(crate) struct RenderArgs {
 
 pub(crate) fn run(args: &RenderArgs) -> anyhow::Result<()> {
     let mut input = input::from_source(&args.input.local_source()?, &args.input.options())?;
+    let remote = remote_files::not_read(input.workload.clone());
+    remote.iter().for_each(|note| console::say(format_args!("note: {note}")));
     // A missing file is no error: it may exist only on the machine that will run the benchmark.
-    match trace::read(&input.workload) {
-        Ok(traces) => input.notices.extend(traces.notices),
-        Err(error) => console::say(format_args!("note: {error}")),
+    if remote.is_empty() {
+        match trace::read(&input.workload) {
+            Ok(traces) => input.notices.extend(traces.notices),
+            Err(error) => console::say(format_args!("note: {error}")),
+        }
     }
     if let RequestSource::DataSet(set) = &input.workload.requests
+        && matches!(set.file, FileSource::Path(_))
         && let Err(error) = user_file::open(set.file.as_path())
     {
         console::say(format_args!("note: cannot read the data set {}: {error}", set.file.shown()));

@@ -1,5 +1,5 @@
 //! [I/O] The client that downloads files. It calls no address that the launcher may not call for a target either, also behind a name
-//! and after a redirect.
+//! and after a redirect. Therefore it uses no proxy: a proxy would find the address in its place.
 
 use std::{io, net::IpAddr, sync::Arc, time::Duration};
 
@@ -52,6 +52,12 @@ fn refused(url: &Url) -> Option<&'static str> {
     }
 }
 
+/// Why a redirect is not followed.
+fn refused_redirect(from: Option<&Url>, to: &Url) -> Option<&'static str> {
+    let loses_tls = from.is_some_and(|it| it.scheme() == "https") && to.scheme() != "https";
+    refused(to).or_else(|| loses_tls.then_some("the way to it is not encrypted; name that URL in the profile"))
+}
+
 const NOT_ALLOWED: &str = "its address is link-local, of a metadata service, multicast or unspecified";
 
 impl Download {
@@ -86,12 +92,13 @@ impl Download {
 
 fn client() -> Result<Client, String> {
     let tls = tls_config(None).map_err(|error| error.to_string())?;
-    let redirects = Policy::custom(|attempt| match refused(attempt.url()) {
+    let redirects = Policy::custom(|attempt| match refused_redirect(attempt.previous().last(), attempt.url()) {
         Some(problem) => attempt.error(io::Error::other(format!("it leads to another URL, and {problem}"))),
         None if attempt.previous().len() > MAX_REDIRECTS => attempt.error(io::Error::other("it leads on too often")),
         None => attempt.follow(),
     });
     Client::builder()
+        .no_proxy()
         .tls_backend_preconfigured(tls)
         .dns_resolver(Arc::new(AllowedAddresses))
         .redirect(redirects)
@@ -121,6 +128,22 @@ impl Resolve for AllowedAddresses {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_redirect_keeps_the_encryption() {
+        for (from, to, problem) in [
+            ("https://server/a", "https://other/b", None),
+            ("http://server/a", "http://other/b", None),
+            ("http://server/a", "https://other/b", None),
+            ("https://server/a", "http://server/b", Some("not encrypted")),
+            ("https://server/a", "http://169.254.169.254/", Some("link-local")),
+        ] {
+            let [from, to] = [from, to].map(|it| Url::parse(it).unwrap());
+            let found = refused_redirect(Some(&from), &to);
+            assert_eq!(found.is_some(), problem.is_some(), "{to}: {found:?}");
+            assert!(problem.is_none_or(|it| found.is_some_and(|found| found.contains(it))), "{to}: {found:?}");
+        }
+    }
 
     #[test]
     fn what_may_not_be_called_is_refused() {

@@ -1,19 +1,19 @@
 //! [I/O] Downloads the files of a workload that are behind URLs, once: a file that was downloaded is kept in a folder, and used again.
 //!
-//! The name in the folder is the SHA-256 of the URL. A file is in the folder only when all of it is there. Without a URL in the
-//! profile there is no network.
+//! The name in the folder is the SHA-256 of the URL. A file is in the folder only when all of it is there. Only one process at a time
+//! downloads a URL; the others wait, and use its file. Without a URL in the profile there is no network.
 
 mod client;
 
 use std::{
-    fs::File,
+    fs::{self, File, TryLockError},
     io::{self, Read as _},
     path::{Path, PathBuf},
 };
 
 use crds::{hex, resolve::mounts};
 use sha2::{Digest as _, Sha256};
-use tracing::info;
+use tracing::{info, warn};
 use workload_profiles::{
     Workload,
     workload::{FileSource, RemoteFile},
@@ -25,12 +25,14 @@ use client::Download;
 const MAX_BYTES: u64 = 4 << 30;
 /// The longest name of a file that is kept.
 const MAX_NAME: usize = 128;
+/// The file that the process locks which downloads.
+const LOCK: &str = ".lock";
 /// Bytes that are downloaded between two log lines.
 const TELL_EVERY: u64 = 64 << 20;
 
 /// Why a file behind a URL cannot be used. The message contains the cause, which is therefore no `source`.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum RemoteFileError {
+pub enum RemoteFileError {
     /// The URL cannot be called.
     #[error(
         "the {what} is behind {url}, which cannot be called: {problem}; write http:// or https://, a host and a path, without a user name"
@@ -92,6 +94,24 @@ pub(crate) fn folder(in_pod: bool) -> PathBuf {
     }
 }
 
+/// The same workload with a path in the place of each URL, for commands other than a run.
+///
+/// # Errors
+/// As [`download`].
+pub fn resolve(workload: Workload) -> Result<Workload, RemoteFileError> {
+    Ok(download(workload, &folder(false))?.0)
+}
+
+/// What a command says of files behind URLs that it does not download: one message for each.
+pub fn not_read(mut workload: Workload) -> Vec<String> {
+    let sources = workload.sources_mut().into_iter().filter(|(_, source)| matches!(source, FileSource::Url(_)));
+    sources
+        .map(|(what, source)| {
+            format!("the {what} behind {} is downloaded by a run, and is not read here", source.shown())
+        })
+        .collect()
+}
+
 /// The same workload with a path in the place of each URL, and the files that were downloaded, now or before.
 ///
 /// # Errors
@@ -101,13 +121,10 @@ pub(crate) fn download(mut workload: Workload, folder: &Path) -> Result<(Workloa
     for (what, source) in workload.sources_mut() {
         let FileSource::Url(file) = &*source else { continue };
         let path = folder.join(hex(&Sha256::digest(file.url.as_bytes()))).join(name(&source.file_name()));
-        let download = client::check(&file.url).map_err(|problem| RemoteFileError::Url {
-            what,
-            url: shown(&file.url),
-            problem,
-        })?;
+        let download =
+            client::check(&file.url).map_err(|problem| RemoteFileError::Url { what, url: file.shown(), problem })?;
         fetch(what, file, &download, &path)?;
-        all.push(Downloaded { url: shown(&file.url), path: path.clone() });
+        all.push(Downloaded { url: file.shown(), path: path.clone() });
         *source = FileSource::Path(path);
     }
     Ok((workload, all))
@@ -123,14 +140,12 @@ fn name(name: &str) -> String {
     }
 }
 
-/// A URL for messages and reports, without its query: that of a signed URL gives access to the file.
-fn shown(url: &str) -> String {
-    url.split(['?', '#']).next().unwrap_or_default().to_owned()
-}
-
 /// Puts a file into the folder unless it is there.
 fn fetch(what: &'static str, file: &RemoteFile, download: &Download, path: &Path) -> Result<(), RemoteFileError> {
-    let url = shown(&file.url);
+    let url = file.shown();
+    let _lock = path.parent().and_then(|folder| {
+        lock(folder, &url).inspect_err(|error| warn!(url, %error, "other processes may download the file as well")).ok()
+    });
     let wanted = file.sha256.as_deref().map(str::to_ascii_lowercase);
     if path.is_file() {
         // Without a digest in the profile the file is taken as it is.
@@ -179,6 +194,30 @@ fn fetch(what: &'static str, file: &RemoteFile, download: &Download, path: &Path
             Ok(())
         }
     }
+}
+
+/// Waits until no other process downloads into this folder of one URL, and removes what one that was ended left behind. The end of the
+/// process or of the result ends the lock.
+fn lock(folder: &Path, url: &str) -> io::Result<File> {
+    fs::create_dir_all(folder)?;
+    let lock = File::options().create(true).write(true).truncate(false).open(folder.join(LOCK))?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            info!(url, "another process downloads the file: waiting for it");
+            lock.lock()?;
+        }
+        Err(TryLockError::Error(error)) => return Err(error),
+    }
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        // A file that is complete begins with no dot.
+        if name.as_encoded_bytes().starts_with(b".") && name != LOCK {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(lock)
 }
 
 fn digest(path: &Path) -> io::Result<String> {

@@ -16,7 +16,8 @@ use crds::ExitCode;
 
 use crate::{
     console,
-    input::{self, InputError, LocalOptions, RunSource},
+    input::{self, Input, InputError, LocalOptions, RunSource},
+    remote_files,
     run::{Failure, ready, ready::Secrets, target},
 };
 use engine::{
@@ -132,6 +133,8 @@ fn try_run(options: &SutOptions) -> Result<Tally, (String, ExitCode)> {
     runtime.block_on(incoming.hello()).map_err(own)?;
 
     let secrets = Secrets::read(&input.run).map_err(of_run)?;
+    let resolved = remote_files::resolve(input.workload);
+    let input = Input { workload: resolved.map_err(|error| (error.to_string(), ExitCode::Configuration))?, ..input };
     let rows = SampleAnswerer::rows(&input).map_err(own)?;
     let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_deref()).map_err(of_run)?;
     let ready = runtime.block_on(async {

@@ -26,27 +26,47 @@ pub struct RemoteFile {
 }
 
 impl FileSource {
-    /// The path. The launcher puts the downloaded file in the place of a URL before anything reads it.
+    /// The path. The launcher puts the downloaded file in the place of a URL before anything reads it; the path of a URL is a part of
+    /// it without secrets, for messages.
     pub fn as_path(&self) -> &Path {
         match self {
             FileSource::Path(path) => path,
-            FileSource::Url(file) => Path::new(&file.url),
+            FileSource::Url(file) => Path::new(file.parts().1),
         }
     }
 
-    /// The path or the URL, for messages.
+    /// The path, or the URL without what may be secret, for messages and reports.
     pub fn shown(&self) -> String {
         match self {
             FileSource::Path(path) => path.display().to_string(),
-            FileSource::Url(file) => file.url.clone(),
+            FileSource::Url(file) => file.shown(),
         }
     }
 
     /// The last part of the path or the URL, which tells the format.
     pub fn file_name(&self) -> String {
-        let shown = self.shown();
-        let path = shown.split(['?', '#']).next().unwrap_or_default();
-        path.rsplit('/').next().unwrap_or_default().to_owned()
+        self.shown().rsplit('/').next().unwrap_or_default().to_owned()
+    }
+}
+
+impl RemoteFile {
+    /// The URL for messages and reports, without user and query: that of a signed URL gives access to the file.
+    pub fn shown(&self) -> String {
+        let (scheme, rest) = self.parts();
+        format!("{scheme}{rest}")
+    }
+
+    /// The scheme with `://`, and what follows without user and query.
+    fn parts(&self) -> (&str, &str) {
+        let url = self.url.split(['?', '#']).next().unwrap_or_default();
+        let (scheme, rest) = url.split_at(url.find("://").map_or(0, |it| it + "://".len()));
+        // An `@` may stand in the path too.
+        let host = rest.find(['/', '\\']).unwrap_or(rest.len());
+        match rest[..host].rfind('@') {
+            Some(at) => (scheme, &rest[at + 1..]),
+            // Nothing secret was found: the whole URL is better in a message than its end.
+            None => ("", url),
+        }
     }
 }
 
@@ -59,5 +79,26 @@ impl From<PathBuf> for FileSource {
 impl From<&str> for FileSource {
     fn from(path: &str) -> Self {
         FileSource::Path(path.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_shown_without_its_secrets() {
+        for (url, shown, name) in [
+            ("https://server/a/d.json?token=secret", "https://server/a/d.json", "d.json"),
+            ("https://me:secret@server/d.json#secret", "https://server/d.json", "d.json"),
+            ("https://me:a@b@server/d@1.json", "https://server/d@1.json", "d@1.json"),
+            ("https://server/d@1.json", "https://server/d@1.json", "d@1.json"),
+            ("me:secret@server", "server", "server"),
+        ] {
+            let file = FileSource::Url(RemoteFile { url: url.into(), sha256: None });
+            assert_eq!((file.shown().as_str(), file.file_name().as_str()), (shown, name));
+            let path = file.as_path().display().to_string();
+            assert!(!path.contains("secret") && shown.ends_with(&path), "{path}");
+        }
     }
 }
