@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use workload_profiles::workload::{RecordedAnswers, RecordedSessions, RecordedWaits};
 
 use super::{Call, CallPrompt, Message, Session, message::Said, otel::RawCall};
@@ -18,20 +18,21 @@ pub(super) fn session(calls: Vec<RawCall>, recorded: &RecordedSessions) -> Sessi
     let mut built = Session { calls: Vec::with_capacity(calls.len()), ..Session::default() };
     let mut places: HashMap<(String, Option<u32>), u32> = HashMap::new();
     // All that each request follows, by way of others too.
-    let mut ancestors: Vec<BTreeSet<usize>> = Vec::with_capacity(calls.len());
+    let mut ancestors: Vec<Ancestors> = Vec::with_capacity(calls.len());
+    let mut answered = Answered::default();
     let begin = calls.first().map_or(0.0, |it| it.start);
     for (index, call) in calls.iter().enumerate() {
-        let answers: Vec<Option<usize>> = call.messages.iter().map(|it| answered(it, &calls[..index])).collect();
+        let answers: Vec<Option<usize>> = call.messages.iter().map(|it| answered.by(it)).collect();
         let before = |it: &usize| calls[*it].end <= call.start;
         let nearest =
             (0..index).rev().filter(before).max_by(|one, other| calls[*one].end.total_cmp(&calls[*other].end));
         let mut after: BTreeSet<usize> = BTreeSet::new();
-        let mut all: BTreeSet<usize> = BTreeSet::new();
+        let mut all = Ancestors::default();
         let wanted: BTreeSet<usize> = answers.iter().flatten().copied().chain(nearest).collect();
         for parent in wanted.into_iter().rev() {
             if all.insert(parent) {
                 after.insert(parent);
-                all.extend(&ancestors[parent]);
+                all.add(&ancestors[parent]);
             }
         }
         let wait = match after.iter().map(|it| calls[*it].end).max_by(f64::total_cmp) {
@@ -59,7 +60,9 @@ pub(super) fn session(calls: Vec<RawCall>, recorded: &RecordedSessions) -> Sessi
             fields: call.fields.clone(),
         });
         ancestors.push(all);
+        answered.push(index, &call.answer);
     }
+    built.set_answer_uses();
     built
 }
 
@@ -67,21 +70,59 @@ pub(super) fn number(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }
 
-/// The latest request whose answer a message is.
-fn answered(message: &serde_json::Map<String, Value>, earlier: &[RawCall]) -> Option<usize> {
-    if message.get("role").and_then(Value::as_str) != Some("assistant") {
-        return None;
-    }
-    let said = Said::of(message);
-    let is_answer = |call: &RawCall| {
-        let answer = &call.answer;
-        if said.tool_calls.is_empty() {
-            answer.text == said.text && answer.tool_calls.is_empty()
-        } else {
-            answer.tool_calls == said.tool_calls
+/// Requests that a request follows, a bit each: with the most requests of a session these are some 6 MB in all.
+#[derive(Debug, Default)]
+struct Ancestors(Vec<u64>);
+
+impl Ancestors {
+    /// Adds one. Returns whether it is new.
+    fn insert(&mut self, index: usize) -> bool {
+        let (word, bit) = (index / 64, 1 << (index % 64));
+        if self.0.len() <= word {
+            self.0.resize(word + 1, 0);
         }
-    };
-    (!said.is_empty()).then(|| earlier.iter().rposition(is_answer)).flatten()
+        let is_new = self.0[word] & bit == 0;
+        self.0[word] |= bit;
+        is_new
+    }
+
+    fn add(&mut self, other: &Ancestors) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        self.0.iter_mut().zip(&other.0).for_each(|(mine, theirs)| *mine |= theirs);
+    }
+}
+
+/// The latest request with each answer.
+#[derive(Debug, Default)]
+struct Answered<'a> {
+    /// By the text of answers that call no tools.
+    texts: HashMap<&'a str, usize>,
+    /// By the ids of the calls.
+    tool_calls: HashMap<&'a [String], usize>,
+}
+
+impl<'a> Answered<'a> {
+    fn push(&mut self, index: usize, answer: &'a Said) {
+        if answer.tool_calls.is_empty() {
+            self.texts.insert(&answer.text, index);
+        } else {
+            self.tool_calls.insert(&answer.tool_calls, index);
+        }
+    }
+
+    /// The latest request whose answer a message is.
+    fn by(&self, message: &Map<String, Value>) -> Option<usize> {
+        if message.get("role").and_then(Value::as_str) != Some("assistant") {
+            return None;
+        }
+        let said = Said::of(message);
+        if !said.tool_calls.is_empty() {
+            return self.tool_calls.get(said.tool_calls.as_slice()).copied();
+        }
+        (!said.text.is_empty()).then(|| self.texts.get(said.text.as_str()).copied()).flatten()
+    }
 }
 
 /// The part of a recorded wait that is kept.

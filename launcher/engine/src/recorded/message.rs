@@ -46,10 +46,6 @@ impl Message {
 }
 
 impl Said {
-    pub(super) fn is_empty(&self) -> bool {
-        self.text.is_empty() && self.tool_calls.is_empty()
-    }
-
     /// What a message in the form of a chat says.
     pub(super) fn of(message: &Map<String, Value>) -> Said {
         let text = match message.get("content") {

@@ -28,7 +28,7 @@ const MAX_FILE: u64 = 256 << 20;
 const MAX_FILES: usize = 100_000;
 /// The most bytes of all messages together.
 const MAX_MESSAGES: usize = 1 << 30;
-/// The most requests of a session: the search for answers compares all of them with each other.
+/// The most requests of a session: each is compared with all before it.
 const MAX_CALLS: usize = 10_000;
 
 /// Why recordings cannot be sent.
@@ -61,6 +61,8 @@ pub(crate) struct Session {
     pub(crate) calls: Vec<Call>,
     /// The messages of all of them, each once.
     pub(crate) messages: Vec<Message>,
+    /// How often the requests hold the answer to each request; empty: they hold none.
+    pub(crate) answer_uses: Vec<u32>,
     /// What the blocks of its prompts have in common; not used where prompts are messages.
     pub(crate) blocks: BlockSettings,
 }
@@ -211,6 +213,24 @@ fn bounded(calls: usize) -> Result<(), String> {
 }
 
 impl Session {
+    /// The requests whose answers a request holds, each as often as it holds them.
+    pub(crate) fn answers_in(&self, call: &Call) -> impl Iterator<Item = usize> {
+        let places = match &call.prompt {
+            CallPrompt::Messages(places) => places.as_slice(),
+            CallPrompt::Blocks { .. } => &[],
+        };
+        let answer = |it: &u32| self.messages.get(*it as usize)?.answer_of;
+        places.iter().filter_map(answer).map(|it| it as usize)
+    }
+
+    fn set_answer_uses(&mut self) {
+        let mut uses = vec![0; self.calls.len()];
+        for answer in self.calls.iter().flat_map(|it| self.answers_in(it)) {
+            uses[answer] += 1;
+        }
+        self.answer_uses = uses;
+    }
+
     fn bytes(&self) -> usize {
         let prompts: usize = self.calls.iter().map(|it| it.prompt.bytes() + it.fields.len()).sum();
         prompts + self.messages.iter().map(Message::bytes).sum::<usize>()

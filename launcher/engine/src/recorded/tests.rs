@@ -175,3 +175,22 @@ fn names_match_patterns() {
         assert_eq!(matches(pattern.as_bytes(), name.as_bytes()), expected, "{pattern} {name}");
     }
 }
+
+#[test]
+fn a_long_chain_has_one_parent_each_and_counts_the_uses_of_its_answers() {
+    const CALLS: u32 = 3_000;
+    let spans = (0..CALLS).map(|index| {
+        let at = f64::from(index) / 100.0;
+        span(
+            at,
+            at + 0.005,
+            &json!([said("assistant", &format!("answer {}", index.saturating_sub(1)))]),
+            &format!("answer {index}"),
+        )
+    });
+    let session = calls(spans.collect(), |_| {});
+    assert!(session.calls.iter().zip(0..).skip(1).all(|(call, index): (_, u32)| call.after == [index - 1]));
+    // The first request holds an answer that nobody has given yet, and the last answer is in no request.
+    assert_eq!((session.answer_uses[0], session.answer_uses[1]), (1, 1));
+    assert_eq!(session.answer_uses[CALLS as usize - 1], 0);
+}
