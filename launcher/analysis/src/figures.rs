@@ -83,7 +83,7 @@ pub struct Figures {
     pub cancelled: u64,
     /// Left by their client, as the profile wants some to be.
     pub abandoned: u64,
-    /// Still running, or not sent, when the window or the stage ended.
+    /// Still running, or not sent, when the window or the stage ended; or not sent, because a request of its session had failed.
     pub incomplete: u64,
     /// It was stopped before all its requests were due. Requests that were not due are not counted.
     pub stopped_early: bool,
@@ -242,7 +242,7 @@ impl Figures {
             failed: tally.outcomes.iter().filter(|(it, _)| it.is_decided()).map(|it| it.1).sum::<u64>() - succeeded,
             cancelled,
             abandoned: count(RequestOutcome::Abandoned),
-            incomplete: count(RequestOutcome::Incomplete),
+            incomplete: count(RequestOutcome::Incomplete) + count(RequestOutcome::Skipped),
             stopped_early: tally.stopped_early,
             excluded: tally.excluded.clone(),
             outcomes: tally.outcomes.clone(),

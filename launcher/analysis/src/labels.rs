@@ -131,6 +131,8 @@ fn prompts(workload: &Workload, run: &ResolvedRun) -> &'static str {
     match (&workload.requests, workload.prompts) {
         (RequestSource::Mock, _) => "mock",
         (RequestSource::DataSet(_), _) => "data-set",
+        (RequestSource::Recorded(it), _) if it.unique && has_given_salt(run) => "replayed",
+        (RequestSource::Recorded(it), _) if it.unique => "fresh",
         (RequestSource::TraceBlocks { .. } | RequestSource::Recorded(_), _) => "recorded",
         (_, PromptReuse::Repeated) | (RequestSource::SharedPrefix { seed: Some(_), .. }, _) => "repeated",
         (_, PromptReuse::PerStage) => "replayed",

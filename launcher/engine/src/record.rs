@@ -27,6 +27,8 @@ pub enum RequestOutcome {
     Abandoned,
     /// In flight, or not yet sent, when its stage or its window ended according to the profile.
     Incomplete,
+    /// Not sent, because a request of its session before it had failed.
+    Skipped,
     /// The launcher itself could not send it.
     ClientError,
 }
@@ -44,7 +46,13 @@ impl RequestOutcome {
 
     /// Whether it tells something about the server: it ended well, or it failed.
     pub fn is_decided(self) -> bool {
-        !matches!(self, RequestOutcome::Cancelled | RequestOutcome::Abandoned | RequestOutcome::Incomplete)
+        !matches!(
+            self,
+            RequestOutcome::Cancelled
+                | RequestOutcome::Abandoned
+                | RequestOutcome::Incomplete
+                | RequestOutcome::Skipped
+        )
     }
 
     /// The name in reports, such as `ok`, `http_503` and `timeout`.
@@ -59,6 +67,7 @@ impl RequestOutcome {
             RequestOutcome::Cancelled => "cancelled".into(),
             RequestOutcome::Abandoned => "abandoned".into(),
             RequestOutcome::Incomplete => "incomplete".into(),
+            RequestOutcome::Skipped => "skipped".into(),
             RequestOutcome::ClientError => "client_error".into(),
         }
     }

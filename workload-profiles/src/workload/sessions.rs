@@ -44,7 +44,7 @@ pub enum AfterFailure {
     /// The session goes on, without the failed turn in its history.
     #[default]
     Continue,
-    /// The session ends. Its other requests are not sent, and count as cancelled. Where it has no last turn, the next request begins a
+    /// The session ends. Its other requests are not sent, and count as skipped. Where it has no last turn, the next request begins a
     /// new session.
     End,
 }

@@ -200,7 +200,8 @@ pub struct LoadResult {
     pub vitals: Vitals,
     /// From time zero to the end of the last request.
     pub wall: Duration,
-    /// Which stages ended with the rows of the data set, and how many rows were sent more than once.
+    /// What is known only after the load: which stages ended with the rows of the data set, and how many rows or sessions were sent more
+    /// than once.
     pub notices: Vec<Notice>,
 }
 
@@ -397,6 +398,7 @@ fn sum_up(
         own_cpu += worker.cpu;
         vitals_of_workers.push(worker.vitals);
     }
+    let begun: Vec<u64> = recorder.sessions.iter().map(|it| it.begun).collect();
     LoadResult {
         recorder,
         phases: shared.issued_phases(),
@@ -413,7 +415,7 @@ fn sum_up(
         workers: vitals_of_workers,
         vitals,
         wall: shared.clock.now(),
-        notices: shared.plan.notices(shared.progress.issued.load(Ordering::Relaxed)),
+        notices: shared.plan.notices(shared.progress.issued.load(Ordering::Relaxed), &begun),
     }
 }
 

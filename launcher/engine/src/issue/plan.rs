@@ -449,11 +449,13 @@ impl LoadPlan {
         self
     }
 
-    /// What the report says of stages that end with the rows of a data set, and of rows that were sent more than once. LoadGen's tests
-    /// send their samples again by their own rules, and a session sends several requests of a row.
-    pub(super) fn notices(&self, issued: u64) -> Vec<Notice> {
-        let one_row_each = self.sessions.is_none() && self.stages.iter().all(|it| it.phase.is_none());
-        let repeats = self.requests.repeats(issued).filter(|_| one_row_each);
+    /// What the report says of stages that end with the rows of a data set, and of rows or sessions that were sent more than once.
+    /// LoadGen's tests send their samples again by their own rules. `begun`: the sessions of each stage that were sent.
+    pub(super) fn notices(&self, issued: u64, begun: &[u64]) -> Vec<Notice> {
+        let repeats = match &self.sessions {
+            Some(sessions) => sessions.repeats(begun),
+            None => self.requests.repeats(issued).filter(|_| self.stages.iter().all(|it| it.phase.is_none())),
+        };
         self.notices.iter().cloned().chain(repeats).collect()
     }
 

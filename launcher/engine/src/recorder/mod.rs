@@ -191,6 +191,7 @@ impl Recorder {
         else {
             return;
         };
+        tally.begun += 1;
         if window.part_of(*start, session.number, began, ended) == WindowPart::Counted {
             tally.record_session(session, has_all, of_stage.window_bounds.map(|(_, close)| close));
         }

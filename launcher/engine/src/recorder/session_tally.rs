@@ -64,7 +64,7 @@ impl SessionEnd {
         self.ended = self.ended.max(Some(ended));
         match outcome {
             RequestOutcome::Ok | RequestOutcome::Empty => {}
-            RequestOutcome::Cancelled | RequestOutcome::Incomplete => self.is_cut = true,
+            RequestOutcome::Cancelled | RequestOutcome::Incomplete | RequestOutcome::Skipped => self.is_cut = true,
             RequestOutcome::HttpError(_)
             | RequestOutcome::BrokenStream
             | RequestOutcome::Timeout
@@ -90,6 +90,8 @@ impl SessionEnd {
 /// The sessions of a stage.
 #[derive(Clone, Debug, Default)]
 pub struct SessionTally {
+    /// Sessions that sent a turn, also those that are in no figure.
+    pub begun: u64,
     /// Sessions that sent all their turns and got all answers.
     pub complete: u64,
     /// Sessions with a turn that got no answer.
@@ -135,7 +137,7 @@ pub struct TurnTally {
 }
 
 impl SessionTally {
-    /// Sessions that sent a turn.
+    /// Sessions in the figures.
     pub fn sessions(&self) -> u64 {
         self.complete + self.failed + self.cut_short + self.partial
     }
@@ -177,6 +179,7 @@ impl SessionTally {
     /// Adds the tally of another worker for the same stage.
     pub fn add(&mut self, other: &SessionTally) {
         for (mine, theirs) in [
+            (&mut self.begun, other.begun),
             (&mut self.complete, other.complete),
             (&mut self.failed, other.failed),
             (&mut self.cut_short, other.cut_short),

@@ -147,7 +147,7 @@ pub struct Seeds<'a> {
 
 impl Seeds<'_> {
     /// A seed for one purpose that no other run has.
-    fn salted(self, purpose: &str) -> Seed {
+    pub(crate) fn salted(self, purpose: &str) -> Seed {
         self.run.derive(&format!("{purpose}/{}", self.prompt_salt))
     }
 }

@@ -54,7 +54,12 @@ impl RowChoice {
         let begun: Vec<u64> = self.issued_before.iter().map_while(|it| it.get().copied()).collect();
         let ends = begun.iter().copied().skip(1).chain([issued]);
         let sent: Vec<u64> = ends.zip(&begun).map(|(end, begin)| end.saturating_sub(*begin)).collect();
-        distinct(self.rows, if self.begins.is_empty() { AcrossStages::Restart } else { AcrossStages::Continue }, &sent)
+        self.distinct_of(&sent)
+    }
+
+    /// The number of distinct rows where each stage sends so many.
+    pub(crate) fn distinct_of(&self, sent: &[u64]) -> u64 {
+        distinct(self.rows, if self.begins.is_empty() { AcrossStages::Restart } else { AcrossStages::Continue }, sent)
     }
 
     /// The row that a request sends.

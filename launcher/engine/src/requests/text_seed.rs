@@ -35,7 +35,7 @@ impl TextSeed {
     }
 
     /// Whether a text should differ from all others from its beginning.
-    pub(super) fn is_fresh(self) -> bool {
+    pub(crate) fn is_fresh(self) -> bool {
         matches!(self, TextSeed::Fresh(_))
     }
 

@@ -6,7 +6,7 @@ use super::{ChainTexts, NewTurn, prompt::PromptStyle};
 use crate::requests::{RequestedLengths, Texts};
 
 /// The most bytes that a session keeps of what was said: more than the longest context of a model.
-const MAX_HISTORY: usize = 8 << 20;
+pub(crate) const MAX_HISTORY: usize = 8 << 20;
 
 /// A session under way.
 #[derive(Debug)]

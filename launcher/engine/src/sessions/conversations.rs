@@ -70,6 +70,11 @@ impl Conversations {
         self.turns.get(conversation).clamp(1, MAX_TURNS)
     }
 
+    /// Whether a conversation has other texts in another stage.
+    pub(super) fn differ_between_stages(&self) -> bool {
+        self.user_texts.is_fresh()
+    }
+
     pub(super) fn has_history(&self) -> bool {
         self.history == History::Answers
     }

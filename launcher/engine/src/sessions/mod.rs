@@ -17,9 +17,10 @@ use std::{
     time::Duration,
 };
 
+use crds::units::Seed;
 use http::HeaderName;
 use workload_profiles::{
-    Workload,
+    Notice, Workload,
     workload::{
         AcrossStages, AfterFailure, ConversationUse, Load, RecordedSessions, RequestSource, RowContent, Sessions,
         Stage, Unit,
@@ -31,7 +32,7 @@ use crate::{
     recorded,
     requests::{BlockTexts, RequestsError, RowChoice, Seeds, SharedPrefix, Texts},
 };
-pub(crate) use chain::{Answer, Chain, NextTurn};
+pub(crate) use chain::{Answer, Chain, MAX_HISTORY, NextTurn};
 use conversations::Conversations;
 pub(crate) use prompt::{PromptStyle, message};
 pub(crate) use recorded_session::RecordedSession;
@@ -61,7 +62,17 @@ pub(crate) struct PlannedSessions {
 #[derive(Clone, Debug)]
 enum Source {
     Chains(ChainTexts),
-    Recorded(RecordedSessions, Arc<Vec<recorded::Session>>, BlockTexts),
+    Recorded(Recordings),
+}
+
+/// Recorded sessions, and what draws texts for them.
+#[derive(Clone, Debug)]
+struct Recordings {
+    settings: RecordedSessions,
+    all: Arc<Vec<recorded::Session>>,
+    texts: BlockTexts,
+    /// The seed of the texts with which sessions begin that are to share no prefix.
+    markers: Seed,
 }
 
 /// A session before its first request.
@@ -135,8 +146,13 @@ impl PlannedSessions {
                 if workload.sessions.unit == Unit::Request {
                     return Err(RequestsError::RequestsOfRecorded);
                 }
-                let texts = BlockTexts::new(1, seeds, workload.prompts);
-                (Source::Recorded(recorded.clone(), Arc::default(), texts), None)
+                let recordings = Recordings {
+                    settings: recorded.clone(),
+                    all: Arc::default(),
+                    texts: BlockTexts::new(1, seeds, workload.prompts),
+                    markers: seeds.salted("recorded/marker"),
+                };
+                (Source::Recorded(recordings), None)
             }
             RequestSource::Mock
             | RequestSource::Random { .. }
@@ -182,7 +198,7 @@ impl PlannedSessions {
                 rows: Some(Arc::clone(choice)),
                 ..self
             },
-            Source::Chains(_) | Source::Recorded(..) => self,
+            Source::Chains(_) | Source::Recorded(_) => self,
         }
     }
 
@@ -205,7 +221,8 @@ impl PlannedSessions {
 
     /// A session of a stage, before its first turn. Beyond the number of distinct sessions they repeat.
     pub(crate) fn begin(&self, stage: usize, session: u64) -> NewSession {
-        let goes_on = matches!(&self.source, Source::Recorded(it, ..) if it.across_stages == AcrossStages::Continue);
+        let goes_on =
+            matches!(&self.source, Source::Recorded(it) if it.settings.across_stages == AcrossStages::Continue);
         let before = self.begun_before.get(stage).and_then(OnceLock::get).copied().filter(|_| goes_on);
         let place = before.unwrap_or_default().saturating_add(session);
         let content = match &self.rows {
@@ -214,18 +231,19 @@ impl PlannedSessions {
         };
         match &self.source {
             Source::Chains(texts) => NewSession::Chain(Box::new(Chain::new(texts.clone(), stage, content))),
-            Source::Recorded(settings, all, texts) => {
-                NewSession::Graph(RecordedSession::new(settings, (all, *texts), content, session))
+            Source::Recorded(it) => {
+                let marker = it.markers.derive(&format!("{stage}/{session}"));
+                NewSession::Graph(RecordedSession::new(&it.settings, (&it.all, it.texts), content, marker))
             }
         }
     }
 
     /// Sets the recorded sessions. Has no effect on another source.
     pub(crate) fn with_recordings(mut self, recordings: Arc<Vec<recorded::Session>>) -> PlannedSessions {
-        if let Source::Recorded(settings, all, _) = &mut self.source {
+        if let Source::Recorded(it) = &mut self.source {
             let files = recordings.len() as u64;
-            self.count = Some(settings.duplicate_to.map_or(files, |it| files.max(u64::from(it))));
-            *all = recordings;
+            self.count = Some(it.settings.duplicate_to.map_or(files, |copies| files.max(u64::from(copies))));
+            it.all = recordings;
         }
         self
     }
@@ -243,10 +261,46 @@ impl PlannedSessions {
     fn turns(&self, content: u64) -> Option<u64> {
         match &self.source {
             Source::Chains(texts) => texts.turns(content).map(u64::from),
-            Source::Recorded(settings, all, texts) => {
-                Some(RecordedSession::new(settings, (all, *texts), content, content).session().calls.len() as u64)
+            Source::Recorded(it) => {
+                let files = it.all.len().max(1) as u64;
+                let session = usize::try_from(content % files).ok().and_then(|place| it.all.get(place));
+                Some(session.map_or(0, |it| it.calls.len() as u64))
             }
         }
+    }
+
+    /// What the report says of sessions that were sent again; `None` if each was sent once, or repeats by its nature. `begun`: the sessions
+    /// of each stage that were sent.
+    pub(crate) fn repeats(&self, begun: &[u64]) -> Option<Notice> {
+        let count = self.count.filter(|it| *it > 0)?;
+        let total: u64 = begun.iter().sum();
+        let most = begun.iter().copied().max().unwrap_or_default();
+        let (sent, distinct) = match &self.source {
+            Source::Chains(ChainTexts::Repeated(_)) => return None,
+            Source::Chains(ChainTexts::Conversations(it)) if it.differ_between_stages() => {
+                (total, begun.iter().map(|it| (*it).min(count)).sum())
+            }
+            Source::Chains(ChainTexts::Conversations(_)) => (total, most.min(count)),
+            Source::Chains(ChainTexts::Rows(_)) => {
+                let rows = self.rows.as_ref().filter(|_| !self.are_dealt_requests());
+                (total, rows.map_or(most.min(count), |it| it.distinct_of(begun)))
+            }
+            Source::Recorded(it) if it.settings.unique => return None,
+            Source::Recorded(it) => {
+                // Copies have texts of their own.
+                let files = it.all.len() as u64;
+                let originals = |sent: u64| sent / count * files.min(count) + (sent % count).min(files);
+                match it.settings.across_stages {
+                    AcrossStages::Restart => (begun.iter().map(|it| originals(*it)).sum(), originals(most).min(files)),
+                    AcrossStages::Continue => (originals(total), originals(total).min(files)),
+                }
+            }
+        };
+        let again = sent.checked_sub(distinct).filter(|it| *it > 0)?;
+        let message = format!(
+            "{total} sessions were sent, {again} of them with the texts of one that was sent before, whose prompts a server may have in its prefix cache; there are {count} distinct ones"
+        );
+        Some(Notice { path: "sessions".into(), message })
     }
 
     /// Whether a session ends with its first failed turn.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crds::units::Seed;
 use workload_profiles::workload::{RecordedAnswers, RecordedFormat, RecordedSessions};
 
 use crate::{
@@ -21,12 +22,12 @@ pub(crate) struct RecordedSession {
 }
 
 impl RecordedSession {
-    /// `content`: which of the sessions and their copies it is. `number`: that of the session in its stage.
+    /// `content`: which of the sessions and their copies it is. `marker`: what no other session of this run and of others has.
     pub(super) fn new(
         settings: &RecordedSessions,
         (all, block_texts): (&Arc<Vec<Session>>, BlockTexts),
         content: u64,
-        number: u64,
+        marker: Seed,
     ) -> RecordedSession {
         let files = all.len().max(1) as u64;
         let is_marked = settings.unique || content >= files;
@@ -34,7 +35,7 @@ impl RecordedSession {
             all: Arc::clone(all),
             place: usize::try_from(content % files).unwrap_or_default(),
             empty: Arc::default(),
-            marker: is_marked.then(|| format!("{number:016x}").into()),
+            marker: is_marked.then(|| format!("{:016x}", marker.0).into()),
             // The blocks of a prompt stand for the recorded answers too.
             needs_answers: settings.answers == RecordedAnswers::Server
                 && settings.format == RecordedFormat::OpenTelemetry,

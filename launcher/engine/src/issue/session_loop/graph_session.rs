@@ -10,7 +10,7 @@ use bytes::Bytes;
 use crds::benchmark_run::Api;
 use futures::{StreamExt as _, stream::FuturesUnordered};
 
-use super::{SessionStage, Unsent, lock};
+use super::{SessionStage, Unsent, kept_answers::KeptAnswers, lock};
 use crate::{
     client::{
         SessionLink,
@@ -33,8 +33,8 @@ pub(super) struct GraphSession {
     context: Arc<RequestContext>,
     recorded: RecordedSession,
     link: Option<Arc<SessionLink>>,
-    /// What the server answered to each request; `None`: nothing yet, or it failed.
-    answers: Vec<Option<String>>,
+    /// What the server answered, as far as requests that were not sent need it.
+    answers: KeptAnswers,
     ended: usize,
     /// Index of its stage, and its number there.
     place: (usize, u64),
@@ -59,7 +59,7 @@ impl GraphSession {
         link: Option<Arc<SessionLink>>,
         end: SessionEnd,
     ) -> GraphSession {
-        let answers = vec![None; recorded.session().calls.len()];
+        let answers = KeptAnswers::new(&recorded.session().answer_uses);
         let (place, end) = ((end.stage, end.number), Arc::new(Mutex::new(end)));
         GraphSession { context: Arc::clone(context), recorded, link, answers, ended: 0, place, end }
     }
@@ -112,13 +112,13 @@ impl GraphSession {
         }
         if is_given_up && !is_over {
             let rest = calls.len() - self.ended;
-            stage.cancel_rest(number, u32::try_from(rest).unwrap_or(u32::MAX));
+            stage.skip_rest(number, due, u32::try_from(rest).unwrap_or(u32::MAX));
         }
         (!is_over).then_some(was_missed)
     }
 
     /// Makes a request that follows what has ended at `after`.
-    fn plan(&self, stage: &SessionStage, number: u64, index: usize, after: Duration) -> Planned {
+    fn plan(&mut self, stage: &SessionStage, number: u64, index: usize, after: Duration) -> Planned {
         let shared = &self.context.shared;
         let call = &self.recorded.session().calls[index];
         let turn =
@@ -127,7 +127,7 @@ impl GraphSession {
         let class = shared.plan.classes.of(self.place.0, self.place.1);
         let most = shared.plan.output_to_send(class.map(|(_, it)| it), Some(call.output));
         let template = class.map_or(&shared.plan.template, |(_, it)| &it.template);
-        Planned {
+        let planned = Planned {
             due: after.saturating_add(call.wait),
             place: Turn { session: u32::try_from(self.place.1).unwrap_or(u32::MAX), number: turn },
             prepared: Prepared {
@@ -142,11 +142,14 @@ impl GraphSession {
                     output: shared.plan.output_of_choices(most).filter(|_| !call.may_end),
                 },
                 leaves: shared.plan.stages[stage.stage].clients.and_then(|it| it.leaves((number << 16) + index as u64)),
-                keep_output: self.recorded.needs_answers(),
+                keep_output: self.recorded.needs_answers() && self.answers.is_needed(index),
             },
             link: self.link.clone(),
             backs_off: false,
-        }
+        };
+        let session = self.recorded.session();
+        session.answers_in(call).for_each(|it| self.answers.used(it));
+        planned
     }
 
     fn body(&self, stage: &SessionStage, index: usize, template: &BodyTemplate, most: Option<u32>) -> Bytes {
@@ -174,7 +177,7 @@ impl GraphSession {
     /// Appends a message: the answer of this run, or what was recorded.
     fn write_message(&self, session: &recorded::Session, place: usize, text: &mut String) {
         let Some(it) = session.messages.get(place) else { return };
-        match it.answer_of.and_then(|it| self.answers.get(it as usize)?.as_deref()) {
+        match it.answer_of.and_then(|it| self.answers.get(it as usize)) {
             Some(answer) => message("assistant", ["", answer], text),
             // Also where the request failed: without its answer the rest makes no sense.
             None => {
@@ -190,7 +193,9 @@ impl GraphSession {
     fn take_end(&mut self, index: usize, end: TurnEnd) {
         self.ended += 1;
         lock(&self.end).end_turn(end.outcome, end.ended, end.input_tokens, end.output_tokens);
-        self.answers[index] = end.answer.map(|it| it.text);
+        if let Some(answer) = end.answer {
+            self.answers.keep(index, answer.text);
+        }
     }
 }
 
@@ -217,7 +222,7 @@ impl Drop for GraphSession {
         if let Some(link) = &self.link {
             self.context.client.release(link);
         }
-        let has_all = self.ended == self.answers.len();
+        let has_all = self.ended == self.recorded.session().calls.len();
         let mut end = mem::take(&mut *lock(&self.end));
         let under_way = end.turns - u32::try_from(self.ended).unwrap_or(end.turns).min(end.turns);
         end.cut_turns(under_way, self.context.shared.clock.now());

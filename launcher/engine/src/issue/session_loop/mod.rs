@@ -6,6 +6,7 @@
 
 mod closed;
 mod graph_session;
+mod kept_answers;
 mod open;
 mod session;
 mod share;

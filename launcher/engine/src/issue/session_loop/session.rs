@@ -127,7 +127,7 @@ impl Session {
         unsent: Unsent<'_>,
     ) -> Option<bool> {
         let mut unsent = Some(unsent);
-        let mut was_missed = false;
+        let (mut was_missed, first_due) = (false, due);
         while !self.is_given_up && self.turns_left() != Some(0) {
             if was_missed {
                 due = stage.back_off().await;
@@ -135,7 +135,7 @@ impl Session {
             was_missed = self.turn(stage, number, due, &mut unsent).await?;
         }
         if self.is_given_up {
-            stage.cancel_rest(number, self.turns_left().unwrap_or_default());
+            stage.skip_rest(number, first_due, self.turns_left().unwrap_or_default());
         }
         Some(was_missed)
     }
@@ -227,11 +227,13 @@ impl SessionStage {
         self.context.shared.clock.now()
     }
 
-    /// Counts turns of a session that are not sent because it has ended early.
-    pub(super) fn cancel_rest(&self, number: u64, turns: u32) {
+    /// Counts turns that are not sent because one before them failed. They belong to the part of the stage in which the load wanted
+    /// them, or their session.
+    pub(super) fn skip_rest(&self, number: u64, due: Duration, turns: u32) {
         let shared = &self.context.shared;
-        let unsent = (0..turns).map(|_| (number, None));
-        self.context.recorder().count_unissued(self.stage, unsent, RequestOutcome::Cancelled);
+        let due = shared.began(self.stage).map(|start| due.saturating_sub(start));
+        let unsent = (0..turns).map(|_| (number, due));
+        self.context.recorder().count_unissued(self.stage, unsent, RequestOutcome::Skipped);
         shared.progress.leave_out(turns.into());
     }
 }

@@ -60,7 +60,7 @@ pub(super) async fn run_request(
     if session.is_given_up() {
         // This request was one of its later turns.
         unsent.iter().for_each(Unsent::leave_out);
-        stage.cancel_rest(number, 1);
+        stage.skip_rest(number, due, 1);
         session.skip();
     }
     let sent = if session.is_given_up() { Some(false) } else { session.turn(stage, number, due, &mut unsent).await };
