@@ -38,15 +38,16 @@ fn replay(sessions: RecordedSessions, stages: Vec<Stage>) -> Workload {
 
 #[tokio::test(start_paused = true)]
 async fn a_stop_after_the_last_turn_was_sent_is_no_early_one() {
-    for (unit, at, stopped_early) in [
-        (Unit::Session, 250, true),
-        (Unit::Session, 350, false),
-        (Unit::Request, 250, true),
-        (Unit::Request, 350, false),
+    // Turns at 0, 100, 200 and 300 ms; in the open loop at 0, 10, 100 and 110 ms.
+    for (stage, unit, at, issued) in [
+        (closed(1, 2), Unit::Session, 250, 3),
+        (closed(1, 2), Unit::Session, 350, 4),
+        (closed(1, 4), Unit::Request, 250, 3),
+        (closed(1, 4), Unit::Request, 350, 4),
+        (paced(100.0, 2), Unit::Session, 105, 3),
+        (paced(100.0, 2), Unit::Session, 150, 4),
     ] {
-        // Turns at 0, 100, 200 and 300 ms.
-        let workload =
-            talk(conversations(Some(1), 2, millis(0)), unit, closed(1, if unit == Unit::Session { 2 } else { 4 }));
+        let workload = talk(conversations(Some(1), 2, millis(0)), unit, stage);
         let stop = Stop::default();
         let drain = stop.clone();
         tokio::spawn(async move {
@@ -54,10 +55,7 @@ async fn a_stop_after_the_last_turn_was_sent_is_no_early_one() {
             drain.drain(StopReason::Signal);
         });
         let result = issue_until(&workload, &Server::default().target(Api::Chat), &stop).await;
-        assert_eq!(
-            (result.issued, result.recorder.stages[0].stopped_early),
-            (if stopped_early { 3 } else { 4 }, stopped_early)
-        );
+        assert_eq!((result.issued, result.recorder.stages[0].stopped_early), (issued, issued < 4));
     }
 }
 

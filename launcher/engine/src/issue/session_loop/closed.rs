@@ -2,10 +2,7 @@
 
 use std::{
     collections::VecDeque,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -31,8 +28,6 @@ struct Feed {
     /// For a load of requests: those of this worker's sessions.
     numbers: Option<Mutex<Share>>,
     ahead: Mutex<VecDeque<(u64, Work)>>,
-    /// Sessions, or requests of them, that slots took and that were not sent as a whole.
-    unfinished: AtomicU64,
 }
 
 impl Feed {
@@ -42,7 +37,7 @@ impl Feed {
             Some(numbers) => lock(numbers).is_empty(),
             None => self.stage.context.shared.claims(self.stage.stage).are_all_taken(),
         };
-        all_taken && lock(&self.ahead).is_empty() && self.unfinished.load(Ordering::Relaxed) == 0
+        all_taken && lock(&self.ahead).is_empty() && self.stage.has_sent_all()
     }
 
     fn claim(&self) -> Option<u64> {
@@ -62,7 +57,7 @@ impl Feed {
             return None;
         }
         let next = lock(&self.ahead).pop_front().or_else(|| self.make())?;
-        self.unfinished.fetch_add(1, Ordering::Relaxed);
+        self.stage.take();
         Some(next)
     }
 }
@@ -77,8 +72,7 @@ pub(in crate::issue) async fn run(worker: &Worker, stage_context: &mut StageCont
         Share::new(count, sessions, Some(slots.concurrency), (worker.index, shared.workers))
     };
     let numbers = stage.sessions().filter(|it| it.are_dealt_requests()).map(|it| share(it.count));
-    let (numbers, ahead, unfinished) = (numbers.map(Mutex::new), Mutex::default(), AtomicU64::new(0));
-    let mut feed = Feed { stage, numbers, ahead, unfinished };
+    let mut feed = Feed { stage, numbers: numbers.map(Mutex::new), ahead: Mutex::default() };
     worker.unless_stopped(context.client.warm(mine.min(MAX_WARM), 0)).await;
     while slots.ramp_up.is_zero() && slots.start_rate.is_none() && !worker.is_stopped() {
         let made = if lock(&feed.ahead).len() < mine.min(MAX_AHEAD) { feed.make() } else { None };
@@ -138,7 +132,6 @@ async fn run_slot(feed: Arc<Feed>) {
             return;
         }
         let Some(was_missed) = stage.run(number, work, free).await else { return };
-        feed.unfinished.fetch_sub(1, Ordering::Relaxed);
         if was_missed {
             // Boxed: the task of a slot would otherwise reserve memory for it.
             Box::pin(stage.context.back_off(stage.stage, stage.over)).await;

@@ -17,7 +17,7 @@ use std::{
     mem,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -46,7 +46,9 @@ struct SessionStage {
     over: Option<Duration>,
     /// For a load of requests: what they are dealt to, by its number.
     slots: Mutex<HashMap<u64, Arc<tokio::sync::Mutex<Slot>>>>,
-    /// Numbers of what the load started and did not send.
+    /// Sessions, or requests of them, that were taken and not sent as a whole.
+    unfinished: AtomicU64,
+    /// Numbers of what the load started and did not send, for the figures of an open loop.
     unsent: Mutex<Vec<u64>>,
 }
 
@@ -61,7 +63,15 @@ impl SessionStage {
     fn new(worker: &Worker, stage: usize) -> SessionStage {
         let context = Arc::clone(&worker.context);
         let waits = Arc::new(Waits::new(context.shared.clock));
-        SessionStage { context, stage, waits, over: None, slots: Mutex::default(), unsent: Mutex::default() }
+        SessionStage {
+            context,
+            stage,
+            waits,
+            over: None,
+            slots: Mutex::default(),
+            unfinished: AtomicU64::new(0),
+            unsent: Mutex::default(),
+        }
     }
 
     fn sessions(&self) -> Option<&PlannedSessions> {
@@ -118,15 +128,29 @@ impl SessionStage {
         })
     }
 
-    /// Does the work that is due at `due`. Returns whether the target did not answer its last request; `None` if the stage was over
+    /// Counts work that is taken to be done.
+    fn take(&self) {
+        self.unfinished.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether all that was taken was sent.
+    fn has_sent_all(&self) -> bool {
+        self.unfinished.load(Ordering::Relaxed) == 0
+    }
+
+    /// Does the work that was taken, and that is due at `due`. Returns whether the target did not answer its last request; `None` if the stage was over
     /// before all of its requests were sent.
     async fn run(&self, number: u64, work: Work, due: Duration) -> Option<bool> {
         let unsent = Unsent { stage: self, number, was_sent: AtomicBool::new(false) };
-        match work {
+        let was_missed = match work {
             Work::Session(session) => session.run(self, number, due, unsent).await,
             Work::Graph(session) => session.run(self, number, due, unsent).await,
             Work::Request(slot) => slot::run_request(self, slot, number, due, unsent).await,
+        };
+        if was_missed.is_some() {
+            self.unfinished.fetch_sub(1, Ordering::Relaxed);
         }
+        was_missed
     }
 
     /// Runs `work` until it is done; `None` if the load is stopped, or the stage over, before that.

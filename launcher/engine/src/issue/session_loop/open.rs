@@ -79,6 +79,7 @@ pub(in crate::issue) async fn run(
             if shared.is_stopped(stage.stage) {
                 break Some((number, shared.clock.now()));
             }
+            stage.take();
             let of_task = Arc::clone(&stage);
             poll_and_spawn(&mut in_flight, async move { of_task.run(number, work, due).await });
             while let Some(joined) = in_flight.try_join_next() {
@@ -102,7 +103,8 @@ pub(in crate::issue) async fn run(
         // Requests that waited for their turns when the load was stopped, or when the grace of the stage was over.
         let numbers = UnissuedNumbers { ready, rest: None };
         let at = shared.clock.now();
-        return if shared.is_stopped(stage.stage) { stopped(worker, at, numbers) } else { Unissued::Over(numbers) };
+        let is_stopped = shared.is_stopped(stage.stage) && !stage.has_sent_all();
+        return if is_stopped { stopped(worker, at, numbers) } else { Unissued::Over(numbers) };
     };
     ready.extend([number].into_iter().chain(feed.ahead.iter().map(|(number, _)| *number)));
     // Numbers that were due, and one more that was not.
