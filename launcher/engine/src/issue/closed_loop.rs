@@ -25,7 +25,7 @@ use super::{
 /// The most connections that are opened before the stage begins. The other slots open theirs with their first request.
 pub(super) const MAX_WARM: usize = 4_096;
 /// Slots that send their first request before the runtime polls the sockets.
-pub(super) const MAX_AT_ONCE: usize = 16;
+const MAX_AT_ONCE: usize = 16;
 
 /// What the slots of one worker share.
 struct Shared {
@@ -105,7 +105,7 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
     shared.over = slots.duration.map(|it| start.saturating_add(it));
     let shared = Arc::new(shared);
     tokio::select! {
-        () = run_slots(worker, &shared, slots, start) => {}
+        () = run_slots(worker, (shared.stage, start), slots, || run_slot(Arc::clone(&shared))) => {}
         () = shared.keep_prepared() => {}
     }
     let rule_end = context.shared.rule_end(stage_context.stage);
@@ -123,44 +123,52 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
     if worker.is_stopped() { Unissued::Stopped { at, numbers } } else { Unissued::Ended { at, numbers } }
 }
 
-/// Opens this worker's slots, slot i of n at i / n of the ramp-up, and waits until their last requests have ended.
-async fn run_slots(worker: &Worker, shared: &Arc<Shared>, slots: Slots, start: Duration) {
+/// Opens this worker's slots in a stage that began at `start`, slot i of n at i / n of the ramp-up, and waits until the tasks of all slots have
+/// ended.
+pub(super) async fn run_slots<T: Future<Output = ()> + Send + 'static>(
+    worker: &Worker,
+    (stage, start): (usize, Duration),
+    slots: Slots,
+    slot_task: impl Fn() -> T,
+) {
     let mut in_flight = JoinSet::new();
     for (place, slot) in (1..).zip(worker.share(slots.concurrency)) {
         let open = start.saturating_add(slots.ramp_up.mul_f64(slot as f64 / slots.concurrency as f64));
         if place == 1 || !slots.ramp_up.is_zero() {
             tokio::select! {
                 biased;
-                () = worker.context.shared.stopped(shared.stage) => {}
+                () = worker.context.shared.stopped(stage) => {}
                 () = worker.sleeper.until(open) => {}
             }
         }
-        let shared = Arc::clone(shared);
-        poll_and_spawn(&mut in_flight, async move {
-            // A closed loop has no schedule: its first request is due when the slot is opened.
-            let mut free = shared.context.shared.clock.now();
-            while let Some(prepared) = shared.next(free) {
-                let start = shared.context.shared.start_rate(shared.stage).take(free);
-                if start > free {
-                    // Boxed: see below.
-                    if !Box::pin(shared.wait_to_start(start)).await {
-                        shared.ahead().put_back(prepared);
-                        break;
-                    }
-                    // The wait is not the server's: the request is due when it may start.
-                    free = shared.context.shared.clock.now();
-                }
-                let due = Due { at: free, ..Due::default() };
-                if !run_request(Arc::clone(&shared.context), RequestKind::Load, shared.stage, prepared, due).await {
-                    // Boxed: the task of a slot would otherwise reserve memory for it.
-                    Box::pin(shared.context.back_off(shared.stage, shared.over)).await;
-                }
-                free = shared.context.shared.clock.now();
-            }
-        });
+        poll_and_spawn(&mut in_flight, slot_task());
         if place % MAX_AT_ONCE == 0 {
             yield_now().await;
         }
     }
-    drain(&worker.context.shared, in_flight, Some((shared.stage, start))).await;
+    drain(&worker.context.shared, in_flight, Some((stage, start))).await;
+}
+
+/// Sends the requests of one slot.
+async fn run_slot(shared: Arc<Shared>) {
+    // A closed loop has no schedule: its first request is due when the slot is opened.
+    let mut free = shared.context.shared.clock.now();
+    while let Some(prepared) = shared.next(free) {
+        let start = shared.context.shared.start_rate(shared.stage).take(free);
+        if start > free {
+            // Boxed: see below.
+            if !Box::pin(shared.wait_to_start(start)).await {
+                shared.ahead().put_back(prepared);
+                break;
+            }
+            // The wait is not the server's: the request is due when it may start.
+            free = shared.context.shared.clock.now();
+        }
+        let due = Due { at: free, ..Due::default() };
+        if !run_request(Arc::clone(&shared.context), RequestKind::Load, shared.stage, prepared, due).await {
+            // Boxed: the task of a slot would otherwise reserve memory for it.
+            Box::pin(shared.context.back_off(shared.stage, shared.over)).await;
+        }
+        free = shared.context.shared.clock.now();
+    }
 }

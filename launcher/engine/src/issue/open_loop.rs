@@ -17,9 +17,9 @@ use super::{
 use crate::{schedule::Schedule, stop::StopState};
 
 /// No request is prepared within this time before another one is due.
-pub(super) const MARGIN: Duration = Duration::from_micros(200);
+const MARGIN: Duration = Duration::from_micros(200);
 /// Late requests that are sent before the runtime polls the sockets.
-pub(super) const MAX_LATE: u32 = 16;
+const MAX_LATE: u32 = 16;
 /// Connections for the requests of this first part of a stage are opened before the stage begins: at least and at most
 /// this many.
 const WARM: (Duration, usize, usize) = (Duration::from_millis(200), 2, 64);
@@ -82,7 +82,7 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
     let mut in_flight = JoinSet::new();
     let stopped = shared.stopped(stage_context.stage);
     tokio::pin!(stopped);
-    let mut late = 0;
+    let mut pace = Pace::new(shared);
     // When the last request that waited for a permit got it.
     let mut blocked = Duration::ZERO;
     let phase = phase.filter(|it| it.ends_by_queries());
@@ -93,14 +93,7 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
         let Some(prepared) = feed.next().filter(|_| !over()) else { break Unissued::Over(UnissuedNumbers::default()) };
         let number = prepared.number;
         let due = start + schedule.get(number).unwrap_or_default();
-        while shared.clock.now() + MARGIN < due && feed.prepare() {
-            yield_now().await;
-        }
-        late = if shared.clock.now() < due { 0 } else { late + 1 };
-        if late == MAX_LATE {
-            late = 0;
-            yield_now().await;
-        }
+        pace.before(due, || feed.prepare()).await;
         tokio::select! {
             biased;
             () = &mut stopped => break feed.stopped_at(number),
@@ -145,16 +138,48 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
             let end = phase.after(issued, sent_at.saturating_sub(start), || shared.progress.under_way());
             end.into_iter().for_each(|it| shared.end_phase(stage_context.stage, it));
         }
-        while let Some(joined) = in_flight.try_join_next() {
-            check_join(joined);
-        }
-        if context.client.needs_spare() {
-            let context = Arc::clone(context);
-            tokio::spawn(async move { context.client.fill().await });
-        }
+        tidy_up(context, &mut in_flight);
     };
     drain(shared, in_flight, Some((stage, start))).await;
     unissued
+}
+
+/// Gives the runtime its turns between the sends of an open loop.
+pub(super) struct Pace<'a> {
+    shared: &'a Shared,
+    /// Late requests that were sent since the sockets were polled.
+    late: u32,
+}
+
+impl Pace<'_> {
+    pub(super) fn new(shared: &Shared) -> Pace<'_> {
+        Pace { shared, late: 0 }
+    }
+
+    /// Calls `prepare` while there is time before `due`, until it returns `false`. If requests are late, the sockets are polled
+    /// after every [`MAX_LATE`] of them.
+    pub(super) async fn before(&mut self, due: Duration, mut prepare: impl FnMut() -> bool) {
+        let clock = self.shared.clock;
+        while clock.now() + MARGIN < due && prepare() {
+            yield_now().await;
+        }
+        self.late = if clock.now() < due { 0 } else { self.late + 1 };
+        if self.late == MAX_LATE {
+            self.late = 0;
+            yield_now().await;
+        }
+    }
+}
+
+/// Takes the requests that have ended, and opens spare connections where some are missing.
+pub(super) fn tidy_up(context: &Arc<RequestContext>, in_flight: &mut JoinSet<()>) {
+    while let Some(joined) = in_flight.try_join_next() {
+        check_join(joined);
+    }
+    if context.client.needs_spare() {
+        let context = Arc::clone(context);
+        tokio::spawn(async move { context.client.fill().await });
+    }
 }
 
 /// Opens connections for the start of a stage of which `at_once` requests leave together.

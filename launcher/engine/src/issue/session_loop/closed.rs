@@ -6,12 +6,9 @@ use std::{
     time::Duration,
 };
 
-use tokio::task::{JoinSet, yield_now};
-
 use super::{SessionStage, Work, lock, share::Share};
 use crate::issue::{
-    closed_loop::{MAX_AT_ONCE, MAX_WARM},
-    in_flight::{drain, poll_and_spawn},
+    closed_loop::{MAX_WARM, run_slots},
     plan::Slots,
     stage_context::StageContext,
     unissued::{Unissued, UnissuedNumbers},
@@ -81,17 +78,17 @@ pub(in crate::issue) async fn run(worker: &Worker, stage_context: &mut StageCont
     }
     let start = stage_context.start().await;
     if mine == 0 {
-        // The workers with slots take all sessions, and say what is left of them.
+        // The workers that have slots take all sessions, and count those that were not sent.
         return Unissued::Over(UnissuedNumbers::default());
     }
     feed.stage.over = slots.duration.map(|it| start.saturating_add(it));
     let (waits, feed) = (Arc::clone(&feed.stage.waits), Arc::new(feed));
     tokio::select! {
-        () = run_slots(worker, &feed, slots, start) => {}
+        () = run_slots(worker, (feed.stage.stage, start), slots, || run_slot(Arc::clone(&feed))) => {}
         () = waits.run() => {}
     }
     feed.stage.end();
-    // No slot was free for what is left, so it was not due.
+    // No slot was free for the sessions that are left, so they were not due.
     let numbers = UnissuedNumbers::default();
     let now = shared.clock.now();
     let was_over = feed.stage.over.is_some_and(|over| now >= over);
@@ -99,27 +96,6 @@ pub(in crate::issue) async fn run(worker: &Worker, stage_context: &mut StageCont
         return Unissued::Over(numbers);
     }
     if worker.is_stopped() { Unissued::Stopped { at: now, numbers } } else { Unissued::Ended { at: now, numbers } }
-}
-
-/// Opens this worker's slots, slot i of n at i / n of the ramp-up, and waits until their last sessions have ended.
-async fn run_slots(worker: &Worker, feed: &Arc<Feed>, slots: Slots, start: Duration) {
-    let mut in_flight = JoinSet::new();
-    for (place, slot) in (1..).zip(worker.share(slots.concurrency)) {
-        let open = start.saturating_add(slots.ramp_up.mul_f64(slot as f64 / slots.concurrency as f64));
-        if place == 1 || !slots.ramp_up.is_zero() {
-            tokio::select! {
-                biased;
-                () = worker.context.shared.stopped(feed.stage.stage) => {}
-                () = worker.sleeper.until(open) => {}
-            }
-        }
-        let feed = Arc::clone(feed);
-        poll_and_spawn(&mut in_flight, run_slot(feed));
-        if place % MAX_AT_ONCE == 0 {
-            yield_now().await;
-        }
-    }
-    drain(&worker.context.shared, in_flight, Some((feed.stage.stage, start))).await;
 }
 
 async fn run_slot(feed: Arc<Feed>) {

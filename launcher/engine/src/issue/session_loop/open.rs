@@ -2,13 +2,13 @@
 
 use std::{collections::VecDeque, mem, sync::Arc, time::Duration};
 
-use tokio::task::{JoinSet, yield_now};
+use tokio::task::JoinSet;
 
 use super::{SessionStage, Work, lock, share::Share};
 use crate::{
     issue::{
-        in_flight::{check_join, drain, poll_and_spawn},
-        open_loop::{MARGIN, MAX_LATE, warm},
+        in_flight::{drain, poll_and_spawn},
+        open_loop::{Pace, tidy_up, warm},
         stage_context::StageContext,
         unissued::{Unissued, UnissuedNumbers},
         worker::Worker,
@@ -59,18 +59,11 @@ pub(in crate::issue) async fn run(
     let waits = Arc::clone(&stage.waits);
     let all = async {
         let mut in_flight = JoinSet::new();
-        let mut late = 0;
+        let mut pace = Pace::new(shared);
         let stopped_at = loop {
             let Some((number, work)) = feed.next() else { break None };
             let due = start + schedule.get(number).unwrap_or_default();
-            while shared.clock.now() + MARGIN < due && feed.prepare() {
-                yield_now().await;
-            }
-            late = if shared.clock.now() < due { 0 } else { late + 1 };
-            if late == MAX_LATE {
-                late = 0;
-                yield_now().await;
-            }
+            pace.before(due, || feed.prepare()).await;
             tokio::select! {
                 biased;
                 () = shared.stopped(stage.stage) => {}
@@ -82,13 +75,7 @@ pub(in crate::issue) async fn run(
             stage.take();
             let of_task = Arc::clone(&stage);
             poll_and_spawn(&mut in_flight, async move { of_task.run(number, work, due).await });
-            while let Some(joined) = in_flight.try_join_next() {
-                check_join(joined);
-            }
-            if context.client.needs_spare() {
-                let context = Arc::clone(context);
-                tokio::spawn(async move { context.client.fill().await });
-            }
+            tidy_up(context, &mut in_flight);
         };
         drain(shared, in_flight, Some((stage.stage, start))).await;
         stopped_at

@@ -1,0 +1,320 @@
+//! The plan of a load: all decisions before the first request. Pure.
+
+mod probe_requests;
+mod sources;
+mod stage;
+
+use std::{sync::Arc, time::Duration};
+
+use crds::benchmark_run::Api;
+use http::HeaderName;
+use workload_profiles::{
+    Notice, Workload,
+    workload::{Goodput, LengthField, Load, OutputLength, PromptForm, RequestSource, StopRule, TraceEntry},
+};
+
+use super::{
+    LoadError,
+    classes::{Class, Classes},
+    departures::Clients,
+    measured_rate::MeasuredLoad,
+    phases::planned_phases,
+    timeline::{PlannedTime, Timeline},
+};
+use crate::{
+    client::{body::BodyTemplate, request_timeouts::RequestTimeouts},
+    recorder::{Keep, RecordBudget, Recorder},
+    requests::{RecordedLengths, Requests, RequestsError, Seeds, TextSeed},
+    schedule::{schedule, users::UserTurns},
+    sessions::{PlannedSessions, session_header},
+    window::StageWindow,
+};
+use clock::Clock;
+use probe_requests::ProbeRequests;
+pub(super) use stage::{PlannedLoad, PlannedStage, Slots};
+
+/// A workload whose times are drawn and whose requests can be made.
+#[derive(Debug)]
+pub struct LoadPlan {
+    pub(in crate::issue) stages: Vec<PlannedStage>,
+    pub(in crate::issue) requests: Requests,
+    /// `None`: each request stands alone.
+    pub(in crate::issue) sessions: Option<PlannedSessions>,
+    /// The field with the id of its session in a request that stands alone.
+    pub(in crate::issue) session_header: Option<HeaderName>,
+    pub(in crate::issue) probes: ProbeRequests,
+    pub(in crate::issue) template: BodyTemplate,
+    pub(in crate::issue) classes: Classes,
+    class_count: usize,
+    /// Whether requests have messages, to which a chat template adds tokens.
+    pub(in crate::issue) has_messages: bool,
+    /// Answers for each prompt.
+    choices: u32,
+    pub(in crate::issue) streaming: bool,
+    /// Whether requests hold the output length that they ask for.
+    sends_lengths: bool,
+    /// The requested output length is only an upper bound: the model decides where an answer ends.
+    bounds_answers: bool,
+    pub(in crate::issue) timeouts: RequestTimeouts,
+    pub(in crate::issue) connect_timeout: Duration,
+    pub(in crate::issue) stop_rules: Vec<StopRule>,
+    goodput: Goodput,
+    /// How many records may be kept.
+    records: RecordBudget,
+    /// Which stages send less than the workload says.
+    notices: Vec<Notice>,
+}
+impl LoadPlan {
+    /// Draws every time and prepares the source of the requests. `traces` holds one entry for each stage, with what
+    /// that stage replays.
+    ///
+    /// # Errors
+    /// The requests are too large, or of a form that the API does not accept; or a LoadGen phase has no queries.
+    pub fn new(
+        workload: &Workload,
+        traces: &[Vec<TraceEntry>],
+        model: &str,
+        api: Api,
+        seeds: Seeds<'_>,
+    ) -> Result<LoadPlan, LoadError> {
+        let form = workload.requests.form();
+        if !BodyTemplate::can_hold(api, form) {
+            return Err(RequestsError::TokenIdsInChat.into());
+        }
+        if api == Api::Messages && decides_no_length(&workload.requests) {
+            return Err(RequestsError::NoOutputLength.into());
+        }
+        let phases = planned_phases(workload)?;
+        let stages = workload.stages.iter().zip(phases).enumerate().map(|(index, (stage, phase))| {
+            let trace = traces.get(index).map_or(&[][..], Vec::as_slice);
+            let seed = |purpose| seeds.run.derive(&format!("stage/{index}/{purpose}"));
+            let schedule = match &phase {
+                Some(phase) => phase.schedule(),
+                None => schedule(&stage.load, trace, seed("arrivals")),
+            };
+            let measured = MeasuredLoad::new(stage, workload.window, seed("arrivals"));
+            PlannedStage {
+                name: stage.name.clone(),
+                window: StageWindow::new(stage, workload.window, schedule.as_ref()),
+                load: match (&stage.load, &phase) {
+                    (_, Some(phase)) if schedule.is_none() => PlannedLoad::Stream(Arc::clone(phase)),
+                    (Load::Closed { concurrency, count, duration, ramp_up, start_rate }, _) => {
+                        PlannedLoad::Closed(Slots {
+                            concurrency: u64::from(*concurrency),
+                            count: *count,
+                            duration: duration.map(|it| it.0),
+                            ramp_up: ramp_up.0,
+                            start_rate: *start_rate,
+                        })
+                    }
+                    _ => match measured {
+                        Some(load) => PlannedLoad::Measured(Box::new(load)),
+                        None => PlannedLoad::Open(schedule.unwrap_or_default()),
+                    },
+                },
+                pause_after: stage.pause_after.0,
+                lengths: match &stage.load {
+                    Load::Trace { lengths: true, .. } => trace.iter().map(RecordedLengths::from_entry).collect(),
+                    _ => Vec::new(),
+                },
+                max_concurrency: match &stage.load {
+                    Load::Closed { .. } => None,
+                    Load::LoadGen { .. } => workload.loadgen.as_ref().and_then(|it| it.max_concurrency),
+                    open => open.max_concurrency(),
+                },
+                users: UserTurns::from_load(&stage.load),
+                clients: workload.abandonment.map(|it| Clients::new(it, seed("abandonment"))),
+                outputs: phase.as_ref().map(|it| it.outputs()).unwrap_or_default(),
+                phase,
+                grace: stage.grace.map(|it| it.0),
+            }
+        });
+        let stages: Vec<PlannedStage> = stages.collect();
+        let mut requests =
+            Requests::new(&workload.requests, seeds, workload.prompts)?.with_messages(api.has_messages());
+        let sessions = PlannedSessions::new(workload, seeds)?;
+        if let Some(images) = &workload.images {
+            if !api.has_messages() || form != PromptForm::Text || sessions.is_some() {
+                return Err(RequestsError::ImagesOutsideOfChat.into());
+            }
+            let counts: Vec<u64> = stages.iter().map(|it| it.load.count()).collect();
+            requests = requests.with_images(images, seeds, workload.prompts, &counts)?;
+        }
+        Ok(LoadPlan {
+            stages,
+            probes: ProbeRequests {
+                probes: workload.probes,
+                texts: TextSeed::new("probes/texts", seeds, workload.prompts),
+            },
+            requests,
+            session_header: session_header(&workload.sessions)?.filter(|_| sessions.is_none()),
+            sessions,
+            has_messages: api.has_messages(),
+            template: BodyTemplate::new(api, model, workload.streaming, &workload.sampling),
+            classes: Classes::new(workload, api, model, |it| seeds.run.derive(&format!("stage/{it}/classes")))
+                .map_err(LoadError::Headers)?,
+            class_count: workload.classes.classes.len(),
+            choices: workload.sampling.choices(),
+            streaming: workload.streaming,
+            sends_lengths: workload.sampling.length_field != LengthField::NotSent,
+            bounds_answers: workload.loadgen.is_some() && !workload.sampling.ignore_eos,
+            timeouts: RequestTimeouts::new(&workload.timeouts, workload.streaming),
+            connect_timeout: workload.timeouts.connect.0,
+            stop_rules: workload.stop_rules.clone(),
+            goodput: workload.goodput.clone(),
+            records: RecordBudget::default(),
+            notices: Vec::new(),
+        })
+    }
+
+    /// The output length that a request holds, where its source asks for `asked`; `None`: it holds none.
+    pub(in crate::issue) fn output_to_send(&self, class: Option<&Class>, asked: Option<u32>) -> Option<u32> {
+        class.and_then(|it| it.output).or(asked).filter(|_| self.sends_lengths)
+    }
+
+    /// The output length that a server's usage should say of a request that holds the length `sent`; `None`: the server decides.
+    pub(in crate::issue) fn output_of_choices(&self, sent: Option<u32>) -> Option<u32> {
+        // A server's usage counts the tokens of all choices together.
+        sent.map(|it| it.saturating_mul(self.choices)).filter(|_| !self.bounds_answers)
+    }
+
+    /// Begins a stage, after `issued` requests of those before it. Call it before the first request of the stage is made, and after
+    /// the last one of those before has ended.
+    pub(in crate::issue) fn begin_stage(&self, stage: usize, issued: u64) {
+        let sessions = self.sessions.as_ref().filter(|it| !it.are_dealt_requests());
+        // A session is one row, whatever the number of its turns.
+        let begun = sessions.map_or(issued, |it| it.begin_stage(stage));
+        self.requests.begin_stage(stage, begun);
+    }
+
+    pub fn with_record_budget(self, records: RecordBudget) -> LoadPlan {
+        LoadPlan { records, ..self }
+    }
+
+    /// Requests of all stages.
+    pub fn requests(&self) -> u64 {
+        self.stages.iter().map(|it| self.requests_of(it)).sum()
+    }
+
+    /// Requests of a stage, or 0 if their number is not known before the load.
+    fn requests_of(&self, stage: &PlannedStage) -> u64 {
+        let count = stage.load.count();
+        match self.sessions.as_ref().filter(|it| !it.are_dealt_requests()) {
+            Some(sessions) => sessions.turns_of_first(count).unwrap_or_default(),
+            None => count,
+        }
+    }
+
+    /// Whether a later stage has a rate that is measured in this one.
+    pub(in crate::issue) fn gives_rates(&self, stage: usize) -> bool {
+        self.measured_after(stage).any(|(load, stage)| load.needs(stage))
+    }
+
+    /// Whether a later stage needs the numbers of requests under way in this one.
+    pub(in crate::issue) fn gives_drain_rates(&self, stage: usize) -> bool {
+        self.measured_after(stage).any(|(load, stage)| load.needs_samples(stage))
+    }
+
+    fn measured_after(&self, stage: usize) -> impl Iterator<Item = (&MeasuredLoad, u32)> {
+        let index = u32::try_from(stage).unwrap_or(u32::MAX);
+        self.stages.iter().skip(stage + 1).filter_map(move |it| match &it.load {
+            PlannedLoad::Measured(load) => Some((&**load, index)),
+            PlannedLoad::Open(_) | PlannedLoad::Closed(_) | PlannedLoad::Stream(_) => None,
+        })
+    }
+
+    /// How long the load should take.
+    pub(in crate::issue) fn timeline(&self, clock: Clock) -> Timeline {
+        let of_stage = |stage: &PlannedStage| PlannedTime {
+            length: match &stage.load {
+                // The rules of a test end it, or the end of its schedule.
+                PlannedLoad::Open(_) if stage.phase.as_ref().is_some_and(|it| it.ends_by_queries()) => None,
+                PlannedLoad::Open(schedule) => schedule.len().checked_sub(1).and_then(|it| schedule.get(it)),
+                PlannedLoad::Measured(load) => load.duration(),
+                PlannedLoad::Closed(slots) => slots.duration,
+                PlannedLoad::Stream(_) => None,
+            }
+            .filter(|it| !it.is_zero()),
+            requests: Some(self.requests_of(stage)).filter(|it| *it > 0),
+            pause_after: stage.pause_after,
+        };
+        Timeline { clock, stages: self.stages.iter().map(of_stage).collect() }
+    }
+
+    pub(in crate::issue) fn recorder(&self, keep: Keep) -> Recorder {
+        let recorder = Recorder::new(self.stages.len(), self.goodput.clone(), keep)
+            .with_classes(self.class_count)
+            .with_windows(self.stages.iter().map(|it| it.window))
+            .with_record_budget(self.records.clone());
+        let recorder = if self.probes.rate().is_some() { recorder.with_probes() } else { recorder };
+        if self.sessions.is_some() { recorder.with_sessions() } else { recorder }
+    }
+}
+
+/// Whether a source leaves the length of an answer to the server.
+fn decides_no_length(source: &RequestSource) -> bool {
+    match source {
+        RequestSource::Mock => true,
+        RequestSource::DataSet(set) => set.output == OutputLength::Unbounded,
+        RequestSource::Random { .. }
+        | RequestSource::SharedPrefix { .. }
+        | RequestSource::Conversations(_)
+        | RequestSource::TraceBlocks { .. }
+        | RequestSource::Recorded(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crds::units::Seed;
+    use workload_profiles::workload::{
+        ImageEncoding, ImagePlace, ImageSize, Images, LengthDistribution, PromptText, TokenIdRange,
+    };
+
+    use super::*;
+
+    fn check(api: Api, source: RequestSource, images: bool, expected: Option<&str>) {
+        let mut workload = Workload::new(api, source, Vec::new());
+        workload.images = images.then(|| Images {
+            per_request: LengthDistribution::fixed(1),
+            sizes: vec![ImageSize { width: 8, height: 8, weight: 1.0 }],
+            encoding: ImageEncoding::Png,
+            place: ImagePlace::BeforeText,
+            shared_by_group: false,
+        });
+        let plan = LoadPlan::new(&workload, &[], "m", api, Seed(1).into());
+        let error = plan.err().map(|it| it.to_string());
+        assert!(error.as_deref().unwrap_or_default().contains(expected.unwrap_or_default()), "{api:?}: {error:?}");
+        assert_eq!(error.is_some(), expected.is_some(), "{api:?}: {error:?}");
+    }
+
+    fn random(text: PromptText) -> RequestSource {
+        RequestSource::random(LengthDistribution::fixed(9), LengthDistribution::fixed(3), text)
+    }
+
+    #[test]
+    fn what_an_api_cannot_hold_is_refused() {
+        for api in [Api::Chat, Api::Responses, Api::Messages] {
+            check(api, random(PromptText::Words), true, None);
+            check(api, random(PromptText::TokenIds(TokenIdRange::default())), false, Some("token ids"));
+        }
+        check(Api::Completions, random(PromptText::Words), true, Some("there are images"));
+        check(Api::Completions, random(PromptText::TokenIds(TokenIdRange::default())), false, None);
+        check(Api::Chat, RequestSource::Mock, false, None);
+        check(Api::Messages, RequestSource::Mock, false, Some("requires max_tokens"));
+    }
+
+    #[test]
+    fn images_beside_sessions_are_refused() {
+        let users = RequestSource::SharedPrefix {
+            groups: 1,
+            prompts_per_group: 2,
+            system_prompt_len: LengthDistribution::fixed(5),
+            question_len: LengthDistribution::fixed(5),
+            output_len: LengthDistribution::fixed(5),
+            seed: None,
+            multi_turn: true,
+        };
+        check(Api::Chat, users, true, Some("there are images"));
+    }
+}

@@ -1,0 +1,25 @@
+//! The content of probes.
+
+use workload_profiles::workload::Probes;
+
+use crate::requests::{TextSeed, words_of};
+
+/// The content of probes.
+#[derive(Debug)]
+pub(in crate::issue) struct ProbeRequests {
+    pub(super) probes: Option<Probes>,
+    pub(super) texts: TextSeed,
+}
+
+impl ProbeRequests {
+    /// The rate and the lengths of probes; `None` if there are none.
+    pub(in crate::issue) fn rate(&self) -> Option<Probes> {
+        self.probes
+    }
+
+    /// Appends the prompt of a probe beside a stage to `text`.
+    pub(in crate::issue) fn write(&self, stage: usize, number: u64, text: &mut String) {
+        let words = self.probes.map_or(1, |it| it.input);
+        words_of(self.texts, stage, number, words, text);
+    }
+}

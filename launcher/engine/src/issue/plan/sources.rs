@@ -1,0 +1,158 @@
+//! What a plan gets from files before the load: rows, hashes of blocks, recordings, and what makes texts.
+
+use std::sync::Arc;
+
+use workload_profiles::{
+    Notice, Workload,
+    workload::{AcrossStages, Load, RequestSource, Stage, UsedUp},
+};
+
+use super::{LoadPlan, PlannedLoad};
+use crate::{
+    data_set::Rows,
+    recorded,
+    requests::{RequestsError, RowChoice, Seeds, Texts},
+    sessions::PlannedSessions,
+    trace::Blocks,
+};
+
+impl LoadPlan {
+    /// The same plan with the rows of the workload's data set, if it has one. A stage that ends with its rows gets no more requests
+    /// than there are rows.
+    ///
+    /// # Errors
+    /// The load may need more rows than there are, and is to be refused then.
+    pub fn with_rows(
+        mut self,
+        workload: &Workload,
+        rows: Arc<Rows>,
+        seeds: Seeds<'_>,
+    ) -> Result<LoadPlan, RequestsError> {
+        let RequestSource::DataSet(set) = &workload.requests else { return Ok(self) };
+        let most = rows.len() as u64;
+        if let Some(loadgen) = &workload.loadgen
+            && loadgen.qsl.total_sample_count > most
+        {
+            return Err(RequestsError::TooFewSamples { samples: loadgen.qsl.total_sample_count, rows: most });
+        }
+        let mut begin = Some(0);
+        for (stage, planned) in workload.stages.iter().zip(&mut self.stages) {
+            // The requests are samples, or are dealt to sessions: each may be sent several times.
+            if planned.phase.is_some() || self.sessions.as_ref().is_some_and(PlannedSessions::are_dealt_requests) {
+                continue;
+            }
+            let name = || stage.name.clone();
+            if set.across_stages == AcrossStages::Restart {
+                begin = Some(0);
+            }
+            // The times of a measured stage are drawn when it begins, too late to leave some out.
+            let is_refused = set.used_up == UsedUp::EndStage && matches!(planned.load, PlannedLoad::Measured(_));
+            match set.used_up {
+                UsedUp::Repeat | UsedUp::Draw => {}
+                used_up if used_up == UsedUp::Refuse || is_refused => {
+                    let wanted = planned.load.most();
+                    if begin.zip(wanted).is_none_or(|(begin, wanted)| begin + wanted > most) {
+                        let wanted = wanted.map_or_else(
+                            || "as many requests as its time allows".into(),
+                            |it| format!("{it} requests"),
+                        );
+                        let rows = most.saturating_sub(begin.unwrap_or_default());
+                        return Err(RequestsError::TooFewRows { stage: name(), wanted, rows });
+                    }
+                }
+                UsedUp::Refuse | UsedUp::EndStage => {
+                    let begin = begin.ok_or_else(|| RequestsError::UnknownFirstRow { stage: name() })?;
+                    let left = most.saturating_sub(begin);
+                    if planned.end_after(left, stage, workload.window) {
+                        self.notices.push(ends_with_rows(stage, left));
+                    }
+                }
+            }
+            begin = begin.zip(planned.load.known()).map(|(begin, requests)| begin + requests);
+        }
+        let requests: Vec<_> = self.stages.iter().map(|it| it.load.known()).collect();
+        let choice = Arc::new(RowChoice::new(most, (set.used_up, set.across_stages), seeds.run, &requests));
+        self.sessions = self.sessions.map(|it| it.with_rows(&rows, &choice));
+        self.requests = self.requests.with_rows(rows, choice);
+        Ok(self)
+    }
+
+    /// The same plan with the hashes of the traces' blocks, one entry for each stage.
+    ///
+    /// # Errors
+    /// The requests are made of blocks, and a stage has no hashes.
+    pub fn with_blocks(mut self, workload: &Workload, blocks: &[Arc<Blocks>]) -> Result<LoadPlan, RequestsError> {
+        if matches!(workload.requests, RequestSource::TraceBlocks { .. }) {
+            let has_hashes = |stage: usize| blocks.get(stage).is_some_and(|it| it.has_hashes());
+            let mut stages = workload.stages.iter().enumerate();
+            if let Some((_, stage)) = stages.find(|(place, _)| !has_hashes(*place)) {
+                return Err(RequestsError::NoHashes { stage: stage.name.clone() });
+            }
+            self.requests = self.requests.with_blocks(blocks.to_vec());
+        }
+        Ok(self)
+    }
+
+    /// The same plan with the recorded sessions of the workload, if it has any. Each stage sends a session at most once. After a stage
+    /// whose number of sessions is not known before the load, the next one may send some of its sessions again.
+    ///
+    /// # Errors
+    /// A stage asks for more sessions than are left, or none is left.
+    pub(crate) fn with_recordings(
+        mut self,
+        workload: &Workload,
+        recordings: Arc<Vec<recorded::Session>>,
+    ) -> Result<LoadPlan, RequestsError> {
+        let RequestSource::Recorded(recorded) = &workload.requests else { return Ok(self) };
+        self.sessions = self.sessions.map(|it| it.with_recordings(recordings));
+        let all = self.sessions.as_ref().and_then(|it| it.count).unwrap_or_default();
+        let mut left = all;
+        for planned in &mut self.stages {
+            if recorded.across_stages == AcrossStages::Restart {
+                left = all;
+            }
+            let wanted = match &planned.load {
+                PlannedLoad::Closed(slots) => slots.count.unwrap_or(1),
+                PlannedLoad::Open(_) | PlannedLoad::Measured(_) | PlannedLoad::Stream(_) => 1,
+            };
+            if wanted > left {
+                return Err(RequestsError::TooFewSessions { stage: planned.name.clone(), wanted, left });
+            }
+            planned.load.truncate(left);
+            left = left.saturating_sub(planned.load.known().unwrap_or_default());
+        }
+        Ok(self)
+    }
+
+    /// The same plan with what makes texts.
+    pub fn with_texts(mut self, texts: Texts) -> LoadPlan {
+        self.sessions = self.sessions.map(|it| it.with_texts(texts.clone()));
+        self.requests = self.requests.with_texts(texts);
+        self
+    }
+
+    /// What the report says of stages that end with the rows of a data set, and of rows or sessions that were sent more than once.
+    /// LoadGen's tests send their samples again by their own rules. `begun`: the sessions of each stage that were sent.
+    pub(in crate::issue) fn notices(&self, issued: u64, begun: &[u64]) -> Vec<Notice> {
+        let repeats = match &self.sessions {
+            Some(sessions) => sessions.repeats(begun),
+            None => self.requests.repeats(issued).filter(|_| self.stages.iter().all(|it| it.phase.is_none())),
+        };
+        self.notices.iter().cloned().chain(repeats).collect()
+    }
+}
+
+/// The notice of a stage that ends with the rows of the data set.
+fn ends_with_rows(stage: &Stage, left: u64) -> Notice {
+    let Stage { name, load, .. } = stage;
+    let unless = match load {
+        Load::Closed { duration: Some(_), .. } => ", unless its duration ends it earlier",
+        _ => "",
+    };
+    let message = match left {
+        0 => format!("the stage {name} sends nothing: no row of the data set is left for it"),
+        1 => format!("the stage {name} ends with the row of the data set that is left for it{unless}"),
+        left => format!("the stage {name} ends with the {left} rows of the data set that are left for it{unless}"),
+    };
+    Notice { path: "data set".into(), message }
+}

@@ -1,0 +1,154 @@
+//! A stage as it will be issued.
+
+use std::{sync::Arc, time::Duration};
+
+use crds::units::{RequestRate, Span};
+use workload_profiles::workload::{Load, Margin, Stage, Window};
+
+use crate::{
+    issue::{departures::Clients, measured_rate::MeasuredLoad, outputs::KeepOutputs, phases::PlannedPhase},
+    requests::RecordedLengths,
+    schedule::{Schedule, users::UserTurns},
+    window::StageWindow,
+};
+
+/// A stage as it will be issued.
+#[derive(Debug)]
+pub(in crate::issue) struct PlannedStage {
+    pub(in crate::issue) name: String,
+    pub(in crate::issue) load: PlannedLoad,
+    pub(in crate::issue) pause_after: Duration,
+    /// Recorded lengths of prompts and answers by request number; empty where the request source decides.
+    pub(in crate::issue) lengths: Vec<RecordedLengths>,
+    /// The most requests under way at once; `None` where the load has no such bound, or has slots.
+    pub(in crate::issue) max_concurrency: Option<u32>,
+    /// For a load of users: which turn each request is.
+    pub(in crate::issue) users: Option<UserTurns>,
+    /// For a LoadGen phase: what it issues, and when it ends.
+    pub(in crate::issue) phase: Option<Arc<PlannedPhase>>,
+    /// Clients that disconnect early; `None` if all of them wait.
+    pub(in crate::issue) clients: Option<Clients>,
+    /// The requests whose output is kept.
+    pub(in crate::issue) outputs: KeepOutputs,
+    /// The window, if the times are known before the run.
+    pub(in crate::issue) window: StageWindow,
+    pub(in crate::issue) grace: Option<Duration>,
+}
+
+/// When the requests of a stage are due.
+#[derive(Debug)]
+pub(in crate::issue) enum PlannedLoad {
+    /// At these times.
+    Open(Schedule),
+    /// At times that are drawn when the stage begins.
+    Measured(Box<MeasuredLoad>),
+    /// When a slot becomes free.
+    Closed(Slots),
+    /// Query by query: a query is due when the one before it is complete.
+    Stream(Arc<PlannedPhase>),
+}
+
+/// The slots of a closed loop.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::issue) struct Slots {
+    pub(in crate::issue) concurrency: u64,
+    /// Requests of all slots; `None`: until the duration is over.
+    pub(in crate::issue) count: Option<u64>,
+    /// How long requests are sent; `None`: until there were `count` of them.
+    pub(in crate::issue) duration: Option<Duration>,
+    /// The slots are opened one after the other, evenly within this time.
+    pub(in crate::issue) ramp_up: Duration,
+    /// The most requests of all slots that start in a second; `None`: no limit.
+    pub(in crate::issue) start_rate: Option<RequestRate>,
+}
+
+impl PlannedLoad {
+    /// Number of requests, or 0 if it is not known before the load.
+    pub(in crate::issue) fn count(&self) -> u64 {
+        match self {
+            PlannedLoad::Open(schedule) => schedule.len(),
+            PlannedLoad::Measured(load) => load.count().unwrap_or_default(),
+            PlannedLoad::Closed(slots) => slots.count.filter(|_| slots.duration.is_none()).unwrap_or_default(),
+            // The rules end the phase before its queries are used up.
+            PlannedLoad::Stream(phase) => {
+                if phase.rules.is_some() {
+                    0
+                } else {
+                    phase.queries.sample_count() as u64
+                }
+            }
+        }
+    }
+
+    /// Number of requests; `None` if it is not known before the load.
+    pub(in crate::issue) fn known(&self) -> Option<u64> {
+        match self {
+            PlannedLoad::Open(schedule) => Some(schedule.len()),
+            PlannedLoad::Closed(slots) => slots.count.filter(|_| slots.duration.is_none()),
+            PlannedLoad::Measured(_) | PlannedLoad::Stream(_) => None,
+        }
+    }
+
+    /// The most requests; `None` where only time or rules end them.
+    pub(in crate::issue) fn most(&self) -> Option<u64> {
+        match self {
+            PlannedLoad::Open(schedule) => Some(schedule.len()),
+            PlannedLoad::Closed(slots) => slots.count,
+            PlannedLoad::Measured(load) => load.count(),
+            PlannedLoad::Stream(_) => None,
+        }
+    }
+
+    /// Leaves out all requests but the first `most`.
+    pub(super) fn truncate(&mut self, most: u64) {
+        match self {
+            PlannedLoad::Open(schedule) => schedule.truncate(most),
+            PlannedLoad::Closed(slots) => slots.count = Some(slots.count.map_or(most, |it| it.min(most))),
+            PlannedLoad::Measured(_) | PlannedLoad::Stream(_) => {}
+        }
+    }
+}
+
+impl PlannedStage {
+    /// Leaves out all requests but the first `most`, also from the window. Returns whether the stage would have sent more.
+    pub(super) fn end_after(&mut self, most: u64, stage: &Stage, window: Window) -> bool {
+        if self.load.most().is_some_and(|it| it <= most) {
+            return false;
+        }
+        let mut shorter = stage.clone();
+        match (&self.load, &mut shorter.load) {
+            // It is over when the first request that is left out would have been due.
+            (PlannedLoad::Open(schedule), Load::Open { duration: Some(length), .. })
+            | (PlannedLoad::Open(schedule), Load::Users { duration: Some(length), .. })
+                if most > 0 =>
+            {
+                *length = schedule.get(most).map_or(*length, Span);
+            }
+            (PlannedLoad::Open(_), Load::Open { duration, .. } | Load::Users { duration, .. }) => *duration = None,
+            // Its last request ends it, unless its duration ends earlier. A cool-down of a length counts from a known time.
+            (_, Load::Closed { count, duration, .. }) => {
+                *count = Some(most);
+                *duration = duration.filter(|_| matches!(stage.cool_down, Some(Margin::Duration(_))));
+            }
+            _ => {}
+        }
+        self.load.truncate(most);
+        let schedule = match &self.load {
+            PlannedLoad::Open(schedule) => Some(schedule),
+            PlannedLoad::Measured(_) | PlannedLoad::Closed(_) | PlannedLoad::Stream(_) => None,
+        };
+        self.window = StageWindow::new(&shorter, window, schedule);
+        true
+    }
+
+    /// The index in the request source: the request's own number, or the sample that a LoadGen phase issues at this
+    /// number.
+    pub(in crate::issue) fn content(&self, number: u64) -> u64 {
+        self.phase.as_ref().map_or(number, |it| it.sample(number))
+    }
+
+    /// The recorded lengths of a request.
+    pub(in crate::issue) fn recorded(&self, number: u64) -> RecordedLengths {
+        usize::try_from(number).ok().and_then(|it| self.lengths.get(it)).copied().unwrap_or_default()
+    }
+}
