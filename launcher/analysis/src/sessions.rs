@@ -51,7 +51,7 @@ pub struct TurnFigures {
     pub ttft: Option<Distribution<Duration>>,
     /// Last token minus scheduled.
     pub latency: Option<Distribution<Duration>>,
-    /// Mean prompt length of the requests of which the server told it; `None` where there are none.
+    /// Mean prompt length, of the requests whose usage the server sent; `None` where no usage came.
     pub mean_input_tokens: Option<f64>,
     /// Mean output length.
     pub mean_output_tokens: Option<f64>,

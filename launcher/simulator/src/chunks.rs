@@ -281,7 +281,7 @@ impl Chunks {
     }
 }
 
-/// The reason to finish as the answer tells it.
+/// The `finish_reason` of an answer.
 fn finish_name(finish: Finish, calls_tool: bool) -> &'static str {
     if calls_tool && finish == Finish::Stop { "tool_calls" } else { finish.name() }
 }

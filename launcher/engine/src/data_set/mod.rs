@@ -321,8 +321,4 @@ fn finish(rules: Rules<'_>, sink: Sink<'_>, read: Result<(), DataSetError>) -> R
 }
 
 #[cfg(test)]
-mod choice_tests;
-#[cfg(test)]
-mod format_tests;
-#[cfg(test)]
 mod tests;

@@ -56,9 +56,8 @@ impl PastTurn {
 /// What the server answered to a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
-    /// Its text.
     pub(crate) text: String,
-    /// Its length in tokens.
+    /// Length of the text in tokens.
     pub(crate) tokens: u32,
 }
 

@@ -14,7 +14,7 @@ use crate::{
 pub(super) struct NestedData<'a> {
     /// The section `data`.
     pub data: &'a Value,
-    /// Its path.
+    /// The path of that section, such as `tokenizer.data`.
     pub path: String,
     /// The profile without it.
     pub rest: Value,

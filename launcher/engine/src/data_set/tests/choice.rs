@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crds::benchmark_run::Api;
 use workload_profiles::workload::{Load, PromptColumn, PromptForm, RowOrder, Stage};
 
-use super::*;
+use super::super::*;
 
 const SHAREGPT: &str = r#"[
     {"id":"a","conversations":[{"from":"human","value":"one two"},{"from":"gpt","value":"three"},{"from":"human","value":"four"},{"from":"gpt","value":"five six seven"}]},

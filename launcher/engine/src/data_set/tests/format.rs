@@ -10,7 +10,7 @@ use crds::benchmark_run::Api;
 use proptest::prelude::*;
 use workload_profiles::workload::{PromptColumn, PromptForm};
 
-use super::*;
+use super::super::*;
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/data-sets");
 

@@ -1,3 +1,8 @@
+//! Reading a data set: rows, bounds and messages.
+
+mod choice;
+mod format;
+
 use crds::benchmark_run::Api;
 use proptest::prelude::*;
 use workload_profiles::workload::{PromptColumn, PromptForm};
