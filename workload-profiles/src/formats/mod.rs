@@ -6,6 +6,8 @@ mod benchwright;
 mod common;
 mod fmperf;
 mod guidellm;
+#[cfg(test)]
+mod hostile;
 mod inference_perf;
 pub mod loadgen;
 mod nop;

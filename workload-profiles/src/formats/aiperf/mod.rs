@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::{
     Target,
-    common::{flags as common_flags, stage_length},
+    common::{flags as common_flags, headers::header_name, stage_length},
 };
 use crate::{
     problem::Findings,
@@ -120,7 +120,7 @@ fn sessions(root: &Section, counts: &load::Counts) -> Sessions {
             "is never, which is not supported; choose one of pooled and sticky-user-sessions",
         );
     }
-    let header = common_flags::word(root, "session-header");
+    let header = header_name(root, "session-header");
     Sessions { unit, header, keep_connection: strategy == Some(Some(true)), ..Sessions::default() }
 }
 

@@ -36,7 +36,7 @@ fn exponential(section: Section) -> Option<Departure> {
 fn uniform(section: Section) -> Option<Departure> {
     section.require("max", "write the longest time after sending");
     let min = section.span("min", MAX_PAUSE_SECONDS).unwrap_or_default();
-    let max = section.positive_span("max", MAX_PAUSE_SECONDS);
+    let max = section.span("max", MAX_PAUSE_SECONDS);
     if let Some(max) = max.filter(|it| min > *it) {
         section.problem("min", format!("is {min}, above max, which is {max}; lower it, or raise max"));
     }

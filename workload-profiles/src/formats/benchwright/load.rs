@@ -7,10 +7,10 @@ use crate::{
     formats::common::{
         bounds::{MAX_STAGE_SECONDS, MAX_TURNS},
         fields::{concurrency, request_count},
-        stage_length::unreachable_count,
+        stage_length::{sends_nothing, unreachable_count},
     },
     reader::Section,
-    workload::{Arrivals, Load, Rate, RateShape, RequestSource},
+    workload::{Arrivals, Load, Rate, RateShape, RequestSource, UsedUp},
 };
 
 /// The keys of a stage that are sometimes written a level too deep, into its load. `warmUp` and `coolDown` are also keys of
@@ -44,10 +44,9 @@ fn open(section: &Section, earlier: usize) -> Option<Load> {
     let (arrivals, rate) = (arrivals?, rate?);
     check_end(section, &rate);
     check_arrivals(section, arrivals, &rate);
-    let is_function_of_time = !matches!(rate, Rate::Varying(RateShape::RampUp { .. } | RateShape::Measured(_)));
     let load = Load::Open { arrivals, rate, duration, count, max_concurrency };
     check_length(section, &load);
-    if duration.is_some() && is_function_of_time && load.mean_count() < 1.0 {
+    if sends_nothing(&load) {
         section.problem("rate", "gives less than one request in the duration; raise one of them");
     }
     Some(load)
@@ -102,8 +101,12 @@ fn burst(section: &Section) -> Option<Load> {
 fn closed(section: &Section, requests: Option<&RequestSource>) -> Option<Load> {
     section.require("concurrency", "write how many requests are under way at once");
     let concurrency = concurrency(section, "concurrency");
-    // A stage of recorded sessions ends when none is left.
-    let ends_with_data = matches!(requests, Some(RequestSource::Recorded(_)));
+    // A stage of recorded sessions ends when none is left, and one of rows may.
+    let ends_with_data = match requests {
+        Some(RequestSource::Recorded(_)) => true,
+        Some(RequestSource::DataSet(set)) => set.used_up == UsedUp::EndStage,
+        _ => false,
+    };
     let (count, duration) = if ends_with_data { count_and_duration(section) } else { count_or_duration(section) };
     let ramp_up = section.span("rampUp", MAX_STAGE_SECONDS).unwrap_or_default();
     if let Some(duration) = duration.filter(|it| *it < ramp_up) {
@@ -125,7 +128,7 @@ fn users(section: &Section) -> Option<Load> {
     let (count, duration) = count_or_duration(section);
     let load = Load::Users { users: users?, rate: rate?, turns: turns?, duration, count };
     check_length(section, &load);
-    if duration.is_some() && load.mean_count() < 1.0 {
+    if sends_nothing(&load) {
         section.problem("rate", "gives less than one request in the duration; raise one of them");
     }
     Some(load)

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{
     formats::common::{
-        bounds::MAX_TOKENS,
+        bounds::{MAX_STAGE_SECONDS, MAX_TOKENS},
         fields::{concurrency, request_count, stage_time},
         files::file_source,
     },
@@ -13,8 +13,8 @@ use crate::{
     workload::{Load, RequestSource, Trace, TraceEntry, TraceFile, TraceFormat, TraceTime},
 };
 
-/// The slowest and the fastest replay.
-const SPEED: std::ops::RangeInclusive<f64> = 1e-3..=1e3;
+/// The slowest and the fastest replay: the formats with a factor of the time, or two, reach both.
+const SPEED: std::ops::RangeInclusive<f64> = 1e-12..=1e12;
 
 /// Reads a load that replays a trace; `None` goes with at least one problem.
 pub(super) fn read(section: &Section, requests_hold: Option<&RequestSource>) -> Option<Load> {
@@ -28,6 +28,13 @@ pub(super) fn read(section: &Section, requests_hold: Option<&RequestSource>) -> 
     let lengths = section.bool("lengths").unwrap_or(true);
     let max_concurrency = concurrency(section, "maxConcurrency");
     let recorded = recorded?;
+    if let (Trace::Inline(entries), Some(speed)) = (&recorded, speed)
+        && entries.last().is_some_and(|it| it.at.0.as_secs_f64() / speed > MAX_STAGE_SECONDS as f64)
+    {
+        let message =
+            format!("lets the stage take more than {MAX_STAGE_SECONDS}s, the longest; raise it, or cut the trace off");
+        section.problem("speed", message);
+    }
     if let Trace::File(TraceFile { hashes_column: Some(_), .. }) = &recorded
         && requests_hold.is_some_and(|it| !matches!(it, RequestSource::TraceBlocks { .. }))
     {

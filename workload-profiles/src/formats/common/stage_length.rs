@@ -1,10 +1,10 @@
-//! How long the stages of a finished workload take: a stage that ends after a count has to reach it within the longest stage, and slots
-//! have to open before their stage ends.
+//! How long the stages of a finished workload take: a stage that ends after a count has to reach it within the longest stage, one that
+//! ends after a time has to send a request within it, and slots have to open before their stage ends.
 
 use super::bounds::MAX_STAGE_SECONDS;
 use crate::{
     problem::Findings,
-    workload::{Load, Rate, Stage},
+    workload::{Load, Rate, RateShape, Stage},
 };
 
 /// The keys of a format, to name them in messages: those of a stage where they depend on it.
@@ -18,12 +18,16 @@ pub(in crate::formats) struct Keys {
     pub ramp_up: &'static str,
 }
 
-/// Reports the first stage that cannot reach its count, and the first whose ramp-up does not end.
+/// Reports the first stage that cannot reach its count, the first that sends nothing, and the first whose ramp-up does not end.
 pub(in crate::formats) fn check(stages: &[Stage], keys: &Keys, findings: &Findings) {
     if let Some((stage, count)) = stages.iter().find_map(|it| unreachable_count(&it.load).map(|count| (it, count))) {
         let what = format!("lets the {count} requests of stage {} take more than {MAX_STAGE_SECONDS}s", stage.name);
         let remedy = format!("raise it, or lower {}", (keys.count)(stage));
         findings.problem((keys.rate)(stage), format!("{what}, the longest stage; {remedy}"));
+    }
+    if let Some(stage) = stages.iter().find(|it| sends_nothing(&it.load)) {
+        let what = format!("gives stage {} less than one request in its time", stage.name);
+        findings.problem((keys.rate)(stage), format!("{what}; raise one of them"));
     }
     let endless_ramp_up = |stage: &Stage| match &stage.load {
         Load::Closed { ramp_up, duration: Some(duration), .. } if duration < ramp_up => Some((*ramp_up, *duration)),
@@ -34,6 +38,20 @@ pub(in crate::formats) fn check(stages: &[Stage], keys: &Keys, findings: &Findin
     {
         let what = format!("is {ramp_up}, longer than stage {}, which takes {duration}", stage.name);
         findings.problem(keys.ramp_up, format!("{what}; shorten it"));
+    }
+}
+
+/// Whether a load has a rate and a time in which less than one request is due, in the mean.
+pub(in crate::formats) fn sends_nothing(load: &Load) -> bool {
+    match load {
+        Load::Open { rate: Rate::Varying(RateShape::RampUp { .. } | RateShape::Measured(_)), .. } => false,
+        Load::Open { duration: Some(_), .. } | Load::Users { duration: Some(_), .. } => load.mean_count() < 1.0,
+        Load::Open { .. }
+        | Load::Users { .. }
+        | Load::Closed { .. }
+        | Load::Burst { .. }
+        | Load::Trace { .. }
+        | Load::LoadGen { .. } => false,
     }
 }
 

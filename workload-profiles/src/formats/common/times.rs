@@ -10,9 +10,10 @@ use crate::{
     workload::{Shape, TimeDistribution},
 };
 
-/// A length of time from seconds; `None` only for values that the getters refuse.
+/// A length of time from seconds; `None` only for values that the getters refuse. A time above 0 is at least a nanosecond.
 pub(in crate::formats) fn span(seconds: f64) -> Option<Span> {
-    Duration::try_from_secs_f64(seconds).ok().map(Span)
+    let least = Duration::from_nanos(u64::from(seconds > 0.0));
+    Duration::try_from_secs_f64(seconds).ok().map(|it| Span(it.max(least)))
 }
 
 /// A time: a length of time, or a distribution of such lengths. `None` where the key is absent or wrong.

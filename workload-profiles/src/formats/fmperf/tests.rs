@@ -9,6 +9,7 @@ use proptest::prelude::*;
 
 use super::Target;
 use crate::{
+    formats::hostile,
     overrides, parse_text, prepare,
     problem::Findings,
     shipped, shipped_names,
@@ -254,9 +255,6 @@ fn every_shipped_profile_asks_for_the_load_that_it_is_known_for() {
         let template = shipped(Harness::Fmperf, name).unwrap();
         let ready = prepare(&run, template, &with("m", &[]).unwrap(), &BTreeMap::new()).unwrap();
         insta::assert_yaml_snapshot!(name, ready.workload);
-        let again = yaml::write(&serde_json::to_value(&ready.workload).unwrap()).unwrap();
-        let read = parse_text(Harness::Benchwright, Target::default(), &again);
-        assert_eq!(read.map(|it| it.0).as_ref(), Ok(&ready.workload), "{name}");
     }
 }
 
@@ -275,14 +273,12 @@ proptest! {
         let mut profile = yaml::read(&LONG.replace("long-input", scenario)).unwrap();
         overrides::apply(&mut profile, &BTreeMap::from([(path.to_owned(), value)]), &super::KEYS, &Findings::default());
         if let Ok((workload, _)) = parse_text(Harness::Fmperf, Target::default(), &yaml::write(&profile).unwrap()) {
-            let again = yaml::write(&serde_json::to_value(&workload).unwrap()).unwrap();
-            let read = parse_text(Harness::Benchwright, Target::default(), &again).map(|it| it.0);
-            prop_assert_eq!(read, Ok(workload));
+            hostile::check_round_trip(&workload);
         }
     }
 
     #[test]
-    fn a_profile_that_is_cut_gives_a_message_or_a_load(end in 0..LONG.len()) {
-        let _ = read(&LONG[..end]);
+    fn a_profile_that_is_cut_gives_a_message_or_a_load(share in 0.0..1.0) {
+        hostile::check(Harness::Fmperf, hostile::cut(LONG, share));
     }
 }

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 
 use super::Target;
 use crate::{
+    formats::hostile,
     overrides, parse_text, prepare,
     problem::Findings,
     shipped,
@@ -233,14 +234,12 @@ proptest! {
         let mut profile = yaml::read(PROFILE).unwrap();
         overrides::apply(&mut profile, &BTreeMap::from([(path.to_owned(), value)]), &super::KEYS, &Findings::default());
         if let Ok((workload, _)) = parse_text(Harness::PriorityMix, Target::default(), &yaml::write(&profile).unwrap()) {
-            let again = yaml::write(&serde_json::to_value(&workload).unwrap()).unwrap();
-            let read = parse_text(Harness::Benchwright, Target::default(), &again).map(|it| it.0);
-            prop_assert_eq!(read, Ok(workload));
+            hostile::check_round_trip(&workload);
         }
     }
 
     #[test]
-    fn a_profile_that_is_cut_gives_a_message_or_a_load(end in 0..PROFILE.len()) {
-        let _ = read(&PROFILE[..end]);
+    fn a_profile_that_is_cut_gives_a_message_or_a_load(share in 0.0..1.0) {
+        hostile::check(Harness::PriorityMix, hostile::cut(PROFILE, share));
     }
 }

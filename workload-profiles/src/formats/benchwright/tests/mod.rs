@@ -139,6 +139,15 @@ fn every_load_is_read() {
 }
 
 #[test]
+fn a_slow_replay_longer_than_a_stage_is_refused() {
+    check_load_error(
+        "trace: {trace: {inline: [{at: 0s}, {at: 61s}]}, speed: 0.0001}",
+        "trace.speed: lets the stage take more than 604800s, the longest; raise it, or cut the trace off",
+    );
+    load("trace: {trace: {inline: [{at: 0s}, {at: 60s}]}, speed: 0.0001}");
+}
+
+#[test]
 fn what_belongs_to_a_stage_is_sent_there_from_its_load() {
     for (key, value) in
         [("warmUp", "{count: 1}"), ("coolDown", "{count: 1}"), ("grace", "5s"), ("pauseAfter", "5s"), ("name", "a")]

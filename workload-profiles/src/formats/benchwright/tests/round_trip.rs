@@ -6,6 +6,7 @@ use crds::{benchmark_run::Harness, resolve::ResolvedRun};
 use proptest::prelude::*;
 
 use super::{Target, profile, strategies::some_workload};
+use crate::formats::hostile::check_round_trip;
 use crate::{
     overrides, parse_text, prepare,
     problem::Findings,
@@ -13,19 +14,13 @@ use crate::{
     shipped::tests::required,
     shipped_names,
     variables::tests::{run, with},
-    workload::Workload,
     yaml,
 };
 
-fn check_round_trip(workload: &Workload) {
-    let text = yaml::write(&serde_json::to_value(workload).unwrap()).unwrap();
-    let read = parse_text(Harness::Benchwright, Target::default(), &text);
-    assert_eq!(read.map(|it| it.0).as_ref(), Ok(workload), "{text}");
-}
-
 #[test]
 fn what_a_report_says_of_any_shipped_profile_is_a_profile() {
-    for harness in [Harness::Benchwright, Harness::InferencePerf] {
+    // LoadGen's tests have a format of their own, and nop sends no load.
+    for harness in Harness::ALL.into_iter().filter(|it| !matches!(it, Harness::Loadgen | Harness::Nop)) {
         for name in shipped_names(harness) {
             let run = ResolvedRun { harness, ..run("m") };
             let variables = with("m", required(name)).unwrap();

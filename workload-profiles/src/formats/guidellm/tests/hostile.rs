@@ -4,7 +4,10 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::yaml;
+use crate::{
+    formats::hostile::{self, changed, cut},
+    yaml,
+};
 
 /// Profiles of every kind, with most of their keys.
 fn whole() -> Vec<String> {
@@ -29,16 +32,13 @@ fn whole() -> Vec<String> {
 #[test]
 fn the_profiles_of_this_test_are_right() {
     for text in whole() {
-        read(&text).unwrap_or_else(|error| panic!("{text}\n{error}"));
+        let read = read(&text).unwrap_or_else(|error| panic!("{text}\n{error}"));
+        hostile::check_round_trip(&read.0);
     }
 }
 
-/// Reads a text, whatever it is: the answer is bounded.
 fn survive(text: &str) {
-    match read(text) {
-        Ok((workload, notices)) => assert!(workload.stages.len() <= 1_000 && notices.len() < 10_000),
-        Err(error) => assert!(error.to_string().len() < 1 << 20, "{text}"),
-    }
+    hostile::check(Harness::Guidellm, text);
 }
 
 fn odd_value() -> impl Strategy<Value = Value> {
@@ -89,17 +89,12 @@ fn replace(tree: &mut Value, place: &mut usize, new: &Value) -> bool {
 proptest! {
     #[test]
     fn a_cut_profile_is_no_panic(index in 0_usize..9, share in 0.0_f64..1.0) {
-        let text = whole().swap_remove(index);
-        let end = (text.len() as f64 * share) as usize;
-        survive(&text[..text.floor_char_boundary(end)]);
+        survive(cut(&whole().swap_remove(index), share));
     }
 
     #[test]
     fn a_changed_letter_is_no_panic(index in 0_usize..9, share in 0.0_f64..1.0, letter in "[-a-z0-9=,.:\\[\\]{}'\"&* \n\\\\\\PC]") {
-        let mut text = whole().swap_remove(index);
-        let at = text.floor_char_boundary((text.len() as f64 * share) as usize);
-        text.insert_str(at, &letter);
-        survive(&text);
+        survive(&changed(&whole().swap_remove(index), share, &letter));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::{
+    formats::hostile,
     shipped,
     shipped::tests::required,
     shipped_names,
@@ -26,9 +27,7 @@ fn check_bounds(text: &str) {
         assert!(!workload.stages.is_empty() && workload.stages.len() <= 1000, "{text}");
         let requests: u64 = workload.stages.iter().filter_map(|it| it.load.count()).sum();
         assert!(requests <= MAX_REQUESTS, "{text}");
-        let report = yaml::write(&serde_json::to_value(&workload).unwrap()).unwrap();
-        let read = parse_text(Harness::Benchwright, Target::default(), &report).map(|it| it.0);
-        assert_eq!(read, Ok(workload), "{report}");
+        hostile::check_round_trip(&workload);
     }
 }
 

@@ -54,6 +54,6 @@ pub(super) fn some_stop_rules() -> BoxedStrategy<Vec<StopRule>> {
     ];
     let scope = select(vec![StopScope::Stage, StopScope::Load]);
     let rule =
-        ("[ -~]{0,9}", hit, limit, scope).prop_map(|(name, hit, limit, scope)| StopRule { name, hit, limit, scope });
+        ("[ -#%-z]{0,9}", hit, limit, scope).prop_map(|(name, hit, limit, scope)| StopRule { name, hit, limit, scope });
     prop::collection::vec(rule, 0..3).boxed()
 }

@@ -1,0 +1,67 @@
+//! Checks of any text as a profile of any harness, for tests with cut, changed and mistyped profiles.
+
+use crds::benchmark_run::Harness;
+
+use super::Target;
+use crate::{parse_text, workload::Workload, yaml};
+
+/// The most problems of an error, and the longest message.
+const MAX_PROBLEMS: usize = 2_000;
+const MAX_MESSAGE: usize = 1 << 20;
+
+/// Values that a flag or a key may hold by mistake.
+pub(in crate::formats) const VALUES: [&str; 18] = [
+    "none",
+    "",
+    "-1",
+    "0",
+    "1e300",
+    "18446744073709551616",
+    "nan",
+    "[]",
+    "{}",
+    "[[1]]",
+    "{a: {b: 1}}",
+    "true",
+    "~",
+    "x y z",
+    "'{'",
+    "',,'",
+    "'({)'",
+    "4.9e-324",
+];
+
+/// Reads a text. It is refused with a bounded message, each problem of which has a path; or it is a bounded workload, which our own
+/// format reads back as a report writes it.
+pub(in crate::formats) fn check(harness: Harness, text: &str) {
+    match parse_text(harness, Target::default(), text) {
+        Ok((workload, notices)) => {
+            assert!(workload.stages.len() <= 1_000 && notices.len() < 10_000, "{text}");
+            check_round_trip(&workload);
+        }
+        Err(error) => {
+            assert!((1..=MAX_PROBLEMS).contains(&error.problems.len()), "{text}");
+            assert!(error.problems.iter().all(|it| !it.path.is_empty() && !it.message.is_empty()), "{text}\n{error}");
+            assert!(error.to_string().len() < MAX_MESSAGE, "{text}");
+        }
+    }
+}
+
+/// A workload as a report writes it is a profile of the same workload.
+pub(in crate::formats) fn check_round_trip(workload: &Workload) {
+    let text = yaml::write(&serde_json::to_value(workload).unwrap()).unwrap();
+    let read = parse_text(Harness::Benchwright, Target::default(), &text);
+    assert_eq!(read.map(|it| it.0).as_ref(), Ok(workload), "{text}");
+}
+
+/// The first part of a text: `share` of it, 0 to 1.
+pub(in crate::formats) fn cut(text: &str, share: f64) -> &str {
+    &text[..text.floor_char_boundary((text.len() as f64 * share) as usize)]
+}
+
+/// The text with these letters in place of one.
+pub(in crate::formats) fn changed(text: &str, share: f64, letters: &str) -> String {
+    let before = cut(text, share);
+    let rest = text[before.len()..].chars().next().map_or("", |it| &text[before.len() + it.len_utf8()..]);
+    format!("{before}{letters}{rest}")
+}
