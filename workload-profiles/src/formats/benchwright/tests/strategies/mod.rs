@@ -88,7 +88,8 @@ fn some_load() -> BoxedStrategy<Load> {
             }
         ),
         (1_u64..9_999, places()).prop_map(|(count, max_concurrency)| Load::Burst { count, max_concurrency }),
-        (trace, 0.01_f64..100.0, prop::option::of(1_u64..99), any::<bool>(), places()).prop_map(
+        // The slowest replays a day of requests within the longest stage.
+        (trace, 0.2_f64..100.0, prop::option::of(1_u64..99), any::<bool>(), places()).prop_map(
             |(trace, speed, count, lengths, max_concurrency)| Load::Trace {
                 trace,
                 speed,
