@@ -2,12 +2,10 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use workload_profiles::{
-    loadgen::Scenario,
-    workload::{Goodput, Load, Workload},
-};
+use workload_profiles::workload::{Goodput, Workload};
 
 use super::{distribution::Distribution, timings::Timings};
+pub use engine::latency_origin::LatencyOrigin;
 use engine::{
     histogram::TimeHistogram,
     record::{Cause, Limit, RequestOutcome},
@@ -17,36 +15,6 @@ use engine::{
 
 /// With more tokens per event than this, gaps between events are not inter-token latencies.
 const SEVERAL: f64 = 1.01;
-
-/// Where a latency starts to count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum LatencyOrigin {
-    /// When the schedule wanted the request sent: open-loop load. Free of coordinated omission.
-    Scheduled,
-    /// When it was sent: closed-loop load, where a request is due when its slot becomes free.
-    Sent,
-}
-
-impl LatencyOrigin {
-    /// The clock of the headline latencies of a stage.
-    pub fn from_load(load: &Load) -> LatencyOrigin {
-        match load {
-            Load::Open { .. } | Load::Burst { .. } | Load::Trace { .. } | Load::Users { .. } => {
-                LatencyOrigin::Scheduled
-            }
-            Load::LoadGen { scenario: Scenario::Server | Scenario::Offline, .. } => LatencyOrigin::Scheduled,
-            Load::Closed { .. } | Load::LoadGen { .. } => LatencyOrigin::Sent,
-        }
-    }
-
-    /// Its name in labels and tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            LatencyOrigin::Scheduled => "scheduled",
-            LatencyOrigin::Sent => "sent",
-        }
-    }
-}
 
 /// Who counted the output tokens of the requests that succeeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

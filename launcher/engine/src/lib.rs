@@ -4,8 +4,8 @@
 //! histograms). `requests`, `data_set` and `trace` prepare what is sent. `vitals` watches what the machine does to this
 //! process meanwhile.
 //!
-//! The modules form layers; each may use those before it: `record`, `histogram`, `inter_token_times`, `schedule`,
-//! `user_file`, `file_digest`, `lines`, `image`, `tokenizer_file`, `token_count`; `window`, `data_set`, `trace`, `recorded`,
+//! The modules form layers; each may use those before it: `record`, `latency_origin`, `histogram`, `inter_token_times`,
+//! `schedule`, `user_file`, `file_digest`, `lines`, `image`, `tokenizer_file`, `token_count`; `window`, `data_set`, `trace`, `recorded`,
 //! `vitals`; `client`; `requests`; `sessions`; `prompt_files`, `recorder`; `issue`.
 
 pub mod client;
@@ -15,6 +15,7 @@ pub mod histogram;
 pub mod image;
 pub mod inter_token_times;
 pub mod issue;
+pub mod latency_origin;
 mod lines;
 pub mod prompt_files;
 pub mod record;
