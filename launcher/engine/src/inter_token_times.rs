@@ -36,6 +36,14 @@ impl InterTokenTimes {
         })
     }
 
+    /// The same in nanoseconds.
+    pub fn nanos(&self) -> impl Iterator<Item = u64> + '_ {
+        self.0.iter().map(|gap| match gap & LONG {
+            0 => u64::from(*gap) * TICK.as_nanos() as u64,
+            _ => u64::from(gap & !LONG) * 1_000_000,
+        })
+    }
+
     /// `None` if there is none.
     pub fn mean(&self) -> Option<Duration> {
         let count = u32::try_from(self.len()).ok().filter(|it| *it > 0)?;
@@ -73,6 +81,12 @@ mod tests {
             let kept = [gap].into_iter().collect::<InterTokenTimes>().iter().next().unwrap();
             let unit = if gap < Duration::from_secs(21) { TICK } else { Duration::from_millis(1) };
             prop_assert!(kept <= gap && gap - kept < unit, "{kept:?} of {gap:?}");
+        }
+
+        #[test]
+        fn nanoseconds_are_those_of_the_times(nanos in 0_u64..2_000_000_000_000) {
+            let gaps: InterTokenTimes = [Duration::from_nanos(nanos), Duration::MAX].into_iter().collect();
+            prop_assert!(gaps.nanos().map(Duration::from_nanos).eq(gaps.iter()));
         }
     }
 }

@@ -1,10 +1,11 @@
-//! Collects the results of requests: counts and histograms for each stage, and a compact record of each request if the
-//! run asks for records.
+//! Collects the results of requests: counts, histograms and a time series for each stage, and a compact record of each
+//! request if the run asks for records.
 //!
 //! Each worker has its own recorder. They are merged at the end without loss. Without records, memory does not grow
 //! with the number of requests.
 
 mod records;
+pub mod series;
 mod session_tally;
 mod tally;
 mod wire_tally;
@@ -17,11 +18,13 @@ use workload_profiles::workload::Goodput;
 use crate::{
     client::output::Output,
     inter_token_times::InterTokenTimes,
+    latency_origin::LatencyOrigin,
     record::{RequestOutcome, RequestRecord},
     window::{StageWindow, WindowPart},
 };
 
 pub use records::{InFigures, RecordBudget, Records};
+pub use series::TimeSeries;
 pub use session_tally::{SessionEnd, SessionTally, TURNS, TurnTally};
 pub use tally::{CauseTally, StageTally};
 pub use wire_tally::{SetAside, WireTally};
@@ -71,6 +74,8 @@ pub struct Recorder {
     pub probes: Vec<StageTally>,
     /// The tallies of sessions, one for each stage; empty if the requests form none.
     pub sessions: Vec<SessionTally>,
+    /// One series for each stage. It has every request of the load, also those that are in no figure.
+    pub series: Vec<TimeSeries>,
     windows: Vec<Opened>,
     goodput: Goodput,
 }
@@ -94,6 +99,7 @@ impl Recorder {
             classes: Vec::new(),
             probes: Vec::new(),
             sessions: Vec::new(),
+            series: (0..stages).map(|_| TimeSeries::of_stage(stages, LatencyOrigin::Scheduled)).collect(),
             windows: vec![Opened::default(); stages],
             goodput,
         }
@@ -103,6 +109,14 @@ impl Recorder {
     pub fn with_windows(mut self, windows: impl IntoIterator<Item = StageWindow>) -> Self {
         for (mine, window) in self.windows.iter_mut().zip(windows) {
             mine.window = window;
+        }
+        self
+    }
+
+    /// Sets where the latencies of the time series start to count, one entry for each stage. Without it they count from scheduled.
+    pub fn with_latency_origins(mut self, origins: impl IntoIterator<Item = LatencyOrigin>) -> Self {
+        for (series, origin) in self.series.iter_mut().zip(origins) {
+            series.set_latency_origin(origin);
         }
         self
     }
@@ -151,6 +165,9 @@ impl Recorder {
     /// Counts one request in the part of the stage to which it belongs.
     pub fn record(&mut self, request: RequestRecord, wire: &WireTally) {
         let stage = request.stage as usize;
+        if let Some(series) = self.series.get_mut(stage) {
+            series.record(&request, wire);
+        }
         let in_figures = match (self.stages.get_mut(stage), self.windows.get(stage)) {
             (Some(tally), Some(Opened { window, start })) => match (window.part(*start, &request), tally.window_bounds)
             {
@@ -228,10 +245,14 @@ impl Recorder {
         unissued: impl IntoIterator<Item = (u64, Option<Duration>)>,
         outcome: RequestOutcome,
     ) {
-        let (Some(tally), Some(Opened { window, .. })) = (self.stages.get_mut(stage), self.windows.get(stage)) else {
+        let (Some(tally), Some(Opened { window, start })) = (self.stages.get_mut(stage), self.windows.get(stage))
+        else {
             return;
         };
         for (number, due) in unissued {
+            if let Some((series, due)) = self.series.get_mut(stage).zip(due) {
+                series.record_unissued(start.saturating_add(due));
+            }
             match window.part_of_unissued(number, due) {
                 WindowPart::Counted => *tally.outcomes.entry(outcome).or_default() += 1,
                 part => tally.exclude(part, outcome, 1),
@@ -267,6 +288,9 @@ impl Recorder {
             mine.add(theirs);
         }
         for (mine, theirs) in self.sessions.iter_mut().zip(&other.sessions) {
+            mine.add(theirs);
+        }
+        for (mine, theirs) in self.series.iter_mut().zip(&other.series) {
             mine.add(theirs);
         }
         self.outputs.extend(other.outputs);

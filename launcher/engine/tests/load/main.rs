@@ -20,6 +20,7 @@ mod stop_rules;
 mod stops;
 mod sweeps;
 mod threads;
+mod time_series;
 mod timeouts;
 mod tls;
 mod unix;

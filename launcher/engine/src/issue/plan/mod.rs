@@ -23,6 +23,7 @@ use super::{
 };
 use crate::{
     client::{body::BodyTemplate, request_timeouts::RequestTimeouts},
+    latency_origin::LatencyOrigin,
     recorder::{Keep, RecordBudget, Recorder},
     requests::{RecordedLengths, Requests, RequestsError, Seeds, TextSeed},
     schedule::{schedule, users::UserTurns},
@@ -95,6 +96,7 @@ impl LoadPlan {
             let measured = MeasuredLoad::new(stage, workload.window, seed("arrivals"));
             PlannedStage {
                 name: stage.name.clone(),
+                latency_origin: LatencyOrigin::from_load(&stage.load),
                 window: StageWindow::new(stage, workload.window, schedule.as_ref()),
                 load: match (&stage.load, &phase) {
                     (_, Some(phase)) if schedule.is_none() => PlannedLoad::Stream(Arc::clone(phase)),
@@ -245,6 +247,7 @@ impl LoadPlan {
         let recorder = Recorder::new(self.stages.len(), self.goodput.clone(), keep)
             .with_classes(self.class_count)
             .with_windows(self.stages.iter().map(|it| it.window))
+            .with_latency_origins(self.stages.iter().map(|it| it.latency_origin))
             .with_record_budget(self.records.clone());
         let recorder = if self.probes.rate().is_some() { recorder.with_probes() } else { recorder };
         if self.sessions.is_some() { recorder.with_sessions() } else { recorder }

@@ -7,6 +7,7 @@ use workload_profiles::workload::{Load, Margin, Stage, Window};
 
 use crate::{
     issue::{departures::Clients, measured_rate::MeasuredLoad, outputs::KeepOutputs, phases::PlannedPhase},
+    latency_origin::LatencyOrigin,
     requests::RecordedLengths,
     schedule::{Schedule, users::UserTurns},
     window::StageWindow,
@@ -17,6 +18,8 @@ use crate::{
 pub(in crate::issue) struct PlannedStage {
     pub(in crate::issue) name: String,
     pub(in crate::issue) load: PlannedLoad,
+    /// Where the latencies of its time series start to count.
+    pub(in crate::issue) latency_origin: LatencyOrigin,
     pub(in crate::issue) pause_after: Duration,
     /// Recorded lengths of prompts and answers by request number; empty where the request source decides.
     pub(in crate::issue) lengths: Vec<RecordedLengths>,

@@ -1,0 +1,28 @@
+//! The widths that the bins of a series may have. Pure.
+
+/// The smallest width: 62.5 ms. With 240 bins a stage of 15 s has it.
+const BASE: u64 = 62_500_000;
+/// The largest width: two bins of it hold every time in 64 bits.
+const MOST_DOUBLINGS: u32 = 38;
+
+/// The width of a bin: 62.5 ms times a power of two. A bin begins at a multiple of its width from time zero of the run, so that two
+/// neighbouring bins make one bin of twice the width.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct BinWidth {
+    doublings: u32,
+}
+
+impl BinWidth {
+    pub(super) fn nanos(self) -> u64 {
+        BASE << self.doublings
+    }
+
+    /// The bin of a time. Bins count from time zero of the run.
+    pub(super) fn bin(self, at: u64) -> u64 {
+        (at / BASE) >> self.doublings
+    }
+
+    pub(super) fn doubled(self) -> BinWidth {
+        BinWidth { doublings: (self.doublings + 1).min(MOST_DOUBLINGS) }
+    }
+}

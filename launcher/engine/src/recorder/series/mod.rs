@@ -1,0 +1,293 @@
+//! What happened over the time of a run, in a bounded number of bins. Pure.
+//!
+//! The bins of a series have one width. When an event falls outside of the bins that a series may have, neighbouring bins are added in
+//! pairs, and the width doubles: the memory is the same for a minute and for a week. Two series are added without loss, because the finer
+//! one is first made as coarse as the other one. So the series of some requests depends neither on their order, nor on how many recorders
+//! they were recorded by.
+//!
+//! Memory: a bin takes 256 bytes, and 132 bytes for each power of two in which it has a TTFT, an ITL, a latency or a send lag. That is 1 to
+//! 2 KiB in most runs and never above 15 KiB. A run of up to four stages keeps at most 240 bins for each of them, a longer one 960 bins
+//! for all of them, and each stage 16 or more.
+
+mod bin;
+mod bin_width;
+mod outcome_group;
+mod quantile_sketch;
+#[cfg(test)]
+mod tests;
+
+use std::{collections::VecDeque, time::Duration};
+
+pub use bin::Bin;
+use bin_width::BinWidth;
+pub use outcome_group::OutcomeGroup;
+pub use quantile_sketch::QuantileSketch;
+
+use super::wire_tally::{WireTally, several_tokens};
+use crate::{latency_origin::LatencyOrigin, record::RequestRecord};
+
+/// The most bins of the series of a run: enough to see its course in a chart, and about 30 KB of `report.json`.
+pub const RUN_BINS: usize = 240;
+/// The most bins of all stages of a run together, as long as each stage has [`FEWEST_BINS`].
+const STAGE_BINS: usize = 960;
+/// A stage has room for at least this many bins, however many stages there are.
+const FEWEST_BINS: usize = 16;
+
+/// The events of a stage, or of a run, in bins of one width. Times are in nanoseconds on the clock of the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TimeSeries {
+    width: BinWidth,
+    /// The number of the first bin.
+    first: u64,
+    /// From the first bin with an event to the last one.
+    bins: VecDeque<Bin>,
+    most_bins: usize,
+    /// The times of the first and the last event.
+    extent: Option<(u64, u64)>,
+    latency_origin: LatencyOrigin,
+}
+
+/// A bin of a series, and where it begins and ends.
+struct Place<'a> {
+    bin: &'a mut Bin,
+    begin: u64,
+    end: u64,
+}
+
+impl TimeSeries {
+    /// An empty series of at most this many bins; of two at least.
+    pub fn new(most_bins: usize, latency_origin: LatencyOrigin) -> TimeSeries {
+        TimeSeries {
+            width: BinWidth::default(),
+            first: 0,
+            bins: VecDeque::new(),
+            // Two neighbouring bins that do not begin at a multiple of twice their width are never made one.
+            most_bins: most_bins.max(2),
+            extent: None,
+            latency_origin,
+        }
+    }
+
+    /// An empty series for one of this many stages.
+    pub fn of_stage(stages: usize, latency_origin: LatencyOrigin) -> TimeSeries {
+        let most_bins = (STAGE_BINS / stages.max(1)).clamp(FEWEST_BINS, RUN_BINS);
+        TimeSeries::new(most_bins, latency_origin)
+    }
+
+    /// The series of all stages together. Its latencies are those of each stage by the clock of the stage.
+    pub fn sum<'a>(stages: impl IntoIterator<Item = &'a TimeSeries>) -> TimeSeries {
+        let mut sum = TimeSeries::new(RUN_BINS, LatencyOrigin::Scheduled);
+        stages.into_iter().for_each(|it| sum.add(it));
+        sum
+    }
+
+    /// Sets where TTFT and latency start to count, before the first request is recorded.
+    pub(super) fn set_latency_origin(&mut self, latency_origin: LatencyOrigin) {
+        self.latency_origin = latency_origin;
+    }
+
+    /// Counts what happened to a request, each event in the bin of its time.
+    pub fn record(&mut self, request: &RequestRecord, wire: &WireTally) {
+        self.place(nanos(request.scheduled)).bin.due += 1;
+        if let Some(sent) = request.sent.map(nanos) {
+            let Place { bin, begin, .. } = self.place(sent);
+            bin.sent += 1;
+            bin.begin_under_way(sent - begin);
+            bin.send_lag.record(nanos(request.send_lag().unwrap_or_default()));
+        }
+        let arrived = request.first_token.or(request.last_token).map(nanos);
+        if let Some(first) = arrived {
+            self.record_tokens(first, request, wire);
+        }
+        if let Some(tokens) = request.input_tokens {
+            self.place(arrived.unwrap_or(nanos(request.ended))).bin.input_tokens += u64::from(tokens);
+        }
+        if request.outcome.is_success() {
+            self.record_latencies(request);
+        }
+        // A request does not end before it is sent.
+        let ended = nanos(request.ended.max(request.sent.unwrap_or_default()));
+        let Place { bin, begin, .. } = self.place(ended);
+        bin.end(OutcomeGroup::from_outcome(request.outcome));
+        if request.sent.is_some() {
+            bin.end_under_way(ended - begin);
+        }
+    }
+
+    /// Counts a request that was due and never sent.
+    pub fn record_unissued(&mut self, due: Duration) {
+        self.place(nanos(due)).bin.due += 1;
+    }
+
+    fn record_latencies(&mut self, request: &RequestRecord) {
+        let (ttft, latency) = match self.latency_origin {
+            LatencyOrigin::Scheduled => (request.ttft_scheduled(), request.latency_scheduled()),
+            LatencyOrigin::Sent => (request.ttft_sent(), request.latency_sent()),
+        };
+        if let Some((at, ttft)) = request.first_token.zip(ttft) {
+            self.place(nanos(at)).bin.ttft.record(nanos(ttft));
+        }
+        if let Some((at, latency)) = request.last_token.zip(latency) {
+            self.place(nanos(at)).bin.latency.record(nanos(latency));
+        }
+    }
+
+    /// Counts the tokens of each event at its arrival, and the times between tokens of a request that succeeded.
+    fn record_tokens(&mut self, first: u64, request: &RequestRecord, wire: &WireTally) {
+        let (tokens, events) = (u64::from(request.osl()), wire.gaps.len() as u64 + 1);
+        let is_success = request.outcome.is_success();
+        let several = several_tokens(request, wire);
+        let (mut at, mut arrived, mut counted) = (first, 1, 0);
+        let mut place = self.place(first);
+        for gap in wire.gaps.nanos() {
+            at = at.saturating_add(gap);
+            if at >= place.end {
+                // The tokens are distributed evenly over the events. What all bins so far have together is rounded down to whole tokens, so
+                // that the sum over the bins is exact, and the same for bins of any width.
+                let until = tokens * arrived / events;
+                place.bin.output_tokens += until - counted;
+                counted = until;
+                place = self.place(at);
+            }
+            arrived += 1;
+            if is_success {
+                place.bin.itl.record(several.map_or(gap, |it| divided(gap, it)));
+            }
+        }
+        place.bin.output_tokens += tokens - counted;
+    }
+
+    /// The bin of a time. Makes room for it.
+    fn place(&mut self, at: u64) -> Place<'_> {
+        self.extent = Some(self.extent.map_or((at, at), |(first, last)| (first.min(at), last.max(at))));
+        let mut bin = self.width.bin(at);
+        while !self.has_room(bin, bin) {
+            self.coarsen();
+            bin = self.width.bin(at);
+        }
+        self.extend(bin, bin);
+        let begin = bin * self.width.nanos();
+        let end = begin.saturating_add(self.width.nanos());
+        Place { bin: &mut self.bins[(bin - self.first) as usize], begin, end }
+    }
+
+    /// The numbers of the first and the last bin, if these bins are added.
+    fn span_with(&self, first: u64, last: u64) -> (u64, u64) {
+        match self.bins.len() as u64 {
+            0 => (first, last),
+            count => (first.min(self.first), last.max(self.first + count - 1)),
+        }
+    }
+
+    fn has_room(&self, first: u64, last: u64) -> bool {
+        let (first, last) = self.span_with(first, last);
+        last - first < self.most_bins as u64
+    }
+
+    /// Adds empty bins up to these bins, for which there is room.
+    fn extend(&mut self, first: u64, last: u64) {
+        let (first, last) = self.span_with(first, last);
+        if self.bins.is_empty() {
+            self.first = first;
+        }
+        while self.first > first {
+            self.bins.push_front(Bin::default());
+            self.first -= 1;
+        }
+        let count = (last - first + 1) as usize;
+        if self.bins.len() < count {
+            self.bins.resize_with(count, Bin::default);
+        }
+    }
+
+    /// Doubles the width of the bins.
+    fn coarsen(&mut self) {
+        let half = self.width.nanos();
+        self.width = self.width.doubled();
+        let (first, bins) = (self.first, std::mem::take(&mut self.bins));
+        self.first = first / 2;
+        for (number, mut bin) in (first..).zip(bins) {
+            let is_second_half = number % 2 == 1;
+            if is_second_half {
+                bin.begin_earlier(half);
+            }
+            match self.bins.back_mut() {
+                Some(whole) if is_second_half => whole.add(&bin),
+                _ => self.bins.push_back(bin),
+            }
+        }
+    }
+
+    /// Adds another series of the same run, whatever the widths of their bins.
+    pub fn add(&mut self, other: &TimeSeries) {
+        let Some((first, last)) = other.extent else { return };
+        let mut other = other.clone();
+        loop {
+            let (begin, end) = (self.width.bin(first), self.width.bin(last));
+            if self.width < other.width || (self.width == other.width && !self.has_room(begin, end)) {
+                self.coarsen();
+            } else if other.width < self.width {
+                other.coarsen();
+            } else {
+                break;
+            }
+        }
+        self.extent = Some(self.extent.map_or((first, last), |it| (it.0.min(first), it.1.max(last))));
+        self.extend(self.width.bin(first), self.width.bin(last));
+        let offset = (other.first - self.first) as usize;
+        for (mine, theirs) in self.bins.iter_mut().skip(offset).zip(&other.bins) {
+            mine.add(theirs);
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.bins.is_empty()
+    }
+
+    /// The width of each bin: 62.5 ms times a power of two.
+    pub fn bin_width(&self) -> Duration {
+        Duration::from_nanos(self.width.nanos())
+    }
+
+    /// When the first bin begins: a multiple of the width.
+    pub fn start(&self) -> Duration {
+        Duration::from_nanos(self.first * self.width.nanos())
+    }
+
+    /// The times of the first and the last event; `None` without events.
+    pub fn extent(&self) -> Option<(Duration, Duration)> {
+        self.extent.map(|(first, last)| (Duration::from_nanos(first), Duration::from_nanos(last)))
+    }
+
+    /// The bins in the order of time, without a hole, and the mean number of requests under way in each.
+    pub fn bins(&self) -> impl ExactSizeIterator<Item = (&Bin, f64)> {
+        let width = self.width.nanos();
+        self.times_under_way().map(move |(bin, time)| (bin, time as f64 / width as f64))
+    }
+
+    /// The bins, and the time in nanoseconds that requests were under way in each, added up over the requests.
+    fn times_under_way(&self) -> impl ExactSizeIterator<Item = (&Bin, i128)> {
+        let (width, mut before) = (self.width.nanos(), 0);
+        self.bins.iter().map(move |bin| {
+            let time = bin.time_under_way(before, width);
+            before += bin.net_under_way();
+            (bin, time)
+        })
+    }
+
+    /// Bytes on the heap.
+    #[cfg(test)]
+    fn heap_bytes(&self) -> usize {
+        self.bins.capacity() * size_of::<Bin>() + self.bins.iter().map(Bin::heap_bytes).sum::<usize>()
+    }
+}
+
+/// The gap divided by the tokens in it, as in the tally of a stage: `tokens` in `gaps` gaps.
+fn divided(gap: u64, (tokens, gaps): (u32, u32)) -> u64 {
+    u64::try_from(u128::from(gap) * u128::from(gaps) / u128::from(tokens.max(1))).unwrap_or(u64::MAX)
+}
+
+/// Saturates after 584 years.
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,103 @@
+//! Quantiles of times in little memory: counts in buckets whose width grows with the time. Pure.
+//!
+//! The buckets are those of an HDR histogram (<https://hdrhistogram.org>) with 32 buckets for each power of two. They are fixed, so
+//! that sketches are added exactly. A sketch keeps the powers of two in which it has counts: most times of a bin of a series lie in two
+//! to four of them.
+
+/// Buckets for each power of two, as a power of two.
+const BUCKET_BITS: u32 = 5;
+const BUCKETS: usize = 1 << BUCKET_BITS;
+/// The shortest time that is told from zero, 1.024 us, as a power of two of nanoseconds.
+const UNIT_BITS: u32 = 10;
+/// The longest time, an hour: about 2^32 units.
+const MAX: u64 = 3_600_000_000_000;
+
+/// Counts of times in nanoseconds. A quantile differs from the true one by at most 1/64 (1.6 %) of it, or 0.6 us if that is more.
+///
+/// It holds at most 28 octaves of 132 bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QuantileSketch {
+    /// In ascending order. None is empty.
+    octaves: Vec<Octave>,
+}
+
+/// The times from one power of two to the next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Octave {
+    number: u8,
+    /// Counts that are full stay at the largest number.
+    counts: [u32; BUCKETS],
+}
+
+impl QuantileSketch {
+    /// A time above an hour counts as an hour.
+    pub(super) fn record(&mut self, nanos: u64) {
+        let (octave, bucket) = bucket(nanos);
+        let count = &mut self.octave(octave).counts[bucket];
+        *count = count.saturating_add(1);
+    }
+
+    /// Adds the counts of another sketch. Exact up to four billion counts in a bucket.
+    pub(super) fn add(&mut self, other: &QuantileSketch) {
+        for theirs in &other.octaves {
+            let mine = self.octave(theirs.number);
+            for (mine, theirs) in mine.counts.iter_mut().zip(theirs.counts) {
+                *mine = mine.saturating_add(theirs);
+            }
+        }
+    }
+
+    pub fn count(&self) -> u64 {
+        self.counts().map(|(_, count)| count).sum()
+    }
+
+    /// The value of rank ceil(count x percent / 100), in nanoseconds: the middle of its bucket. `None` without counts.
+    pub fn percentile(&self, percent: u32) -> Option<f64> {
+        let rank = (u128::from(self.count()) * u128::from(percent)).div_ceil(100).max(1);
+        let mut passed = 0;
+        let found = self.counts().find(|(_, count)| {
+            passed += u128::from(*count);
+            passed >= rank
+        });
+        found.map(|(nanos, _)| nanos)
+    }
+
+    /// The middle of each bucket with counts, in nanoseconds, and its count, in ascending order.
+    fn counts(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
+        self.octaves.iter().flat_map(|octave| {
+            let counts = octave.counts.iter().enumerate().filter(|(_, count)| **count > 0);
+            counts.map(|(bucket, count)| (middle(octave.number, bucket), u64::from(*count)))
+        })
+    }
+
+    fn octave(&mut self, number: u8) -> &mut Octave {
+        // A linear search: there are few.
+        let place = self.octaves.iter().position(|it| it.number >= number).unwrap_or(self.octaves.len());
+        if self.octaves.get(place).is_none_or(|it| it.number != number) {
+            // A vector that doubles would hold four at once.
+            self.octaves.reserve_exact(1);
+            self.octaves.insert(place, Octave { number, counts: [0; BUCKETS] });
+        }
+        &mut self.octaves[place]
+    }
+
+    /// Bytes on the heap.
+    #[cfg(test)]
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.octaves.capacity() * size_of::<Octave>()
+    }
+}
+
+/// The octave and the bucket of a time. Octave 0 has the times below 32 units, one bucket a unit.
+fn bucket(nanos: u64) -> (u8, usize) {
+    let units = nanos.min(MAX) >> UNIT_BITS;
+    let octave = (u64::BITS - (units >> BUCKET_BITS).leading_zeros()) as u8;
+    let shift = octave.saturating_sub(1);
+    (octave, (units >> shift) as usize % BUCKETS)
+}
+
+/// The middle of a bucket, in nanoseconds.
+fn middle(octave: u8, bucket: usize) -> f64 {
+    let (shift, first) = if octave == 0 { (0, 0) } else { (octave - 1, BUCKETS) };
+    (((first + bucket) as f64 + 0.5) * (1_u64 << shift) as f64) * (1_u64 << UNIT_BITS) as f64
+}

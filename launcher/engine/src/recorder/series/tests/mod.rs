@@ -1,0 +1,58 @@
+mod bins;
+mod memory;
+mod sketch;
+mod sums;
+
+use std::time::Duration;
+
+use super::{Bin, OutcomeGroup, TimeSeries};
+use crate::{
+    inter_token_times::InterTokenTimes,
+    latency_origin::LatencyOrigin,
+    record::{RequestOutcome, RequestRecord},
+    recorder::WireTally,
+};
+
+fn millis(count: u64) -> Duration {
+    Duration::from_millis(count)
+}
+
+/// A request of 10 prompt tokens that was sent 1 ms after it was due. `events`: when its content arrived. It ended 1 ms after the last
+/// event, or after the send.
+fn request(due: Duration, events: &[Duration], tokens: u32, outcome: RequestOutcome) -> (RequestRecord, WireTally) {
+    let sent = due + millis(1);
+    let (first, last) = (events.first().copied(), events.last().copied());
+    let record = RequestRecord {
+        stage: 0,
+        number: 0,
+        turn: None,
+        scheduled: due,
+        sent: Some(sent),
+        permit_wait: None,
+        first_token: first,
+        last_token: last,
+        ended: last.unwrap_or(sent) + millis(1),
+        outcome,
+        requested_input_tokens: None,
+        requested_output_tokens: None,
+        input_tokens: first.map(|_| 10),
+        cached_tokens: None,
+        class: None,
+        output_tokens: first.map(|_| tokens),
+        content_events: events.len() as u32,
+    };
+    let gaps: InterTokenTimes = events.windows(2).map(|it| it[1] - it[0]).collect();
+    (record, WireTally { gaps, ..WireTally::default() })
+}
+
+/// The series of these requests with at most this many bins.
+fn series(most_bins: usize, requests: &[(RequestRecord, WireTally)]) -> TimeSeries {
+    let mut series = TimeSeries::new(most_bins, LatencyOrigin::Scheduled);
+    requests.iter().for_each(|(record, wire)| series.record(record, wire));
+    series
+}
+
+/// What a column holds, bin by bin.
+fn column<T>(series: &TimeSeries, of_bin: impl Fn(&Bin) -> T) -> Vec<T> {
+    series.bins().map(|(bin, _)| of_bin(bin)).collect()
+}
