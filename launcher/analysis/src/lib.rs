@@ -14,6 +14,7 @@ pub mod stage;
 mod summary;
 #[cfg(test)]
 mod tests;
+pub mod time_series;
 mod timings;
 pub mod validity;
 
@@ -34,6 +35,7 @@ pub use labels::Labels;
 pub use remarks::BUSY_SHARE;
 pub use sessions::{SessionFigures, TurnFigures};
 pub use stage::{EndedBy, StageAnalysis};
+pub use time_series::{BinFigures, BinTimes, SeriesFigures};
 pub use validity::{Reason, Verdict};
 
 use timings::Timings;
@@ -41,7 +43,7 @@ use timings::Timings;
 use engine::{
     histogram::TimeHistogram,
     issue::{LoadResult, StageResult},
-    recorder::{Recorder, StageTally},
+    recorder::{Recorder, StageTally, TimeSeries},
     stop::StopReason,
     vitals::{Vitals, worker::WorkerVitals},
 };
@@ -117,6 +119,8 @@ pub struct Analysis {
     pub probes: Option<Figures>,
     /// The sessions of all stages; `None` where requests form none.
     pub sessions: Option<SessionFigures>,
+    /// The course of the run over time; `None` if no request was due.
+    pub series: Option<SeriesFigures>,
     /// How far the measurement itself can be trusted.
     pub judgement: SelfJudgement,
     /// How the figures came about.
@@ -138,14 +142,17 @@ impl Analysis {
 /// Turns counts and histograms into figures, and judges them.
 pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, model: &str) -> Analysis {
     let tallies = &measured.recorder.stages;
-    let (probes, sessions) = (&measured.recorder.probes, &measured.recorder.sessions);
+    let (probes, sessions, series) =
+        (&measured.recorder.probes, &measured.recorder.sessions, &measured.recorder.series);
     let (timings, of_all) = Timings::of_run(measured.recorder, workload);
     let all = Figures::of_run(workload, tallies, &of_all);
     let of_run = labels::OfRun::new(workload, run, all.cached);
     let of_stage = |(index, ((stage, tally), timings))| {
         let delay = measured.receive_delay(Some(index));
         let result = measured.stages.get(index);
-        let beside = (probes.get(index), sessions.get(index));
+        // The course of a run of one stage is that of the stage.
+        let series = series.get(index).filter(|_| tallies.len() > 1);
+        let beside = (probes.get(index), sessions.get(index), series);
         StageAnalysis::new(stage, result, tally, timings, delay, beside, workload, of_run)
     };
     let stages = workload.stages.iter().zip(tallies).zip(&timings).enumerate();
@@ -176,6 +183,7 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
         classes,
         probes: (!probes.is_empty()).then(|| Figures::of_probes(&StageTally::sum(probes), workload)),
         sessions,
+        series: SeriesFigures::new(&TimeSeries::sum(series), workload.streaming),
         judgement,
         labels,
     }

@@ -9,11 +9,12 @@ use super::{
     figures::{Figures, LatencyOrigin},
     labels,
     sessions::SessionFigures,
+    time_series::SeriesFigures,
     timings::Timings,
 };
 use engine::{
     issue::{NotMeasured, RuleEnd, StageResult},
-    recorder::{SessionTally, StageTally},
+    recorder::{SessionTally, StageTally, TimeSeries},
 };
 
 /// The stop rule that ended a stage.
@@ -62,6 +63,8 @@ pub struct StageAnalysis {
     pub probes: Option<Figures>,
     /// The figures of its sessions; `None` where requests form none.
     pub sessions: Option<SessionFigures>,
+    /// Its course over time; `None` if no request was due, and in a run of one stage, which has the same course.
+    pub series: Option<SeriesFigures>,
 }
 
 impl StageAnalysis {
@@ -73,7 +76,7 @@ impl StageAnalysis {
         tally: &StageTally,
         timings: &Timings,
         receive_delay: Option<Distribution<Duration>>,
-        (probes, sessions): (Option<&StageTally>, Option<&SessionTally>),
+        (probes, sessions, series): (Option<&StageTally>, Option<&SessionTally>, Option<&TimeSeries>),
         workload: &Workload,
         of_run: labels::OfRun,
     ) -> StageAnalysis {
@@ -109,6 +112,7 @@ impl StageAnalysis {
             of_run,
             probes: probes.map(|it| Figures::of_probes(it, workload)),
             sessions,
+            series: series.and_then(|it| SeriesFigures::new(it, workload.streaming)),
         }
     }
 }

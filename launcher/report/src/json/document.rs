@@ -22,6 +22,7 @@ use super::{
     figures::FiguresDocument,
     judgement::JudgementDocument,
     sessions::SessionsDocument,
+    time_series::TimeSeriesDocument,
     values::{Statistics, millis, times},
 };
 use crate::{Report, TOOL_VERSION, redact::redact};
@@ -45,6 +46,8 @@ pub struct ReportDocument {
     pub probes: Option<FiguresDocument>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions: Option<SessionsDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_series: Option<TimeSeriesDocument>,
     pub stages: Vec<StageDocument>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassDocument>,
@@ -85,6 +88,7 @@ impl ReportDocument {
             figures: FiguresDocument::new(&analysis.all),
             probes: analysis.probes.as_ref().map(FiguresDocument::new),
             sessions: analysis.sessions.as_ref().map(SessionsDocument::new),
+            time_series: analysis.series.as_ref().map(TimeSeriesDocument::new),
             stages: analysis.stages.iter().map(StageDocument::new).collect(),
             classes: analysis.classes.iter().map(ClassDocument::new).collect(),
             self_judgement: JudgementDocument::new(&analysis.judgement),
@@ -154,6 +158,8 @@ pub struct StageDocument {
     pub probes: Option<FiguresDocument>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions: Option<SessionsDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_series: Option<TimeSeriesDocument>,
 }
 
 impl StageDocument {
@@ -175,6 +181,7 @@ impl StageDocument {
             figures: FiguresDocument::new(&stage.figures),
             probes: stage.probes.as_ref().map(FiguresDocument::new),
             sessions: stage.sessions.as_ref().map(SessionsDocument::new),
+            time_series: stage.series.as_ref().map(TimeSeriesDocument::new),
         }
     }
 }

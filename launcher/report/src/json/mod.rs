@@ -8,6 +8,7 @@ mod document;
 mod figures;
 mod judgement;
 mod sessions;
+mod time_series;
 mod values;
 
 use std::io::{self, Write};
@@ -19,6 +20,7 @@ pub use document::{InputsDocument, LabelsDocument, ReasonDocument, ReportDocumen
 pub use figures::{CauseDocument, FiguresDocument, GoodputDocument, ThroughputDocument};
 pub use judgement::JudgementDocument;
 pub use sessions::{SessionsDocument, TurnDocument};
+pub use time_series::{Column, TimeSeriesDocument, TimesDocument};
 pub use values::Statistics;
 
 /// The version of this format. The first release fixes v1; until then it changes without a new version. After that every change that

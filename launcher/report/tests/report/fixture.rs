@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use analysis::{Analysis, Measured, analyse};
+use analysis::{Analysis, LatencyOrigin, Measured, analyse};
 use clock::Offsets;
 use crds::{
     benchmark_run::{Api, Harness, PerRequestRecords, ReadinessProbe},
@@ -84,7 +84,8 @@ impl Fixture {
     pub fn analyse(&self) -> Analysed {
         let classes = self.workload.classes.classes.len();
         let mut recorder = Recorder::new(self.workload.stages.len(), self.workload.goodput.clone(), Keep::Records)
-            .with_classes(classes);
+            .with_classes(classes)
+            .with_latency_origins(self.workload.stages.iter().map(|it| LatencyOrigin::from_load(&it.load)));
         for (record, wire) in &self.requests {
             recorder.record(record.clone(), wire);
         }

@@ -1,0 +1,89 @@
+//! The course of a run, or of a stage, over time.
+
+use std::time::Duration;
+
+use engine::recorder::{
+    TimeSeries,
+    series::{Bin, OutcomeGroup, QuantileSketch},
+};
+
+/// What happened over time, in bins of one width. It has every request of the load, also those outside of the window.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeriesFigures {
+    pub bin_width: Duration,
+    /// When the first bin begins, from the start of the run: a multiple of the width.
+    pub start: Duration,
+    /// The first event: the first and the last bin may be covered in part.
+    pub first_event: Duration,
+    pub last_event: Duration,
+    pub bins: Vec<BinFigures>,
+}
+
+/// What happened within one bin.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BinFigures {
+    /// Requests that were due, also those that were never sent.
+    pub due: u64,
+    pub sent: u64,
+    /// Requests that ended, by [`OutcomeGroup::ALL`].
+    pub ended: [u64; OutcomeGroup::ALL.len()],
+    /// Mean number of requests between their send and their end.
+    pub under_way: f64,
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    /// Time to the first token by the clock of the stage; `None` without values, and without streams.
+    pub ttft: Option<BinTimes>,
+    /// `None` without values, and without streams.
+    pub itl: Option<BinTimes>,
+    /// Time to the last token by the clock of the stage.
+    pub latency: Option<BinTimes>,
+    pub send_lag: Option<BinTimes>,
+}
+
+/// Times of one bin, each within 1.6 % or 0.6 us of the true one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BinTimes {
+    pub count: u64,
+    pub p50: Duration,
+    pub p90: Duration,
+    pub p99: Duration,
+}
+
+impl SeriesFigures {
+    /// `None` without events.
+    pub(super) fn new(series: &TimeSeries, streaming: bool) -> Option<SeriesFigures> {
+        let (first_event, last_event) = series.extent()?;
+        Some(SeriesFigures {
+            bin_width: series.bin_width(),
+            start: series.start(),
+            first_event,
+            last_event,
+            bins: series.bins().map(|(bin, under_way)| BinFigures::new(bin, under_way, streaming)).collect(),
+        })
+    }
+}
+
+impl BinFigures {
+    fn new(bin: &Bin, under_way: f64, streaming: bool) -> BinFigures {
+        BinFigures {
+            due: bin.due,
+            sent: bin.sent,
+            ended: OutcomeGroup::ALL.map(|it| bin.ended(it)),
+            under_way,
+            input_tokens: bin.input_tokens,
+            output_tokens: bin.output_tokens,
+            ttft: BinTimes::new(&bin.ttft).filter(|_| streaming),
+            itl: BinTimes::new(&bin.itl).filter(|_| streaming),
+            latency: BinTimes::new(&bin.latency),
+            send_lag: BinTimes::new(&bin.send_lag),
+        }
+    }
+}
+
+impl BinTimes {
+    fn new(sketch: &QuantileSketch) -> Option<BinTimes> {
+        // The cast saturates, and no time of a sketch is above an hour.
+        let percentile = |percent| sketch.percentile(percent).map(|it| Duration::from_nanos(it.round() as u64));
+        Some(BinTimes { count: sketch.count(), p50: percentile(50)?, p90: percentile(90)?, p99: percentile(99)? })
+    }
+}

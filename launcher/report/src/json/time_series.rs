@@ -1,0 +1,150 @@
+//! The course of a run or a stage over time, as `report.json` has it: a column for each figure, with an entry for each bin.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use analysis::{BinFigures, BinTimes, SeriesFigures};
+use engine::recorder::series::OutcomeGroup;
+use serde::{Deserialize, Serialize, Serializer, ser::Error as _};
+use serde_json::value::to_raw_value;
+
+use super::values::millis;
+
+/// Significant digits of a time: more than its error.
+const TIME_DIGITS: i32 = 4;
+/// Digits after the point of a number of requests under way.
+const UNDER_WAY_DIGITS: i32 = 3;
+
+/// A time series. Each column has as many entries as there are bins.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TimeSeriesDocument {
+    pub bin_ms: f64,
+    pub start_ms: f64,
+    pub first_event_ms: f64,
+    pub last_event_ms: f64,
+    pub due: Column<u64>,
+    pub sent: Column<u64>,
+    /// By outcome, without those that no request had.
+    pub ended: BTreeMap<String, Column<u64>>,
+    pub under_way: Column<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_tokens: Option<Column<u64>>,
+    pub output_tokens: Column<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttft_ms: Option<TimesDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub itl_ms: Option<TimesDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_ms: Option<TimesDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub send_lag_ms: Option<TimesDocument>,
+}
+
+/// Times of each bin. A bin without values has a count of 0, and null in place of a time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TimesDocument {
+    pub count: Column<u64>,
+    pub p50: Column<Option<f64>>,
+    pub p90: Column<Option<f64>>,
+    pub p99: Column<Option<f64>>,
+}
+
+/// One entry for each bin. It is written in one line, also where the document is indented.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(transparent)]
+pub struct Column<T>(pub Vec<T>);
+
+impl<T: Serialize> Serialize for Column<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        to_raw_value(&self.0).map_err(S::Error::custom)?.serialize(serializer)
+    }
+}
+
+impl TimeSeriesDocument {
+    pub(super) fn new(series: &SeriesFigures) -> TimeSeriesDocument {
+        let bins = &series.bins[..];
+        let ended =
+            OutcomeGroup::ALL.map(|group| (group.name().to_owned(), column(bins, |it| it.ended[group as usize])));
+        TimeSeriesDocument {
+            bin_ms: millis(series.bin_width),
+            start_ms: millis(series.start),
+            first_event_ms: millis(series.first_event),
+            last_event_ms: millis(series.last_event),
+            due: column(bins, |it| it.due),
+            sent: column(bins, |it| it.sent),
+            ended: ended.into_iter().filter(|(_, counts)| has_counts(counts)).collect(),
+            under_way: column(bins, |it| round(it.under_way, UNDER_WAY_DIGITS)),
+            input_tokens: Some(column(bins, |it| it.input_tokens)).filter(has_counts),
+            output_tokens: column(bins, |it| it.output_tokens),
+            ttft_ms: TimesDocument::new(bins, |it| it.ttft),
+            itl_ms: TimesDocument::new(bins, |it| it.itl),
+            latency_ms: TimesDocument::new(bins, |it| it.latency),
+            send_lag_ms: TimesDocument::new(bins, |it| it.send_lag),
+        }
+    }
+}
+
+impl TimesDocument {
+    /// `None` if no bin has a value.
+    fn new(bins: &[BinFigures], of_bin: impl Fn(&BinFigures) -> Option<BinTimes>) -> Option<TimesDocument> {
+        let count = column(bins, |it| of_bin(it).map_or(0, |it| it.count));
+        let times =
+            |pick: fn(&BinTimes) -> Duration| column(bins, |it| of_bin(it).map(|it| significant(millis(pick(&it)))));
+        has_counts(&count).then(|| TimesDocument {
+            p50: times(|it| it.p50),
+            p90: times(|it| it.p90),
+            p99: times(|it| it.p99),
+            count,
+        })
+    }
+}
+
+fn column<T>(bins: &[BinFigures], of_bin: impl Fn(&BinFigures) -> T) -> Column<T> {
+    Column(bins.iter().map(of_bin).collect())
+}
+
+fn has_counts(column: &Column<u64>) -> bool {
+    column.0.iter().any(|it| *it > 0)
+}
+
+/// Rounded to [`TIME_DIGITS`].
+fn significant(value: f64) -> f64 {
+    if value > 0.0 { round(value, TIME_DIGITS - 1 - value.log10().floor() as i32) } else { 0.0 }
+}
+
+/// Rounded to so many digits after the point.
+fn round(value: f64, digits: i32) -> f64 {
+    // A power of ten of up to 10^22 is exact, so that the quotient is the number that is nearest to the decimal one.
+    let power = 10_f64.powi(digits.abs());
+    if digits < 0 { (value / power).round() * power } else { (value * power).round() / power }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_four_digits() {
+        for (value, expected) in [
+            (0.0, "0.0"),
+            (0.000512, "0.000512"),
+            (0.0123456, "0.01235"),
+            (12.3456, "12.35"),
+            (99.999, "100.0"),
+            (123456.7, "123500.0"),
+        ] {
+            assert_eq!(serde_json::to_string(&significant(value)).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn a_column_is_one_line_of_an_indented_document() {
+        #[derive(Serialize)]
+        struct Document {
+            p50: Column<Option<f64>>,
+        }
+        let document = Document { p50: Column(vec![None, Some(1.5)]) };
+        assert_eq!(serde_json::to_string_pretty(&document).unwrap(), "{\n  \"p50\": [null,1.5]\n}");
+    }
+}
