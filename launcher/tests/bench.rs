@@ -45,6 +45,8 @@ fn every_figure_is_measured_and_every_request_is_matched() {
         "report500",
         "prompts.words.ratio",
         "prompts.prose.exact",
+        "recording.request",
+        "recording.plain",
         "others",
     ] {
         assert!(names.contains(&name), "{name} is not in {names:?}");

@@ -27,7 +27,7 @@ pub(super) fn run(spec: &ReportSpec, read_run: ReadRun) -> Result<ReportResult, 
     let input = read_run(&spec.file).map_err(BenchError::Input)?;
     let mut recorder = Recorder::new(input.workload.stages.len(), input.workload.goodput.clone(), Keep::Records);
     for number in 0..spec.requests {
-        let (record, wire) = request(number);
+        let (record, wire) = request(number, TOKENS);
         recorder.record(record, &wire);
     }
     let started = clock::now();
@@ -71,13 +71,13 @@ pub(super) fn run(spec: &ReportSpec, read_run: ReadRun) -> Result<ReportResult, 
     Ok(ReportResult { wall_ns: nanos(wall) })
 }
 
-/// One of so many requests, none like the other.
-fn request(number: u64) -> (RequestRecord, WireTally) {
+/// A made-up request, unlike the others, with an answer of this many tokens.
+pub(super) fn request(number: u64, tokens: u32) -> (RequestRecord, WireTally) {
     let micros = |count: u64| Duration::from_micros(count);
     let scheduled = micros(200 * number);
     let sent = scheduled + micros(20 + number % 37);
     let gaps: InterTokenTimes =
-        (1..u64::from(TOKENS)).map(|place| micros(5_000 + (number + place * 7) % 211)).collect();
+        (1..u64::from(tokens)).map(|place| micros(5_000 + (number + place * 7) % 211)).collect();
     let first = sent + micros(50_000 + number % 9_973);
     let last = first + gaps.iter().sum::<Duration>();
     let record = RequestRecord {
@@ -92,12 +92,12 @@ fn request(number: u64) -> (RequestRecord, WireTally) {
         ended: last + micros(30),
         outcome: RequestOutcome::Ok,
         requested_input_tokens: Some(10),
-        requested_output_tokens: Some(TOKENS),
+        requested_output_tokens: Some(tokens),
         input_tokens: Some(10),
         cached_tokens: None,
         class: None,
-        output_tokens: Some(TOKENS),
-        content_events: TOKENS,
+        output_tokens: Some(tokens),
+        content_events: tokens,
     };
-    (record, WireTally { gaps, reads: u64::from(TOKENS), ..WireTally::default() })
+    (record, WireTally { gaps, reads: u64::from(tokens), ..WireTally::default() })
 }

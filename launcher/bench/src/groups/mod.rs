@@ -2,6 +2,7 @@
 
 mod footprint;
 mod prompts;
+mod recording;
 mod schedule;
 mod start;
 mod streams;
@@ -29,6 +30,8 @@ pub enum Group {
     Start,
     /// Prompts of an exact length: how fast they are made, against plain words
     Prompts,
+    /// CPU time of recording a request that has ended, with and without the time series
+    Recording,
 }
 
 /// How large the loads are.
@@ -58,6 +61,8 @@ pub(super) struct Scale {
     pub(super) report: u64,
     /// Prompts of each kind.
     pub(super) prompts: u64,
+    /// Requests that are recorded.
+    pub(super) recorded: u64,
 }
 
 /// Paced streams.
@@ -97,6 +102,7 @@ impl Scale {
             growth: (10_000, 100_000),
             report: 100_000,
             prompts: 100_000,
+            recorded: 200_000,
         }
     }
 
@@ -116,6 +122,7 @@ impl Scale {
             growth: (100, 400),
             report: 500,
             prompts: 20,
+            recorded: 100,
         }
     }
 }
@@ -141,6 +148,7 @@ impl Bench {
             Group::Memory => footprint::run(self, figures),
             Group::Start => start::run(self, figures),
             Group::Prompts => prompts::run(self, figures),
+            Group::Recording => recording::run(self, figures),
         }
     }
 }
