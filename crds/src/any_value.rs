@@ -66,6 +66,12 @@ pub(crate) fn share(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     number_or_text(Some(1), 12, crate::schema::SHARE).try_into().expect("a schema is a mapping")
 }
 
+/// The limit of an objective: a duration, or a number that is not below zero.
+#[cfg(feature = "kube")]
+pub(crate) fn limit(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    number_or_text(None, crate::schema::MAX_LIMIT, crate::schema::LIMIT).try_into().expect("a schema is a mapping")
+}
+
 /// A Kubernetes quantity that is not below zero: `2`, `0.5`, `500m`, `1Gi`.
 #[cfg(feature = "kube")]
 pub(crate) fn quantity(_: &mut schemars::SchemaGenerator) -> schemars::Schema {

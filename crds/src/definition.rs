@@ -15,6 +15,12 @@ pub fn crd_yaml() -> Result<String, Box<dyn std::error::Error>> {
     let schema = "/spec/versions/0/schema/openAPIV3Schema/properties/status";
     let status = crd.pointer_mut(schema).and_then(|it| it.as_object_mut()).ok_or("the schema has no status")?;
     status.insert("default".into(), json!({"observedGeneration": -1}));
+    let objective =
+        "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/slo/properties/objectives/items";
+    let objective =
+        crd.pointer_mut(objective).and_then(|it| it.as_object_mut()).ok_or("the schema has no objectives")?;
+    // A rule cannot see max and min, because they have no type.
+    objective.insert("oneOf".into(), json!([{"required": ["max"]}, {"required": ["min"]}]));
     visit(&mut crd, &mut |schema| {
         forget_unsigned_formats(schema);
         forget_nullable(schema);

@@ -1,6 +1,6 @@
 //! The termination message of the launcher: two JSON lines, the only way from the launcher into the status.
 //!
-//! The core comes first, so that a cut second line loses stage rows and the last files, and nothing else. The kubelet keeps
+//! The core comes first, so that a cut second line loses rows of stages and objectives and the last files, and nothing else. The kubelet keeps
 //! 4,096 bytes of a container's message, and 2,048 where a pod has six containers. The message holds no prompts, outputs,
 //! response bodies or headers.
 
@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     hex,
+    objective::{Met, ObjectiveCounts, ObjectiveStatus},
     reason::{LauncherReason, Reported},
     summary::{Outcome, RunSummary, StageSummary},
 };
@@ -22,6 +23,8 @@ pub const MAX_CORE_BYTES: usize = 1_536;
 pub const MAX_BYTES: usize = 4_096;
 /// The most stage rows that a status shows.
 pub const MAX_STAGES: usize = 24;
+/// The most objectives that a status shows.
+pub const MAX_OBJECTIVES: usize = crate::benchmark_run::MAX_OBJECTIVES;
 /// The most files that a status lists.
 pub const MAX_ARTIFACTS: usize = 16;
 const VERSION: u32 = 1;
@@ -36,6 +39,8 @@ pub struct Envelope {
     pub stages: Vec<StageSummary>,
     /// There were more.
     pub stages_truncated: bool,
+    /// The objectives, as many as fit: those that are missed or undecided first where not all do.
+    pub objectives: Vec<ObjectiveStatus>,
 }
 
 /// The first line.
@@ -68,6 +73,9 @@ pub struct Core {
     /// The figures, where there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<RunSummary>,
+    /// How the objectives came out; absent where the run has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objectives: Option<ObjectiveCounts>,
     /// The files of the results folder, as many as fit. Those that the first line has no room for follow in the second.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<ArtifactRef>,
@@ -124,6 +132,8 @@ struct SecondLine {
     stages: Vec<StageSummary>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    objectives: Vec<ObjectiveStatus>,
     /// Those that did not fit into the core.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     artifacts: Vec<ArtifactRef>,
@@ -132,7 +142,8 @@ struct SecondLine {
 impl Envelope {
     /// The text of the termination message: at most [`MAX_BYTES`], its first line at most [`MAX_CORE_BYTES`]. Of the core
     /// the last artifacts move to the second line, then the message is shortened. What the second line cannot hold is left
-    /// out from the end, artifacts before stage rows; where these are, `stages_truncated` is set.
+    /// out from the end, artifacts before stage rows before objectives; where stage rows are, `stages_truncated` is set. Of
+    /// objectives those that are met go first.
     pub fn to_text(&self) -> String {
         let mut core = self.core.clone();
         core.message = core.message.chars().take(MAX_MESSAGE_CHARS).collect();
@@ -153,10 +164,20 @@ impl Envelope {
         let room = MAX_BYTES.saturating_sub(first.len() + 1);
         let mut stages = self.stages.clone();
         stages.truncate(MAX_STAGES);
+        let mut objectives = self.objectives.clone();
         loop {
             let truncated = self.stages_truncated || stages.len() < self.stages.len();
-            let second = json(&SecondLine { stages: stages.clone(), truncated, artifacts: artifacts.clone() });
-            if second.len() < room || (artifacts.pop().is_none() && stages.pop().is_none()) {
+            let second = json(&SecondLine {
+                stages: stages.clone(),
+                truncated,
+                objectives: objectives.clone(),
+                artifacts: artifacts.clone(),
+            });
+            if second.len() < room {
+                return format!("{first}\n{second}\n");
+            }
+            // Objectives decide the outcome, and so they are kept longest.
+            if artifacts.pop().is_none() && stages.pop().is_none() && drop_objective(&mut objectives).is_none() {
                 return format!("{first}\n{second}\n");
             }
         }
@@ -180,11 +201,18 @@ impl Envelope {
         let core = serde_json::from_value(line.core);
         let mut core: Core = core.map_err(|error| EnvelopeError::Unreadable(error.to_string()))?;
         let Ok(line) = serde_json::from_str::<SecondLine>(second.trim_end()) else {
-            return Ok(Envelope { core, stages: Vec::new(), stages_truncated: true });
+            return Ok(Envelope { core, stages: Vec::new(), stages_truncated: true, objectives: Vec::new() });
         };
         core.artifacts.extend(line.artifacts);
-        Ok(Envelope { core, stages: line.stages, stages_truncated: line.truncated })
+        let SecondLine { stages, truncated, objectives, .. } = line;
+        Ok(Envelope { core, stages, stages_truncated: truncated, objectives })
     }
+}
+
+/// Takes the last objective that is met out of a list, or else the last one.
+fn drop_objective(objectives: &mut Vec<ObjectiveStatus>) -> Option<ObjectiveStatus> {
+    let last_met = objectives.iter().rposition(|it| it.met == Met::True);
+    last_met.map(|it| objectives.remove(it)).or_else(|| objectives.pop())
 }
 
 fn core_line(core: &Core) -> String {
@@ -256,10 +284,12 @@ mod tests {
                     output_tokens_per_second_milli: Some(1_234_567_000.into()),
                     total_tokens_per_second_milli: Some(12_345_678_000.into()),
                 }),
+                objectives: Some(ObjectiveCounts { met: 10, missed: 11, inconclusive: 11 }),
                 artifacts: (0..16).map(artifact).collect(),
             },
             stages: (0..64).map(stage).collect(),
             stages_truncated: false,
+            objectives: Vec::new(),
         }
     }
 
@@ -273,12 +303,36 @@ mod tests {
         assert!(read.stages_truncated && read.stages.len() >= 12, "{}", read.stages.len());
     }
 
+    fn objective(n: usize, met: Met) -> ObjectiveStatus {
+        ObjectiveStatus {
+            name: format!("{n:02}{}", "o".repeat(38)),
+            met,
+            observed: "12.345678901s".into(),
+            limit: "1234567890".into(),
+        }
+    }
+
+    #[test]
+    fn objectives_that_are_not_met_are_kept_longest() {
+        let mut envelope = largest();
+        let met = |n: usize| if n == 30 { Met::False } else { Met::True };
+        envelope.objectives = (0..32).map(|n| objective(n, met(n))).collect();
+        let text = envelope.to_text();
+        assert!(text.len() <= MAX_BYTES && text.find('\n').is_some_and(|core| core < MAX_CORE_BYTES));
+        let read = Envelope::parse(&text).unwrap();
+        assert_eq!(read.core.objectives, envelope.core.objectives);
+        assert!(read.objectives.len() >= 16, "{}", read.objectives.len());
+        assert!(read.objectives.contains(&envelope.objectives[30]));
+        assert_eq!(read.objectives[..3], envelope.objectives[..3], "their order stays");
+    }
+
     #[test]
     fn a_small_envelope_survives_whole() {
         let mut envelope = largest();
         envelope.core.message = "one sentence".into();
         envelope.core.artifacts.truncate(2);
         envelope.stages.truncate(3);
+        envelope.objectives = vec![objective(0, Met::Inconclusive), objective(1, Met::True)];
         assert_eq!(Envelope::parse(&envelope.to_text()), Ok(envelope));
     }
 
@@ -319,10 +373,10 @@ mod tests {
         let other = largest().to_text().replacen("\"benchwright\":1", "\"benchwright\":2", 1);
         assert_eq!(Envelope::parse(&other), Err(EnvelopeError::Version(2)));
         let mut newer = serde_json::to_value(largest().core).unwrap();
-        newer["outcome"] = "SLOViolated".into();
+        newer["outcome"] = "Superseded".into();
         let line = CoreLine { benchwright: VERSION, sum: checksum(&json(&newer)), core: newer };
         let error = Envelope::parse(&json(&line)).unwrap_err().to_string();
-        assert!(error.contains("`SLOViolated`") && error.ends_with("the same release"), "{error}");
+        assert!(error.contains("`Superseded`") && error.ends_with("the same release"), "{error}");
         let changed = largest().to_text().replacen("\"requests\":10000000", "\"requests\":20000000", 1);
         assert!(matches!(Envelope::parse(&changed), Err(EnvelopeError::Damaged(_))));
     }

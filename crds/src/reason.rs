@@ -76,6 +76,12 @@ words! {
         RunSucceeded,
         /// There are figures, and they are not valid.
         MeasurementInvalid,
+        /// An objective of `spec.slo` is missed.
+        SLOViolated,
+        /// An objective of `spec.slo` cannot be decided, and none is missed.
+        SLOInconclusive,
+        /// Every objective of `spec.slo` is met.
+        SLOMet,
         /// The spec cannot be run.
         InvalidSpec,
         /// The run has a value that this release of the operator cannot read.
@@ -140,6 +146,10 @@ words! {
     LauncherReason {
         /// The measurement is valid.
         RunSucceeded,
+        /// An objective of `spec.slo` is missed.
+        SLOViolated,
+        /// An objective of `spec.slo` cannot be decided, and none is missed.
+        SLOInconclusive,
         /// A signal stopped the run.
         Cancelled,
         /// The deadline of the run passed before all requests had ended.
@@ -205,7 +215,7 @@ impl LauncherReason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum ExitCode {
-    /// There is a result: Passed, or Invalid.
+    /// There is a result: Passed, SLOViolated, Inconclusive, or Invalid.
     Done = 0,
     /// The command failed without a code of its own: the system refused threads, memory or files, the launcher has a fault, or
     /// `sut` could not answer all samples.

@@ -9,6 +9,7 @@ use crate::{
     EffectiveSpec,
     envelope::ArtifactRef,
     figure::{Microseconds, Milli},
+    objective::ObjectiveStatus,
     reason::{Reason, Reported},
     summary::{Outcome, RunSummary, StageSummary},
 };
@@ -57,8 +58,8 @@ pub struct BenchmarkRunStatus {
     /// The headline figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<RunSummary>,
-    /// Figures of the summary as text for people, which `kubectl get` prints. Only of a run whose figures count: Passed, and
-    /// not partial. A program reads the summary.
+    /// Figures of the summary as text for people, which `kubectl get` prints. Only of a run whose figures count: Passed,
+    /// SLOViolated or Inconclusive, and not partial. A program reads the summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<Columns>,
     /// A row per stage, the first 24.
@@ -69,12 +70,20 @@ pub struct BenchmarkRunStatus {
     /// True: there were more stages than rows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stages_truncated: bool,
+    /// A row per objective of spec.slo.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
+    #[cfg_attr(feature = "kube", x_kube(merge_strategy = ListMerge::Map(vec!["name".to_string()])))]
+    pub objectives: Vec<ObjectiveStatus>,
+    /// True: there were more objectives than rows. The condition SLOMet counts all of them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub objectives_truncated: bool,
     /// The files of the results folder.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 16)))]
     #[cfg_attr(feature = "kube", x_kube(merge_strategy = ListMerge::Map(vec!["name".to_string()])))]
     pub artifacts: Vec<ArtifactRef>,
-    /// Ready, Reconciling, Stalled, Finished, Succeeded, TargetReady, ResultsStored.
+    /// Ready, Reconciling, Stalled, Finished, Succeeded, SLOMet, TargetReady, ResultsStored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 16)))]
     #[cfg_attr(feature = "kube", x_kube(merge_strategy = ListMerge::Map(vec!["type".to_string()])))]
@@ -109,6 +118,8 @@ impl Default for BenchmarkRunStatus {
             columns: None,
             stages: Vec::new(),
             stages_truncated: false,
+            objectives: Vec::new(),
+            objectives_truncated: false,
             artifacts: Vec::new(),
             conditions: Vec::new(),
         }
@@ -167,9 +178,9 @@ pub enum Phase {
     Running,
     /// The Job has ended, its result is being read.
     Collecting,
-    /// The figures count.
+    /// The figures count, and no objective that spec.slo enforces stands against them.
     Succeeded,
-    /// No figures, or figures that do not count.
+    /// No figures, figures that do not count, or figures that do not meet the objectives of spec.slo.
     Failed,
     /// Ended early because somebody asked.
     Cancelled,

@@ -6,6 +6,7 @@
 
 pub mod filter;
 mod formats;
+mod objectives;
 mod overrides;
 mod problem;
 mod reader;
@@ -168,6 +169,7 @@ fn with_target(workload: Workload, run: &ResolvedRun, findings: &Findings) -> Wo
         };
         findings.problem(path, format!("{what}; {remedy}, or set {key} to completions"));
     }
+    objectives::check(run.slo.as_ref(), &workload, findings);
     Workload { model: run.model.clone().or(workload.model), api, ..workload }
 }
 

@@ -13,6 +13,7 @@
 mod execution;
 pub(crate) mod files;
 mod launcher;
+mod slo;
 mod storage;
 mod target;
 mod validity;
@@ -29,6 +30,10 @@ use crate::status::BenchmarkRunStatus;
 pub use execution::{Cancel, Cleanup, Deadlines, Execution, Retry, RetryCause, RunCleanup};
 pub use files::{ClaimRef, ProfileFile, is_object_name};
 pub use launcher::{Launcher, MAX_RESOURCE_NAME, MAX_RESOURCES, Resources, Scheduling, Toleration};
+pub use slo::{
+    Baseline, EVERY_STAGE, Enforcement, MAX_OBJECTIVE_NAME, MAX_OBJECTIVES, MAX_REGRESSION_PERCENT, Metric, MetricUnit,
+    Objective, Slo, Stat,
+};
 pub use storage::{NoStorage, PerRequestRecords, Pvc, Storage};
 pub use target::{
     Api, Auth, CaSource, HttpVersion, KeyRef, Readiness, ReadinessProbe, Scheme, ServiceRef, Simulator,
@@ -79,6 +84,7 @@ pub const MAX_PROMPT_SALT_BYTES: usize = 128;
         printcolumn(name = "TTFT-P99", type_ = "string", json_path = ".status.columns.ttftP99"),
         printcolumn(name = "ITL-P99", type_ = "string", json_path = ".status.columns.itlP99"),
         printcolumn(name = "Out-Tok/s", type_ = "string", json_path = ".status.columns.outputTokensPerSecond"),
+        printcolumn(name = "SLO", type_ = "string", json_path = ".status.conditions[?(@.type==\"SLOMet\")].status"),
         printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
         printcolumn(name = "Attempt", type_ = "integer", json_path = ".status.attempts[-1:].number", priority = 1),
         printcolumn(name = "Duration", type_ = "string", json_path = ".status.columns.duration", priority = 1),
@@ -95,6 +101,7 @@ pub const MAX_PROMPT_SALT_BYTES: usize = 128;
         validation = unchanged("launcher"),
         validation = unchanged("storage"),
         validation = unchanged("validity"),
+        validation = unchanged("slo"),
         validation = unchanged("execution"),
         validation = Rule::new("!has(oldSelf.cancel) || has(self.cancel)")
             .message("cancel cannot be removed: a cancelled run is not resumed; create another run instead")
@@ -130,6 +137,10 @@ pub struct BenchmarkRunSpec {
     /// Bounds past which the figures do not count, and the outcome is Invalid.
     #[serde(default, skip_serializing_if = "is_default")]
     pub validity: Validity,
+
+    /// Objectives on the figures. Where one is missed the figures count all the same, and the outcome is SLOViolated.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub slo: Slo,
 
     /// Retries, deadlines and the time to drain.
     #[serde(default, skip_serializing_if = "is_default")]

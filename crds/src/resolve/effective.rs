@@ -9,8 +9,8 @@ use super::{ProfileSource, Settings};
 use crate::{
     AnyValue,
     benchmark_run::{
-        self as written, BenchmarkRunSpec, Harness, HttpVersion, PerRequestRecords, ReadinessProbe, Resources,
-        RetryCause, Scheme, SimulatorPreset,
+        self as written, BenchmarkRunSpec, Enforcement, Harness, HttpVersion, PerRequestRecords, ReadinessProbe,
+        Resources, RetryCause, Scheme, SimulatorPreset,
     },
 };
 
@@ -34,6 +34,9 @@ pub struct EffectiveSpec {
     pub storage: Storage,
     /// Bounds past which the figures do not count.
     pub validity: Validity,
+    /// What an objective that is missed does; absent where the spec has no objectives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slo: Option<Slo>,
     /// Retries, deadlines and the time to drain.
     pub execution: Execution,
 }
@@ -178,6 +181,27 @@ pub struct Validity {
     pub max_clock_step_milliseconds: u32,
 }
 
+/// What an objective that is missed does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Slo {
+    /// Fail: the run fails. Report: nothing else changes.
+    pub enforcement: Enforcement,
+    /// The comparison with an earlier run; absent where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<Baseline>,
+}
+
+/// The comparison with an earlier run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Baseline {
+    /// By how many percent of the earlier value a figure may be worse.
+    pub max_regression_percent: u32,
+}
+
 /// Retries, deadlines and the time to drain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -242,6 +266,7 @@ impl EffectiveSpec {
                 per_request_records: spec.storage.per_request_records.unwrap_or(PerRequestRecords::Full),
             },
             validity: validity(&spec.validity),
+            slo: slo(&spec.slo),
             execution: execution(&spec.execution),
         }
     }
@@ -289,6 +314,12 @@ impl EffectiveSpec {
             max_stalled_share: share(&self.validity.max_stalled_share),
             max_clock_step_milliseconds: Some(self.validity.max_clock_step_milliseconds),
         };
+        if let Some(slo) = &self.slo {
+            spec.slo.enforcement = Some(slo.enforcement);
+            if let (Some(written), Some(baseline)) = (&mut spec.slo.baseline, &slo.baseline) {
+                written.max_regression_percent = Some(baseline.max_regression_percent);
+            }
+        }
         spec.execution.deadlines.run_seconds = Some(self.execution.deadlines.run_seconds);
         spec.execution.grace_period_seconds = Some(self.execution.grace_period_seconds);
     }
@@ -380,6 +411,19 @@ pub(super) fn validity(written: &written::Validity) -> Validity {
         // Figures do not depend on the time of day. Only a step as large as that of a machine that was paused matters.
         max_clock_step_milliseconds: written.max_clock_step_milliseconds.unwrap_or(1_000),
     }
+}
+
+/// What an objective that is missed does; `None` where there is none.
+pub(super) fn slo(written: &written::Slo) -> Option<Slo> {
+    (!written.objectives.is_empty()).then(|| Slo {
+        enforcement: written.enforcement.unwrap_or(Enforcement::Fail),
+        baseline: written.baseline.as_ref().map(|it| Baseline { max_regression_percent: max_regression_percent(it) }),
+    })
+}
+
+/// By how many percent a figure may be worse than an earlier one.
+pub(super) fn max_regression_percent(written: &written::Baseline) -> u32 {
+    written.max_regression_percent.unwrap_or(5)
 }
 
 fn execution(written: &written::Execution) -> Execution {

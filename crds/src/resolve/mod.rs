@@ -6,6 +6,7 @@ pub mod effective;
 mod files;
 mod identity;
 mod profile;
+mod slo;
 mod target;
 mod url;
 mod validity;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 pub use effective::{EffectiveSpec, claim, run_cleanup};
 pub use identity::RunIdentity;
 pub use profile::ProfileSource;
+pub use slo::{Bound, ResolvedBaseline, ResolvedObjective, ResolvedSlo, Scope};
 pub use target::{Endpoint, REDACTED, unix_socket, without_credentials};
 pub use validity::ValidityBounds;
 
@@ -108,6 +110,9 @@ pub struct ResolvedRun {
     pub storage_required: bool,
     /// Bounds past which the figures do not count.
     pub validity: ValidityBounds,
+    /// What the run has to reach; absent: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slo: Option<ResolvedSlo>,
     /// The longest that issuing and draining may take together.
     pub run_deadline: Span,
     /// How long to drain and to write the report after a signal to stop.
@@ -162,6 +167,7 @@ pub fn resolve(
         errors.add("spec.storage", "has both pvc and none; keep one of them");
     }
     let validity = validity::bounds(&effective.validity, &mut errors);
+    let slo = slo::slo(spec, !identity.namespace.is_empty(), &mut errors);
     check_times(&effective, &mut errors);
     check_resource_names(spec, &mut errors);
     let seconds = |count: u32| Span(Duration::from_secs(u64::from(count)));
@@ -184,6 +190,7 @@ pub fn resolve(
         store_results: effective.storage.pvc.is_some(),
         storage_required: effective.storage.required,
         validity,
+        slo,
         run_deadline: seconds(effective.execution.deadlines.run_seconds),
         grace_period: seconds(effective.execution.grace_period_seconds),
     })

@@ -32,6 +32,12 @@ pub fn is_quantity(text: &str) -> bool {
 /// A share as text.
 pub const SHARE: &str = r"^(0(\.[0-9]{1,9})?|1(\.0{1,9})?)$";
 
+/// The limit of an objective as text: a duration with its unit, or a number.
+pub const LIMIT: &str = r"^[0-9]{1,15}(\.[0-9]{1,9})?(ns|us|ms|s|m|h)?$";
+
+/// The longest limit of an objective, in characters.
+pub const MAX_LIMIT: u32 = 32;
+
 /// The schema of a whole file. The API server has one of its own for `metadata`.
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     let crd: Value = serde_saphyr::from_str(CRD).expect("the generated definition is YAML");

@@ -1,0 +1,276 @@
+//! What a run has to reach: objectives on its figures, and an earlier run to compare them with.
+
+#[cfg(feature = "kube")]
+use kube::KubeSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::AnyValue;
+
+/// The most objectives of a run: as many rows fit into a status and a termination message.
+pub const MAX_OBJECTIVES: usize = 32;
+/// The longest name of an objective, in characters.
+pub const MAX_OBJECTIVE_NAME: usize = 40;
+/// The stage of an objective that every stage has to meet.
+pub const EVERY_STAGE: &str = "*";
+/// The largest regression that can be allowed, in percent.
+pub const MAX_REGRESSION_PERCENT: u32 = 1_000;
+
+/// What a run has to reach.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+#[cfg_attr(
+    feature = "kube",
+    x_kube(validation = Rule::new("!has(self.baseline) || (has(self.objectives) && self.objectives.size() > 0)")
+        .message("baseline compares the figures of objectives; add an objective, or take baseline out"))
+)]
+pub struct Slo {
+    /// What an objective that is missed does. Fail: the run fails, with the outcome SLOViolated, or Inconclusive where an objective
+    /// cannot be decided. Report: status and report tell it, and nothing else changes. Default: Fail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "Enforcement"))]
+    pub enforcement: Option<Enforcement>,
+
+    /// Bounds on figures of the run or of its stages.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
+    #[cfg_attr(feature = "kube", x_kube(merge_strategy = ListMerge::Map(vec!["name".to_string()])))]
+    pub objectives: Vec<Objective>,
+
+    /// An earlier run that the figure of each objective is compared with. Absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "Baseline"))]
+    pub baseline: Option<Baseline>,
+}
+
+/// What an objective that is missed does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
+pub enum Enforcement {
+    /// The run fails.
+    Fail,
+    /// Status and report tell it, and nothing else changes.
+    Report,
+}
+
+/// One bound on one figure. Exactly one of max and min.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+#[cfg_attr(
+    feature = "kube",
+    x_kube(
+        validation = Rule::new("has(self.stat) == (self.metric in ['ttft', 'tpot', 'itl', 'ntpot', 'e2e', 'sendLag'])")
+            .message("a time (ttft, tpot, itl, ntpot, e2e, sendLag) needs stat, such as p99; a rate or share has none")
+    )
+)]
+pub struct Objective {
+    /// The name that status and report use; no other objective of the run has it.
+    #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 40), regex(pattern = r"^[-._a-zA-Z0-9]+$")))]
+    pub name: String,
+
+    /// The figure.
+    pub metric: Metric,
+
+    /// Which value of many: of a time alone, which needs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "Stat"))]
+    pub stat: Option<Stat>,
+
+    /// The name of a stage, such as r10; or "*": every stage has to meet the objective. Absent: the run as a whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 64)))]
+    pub stage: Option<String>,
+
+    /// The largest value that meets the objective: for a time a duration such as 500ms, otherwise a number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(schema_with = "crate::any_value::limit"))]
+    pub max: Option<AnyValue>,
+
+    /// The smallest value that meets the objective, in place of max.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(schema_with = "crate::any_value::limit"))]
+    pub min: Option<AnyValue>,
+}
+
+/// A figure that an objective bounds. docs/metrics.md has the formulas, under the names of report.json.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
+pub enum Metric {
+    /// Time to the first token: `ttftMs`.
+    Ttft,
+    /// Time per output token after the first: `tpotMs`.
+    Tpot,
+    /// Time between two tokens: `itlMs`.
+    Itl,
+    /// Latency per output token: `ntpotMs`.
+    Ntpot,
+    /// Time to the last token: `latencyMs`.
+    E2e,
+    /// How late the launcher sent: `sendLagMs`.
+    SendLag,
+    /// Requests that succeeded per second.
+    RequestsPerSecond,
+    /// Output tokens of these per second.
+    OutputTokensPerSecond,
+    /// Prompt and output tokens of these per second.
+    TotalTokensPerSecond,
+    /// Requests that met the goals of the profile per second: `goodRequestsPerSecond`.
+    GoodputRequestsPerSecond,
+    /// The share of requests that met the goals of the profile, 0 to 1: `goodShare`.
+    GoodputShare,
+    /// The share of requests that failed, 0 to 1.
+    ErrorRatio,
+}
+
+impl Metric {
+    /// Every metric.
+    pub const ALL: [Metric; 12] = [
+        Metric::Ttft,
+        Metric::Tpot,
+        Metric::Itl,
+        Metric::Ntpot,
+        Metric::E2e,
+        Metric::SendLag,
+        Metric::RequestsPerSecond,
+        Metric::OutputTokensPerSecond,
+        Metric::TotalTokensPerSecond,
+        Metric::GoodputRequestsPerSecond,
+        Metric::GoodputShare,
+        Metric::ErrorRatio,
+    ];
+
+    /// The name as users write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Metric::Ttft => "ttft",
+            Metric::Tpot => "tpot",
+            Metric::Itl => "itl",
+            Metric::Ntpot => "ntpot",
+            Metric::E2e => "e2e",
+            Metric::SendLag => "sendLag",
+            Metric::RequestsPerSecond => "requestsPerSecond",
+            Metric::OutputTokensPerSecond => "outputTokensPerSecond",
+            Metric::TotalTokensPerSecond => "totalTokensPerSecond",
+            Metric::GoodputRequestsPerSecond => "goodputRequestsPerSecond",
+            Metric::GoodputShare => "goodputShare",
+            Metric::ErrorRatio => "errorRatio",
+        }
+    }
+
+    /// What its values are.
+    pub fn unit(self) -> MetricUnit {
+        match self {
+            Metric::Ttft | Metric::Tpot | Metric::Itl | Metric::Ntpot | Metric::E2e | Metric::SendLag => {
+                MetricUnit::Time
+            }
+            Metric::GoodputShare | Metric::ErrorRatio => MetricUnit::Share,
+            Metric::RequestsPerSecond
+            | Metric::OutputTokensPerSecond
+            | Metric::TotalTokensPerSecond
+            | Metric::GoodputRequestsPerSecond => MetricUnit::PerSecond,
+        }
+    }
+
+    /// Whether it is measured in streams alone.
+    pub fn needs_streaming(self) -> bool {
+        matches!(self, Metric::Ttft | Metric::Tpot | Metric::Itl)
+    }
+}
+
+/// What the values of a metric are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MetricUnit {
+    /// Times, of which there are many.
+    Time,
+    /// A rate.
+    PerSecond,
+    /// A part of one.
+    Share,
+}
+
+/// Which value of many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
+pub enum Stat {
+    /// The mean.
+    Mean,
+    /// The median.
+    P50,
+    /// The 90th percentile.
+    P90,
+    /// The 95th percentile.
+    P95,
+    /// The 99th percentile.
+    P99,
+    /// The 99.9th percentile.
+    #[serde(rename = "p99.9")]
+    P99P9,
+    /// The largest.
+    Max,
+}
+
+impl Stat {
+    /// Every one.
+    pub const ALL: [Stat; 7] = [Stat::Mean, Stat::P50, Stat::P90, Stat::P95, Stat::P99, Stat::P99P9, Stat::Max];
+
+    /// The name as users write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stat::Mean => "mean",
+            Stat::P50 => "p50",
+            Stat::P90 => "p90",
+            Stat::P95 => "p95",
+            Stat::P99 => "p99",
+            Stat::P99P9 => "p99.9",
+            Stat::Max => "max",
+        }
+    }
+
+    /// The fewest values of which a high percentile is not simply the largest value; `None` for the others. With nearest ranks the
+    /// p-th percentile of n values has rank ceil(n p), which is below n from 1 / (1 - p) values on.
+    pub fn fewest_values(self) -> Option<u64> {
+        match self {
+            Stat::P90 => Some(10),
+            Stat::P95 => Some(20),
+            Stat::P99 => Some(100),
+            Stat::P99P9 => Some(1_000),
+            Stat::Mean | Stat::P50 | Stat::Max => None,
+        }
+    }
+}
+
+/// An earlier run that figures are compared with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Baseline {
+    /// The name of a BenchmarkRun in the namespace of the run. It has finished, and its results lie on the claim of this run.
+    #[cfg_attr(
+        feature = "kube",
+        schemars(length(min = 1, max = 46), regex(pattern = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"))
+    )]
+    pub run_ref: String,
+
+    /// By how many percent of the earlier value a figure may be worse. Default: 5.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(range(max = 1000)))]
+    pub max_regression_percent: Option<u32>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_and_stats_are_read_by_the_names_that_they_print() {
+        for metric in Metric::ALL {
+            assert_eq!(serde_json::to_value(metric).unwrap(), metric.name());
+        }
+        for stat in Stat::ALL {
+            assert_eq!(serde_json::to_value(stat).unwrap(), stat.name());
+        }
+    }
+}

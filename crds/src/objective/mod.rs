@@ -1,0 +1,166 @@
+//! Objectives as they came out: what the launcher tells of them, and what the status shows.
+
+use std::{cmp::Ordering, fmt};
+
+#[cfg(feature = "kube")]
+use kube::KubeSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{figure::rate_text, units::Span};
+
+/// Whether an objective is met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
+pub enum Met {
+    /// It is met.
+    True,
+    /// It is missed.
+    False,
+    /// It cannot be decided.
+    Inconclusive,
+}
+
+impl Met {
+    /// The word that a status and a report use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Met::True => "True",
+            Met::False => "False",
+            Met::Inconclusive => "Inconclusive",
+        }
+    }
+}
+
+/// How many objectives came out in which way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct ObjectiveCounts {
+    /// Objectives that are met.
+    pub met: u32,
+    /// Objectives that are missed.
+    pub missed: u32,
+    /// Objectives that cannot be decided.
+    pub inconclusive: u32,
+}
+
+impl ObjectiveCounts {
+    /// Counts some objectives.
+    pub fn of(all: impl IntoIterator<Item = Met>) -> Self {
+        let mut counts = ObjectiveCounts::default();
+        for met in all {
+            let count = match met {
+                Met::True => &mut counts.met,
+                Met::False => &mut counts.missed,
+                Met::Inconclusive => &mut counts.inconclusive,
+            };
+            *count = count.saturating_add(1);
+        }
+        counts
+    }
+
+    /// All of them together: missed where one is, else undecided where one is.
+    pub fn all(self) -> Met {
+        match self {
+            ObjectiveCounts { missed: 1.., .. } => Met::False,
+            ObjectiveCounts { inconclusive: 1.., .. } => Met::Inconclusive,
+            _ => Met::True,
+        }
+    }
+
+    /// Number of objectives.
+    pub fn total(self) -> u32 {
+        self.met.saturating_add(self.missed).saturating_add(self.inconclusive)
+    }
+}
+
+impl fmt::Display for ObjectiveCounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} objectives met", self.met, self.total())?;
+        let rest = [(self.missed, "missed"), (self.inconclusive, "inconclusive")];
+        rest.iter().filter(|(count, _)| *count > 0).try_for_each(|(count, word)| write!(f, ", {count} {word}"))
+    }
+}
+
+/// One objective in a status: texts for people; `report.json` has the numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct ObjectiveStatus {
+    /// Its name, which no other objective has.
+    #[cfg_attr(feature = "kube", schemars(length(max = 40)))]
+    pub name: String,
+    /// True, False or Inconclusive.
+    pub met: Met,
+    /// What was measured, such as `402ms`; absent where nothing was. Of all stages, that of the worst.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
+    pub observed: String,
+    /// The limit, such as `500ms`: the stricter one of its own and of the baseline's.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
+    pub limit: String,
+}
+
+/// A value of a figure that an objective bounds: a time, or a number.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum FigureValue {
+    /// A time.
+    Time(Span),
+    /// A rate per second, or a share of one.
+    Number(f64),
+}
+
+impl FigureValue {
+    /// Milliseconds of a time, or the number.
+    pub fn as_f64(self) -> f64 {
+        match self {
+            // From whole nanoseconds, so that 81.234567 ms is that number.
+            FigureValue::Time(time) => time.0.as_nanos() as f64 / 1e6,
+            FigureValue::Number(number) => number,
+        }
+    }
+
+    /// The value beside a limit, as a person reads both: to four digits, or with all of them where four would hide on which side of
+    /// the limit it is.
+    pub fn beside(self, limit: FigureValue) -> String {
+        let rounded = match self {
+            FigureValue::Time(time) => FigureValue::Time(time.rounded()),
+            FigureValue::Number(number) => FigureValue::Number(rate_text(number).parse().unwrap_or(number)),
+        };
+        let side = |it: FigureValue| it.partial_cmp(&limit);
+        if side(rounded) == side(self) { self.to_string() } else { self.exact() }
+    }
+
+    fn exact(self) -> String {
+        match self {
+            FigureValue::Time(time) => time.to_string(),
+            FigureValue::Number(number) => number.to_string(),
+        }
+    }
+}
+
+/// Of two times or two numbers. No number is neither above nor below anything.
+impl PartialOrd for FigureValue {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        match (self, other) {
+            (FigureValue::Time(one), FigureValue::Time(other)) => one.partial_cmp(other),
+            (FigureValue::Number(one), FigureValue::Number(other)) => one.partial_cmp(other),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for FigureValue {
+    /// Four significant digits.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FigureValue::Time(time) => time.rounded().fmt(f),
+            FigureValue::Number(number) => f.write_str(&rate_text(*number)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,278 @@
+//! What a run has to reach: the objectives of a spec as the launcher gets them, and the checks of what a spec says about them.
+
+use std::{collections::BTreeSet, path::PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Errors, effective};
+use crate::{
+    AnyValue,
+    benchmark_run::{
+        self as written, BenchmarkRunSpec, EVERY_STAGE, Enforcement, MAX_NAME_BYTES, MAX_OBJECTIVE_NAME,
+        MAX_OBJECTIVES, MAX_REGRESSION_PERCENT, Metric, MetricUnit, Stat,
+    },
+    objective::FigureValue,
+    units::Span,
+    wording::quoted,
+};
+
+/// The longest name of a stage, in characters, as in a status.
+const MAX_STAGE_CHARS: usize = 64;
+/// The largest limit of a rate. No server is that fast; a higher number is a typing mistake.
+const MAX_RATE: f64 = 1e12;
+/// The longest limit of a time: no run takes longer than a week.
+const MAX_TIME_SECONDS: u64 = 604_800;
+const TIME_REMEDY: &str = "write a duration with its unit above 0 and up to 168h, such as 500ms";
+
+/// What a run has to reach.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResolvedSlo {
+    /// What an objective that is missed does.
+    pub enforcement: Enforcement,
+    /// At least one, at most [`MAX_OBJECTIVES`], each with a name of its own.
+    pub objectives: Vec<ResolvedObjective>,
+    /// An earlier run that each figure is compared with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<ResolvedBaseline>,
+}
+
+/// One bound on one figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResolvedObjective {
+    /// The name that status and report use.
+    pub name: String,
+    /// The figure.
+    pub metric: Metric,
+    /// Which value of many; of a time alone, and always of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stat: Option<Stat>,
+    /// A stage, or `*`; absent: the run as a whole. [`ResolvedObjective::scope`] tells which.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<String>,
+    /// The limit.
+    pub bound: Bound,
+}
+
+/// The limit of an objective. A value that is equal to the limit meets it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Bound {
+    /// The largest value that meets the objective.
+    Max(FigureValue),
+    /// The smallest value that meets the objective.
+    Min(FigureValue),
+}
+
+/// Which figures an objective is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope<'a> {
+    /// Those of the run as a whole.
+    Run,
+    /// Those of every stage, each for itself.
+    EveryStage,
+    /// Those of one stage.
+    Stage(&'a str),
+}
+
+/// An earlier run that figures are compared with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResolvedBaseline {
+    /// The `report.json` of that run. `resolve` does not know it: the operator fills it in from the status of that run, and a
+    /// command line by `--baseline`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<PathBuf>,
+    /// By how many percent of the earlier value a figure may be worse.
+    pub max_regression_percent: u32,
+}
+
+/// An earlier run that no spec names, with the regression that is allowed by default.
+impl Default for ResolvedBaseline {
+    fn default() -> Self {
+        let written = written::Baseline::default();
+        ResolvedBaseline { report: None, max_regression_percent: effective::max_regression_percent(&written) }
+    }
+}
+
+impl ResolvedObjective {
+    /// Which figures it is about.
+    pub fn scope(&self) -> Scope<'_> {
+        match self.stage.as_deref() {
+            None => Scope::Run,
+            Some(EVERY_STAGE) => Scope::EveryStage,
+            Some(name) => Scope::Stage(name),
+        }
+    }
+
+    /// The figure in words, such as `p99 of ttft`.
+    pub fn figure(&self) -> String {
+        match self.stat {
+            Some(stat) => format!("{} of {}", stat.name(), self.metric.name()),
+            None => self.metric.name().to_owned(),
+        }
+    }
+}
+
+impl Bound {
+    /// The limit itself.
+    pub fn limit(self) -> FigureValue {
+        let (Bound::Max(limit) | Bound::Min(limit)) = self;
+        limit
+    }
+
+    /// `max` or `min`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Bound::Max(_) => "max",
+            Bound::Min(_) => "min",
+        }
+    }
+}
+
+/// The objectives of a spec; `None` where it has none.
+pub(super) fn slo(spec: &BenchmarkRunSpec, in_cluster: bool, errors: &mut Errors) -> Option<ResolvedSlo> {
+    let slo = &spec.slo;
+    let objectives = objectives(&slo.objectives, errors);
+    let baseline = slo.baseline.as_ref().map(|it| baseline(it, spec, in_cluster, errors));
+    let effective = effective::slo(slo)?;
+    Some(ResolvedSlo { enforcement: effective.enforcement, objectives, baseline })
+}
+
+fn objectives(written: &[written::Objective], errors: &mut Errors) -> Vec<ResolvedObjective> {
+    if written.len() > MAX_OBJECTIVES {
+        let message = format!("is a list of {}; write at most {MAX_OBJECTIVES}", written.len());
+        errors.add("spec.slo.objectives", &message);
+    }
+    let mut names = BTreeSet::new();
+    let mut read = Vec::new();
+    for (index, objective) in written.iter().enumerate().take(MAX_OBJECTIVES) {
+        let path = format!("spec.slo.objectives[{index}]");
+        check_name(&objective.name, &path, errors);
+        if !names.insert(&objective.name) {
+            let name = quoted(&objective.name);
+            let message = format!("is {name}, as of an earlier objective; give each objective a name of its own");
+            errors.add(&format!("{path}.name"), &message);
+        }
+        check_stat(objective, &path, errors);
+        check_stage(objective, &path, errors);
+        if let Some(bound) = bound(objective, &path, errors) {
+            read.push(ResolvedObjective {
+                name: objective.name.clone(),
+                metric: objective.metric,
+                stat: objective.stat,
+                stage: objective.stage.clone(),
+                bound,
+            });
+        }
+    }
+    read
+}
+
+fn check_name(name: &str, path: &str, errors: &mut Errors) {
+    let plain = |it: u8| it.is_ascii_alphanumeric() || b"-._".contains(&it);
+    if name.is_empty() || name.len() > MAX_OBJECTIVE_NAME || !name.bytes().all(plain) {
+        let remedy =
+            format!("write 1 to {MAX_OBJECTIVE_NAME} letters, digits, dashes, dots and underscores, such as ttft-p99");
+        errors.add(&format!("{path}.name"), &format!("is {}; {remedy}", quoted(name)));
+    }
+}
+
+fn check_stat(objective: &written::Objective, path: &str, errors: &mut Errors) {
+    let metric = objective.metric.name();
+    let problem = match (objective.metric.unit(), objective.stat) {
+        (MetricUnit::Time, None) => {
+            format!("is missing; {metric} has many values: choose one of mean, p50, p90, p95, p99, p99.9 and max")
+        }
+        (MetricUnit::PerSecond | MetricUnit::Share, Some(stat)) => {
+            format!("is {}; {metric} is one number: take stat out", stat.name())
+        }
+        _ => return,
+    };
+    errors.add(&format!("{path}.stat"), &problem);
+}
+
+fn check_stage(objective: &written::Objective, path: &str, errors: &mut Errors) {
+    let Some(stage) = &objective.stage else { return };
+    if stage.is_empty() || stage.chars().count() > MAX_STAGE_CHARS {
+        let remedy = "write the name of a stage of at most 64 characters, or \"*\" for every stage, or leave it out for the whole run";
+        errors.add(&format!("{path}.stage"), &format!("is {}; {remedy}", quoted(stage)));
+    }
+}
+
+fn bound(objective: &written::Objective, path: &str, errors: &mut Errors) -> Option<Bound> {
+    let unit = objective.metric.unit();
+    let mut read = |field: &str, found: &AnyValue| {
+        let limit = limit(unit, found);
+        limit.map_err(|problem| errors.add(&format!("{path}.{field}"), &problem)).ok()
+    };
+    match (&objective.max, &objective.min) {
+        (Some(max), None) => read("max", max).map(Bound::Max),
+        (None, Some(min)) => read("min", min).map(Bound::Min),
+        (Some(_), Some(_)) => {
+            errors.add(path, "has both max and min; keep one of them, and write a second objective for the other");
+            None
+        }
+        (None, None) => {
+            errors.add(path, "has neither max nor min; set one of them, such as max: 500ms");
+            None
+        }
+    }
+}
+
+/// Reads a limit. The error is what was found, and the remedy.
+fn limit(unit: MetricUnit, found: &AnyValue) -> Result<FigureValue, String> {
+    let text = found.text();
+    // A number is told as it was written, without quotes.
+    let shown = if found.0.is_number() { crate::wording::cut(&text) } else { quoted(&text) };
+    let (most, remedy) = match unit {
+        MetricUnit::Time => {
+            let time = text.parse::<Span>().map_err(|_| format!("is {shown}; {TIME_REMEDY}"))?;
+            let most = std::time::Duration::from_secs(MAX_TIME_SECONDS);
+            return match time.0.is_zero() || time.0 > most {
+                true => Err(format!("is {shown}; {TIME_REMEDY}")),
+                false => Ok(FigureValue::Time(time)),
+            };
+        }
+        MetricUnit::PerSecond => (MAX_RATE, "write a number from 0 on without a unit, at most 1e12, such as 900"),
+        MetricUnit::Share => (1.0, "write a number from 0 to 1, such as 0.01"),
+    };
+    match text.parse::<f64>() {
+        Ok(number) if (0.0..=most).contains(&number) => Ok(FigureValue::Number(number)),
+        _ => Err(format!("is {shown}; {remedy}")),
+    }
+}
+
+fn baseline(
+    written: &written::Baseline,
+    spec: &BenchmarkRunSpec,
+    in_cluster: bool,
+    errors: &mut Errors,
+) -> ResolvedBaseline {
+    const PATH: &str = "spec.slo.baseline";
+    if spec.slo.objectives.is_empty() {
+        errors
+            .add(PATH, "is set without objectives, whose figures it compares; add an objective, or take baseline out");
+    }
+    let max_regression_percent = effective::max_regression_percent(written);
+    if max_regression_percent > MAX_REGRESSION_PERCENT {
+        let message = format!("is {max_regression_percent}; write a whole number from 0 to {MAX_REGRESSION_PERCENT}");
+        errors.add(&format!("{PATH}.maxRegressionPercent"), &message);
+    }
+    if in_cluster {
+        let name = &written.run_ref;
+        if name.is_empty() || name.len() > MAX_NAME_BYTES || !written::is_object_name(name) {
+            let message = format!("is {}; write the name of a BenchmarkRun in this namespace", quoted(name));
+            errors.add(&format!("{PATH}.runRef"), &message);
+        }
+        if spec.storage.none.is_some() {
+            let message = "needs the results of an earlier run, and storage.none mounts none; set storage.pvc to the claim that holds them";
+            errors.add(PATH, message);
+        }
+    }
+    ResolvedBaseline { report: None, max_regression_percent }
+}
+
+#[cfg(test)]
+mod tests;

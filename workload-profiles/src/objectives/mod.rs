@@ -1,0 +1,48 @@
+//! Objectives of a run that its workload cannot have figures for: they are refused before the load. What only the measurement
+//! shows, such as a server that tells no token counts, makes an objective inconclusive later.
+
+use std::collections::BTreeSet;
+
+use crds::{
+    benchmark_run::Metric,
+    resolve::{ResolvedSlo, Scope},
+};
+
+use crate::{
+    problem::{Findings, quoted, suggestion},
+    workload::Workload,
+};
+
+/// Adds a problem for each objective on a stage or a figure that the workload does not have.
+pub(crate) fn check(slo: Option<&ResolvedSlo>, workload: &Workload, findings: &Findings) {
+    let stages: BTreeSet<&str> = workload.stages.iter().map(|it| it.name.as_str()).collect();
+    for (index, objective) in slo.iter().flat_map(|it| &it.objectives).enumerate() {
+        let path = |field: &str| format!("spec.slo.objectives[{index}].{field}");
+        let metric = objective.metric;
+        if let Scope::Stage(name) = objective.scope()
+            && !stages.contains(name)
+        {
+            let known = suggestion(name, stages.iter().copied());
+            let message = format!("is {}, and the profile has no stage of this name; {known}", quoted(name));
+            findings.problem(path("stage"), message);
+        }
+        if metric.needs_streaming() && !workload.streaming {
+            let message = format!(
+                "is {}, which is measured in streams alone, and the profile has streaming off; turn it on, or bound e2e",
+                metric.name()
+            );
+            findings.problem(path("metric"), message);
+        }
+        let goodput = matches!(metric, Metric::GoodputRequestsPerSecond | Metric::GoodputShare);
+        if goodput && workload.goodput.is_empty() {
+            let message = format!(
+                "is {}, and the profile sets no goals that a request could meet; set its goodput, or bound another figure",
+                metric.name()
+            );
+            findings.problem(path("metric"), message);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
