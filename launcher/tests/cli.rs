@@ -9,6 +9,8 @@ mod common;
 mod loadgen;
 #[path = "cli/makefile.rs"]
 mod makefile;
+#[path = "cli/objectives.rs"]
+mod objectives;
 #[path = "cli/percentiles.rs"]
 mod percentiles;
 #[path = "cli/profiles.rs"]

@@ -8,6 +8,7 @@ pub mod figures;
 pub mod judgement;
 pub mod labels;
 pub mod loadgen;
+pub mod objectives;
 mod remarks;
 pub mod sessions;
 pub mod stage;
@@ -32,6 +33,7 @@ pub use distribution::Distribution;
 pub use figures::{CachedPrompts, Figures, GoodputFigures, LatencyOrigin, Throughput, TokenCount};
 pub use judgement::{Busiest, SelfJudgement, StallFigures};
 pub use labels::Labels;
+pub use objectives::{ObjectiveResult, Objectives};
 pub use remarks::BUSY_SHARE;
 pub use sessions::{SessionFigures, TurnFigures};
 pub use stage::{EndedBy, StageAnalysis};
@@ -125,6 +127,8 @@ pub struct Analysis {
     pub judgement: SelfJudgement,
     /// How the figures came about.
     pub labels: Labels,
+    /// The objectives; `None` where the run has none, or they are not judged yet.
+    pub objectives: Option<Objectives>,
 }
 
 impl Analysis {
@@ -186,5 +190,6 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
         series: SeriesFigures::new(&TimeSeries::sum(series), workload.streaming),
         judgement,
         labels,
+        objectives: None,
     }
 }

@@ -63,7 +63,9 @@ pub(super) fn render(inputs: &Inputs<'_>) -> String {
     }
     let in_cluster = !run.run.namespace.is_empty();
     if !in_cluster {
-        for (flag, path) in [("--token-file", &run.token_file), ("--ca-file", &run.ca_file)] {
+        let baseline = run.slo.as_ref().and_then(|it| it.baseline.as_ref()?.report.clone());
+        for (flag, path) in [("--token-file", &run.token_file), ("--ca-file", &run.ca_file), ("--baseline", &baseline)]
+        {
             notes.extend(path.as_ref().map(|it| format!("Outside of a cluster add {flag} {}.", it.display())));
         }
     } else if !spec.profile.files.is_empty() {

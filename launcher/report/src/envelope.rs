@@ -6,7 +6,7 @@ use crds::{
 };
 
 use super::folder::Stored;
-use analysis::Analysis;
+use analysis::{Analysis, ObjectiveResult, Objectives};
 
 /// What a measurement tells the operator. `stored` is where it was kept, if it was.
 pub fn envelope(run: &RunIdentity, analysis: &Analysis, stored: Option<&Stored>) -> Envelope {
@@ -23,9 +23,11 @@ pub fn envelope(run: &RunIdentity, analysis: &Analysis, stored: Option<&Stored>)
             folder: stored.map(|it| it.name.clone()),
             partial: analysis.partial,
             summary: Some(analysis.summary()),
+            objectives: analysis.objectives.as_ref().map(Objectives::counts),
             artifacts: stored.map(|it| it.artifacts.clone()).unwrap_or_default(),
         },
         stages: analysis.stage_summaries(),
         stages_truncated: false,
+        objectives: analysis.objectives.iter().flat_map(|it| &it.results).map(ObjectiveResult::status).collect(),
     }
 }

@@ -1,11 +1,13 @@
 //! An analysis as people and programs read it: a file a format. Only [`folder`] and [`index`] write anything.
 
+pub mod baseline;
 pub mod benchmark_report;
 mod benchmark_run;
 pub mod envelope;
 pub mod folder;
 pub mod index;
 pub mod json;
+pub mod junit;
 pub mod loadgen;
 pub mod markdown;
 pub mod partial;
@@ -86,6 +88,7 @@ pub fn write_inputs(folder: &mut Folder, inputs: &Inputs<'_>) -> Result<(), Stor
 pub fn write_report(folder: &mut Folder, report: &Report<'_>) -> Result<(), StorageError> {
     folder.write("report.json", |file| json::write(report, file))?;
     folder.write("report.md", |file| file.write_all(markdown::render(report).as_bytes()))?;
+    folder.write(junit::FILE_NAME, |file| junit::write(report, file))?;
     // A status lists the first files alone, and there may be many stages.
     loadgen::write(folder, report)?;
     for (index, _) in report.analysis.stages.iter().enumerate() {

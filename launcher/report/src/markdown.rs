@@ -4,12 +4,16 @@ use std::fmt::{Display, Write as _};
 
 use crds::{
     Outcome,
+    benchmark_run::Enforcement,
     wording::{one_line, percent},
 };
 
 use super::{
     Report, TOOL_VERSION, loadgen,
-    text::{self, excluded, goals, has_marks, latencies, lengths, number, optional, percentile, rates, time, trust},
+    text::{
+        self, excluded, goals, has_marks, latencies, lengths, number, objective_figure, objective_limit,
+        objective_observed, optional, percentile, rates, time, trust,
+    },
 };
 use analysis::{Analysis, Distribution, Labels, LatencyOrigin};
 use engine::{file_digest::FileDigest, record::RequestOutcome};
@@ -23,6 +27,7 @@ const NUMBERS: &str = "---:";
 pub fn render(report: &Report<'_>) -> String {
     let mut page = Page::default();
     head(report, &mut page);
+    objectives(report.analysis, &mut page);
     loadgen_tests(report, &mut page);
     let first_table = page.0.len();
     stages(report.analysis, &mut page);
@@ -82,6 +87,28 @@ fn head(report: &Report<'_>, page: &mut Page) {
         .map(|it| ("SHA-256 of a file", format!("{} {}", it.sha256.as_deref().unwrap_or("not known:"), path(it))));
     rows.extend(files);
     page.table(&["", ""], TEXT, rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]));
+}
+
+fn objectives(analysis: &Analysis, page: &mut Page) {
+    let Some(objectives) = &analysis.objectives else { return };
+    page.heading("Objectives");
+    let reported = match objectives.enforcement {
+        Enforcement::Fail => "",
+        Enforcement::Report => " They are reported only: the outcome does not depend on them.",
+    };
+    page.line(format_args!("{}.{reported}\n", objectives.counts()));
+    let header = ["objective", "met", "figure", "observed", "limit", "why"];
+    let rows = objectives.results.iter().map(|it| {
+        vec![
+            cell(&it.objective.name),
+            it.met.name().into(),
+            cell(&objective_figure(it)),
+            objective_observed(it),
+            objective_limit(it),
+            cell(&it.reason),
+        ]
+    });
+    page.table(&header, TEXT, rows);
 }
 
 fn loadgen_tests(report: &Report<'_>, page: &mut Page) {

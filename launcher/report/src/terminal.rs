@@ -12,7 +12,7 @@ use super::{
     LoadGenReport, loadgen,
     text::{self, excluded, latencies, lengths, number, percentile, rates, time},
 };
-use analysis::{Analysis, Distribution, StageAnalysis};
+use analysis::{Analysis, Distribution, Objectives, StageAnalysis};
 use engine::record::RequestOutcome;
 
 /// A line below the header, and no other.
@@ -25,7 +25,8 @@ const POOLED: &str = "All stages together, pauses included. Compare stages, not 
 /// of different loads taken together are those of none.
 pub fn table(analysis: &Analysis, loadgen: Option<&LoadGenReport>) -> String {
     let tests = loadgen.map(loadgen_tests);
-    let mut parts: Vec<String> = std::iter::once(verdict(analysis)).chain(tests).collect();
+    let objectives = analysis.objectives.as_ref().map(objectives);
+    let mut parts: Vec<String> = std::iter::once(verdict(analysis)).chain(objectives).chain(tests).collect();
     let first_table = parts.len();
     if analysis.stages.len() > 1 {
         parts.extend([stages(&analysis.stages), format!("{POOLED}\n\n{}", figures(analysis))]);
@@ -56,6 +57,16 @@ fn verdict(analysis: &Analysis) -> String {
         lines.push(format!("{}: {}", reason.name, one_line(&reason.message)));
     }
     lines.join("\n")
+}
+
+fn objectives(objectives: &Objectives) -> String {
+    let mut table = new_table(&["objective", "observed", "limit", "met"]);
+    for it in &objectives.results {
+        let name = format!("{}: {}", it.objective.name, one_line(&text::objective_figure(it)));
+        let cells = [text::objective_observed(it), text::objective_limit(it), it.met.name().to_owned()];
+        add_row(&mut table, name, cells);
+    }
+    fitted(table)
 }
 
 fn loadgen_tests(tests: &LoadGenReport) -> String {

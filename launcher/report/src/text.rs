@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use crds::{
     figure::rate_text,
-    resolve::{ResolvedRun, ValidityBounds},
+    resolve::{ResolvedRun, Scope, ValidityBounds},
     units::Span,
     wording::percent,
 };
 
-use analysis::{Analysis, Distribution, LatencyOrigin, SelfJudgement};
+use analysis::{Analysis, Distribution, LatencyOrigin, ObjectiveResult, SelfJudgement};
 use engine::window::WindowPart;
 
 /// Behind a percentile that is the largest of too few values.
@@ -71,6 +71,27 @@ pub(super) fn goals(analysis: &Analysis) -> Option<Goals> {
         false => format!("{} to {} of the requests of a stage met the goals", percent(least), percent(most)),
     };
     Some(Goals { text, are_few: least < FEW_GOOD })
+}
+
+/// The figure of an objective in words, such as `p99 of ttft in every stage`.
+pub(super) fn objective_figure(result: &ObjectiveResult) -> String {
+    let objective = &result.objective;
+    let place = match objective.scope() {
+        Scope::Run => String::new(),
+        Scope::EveryStage => " in every stage".to_owned(),
+        Scope::Stage(stage) => format!(" in stage {stage}"),
+    };
+    objective.figure() + &place
+}
+
+/// The limit of an objective with its side, such as `max 500ms`.
+pub(super) fn objective_limit(result: &ObjectiveResult) -> String {
+    format!("{} {}", result.objective.bound.name(), result.limit())
+}
+
+/// What was measured for an objective, as it stands beside its limit.
+pub(super) fn objective_observed(result: &ObjectiveResult) -> String {
+    optional(result.observed.as_ref(), |it| it.value.beside(result.limit()))
 }
 
 /// One row of latencies.

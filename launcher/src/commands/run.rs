@@ -21,9 +21,12 @@ pub(crate) struct RunArgs {
     /// Number of threads that issue the load [default: one for each core, at most 8; one fewer with an embedded simulator]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
-    /// Tell a pipeline the outcome by the exit code: 0 passed, 2 invalid, 3 error, 4 cancelled
+    /// Tell a pipeline the outcome by the exit code: 0 passed, 1 an objective missed, 2 invalid or inconclusive, 3 error, 4 cancelled
     #[arg(long)]
     gate: bool,
+    /// Compare the objectives of spec.slo with an earlier run: its report.json, or its results folder
+    #[arg(long, value_name = "PATH")]
+    baseline: Option<PathBuf>,
     #[arg(
         long,
         value_name = "PORT",
@@ -46,6 +49,7 @@ pub(crate) fn run(args: &RunArgs) -> u8 {
         no_results: args.no_results,
         threads: args.threads.map(usize::from),
         gate: args.gate,
+        baseline: args.baseline.clone(),
         status_port: args.status_port,
         termination_log: args.termination_log.clone(),
         plain: args.plain,

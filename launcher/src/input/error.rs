@@ -9,6 +9,7 @@ use crds::{
     benchmark_run::{GROUP, KIND, VERSION},
     wording::{named, quoted},
 };
+use report::baseline::BaselineError;
 use workload_profiles::ProfileError;
 
 /// Why an input cannot be run. The messages contain their causes. A cause is no `source`, because printing the chain of errors
@@ -29,6 +30,19 @@ pub enum InputError {
     UnknownHarness { path: PathBuf },
     #[error("cannot read {path}: {cause}", path = path.display())]
     Read { path: PathBuf, cause: io::Error },
+    /// The report of the earlier run that objectives are compared with.
+    #[error("cannot read the baseline {path}: {cause}", path = path.display())]
+    BaselineFile { path: PathBuf, cause: io::Error },
+    #[error("the baseline {path} {cause}", path = path.display())]
+    Baseline { path: PathBuf, cause: BaselineError },
+    #[error(
+        "spec.slo.baseline: names an object of a cluster; outside a cluster give --baseline PATH, a report.json or a results folder"
+    )]
+    NoBaseline,
+    #[error(
+        "--baseline compares the objectives of spec.slo, and the run has none; give a BenchmarkRun with objectives by -f FILE, or take --baseline out"
+    )]
+    NoObjectives,
     #[error("{path} is empty; write a BenchmarkRun into it, such as examples/benchmarkrun.yaml", path = path.display())]
     Empty { path: PathBuf },
     /// The file is no valid YAML, or was written by another release.

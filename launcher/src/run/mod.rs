@@ -1,5 +1,6 @@
 //! One benchmark from start to report: reads the input, waits for the target, issues the load, analyses and writes.
 
+mod baseline;
 mod forecast;
 mod last_offline;
 mod listed_models;
@@ -25,18 +26,18 @@ use crate::{
     input::{self, Input},
     status_server::{self, Measuring},
 };
-use analysis::{Analysis, Measured};
+use analysis::{Analysis, Measured, objectives::Source};
 use engine::{issue, recorder::Keep, stop::Stop};
 use load::{Loaded, Setup};
 use loadgen::Issued;
 pub use options::{RunOptions, default_threads};
 pub(crate) use outcome::Failure;
-use report::{LoadGenReport, Report, Stored, terminal};
+use report::{LoadGenReport, Report, Stored, baseline::BaselineReport, terminal};
 
 /// Runs one benchmark and returns the exit code. Results go to stdout, everything else to stderr.
 pub fn run(options: &RunOptions) -> u8 {
-    let input = match read_input(options) {
-        Ok(input) => input,
+    let (input, baseline) = match read_input(options) {
+        Ok(read) => read,
         Err(error) => {
             print_error(&error);
             let mounted = Path::new(mounts::INPUT).join("run.yaml").exists();
@@ -45,7 +46,7 @@ pub fn run(options: &RunOptions) -> u8 {
             return outcome::exit_status(&Err(Failure::configuration(error.to_string())), options.gate);
         }
     };
-    let done = measure(&input, options);
+    let done = measure(&input, baseline.as_ref(), options);
     if let Err(failure) = &done {
         print_error(&failure.message);
     }
@@ -65,13 +66,14 @@ fn print_error(what: &dyn Display) {
     console::say(format_args!("benchwright: {what}"));
 }
 
-fn read_input(options: &RunOptions) -> Result<Input, input::InputError> {
-    let input = match &options.source {
+fn read_input(options: &RunOptions) -> Result<(Input, Option<BaselineReport>), input::InputError> {
+    let mut input = match &options.source {
         Some(source) => input::from_source(source, &options.local)?,
         None => input::from_folder(Path::new(mounts::INPUT))?,
     };
+    let baseline = baseline::read(&mut input.run, options.baseline.as_deref())?;
     log_notices(&input.notices);
-    Ok(input)
+    Ok((input, baseline))
 }
 
 fn log_notices(notices: &[Notice]) {
@@ -87,7 +89,7 @@ pub(crate) struct Measurement {
     stored: Option<Stored>,
 }
 
-fn measure(input: &Input, options: &RunOptions) -> Result<Measurement, Failure> {
+fn measure(input: &Input, baseline: Option<&BaselineReport>, options: &RunOptions) -> Result<Measurement, Failure> {
     // The simulator and the status port need open files, too.
     issue::raise_file_limit();
     let stop = Stop::default();
@@ -116,6 +118,9 @@ fn measure(input: &Input, options: &RunOptions) -> Result<Measurement, Failure> 
     let mut analysis = analysis::analyse(&Measured::from(&load), &input.workload, &input.run, &ready.model);
     let loadgen = input.workload.loadgen.is_some().then(|| LoadGenReport::from_tests(tests, trials));
     analysis.verdict.add_loadgen(loadgen.iter().flat_map(LoadGenReport::verdicts));
+    if let Some(slo) = &input.run.slo {
+        analysis.judge_objectives(slo, baseline.map(|it| it as &dyn Source));
+    }
     let records = load.recorder.records.as_ref().filter(|_| keep != Keep::Summary);
     let report = Report {
         commit: options.commit,

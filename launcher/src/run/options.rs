@@ -25,6 +25,8 @@ pub struct RunOptions {
     pub threads: Option<usize>,
     /// Whether the exit code tells a pipeline the outcome.
     pub gate: bool,
+    /// The report of an earlier run, or its results folder, that objectives are compared with. In a pod the operator names it.
+    pub baseline: Option<PathBuf>,
     /// The port of `/ready`.
     pub status_port: Option<u16>,
     /// The file that gets the termination message.

@@ -76,7 +76,8 @@ fn is_shortage(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN))
 }
 
-/// The exit code of a run. With `gate` it tells a pipeline the outcome: 0 passed, 2 invalid, 3 error, 4 cancelled.
+/// The exit code of a run. With `gate` it tells a pipeline the outcome: 0 passed, 1 an objective missed, 2 invalid or inconclusive,
+/// 3 error, 4 cancelled.
 pub(super) fn exit_status(done: &Result<Measurement, Failure>, gate: bool) -> u8 {
     let (outcome, status) = match done {
         Ok(measurement) if measurement.analysis.verdict.outcome == Outcome::Cancelled => {
@@ -89,7 +90,8 @@ pub(super) fn exit_status(done: &Result<Measurement, Failure>, gate: bool) -> u8
     match outcome {
         _ if !gate => status.code(),
         Outcome::Passed => 0,
-        Outcome::Invalid => 2,
+        Outcome::SLOViolated => 1,
+        Outcome::Invalid | Outcome::Inconclusive => 2,
         Outcome::Error => 3,
         Outcome::Cancelled => 4,
     }
@@ -115,10 +117,12 @@ pub(super) fn envelope(input: &Input, done: &Result<Measurement, Failure>) -> En
                 folder: None,
                 partial: false,
                 summary: None,
+                objectives: None,
                 artifacts: Vec::new(),
             },
             stages: Vec::new(),
             stages_truncated: false,
+            objectives: Vec::new(),
         },
     };
     envelope.core.outcome = if failure.exit == ExitCode::Cancelled { Outcome::Cancelled } else { Outcome::Error };

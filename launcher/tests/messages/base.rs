@@ -59,6 +59,14 @@ pub fn run() -> Value {
             "maxStalledShare": "0.05",
             "maxClockStepMilliseconds": 1000,
         },
+        "slo": {
+            "enforcement": "Report",
+            "objectives": [
+                {"name": "first", "metric": "ttft", "stat": "p99", "stage": "*", "max": "500ms"},
+                {"name": "errors", "metric": "errorRatio", "max": "0.01"},
+                {"name": "throughput", "metric": "outputTokensPerSecond", "min": 900},
+            ],
+        },
         "execution": {
             "retry": {"limit": 2},
             "deadlines": {"prepareSeconds": 9, "startSeconds": 100, "runSeconds": 200, "collectSeconds": 30},

@@ -72,6 +72,7 @@ fn run() -> ResolvedRun {
             max_send_lag_p99: Span(ms(10)),
             ..ValidityBounds::default()
         },
+        slo: None,
         run_deadline: Span(ms(60_000)),
         grace_period: Span(ms(5_000)),
     }

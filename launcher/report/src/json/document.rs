@@ -21,6 +21,7 @@ use super::{
     FORMAT,
     figures::FiguresDocument,
     judgement::JudgementDocument,
+    objectives::{self, ObjectiveDocument},
     sessions::SessionsDocument,
     time_series::TimeSeriesDocument,
     values::{Statistics, millis, times},
@@ -40,6 +41,8 @@ pub struct ReportDocument {
     pub outcome: Outcome,
     pub reasons: Vec<ReasonDocument>,
     pub partial: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub objectives: Vec<ObjectiveDocument>,
     pub summary: RunSummary,
     pub figures: FiguresDocument,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -84,6 +87,7 @@ impl ReportDocument {
             outcome: analysis.verdict.outcome,
             reasons: analysis.verdict.reasons.iter().map(reason).collect(),
             partial: analysis.partial,
+            objectives: objectives::documents(analysis.objectives.as_ref()),
             summary: analysis.summary(),
             figures: FiguresDocument::new(&analysis.all),
             probes: analysis.probes.as_ref().map(FiguresDocument::new),

@@ -7,6 +7,7 @@
 mod document;
 mod figures;
 mod judgement;
+mod objectives;
 mod sessions;
 mod time_series;
 mod values;
@@ -19,6 +20,7 @@ use super::Report;
 pub use document::{InputsDocument, LabelsDocument, ReasonDocument, ReportDocument, SeedsDocument, StageDocument};
 pub use figures::{CauseDocument, FiguresDocument, GoodputDocument, ThroughputDocument};
 pub use judgement::JudgementDocument;
+pub use objectives::ObjectiveDocument;
 pub use sessions::{SessionsDocument, TurnDocument};
 pub use time_series::{Column, TimeSeriesDocument, TimesDocument};
 pub use values::Statistics;

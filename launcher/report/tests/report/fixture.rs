@@ -223,6 +223,7 @@ fn run() -> ResolvedRun {
             max_send_lag_p99: Span(ms(10)),
             ..ValidityBounds::default()
         },
+        slo: None,
         run_deadline: Span(ms(3_600_000)),
         grace_period: Span(ms(60_000)),
     }

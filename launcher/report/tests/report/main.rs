@@ -4,6 +4,7 @@
 
 mod fixture;
 mod layout;
+mod objectives;
 mod time_series;
 
 use std::{
@@ -282,6 +283,8 @@ fn every_figure_stands_in_the_documentation() {
         "SchedulerStalled",
         "ClockStepped",
         "EventsDropped",
+        "SLOViolated",
+        "SLOInconclusive",
     ] {
         assert!(documentation.contains(&format!("| {reason} |")), "{reason}");
     }
@@ -478,6 +481,7 @@ fn a_results_folder_is_whole_and_holds_no_credential() {
         "benchmark_report_v0.2-c2.yaml",
         "benchmark_report_v0.2-r10.yaml",
         "benchmarkrun.yaml",
+        "junit.xml",
         "profile.yaml",
         "report.json",
         "report.md",

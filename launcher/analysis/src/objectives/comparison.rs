@@ -1,0 +1,108 @@
+//! A value against its limit, and against that of an earlier run.
+
+use crds::{
+    objective::FigureValue,
+    resolve::{Bound, ResolvedObjective},
+    units::Span,
+};
+
+use super::{Baseline, BaselineLimit, Reading};
+
+/// A value beside that of an earlier run.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Comparison {
+    /// It is no worse than allowed.
+    Within(BaselineLimit),
+    /// It is worse by more than these percent.
+    Regression(BaselineLimit, u32),
+    /// The earlier value is 0, of which there is no share: the limit of the objective decides alone.
+    NoShare,
+    /// The earlier run has no such value, or one that was measured otherwise.
+    Undecided(String),
+}
+
+impl Comparison {
+    /// The earlier value and its limit, where they are compared.
+    pub(super) fn limit(&self) -> Option<BaselineLimit> {
+        match self {
+            Comparison::Within(limit) | Comparison::Regression(limit, _) => Some(*limit),
+            Comparison::NoShare | Comparison::Undecided(_) => None,
+        }
+    }
+
+    /// What to know of a comparison that did not take place.
+    pub(super) fn note(&self) -> Option<String> {
+        let text = "the value of the baseline is 0, which has no percentage: the limit decides alone";
+        (*self == Comparison::NoShare).then(|| text.into())
+    }
+}
+
+impl Baseline<'_> {
+    /// Compares a value with that of the earlier run.
+    pub(super) fn compare(&self, objective: &ResolvedObjective, stage: Option<&str>, observed: &Reading) -> Comparison {
+        let place = stage.map(|it| format!(" in a stage {it}")).unwrap_or_default();
+        let Some(earlier) = self.source.reading(stage, objective.metric, objective.stat) else {
+            return Comparison::Undecided(format!("the baseline has no {}{place}", objective.figure()));
+        };
+        if earlier.basis != observed.basis {
+            let reason = format!(
+                "the baseline measured {} otherwise: its label is {}, and that of this run {}",
+                objective.metric.name(),
+                earlier.basis,
+                observed.basis
+            );
+            return Comparison::Undecided(reason);
+        }
+        let value = earlier.value.as_f64();
+        if !value.is_finite() {
+            return Comparison::Undecided(format!("{} of the baseline is no number", objective.figure()));
+        }
+        if value <= 0.0 {
+            return Comparison::NoShare;
+        }
+        let limit = limit(objective.bound, earlier.value, self.max_regression_percent);
+        let found = BaselineLimit { value: earlier.value, limit };
+        match is_within(objective.bound, limit, observed.value) {
+            true => Comparison::Within(found),
+            false => Comparison::Regression(found, self.max_regression_percent),
+        }
+    }
+}
+
+/// Whether a value meets a limit; no number meets none.
+pub(super) fn is_within(bound: Bound, limit: FigureValue, value: FigureValue) -> bool {
+    match bound {
+        Bound::Max(_) => value <= limit,
+        Bound::Min(_) => value >= limit,
+    }
+}
+
+/// The stricter one of the limit of an objective and another one.
+pub(super) fn stricter(bound: Bound, other: FigureValue) -> FigureValue {
+    // The other one is stricter where it meets the limit itself.
+    if is_within(bound, bound.limit(), other) { other } else { bound.limit() }
+}
+
+/// The worst value that is no regression: earlier value x (1 + percent / 100), of a lower bound x (1 - percent / 100), from 0 on.
+fn limit(bound: Bound, earlier: FigureValue, percent: u32) -> FigureValue {
+    match earlier {
+        // In whole nanoseconds, so that 0 percent is the earlier value itself.
+        FigureValue::Time(time) => {
+            let percent = match bound {
+                Bound::Max(_) => 100 + u128::from(percent),
+                Bound::Min(_) => 100_u128.saturating_sub(u128::from(percent)),
+            };
+            let nanos = time.0.as_nanos() * percent / 100;
+            let nanos = u64::try_from(nanos).unwrap_or(u64::MAX);
+            FigureValue::Time(Span(std::time::Duration::from_nanos(nanos)))
+        }
+        FigureValue::Number(number) => {
+            let share = f64::from(percent) / 100.0;
+            let factor = match bound {
+                Bound::Max(_) => 1.0 + share,
+                Bound::Min(_) => (1.0 - share).max(0.0),
+            };
+            FigureValue::Number(number * factor)
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Objectives of `spec.slo`: is each met, missed, or not to be decided? The rules stand in `docs/objectives.md`.
+//!
+//! A value that is equal to its limit meets it. What was not measured, and what a run that is not valid measured, decides nothing.
+
+mod comparison;
+mod reading;
+#[cfg(test)]
+mod tests;
+
+use crds::{
+    LauncherReason,
+    benchmark_run::Enforcement,
+    objective::{FigureValue, Met, ObjectiveCounts, ObjectiveStatus},
+    resolve::{Bound, ResolvedObjective, ResolvedSlo, Scope},
+    summary::Outcome,
+};
+
+use super::{
+    Analysis,
+    validity::{Reason, Verdict},
+};
+use comparison::Comparison;
+pub use reading::{Reading, Source, basis};
+
+/// How many objectives a reason names.
+const MAX_NAMED: usize = 3;
+
+/// The objectives of a run as they came out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Objectives {
+    /// What an objective that is missed does.
+    pub enforcement: Enforcement,
+    /// In the order of the spec.
+    pub results: Vec<ObjectiveResult>,
+}
+
+/// One objective as it came out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ObjectiveResult {
+    /// What was asked.
+    pub objective: ResolvedObjective,
+    /// Whether it is met.
+    pub met: Met,
+    /// What was measured, of every stage that of the worst; `None` where nothing was.
+    pub observed: Option<Reading>,
+    /// The stage of that value; `None` where it is of the run as a whole.
+    pub stage: Option<String>,
+    /// What the baseline has, and the limit that follows from it; `None` where nothing is compared.
+    pub baseline: Option<BaselineLimit>,
+    /// Why it is missed or cannot be decided, or what to know of the value; empty where there is nothing to say.
+    pub reason: String,
+}
+
+/// The value of an earlier run, and the limit that follows from it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BaselineLimit {
+    /// The earlier value.
+    pub value: FigureValue,
+    /// The worst value that is no regression.
+    pub limit: FigureValue,
+}
+
+/// An earlier run that figures are compared with.
+#[derive(Clone, Copy)]
+pub struct Baseline<'a> {
+    /// Its figures.
+    pub source: &'a dyn Source,
+    /// By how many percent of the earlier value a figure may be worse.
+    pub max_regression_percent: u32,
+}
+
+/// What the objectives are about.
+struct Subject<'a> {
+    /// Why the figures decide nothing; `None` where they count.
+    undecided: Option<String>,
+    stages: Vec<&'a str>,
+    source: &'a dyn Source,
+    baseline: Option<Baseline<'a>>,
+}
+
+impl ObjectiveResult {
+    /// The limit that decides: the stricter one of its own and of the baseline's.
+    pub fn limit(&self) -> FigureValue {
+        let own = self.objective.bound.limit();
+        self.baseline.map_or(own, |it| comparison::stricter(self.objective.bound, it.limit))
+    }
+
+    /// The row of a status.
+    pub fn status(&self) -> ObjectiveStatus {
+        ObjectiveStatus {
+            name: self.objective.name.clone(),
+            met: self.met,
+            observed: self.observed.as_ref().map(|it| it.value.beside(self.limit())).unwrap_or_default(),
+            limit: self.limit().to_string(),
+        }
+    }
+
+    fn undecided(objective: &ResolvedObjective, stage: Option<&str>, reason: String) -> ObjectiveResult {
+        ObjectiveResult {
+            objective: objective.clone(),
+            met: Met::Inconclusive,
+            observed: None,
+            stage: stage.map(str::to_owned),
+            baseline: None,
+            reason,
+        }
+    }
+}
+
+impl Objectives {
+    /// How many came out in which way.
+    pub fn counts(&self) -> ObjectiveCounts {
+        ObjectiveCounts::of(self.results.iter().map(|it| it.met))
+    }
+
+    /// Takes them into account in the verdict on a valid measurement, unless they are only reported.
+    fn apply(&self, verdict: &mut Verdict) {
+        let all = self.counts().all();
+        let (outcome, name) = match (verdict.outcome, self.enforcement, all) {
+            (Outcome::Passed, Enforcement::Fail, Met::False) => (Outcome::SLOViolated, LauncherReason::SLOViolated),
+            (Outcome::Passed, Enforcement::Fail, Met::Inconclusive) => {
+                (Outcome::Inconclusive, LauncherReason::SLOInconclusive)
+            }
+            _ => return,
+        };
+        verdict.outcome = outcome;
+        verdict.reasons = vec![Reason { name, message: self.message(all) }];
+    }
+
+    /// The objectives that came out in one way, with their reasons.
+    fn message(&self, met: Met) -> String {
+        let these: Vec<&ObjectiveResult> = self.results.iter().filter(|it| it.met == met).collect();
+        let mut told: Vec<String> =
+            these.iter().take(MAX_NAMED).map(|it| format!("{}: {}", it.objective.name, it.reason)).collect();
+        if these.len() > MAX_NAMED {
+            told.push(format!("and {} more, see report.md", these.len() - MAX_NAMED));
+        }
+        told.join("; ")
+    }
+}
+
+impl Analysis {
+    /// Evaluates the objectives of a run, and takes them into account in its verdict. It comes last, because a measurement that is
+    /// not valid decides no objective.
+    pub fn judge_objectives(&mut self, slo: &ResolvedSlo, baseline: Option<&dyn Source>) {
+        let percent = slo.baseline.as_ref().map(|it| it.max_regression_percent);
+        let baseline = baseline.zip(percent);
+        let subject = Subject {
+            undecided: undecided(&self.verdict, self.partial),
+            stages: self.stages.iter().map(|it| it.stage.name.as_str()).collect(),
+            source: self,
+            baseline: baseline.map(|(source, max_regression_percent)| Baseline { source, max_regression_percent }),
+        };
+        let results = slo.objectives.iter().map(|it| evaluate(it, &subject)).collect();
+        let objectives = Objectives { enforcement: slo.enforcement, results };
+        objectives.apply(&mut self.verdict);
+        self.objectives = Some(objectives);
+    }
+}
+
+/// Why the figures of a run decide nothing; `None` where they count.
+fn undecided(verdict: &Verdict, partial: bool) -> Option<String> {
+    match verdict.outcome {
+        Outcome::Cancelled => Some("the run was stopped before its end".into()),
+        Outcome::Passed if partial => Some("the run was stopped before its end".into()),
+        Outcome::Passed => None,
+        _ => Some(format!("the run is not valid ({}), so that its figures do not count", verdict.headline().name)),
+    }
+}
+
+fn evaluate(objective: &ResolvedObjective, subject: &Subject<'_>) -> ObjectiveResult {
+    if let Some(reason) = &subject.undecided {
+        return ObjectiveResult::undecided(objective, None, reason.clone());
+    }
+    match objective.scope() {
+        Scope::Run => decide(objective, None, subject),
+        Scope::Stage(stage) if subject.stages.contains(&stage) => decide(objective, Some(stage), subject),
+        Scope::Stage(stage) => ObjectiveResult::undecided(objective, None, format!("the load has no stage {stage}")),
+        Scope::EveryStage => {
+            let each = subject.stages.iter().map(|stage| decide(objective, Some(stage), subject));
+            each.reduce(worse)
+                .unwrap_or_else(|| ObjectiveResult::undecided(objective, None, "the load has no stage".into()))
+        }
+    }
+}
+
+/// The one of two stages that decides: one that misses before one that is undecided before one that meets, and then the one that is
+/// nearer to its limit, or further past it. Of equals it is the earlier.
+fn worse(one: ObjectiveResult, other: ObjectiveResult) -> ObjectiveResult {
+    let rank = |it: &ObjectiveResult| match it.met {
+        Met::True => 0,
+        Met::Inconclusive => 1,
+        Met::False => 2,
+    };
+    let order = rank(&other).cmp(&rank(&one)).then_with(|| used(&other).total_cmp(&used(&one)));
+    if order.is_gt() { other } else { one }
+}
+
+/// The part of the limit that a value uses up: above 1 the limit is missed.
+fn used(result: &ObjectiveResult) -> f64 {
+    let Some(observed) = &result.observed else { return 0.0 };
+    let (value, limit) = (observed.value.as_f64(), result.limit().as_f64());
+    let share = match result.objective.bound {
+        Bound::Max(_) => value / limit,
+        Bound::Min(_) => limit / value,
+    };
+    // 0 / 0 is exactly at the limit.
+    if share.is_nan() { 1.0 } else { share }
+}
+
+/// Decides an objective on the run as a whole or on one stage.
+fn decide(objective: &ResolvedObjective, stage: Option<&str>, subject: &Subject<'_>) -> ObjectiveResult {
+    let figure = objective.figure();
+    let place = stage.map(|it| format!(" in stage {it}")).unwrap_or_default();
+    let Some(observed) = subject.source.reading(stage, objective.metric, objective.stat) else {
+        return ObjectiveResult::undecided(objective, stage, format!("no value of {figure} was measured{place}"));
+    };
+    if observed.value.as_f64().is_nan() {
+        return ObjectiveResult::undecided(objective, stage, format!("{figure}{place} is no number"));
+    }
+    let (bound, value) = (objective.bound, observed.value);
+    let compared = subject.baseline.map(|it| it.compare(objective, stage, &observed));
+    let own = comparison::is_within(bound, bound.limit(), value);
+    let (met, why) = match &compared {
+        _ if !own => (Met::False, Some(past(bound, bound.limit(), value, bound.name()))),
+        Some(Comparison::Regression(found, percent)) => {
+            let of = format!("which is {percent} % from the {} of the baseline", found.value);
+            (Met::False, Some(format!("{}, {of}", past(bound, found.limit, value, "the limit"))))
+        }
+        Some(Comparison::Undecided(reason)) => (Met::Inconclusive, Some(reason.clone())),
+        _ => (Met::True, None),
+    };
+    let why = why.map(|why| if met == Met::False { format!("{figure}{place} is {why}") } else { why });
+    let notes = [why, compared.as_ref().and_then(Comparison::note), few(objective, &observed)];
+    ObjectiveResult {
+        objective: objective.clone(),
+        met,
+        observed: Some(observed),
+        stage: stage.map(str::to_owned),
+        baseline: compared.and_then(|it| it.limit()),
+        reason: notes.into_iter().flatten().collect::<Vec<_>>().join("; "),
+    }
+}
+
+/// `812ms, above max 500ms`.
+fn past(bound: Bound, limit: FigureValue, value: FigureValue, name: &str) -> String {
+    let side = match bound {
+        Bound::Max(_) => "above",
+        Bound::Min(_) => "below",
+    };
+    format!("{}, {side} {name} {limit}", value.beside(limit))
+}
+
+/// A percentile of too few values decides, but it is the largest of them.
+fn few(objective: &ResolvedObjective, observed: &Reading) -> Option<String> {
+    let stat = objective.stat?;
+    let needed = stat.fewest_values().filter(|it| observed.count < *it)?;
+    let (count, stat) = (observed.count, stat.name());
+    Some(format!("{stat} of {count} values is the largest of them: it needs {needed} or more"))
+}

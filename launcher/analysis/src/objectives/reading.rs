@@ -1,0 +1,101 @@
+//! Where an objective reads its figure.
+
+use std::time::Duration;
+
+use crds::{
+    benchmark_run::{Metric, Stat},
+    objective::FigureValue,
+    units::Span,
+};
+
+use crate::{Analysis, distribution::Distribution, figures::Figures, labels::Labels};
+
+/// A value as it was measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reading {
+    /// The value.
+    pub value: FigureValue,
+    /// How many values it comes from: of a time those of the distribution, of a rate the requests that succeeded, of a share the
+    /// requests that it is a share of.
+    pub count: u64,
+    /// What has to be the same for two values to be compared, see [`basis`].
+    pub basis: String,
+}
+
+/// Figures that objectives read: those of the run, or of an earlier one.
+pub trait Source {
+    /// The value of a metric, of the run as a whole or of a stage; `None` where it was not measured, or there is no such stage.
+    fn reading(&self, stage: Option<&str>, metric: Metric, stat: Option<Stat>) -> Option<Reading>;
+}
+
+/// The comparability label that a metric depends on: from which clock its times count, or who counted its tokens. Empty where it
+/// depends on none.
+pub fn basis<'a>(metric: Metric, clock: &'a str, itl: &'a str, tokens: &'a str) -> &'a str {
+    match metric {
+        Metric::Ttft | Metric::E2e => clock,
+        Metric::Itl => itl,
+        Metric::Tpot | Metric::Ntpot | Metric::OutputTokensPerSecond | Metric::TotalTokensPerSecond => tokens,
+        Metric::SendLag
+        | Metric::RequestsPerSecond
+        | Metric::GoodputRequestsPerSecond
+        | Metric::GoodputShare
+        | Metric::ErrorRatio => "",
+    }
+}
+
+impl Source for Analysis {
+    fn reading(&self, stage: Option<&str>, metric: Metric, stat: Option<Stat>) -> Option<Reading> {
+        let Some(name) = stage else { return of(&self.all, &self.labels, metric, stat) };
+        let stage = self.stages.iter().find(|it| it.stage.name == name)?;
+        of(&stage.figures, &Labels::of_stage(stage), metric, stat)
+    }
+}
+
+fn of(figures: &Figures, labels: &Labels, metric: Metric, stat: Option<Stat>) -> Option<Reading> {
+    let (value, count) = match metric {
+        Metric::Ttft => time(figures.ttft, stat),
+        Metric::Tpot => time(figures.tpot, stat),
+        Metric::Itl => time(figures.itl, stat),
+        Metric::Ntpot => time(figures.ntpot, stat),
+        Metric::E2e => time(figures.latency, stat),
+        Metric::SendLag => time(figures.send_lag, stat),
+        Metric::RequestsPerSecond
+        | Metric::OutputTokensPerSecond
+        | Metric::TotalTokensPerSecond
+        | Metric::GoodputRequestsPerSecond
+        | Metric::GoodputShare
+        | Metric::ErrorRatio => number(figures, metric),
+    }?;
+    let basis = basis(metric, &labels.clock, labels.itl, &labels.tokens).to_owned();
+    Some(Reading { value, count, basis })
+}
+
+fn time(distribution: Option<Distribution<Duration>>, stat: Option<Stat>) -> Option<(FigureValue, u64)> {
+    let it = distribution.filter(|it| it.count > 0)?;
+    let time = match stat? {
+        Stat::Mean => it.mean,
+        Stat::P50 => it.p50,
+        Stat::P90 => it.p90,
+        Stat::P95 => it.p95,
+        Stat::P99 => it.p99,
+        Stat::P99P9 => it.p99p9,
+        Stat::Max => it.max,
+    };
+    Some((FigureValue::Time(Span(time)), it.count))
+}
+
+/// A rate or a share. Of a load without a request there is none, and not a rate of 0.
+fn number(figures: &Figures, metric: Metric) -> Option<(FigureValue, u64)> {
+    let (rates, goodput) = (figures.throughput, figures.goodput);
+    let (number, count) = match metric {
+        _ if figures.requests == 0 => return None,
+        Metric::RequestsPerSecond => (rates?.requests, figures.succeeded),
+        Metric::OutputTokensPerSecond => (rates?.output_tokens, figures.succeeded),
+        Metric::TotalTokensPerSecond => (rates?.total_tokens?, figures.succeeded),
+        Metric::GoodputRequestsPerSecond => (goodput?.per_second?, figures.succeeded),
+        Metric::GoodputShare => (goodput?.share?, figures.requests),
+        Metric::ErrorRatio => (figures.failed_share()?, figures.decided()),
+        _ => return None,
+    };
+    Some((FigureValue::Number(number), count))
+}

@@ -1,0 +1,284 @@
+use std::collections::BTreeMap;
+
+use crds::benchmark_run::{Metric, Stat};
+use proptest::prelude::*;
+
+use super::*;
+
+/// Readings by stage; that of the run as a whole has no stage.
+#[derive(Default)]
+struct Readings(BTreeMap<Option<String>, Reading>);
+
+impl Source for Readings {
+    fn reading(&self, stage: Option<&str>, _: Metric, _: Option<Stat>) -> Option<Reading> {
+        self.0.get(&stage.map(str::to_owned)).cloned()
+    }
+}
+
+fn time(text: &str) -> FigureValue {
+    FigureValue::Time(text.parse().unwrap())
+}
+
+fn readings(all: &[(Option<&str>, FigureValue)]) -> Readings {
+    let reading = |value: FigureValue| Reading { value, count: 1_000, basis: String::new() };
+    Readings(all.iter().map(|(stage, value)| (stage.map(str::to_owned), reading(*value))).collect())
+}
+
+fn objective(stage: Option<&str>, bound: Bound) -> ResolvedObjective {
+    let (metric, stat) = match bound.limit() {
+        FigureValue::Time(_) => (Metric::Ttft, Some(Stat::P99)),
+        FigureValue::Number(_) => (Metric::OutputTokensPerSecond, None),
+    };
+    ResolvedObjective { name: "o".into(), metric, stat, stage: stage.map(str::to_owned), bound }
+}
+
+/// A load of the stages a and b.
+fn subject(source: &Readings) -> Subject<'_> {
+    Subject { undecided: None, stages: vec!["a", "b"], source, baseline: None }
+}
+
+/// One row: the limit, the readings, and what has to come out.
+#[track_caller]
+fn check(stage: Option<&str>, bound: Bound, found: &[(Option<&str>, FigureValue)], expected: (Met, &str)) {
+    let source = readings(found);
+    let result = evaluate(&objective(stage, bound), &subject(&source));
+    assert_eq!((result.met, result.reason.as_str()), expected, "{stage:?} {bound:?} {found:?}");
+    assert_eq!(result.met == Met::Inconclusive, result.observed.is_none(), "only what decides is shown");
+}
+
+#[test]
+fn the_truth_table() {
+    use Bound::{Max, Min};
+    use Met::{False, Inconclusive, True};
+    let number = FigureValue::Number;
+    let (limit, below, above) = (time("500ms"), time("499.999999ms"), time("500.000001ms"));
+    let run = |value| vec![(None, value)];
+
+    // One value, and the limit on either side of it.
+    check(None, Max(limit), &run(below), (True, ""));
+    check(None, Max(limit), &run(limit), (True, ""));
+    check(None, Max(limit), &run(above), (False, "p99 of ttft is 500.000001ms, above max 500ms"));
+    check(None, Min(limit), &run(above), (True, ""));
+    check(None, Min(limit), &run(limit), (True, ""));
+    check(None, Min(limit), &run(below), (False, "p99 of ttft is 499.999999ms, below min 500ms"));
+    check(None, Min(number(900.0)), &run(number(900.0)), (True, ""));
+    check(None, Min(number(900.0)), &run(number(899.5)), (False, "outputTokensPerSecond is 899.5, below min 900"));
+    check(None, Max(number(0.0)), &run(number(0.0)), (True, ""));
+    check(None, Min(number(0.0)), &run(number(0.0)), (True, ""));
+    check(None, Min(number(1.0)), &run(number(f64::INFINITY)), (True, ""));
+
+    // No value.
+    check(None, Max(limit), &[], (Inconclusive, "no value of p99 of ttft was measured"));
+    check(None, Max(number(1.0)), &run(number(f64::NAN)), (Inconclusive, "outputTokensPerSecond is no number"));
+    check(Some("a"), Max(limit), &run(below), (Inconclusive, "no value of p99 of ttft was measured in stage a"));
+    check(Some("c"), Max(limit), &run(below), (Inconclusive, "the load has no stage c"));
+
+    // One stage, and not the run as a whole.
+    let stages = |a, b| vec![(None, above), (Some("a"), a), (Some("b"), b)];
+    check(Some("a"), Max(limit), &stages(below, above), (True, ""));
+    check(Some("b"), Max(limit), &stages(below, time("1s")), (False, "p99 of ttft in stage b is 1s, above max 500ms"));
+
+    // Every stage: one that misses decides, then one that is undecided.
+    check(Some("*"), Max(limit), &stages(below, limit), (True, ""));
+    check(
+        Some("*"),
+        Max(limit),
+        &stages(above, below),
+        (False, "p99 of ttft in stage a is 500.000001ms, above max 500ms"),
+    );
+    check(
+        Some("*"),
+        Max(limit),
+        &stages(time("1s"), time("2s")),
+        (False, "p99 of ttft in stage b is 2s, above max 500ms"),
+    );
+    check(
+        Some("*"),
+        Max(limit),
+        &[(Some("a"), below)],
+        (Inconclusive, "no value of p99 of ttft was measured in stage b"),
+    );
+    check(
+        Some("*"),
+        Max(limit),
+        &[(Some("b"), above)],
+        (False, "p99 of ttft in stage b is 500.000001ms, above max 500ms"),
+    );
+
+    // A run whose figures do not count, or only of a part.
+    for why in
+        ["the run was stopped before its end", "the run is not valid (TooManyErrors), so that its figures do not count"]
+    {
+        let source = readings(&run(below));
+        let subject = Subject { undecided: Some(why.to_owned()), ..subject(&source) };
+        let result = evaluate(&objective(None, Max(limit)), &subject);
+        assert_eq!((result.met, result.observed, result.reason.as_str()), (Inconclusive, None, why));
+    }
+    let source = Readings::default();
+    let no_stages = Subject { stages: Vec::new(), ..subject(&source) };
+    assert_eq!(evaluate(&objective(Some("*"), Max(limit)), &no_stages).met, Inconclusive);
+}
+
+#[test]
+fn a_percentile_of_too_few_values_decides_and_says_what_it_is() {
+    let bound = Bound::Max(time("500ms"));
+    for (stat, count, told) in [
+        (Stat::P99, 100, None),
+        (Stat::P99, 99, Some("p99 of 99 values is the largest of them: it needs 100 or more")),
+        (Stat::P99P9, 999, Some("p99.9 of 999 values is the largest of them: it needs 1000 or more")),
+        (Stat::P90, 9, Some("p90 of 9 values is the largest of them: it needs 10 or more")),
+        (Stat::P95, 1, Some("p95 of 1 values is the largest of them: it needs 20 or more")),
+        (Stat::P50, 1, None),
+        (Stat::Max, 1, None),
+        (Stat::Mean, 1, None),
+    ] {
+        let of = |value: &str| {
+            let mut source = readings(&[(None, time(value))]);
+            source.0.get_mut(&None).unwrap().count = count;
+            let asked = ResolvedObjective { stat: Some(stat), ..objective(None, bound) };
+            let result = evaluate(&asked, &subject(&source));
+            (result.met, result.reason)
+        };
+        assert_eq!(of("400ms"), (Met::True, told.unwrap_or_default().to_owned()));
+        let (met, reason) = of("600ms");
+        assert_eq!(met, Met::False);
+        assert!(reason.contains("above max 500ms") && reason.ends_with(told.unwrap_or("500ms")), "{reason}");
+    }
+}
+
+/// What came out of a value beside an earlier one, with 10 percent allowed.
+fn compared(bound: Bound, value: FigureValue, earlier: Option<Reading>, percent: u32) -> ObjectiveResult {
+    let source = readings(&[(None, value)]);
+    let before = Readings(earlier.map(|it| (None, it)).into_iter().collect());
+    let baseline = Baseline { source: &before, max_regression_percent: percent };
+    evaluate(&objective(None, bound), &Subject { baseline: Some(baseline), ..subject(&source) })
+}
+
+#[test]
+fn a_baseline_is_a_second_limit_and_the_stricter_one_decides() {
+    use Met::{False, Inconclusive, True};
+    let earlier = |value| Some(Reading { value, count: 1_000, basis: String::new() });
+    let number = FigureValue::Number;
+    let (max, min) = (Bound::Max(time("500ms")), Bound::Min(number(900.0)));
+    for (bound, value, before, percent, met, limit) in [
+        (max, time("440ms"), time("400ms"), 10, True, "440ms"),
+        (max, time("440.000001ms"), time("400ms"), 10, False, "440ms"),
+        (max, time("501ms"), time("480ms"), 10, False, "500ms"),
+        (max, time("400ms"), time("400ms"), 0, True, "400ms"),
+        (min, number(950.0), number(1_000.0), 5, True, "950"),
+        (min, number(949.0), number(1_000.0), 5, False, "950"),
+        (min, number(899.0), number(900.0), 5, False, "900"),
+        (min, number(900.0), number(1_000.0), 1_000, True, "900"),
+        (min, number(1_000.1), number(1_000.1), 0, True, "1000"),
+    ] {
+        let result = compared(bound, value, earlier(before), percent);
+        assert_eq!((result.met, result.limit().to_string().as_str()), (met, limit), "{value:?} {before:?}");
+    }
+    let regressed = compared(max, time("450ms"), earlier(time("400ms")), 10);
+    assert_eq!(
+        regressed.reason,
+        "p99 of ttft is 450ms, above the limit 440ms, which is 10 % from the 400ms of the baseline"
+    );
+
+    let none = compared(max, time("450ms"), None, 10);
+    assert_eq!((none.met, none.reason.as_str()), (Inconclusive, "the baseline has no p99 of ttft"));
+    assert_eq!(compared(max, time("600ms"), None, 10).met, False, "its own limit is missed anyway");
+    let sent = Some(Reading { value: time("400ms"), count: 10, basis: "sent".into() });
+    let otherwise = compared(max, time("400ms"), sent, 10);
+    assert!(otherwise.met == Inconclusive && otherwise.reason.contains("its label is sent"), "{otherwise:?}");
+    let nan = compared(min, number(950.0), earlier(number(f64::NAN)), 10);
+    assert_eq!((nan.met, nan.baseline), (Inconclusive, None));
+    let zero = compared(Bound::Max(number(0.01)), number(0.005), earlier(number(0.0)), 10);
+    assert!(zero.met == True && zero.reason.contains("has no percentage"), "{zero:?}");
+}
+
+fn verdict(outcome: Outcome) -> Verdict {
+    let name = match outcome {
+        Outcome::Passed => LauncherReason::RunSucceeded,
+        Outcome::Cancelled => LauncherReason::Cancelled,
+        _ => LauncherReason::TooManyErrors,
+    };
+    Verdict { outcome, reasons: vec![Reason { name, message: String::new() }] }
+}
+
+fn results(all: &[Met]) -> Objectives {
+    let result = |(index, met): (usize, &Met)| ObjectiveResult {
+        met: *met,
+        ..ObjectiveResult::undecided(
+            &ResolvedObjective { name: format!("o{index}"), ..objective(None, Bound::Max(time("1s"))) },
+            None,
+            "why".into(),
+        )
+    };
+    Objectives { enforcement: Enforcement::Fail, results: all.iter().enumerate().map(result).collect() }
+}
+
+#[test]
+fn objectives_change_the_outcome_of_a_valid_run_alone_and_only_where_they_are_enforced() {
+    use Met::{False, Inconclusive, True};
+    use Outcome::{Cancelled, Invalid, Passed, SLOViolated};
+    for (outcome, all, enforced) in [
+        (Passed, &[True, True][..], Passed),
+        (Passed, &[], Passed),
+        (Passed, &[True, False, Inconclusive], SLOViolated),
+        (Passed, &[True, Inconclusive], Outcome::Inconclusive),
+        (Invalid, &[Inconclusive, Inconclusive], Invalid),
+        (Cancelled, &[Inconclusive], Cancelled),
+    ] {
+        for (enforcement, expected) in [(Enforcement::Fail, enforced), (Enforcement::Report, outcome)] {
+            let mut verdict = verdict(outcome);
+            let before = verdict.clone();
+            Objectives { enforcement, ..results(all) }.apply(&mut verdict);
+            assert_eq!(verdict.outcome, expected, "{outcome:?} {all:?} {enforcement:?}");
+            assert_eq!(verdict == before, expected == outcome);
+        }
+    }
+    let mut one = verdict(Passed);
+    results(&[False, True, Inconclusive, False]).apply(&mut one);
+    assert_eq!(one.headline().to_string(), "SLOViolated: o0: why; o3: why");
+    let mut many = verdict(Passed);
+    results(&[False; 5]).apply(&mut many);
+    assert_eq!(many.headline().message, "o0: why; o1: why; o2: why; and 2 more, see report.md");
+}
+
+#[test]
+fn figures_of_an_invalid_or_partial_run_decide_nothing() {
+    assert_eq!(undecided(&verdict(Outcome::Passed), false), None);
+    let stopped = Some("the run was stopped before its end".to_owned());
+    assert_eq!(undecided(&verdict(Outcome::Passed), true), stopped);
+    assert_eq!(undecided(&verdict(Outcome::Cancelled), true), stopped);
+    assert!(undecided(&verdict(Outcome::Invalid), false).is_some_and(|it| it.contains("(TooManyErrors)")));
+}
+
+#[test]
+fn a_status_row_shows_the_value_beside_the_limit_that_decided() {
+    let source = readings(&[(None, time("402.1234ms"))]);
+    let row = evaluate(&objective(None, Bound::Max(time("500ms"))), &subject(&source)).status();
+    assert_eq!((row.observed.as_str(), row.limit.as_str(), row.met), ("402.1ms", "500ms", Met::True));
+    let nothing = Readings::default();
+    let row = evaluate(&objective(None, Bound::Max(time("500ms"))), &subject(&nothing)).status();
+    assert_eq!((row.observed.as_str(), row.limit.as_str(), row.met), ("", "500ms", Met::Inconclusive));
+}
+
+proptest! {
+    /// Whatever was measured, the result is that of a comparison, and a baseline never makes an objective easier.
+    #[test]
+    fn any_number_is_decided_as_it_compares(value in any::<f64>(), limit in 0.0..1e12, before in any::<f64>(), percent in 0_u32..=1_000) {
+        let number = FigureValue::Number;
+        for bound in [Bound::Max(number(limit)), Bound::Min(number(limit))] {
+            let source = readings(&[(None, number(value))]);
+            let alone = evaluate(&objective(None, bound), &subject(&source)).met;
+            let expected = match (value.is_nan(), bound) {
+                (true, _) => Met::Inconclusive,
+                (_, Bound::Max(_)) if value <= limit => Met::True,
+                (_, Bound::Min(_)) if value >= limit => Met::True,
+                _ => Met::False,
+            };
+            prop_assert_eq!(alone, expected);
+            let earlier = Reading { value: number(before), count: 1, basis: String::new() };
+            let beside = compared(bound, number(value), Some(earlier), percent);
+            prop_assert!(beside.met != Met::True || alone == Met::True);
+            prop_assert!(beside.limit().as_f64().is_finite());
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Objectives, as `report.json` has them: `objectives`.
+
+use analysis::{ObjectiveResult, Objectives};
+use crds::{
+    FigureValue, Met,
+    benchmark_run::{Metric, MetricUnit, Stat},
+};
+use serde::{Deserialize, Serialize};
+
+/// One objective of `spec.slo` as it came out. Its numbers have the unit that it names.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ObjectiveDocument {
+    pub name: String,
+    pub metric: Metric,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stat: Option<Stat>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<String>,
+    /// `max` or `min`.
+    pub bound: String,
+    pub limit: f64,
+    /// `ms`, `perSecond` or `share`.
+    pub unit: String,
+    pub met: Met,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_stage: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub values: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline_limit: Option<f64>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+}
+
+/// The rows of all objectives; none where a run has none.
+pub(super) fn documents(objectives: Option<&Objectives>) -> Vec<ObjectiveDocument> {
+    objectives.iter().flat_map(|it| &it.results).map(ObjectiveDocument::new).collect()
+}
+
+impl ObjectiveDocument {
+    fn new(result: &ObjectiveResult) -> Self {
+        // JSON has no other numbers.
+        let number = |it: FigureValue| Some(it.as_f64()).filter(|it| it.is_finite());
+        let (objective, observed) = (&result.objective, result.observed.as_ref());
+        ObjectiveDocument {
+            name: objective.name.clone(),
+            metric: objective.metric,
+            stat: objective.stat,
+            stage: objective.stage.clone(),
+            bound: objective.bound.name().to_owned(),
+            limit: objective.bound.limit().as_f64(),
+            unit: match objective.metric.unit() {
+                MetricUnit::Time => "ms",
+                MetricUnit::PerSecond => "perSecond",
+                MetricUnit::Share => "share",
+            }
+            .to_owned(),
+            met: result.met,
+            observed: observed.and_then(|it| number(it.value)),
+            observed_stage: result.stage.clone().filter(|_| observed.is_some()),
+            values: observed.map(|it| it.count),
+            baseline: result.baseline.and_then(|it| number(it.value)),
+            baseline_limit: result.baseline.and_then(|it| number(it.limit)),
+            reason: result.reason.clone(),
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Objectives in every report of a run that has them.
+
+use analysis::objectives::Source;
+use crds::{Met, Outcome};
+use proptest::prelude::*;
+use quick_xml::{Reader, XmlVersion, events::Event};
+use report::{baseline::BaselineReport, json, junit, markdown, terminal};
+use serde_json::{Value, json};
+
+use crate::{
+    fixture::{Analysed, Fixture},
+    json_of, keys,
+};
+
+/// The fixture as a valid measurement with an objective that is met, one that is missed, and one that nothing decides.
+fn judged(enforcement: &str) -> (Fixture, Analysed) {
+    judged_beside(enforcement, None)
+}
+
+fn judged_beside(enforcement: &str, baseline: Option<&dyn Source>) -> (Fixture, Analysed) {
+    let mut fixture = Fixture::new();
+    fixture.run.validity.max_error_ratio = 0.5;
+    let slo = json!({
+        "enforcement": enforcement,
+        "objectives": [
+            {"name": "met", "metric": "ttft", "stat": "p50", "stage": "*", "bound": {"max": "500ms"}},
+            {"name": "missed", "metric": "e2e", "stat": "p99", "stage": "r10", "bound": {"max": "50ms"}},
+            {"name": "undecided", "metric": "ttft", "stat": "max", "stage": "r99", "bound": {"max": "1s"}},
+        ],
+        "baseline": baseline.map(|_| json!({"maxRegressionPercent": 10})),
+    });
+    fixture.run.slo = Some(serde_json::from_value(slo).unwrap());
+    let mut analysed = fixture.analyse();
+    assert_eq!(analysed.analysis.verdict.outcome, Outcome::Passed, "{:?}", analysed.analysis.verdict);
+    analysed.analysis.judge_objectives(fixture.run.slo.as_ref().unwrap(), baseline);
+    (fixture, analysed)
+}
+
+fn xml_of(fixture: &Fixture, analysed: &Analysed) -> String {
+    let mut text = Vec::new();
+    junit::write(&fixture.report(analysed), &mut text).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+/// Each element with its attributes, as a reader of XML sees them.
+fn elements(xml: &str) -> Vec<(String, Vec<(String, String)>)> {
+    let mut reader = Reader::from_str(xml);
+    let mut found = Vec::new();
+    loop {
+        match reader.read_event().unwrap() {
+            Event::Eof => return found,
+            Event::Start(it) | Event::Empty(it) => {
+                let name = it.name().as_ref().to_owned();
+                let attributes = it.attributes().map(|it| {
+                    let it = it.unwrap();
+                    let key = it.key.as_ref().to_owned();
+                    (key, it.normalized_value(XmlVersion::Explicit1_0).unwrap().into_owned())
+                });
+                found.push((name, attributes.collect()));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn attribute<'a>(of: &'a [(String, String)], name: &str) -> &'a str {
+    of.iter().find(|it| it.0 == name).map(|it| it.1.as_str()).unwrap()
+}
+
+#[test]
+fn report_json_has_a_row_for_each_objective() {
+    let (fixture, analysed) = judged("Fail");
+    let report = json_of(&fixture, &analysed);
+    assert_eq!((&report["outcome"], &report["reasons"][0]["reason"]), (&"SLOViolated".into(), &"SLOViolated".into()));
+    let rows = report["objectives"].as_array().unwrap();
+    let met: Vec<&Value> = rows.iter().map(|it| &it["met"]).collect();
+    assert_eq!(met, ["True", "False", "Inconclusive"]);
+    assert_eq!(
+        (&rows[0]["unit"], &rows[0]["limit"], &rows[0]["observedStage"]),
+        (&"ms".into(), &500.0.into(), &"r10".into())
+    );
+    assert!(rows[1]["observed"].as_f64().is_some_and(|it| it > 50.0) && rows[1]["values"] == 10, "{}", rows[1]);
+    assert!(rows[2].get("observed").is_none() && rows[2]["reason"] == "the load has no stage r99", "{}", rows[2]);
+    let mut found = std::collections::BTreeSet::new();
+    keys(&report["objectives"], &mut found);
+    found.extend(["baseline".to_owned(), "baselineLimit".to_owned()]);
+    let documentation = include_str!("../../../../docs/metrics.md");
+    let missing: Vec<_> = found.iter().filter(|it| !documentation.contains(&format!("`{it}`"))).collect();
+    assert!(missing.is_empty(), "docs/metrics.md does not explain {missing:?}");
+}
+
+#[test]
+fn a_report_is_the_baseline_of_a_later_run() {
+    let (fixture, analysed) = judged("Report");
+    let mut text = Vec::new();
+    json::write(&fixture.report(&analysed), &mut text).unwrap();
+    let baseline = BaselineReport::parse(&String::from_utf8(text).unwrap()).unwrap();
+    let (fixture, analysed) = judged_beside("Fail", Some(&baseline));
+    let rows = &json_of(&fixture, &analysed)["objectives"];
+    assert_eq!((&rows[0]["met"], &rows[0]["baseline"]), (&"True".into(), &rows[0]["observed"]), "the same figure");
+    let (earlier, limit) = (rows[0]["baseline"].as_f64().unwrap(), rows[0]["baselineLimit"].as_f64().unwrap());
+    assert!((limit - earlier * 1.1).abs() < 1e-5, "{limit} is 10 % above {earlier}");
+}
+
+#[test]
+fn report_md_and_the_terminal_show_each_objective_beside_its_limit() {
+    let (fixture, analysed) = judged("Fail");
+    let page = markdown::render(&fixture.report(&analysed));
+    for line in [
+        "# chat: SLOViolated",
+        "- **SLOViolated**: missed: p99 of e2e in stage r10 is ",
+        "1 of 3 objectives met, 1 missed, 1 inconclusive.",
+        "| met | True | p50 of ttft in every stage | ",
+        "| undecided | Inconclusive | max of ttft in stage r99 | - | max 1s | the load has no stage r99 |",
+    ] {
+        assert!(page.contains(line), "no {line:?} in\n{page}");
+    }
+    let table = terminal::table(&analysed.analysis, None);
+    assert!(table.starts_with("SLOViolated: "), "{table}");
+    let row = table.lines().find(|it| it.starts_with("missed: p99 of e2e in stage r10 ")).unwrap();
+    assert!(row.ends_with(" max 50ms  False") && row.len() <= 80, "{row:?}");
+    let (fixture, analysed) = judged("Report");
+    let page = markdown::render(&fixture.report(&analysed));
+    assert!(page.contains("# chat: Passed") && page.contains("reported only"), "{page}");
+}
+
+#[test]
+fn the_envelope_counts_the_objectives_and_has_their_rows() {
+    let (fixture, analysed) = judged("Fail");
+    let sent = report::envelope::envelope(&fixture.run.run, &analysed.analysis, None);
+    let read = crds::Envelope::parse(&sent.to_text()).unwrap();
+    assert_eq!(read, sent);
+    assert_eq!(read.core.objectives.unwrap().to_string(), "1 of 3 objectives met, 1 missed, 1 inconclusive");
+    let rows: Vec<_> = read.objectives.iter().map(|it| (it.name.as_str(), it.met, it.limit.as_str())).collect();
+    assert_eq!(
+        rows,
+        [("met", Met::True, "500ms"), ("missed", Met::False, "50ms"), ("undecided", Met::Inconclusive, "1s")]
+    );
+}
+
+#[test]
+fn junit_xml_has_a_case_for_the_validity_and_one_for_each_objective() {
+    let cases = |enforcement: &str| {
+        let (fixture, analysed) = judged(enforcement);
+        let found = elements(&xml_of(&fixture, &analysed));
+        let counts = ["tests", "failures", "errors", "skipped"].map(|it| attribute(&found[1].1, it).to_owned());
+        let names: Vec<String> = found[2..]
+            .iter()
+            .map(|(element, it)| {
+                format!("{element} {}", attribute(it, if element == "testcase" { "name" } else { "type" }))
+            })
+            .collect();
+        (counts.join(" "), names)
+    };
+    let (counts, names) = cases("Fail");
+    assert_eq!(counts, "4 1 1 0");
+    assert_eq!(
+        names,
+        [
+            "testcase the measurement is valid",
+            "testcase met: p50 of ttft in every stage, max 500ms",
+            "testcase missed: p99 of e2e in stage r10, max 50ms",
+            "failure missed",
+            "testcase undecided: max of ttft in stage r99, max 1s",
+            "error inconclusive",
+        ]
+    );
+    let (counts, names) = cases("Report");
+    assert_eq!(
+        (counts.as_str(), names[3].as_str(), names[5].as_str()),
+        ("4 0 0 2", "skipped missed", "skipped inconclusive")
+    );
+
+    // A run without objectives that is not valid.
+    let fixture = Fixture::new();
+    let found = elements(&xml_of(&fixture, &fixture.analyse()));
+    assert_eq!(found.len(), 4);
+    assert_eq!((found[3].0.as_str(), attribute(&found[3].1, "type")), ("failure", "Invalid"));
+    assert!(attribute(&found[3].1, "message").starts_with("TooManyErrors: "));
+}
+
+proptest! {
+    /// Names come from users and messages from servers: any text stays one text in the XML.
+    #[test]
+    fn any_text_is_escaped(name in any::<String>(), stage in any::<String>(), error in any::<String>()) {
+        let mut fixture = Fixture::new();
+        fixture.run.run.name = format!("{name}]]></testsuite>&<\u{1}\u{fffe}");
+        fixture.workload.stages[0].name = stage.clone();
+        fixture.requests[13].1.error = Some(error);
+        let slo = json!({
+            "enforcement": "Fail",
+            "objectives": [{"name": "a", "metric": "ttft", "stat": "p50", "stage": stage, "bound": {"max": "1ms"}}],
+        });
+        fixture.run.slo = Some(serde_json::from_value(slo).unwrap());
+        let mut analysed = fixture.analyse();
+        analysed.analysis.judge_objectives(fixture.run.slo.as_ref().unwrap(), None);
+        let xml = xml_of(&fixture, &analysed);
+        let found = elements(&xml);
+        let names: Vec<&str> = found.iter().map(|it| it.0.as_str()).collect();
+        prop_assert_eq!(names, ["testsuites", "testsuite", "testcase", "failure", "testcase", "error"]);
+        let allowed = |it: char| it == '\n' || !it.is_control() && it != '\u{fffe}';
+        prop_assert!(xml.chars().all(allowed), "a character that XML cannot hold");
+        let shown = attribute(&found[1].1, "name");
+        prop_assert!(shown.contains("]]></testsuite>&<"), "{shown}");
+    }
+}

@@ -1,0 +1,40 @@
+//! [I/O] The earlier run that objectives are compared with. It is read before the load, so that a wrong path costs no run.
+
+use std::path::Path;
+
+use crds::resolve::{ResolvedBaseline, ResolvedRun};
+use engine::user_file;
+use report::baseline::{BaselineReport, MAX_BASELINE_BYTES};
+
+use crate::input::InputError;
+
+/// The file in a results folder.
+const REPORT: &str = "report.json";
+
+/// Reads the report of the earlier run: that of the command line, or in a pod that which the operator found. The run names it
+/// afterwards. `None`: nothing is compared.
+///
+/// # Errors
+/// There is no such file, it is no report of a valid run, or there is nothing to compare.
+pub(super) fn read(run: &mut ResolvedRun, given: Option<&Path>) -> Result<Option<BaselineReport>, InputError> {
+    let slo = match (&mut run.slo, given) {
+        (Some(slo), _) => slo,
+        (None, Some(_)) => return Err(InputError::NoObjectives),
+        (None, None) => return Ok(None),
+    };
+    if let Some(path) = given {
+        slo.baseline.get_or_insert_with(ResolvedBaseline::default).report = Some(path.to_owned());
+    }
+    let Some(baseline) = &mut slo.baseline else { return Ok(None) };
+    let mut path = baseline.report.clone().ok_or(InputError::NoBaseline)?;
+    if path.is_dir() {
+        path.push(REPORT);
+    }
+    let text = match user_file::read_text(&path, MAX_BASELINE_BYTES) {
+        Ok(text) => text,
+        Err(cause) => return Err(InputError::BaselineFile { path, cause }),
+    };
+    let report = BaselineReport::parse(&text).map_err(|cause| InputError::Baseline { path: path.clone(), cause })?;
+    baseline.report = Some(path);
+    Ok(Some(report))
+}
