@@ -11,6 +11,7 @@ async fn a_spec_that_cannot_be_run_is_refused_with_a_remedy() -> anyhow::Result<
     let namespace = Namespace::new(&Cluster::with_operator().await?, "admission").await?;
     let simulator = "target: {simulator: {}}";
     let profile = |of: &str| format!("{simulator}\nprofile: {{{of}}}");
+    let objective = |of: &str| format!("{simulator}\nslo: {{objectives: [{{name: a, {of}}}]}}");
     for (name, spec, remedy) in [
         ("chat", "target: {}", "exactly one of url, serviceRef and simulator"),
         ("chat", "target: {simulator: {}, url: 'http://h'}", "exactly one of url, serviceRef and simulator"),
@@ -42,6 +43,13 @@ async fn a_spec_that_cannot_be_run_is_refused_with_a_remedy() -> anyhow::Result<
         ("chat", &format!("{simulator}\nvalidity: {{maxErrorRatio: '2'}}"), "spec.validity.maxErrorRatio"),
         ("chat", &format!("{simulator}\nvalidity: {{maxErrorRatio: 2}}"), "spec.validity.maxErrorRatio"),
         ("chat", &format!("{simulator}\nvalidity: {{maxErrorRatio: true}}"), "spec.validity.maxErrorRatio"),
+        ("chat", &objective("metric: ttft, stat: p99, max: 1s, min: 1s"), "one and only one schema"),
+        ("chat", &objective("metric: ttft, stat: p99"), "one and only one schema"),
+        ("chat", &objective("metric: ttft, max: 1s"), "needs stat"),
+        ("chat", &objective("metric: errorRatio, stat: p99, max: 1"), "a rate or share has none"),
+        ("chat", &objective("metric: errorRatio, max: fast"), "spec.slo.objectives[0].max"),
+        ("chat", &objective("metric: errorRatio, max: -1"), "spec.slo.objectives[0].max"),
+        ("chat", &format!("{simulator}\nslo: {{baseline: {{runRef: before}}}}"), "add an objective"),
         ("chat", &profile("files: [{configMapRef: null}]"), "exactly one of configMapRef and claim"),
         ("chat.v1", simulator, "46 letters"),
         (&"c".repeat(47), simulator, "46 letters"),
@@ -81,6 +89,7 @@ async fn a_run_is_immutable_but_for_suspend_cancel_and_cleanup() -> anyhow::Resu
         "launcher: {labels: {team: a}}",
         "storage: {required: false}",
         "validity: {maxErrorRatio: '0.5'}",
+        "slo: {enforcement: Report}",
         "execution: {retry: {limit: 3}}",
     ] {
         let refused = namespace.patch_run("chat", change).await.err();

@@ -25,9 +25,10 @@ fn forged_word(run_uid: &str) -> String {
         folder: None,
         partial: false,
         summary: Some(RunSummary { requests: 999_999, ..RunSummary::default() }),
+        objectives: None,
         artifacts: Vec::new(),
     };
-    Envelope { core, stages: Vec::new(), stages_truncated: false }.to_text()
+    Envelope { core, stages: Vec::new(), stages_truncated: false, objectives: Vec::new() }.to_text()
 }
 
 /// A pod whose launcher container leaves this message, with parts of a genuine pod's metadata.

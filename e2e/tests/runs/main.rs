@@ -6,6 +6,7 @@ mod failures;
 mod forgery;
 mod llm_d;
 mod loadgen;
+mod objectives;
 mod success;
 
 use std::time::Duration;

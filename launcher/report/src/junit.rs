@@ -25,11 +25,11 @@ const VALIDITY: &str = "the measurement is valid";
 /// What a test case came to.
 struct Case {
     name: String,
-    result: Option<Result>,
+    problem: Option<Problem>,
 }
 
 /// Why a test case did not pass.
-struct Result {
+struct Problem {
     /// `failure`, `error` or `skipped`.
     element: &'static str,
     kind: &'static str,
@@ -46,7 +46,7 @@ pub fn write(report: &Report<'_>, to: &mut (impl Write + ?Sized)) -> io::Result<
     let objectives = objectives.flat_map(|all| all.results.iter().map(|it| objective(it, all.enforcement)));
     let cases: Vec<Case> = std::iter::once(validity(analysis)).chain(objectives).collect();
     let count = |element: &str| {
-        cases.iter().filter(|it| it.result.as_ref().is_some_and(|it| it.element == element)).count().to_string()
+        cases.iter().filter(|it| it.problem.as_ref().is_some_and(|it| it.element == element)).count().to_string()
     };
     let name = text(&report.run.run.name);
     let (started, seconds) = (analysis.started.to_string(), analysis.all.duration.as_secs_f64().to_string());
@@ -72,14 +72,14 @@ pub fn write(report: &Report<'_>, to: &mut (impl Write + ?Sized)) -> io::Result<
 fn write_case<W: Write>(writer: &mut Writer<W>, suite: &str, case: &Case) -> io::Result<()> {
     let element = writer.create_element("testcase");
     let element = element.with_attribute(("classname", suite)).with_attribute(("name", case.name.as_str()));
-    let Some(result) = &case.result else {
+    let Some(problem) = &case.problem else {
         element.write_empty()?;
         return Ok(());
     };
     element.write_inner_content(|writer| {
-        let message = result.message.as_str();
-        let inner = writer.create_element(result.element);
-        let inner = inner.with_attribute(("type", result.kind)).with_attribute(("message", message));
+        let message = problem.message.as_str();
+        let inner = writer.create_element(problem.element);
+        let inner = inner.with_attribute(("type", problem.kind)).with_attribute(("message", message));
         inner.write_text_content(BytesText::new(message))?;
         Ok(())
     })?;
@@ -96,7 +96,7 @@ fn validity(analysis: &Analysis) -> Case {
     let reasons: Vec<String> = verdict.reasons.iter().map(ToString::to_string).collect();
     let message = text(&reasons.join("; "));
     let kind = verdict.outcome.name();
-    Case { name: VALIDITY.into(), result: element.map(|element| Result { element, kind, message }) }
+    Case { name: VALIDITY.into(), problem: element.map(|element| Problem { element, kind, message }) }
 }
 
 fn objective(result: &ObjectiveResult, enforcement: Enforcement) -> Case {
@@ -111,8 +111,8 @@ fn objective(result: &ObjectiveResult, enforcement: Enforcement) -> Case {
     };
     let element = enforced.map(|it| if enforcement == Enforcement::Report { "skipped" } else { it });
     let name = format!("{}: {}, {}", result.objective.name, objective_figure(result), objective_limit(result));
-    let result = element.map(|element| Result { element, kind, message: message(element) });
-    Case { name: text(&name), result }
+    let problem = element.map(|element| Problem { element, kind, message: message(element) });
+    Case { name: text(&name), problem }
 }
 
 /// A text that XML 1.0 can hold, on one line; quick-xml escapes what has a meaning in it.

@@ -11,6 +11,7 @@ use kube::Api;
 use sha2::{Digest as _, Sha256};
 use workload_profiles::ProfileError;
 
+use super::baseline;
 use crate::{
     error::Error,
     plan::{InputError, LauncherInput, meta},
@@ -40,14 +41,22 @@ fn input_error(reason: Reason, message: String) -> Failure {
     Failure::Input(InputError { reason, message })
 }
 
+/// Where the input comes from beside the run itself: the objects of its namespace.
+pub(super) struct Sources {
+    /// Profiles and their files.
+    pub(super) config_maps: Api<ConfigMap>,
+    /// Earlier runs.
+    pub(super) runs: Api<BenchmarkRun>,
+}
+
 /// Resolves the spec and renders the profile.
 pub(super) async fn launcher_input(
-    config_maps: &Api<ConfigMap>,
+    sources: &Sources,
     run: &BenchmarkRun,
     attempt: u32,
     settings: &Settings,
 ) -> Result<Result<LauncherInput, InputError>, Error> {
-    match prepare(config_maps, run, attempt, settings).await {
+    match prepare(sources, run, attempt, settings).await {
         Ok(input) => Ok(Ok(input)),
         Err(Failure::Input(error)) => Ok(Err(error)),
         Err(Failure::Turn(error)) => Err(error),
@@ -55,15 +64,19 @@ pub(super) async fn launcher_input(
 }
 
 async fn prepare(
-    config_maps: &Api<ConfigMap>,
+    Sources { config_maps, runs }: &Sources,
     run: &BenchmarkRun,
     attempt: u32,
     settings: &Settings,
 ) -> Result<LauncherInput, Failure> {
-    let resolved = resolve(meta::identity(run, attempt), &run.spec, settings).map_err(|errors| {
+    let mut resolved = resolve(meta::identity(run, attempt), &run.spec, settings).map_err(|errors| {
         let lines: Vec<_> = errors.iter().map(FieldError::to_string).collect();
         input_error(Reason::InvalidSpec, lines.join("\n"))
     })?;
+    if let Some(baseline) = resolved.slo.as_mut().and_then(|it| it.baseline.as_mut()) {
+        let report = baseline::find(runs, run).await?;
+        baseline.report = Some(report.map_err(|message| input_error(Reason::InvalidSpec, message))?);
+    }
     let template = template(config_maps, run).await?;
     find_files(config_maps, run).await?;
     render(run, resolved, template).await

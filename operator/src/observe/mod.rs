@@ -1,6 +1,7 @@
 //! [I/O] Reads all that a decision needs. It reads from the API server and not from the cache, because a decision on outdated
 //! objects could create a second Job.
 
+mod baseline;
 mod input;
 
 use crds::{
@@ -14,7 +15,7 @@ use k8s_openapi::api::{
 };
 use kube::{Api, Client, ResourceExt as _, api::ListParams};
 
-use self::input::launcher_input;
+use self::input::{Sources, launcher_input};
 use crate::{
     ended_pods::{self, EndedPods},
     error::Error,
@@ -47,7 +48,8 @@ pub async fn observe(
         let config_maps: Api<ConfigMap> = Api::namespaced(client.clone(), &namespace);
         let found = config_maps.get_opt(&name).await?;
         observed.config_map = presence(found.as_ref().map(|it| meta::is_ours(run, &it.metadata)));
-        observed.input = Some(launcher_input(&config_maps, run, number, settings).await?);
+        let sources = Sources { config_maps, runs: Api::namespaced(client.clone(), &namespace) };
+        observed.input = Some(launcher_input(&sources, run, number, settings).await?);
     }
     let given = given_spec(&status, observed.config_map);
     if let Some(pvc) = given.map_or_else(|| claim(&run.spec.storage), |it| it.storage.pvc.clone()) {

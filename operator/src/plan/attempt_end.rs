@@ -119,6 +119,10 @@ impl Decision<'_> {
                 status::apply_envelope(&mut plan.status, self.effective.storage.pvc.as_ref(), envelope);
                 plan
             }
+            Outcome::SLOViolated => self.end_without_objectives(Outcome::SLOViolated, Reason::SLOViolated, envelope),
+            Outcome::Inconclusive => {
+                self.end_without_objectives(Outcome::Inconclusive, Reason::SLOInconclusive, envelope)
+            }
             Outcome::Invalid => {
                 let message = format!("{}: {}", core.reason, core.message);
                 let mut plan = self.finish(Phase::Failed, Outcome::Invalid, Reason::MeasurementInvalid, &message);
@@ -143,6 +147,13 @@ impl Decision<'_> {
                 self.end_attempt(reason, &core.message, Some(envelope))
             }
         }
+    }
+
+    /// The figures count, and do not meet the objectives that the spec enforces.
+    fn end_without_objectives(&self, outcome: Outcome, reason: Reason, envelope: &Envelope) -> Plan {
+        let mut plan = self.finish(Phase::Failed, outcome, reason, &envelope.core.message);
+        status::apply_envelope(&mut plan.status, self.effective.storage.pvc.as_ref(), envelope);
+        plan
     }
 
     /// Ends the current attempt. Another one follows if `spec.execution.retry` allows it; otherwise the run fails.

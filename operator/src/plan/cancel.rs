@@ -16,7 +16,7 @@ impl Decision<'_> {
         if let Some(ended) = &self.observed.ended {
             return match termination_message::read(self.run, attempt.number, ended) {
                 // The run ended before the cancel took effect, so that its measurement is complete.
-                Ok(envelope) if envelope.core.outcome == Outcome::Passed => self.end_with(&envelope),
+                Ok(envelope) if envelope.core.outcome.has_valid_figures() => self.end_with(&envelope),
                 Ok(envelope) => self.cancelled(Some(&envelope)),
                 Err(_) => self.cancelled(None),
             };
@@ -60,7 +60,7 @@ impl Decision<'_> {
     pub(super) fn suspend(&self) -> Plan {
         if let (Some(attempt), Some(ended)) = (self.attempt(), &self.observed.ended)
             && let Ok(envelope) = termination_message::read(self.run, attempt.number, ended)
-            && envelope.core.outcome == Outcome::Passed
+            && envelope.core.outcome.has_valid_figures()
         {
             // The run ended before the suspension took effect, so that its measurement is complete.
             return self.end_with(&envelope);

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use crds::{
     BenchmarkRun, BenchmarkRunStatus, Envelope, Outcome, Reason,
+    benchmark_run::{MAX_OBJECTIVE_NAME, MAX_OBJECTIVES},
     envelope::{MAX_ARTIFACTS, MAX_STAGES},
+    objective::{Met, ObjectiveCounts},
     resolve::effective::Claim,
     status::{Columns, Condition, ConditionStatus, Phase},
 };
@@ -19,6 +21,8 @@ const MAX_MESSAGE: usize = 1_500;
 const MAX_SHORT_MESSAGE: usize = 250;
 /// The largest status, in bytes of JSON.
 pub const MAX_STATUS_BYTES: usize = 16 * 1024;
+/// The condition that tells of the objectives.
+const SLO_MET: &str = "SLOMet";
 /// The longest message of an event, in bytes.
 const MAX_NOTE: usize = 1_000;
 
@@ -88,9 +92,16 @@ pub fn apply_envelope(status: &mut BenchmarkRunStatus, claim: Option<&Claim>, en
             artifact.uri = format!("pvc://{}/{folder}/{}", pvc.claim_name, artifact.name);
         }
     }
+    status.objectives.clone_from(&envelope.objectives);
     limit_fields(status);
-    let counts = status.outcome == Some(Outcome::Passed) && !status.partial;
+    let counts = status.outcome.is_some_and(Outcome::has_valid_figures) && !status.partial;
     status.columns = status.summary.as_ref().filter(|_| counts).map(Columns::from);
+    let time = status.completion_time.unwrap_or_default();
+    if let Some(counts) = core.objectives {
+        status.objectives_truncated = counts.total() as usize > status.objectives.len();
+        let met = slo_met(status, counts);
+        set_condition(&mut status.conditions, status.observed_generation, time, SLO_MET, met);
+    }
     let stored = match (claim, &core.folder) {
         (None, _) => (
             ConditionStatus::False,
@@ -103,8 +114,27 @@ pub fn apply_envelope(status: &mut BenchmarkRunStatus, claim: Option<&Claim>, en
         (Some(_), None) => (ConditionStatus::False, Reason::NotStored, core.message.clone()),
     };
     let stored = (stored.0, stored.1, truncate(&stored.2, MAX_SHORT_MESSAGE));
-    let time = status.completion_time.unwrap_or_default();
     set_condition(&mut status.conditions, status.observed_generation, time, "ResultsStored", stored);
+}
+
+/// The condition of the objectives. The counts are always whole; rows may be missing.
+fn slo_met(status: &BenchmarkRunStatus, counts: ObjectiveCounts) -> (ConditionStatus, Reason, String) {
+    let all = counts.all();
+    let (condition, reason) = match all {
+        Met::True => (ConditionStatus::True, Reason::SLOMet),
+        Met::False => (ConditionStatus::False, Reason::SLOViolated),
+        Met::Inconclusive => (ConditionStatus::Unknown, Reason::SLOInconclusive),
+    };
+    let against = status.objectives.iter().filter(|it| all != Met::True && it.met == all);
+    let named: Vec<String> = against
+        .map(|it| match it.observed.as_str() {
+            "" => it.name.clone(),
+            observed => format!("{} ({observed}, limit {})", it.name, it.limit),
+        })
+        .collect();
+    let colon = if named.is_empty() { "" } else { ": " };
+    let message = format!("{counts}{colon}{}", named.join(", "));
+    (condition, reason, truncate(&message, MAX_SHORT_MESSAGE))
 }
 
 /// Notes the pod, node and image of the last attempt. They are written together with the next change of the status, because a
@@ -144,6 +174,10 @@ fn conditions(run: &BenchmarkRun, before: &BenchmarkRunStatus, next: &NextStatus
             (true, false) => False,
         },
     );
+    if !run.spec.slo.objectives.is_empty() {
+        // Until a result says more.
+        put(SLO_MET, Unknown);
+    }
     if next.reason == Reason::TargetUnavailable {
         put("TargetReady", False);
     }
@@ -215,6 +249,13 @@ fn limit_fields(status: &mut BenchmarkRunStatus) {
     retain_unique(&mut status.stages, |it| &it.name);
     status.stages.truncate(MAX_STAGES);
     status.stages_truncated |= status.stages.len() < found;
+    for objective in &mut status.objectives {
+        objective.name = truncate(&objective.name, MAX_OBJECTIVE_NAME);
+        objective.observed = truncate(&objective.observed, 32);
+        objective.limit = truncate(&objective.limit, 32);
+    }
+    retain_unique(&mut status.objectives, |it| &it.name);
+    status.objectives.truncate(MAX_OBJECTIVES);
     for artifact in &mut status.artifacts {
         artifact.name = truncate(&artifact.name, 128);
         artifact.uri = truncate(&artifact.uri, 1_024);
@@ -231,18 +272,22 @@ fn retain_unique<T>(items: &mut Vec<T>, name: impl Fn(&T) -> &String) {
     items.retain(|it| taken.insert(name(it).clone()));
 }
 
-/// Shortens a status to [`MAX_STATUS_BYTES`]: it removes files first, then the last stages.
+/// Shortens a status to [`MAX_STATUS_BYTES`]: it removes files first, then the last stages, then the last objectives.
 pub fn limit_size(status: &mut BenchmarkRunStatus) {
     let size = |status: &BenchmarkRunStatus| serde_json::to_vec(status).map_or(0, |it| it.len());
     while size(status) > MAX_STATUS_BYTES {
         if status.artifacts.pop().is_some() {
             continue;
         }
+        if status.stages.pop().is_some() {
+            status.stages_truncated = true;
+            continue;
+        }
         // The other fields have bounds of their own.
-        if status.stages.pop().is_none() {
+        if status.objectives.pop().is_none() {
             return;
         }
-        status.stages_truncated = true;
+        status.objectives_truncated = true;
     }
 }
 

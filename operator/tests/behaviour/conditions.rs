@@ -1,7 +1,7 @@
 //! What GitOps tools read: kstatus takes Reconciling for "in progress", Stalled for "failed", and Ready for "current".
 
 use crds::{
-    Envelope, Outcome, Reason,
+    Envelope, Met, ObjectiveStatus, Outcome, Reason,
     envelope::ArtifactRef,
     status::{ConditionStatus, Phase},
     summary::StageSummary,
@@ -46,6 +46,77 @@ fn every_phase_is_read_right() {
         assert_eq!((ready.observed_generation, plan.status.observed_generation), (1, 1));
         assert!(!ready.reason.is_empty() && !ready.message.is_empty());
     }
+}
+
+const SLO: &str = "{target: {simulator: {}}, slo: {objectives: [{name: a, metric: ttft, stat: p99, max: 500ms}]}}";
+
+#[test]
+fn objectives_are_told_by_a_condition_that_is_unknown_until_there_is_a_result() {
+    use ConditionStatus::{False, True, Unknown};
+    use Met::Inconclusive;
+    let slo = |spec: &str, phase: Phase, observed: &Observed| {
+        let plan = operator::plan::plan(&in_phase(spec, phase), observed, &turn(&settings(), 61));
+        let met = condition(&plan.status, "SLOMet");
+        met.map(|it| (it.status, it.reason.to_string(), it.message.clone())).unwrap_or((
+            False,
+            String::new(),
+            String::new(),
+        ))
+    };
+    assert_eq!(slo(SIMULATOR, Phase::Starting, &measuring()).1, "", "a run without objectives has no such condition");
+    let (status, reason, _) = slo(SLO, Phase::Starting, &measuring());
+    assert_eq!((status, reason.as_str()), (Unknown, "Measuring"));
+
+    let met = ("a", Met::True, "402.1ms");
+    let missed = ("b", Met::False, "812ms");
+    let undecided = ("c", Inconclusive, "");
+    let passed = Outcome::Passed;
+    for (outcome, objectives, status, reason, message) in [
+        (passed, &[met][..], True, "SLOMet", "1 of 1 objectives met"),
+        (passed, &[met, missed], False, "SLOViolated", "1 of 2 objectives met, 1 missed: b (812ms, limit 500ms)"),
+        (
+            Outcome::SLOViolated,
+            &[missed, undecided],
+            False,
+            "SLOViolated",
+            "0 of 2 objectives met, 1 missed, 1 inconclusive: b (812ms, limit 500ms)",
+        ),
+        (
+            Outcome::Inconclusive,
+            &[met, undecided],
+            Unknown,
+            "SLOInconclusive",
+            "1 of 2 objectives met, 1 inconclusive: c",
+        ),
+        (Outcome::Invalid, &[undecided], Unknown, "SLOInconclusive", "0 of 1 objectives met, 1 inconclusive: c"),
+    ] {
+        let told = ended(said(&with_objectives(outcome, "r", objectives)));
+        let expected = (status, reason.to_owned(), message.to_owned());
+        assert_eq!(slo(SLO, Phase::Running, &told), expected, "{outcome:?} {objectives:?}");
+    }
+    let (status, reason, _) = slo(SLO, Phase::Running, &ended(said(&envelope(Outcome::Error, "StorageFailed"))));
+    assert_eq!((status, reason.as_str()), (Unknown, "StorageFailed"));
+}
+
+#[test]
+fn a_run_that_misses_an_objective_fails_with_its_figures() {
+    let missed = with_objectives(Outcome::SLOViolated, "SLOViolated", &[("a", Met::False, "812ms")]);
+    let run = in_phase(SLO, Phase::Running);
+    let plan = operator::plan::plan(&run, &ended(said(&missed)), &turn(&settings(), 600));
+    let status = &plan.status;
+    assert_eq!((status.phase, status.outcome), (Some(Phase::Failed), Some(Outcome::SLOViolated)));
+    assert_eq!((status.reason.as_str(), &status.objectives), ("SLOViolated", &missed.objectives));
+    assert!(status.columns.is_some() && status.summary.is_some() && !status.objectives_truncated);
+    let found = ALL.map(|kind| standing(status, kind));
+    use ConditionStatus::{False, True};
+    assert_eq!(found, [Some(False), None, Some(True), Some(True), Some(False)]);
+    assert!(plan.event.is_some_and(|it| it.warning && it.reason == Reason::SLOViolated));
+    // A cut second line loses the rows, and not the result.
+    let mut cut = said(&missed);
+    cut.message.truncate(cut.message.find('\n').unwrap() + 10);
+    let plan = operator::plan::plan(&run, &ended(cut), &turn(&settings(), 600));
+    assert_eq!(standing(&plan.status, "SLOMet"), Some(False));
+    assert!(plan.status.objectives.is_empty() && plan.status.objectives_truncated);
 }
 
 fn turn(settings: &crds::Settings, seconds: i64) -> operator::plan::Turn<'_> {
@@ -156,6 +227,14 @@ fn hostile() -> Envelope {
         output_tokens_per_second_milli: Some(1_000.into()),
     };
     envelope.stages = (0..20).map(stage).collect();
+    let objective = |n: usize| ObjectiveStatus {
+        name: "o".repeat(30 + n % 12),
+        met: Met::False,
+        observed: "é".repeat(n),
+        limit: "9".repeat(40),
+    };
+    envelope.objectives = (0..14).map(objective).collect();
+    envelope.core.objectives = Some(crds::ObjectiveCounts { met: u32::MAX, missed: u32::MAX, inconclusive: 1 });
     envelope
 }
 

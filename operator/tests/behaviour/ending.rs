@@ -12,6 +12,8 @@ use crate::fixture::*;
 fn an_envelope_decides_the_outcome() {
     let cases = [
         (Outcome::Passed, "RunSucceeded", Phase::Succeeded, Outcome::Passed, Reason::RunSucceeded),
+        (Outcome::SLOViolated, "SLOViolated", Phase::Failed, Outcome::SLOViolated, Reason::SLOViolated),
+        (Outcome::Inconclusive, "SLOInconclusive", Phase::Failed, Outcome::Inconclusive, Reason::SLOInconclusive),
         (Outcome::Invalid, "SendLagTooLarge", Phase::Failed, Outcome::Invalid, Reason::MeasurementInvalid),
         (Outcome::Error, "ConfigInvalid", Phase::Failed, Outcome::Error, Reason::ConfigInvalid),
         (Outcome::Error, "AmbiguousModel", Phase::Failed, Outcome::Error, Reason::AmbiguousModel),

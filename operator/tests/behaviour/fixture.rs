@@ -1,7 +1,8 @@
 //! Runs and what is observed of them, in a few words.
 
 use crds::{
-    BenchmarkRun, BenchmarkRunSpec, BenchmarkRunStatus, Envelope, Outcome, Reason, Reported, Settings,
+    BenchmarkRun, BenchmarkRunSpec, BenchmarkRunStatus, Envelope, Met, ObjectiveCounts, ObjectiveStatus, Outcome,
+    Reason, Reported, Settings,
     benchmark_run::Resources,
     envelope::Core,
     resolve::{RunIdentity, resolve},
@@ -123,6 +124,7 @@ pub fn envelope(outcome: Outcome, reason: &str) -> Envelope {
             folder: Some("chat-2db482-a1".into()),
             partial: outcome == Outcome::Cancelled,
             summary: (outcome != Outcome::Error).then_some(summary),
+            objectives: None,
             artifacts: Vec::new(),
         },
         stages: vec![StageSummary {
@@ -135,13 +137,28 @@ pub fn envelope(outcome: Outcome, reason: &str) -> Envelope {
             output_tokens_per_second_milli: Some(900_000.into()),
         }],
         stages_truncated: false,
+        objectives: Vec::new(),
     }
+}
+
+/// A launcher's result with objectives, each with its name and what was measured beside a limit of 500ms.
+pub fn with_objectives(outcome: Outcome, reason: &str, objectives: &[(&str, Met, &str)]) -> Envelope {
+    let mut envelope = envelope(outcome, reason);
+    let row = |(name, met, observed): &(&str, Met, &str)| ObjectiveStatus {
+        name: (*name).into(),
+        met: *met,
+        observed: (*observed).into(),
+        limit: "500ms".into(),
+    };
+    envelope.objectives = objectives.iter().map(row).collect();
+    envelope.core.objectives = Some(ObjectiveCounts::of(objectives.iter().map(|it| it.1)));
+    envelope
 }
 
 /// The launcher's last word.
 pub fn said(envelope: &Envelope) -> Ended {
     let exit_code = match envelope.core.outcome {
-        Outcome::Passed | Outcome::Invalid => 0,
+        Outcome::Passed | Outcome::SLOViolated | Outcome::Inconclusive | Outcome::Invalid => 0,
         Outcome::Error => 11,
         Outcome::Cancelled => 20,
     };

@@ -31,8 +31,7 @@ enum Event {
 }
 
 fn event() -> impl Strategy<Value = Event> {
-    let outcome =
-        prop_oneof![Just(Outcome::Passed), Just(Outcome::Invalid), Just(Outcome::Error), Just(Outcome::Cancelled)];
+    let outcome = prop::sample::select(Outcome::ALL.to_vec());
     prop_oneof![
         4 => (0_u16..4_000).prop_map(Event::Time),
         6 => Just(Event::PodComes),

@@ -97,7 +97,7 @@ fn newer(name: &str, path: &str, value: Value) -> Value {
 async fn a_run_of_a_newer_release_is_left_as_it_is_and_the_user_is_told() {
     for (path, value, names) in [
         ("/status/phase", json!("Evaluating"), "status.phase: unknown variant `Evaluating`"),
-        ("/status/outcome", json!("SLOViolated"), "status.outcome: unknown variant `SLOViolated`"),
+        ("/status/outcome", json!("Superseded"), "status.outcome: unknown variant `Superseded`"),
         ("/spec/harness", json!("harness-of-tomorrow"), "spec.harness: unknown variant `harness-of-tomorrow`"),
         ("/spec/target/simulator", json!({"preset": "warp"}), "spec.target.simulator.preset: unknown variant `warp`"),
     ] {

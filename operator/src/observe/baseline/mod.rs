@@ -1,0 +1,69 @@
+//! [I/O] The earlier run that a run is compared with: where its report lies on the claim of the results.
+
+use std::path::{Path, PathBuf};
+
+use crds::{
+    BenchmarkRun, BenchmarkRunStatus, Outcome,
+    resolve::{claim, mounts},
+    status::ConditionStatus,
+    wording::quoted,
+};
+use kube::{Api, ResourceExt as _};
+
+/// Reads the run that `spec.slo.baseline` names, and returns the path of its `report.json` in the pod of this run. The inner error
+/// says what is wrong with the field.
+///
+/// # Errors
+/// The API server's.
+pub(super) async fn find(runs: &Api<BenchmarkRun>, run: &BenchmarkRun) -> Result<Result<PathBuf, String>, kube::Error> {
+    let name = run.spec.slo.baseline.as_ref().map(|it| it.run_ref.clone()).unwrap_or_default();
+    let found = match runs.get_opt(&name).await {
+        Ok(found) => found,
+        Err(kube::Error::SerdeError(_)) => {
+            return Ok(Err(told(&name, "which this release cannot read; name a run of this release")));
+        }
+        Err(error) => return Err(error),
+    };
+    Ok(report(run, &name, found.as_ref()))
+}
+
+/// The path of the report of an earlier run.
+fn report(run: &BenchmarkRun, name: &str, found: Option<&BenchmarkRun>) -> Result<PathBuf, String> {
+    let problem = |what: &str| told(name, what);
+    let earlier = found.ok_or_else(|| problem("and this namespace has no such BenchmarkRun; create that run first"))?;
+    if run.name_any() == name {
+        return Err(problem("the run itself; name an earlier one"));
+    }
+    let status = earlier.status.as_ref().filter(|_| earlier.is_finished());
+    let status = status.ok_or_else(|| problem("which has not finished; create this run when it has"))?;
+    if !status.outcome.is_some_and(Outcome::has_valid_figures) || status.partial {
+        let outcome = status.outcome.map_or("without an outcome", Outcome::name);
+        return Err(problem(&format!("which ended {outcome}, so that its figures do not count; name a valid run")));
+    }
+    let folder = stored_folder(status).ok_or_else(|| problem("which left no results; name a run with storage.pvc"))?;
+    let own = claim(&run.spec.storage).map(|it| it.claim_name).unwrap_or_default();
+    let its = status.effective_spec.as_ref().and_then(|it| it.storage.pvc.as_ref());
+    match its.map(|it| it.claim_name.as_str()) {
+        Some(its) if its == own => Ok(Path::new(mounts::RESULTS).join(folder).join("report.json")),
+        its => {
+            let its = its.unwrap_or_default();
+            Err(problem(&format!(
+                "whose results lie on the claim {its}, and not on {own}; set storage.pvc.claimName to {its}"
+            )))
+        }
+    }
+}
+
+/// The results folder of a run. It is the name of the Job, which this operator chose, and not what a launcher said.
+fn stored_folder(status: &BenchmarkRunStatus) -> Option<&str> {
+    let stored = status.conditions.iter().find(|it| it.kind == "ResultsStored");
+    stored.filter(|it| it.status == ConditionStatus::True)?;
+    status.attempts.last().map(|it| it.job_name.as_str())
+}
+
+fn told(name: &str, what: &str) -> String {
+    format!("spec.slo.baseline.runRef: is {}, {what}", quoted(name))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,62 @@
+use crds::{BenchmarkRunSpec, BenchmarkRunStatus};
+use serde_json::{Value, json};
+
+use super::*;
+
+/// A run that has ended with its results on a claim.
+fn earlier(change: impl Fn(&mut Value)) -> BenchmarkRun {
+    let spec: BenchmarkRunSpec = serde_json::from_value(json!({"target": {"simulator": {}}})).unwrap();
+    let effective = crds::EffectiveSpec::new(&spec, &crds::Settings::default());
+    let mut status = json!({
+        "phase": "Succeeded",
+        "outcome": "Passed",
+        "effectiveSpec": effective,
+        "attempts": [{"number": 2, "jobName": "before-2db482-a2", "startTime": "2026-01-02T03:04:05Z"}],
+        "artifacts": [{"name": "report.json", "uri": "pvc://workload-pvc/../../etc/report.json", "bytes": 1, "sha256": ""}],
+        "conditions": [{
+            "type": "ResultsStored", "status": "True", "reason": "Stored", "message": "in ../../etc",
+            "lastTransitionTime": "2026-01-02T03:04:05Z",
+        }],
+    });
+    change(&mut status);
+    let status: BenchmarkRunStatus = serde_json::from_value(status).unwrap();
+    let mut run = BenchmarkRun::new("before", spec);
+    run.status = Some(status);
+    run
+}
+
+fn later(claim: &str) -> BenchmarkRun {
+    let spec = json!({
+        "target": {"simulator": {}},
+        "storage": {"pvc": {"claimName": claim}},
+        "slo": {
+            "objectives": [{"name": "a", "metric": "errorRatio", "max": 1}],
+            "baseline": {"runRef": "before"},
+        },
+    });
+    BenchmarkRun::new("after", serde_json::from_value(spec).unwrap())
+}
+
+#[test]
+fn the_report_lies_in_the_folder_of_the_job_and_not_where_a_launcher_said() {
+    let found = report(&later("workload-pvc"), "before", Some(&earlier(|_| {})));
+    assert_eq!(found, Ok("/results/before-2db482-a2/report.json".into()));
+}
+
+#[test]
+fn a_run_that_cannot_be_compared_with_says_why_and_what_to_do() {
+    let check = |found: Option<&BenchmarkRun>, claim: &str, expected: &str| {
+        let error = report(&later(claim), "before", found).unwrap_err();
+        let begin = "spec.slo.baseline.runRef: is \"before\", ";
+        assert!(error.starts_with(begin) && error.contains(expected), "{error:?} does not hold {expected:?}");
+    };
+    check(None, "workload-pvc", "no such BenchmarkRun");
+    check(Some(&earlier(|it| it["phase"] = "Running".into())), "workload-pvc", "has not finished");
+    check(Some(&earlier(|it| it["outcome"] = "Invalid".into())), "workload-pvc", "ended Invalid");
+    check(Some(&earlier(|it| it["partial"] = true.into())), "workload-pvc", "do not count");
+    check(Some(&earlier(|it| it["conditions"][0]["status"] = "False".into())), "workload-pvc", "left no results");
+    check(Some(&earlier(|it| it["attempts"] = json!([]))), "workload-pvc", "left no results");
+    check(Some(&earlier(|_| {})), "results", "set storage.pvc.claimName to workload-pvc");
+    let itself = BenchmarkRun::new("before", later("workload-pvc").spec);
+    assert!(report(&itself, "before", Some(&earlier(|_| {}))).unwrap_err().contains("the run itself"));
+}
