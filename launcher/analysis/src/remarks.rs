@@ -53,7 +53,7 @@ pub(super) fn remarks(evidence: &Evidence<'_>, verdict: &Verdict) -> Vec<String>
         set_aside(all),
         several_tokens(all, stages),
         in_one_piece(all),
-        lengths(all, evidence.workload),
+        lengths(all, evidence.workload, evidence.run.api.unwrap_or(evidence.workload.api)),
         cached(evidence),
     ]
     .into_iter()
@@ -190,7 +190,7 @@ fn in_one_piece(all: &Figures) -> Option<String> {
     })
 }
 
-fn lengths(all: &Figures, workload: &Workload) -> Option<String> {
+fn lengths(all: &Figures, workload: &Workload, api: Api) -> Option<String> {
     let misses = [
         (all.input_length_misses, all.input_length_ratio, "a prompt of another length than asked"),
         (all.output_length_misses, all.output_length_ratio, "another output length than asked"),
@@ -211,9 +211,11 @@ fn lengths(all: &Figures, workload: &Workload) -> Option<String> {
                 | RequestSource::SharedPrefix { .. }
                 | RequestSource::Conversations(_)
         );
+    let has_template = api != Api::Completions && all.input_length_misses > 0;
     let of_words =
         if is_of_words { "; prompt lengths are in words: set tokenizer in the profile for exact ones" } else { "" };
-    (!told.is_empty()).then(|| told.join("; ") + of_words)
+    let of_template = if has_template { "; the server counts the tokens of its chat template too" } else { "" };
+    (!told.is_empty()).then(|| told.join("; ") + of_words + of_template)
 }
 
 /// Tokens from a prefix cache where every prompt is drawn by itself.

@@ -92,7 +92,8 @@ fn head(notes: &[String]) -> String {
         "# Runs this benchmark again, with the same workload, schedule and prompts:\n\
          #   benchwright run -f {FILE_NAME}\n\
          #   kubectl apply -f {FILE_NAME}    (delete the earlier run of this name first, or change the name)\n\
-         # For new prompts, which no server has in its cache, remove spec.profile.promptSalt.\n"
+         # For new prompts, which no server has in its cache, remove spec.profile.promptSalt.\n\
+         # Where that is not enough, the end of report.md says what is.\n"
     );
     for note in notes {
         head.push_str(&format!("# {}\n", one_line(note)));

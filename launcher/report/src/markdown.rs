@@ -17,6 +17,7 @@ use super::{
 };
 use analysis::{Analysis, Distribution, Labels, LatencyOrigin};
 use engine::{file_digest::FileDigest, record::RequestOutcome};
+use workload_profiles::workload::PromptReuse;
 
 /// Columns on the left.
 const TEXT: &str = "---";
@@ -227,7 +228,7 @@ fn sessions(analysis: &Analysis, page: &mut Page) {
     let Some(all) = &analysis.sessions else { return };
     page.heading("Sessions");
     page.line(
-        "Durations, turns and tokens are those of complete sessions. A turn is due when the turn before it has ended and its think time is over: neither is in a latency.\n",
+        "Durations, turns and tokens are those of complete sessions. A turn is due when the turn before it has ended and its think time is over: neither is in a latency. The turns of a load of users have times of their own: where the turn before ends later, that wait is in the latency.\n",
     );
     let counts = [
         ("sessions", all.sessions.to_string()),
@@ -394,6 +395,9 @@ fn repeat(report: &Report<'_>, page: &mut Page) {
     match report.analysis.labels.prompts {
         "fresh" | "shared" => page.line(format_args!(
             "It sends the prompts of this run, by profile.promptSalt {salt}. For new prompts remove promptSalt."
+        )),
+        "replayed" | "repeated" if report.workload.prompts != PromptReuse::Fresh => page.line(format_args!(
+            "It sent the prompts that every run with seed {} sends, as the original tool does: a server may have them in its cache. For new prompts set another spec.seed.", run.seed.0
         )),
         "replayed" => page.line(format_args!(
             "This run had profile.promptSalt {salt}, and sent the prompts of every run with that salt and seed, which a server may have in its cache. The same salt sends them again; without it the prompts are new ones."

@@ -140,7 +140,7 @@ pub(super) fn excluded(analysis: &Analysis) -> Vec<(&'static str, u64)> {
         let name = match part {
             WindowPart::Counted => "counted",
             WindowPart::WarmUp => "in the warm-up, in no figure",
-            WindowPart::CoolDown => "in the cool-down, in no figure",
+            WindowPart::CoolDown => "in the cool-down or after the window, in no figure",
             WindowPart::Late => "ended after the window, in no figure",
         };
         (name, outcomes.values().sum())

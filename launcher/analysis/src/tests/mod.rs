@@ -600,6 +600,11 @@ fn lengths_in_words_that_miss_name_the_tokenizer() {
         let analysis = check(&case, [long()]);
         assert_eq!(analysis.judgement.remarks.join("\n").contains(remark), expected);
     }
+    for (api, expected) in [(Api::Completions, false), (Api::Chat, true)] {
+        case.workload.api = api;
+        let analysis = check(&case, [long()]);
+        assert_eq!(analysis.judgement.remarks.join("\n").contains("counts the tokens of its chat template"), expected);
+    }
 }
 
 #[test]

@@ -27,8 +27,9 @@ pub enum NotMeasured {
     #[error("its rate comes from the throughput of stage {stage}, of which no request succeeded; see why they failed")]
     NoSuccess { stage: String },
     #[error(
-        "its rate comes from how fast the requests of stage {stage} ended: their number fell {falls} times from one look to the next, \
-         every 0.5 s, and 2 times are needed; send more requests in that stage"
+        "its rate comes from how fast the requests of stage {stage} ended while more were under way than the server could take. Their \
+         number was read every 0.5 s; it was smaller than at the reading before {falls} times, and 2 are needed: the stage was too short, \
+         or the server was never full; send more requests in that stage"
     )]
     TooFewFalls { stage: String, falls: usize },
     #[error(

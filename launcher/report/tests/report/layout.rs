@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use engine::record::{RequestOutcome, RequestRecord};
 use report::{markdown, terminal};
-use workload_profiles::workload::{Goodput, Stage};
+use workload_profiles::workload::{Goodput, PromptReuse, Stage};
 
 use crate::fixture::{Fixture, ms};
 
@@ -55,6 +55,12 @@ fn prompts_of_a_salt_that_was_given_are_not_called_new() {
     let text = page(&fixture);
     assert!(text.contains("prompts=replayed") && !text.contains("will be new ones"), "{text}");
     assert!(text.contains("This run had profile.promptSalt of-an-earlier-run"), "{text}");
+    // Texts of a seed do not become new without the salt.
+    for prompts in [PromptReuse::PerStage, PromptReuse::Repeated] {
+        fixture.workload.prompts = prompts;
+        let text = page(&fixture);
+        assert!(text.contains("For new prompts set another spec.seed") && !text.contains("promptSalt of-an"), "{text}");
+    }
 }
 
 /// Where texts begin, in the order in which they are expected.
