@@ -129,7 +129,7 @@ pub struct FieldError {
     pub message: String,
 }
 
-/// The port on which a launcher in a pod answers `/ready`.
+/// The port on which a launcher in a pod answers `/ready` and `/metrics`.
 pub const STATUS_PORT: u16 = 8080;
 
 /// Where the launcher's pod mounts the token and the certificate authorities.

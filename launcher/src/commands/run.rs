@@ -30,7 +30,7 @@ pub(crate) struct RunArgs {
     #[arg(
         long,
         value_name = "PORT",
-        help = format!("Answer /ready on this port, with status 200 during the load [in a pod: {STATUS_PORT}]")
+        help = format!("Answer on this port: /ready, with status 200 during the load, and /metrics, its progress for Prometheus [in a pod: {STATUS_PORT}]")
     )]
     status_port: Option<u16>,
     /// Write the result for the operator to this file [in a pod: /dev/termination-log]

@@ -15,7 +15,7 @@ use super::{
     signals::{self, Deadline},
     target,
 };
-use crate::{input::Input, remote_files, status_server::Measuring};
+use crate::{input::Input, remote_files, status_server::RunStatus};
 use engine::{
     issue::{self, Files, LoadError, LoadOrder, LoadResult, Progress},
     recorder::Keep,
@@ -28,7 +28,7 @@ pub(super) struct Setup<'a> {
     pub(super) input: &'a Input,
     pub(super) options: &'a RunOptions,
     pub(super) stop: &'a Stop,
-    pub(super) measuring: &'a Measuring,
+    pub(super) run_status: &'a RunStatus,
     pub(super) keep: Keep,
 }
 
@@ -64,14 +64,14 @@ impl Setup<'_> {
         let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_deref())?;
         let ready = ready::wait(input, &secrets, &base_url, stop)?;
         info!(target = base_url, model = ready.model, profile = report::profile(&input.run), "the target is ready");
-        self.measuring.set(true);
+        self.run_status.set_measuring(true);
         let deadline = Deadline::start(stop, input.run.run_deadline.0, input.run.grace_period.0);
         let last_offline =
             || last_offline::samples_per_second(&options.results(), input.run.endpoint.name(), &ready.model);
         let one = |workload: &Workload, show_forecast| self.issue(&ready, &files, workload, show_forecast);
         let issued = loadgen::issue(&input.workload, last_offline, one);
         deadline.end();
-        self.measuring.set(false);
+        self.run_status.set_measuring(false);
         Ok(Loaded { ready, issued: issued?, files })
     }
 
@@ -85,6 +85,7 @@ impl Setup<'_> {
     ) -> Result<LoadResult, Failure> {
         let Setup { input, options, stop, keep, .. } = *self;
         let progress = Arc::new(Progress::default());
+        self.run_status.begin_load(Arc::clone(&progress), &workload.stages);
         let plain = options.plain || options.in_pod() || !std::io::stderr().is_terminal();
         let watcher = Watcher::start(Arc::clone(&progress), workload.clone(), show_forecast, plain);
         let seeds = Seeds { run: input.run.seed, prompt_salt: &input.run.prompt_salt };

@@ -24,7 +24,7 @@ use workload_profiles::Notice;
 use crate::{
     console,
     input::{self, Input},
-    status_server::{self, Measuring},
+    status_server::{self, RunStatus},
 };
 use analysis::{Analysis, Measured, objectives::Source};
 use engine::{issue, recorder::Keep, stop::Stop};
@@ -94,15 +94,15 @@ fn measure(input: &Input, baseline: Option<&BaselineReport>, options: &RunOption
     issue::raise_file_limit();
     let stop = Stop::default();
     signals::listen(&stop, input.run.grace_period.0)?;
-    let measuring = Measuring::default();
+    let run_status = RunStatus::new(options.commit);
     if let Some(port) = options.status_port() {
-        status_server::serve(port, measuring.clone()).map_err(|source| Failure::status_port(port, source))?;
+        status_server::serve(port, run_status.clone()).map_err(|source| Failure::status_port(port, source))?;
     }
     let store = store::Store::prepare(input, options, clock::now())?;
     let keep = store.keep(&input.run);
     // LoadGen's figures are computed from the record of every sample.
     let needed = if input.workload.loadgen.is_some() { Keep::Records } else { keep };
-    let setup = Setup { input, options, stop: &stop, measuring: &measuring, keep: needed };
+    let setup = Setup { input, options, stop: &stop, run_status: &run_status, keep: needed };
     let Loaded { ready, issued, files } = match setup.run() {
         Ok(loaded) => loaded,
         Err(failure) => {

@@ -27,7 +27,7 @@ pub struct RunOptions {
     pub gate: bool,
     /// The report of an earlier run, or its results folder, that objectives are compared with. In a pod the operator names it.
     pub baseline: Option<PathBuf>,
-    /// The port of `/ready`.
+    /// The port of `/ready` and `/metrics`.
     pub status_port: Option<u16>,
     /// The file that gets the termination message.
     pub termination_log: Option<PathBuf>,

@@ -245,6 +245,8 @@ impl InFlightRequest {
             None => self.keep_output(&record),
             Some(_) => self.end_turn(&record),
         }
+        // Before it is counted as ended, so that ended - not_ok never counts it as a success.
+        self.context.shared.progress.not_ok.count(outcome);
         self.count(record, &wire);
         let has_failed = outcome.is_decided() && !outcome.is_complete();
         if has_failed || outcome == RequestOutcome::Cancelled {

@@ -14,6 +14,7 @@ mod departures;
 mod in_flight;
 mod measured_rate;
 mod open_loop;
+mod outcome_counts;
 mod outputs;
 mod phase_progress;
 mod phases;
@@ -67,6 +68,7 @@ use clock::Clock;
 pub use in_flight::{check_join, poll_and_spawn};
 use loadgen::queries::QueryError;
 pub use measured_rate::NotMeasured;
+pub use outcome_counts::OutcomeCounts;
 pub use outputs::{KeepOutputs, Numbers};
 pub use phase_progress::PhaseProgress;
 pub use phases::{IssuedPhase, PlannedPhase};
@@ -126,6 +128,8 @@ pub struct Progress {
     pub ended: AtomicU64,
     /// Requests that failed or were cancelled.
     pub failed: AtomicU64,
+    /// Requests that ended without success, by the way in which they ended.
+    pub not_ok: OutcomeCounts,
     /// Events with output, of all requests that have ended.
     pub output_events: AtomicU64,
     /// Index of the stage that runs.

@@ -1,0 +1,75 @@
+//! `/metrics` of a run, read over a socket while its load runs on the simulator.
+
+use std::{
+    collections::BTreeMap,
+    io::{Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+    process::Stdio,
+};
+
+use super::common::{Folder, profile, simulated};
+
+fn get(port: u16, path: &str) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+/// The value of each series, by its name and labels. Each has a HELP and a TYPE line of its name before it.
+fn series(text: &str) -> BTreeMap<String, f64> {
+    let body = text.split_once("\r\n\r\n").unwrap().1;
+    let mut told = String::new();
+    let mut found = BTreeMap::new();
+    for line in body.lines() {
+        if let Some(about) = line.strip_prefix("# ") {
+            let words: Vec<&str> = about.split(' ').collect();
+            assert!(words.len() > 2 && ["HELP", "TYPE"].contains(&words[0]), "{line}");
+            assert!(words[0] == "HELP" || ["gauge", "counter"].contains(&words[2]), "{line}");
+            words[1].clone_into(&mut told);
+            continue;
+        }
+        let (name, value) = line.rsplit_once(' ').unwrap();
+        assert_eq!(name.split('{').next(), Some(told.as_str()), "{line}");
+        assert!(found.insert(name.to_owned(), value.parse().unwrap()).is_none(), "{line} stands twice");
+    }
+    found
+}
+
+#[test]
+fn prometheus_sees_how_far_a_load_is() {
+    let folder = Folder::new();
+    let two_stages = profile(20, 1).replace("duration: 1}", "duration: 1}, {rate: 20, duration: 600}");
+    folder.write("run.yaml", &simulated(&two_stages));
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let mut command = folder.command(&["run", "-f", "run.yaml", "--status-port", &port.to_string()]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stderr = child.stderr.take().unwrap();
+    let (mut seen, mut buffer) = (String::new(), [0; 1024]);
+    while !seen.contains("stage 2 of 2") {
+        let read = stderr.read(&mut buffer).unwrap();
+        assert!(read > 0, "it ended early: {seen}");
+        seen.push_str(&String::from_utf8_lossy(&buffer[..read]));
+    }
+    let first = series(&get(port, "/metrics"));
+    let second = series(&get(port, "/metrics"));
+    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    stderr.read_to_string(&mut seen).unwrap();
+    child.wait().unwrap();
+
+    let value = |name: &str| first.get(&format!("benchwright_{name}")).copied();
+    assert_eq!(value("measuring"), Some(1.0));
+    assert_eq!(value("requests_planned"), Some(12_020.0));
+    assert_eq!((value("stages"), value("stage_index")), (Some(2.0), Some(1.0)));
+    assert!(first.keys().any(|it| it.starts_with("benchwright_stage_info{stage=\"r20")), "{first:?}");
+    let succeeded = value("requests_ended_total{outcome=\"succeeded\"}").unwrap();
+    assert!(succeeded >= 20.0 && value("requests_sent_total").unwrap() >= succeeded, "{first:?}");
+    assert_eq!(value("requests_ended_total{outcome=\"failed\"}"), Some(0.0));
+    assert!(value("output_events_total").unwrap() >= 100.0, "{first:?}");
+    assert!(value("elapsed_seconds").unwrap() >= 1.0 && value("recent_ttft_median_seconds").unwrap() > 0.0);
+    for (name, before) in first.iter().filter(|(it, _)| it.contains("_total")) {
+        assert!(second[name] >= *before, "{name}");
+    }
+}
