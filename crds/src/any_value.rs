@@ -72,6 +72,12 @@ pub(crate) fn limit(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     number_or_text(None, crate::schema::MAX_LIMIT, crate::schema::LIMIT).try_into().expect("a schema is a mapping")
 }
 
+/// A price: a number from 0 to a million, or a text that is one.
+#[cfg(feature = "kube")]
+pub(crate) fn price(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    number_or_text(Some(1_000_000), 16, crate::schema::PRICE).try_into().expect("a schema is a mapping")
+}
+
 /// A Kubernetes quantity that is not below zero: `2`, `0.5`, `500m`, `1Gi`.
 #[cfg(feature = "kube")]
 pub(crate) fn quantity(_: &mut schemars::SchemaGenerator) -> schemars::Schema {

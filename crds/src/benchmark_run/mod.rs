@@ -12,6 +12,7 @@
 
 mod execution;
 pub(crate) mod files;
+mod hardware;
 mod launcher;
 mod slo;
 mod storage;
@@ -29,6 +30,7 @@ use crate::AnyValue;
 use crate::status::BenchmarkRunStatus;
 pub use execution::{Cancel, Cleanup, Deadlines, Execution, Retry, RetryCause, RunCleanup};
 pub use files::{ClaimRef, ProfileFile, is_object_name};
+pub use hardware::Hardware;
 pub use launcher::{Launcher, MAX_RESOURCE_NAME, MAX_RESOURCES, Resources, Scheduling, Toleration};
 pub use slo::{
     Baseline, EVERY_STAGE, Enforcement, MAX_OBJECTIVE_NAME, MAX_OBJECTIVES, MAX_REGRESSION_PERCENT, Metric, MetricUnit,

@@ -4,7 +4,7 @@
 use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 
-use super::is_default;
+use super::{Hardware, is_default};
 
 /// The serving stack under test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -67,6 +67,11 @@ pub struct Target {
     /// How to find out that the server is ready to be measured.
     #[serde(default, skip_serializing_if = "is_default")]
     pub readiness: Readiness,
+
+    /// The accelerators behind the target, for rates per accelerator and costs in the report. Absent: neither is reported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "Hardware"))]
+    pub hardware: Option<Hardware>,
 }
 
 /// A Service in the namespace of the run.

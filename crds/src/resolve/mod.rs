@@ -4,6 +4,7 @@
 
 pub mod effective;
 mod files;
+mod hardware;
 mod identity;
 mod profile;
 mod slo;
@@ -16,6 +17,7 @@ use std::{path::PathBuf, time::Duration};
 use serde::{Deserialize, Serialize};
 
 pub use effective::{EffectiveSpec, claim, run_cleanup};
+pub use hardware::{Hardware, Price};
 pub use identity::RunIdentity;
 pub use profile::ProfileSource;
 pub use slo::{Bound, ResolvedBaseline, ResolvedObjective, ResolvedSlo, Scope};
@@ -94,6 +96,9 @@ pub struct ResolvedRun {
     pub readiness_probe: ReadinessProbe,
     /// How long to wait for it.
     pub readiness_timeout: Span,
+    /// The accelerators behind the target; absent: the user does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hardware: Option<Hardware>,
     /// Whose format the profile is in.
     pub harness: Harness,
     /// Where the profile came from, for the report: a shipped profile's name, `inline`, or `configMap/<name>/<key>`.
@@ -161,6 +166,7 @@ pub fn resolve(
     let endpoint = target::endpoint(spec, &identity.namespace, settings, &mut errors);
     target::check_model(spec, &mut errors);
     target::check_ca(spec, &mut errors);
+    let hardware = hardware::hardware(spec.target.hardware.as_ref(), &mut errors);
     profile::check(spec, &mut errors);
     files::check(spec, &mut errors);
     if spec.storage.pvc.is_some() && spec.storage.none.is_some() {
@@ -182,6 +188,7 @@ pub fn resolve(
         ca_file: spec.target.tls.as_ref().map(|_| PathBuf::from(mounts::CA_FILE)),
         readiness_probe: effective.target.readiness.probe,
         readiness_timeout: seconds(effective.target.readiness.timeout_seconds),
+        hardware,
         harness: effective.harness,
         profile_source: effective.profile.source,
         seed: Seed(effective.seed),

@@ -50,6 +50,41 @@ fn a_bound_is_a_share_or_a_time_above_zero() {
 }
 
 #[test]
+fn hardware_needs_a_count_and_a_price_its_currency() {
+    let found = |hardware: &str| check("", &format!("{{target: {{simulator: {{}}, hardware: {hardware}}}}}"));
+    let run = found("{accelerator: H100, accelerators: 8, pricePerAcceleratorHour: '2.50', currency: USD}").unwrap();
+    let price = Price { per_accelerator_hour: 2.5, currency: "USD".into() };
+    assert_eq!(run.hardware, Some(Hardware { accelerator: Some("H100".into()), accelerators: 8, price: Some(price) }));
+    assert_eq!(found("{accelerators: 1}").unwrap().hardware.and_then(|it| it.price), None);
+    assert_eq!(check("", "target: {simulator: {}}").unwrap().hardware, None);
+    for (hardware, expected) in [
+        ("{accelerators: 0}", vec!["accelerators: is 0; write the number"]),
+        ("{accelerators: 1000001}", vec!["accelerators: is 1000001; write the number"]),
+        ("{accelerators: 1, accelerator: ' '}", vec!["accelerator: is \" \"; write a name"]),
+        ("{accelerators: 1, pricePerAcceleratorHour: 2}", vec!["currency: is missing"]),
+        ("{accelerators: 1, currency: USD}", vec!["currency: is \"USD\", and there is no price"]),
+        ("{accelerators: 1, pricePerAcceleratorHour: 1, currency: usd}", vec!["currency: is \"usd\"; write the three"]),
+        (
+            "{accelerators: 0, pricePerAcceleratorHour: '-1', currency: EURO}",
+            vec![
+                "accelerators: is 0",
+                "pricePerAcceleratorHour: is \"-1\"; write a number above 0",
+                "currency: is \"EURO\"",
+            ],
+        ),
+        ("{accelerators: 1, pricePerAcceleratorHour: 0, currency: USD}", vec!["pricePerAcceleratorHour: is \"0\""]),
+        ("{accelerators: 1, pricePerAcceleratorHour: NaN, currency: USD}", vec!["pricePerAcceleratorHour: is \"NaN\""]),
+        ("{accelerators: 1, pricePerAcceleratorHour: 1e9, currency: USD}", vec!["pricePerAcceleratorHour: is"]),
+    ] {
+        let errors = found(hardware).unwrap_err();
+        assert_eq!(errors.len(), expected.len(), "{hardware}: {errors:?}");
+        for (error, expected) in errors.iter().zip(expected) {
+            assert!(error.starts_with(&format!("spec.target.hardware.{expected}")), "{hardware}: {error}");
+        }
+    }
+}
+
+#[test]
 fn a_service_becomes_its_dns_name() {
     let run = check("bench", "target: {serviceRef: {name: gateway, port: 8000, path: /llm/}}").unwrap();
     assert_eq!(run.endpoint.name(), "http://gateway.bench.svc.cluster.local:8000/llm");

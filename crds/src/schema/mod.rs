@@ -38,6 +38,9 @@ pub const LIMIT: &str = r"^[0-9]{1,15}(\.[0-9]{1,9})?(ns|us|ms|s|m|h)?$";
 /// The longest limit of an objective, in characters.
 pub const MAX_LIMIT: u32 = 32;
 
+/// A price as text.
+pub const PRICE: &str = r"^[0-9]{1,7}(\.[0-9]{1,8})?$";
+
 /// The schema of a whole file. The API server has one of its own for `metadata`.
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     let crd: Value = serde_saphyr::from_str(CRD).expect("the generated definition is YAML");

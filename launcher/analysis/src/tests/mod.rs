@@ -60,6 +60,7 @@ fn run() -> ResolvedRun {
         readiness_probe: ReadinessProbe::Models,
         readiness_timeout: Span(ms(1_000)),
         harness: Harness::InferencePerf,
+        hardware: None,
         profile_source: "inline".into(),
         seed: Seed(1),
         prompt_salt: "u-a1".into(),

@@ -242,6 +242,7 @@ fn workload() -> Workload {
         headers: [("x-api-key".to_owned(), "sk-of-the-profile".to_owned())].into(),
         sampling: Sampling { ignore_eos: true, ..Sampling::default() },
         goodput: Goodput { ttft: Some(Span(ms(50))), ..Goodput::default() },
+        hardware: None,
         ..Workload::new(
             Api::Completions,
             RequestSource::random(normal(20), LengthDistribution::fixed(5), PromptText::Words),

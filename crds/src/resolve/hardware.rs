@@ -1,0 +1,87 @@
+//! What the user says of the hardware of the target, as the launcher gets it.
+
+use serde::{Deserialize, Serialize};
+
+use super::Errors;
+use crate::{benchmark_run as written, wording::quoted};
+
+/// The most accelerators, and the highest price of one for an hour.
+const MOST: f64 = 1e6;
+/// The longest name of an accelerator, in characters.
+const MAX_NAME: usize = 64;
+
+/// The accelerators behind the target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Hardware {
+    /// Their kind, where the user tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accelerator: Option<String>,
+    /// Their number, at least 1.
+    pub accelerators: u32,
+    /// Absent: costs are not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
+}
+
+/// What an accelerator costs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Price {
+    /// For one hour; finite and above 0.
+    pub per_accelerator_hour: f64,
+    /// Three capital letters, such as USD.
+    pub currency: String,
+}
+
+/// Checks what is written, and returns it with a price that is a number.
+pub(super) fn hardware(written: Option<&written::Hardware>, errors: &mut Errors) -> Option<Hardware> {
+    const PATH: &str = "spec.target.hardware";
+    let written = written?;
+    if written.accelerators == 0 || f64::from(written.accelerators) > MOST {
+        let found = written.accelerators;
+        let problem = format!("is {found}; write the number of accelerators behind the target, from 1 to 1000000");
+        errors.add(&format!("{PATH}.accelerators"), &problem);
+    }
+    if let Some(name) = &written.accelerator
+        && (name.trim().is_empty() || name.chars().count() > MAX_NAME || name.chars().any(char::is_control))
+    {
+        let problem =
+            format!("is {}; write a name of 1 to {MAX_NAME} characters on one line, such as H100", quoted(name));
+        errors.add(&format!("{PATH}.accelerator"), &problem);
+    }
+    let price = written.price_per_accelerator_hour.as_ref().and_then(|it| {
+        let text = it.text();
+        let price = text.parse::<f64>().ok().filter(|it| *it > 0.0 && *it <= MOST);
+        if price.is_none() {
+            let problem = format!("is {}; write a number above 0 and up to 1000000, such as \"2.50\"", quoted(&text));
+            errors.add(&format!("{PATH}.pricePerAcceleratorHour"), &problem);
+        }
+        price
+    });
+    let currency = written.currency.as_deref();
+    if let Some(found) = currency.filter(|it| it.len() != 3 || !it.bytes().all(|it| it.is_ascii_uppercase())) {
+        let problem = format!("is {}; write the three capital letters of ISO 4217, such as USD", quoted(found));
+        errors.add(&format!("{PATH}.currency"), &problem);
+    }
+    match (&written.price_per_accelerator_hour, currency) {
+        (Some(_), None) => {
+            let problem =
+                "is missing, and pricePerAcceleratorHour is set; write the currency of the price, such as USD";
+            errors.add(&format!("{PATH}.currency"), problem);
+        }
+        (None, Some(found)) => {
+            let problem =
+                format!("is {}, and there is no price; set pricePerAcceleratorHour, or take it out", quoted(found));
+            errors.add(&format!("{PATH}.currency"), &problem);
+        }
+        _ => {}
+    }
+    Some(Hardware {
+        accelerator: written.accelerator.clone(),
+        accelerators: written.accelerators,
+        price: price
+            .zip(currency)
+            .map(|(per_accelerator_hour, it)| Price { per_accelerator_hour, currency: it.to_owned() }),
+    })
+}
