@@ -5,6 +5,8 @@
 #[path = "cli/apis.rs"]
 mod apis;
 mod common;
+#[path = "cli/identity.rs"]
+mod identity;
 #[path = "cli/live_metrics.rs"]
 mod live_metrics;
 #[path = "cli/loadgen.rs"]

@@ -127,7 +127,7 @@ impl Labels {
 /// Which prompts of a workload are the same: none (`fresh`), those of a group and of each stage (`shared`), those of all
 /// stages and runs with this seed (`repeated`), those of all runs with this seed and, but for texts per stage, this
 /// `profile.promptSalt` (`replayed`); or they are no synthetic ones (`data-set`, `mock`).
-fn prompts(workload: &Workload, run: &ResolvedRun) -> &'static str {
+pub(super) fn prompts(workload: &Workload, run: &ResolvedRun) -> &'static str {
     match (&workload.requests, workload.prompts) {
         (RequestSource::Mock, _) => "mock",
         (RequestSource::DataSet(_), _) => "data-set",

@@ -3,8 +3,12 @@
 //! Values in, values out: no clock, file or socket. Every formula stands in `docs/metrics.md` as well.
 
 mod class;
+mod contamination;
+mod cost;
 pub mod distribution;
 pub mod figures;
+mod identity;
+mod interactivity;
 pub mod judgement;
 pub mod labels;
 pub mod loadgen;
@@ -29,8 +33,12 @@ use jiff::Timestamp;
 use workload_profiles::Workload;
 
 pub use class::ClassAnalysis;
+pub use contamination::{Contamination, Exposure, WarmUp, WarmUpPrompts};
+pub use cost::CostFigures;
 pub use distribution::Distribution;
 pub use figures::{CachedPrompts, Figures, GoodputFigures, LatencyOrigin, Throughput, TokenCount};
+pub use identity::TargetIdentity;
+pub use interactivity::Interactivity;
 pub use judgement::{Busiest, SelfJudgement, StallFigures};
 pub use labels::Labels;
 pub use objectives::{ObjectiveResult, Objectives};
@@ -46,6 +54,7 @@ use engine::{
     histogram::TimeHistogram,
     issue::{LoadResult, StageResult},
     recorder::{Recorder, StageTally, TimeSeries},
+    requests::RowsUsed,
     stop::StopReason,
     vitals::{Vitals, worker::WorkerVitals},
 };
@@ -57,6 +66,8 @@ pub struct Measured<'a> {
     pub recorder: &'a Recorder,
     /// The wall clock at time zero of the records.
     pub started: Timestamp,
+    /// How the rows of a data set were used; `None` for another source.
+    pub rows: Option<RowsUsed>,
     /// What was decided on each stage while the load ran.
     pub stages: &'a [StageResult],
     /// Why the load ended early, if it did.
@@ -78,6 +89,7 @@ impl<'a> From<&'a LoadResult> for Measured<'a> {
         Measured {
             recorder: &load.recorder,
             started: load.started,
+            rows: load.rows,
             stages: &load.stages,
             stopped: load.stopped,
             own_cpu: load.own_cpu,
@@ -129,6 +141,8 @@ pub struct Analysis {
     pub labels: Labels,
     /// The objectives; `None` where the run has none, or they are not judged yet.
     pub objectives: Option<Objectives>,
+    /// Whether the server could have had the prompts in its cache.
+    pub contamination: Contamination,
 }
 
 impl Analysis {
@@ -176,6 +190,7 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
     let origins: Vec<LatencyOrigin> = stages.iter().map(|it| it.latency_origin).collect();
     let classes = class::classes(&measured.recorder.classes, workload, &origins);
     let labels = Labels::of_run(&stages, of_run, &all);
+    let contamination = Contamination::new(&all, workload, run, measured.rows);
     let sessions = SessionFigures::of_run(sessions, all.duration, workload.streaming);
     Analysis {
         model: model.to_owned(),
@@ -191,5 +206,6 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
         judgement,
         labels,
         objectives: None,
+        contamination,
     }
 }

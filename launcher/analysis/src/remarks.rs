@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crds::{LauncherReason, benchmark_run::Api, units::Span};
+use crds::{LauncherReason, benchmark_run::Api, resolve::ResolvedRun, units::Span};
 use workload_profiles::{
     Workload,
     workload::{Load, PromptReuse, PromptText, RequestSource},
@@ -218,9 +218,9 @@ fn lengths(all: &Figures, workload: &Workload, api: Api) -> Option<String> {
     (!told.is_empty()).then(|| told.join("; ") + of_words + of_template)
 }
 
-/// Tokens from a prefix cache where every prompt is drawn by itself.
-fn cached(evidence: &Evidence<'_>) -> Option<String> {
-    let workload = evidence.workload;
+/// Share of the prompt tokens that came from a prefix cache although every prompt is drawn by itself; `None` where the load
+/// explains all of them.
+pub(super) fn unexplained_cached_share(all: &Figures, workload: &Workload, run: &ResolvedRun) -> Option<f64> {
     let (RequestSource::Random { text, prefixes, .. }, PromptReuse::Fresh) = (&workload.requests, workload.prompts)
     else {
         return None;
@@ -228,26 +228,30 @@ fn cached(evidence: &Evidence<'_>) -> Option<String> {
     if !prefixes.is_empty() {
         return None;
     }
-    let found = evidence.all.cached?;
-    let explained = match evidence.run.api.unwrap_or(workload.api) {
+    let found = all.cached?;
+    let explained = match run.api.unwrap_or(workload.api) {
         Api::Completions => BLOCK_TOKENS,
         Api::Chat | Api::Responses | Api::Messages => TEMPLATE_TOKENS,
     };
-    let explained = explained.saturating_add(alike_by_chance(text, evidence.all.requests));
+    let explained = explained.saturating_add(alike_by_chance(text, all.requests));
     let unexplained = found.tokens.saturating_sub(explained.saturating_mul(found.requests));
     let share = found.share * unexplained as f64 / found.tokens as f64;
+    (share > NOTED_SHARE).then_some(found.share)
+}
+
+/// Tokens from a prefix cache that the load does not explain.
+fn cached(evidence: &Evidence<'_>) -> Option<String> {
+    let share = unexplained_cached_share(evidence.all, evidence.workload, evidence.run)?;
     let remedy = match labels::has_given_salt(evidence.run) {
         false => {
             "another load may have sent the same prompts, or something before the server begins each of them with the same text"
         }
         true => "profile.promptSalt sends the prompts of an earlier run; leave it out for fresh ones",
     };
-    (share > NOTED_SHARE).then(|| {
-        format!(
-            "{} of the prompt tokens came from the server's prefix cache, although the prompts of this load are drawn at random: TTFT and throughput are those of a warm cache; {remedy}",
-            percent(found.share)
-        )
-    })
+    Some(format!(
+        "{} of the prompt tokens came from the server's prefix cache, although the prompts of this load are drawn at random: TTFT and throughput are those of a warm cache; {remedy}",
+        percent(share)
+    ))
 }
 
 /// Length of the common prefix that two random prompts of so many have by chance, in tokens: log(requests) / log(ids), rounded

@@ -92,10 +92,15 @@ fn time(zero: Timestamp, figures: &Figures) -> Option<Value> {
     Some(json!({"start": start.to_string(), "end": end.to_string(), "duration": duration}))
 }
 
-/// What is known of the server: where it is and which model it serves. Its version and accelerators are not.
+/// What is known of the server: where it is, which model it serves, and its engine where it tells that.
 fn target(report: &Report<'_>) -> Value {
+    let identity = report.server.map(|it| &it.before);
+    let engine = identity.and_then(|it| it.engine.as_deref());
     let (tool, version) = match report.run.endpoint {
-        Endpoint::Url(_) => ("openai-api-server", "unknown"),
+        Endpoint::Url(_) => {
+            let version = identity.and_then(|it| it.version.as_deref()).unwrap_or("unknown");
+            (engine.unwrap_or("openai-api-server"), version)
+        }
         Endpoint::Simulator(_) => ("benchwright-simulator", TOOL_VERSION),
     };
     let standardized = json!({

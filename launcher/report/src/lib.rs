@@ -11,6 +11,7 @@ pub mod junit;
 pub mod loadgen;
 pub mod markdown;
 pub mod partial;
+mod provenance;
 mod redact;
 pub mod requests_parquet;
 pub mod terminal;
@@ -29,7 +30,7 @@ pub use loadgen::{LoadGenConfig, LoadGenReport, LoadGenSummary};
 pub use text::profile;
 pub use whole_file::write_whole;
 
-use analysis::Analysis;
+use analysis::{Analysis, TargetIdentity};
 use engine::{file_digest::FileDigest, recorder::Records};
 
 /// The release that writes the report.
@@ -44,6 +45,8 @@ pub struct Report<'a> {
     pub commit: &'a str,
     /// The figures and the verdict.
     pub analysis: &'a Analysis,
+    /// What the server told of itself; `None` where nobody asked it.
+    pub server: Option<&'a TargetIdentity>,
     /// What was asked.
     pub run: &'a ResolvedRun,
     /// The load, as parsed.

@@ -9,7 +9,7 @@ use crds::{
 };
 
 use super::{
-    Report, TOOL_VERSION, loadgen,
+    Report, TOOL_VERSION, loadgen, provenance,
     text::{
         self, excluded, goals, has_marks, latencies, lengths, number, objective_figure, objective_limit,
         objective_observed, optional, percentile, rates, time, trust,
@@ -34,11 +34,13 @@ pub fn render(report: &Report<'_>) -> String {
     stages(report.analysis, &mut page);
     classes(report.analysis, &mut page);
     figures(report.analysis, &mut page);
+    speed(report, &mut page);
     if has_marks(&page.0[first_table..]) {
         page.line(format_args!("\n\\* {}.", text::LARGEST_MEANS));
     }
     sessions(report.analysis, &mut page);
     failures(report.analysis, &mut page);
+    contamination(report.analysis, &mut page);
     judgement(report, &mut page);
     repeat(report, &mut page);
     page.0
@@ -87,6 +89,8 @@ fn head(report: &Report<'_>, page: &mut Page) {
         .iter()
         .map(|it| ("SHA-256 of a file", format!("{} {}", it.sha256.as_deref().unwrap_or("not known:"), path(it))));
     rows.extend(files);
+    rows.extend(provenance::server(report).map(|it| ("server, as it tells", cell(&it))));
+    rows.extend(run.hardware.as_ref().map(|it| ("hardware", cell(&provenance::hardware(it)))));
     page.table(&["", ""], TEXT, rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]));
 }
 
@@ -222,6 +226,20 @@ fn stages(analysis: &Analysis, page: &mut Page) {
         row
     });
     page.table(&header, NUMBERS, rows);
+}
+
+fn speed(report: &Report<'_>, page: &mut Page) {
+    let Some((header, rows)) = provenance::speed_table(report) else { return };
+    page.heading("Interactivity");
+    page.line("Output tokens per second and user, in three ways that are not to be compared with each other.\n");
+    let header: Vec<String> = header.iter().map(|it| cell(it)).collect();
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
+    page.table(&header, NUMBERS, rows.into_iter().map(|row| row.iter().map(|it| cell(it)).collect()));
+}
+
+fn contamination(analysis: &Analysis, page: &mut Page) {
+    page.heading("Prompts and the server's cache");
+    provenance::contamination(&analysis.contamination).iter().for_each(|it| page.line(format_args!("- {}", cell(it))));
 }
 
 fn sessions(analysis: &Analysis, page: &mut Page) {

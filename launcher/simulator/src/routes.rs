@@ -30,6 +30,10 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 /// The longest `X-Request-Id` that becomes the id of an answer, in bytes.
 const MAX_REQUEST_ID: usize = 256;
 
+/// vLLM's release whose behaviour is simulated; the second field, which vLLM does not have, says that it is.
+const VERSION_BODY: &str =
+    concat!(r#"{"version":"0.32.0","simulator":"benchwright "#, env!("CARGO_PKG_VERSION"), r#""}"#);
+
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream; charset=utf-8");
 const PROMETHEUS: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
@@ -119,7 +123,7 @@ impl Simulator {
                 response.headers_mut().remove(CONTENT_TYPE);
                 response
             }
-            Route::Version => response(StatusCode::OK, JSON, Body::whole(r#"{"version":"0.32.0"}"#)),
+            Route::Version => response(StatusCode::OK, JSON, Body::whole(VERSION_BODY)),
             Route::Metrics => response(StatusCode::OK, PROMETHEUS, Body::whole(self.model.metrics().render())),
         }
     }

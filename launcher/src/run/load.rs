@@ -7,7 +7,7 @@ use tracing::{info, warn};
 use workload_profiles::Workload;
 
 use super::{
-    Failure, RunOptions, last_offline,
+    Failure, RunOptions, identity, last_offline,
     loadgen::{self, Issued, ShowForecast},
     log_notices,
     progress::Watcher,
@@ -16,6 +16,7 @@ use super::{
     target,
 };
 use crate::{input::Input, remote_files, status_server::RunStatus};
+use analysis::TargetIdentity;
 use engine::{
     issue::{self, Files, LoadError, LoadOrder, LoadResult, Progress},
     recorder::Keep,
@@ -35,6 +36,7 @@ pub(super) struct Setup<'a> {
 /// The load that was issued, on which target, and the files that it read.
 pub(super) struct Loaded {
     pub(super) ready: Ready,
+    pub(super) server: TargetIdentity,
     pub(super) issued: Issued,
     pub(super) files: Files,
 }
@@ -64,6 +66,7 @@ impl Setup<'_> {
         let (base_url, _simulator) = target::start(&input.run, input.workload.model.as_deref())?;
         let ready = ready::wait(input, &secrets, &base_url, stop)?;
         info!(target = base_url, model = ready.model, profile = report::profile(&input.run), "the target is ready");
+        let server = identity::before(&ready, stop);
         self.run_status.set_measuring(true);
         let deadline = Deadline::start(stop, input.run.run_deadline.0, input.run.grace_period.0);
         let last_offline =
@@ -72,7 +75,9 @@ impl Setup<'_> {
         let issued = loadgen::issue(&input.workload, last_offline, one);
         deadline.end();
         self.run_status.set_measuring(false);
-        Ok(Loaded { ready, issued: issued?, files })
+        let issued = issued?;
+        let server = identity::after(server, &ready, stop);
+        Ok(Loaded { ready, server, issued, files })
     }
 
     /// Issues one workload: the run's own, or a trial of it.

@@ -2,6 +2,7 @@
 
 mod baseline;
 mod forecast;
+mod identity;
 mod last_offline;
 mod listed_models;
 mod load;
@@ -103,7 +104,7 @@ fn measure(input: &Input, baseline: Option<&BaselineReport>, options: &RunOption
     // LoadGen's figures are computed from the record of every sample.
     let needed = if input.workload.loadgen.is_some() { Keep::Records } else { keep };
     let setup = Setup { input, options, stop: &stop, run_status: &run_status, keep: needed };
-    let Loaded { ready, issued, files } = match setup.run() {
+    let Loaded { ready, server, issued, files } = match setup.run() {
         Ok(loaded) => loaded,
         Err(failure) => {
             store.discard();
@@ -117,6 +118,7 @@ fn measure(input: &Input, baseline: Option<&BaselineReport>, options: &RunOption
     let input = &Input { workload, notices, ..input.clone() };
     let mut analysis = analysis::analyse(&Measured::from(&load), &input.workload, &input.run, &ready.model);
     let loadgen = input.workload.loadgen.is_some().then(|| LoadGenReport::from_tests(tests, trials));
+    analysis.judgement.remarks.extend(server.remark());
     analysis.verdict.add_loadgen(loadgen.iter().flat_map(LoadGenReport::verdicts));
     if let Some(slo) = &input.run.slo {
         analysis.judge_objectives(slo, baseline.map(|it| it as &dyn Source));
@@ -125,6 +127,7 @@ fn measure(input: &Input, baseline: Option<&BaselineReport>, options: &RunOption
     let report = Report {
         commit: options.commit,
         analysis: &analysis,
+        server: Some(&server),
         run: &input.run,
         workload: &input.workload,
         profile_text: &input.profile_text,

@@ -1,5 +1,6 @@
 //! Records by hand, figures by hand.
 
+mod provenance;
 mod rules;
 
 use std::time::Duration;
@@ -59,8 +60,8 @@ fn run() -> ResolvedRun {
         http_version: crds::benchmark_run::HttpVersion::Auto,
         readiness_probe: ReadinessProbe::Models,
         readiness_timeout: Span(ms(1_000)),
-        harness: Harness::InferencePerf,
         hardware: None,
+        harness: Harness::InferencePerf,
         profile_source: "inline".into(),
         seed: Seed(1),
         prompt_salt: "u-a1".into(),
@@ -154,6 +155,7 @@ fn check(case: &Case, requests: impl IntoIterator<Item = (RequestRecord, WireTal
     let measured = Measured {
         recorder: &recorder,
         started: Timestamp::UNIX_EPOCH,
+        rows: None,
         stages: &case.results,
         stopped: case.stopped,
         own_cpu: case.own_cpu,

@@ -97,6 +97,15 @@ impl Exchange {
     }
 }
 
+/// A whole answer.
+#[derive(Debug)]
+pub(super) struct Fetched {
+    pub(super) status: u16,
+    /// The header field `server`.
+    pub(super) server: Option<Box<str>>,
+    pub(super) body: Vec<u8>,
+}
+
 /// A connection on which an answer has begun.
 struct Begun {
     connection: Connection,
@@ -145,11 +154,11 @@ impl Client {
         exchange.answer.conclude()
     }
 
-    /// Sends a request and returns the status and the body of its answer.
+    /// Sends a request and returns its answer.
     ///
     /// # Errors
     /// No complete answer came, or it was longer than `longest` bytes.
-    pub(super) async fn fetch(&self, request: &Request<Bytes>, longest: usize) -> Result<(u16, Vec<u8>), Failure> {
+    pub(super) async fn fetch(&self, request: &Request<Bytes>, longest: usize) -> Result<Fetched, Failure> {
         let Begun { mut connection, head } = self.begin(request, &mut Exchange::default()).await?;
         let mut whole = Vec::new();
         let mut goes_on = true;
@@ -163,7 +172,7 @@ impl Client {
                 return Err(Failure::new(RequestOutcome::BrokenStream, message));
             }
         }
-        Ok((head.status, whole))
+        Ok(Fetched { status: head.status, server: head.server, body: whole })
     }
 
     async fn begin(&self, request: &Request<Bytes>, exchange: &mut Exchange) -> Result<Begun, Failure> {

@@ -20,7 +20,7 @@ use h2::{
 };
 use http::{
     HeaderValue, Request, Uri,
-    header::{CONTENT_ENCODING, CONTENT_TYPE},
+    header::{CONTENT_ENCODING, CONTENT_TYPE, SERVER},
     uri::Scheme,
 };
 
@@ -149,7 +149,8 @@ impl Http2Stream {
         self.body = Some(body);
         let field = |name| head.headers.get(name).and_then(|it| it.to_str().ok()).map(str::to_owned);
         let (content_type, content_encoding) = (field(CONTENT_TYPE), field(CONTENT_ENCODING));
-        Ok(Head { status: head.status.as_u16(), content_type, content_encoding })
+        let server = field(SERVER).map(Into::into);
+        Ok(Head { status: head.status.as_u16(), content_type, content_encoding, server })
     }
 
     /// Waits for the next bytes of the body and calls `take` with them. Returns `false` when the body has ended.

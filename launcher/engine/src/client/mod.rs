@@ -16,6 +16,7 @@ mod failure;
 mod group;
 mod http1;
 mod http2;
+pub mod identity;
 mod lenient_json;
 mod outage;
 pub mod output;

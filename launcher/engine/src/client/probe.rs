@@ -11,11 +11,12 @@ use super::{
     Client, Exchange, Failure, Target,
     api_error::ApiError,
     body::{BodyTemplate, Content, Prompt},
+    exchange::Fetched,
 };
 use crate::record::RequestOutcome;
 use clock::Clock;
 
-const MODELS: &str = "/v1/models";
+pub(super) const MODELS: &str = "/v1/models";
 /// A server that does not list its models within this time hangs.
 const MODELS_TIMEOUT: Duration = Duration::from_secs(10);
 /// The first generation of a server may compile kernels.
@@ -95,7 +96,7 @@ pub struct ServedModel {
 pub async fn models(target: &Target) -> Result<Vec<ServedModel>, ProbeError> {
     let client = Client::new(target.clone(), Clock::start());
     let fetched = within(MODELS, MODELS_TIMEOUT, client.fetch(&target.get(MODELS), MAX_MODELS)).await?;
-    let (status, body) = fetched.map_err(|failure| ProbeError::NoAnswer(failure.message))?;
+    let Fetched { status, body, .. } = fetched.map_err(|failure| ProbeError::NoAnswer(failure.message))?;
     if !(200..300).contains(&status) {
         let ApiError { text, .. } = ApiError::parse(&body);
         let message = if text.is_empty() { status.to_string() } else { format!("{status}: {text}") };

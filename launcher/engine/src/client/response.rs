@@ -9,6 +9,8 @@ pub(super) struct Head {
     pub(super) status: u16,
     pub(super) content_type: Option<String>,
     pub(super) content_encoding: Option<String>,
+    /// The header field `server`. Boxed, because every request under way holds it.
+    pub(super) server: Option<Box<str>>,
 }
 
 /// Bytes that are no valid HTTP/1 response.

@@ -59,7 +59,7 @@ use crate::{
     prompt_files::{self, PromptFilesError},
     recorded::{self, RecordedError},
     recorder::{Keep, Recorder},
-    requests::{RequestsError, Seeds, Texts},
+    requests::{RequestsError, RowsUsed, Seeds, Texts},
     stop::{Stop, StopReason, StopState},
     trace::{self, TraceError},
     vitals::{Vitals, Watch, receive, worker::WorkerVitals},
@@ -196,6 +196,8 @@ pub struct LoadResult {
     pub unissued: u64,
     /// Requests that were issued.
     pub issued: u64,
+    /// How the rows of the data set were used; `None` for another source of requests.
+    pub rows: Option<RowsUsed>,
     /// CPU time of the workers.
     pub own_cpu: Duration,
     /// CPU time and receive delays of each worker, by stage.
@@ -403,6 +405,7 @@ fn sum_up(
         vitals_of_workers.push(worker.vitals);
     }
     let begun: Vec<u64> = recorder.sessions.iter().map(|it| it.begun).collect();
+    let issued = shared.progress.issued.load(Ordering::Relaxed);
     LoadResult {
         recorder,
         phases: shared.issued_phases(),
@@ -414,12 +417,13 @@ fn sum_up(
             StopState::Drain(reason) | StopState::Abort(reason) => Some(reason),
         },
         unissued,
-        issued: shared.progress.issued.load(Ordering::Relaxed),
+        issued,
+        rows: shared.plan.rows_used(issued, &begun),
         own_cpu,
         workers: vitals_of_workers,
         vitals,
         wall: shared.clock.now(),
-        notices: shared.plan.notices(shared.progress.issued.load(Ordering::Relaxed), &begun),
+        notices: shared.plan.notices(issued, &begun),
     }
 }
 

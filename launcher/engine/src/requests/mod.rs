@@ -35,6 +35,7 @@ pub(crate) use lengths::{LengthDraws, Sampler};
 pub(crate) use prefixes::PrefixTexts;
 use random::Random;
 pub(crate) use row_choice::RowChoice;
+pub use row_choice::RowsUsed;
 pub(crate) use shared_prefix::SharedPrefix;
 pub use text::{Texts, TextsError};
 use text_seed::SharedTextSeed;
@@ -272,14 +273,19 @@ impl Requests {
         }
     }
 
+    /// How the rows of a data set were used after `issued` requests; `None` for another source.
+    pub(crate) fn rows_used(&self, issued: u64) -> Option<RowsUsed> {
+        let Source::Rows(_, Some((rows, choice))) = &self.source else { return None };
+        Some(RowsUsed { rows: rows.len() as u64, begun: issued, distinct: choice.distinct(issued) })
+    }
+
     /// What the report says of rows that were sent more than once, after `issued` requests; `None` if each was sent once.
     pub(crate) fn repeats(&self, issued: u64) -> Option<Notice> {
-        let Source::Rows(set, Some((rows, choice))) = &self.source else { return None };
-        let distinct = choice.distinct(issued);
-        let again = issued.checked_sub(distinct).filter(|it| *it > 0)?;
+        let Source::Rows(set, _) = &self.source else { return None };
+        let RowsUsed { rows, begun, distinct } = self.rows_used(issued)?;
+        let again = begun.checked_sub(distinct).filter(|it| *it > 0)?;
         let message = format!(
-            "{issued} requests were sent with {distinct} distinct rows of the {} in {}: {again} requests repeated a row, whose prompt a server may have in its prefix cache",
-            rows.len(),
+            "{issued} requests were sent with {distinct} distinct rows of the {rows} in {}: {again} requests repeated a row, whose prompt a server may have in its prefix cache",
             set.file.shown()
         );
         Some(Notice { path: "data set".into(), message })

@@ -30,7 +30,7 @@ use workload_profiles::{
 use crate::{
     data_set::Rows,
     recorded,
-    requests::{BlockTexts, RequestsError, RowChoice, Seeds, SharedPrefix, Texts},
+    requests::{BlockTexts, RequestsError, RowChoice, RowsUsed, Seeds, SharedPrefix, Texts},
 };
 pub(crate) use chain::{Answer, Chain, MAX_HISTORY, NextTurn};
 use conversations::Conversations;
@@ -269,6 +269,16 @@ impl PlannedSessions {
         }
     }
 
+    /// How recorded conversations were used; `None` for another source. `begun`: the sessions of each stage that were sent.
+    pub(crate) fn rows_used(&self, begun: &[u64]) -> Option<RowsUsed> {
+        let Source::Chains(ChainTexts::Rows(_)) = &self.source else { return None };
+        let rows = self.count.filter(|it| *it > 0)?;
+        let choice = self.rows.as_ref().filter(|_| !self.are_dealt_requests());
+        let most = begun.iter().copied().max().unwrap_or_default();
+        let distinct = choice.map_or(most.min(rows), |it| it.distinct_of(begun));
+        Some(RowsUsed { rows, begun: begun.iter().sum(), distinct })
+    }
+
     /// What the report says of sessions that were sent again; `None` if each was sent once, or repeats by its nature. `begun`: the sessions
     /// of each stage that were sent.
     pub(crate) fn repeats(&self, begun: &[u64]) -> Option<Notice> {
@@ -281,10 +291,7 @@ impl PlannedSessions {
                 (total, begun.iter().map(|it| (*it).min(count)).sum())
             }
             Source::Chains(ChainTexts::Conversations(_)) => (total, most.min(count)),
-            Source::Chains(ChainTexts::Rows(_)) => {
-                let rows = self.rows.as_ref().filter(|_| !self.are_dealt_requests());
-                (total, rows.map_or(most.min(count), |it| it.distinct_of(begun)))
-            }
+            Source::Chains(ChainTexts::Rows(_)) => (total, self.rows_used(begun)?.distinct),
             Source::Recorded(it) if it.settings.unique => return None,
             Source::Recorded(it) => {
                 // Copies have texts of their own.

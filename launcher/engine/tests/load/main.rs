@@ -8,6 +8,7 @@ mod common;
 mod connections;
 mod data_set;
 mod http2;
+mod identity;
 mod loadgen;
 mod outages;
 mod outputs;

@@ -19,9 +19,12 @@ use workload_profiles::{
 
 use super::{
     FORMAT,
+    contamination::ContaminationDocument,
     figures::FiguresDocument,
+    hardware::HardwareDocument,
     judgement::JudgementDocument,
     objectives::{self, ObjectiveDocument},
+    server::ServerDocument,
     sessions::SessionsDocument,
     time_series::TimeSeriesDocument,
     values::{Statistics, millis, times},
@@ -37,6 +40,8 @@ pub struct ReportDocument {
     pub tool_commit: String,
     pub run: RunIdentity,
     pub model: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<ServerDocument>,
     pub started: Timestamp,
     pub outcome: Outcome,
     pub reasons: Vec<ReasonDocument>,
@@ -54,6 +59,9 @@ pub struct ReportDocument {
     pub stages: Vec<StageDocument>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hardware: Option<HardwareDocument>,
+    pub contamination: ContaminationDocument,
     pub self_judgement: JudgementDocument,
     pub labels: LabelsDocument,
     pub notices: Vec<Notice>,
@@ -83,6 +91,7 @@ impl ReportDocument {
             tool_commit: report.commit.to_owned(),
             run: report.run.run.clone(),
             model: analysis.model.clone(),
+            server: report.server.map(ServerDocument::new),
             started: analysis.started,
             outcome: analysis.verdict.outcome,
             reasons: analysis.verdict.reasons.iter().map(reason).collect(),
@@ -95,6 +104,8 @@ impl ReportDocument {
             time_series: analysis.series.as_ref().map(TimeSeriesDocument::new),
             stages: analysis.stages.iter().map(StageDocument::new).collect(),
             classes: analysis.classes.iter().map(ClassDocument::new).collect(),
+            hardware: report.run.hardware.as_ref().map(|it| HardwareDocument::new(it, analysis)),
+            contamination: ContaminationDocument::new(&analysis.contamination),
             self_judgement: JudgementDocument::new(&analysis.judgement),
             labels: LabelsDocument::new(&analysis.labels),
             notices: report.notices.to_vec(),

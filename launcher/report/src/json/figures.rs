@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use analysis::{Figures, GoodputFigures, Throughput};
+use analysis::{Figures, GoodputFigures, Interactivity, Throughput};
 use engine::recorder::CauseTally;
 use serde::{Deserialize, Serialize};
 
-use super::values::{Statistics, counts, millis, times};
+use super::{
+    interactivity::InteractivityDocument,
+    values::{Statistics, counts, millis, times},
+};
 
 /// The figures of a run, a stage, or of its probes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,6 +59,8 @@ pub struct FiguresDocument {
     pub tpot_ms: Option<Statistics>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ntpot_ms: Option<Statistics>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interactivity: Option<InteractivityDocument>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub send_lag_ms: Option<Statistics>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -123,6 +128,7 @@ impl FiguresDocument {
             tokens_per_event: figures.tokens_per_event,
             tpot_ms: times(&figures.tpot),
             ntpot_ms: times(&figures.ntpot),
+            interactivity: Interactivity::new(figures).map(InteractivityDocument::from),
             send_lag_ms: times(&figures.send_lag),
             queue_ms: times(&figures.permit_wait),
             isl_tokens: figures.isl.map(Statistics::from),

@@ -4,10 +4,14 @@
 //! is explained in `docs/metrics.md`. It holds no prompts, outputs, bodies, credentials, nor the content of the token file.
 //! The same types are written and read, so that what is read and written again has the same bytes.
 
+mod contamination;
 mod document;
 mod figures;
+mod hardware;
+mod interactivity;
 mod judgement;
 mod objectives;
+mod server;
 mod sessions;
 mod time_series;
 mod values;
@@ -17,10 +21,14 @@ use std::io::{self, Write};
 use serde::Deserialize;
 
 use super::Report;
+pub use contamination::ContaminationDocument;
 pub use document::{InputsDocument, LabelsDocument, ReasonDocument, ReportDocument, SeedsDocument, StageDocument};
 pub use figures::{CauseDocument, FiguresDocument, GoodputDocument, ThroughputDocument};
+pub use hardware::HardwareDocument;
+pub use interactivity::InteractivityDocument;
 pub use judgement::JudgementDocument;
 pub use objectives::ObjectiveDocument;
+pub use server::ServerDocument;
 pub use sessions::{SessionsDocument, TurnDocument};
 pub use time_series::{Column, TimeSeriesDocument, TimesDocument};
 pub use values::Statistics;

@@ -2,18 +2,20 @@
 
 use std::time::Duration;
 
-use analysis::{Analysis, LatencyOrigin, Measured, analyse};
+use analysis::{Analysis, LatencyOrigin, Measured, TargetIdentity, analyse};
 use clock::Offsets;
 use crds::{
     benchmark_run::{Api, Harness, PerRequestRecords, ReadinessProbe},
-    resolve::{Endpoint, ResolvedRun, RunIdentity, ValidityBounds},
+    resolve::{Endpoint, Hardware, Price, ResolvedRun, RunIdentity, ValidityBounds},
     units::{RequestRate, Seed, Span},
 };
 use engine::{
+    client::identity::ServerIdentity,
     file_digest::FileDigest,
     histogram::TimeHistogram,
     record::{RequestOutcome, RequestRecord},
     recorder::{Keep, Recorder, Records, WireTally},
+    requests::RowsUsed,
     stop::StopReason,
     vitals::{
         Vitals,
@@ -45,6 +47,8 @@ pub struct Fixture {
     pub files: Vec<FileDigest>,
     pub notices: Vec<Notice>,
     pub stopped: Option<StopReason>,
+    pub server: Option<TargetIdentity>,
+    pub rows: Option<RowsUsed>,
 }
 
 /// What [`Fixture::report`] borrows from.
@@ -62,6 +66,8 @@ impl Fixture {
             files: files(),
             notices: notices(),
             stopped: None,
+            server: None,
+            rows: None,
         };
         for number in 0..10 {
             fixture.requests.push(succeeded(0, number, 100 * number, 40 + 2 * number));
@@ -70,6 +76,29 @@ impl Fixture {
             fixture.requests.push(succeeded(1, number, 3_000 + 300 * number, 30));
         }
         fixture.requests.push(failed(RequestOutcome::HttpError(503), 3, 3_100));
+        fixture
+    }
+
+    /// With all that a server and a user can tell.
+    pub fn with_all_told() -> Self {
+        let mut fixture = Fixture::new();
+        let text = |it: &str| Some(it.to_owned());
+        let before = ServerIdentity {
+            engine: text("vllm"),
+            version: text("0.11.0"),
+            simulator: text("benchwright 1"),
+            server: text("uvicorn"),
+            model: text("org/model-8b"),
+            model_root: text("/models/8b|x"),
+            model_revision: text("abc"),
+            max_model_len: Some(8_192),
+        };
+        let after = ServerIdentity { version: text("0.11.1"), ..before.clone() };
+        fixture.server = Some(TargetIdentity { before, after: Some(after) });
+        let price = Price { per_accelerator_hour: 2.5, currency: "USD".into() };
+        fixture.run.hardware = Some(Hardware { accelerator: text("H100"), accelerators: 8, price: Some(price) });
+        fixture.rows = Some(RowsUsed { rows: 10, begun: 14, distinct: 10 });
+        fixture.requests[0].0.cached_tokens = Some(16);
         fixture
     }
 
@@ -92,6 +121,7 @@ impl Fixture {
         let measured = Measured {
             recorder: &recorder,
             started: "2026-01-02T03:04:05Z".parse().unwrap(),
+            rows: self.rows,
             stages: &[],
             stopped: self.stopped,
             own_cpu: ms(250),
@@ -108,6 +138,7 @@ impl Fixture {
         Report {
             commit: "0123456789ab",
             analysis: &analysed.analysis,
+            server: self.server.as_ref(),
             run: &self.run,
             workload: &self.workload,
             profile_text: PROFILE,
@@ -210,6 +241,7 @@ fn run() -> ResolvedRun {
         http_version: crds::benchmark_run::HttpVersion::Auto,
         readiness_probe: ReadinessProbe::Generate,
         readiness_timeout: Span(ms(900_000)),
+        hardware: None,
         harness: Harness::InferencePerf,
         profile_source: "inline".into(),
         seed: Seed(42),
@@ -242,7 +274,6 @@ fn workload() -> Workload {
         headers: [("x-api-key".to_owned(), "sk-of-the-profile".to_owned())].into(),
         sampling: Sampling { ignore_eos: true, ..Sampling::default() },
         goodput: Goodput { ttft: Some(Span(ms(50))), ..Goodput::default() },
-        hardware: None,
         ..Workload::new(
             Api::Completions,
             RequestSource::random(normal(20), LengthDistribution::fixed(5), PromptText::Words),

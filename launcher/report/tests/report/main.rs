@@ -78,6 +78,25 @@ fn the_markdown_report_of_two_stages() {
 }
 
 #[test]
+fn what_server_and_user_tell_stands_in_the_reports() {
+    let fixture = Fixture::with_all_told();
+    let analysed = fixture.analyse();
+    let report = fixture.report(&analysed);
+    let page = markdown::render(&report);
+    for part in [
+        "vllm 0.11.0, simulated by benchwright 1, model root /models/8b\\|x, revision abc, at most 8192 tokens",
+        "8 x H100, 2.5 USD for one and an hour, as spec.target.hardware says",
+        "output tokens/s per accelerator (of 8)",
+        "| USD per million output tokens | USD per million tokens |",
+        "10 of 10 rows of the data set were sent, 14 times in all, 1.4 passes.",
+    ] {
+        assert!(page.contains(part), "{part} is missing in {page}");
+    }
+    let standard = benchmark_report::render(&report, 0).unwrap();
+    assert!(standard.contains("tool: vllm") && standard.contains("0.11.0"), "{standard}");
+}
+
+#[test]
 fn the_table_of_two_stages() {
     insta::assert_snapshot!(terminal::table(&Fixture::new().analyse().analysis, None));
 }
@@ -109,6 +128,7 @@ fn corners() -> Vec<(&'static str, Fixture)> {
     };
     vec![
         ("as it is", Fixture::new()),
+        ("all told", Fixture::with_all_told()),
         ("one stage", Fixture::of_one_stage()),
         ("mock prompts", with(|it| it.workload.requests = RequestSource::Mock)),
         (
@@ -256,6 +276,12 @@ fn every_figure_stands_in_the_documentation() {
     let mut found = BTreeSet::new();
     for part in ["figures", "timeSeries", "selfJudgement", "labels"] {
         keys(&report[part], &mut found);
+    }
+    let told = Fixture::with_all_told();
+    let report_of_all_told = json_of(&told, &told.analyse());
+    for part in ["server", "hardware", "contamination"] {
+        found.insert(part.to_owned());
+        keys(&report_of_all_told[part], &mut found);
     }
     for stage in report["stages"].as_array().unwrap() {
         found.extend(

@@ -314,7 +314,9 @@ async fn over_a_socket_a_shutdown_aborts_what_runs() {
     });
     let mut client = Client::over(TokioIo::new(TcpStream::connect(address).await.unwrap())).await;
     assert_eq!(client.get("/health").await, "");
-    assert_eq!(client.get("/version").await, r#"{"version":"0.32.0"}"#);
+    let version: Value = serde_json::from_str(&client.get("/version").await).unwrap();
+    let simulator = concat!("benchwright ", env!("CARGO_PKG_VERSION"));
+    assert_eq!(version, json!({"version": "0.32.0", "simulator": simulator}));
     let mut stream = client.stream(1, 2_000).await;
     stream.next().await.unwrap().unwrap();
     stop.send(()).unwrap();

@@ -11,7 +11,7 @@ use super::{LoadPlan, PlannedLoad};
 use crate::{
     data_set::Rows,
     recorded,
-    requests::{RequestsError, RowChoice, Seeds, Texts},
+    requests::{RequestsError, RowChoice, RowsUsed, Seeds, Texts},
     sessions::PlannedSessions,
     trace::Blocks,
 };
@@ -129,6 +129,14 @@ impl LoadPlan {
         self.sessions = self.sessions.map(|it| it.with_texts(texts.clone()));
         self.requests = self.requests.with_texts(texts);
         self
+    }
+
+    /// How the rows of the data set were used; `None` for another source. `begun`: the sessions of each stage that were sent.
+    pub(in crate::issue) fn rows_used(&self, issued: u64, begun: &[u64]) -> Option<RowsUsed> {
+        match &self.sessions {
+            Some(sessions) => sessions.rows_used(begun),
+            None => self.requests.rows_used(issued),
+        }
     }
 
     /// What the report says of stages that end with the rows of a data set, and of rows or sessions that were sent more than once.

@@ -10,7 +10,7 @@ use std::io::Write as _;
 use bytes::Bytes;
 use http::{
     Request,
-    header::{CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING},
+    header::{CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, SERVER, TRANSFER_ENCODING},
 };
 
 use crate::client::response::{Head, Malformed};
@@ -81,6 +81,7 @@ pub(super) fn read_head(bytes: &[u8]) -> Result<Option<Start>, Malformed> {
 struct Fields {
     content_type: Option<String>,
     content_encoding: Option<String>,
+    server: Option<Box<str>>,
     length: Option<u64>,
     /// Whether the last transfer coding is `chunked`.
     chunked: Option<bool>,
@@ -110,6 +111,8 @@ impl Fields {
                 read.content_type = Some(String::from_utf8_lossy(value).into_owned());
             } else if is(CONTENT_ENCODING) {
                 read.content_encoding = Some(String::from_utf8_lossy(value).into_owned());
+            } else if is(SERVER) {
+                read.server = Some(String::from_utf8_lossy(value).into());
             }
         }
         Ok(read)
@@ -129,8 +132,8 @@ impl Fields {
         let persistent = if version_1_1 { !self.close } else { self.keep_alive && !self.close };
         // Two ways of framing are a sign of request smuggling: bytes after such an answer cannot be trusted.
         let keep_alive = persistent && body != Body::UntilClose && !(self.chunked.is_some() && self.length.is_some());
-        let Fields { content_type, content_encoding, .. } = self;
-        Ok(Start { head: Head { status, content_type, content_encoding }, body, keep_alive, length })
+        let Fields { content_type, content_encoding, server, .. } = self;
+        Ok(Start { head: Head { status, content_type, content_encoding, server }, body, keep_alive, length })
     }
 }
 

@@ -1,0 +1,169 @@
+//! Whether the server could have had the prompts of a load in its prefix cache before they were measured, from what is known of
+//! the prompts and from what the server told.
+
+use crds::ResolvedRun;
+use workload_profiles::{
+    Workload,
+    workload::{PromptReuse, RequestSource},
+};
+
+use super::{
+    figures::{CachedPrompts, Figures},
+    labels, remarks,
+};
+use engine::{requests::RowsUsed, window::WindowPart};
+
+/// Where the prompts of a load come from, and what that means for a prefix cache.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contamination {
+    /// Whether the server may have had the measured prompts, or a part of them, in its cache.
+    pub exposure: Exposure,
+    /// Why, in a sentence without its full stop.
+    pub why: String,
+    /// The label `prompts`.
+    pub prompts: &'static str,
+    /// Whether the salt of the prompts is that of this run alone; `None` where the prompts have no salt.
+    pub own_salt: Option<bool>,
+    /// What was sent before the window of its stage.
+    pub warm_up: Option<WarmUp>,
+    /// How the data set was used; `None` for prompts that come from none.
+    pub data_set: Option<RowsUsed>,
+    /// Prompt tokens from the cache, by the usage of answers within the window.
+    pub cached: Option<CachedPrompts>,
+}
+
+/// Requests of the load that are in no figure, because they come before the window of their stage. The readiness probe is not
+/// among them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WarmUp {
+    /// The stages that begin with them, or consist of them.
+    pub stages: Vec<String>,
+    pub requests: u64,
+    /// What they have in common with measured prompts; `None` where that is not known.
+    pub prompts: Option<WarmUpPrompts>,
+}
+
+/// What the prompts of a warm-up have in common with those that are measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WarmUpPrompts {
+    /// Nothing, but by chance.
+    Other,
+    /// Prefixes that the profile shares between requests.
+    SharedPrefixes,
+    /// Some are the same.
+    Same,
+}
+
+impl WarmUpPrompts {
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            WarmUpPrompts::Other => "other",
+            WarmUpPrompts::SharedPrefixes => "sharedPrefixes",
+            WarmUpPrompts::Same => "same",
+        }
+    }
+}
+
+/// Whether a server could have had prompts of a load in its cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exposure {
+    /// No run before had these texts, and no two requests of the load share one but by chance.
+    Unlikely,
+    /// Requests of this load share text, as the profile wants; those of other runs do not.
+    WithinRun,
+    /// Requests of another run may have had the same text.
+    Possible,
+    /// The server told of cached tokens that the load does not explain.
+    Seen,
+}
+
+impl Exposure {
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Exposure::Unlikely => "unlikely",
+            Exposure::WithinRun => "withinRun",
+            Exposure::Possible => "possible",
+            Exposure::Seen => "seen",
+        }
+    }
+}
+
+impl Contamination {
+    pub(super) fn new(
+        all: &Figures,
+        workload: &Workload,
+        run: &ResolvedRun,
+        data_set: Option<RowsUsed>,
+    ) -> Contamination {
+        let prompts = labels::prompts(workload, run);
+        let has_salt = matches!(prompts, "fresh" | "shared" | "replayed");
+        let (exposure, why) = exposure(all, workload, run, prompts, data_set);
+        Contamination {
+            exposure,
+            why,
+            prompts,
+            own_salt: has_salt.then(|| !labels::has_given_salt(run)),
+            warm_up: warm_up(all, workload, prompts, data_set),
+            data_set,
+            cached: all.cached,
+        }
+    }
+}
+
+fn exposure(
+    all: &Figures,
+    workload: &Workload,
+    run: &ResolvedRun,
+    prompts: &str,
+    data_set: Option<RowsUsed>,
+) -> (Exposure, String) {
+    let is_recorded = matches!(workload.requests, RequestSource::Recorded(_));
+    let (exposure, why) = match prompts {
+        _ if remarks::unexplained_cached_share(all, workload, run).is_some() => {
+            (Exposure::Seen, "it took more prompt tokens from its cache than prompts that are drawn at random share")
+        }
+        "fresh" if is_recorded => (Exposure::Unlikely, "each session begins with a text of this run alone"),
+        "fresh" => (Exposure::Unlikely, "each prompt was drawn for one request, with the salt of this run"),
+        "shared" => (Exposure::WithinRun, "requests of this run share text, as the profile wants; its salt is its own"),
+        "replayed" if labels::has_given_salt(run) => {
+            (Exposure::Possible, "profile.promptSalt gives the prompts of every run with this salt and seed")
+        }
+        "replayed" | "repeated" => {
+            (Exposure::Possible, "the profile gives the same prompts to every run with this seed")
+        }
+        "data-set" => (Exposure::Possible, "the prompts stand in a file, which other runs may have sent"),
+        "recorded" => (Exposure::Possible, "the prompts are recorded ones, which other runs may have sent"),
+        _ => (Exposure::Possible, "the prompts are short, and the same in every run"),
+    };
+    let again = data_set.filter(|it| it.repeated() > 0);
+    let again = again.map(|it| format!("; {} requests or conversations of this load repeat a row", it.repeated()));
+    (exposure, why.to_owned() + &again.unwrap_or_default())
+}
+
+fn warm_up(all: &Figures, workload: &Workload, prompts: &str, data_set: Option<RowsUsed>) -> Option<WarmUp> {
+    let requests: u64 = all.excluded.get(&WindowPart::WarmUp).map_or(0, |it| it.values().sum());
+    let stages = workload.stages.iter().filter(|it| it.warm_up.is_some()).map(|it| it.name.clone()).collect();
+    (requests > 0).then(|| WarmUp { stages, requests, prompts: warm_up_prompts(workload, prompts, data_set) })
+}
+
+/// From how prompts repeat in the load.
+fn warm_up_prompts(workload: &Workload, prompts: &str, data_set: Option<RowsUsed>) -> Option<WarmUpPrompts> {
+    let some = |condition: bool, then| Some(if condition { then } else { WarmUpPrompts::Other });
+    match &workload.requests {
+        RequestSource::DataSet(_) => data_set.and_then(|it| some(it.repeated() > 0, WarmUpPrompts::Same)),
+        RequestSource::Random { prefixes, .. } if !prefixes.is_empty() => Some(WarmUpPrompts::SharedPrefixes),
+        // Request i of each stage has the same text.
+        RequestSource::Random { .. } => {
+            some(workload.prompts == PromptReuse::Repeated && workload.stages.len() > 1, WarmUpPrompts::Same)
+        }
+        // Each question is sent again and again.
+        RequestSource::SharedPrefix { .. } => Some(WarmUpPrompts::Same),
+        RequestSource::Recorded(_) if prompts == "fresh" => Some(WarmUpPrompts::Other),
+        RequestSource::Mock
+        | RequestSource::Conversations(_)
+        | RequestSource::TraceBlocks { .. }
+        | RequestSource::Recorded(_) => None,
+    }
+}

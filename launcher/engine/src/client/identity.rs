@@ -1,0 +1,158 @@
+//! [I/O] Asks a server which engine, release and model it is. Nothing of it is needed for a load: a question that is refused, answered
+//! late or answered with something else leaves its fields empty, and is no error.
+
+use std::time::Duration;
+
+use crds::wording::one_line;
+use serde_json::Value;
+
+use super::{Client, Target, probe::MODELS};
+use clock::Clock;
+
+/// vLLM and many others.
+const VERSION: &str = "/version";
+/// SGLang.
+const SERVER_INFO: &str = "/get_server_info";
+/// A server that is ready answers within milliseconds; a gateway that does not know a path may hang.
+const TIMEOUT: Duration = Duration::from_secs(2);
+/// The longest answer, in bytes. SGLang's lists its flags and states: about 10 KiB.
+const MAX_ANSWER: usize = 1 << 20;
+/// The longest text that is kept of an answer, in characters. The server chooses it.
+const MAX_CHARS: usize = 200;
+
+/// What a server tells of itself. A field is `None` where it does not tell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServerIdentity {
+    /// The engine, as `/v1/models` names the owner of the model: `vllm`, `sglang`, `llamacpp`. Where that does not tell it, `sglang`
+    /// for a server that answers SGLang's own question.
+    pub engine: Option<String>,
+    /// The release of the engine.
+    pub version: Option<String>,
+    /// The simulator and its release, for a server that says that it is simulated.
+    pub simulator: Option<String>,
+    /// The field `server` of its answers: a web server or a gateway.
+    pub server: Option<String>,
+    /// The name under which the model is requested, where the server lists it.
+    pub model: Option<String>,
+    /// What the server loaded for that name: a repository or a path.
+    pub model_root: Option<String>,
+    /// The revision of the model.
+    pub model_revision: Option<String>,
+    /// The longest prompt and answer together, in tokens.
+    pub max_model_len: Option<u64>,
+}
+
+/// Asks a server. `model` is the name under which its model is requested. Takes twice 2 s at most.
+pub async fn ask(target: &Target, model: &str) -> ServerIdentity {
+    let client = Client::new(target.clone(), Clock::start());
+    let (models, version) = tokio::join!(get(&client, MODELS), get(&client, VERSION));
+    let answers = Answers { models, version, info: Answer::default() };
+    let identity = answers.identity(model);
+    if identity.version.is_some() {
+        return identity;
+    }
+    Answers { info: get(&client, SERVER_INFO).await, ..answers }.identity(model)
+}
+
+/// One answer: JSON, or null where none came.
+#[derive(Debug, Default)]
+struct Answer {
+    body: Value,
+    server: Option<Box<str>>,
+}
+
+async fn get(client: &Client, path: &'static str) -> Answer {
+    let request = client.target().get(path);
+    let Ok(Ok(fetched)) = clock::limit(TIMEOUT, client.fetch(&request, MAX_ANSWER)).await else {
+        return Answer::default();
+    };
+    let body =
+        if (200..300).contains(&fetched.status) { serde_json::from_slice(&fetched.body) } else { Ok(Value::Null) };
+    Answer { body: body.unwrap_or_default(), server: fetched.server }
+}
+
+struct Answers {
+    models: Answer,
+    version: Answer,
+    info: Answer,
+}
+
+impl Answers {
+    fn identity(&self, model: &str) -> ServerIdentity {
+        let Answers { models, version, info } = self;
+        let listed = models.body["data"].as_array();
+        let card = listed.and_then(|it| it.iter().find(|card| card["id"] == model)).unwrap_or(&Value::Null);
+        // The owner of a model in a list of OpenAI's form is the engine for servers that run their own models.
+        let owner = text(&card["owned_by"]);
+        let told_by_info = info.body.is_object().then(|| "sglang".to_owned());
+        ServerIdentity {
+            engine: owner.or(told_by_info),
+            version: text(&version.body["version"]).or_else(|| text(&info.body["version"])),
+            simulator: text(&version.body["simulator"]),
+            server: [models, version, info].into_iter().find_map(|it| it.server.as_deref()).and_then(kept),
+            model: text(&card["id"]),
+            model_root: text(&card["root"]),
+            model_revision: text(&card["revision"]).or_else(|| text(&info.body["revision"])),
+            max_model_len: card["max_model_len"].as_u64(),
+        }
+    }
+}
+
+fn text(value: &Value) -> Option<String> {
+    value.as_str().and_then(kept)
+}
+
+fn kept(text: &str) -> Option<String> {
+    let text: String = one_line(text).trim().chars().take(MAX_CHARS).collect();
+    (!text.is_empty()).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(models: Value, version: Value, info: Value, expected: ServerIdentity) {
+        let answer = |body| Answer { body, server: None };
+        let answers = Answers { models: answer(models), version: answer(version), info: answer(info) };
+        assert_eq!(answers.identity("org/m"), expected);
+    }
+
+    fn some(text: &str) -> Option<String> {
+        Some(text.into())
+    }
+
+    #[test]
+    fn vllm_and_sglang_tell_themselves_and_the_model() {
+        let models = |owner: &str| {
+            let card = json!({"id": "org/m", "owned_by": owner, "root": "/models/m", "max_model_len": 4_096});
+            json!({"data": [{"id": "adapter", "root": "x"}, card]})
+        };
+        let expected = |engine: &str, version: &str| ServerIdentity {
+            engine: some(engine),
+            version: some(version),
+            model: some("org/m"),
+            model_root: some("/models/m"),
+            max_model_len: Some(4_096),
+            ..ServerIdentity::default()
+        };
+        check(models("vllm"), json!({"version": "0.11.0"}), Value::Null, expected("vllm", "0.11.0"));
+        let info = json!({"version": "0.5.4", "revision": "abc", "api_key": "sk-1"});
+        let sglang = ServerIdentity { model_revision: some("abc"), ..expected("sglang", "0.5.4") };
+        check(models("sglang"), Value::Null, info, sglang);
+    }
+
+    #[test]
+    fn answers_of_another_form_tell_nothing() {
+        for body in [Value::Null, json!([]), json!({"data": {}}), json!({"data": [1, {"id": "other"}]}), json!("x")] {
+            check(body.clone(), body.clone(), Value::Null, ServerIdentity::default());
+        }
+        let version = json!({"version": 7, "simulator": {}});
+        let card = json!({"data": [{"id": "org/m", "root": null, "max_model_len": -1, "owned_by": "  "}]});
+        check(card, version, Value::Null, ServerIdentity { model: some("org/m"), ..ServerIdentity::default() });
+        let long = json!({"version": format!("1\n{}", "x".repeat(1_000))});
+        let kept = format!("1 {}", "x".repeat(MAX_CHARS - 2));
+        check(Value::Null, long, Value::Null, ServerIdentity { version: some(&kept), ..ServerIdentity::default() });
+    }
+}

@@ -1,0 +1,85 @@
+//! Rates per accelerator and costs, as `report.json` has them: `hardware`, where the user tells the hardware.
+
+use analysis::{Analysis, CostFigures};
+use crds::resolve::Hardware;
+use serde::{Deserialize, Serialize};
+
+/// What the user told, and what follows from it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct HardwareDocument {
+    /// Where the number of accelerators and the price come from.
+    pub source: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accelerator: Option<String>,
+    /// The denominator of every rate per accelerator.
+    pub accelerators: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price_per_accelerator_hour: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub currency: Option<String>,
+    /// Of the run.
+    pub figures: CostDocument,
+    pub stages: Vec<StageCostDocument>,
+}
+
+/// Figures over the accelerators.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CostDocument {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_tokens_per_second_per_accelerator: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_tokens_per_second_per_accelerator: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_per_million_output_tokens: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_per_million_total_tokens: Option<f64>,
+}
+
+/// Figures of one stage.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct StageCostDocument {
+    pub name: String,
+    pub figures: CostDocument,
+}
+
+impl HardwareDocument {
+    pub(super) fn new(hardware: &Hardware, analysis: &Analysis) -> Self {
+        let Hardware { accelerator, accelerators, price } = hardware;
+        HardwareDocument {
+            source: "spec.target.hardware".to_owned(),
+            accelerator: accelerator.clone(),
+            accelerators: *accelerators,
+            price_per_accelerator_hour: price.as_ref().map(|it| it.per_accelerator_hour),
+            currency: price.as_ref().map(|it| it.currency.clone()),
+            figures: CostFigures::new(&analysis.all, hardware).into(),
+            stages: analysis
+                .stages
+                .iter()
+                .map(|it| StageCostDocument {
+                    name: it.stage.name.clone(),
+                    figures: CostFigures::new(&it.figures, hardware).into(),
+                })
+                .collect(),
+        }
+    }
+}
+
+impl From<CostFigures> for CostDocument {
+    fn from(it: CostFigures) -> Self {
+        let CostFigures {
+            output_tokens_per_second_per_accelerator,
+            total_tokens_per_second_per_accelerator,
+            cost_per_million_output_tokens,
+            cost_per_million_total_tokens,
+        } = it;
+        CostDocument {
+            output_tokens_per_second_per_accelerator,
+            total_tokens_per_second_per_accelerator,
+            cost_per_million_output_tokens,
+            cost_per_million_total_tokens,
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! How fast tokens reach one user, as `report.json` has it.
+
+use analysis::Interactivity;
+use serde::{Deserialize, Serialize};
+
+/// Output tokens per second and user, in three ways.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct InteractivityDocument {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inverse_of_tpot_p90: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub median_of_inverse_tpot: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inverse_of_ntpot_p90: Option<f64>,
+}
+
+impl From<Interactivity> for InteractivityDocument {
+    fn from(it: Interactivity) -> Self {
+        let Interactivity { inverse_of_tpot_p90, median_of_inverse_tpot, inverse_of_ntpot_p90 } = it;
+        InteractivityDocument { inverse_of_tpot_p90, median_of_inverse_tpot, inverse_of_ntpot_p90 }
+    }
+}

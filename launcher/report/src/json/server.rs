@@ -1,0 +1,60 @@
+//! What the server told of itself, as `report.json` has it: `server`.
+
+use analysis::TargetIdentity;
+use engine::client::identity::ServerIdentity;
+use serde::{Deserialize, Serialize};
+
+/// When the server was ready, and after the load.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ServerDocument {
+    pub before: IdentityDocument,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<IdentityDocument>,
+}
+
+/// What it told at one time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct IdentityDocument {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulator: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_header: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_root: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_revision: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_model_len: Option<u64>,
+}
+
+impl ServerDocument {
+    pub(super) fn new(server: &TargetIdentity) -> Self {
+        ServerDocument {
+            before: IdentityDocument::new(&server.before),
+            after: server.after.as_ref().map(IdentityDocument::new),
+        }
+    }
+}
+
+impl IdentityDocument {
+    fn new(identity: &ServerIdentity) -> Self {
+        IdentityDocument {
+            engine: identity.engine.clone(),
+            version: identity.version.clone(),
+            simulator: identity.simulator.clone(),
+            server_header: identity.server.clone(),
+            model: identity.model.clone(),
+            model_root: identity.model_root.clone(),
+            model_revision: identity.model_revision.clone(),
+            max_model_len: identity.max_model_len,
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! [I/O] Which server was measured: asked when it is ready, and again after the load.
+
+use super::ready::Ready;
+use analysis::TargetIdentity;
+use engine::{
+    client::identity::{self, ServerIdentity},
+    stop::{Stop, StopState},
+};
+
+/// Asks a target that is ready. What it does not tell in some seconds, or before the run is stopped, is not told.
+pub(super) fn before(ready: &Ready, stop: &Stop) -> ServerIdentity {
+    ask(ready, stop, |it| *it != StopState::Run)
+}
+
+/// Asks once more after the load, unless that was aborted: whoever aborts a run does not want to wait.
+pub(super) fn after(before: ServerIdentity, ready: &Ready, stop: &Stop) -> TargetIdentity {
+    let is_abort = |it: &StopState| matches!(it, StopState::Abort(_));
+    let after = (!is_abort(&stop.state())).then(|| ask(ready, stop, is_abort));
+    TargetIdentity { before, after }
+}
+
+fn ask(ready: &Ready, stop: &Stop, gives_up: impl FnMut(&StopState) -> bool) -> ServerIdentity {
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
+        // The load reports what the system refuses.
+        return ServerIdentity::default();
+    };
+    runtime.block_on(async {
+        let mut stopped = stop.watch();
+        tokio::select! {
+            _ = stopped.wait_for(gives_up) => ServerIdentity::default(),
+            identity = identity::ask(&ready.target, &ready.model) => identity,
+        }
+    })
+}
