@@ -124,6 +124,11 @@ impl Findings {
         }
     }
 
+    /// Whether a problem was found without which the profile could be another one.
+    pub fn has_problems(&self) -> bool {
+        self.problems.borrow().iter().any(|it| !it.tolerable)
+    }
+
     /// Adds a notice.
     pub fn notice(&self, path: impl Into<String>, message: impl Into<String>) {
         self.notices.borrow_mut().push(Notice { path: path.into(), message: message.into() });

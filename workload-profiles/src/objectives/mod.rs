@@ -15,6 +15,10 @@ use crate::{
 
 /// Adds a problem for each objective on a stage or a figure that the workload does not have.
 pub(crate) fn check(slo: Option<&ResolvedSlo>, workload: &Workload, findings: &Findings) {
+    // A profile with a mistake is read with a default in its place, which may be why a figure is missing.
+    if findings.has_problems() {
+        return;
+    }
     let stages: BTreeSet<&str> = workload.stages.iter().map(|it| it.name.as_str()).collect();
     for (index, objective) in slo.iter().flat_map(|it| &it.objectives).enumerate() {
         let path = |field: &str| format!("spec.slo.objectives[{index}].{field}");

@@ -43,6 +43,22 @@ fn an_objective_on_an_unknown_stage_is_told_the_known_ones() {
 }
 
 #[test]
+fn a_mistake_of_the_profile_is_told_alone() {
+    let run = ResolvedRun {
+        slo: Some(
+            serde_json::from_value(json!({
+                "enforcement": "Fail",
+                "objectives": [{"name": "o", "metric": "ttft", "stat": "p50", "bound": {"max": "1s"}}],
+            }))
+            .unwrap(),
+        ),
+        ..run("m")
+    };
+    let error = parse(&run, &PROFILE.replace("STREAMING", "nonsense")).unwrap_err().to_string();
+    assert_eq!(error, "api.streaming: is \"nonsense\"; write true or false");
+}
+
+#[test]
 fn a_figure_of_streams_needs_streams_and_goodput_needs_goals() {
     for metric in ["ttft", "tpot", "itl"] {
         let objectives = json!([{"metric": metric, "stat": "mean"}]);
