@@ -22,7 +22,7 @@ cluster_dir := $(or $(BENCHWRIGHT_CLUSTER_DIR),$(CURDIR)/.cluster)
 official := launcher/tests/official-loadgen
 recorded := target/official-loadgen/recorded
 
-.PHONY: help demo test performance loadgen-comparison loadgen-performance bench-data loadgen-bridge loadgen-bridge-overhead prepare check unit crd binaries image cluster cluster-down e2e clean
+.PHONY: help demo test performance loadgen-comparison loadgen-performance bench-data statistics-coverage loadgen-bridge loadgen-bridge-overhead prepare check unit crd binaries image cluster cluster-down e2e clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-24s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ loadgen-comparison: prepare ## Run MLCommons' own LoadGen with new settings and 
 loadgen-performance: prepare ## Measure LoadGen's arithmetic, MLCommons' and ours, in one run; prints a table
 	@$(release_build) -p launcher --example loadgen_speed
 	@python="$$($(official)/venv)" && "$$python" -B $(official)/performance.py $(release)/examples/loadgen_speed
+
+statistics-coverage: prepare ## Count how often intervals hold the truth, and how steady states are judged; prints the tables of docs/statistics.md
+	@cargo run --quiet --locked --release -p statistics --example coverage
 
 bench-data: prepare ## Measure the memory and the time of reading a data set of 700 MB; prints two lines
 	@$(release_build) -p engine --example read_data_set

@@ -1,0 +1,60 @@
+//! How sure a figure is: intervals, effective sample sizes and steady states of values that depend on each other.
+//!
+//! The latencies of successive requests are correlated: a full queue makes many of them slow. A formula for independent values
+//! would make each interval too narrow. All functions take values in the order of time, and return the same result for the same
+//! values: nothing is drawn at random. Intervals are of 95 %. `docs/statistics.md` has the formulas, their sources, and how often the intervals hold
+//! the true value.
+
+pub mod batch_means;
+pub mod binomial;
+pub mod bins;
+pub mod effective_sample_size;
+pub mod enough;
+pub mod littles_law;
+pub mod order_statistics;
+pub mod steady_state;
+pub mod student;
+pub mod trend;
+pub mod warm_up;
+
+/// The share of samples whose interval is to hold the true value.
+pub const LEVEL: f64 = 0.95;
+
+/// Two bounds, both inclusive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    pub low: f64,
+    pub high: f64,
+}
+
+impl Interval {
+    /// Whether a value lies between the bounds.
+    pub fn contains(&self, value: f64) -> bool {
+        self.low <= value && value <= self.high
+    }
+}
+
+/// An estimate of one figure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// Number of independent values that would estimate the figure as well: at least 1, at most the number of values.
+    pub effective_values: f64,
+    /// `None` where the values are too few for the figure itself.
+    pub value: Option<f64>,
+    /// `None` where the values are too few for an interval.
+    pub interval: Option<Interval>,
+}
+
+/// The mean; 0 without values.
+pub(crate) fn mean(values: &[f64]) -> f64 {
+    if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
+}
+
+/// The middle value, or the mean of the two in the middle; `None` without values.
+pub(crate) fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    let above = *sorted.get(middle)?;
+    if sorted.len() % 2 == 1 { Some(above) } else { Some((sorted[middle - 1] + above) / 2.0) }
+}

@@ -1,0 +1,57 @@
+//! Little's law, L = lambda W (Little, A proof for the queuing formula L = lambda W, 1961): over a long time the mean number of
+//! requests under way is the throughput x the mean latency.
+//!
+//! It is exact over the whole life of all requests. In a window that cuts requests off both sides agree where as many requests
+//! are under way at its end as at its begin. The residual shows what does not fit: a queue that grows or shrinks, or requests that
+//! do not end.
+
+/// Both sides of the law within a window. Times in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LittlesLaw {
+    /// L: the mean number of requests under way.
+    pub concurrency: f64,
+    /// lambda: requests that ended in the window, per second.
+    pub throughput: f64,
+    /// W: the mean time that these took.
+    pub latency: f64,
+    /// (L - lambda W) / L.
+    pub residual: f64,
+}
+
+/// What is added up of the requests of a window.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LittlesLawSums {
+    open: f64,
+    close: f64,
+    under_way: f64,
+    ended: u64,
+    latencies: f64,
+}
+
+impl LittlesLawSums {
+    /// Of a window from `open` to `close`, in seconds.
+    pub fn new(open: f64, close: f64) -> LittlesLawSums {
+        LittlesLawSums { open, close, under_way: 0.0, ended: 0, latencies: 0.0 }
+    }
+
+    /// Adds a request that began and ended at these times, in seconds.
+    pub fn add(&mut self, begun: f64, ended: f64) {
+        self.under_way += (ended.min(self.close) - begun.max(self.open)).max(0.0);
+        if self.open < ended && ended <= self.close {
+            self.ended += 1;
+            self.latencies += ended - begun;
+        }
+    }
+
+    /// `None` where no request was under way or none ended.
+    pub fn law(&self) -> Option<LittlesLaw> {
+        let length = self.close - self.open;
+        let is_there = length > 0.0 && self.ended > 0 && self.under_way > 0.0;
+        is_there.then(|| LittlesLaw {
+            concurrency: self.under_way / length,
+            throughput: self.ended as f64 / length,
+            latency: self.latencies / self.ended as f64,
+            residual: (self.under_way - self.latencies) / self.under_way,
+        })
+    }
+}

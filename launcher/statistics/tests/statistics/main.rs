@@ -1,0 +1,9 @@
+//! The methods on values whose true figures are known.
+
+#![allow(clippy::unwrap_used, reason = "in helpers of tests as in tests themselves")]
+
+mod basics;
+mod intervals;
+#[allow(dead_code, reason = "the example uses the rest")]
+mod processes;
+mod steady_states;
