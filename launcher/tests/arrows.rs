@@ -19,7 +19,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("tokenizer", &[]),
     ("statistics", &[]),
     ("engine", &["clock", "crds", "loadgen", "tokenizer", "workload-profiles"]),
-    ("analysis", &["crds", "engine", "loadgen", "workload-profiles"]),
+    ("analysis", &["crds", "engine", "loadgen", "statistics", "workload-profiles"]),
     ("report", &["analysis", "crds", "engine", "loadgen", "workload-profiles"]),
     ("submission", &["crds", "engine", "loadgen", "report", "workload-profiles"]),
     ("simulator", &["clock", "crds"]),

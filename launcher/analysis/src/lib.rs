@@ -21,6 +21,7 @@ mod summary;
 mod tests;
 pub mod time_series;
 mod timings;
+pub mod uncertainty;
 pub mod validity;
 
 use std::time::Duration;
@@ -46,6 +47,7 @@ pub use remarks::BUSY_SHARE;
 pub use sessions::{SessionFigures, TurnFigures};
 pub use stage::{EndedBy, StageAnalysis};
 pub use time_series::{BinFigures, BinTimes, SeriesFigures};
+pub use uncertainty::Uncertainty;
 pub use validity::{Reason, Verdict};
 
 use timings::Timings;
@@ -165,15 +167,16 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
     let (timings, of_all) = Timings::of_run(measured.recorder, workload);
     let all = Figures::of_run(workload, tallies, &of_all);
     let of_run = labels::OfRun::new(workload, run, all.cached);
-    let of_stage = |(index, ((stage, tally), timings))| {
+    let of_stage = |(index, (((stage, tally), timings), uncertainty))| {
         let delay = measured.receive_delay(Some(index));
         let result = measured.stages.get(index);
         // The course of a run of one stage is that of the stage.
         let series = series.get(index).filter(|_| tallies.len() > 1);
         let beside = (probes.get(index), sessions.get(index), series);
-        StageAnalysis::new(stage, result, tally, timings, delay, beside, workload, of_run)
+        StageAnalysis::new(stage, result, tally, timings, uncertainty, delay, beside, workload, of_run)
     };
-    let stages = workload.stages.iter().zip(tallies).zip(&timings).enumerate();
+    let uncertainties = uncertainty::of_stages(measured.recorder, workload);
+    let stages = workload.stages.iter().zip(tallies).zip(&timings).zip(uncertainties).enumerate();
     let stages: Vec<StageAnalysis> = stages.map(of_stage).collect();
     let mut judgement = SelfJudgement::new(measured, &all, &stages);
     let evidence = validity::Evidence {

@@ -11,6 +11,7 @@ use super::{
     sessions::SessionFigures,
     time_series::SeriesFigures,
     timings::Timings,
+    uncertainty::{Absent, Uncertainty},
 };
 use engine::{
     issue::{NotMeasured, RuleEnd, StageResult},
@@ -55,6 +56,8 @@ pub struct StageAnalysis {
     /// An upper bound on how long bytes lay before they were read, one per read; `None` where nothing is known.
     pub receive_delay: Option<Distribution<Duration>>,
     pub figures: Figures,
+    /// How sure they are, or why that is not known.
+    pub uncertainty: Result<Uncertainty, Absent>,
     /// Which requests these are of: `all`, `margins`, `trimmed` or `cut`.
     pub window: &'static str,
     /// Labels that it has from the run.
@@ -75,6 +78,7 @@ impl StageAnalysis {
         result: Option<&StageResult>,
         tally: &StageTally,
         timings: &Timings,
+        uncertainty: Result<Uncertainty, Absent>,
         receive_delay: Option<Distribution<Duration>>,
         (probes, sessions, series): (Option<&StageTally>, Option<&SessionTally>, Option<&TimeSeries>),
         workload: &Workload,
@@ -103,6 +107,7 @@ impl StageAnalysis {
             pace,
             receive_delay,
             figures,
+            uncertainty,
             window: match workload.window {
                 Window::All if stage.warm_up.is_none() && stage.cool_down.is_none() => "all",
                 Window::All => "margins",

@@ -1,0 +1,16 @@
+//! Little's law in a window of each stage.
+
+use statistics::littles_law::{LittlesLaw, LittlesLawSums};
+
+use super::{Input, Span};
+
+/// The law for each stage, of all its requests that were sent, in its figures or not, from when they were sent to when they ended.
+pub(super) fn littles_law(input: &Input<'_>, windows: &[Option<Span>]) -> Vec<Option<LittlesLaw>> {
+    let mut sums: Vec<_> = windows.iter().map(|it| it.map(|it| LittlesLawSums::new(it.open, it.close))).collect();
+    for record in input.records {
+        if let (Some(Some(sums)), Some(sent)) = (sums.get_mut(record.stage as usize), record.sent) {
+            sums.add(sent.as_secs_f64(), record.ended.as_secs_f64());
+        }
+    }
+    sums.into_iter().map(|it| it?.law()).collect()
+}

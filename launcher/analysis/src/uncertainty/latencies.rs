@@ -1,0 +1,99 @@
+//! Latencies of a stage in the order of time, and how sure their mean and percentiles are.
+
+use std::time::Duration;
+
+use statistics::{Estimate, batch_means, bins, order_statistics};
+
+use super::{Input, Series};
+use crate::figures::LatencyOrigin;
+use engine::{record::RequestRecord, recorder::InFigures};
+
+/// The percentiles that have an interval, by the name that reports use.
+pub const PERCENTILES: [(&str, f64); 3] = [("p50", 0.50), ("p90", 0.90), ("p99", 0.99)];
+
+/// The percentiles whose course over time is looked at.
+const OVER_TIME: [f64; 2] = [0.50, 0.90];
+
+/// A latency, one of each request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Figure {
+    Ttft,
+    Tpot,
+    Ntpot,
+    Latency,
+}
+
+impl Figure {
+    pub(super) const ALL: [Figure; 4] = [Figure::Ttft, Figure::Tpot, Figure::Ntpot, Figure::Latency];
+
+    /// `None` where it was not measured. An answer that is no stream has one time: it is the latency.
+    fn of(self, record: &RequestRecord, origin: LatencyOrigin, streaming: bool) -> Option<Duration> {
+        match (self, origin) {
+            (Figure::Ttft, LatencyOrigin::Scheduled) => record.ttft_scheduled().filter(|_| streaming),
+            (Figure::Ttft, LatencyOrigin::Sent) => record.ttft_sent().filter(|_| streaming),
+            (Figure::Tpot, _) => record.tpot().filter(|_| streaming),
+            (Figure::Ntpot, _) => record.ntpot(),
+            (Figure::Latency, LatencyOrigin::Scheduled) => record.latency_scheduled(),
+            (Figure::Latency, LatencyOrigin::Sent) => record.latency_sent(),
+        }
+    }
+}
+
+/// How sure some latencies are. Estimates are in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Latencies {
+    pub count: u64,
+    pub mean: Estimate,
+    /// Those of [`PERCENTILES`].
+    pub percentiles: [Estimate; 3],
+}
+
+impl Latencies {
+    /// Of times when requests were due, and their latencies in milliseconds, in the order of time.
+    pub(super) fn new(values: Vec<(f64, f64)>) -> Option<Latencies> {
+        let values: Vec<f64> = values.into_iter().map(|(_, value)| value).collect();
+        let mut sorted = values.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let mean = batch_means::mean_with_interval(&values)?;
+        let worth = mean.effective_values;
+        let [p50, p90, p99] = PERCENTILES.map(|(_, p)| order_statistics::quantile(&values, &sorted, p, worth));
+        Some(Latencies { count: values.len() as u64, mean, percentiles: [p50?, p90?, p99?] })
+    }
+}
+
+/// A latency of a stage, as a whole and over time.
+#[derive(Debug, Default)]
+pub(super) struct OfFigure {
+    pub(super) estimates: Option<Latencies>,
+    /// p50 and p90 of bins; empty where there are too few values.
+    pub(super) over_time: [Series; 2],
+}
+
+impl OfFigure {
+    pub(super) fn new(values: Vec<(f64, f64)>) -> OfFigure {
+        let bins = bins::number(values.len()).unwrap_or(0);
+        let over_time = bins::quantiles(&values, bins, OVER_TIME);
+        OfFigure { estimates: Latencies::new(values), over_time }
+    }
+}
+
+/// One latency of the requests of each stage that are in its figures and were due at `from` or later, with the time when they were due, in the order of these times: in
+/// seconds and milliseconds. `from`: one for each stage, in seconds.
+pub(super) fn values(input: &Input<'_>, figure: Figure, from: &[f64]) -> Vec<Vec<(f64, f64)>> {
+    let wanted = |(record, used): (&RequestRecord, InFigures)| {
+        let stage = record.stage as usize;
+        let (origin, due) = (*input.origins.get(stage)?, input.due(record)?);
+        let is_wanted = used.answer && from.get(stage).is_some_and(|from| due >= *from);
+        let value = figure.of(record, origin, input.streaming).filter(|_| is_wanted)?;
+        Some((stage, (due, value.as_secs_f64() * 1e3)))
+    };
+    // Counted first, so that no vector has more room than it needs.
+    let mut counts = vec![0; from.len()];
+    input.records.with_figures().filter_map(wanted).for_each(|(stage, _)| counts[stage] += 1);
+    let mut stages: Vec<Vec<(f64, f64)>> = counts.into_iter().map(Vec::with_capacity).collect();
+    input.records.with_figures().filter_map(wanted).for_each(|(stage, value)| stages[stage].push(value));
+    for values in &mut stages {
+        values.sort_unstable_by(|(one, _), (other, _)| one.total_cmp(other));
+    }
+    stages
+}

@@ -1,0 +1,74 @@
+//! Rates of a stage over time, and how sure they are.
+
+use statistics::{
+    Estimate, batch_means,
+    bins::{self, RateBins},
+};
+
+use super::{Input, Series, Span};
+
+/// Answers that a bin of an estimate holds on average, and the most bins: enough for batches of bins.
+const ANSWERS_A_BIN: u64 = 4;
+const MOST_BINS: u64 = 512;
+
+/// What a rate counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rate {
+    Requests,
+    OutputTokens,
+}
+
+/// How sure the rates of a stage are, per second. `None` where no time passed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rates {
+    /// Requests that succeeded.
+    pub requests: Option<Estimate>,
+    /// Each counts evenly from the first token of its request to the last one.
+    pub output_tokens: Option<Estimate>,
+}
+
+impl Rates {
+    /// Of requests and output tokens over time.
+    pub(super) fn new(over_time: &[Series; 2]) -> Rates {
+        let estimate = |series: &Series| {
+            let rates: Vec<f64> = series.iter().map(|it| it.value).collect();
+            batch_means::mean_with_interval(&rates)
+        };
+        let [requests, output_tokens] = over_time.each_ref().map(estimate);
+        Rates { requests, output_tokens }
+    }
+}
+
+/// Bins for an estimate from this many answers.
+pub(super) fn fine(span: Span, answers: u64) -> Option<RateBins> {
+    // At most 512.
+    RateBins::new(span.open, span.close, (answers / ANSWERS_A_BIN).min(MOST_BINS) as usize)
+}
+
+/// Bins for the course over time; `None` where the answers are too few.
+pub(super) fn coarse(span: Span, answers: u64) -> Option<RateBins> {
+    RateBins::new(span.open, span.close, bins::number(usize::try_from(answers).ok()?)?)
+}
+
+/// Requests that succeeded and output tokens over time, of each stage; empty where it has no bins.
+pub(super) fn over_time(input: &Input<'_>, bins: &[Option<RateBins>]) -> Vec<[Series; 2]> {
+    let mut stages: Vec<_> = bins.iter().map(|it| [it.clone(), it.clone()]).collect();
+    for (record, used) in input.records.with_figures() {
+        let stage = record.stage as usize;
+        let (Some([Some(requests), Some(tokens)]), Some(tally)) = (stages.get_mut(stage), input.tallies.get(stage))
+        else {
+            continue;
+        };
+        if used.answer {
+            requests.add(record.ended.as_secs_f64(), 1.0);
+        }
+        // A cut window has the tokens that came within it, also of requests that ended later.
+        let of_cut = tally.window_bounds.is_some() && (record.outcome.is_success() || !record.outcome.is_decided());
+        if let Some(last) = record.last_token.filter(|_| used.answer || of_cut) {
+            let first = record.first_token.unwrap_or(last);
+            tokens.spread(first.as_secs_f64(), last.as_secs_f64(), f64::from(record.osl()));
+        }
+    }
+    let series = |bins: Option<RateBins>| bins.map_or_else(Vec::new, |it| it.rates());
+    stages.into_iter().map(|it| it.map(series)).collect()
+}
