@@ -16,6 +16,7 @@ mod redact;
 pub mod requests_parquet;
 pub mod terminal;
 mod text;
+mod uncertainty;
 mod whole_file;
 
 use std::io;

@@ -14,6 +14,7 @@ use super::{
         self, excluded, goals, has_marks, latencies, lengths, number, objective_figure, objective_limit,
         objective_observed, optional, percentile, rates, time, trust,
     },
+    uncertainty,
 };
 use analysis::{Analysis, Distribution, Labels, LatencyOrigin};
 use engine::{file_digest::FileDigest, record::RequestOutcome};
@@ -38,6 +39,7 @@ pub fn render(report: &Report<'_>) -> String {
     if has_marks(&page.0[first_table..]) {
         page.line(format_args!("\n\\* {}.", text::LARGEST_MEANS));
     }
+    sureness(report.analysis, &mut page);
     sessions(report.analysis, &mut page);
     failures(report.analysis, &mut page);
     contamination(report.analysis, &mut page);
@@ -240,6 +242,17 @@ fn speed(report: &Report<'_>, page: &mut Page) {
 fn contamination(analysis: &Analysis, page: &mut Page) {
     page.heading("Prompts and the server's cache");
     provenance::contamination(&analysis.contamination).iter().for_each(|it| page.line(format_args!("- {}", cell(it))));
+}
+
+fn sureness(analysis: &Analysis, page: &mut Page) {
+    page.heading("How sure the figures are");
+    let rows = uncertainty::rows(analysis);
+    if !rows.is_empty() {
+        page.line("Intervals come from the variation within this run: 95 of 100 such intervals hold the true value. Another run may differ by more. Requests depend on each other, and so count as fewer effective values. Too few: an interval needs a mean of 30 effective values, and that of p99 one of 200, and 368 of its own.\n");
+        page.table(&uncertainty::COLUMNS, NUMBERS, rows.iter().map(|row| row.iter().map(|it| cell(it)).collect()));
+        page.blank();
+    }
+    uncertainty::sentences(analysis).iter().for_each(|it| page.line(format_args!("- {}", cell(it))));
 }
 
 fn sessions(analysis: &Analysis, page: &mut Page) {

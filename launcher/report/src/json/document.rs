@@ -27,6 +27,7 @@ use super::{
     server::ServerDocument,
     sessions::SessionsDocument,
     time_series::TimeSeriesDocument,
+    uncertainty::UncertaintyDocument,
     values::{Statistics, millis, times},
 };
 use crate::{Report, TOOL_VERSION, redact::redact};
@@ -169,6 +170,8 @@ pub struct StageDocument {
     pub receive_delay_ms: Option<Statistics>,
     pub labels: LabelsDocument,
     pub figures: FiguresDocument,
+    #[serde(default)]
+    pub uncertainty: UncertaintyDocument,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probes: Option<FiguresDocument>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -194,6 +197,7 @@ impl StageDocument {
             receive_delay_ms: times(&stage.receive_delay),
             labels: LabelsDocument::new(&Labels::of_stage(stage)),
             figures: FiguresDocument::new(&stage.figures),
+            uncertainty: UncertaintyDocument::new(&stage.uncertainty),
             probes: stage.probes.as_ref().map(FiguresDocument::new),
             sessions: stage.sessions.as_ref().map(SessionsDocument::new),
             time_series: stage.series.as_ref().map(TimeSeriesDocument::new),

@@ -14,6 +14,7 @@ mod objectives;
 mod server;
 mod sessions;
 mod time_series;
+mod uncertainty;
 mod values;
 
 use std::io::{self, Write};
@@ -31,6 +32,10 @@ pub use objectives::ObjectiveDocument;
 pub use server::ServerDocument;
 pub use sessions::{SessionsDocument, TurnDocument};
 pub use time_series::{Column, TimeSeriesDocument, TimesDocument};
+pub use uncertainty::{
+    EstimateDocument, JudgedDocument, LatenciesDocument, LittlesLawDocument, SteadyStateDocument, UncertaintyDocument,
+    WindowDocument,
+};
 pub use values::Statistics;
 
 /// The version of this format. The first release fixes v1; until then it changes without a new version. After that every change that

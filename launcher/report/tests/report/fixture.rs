@@ -110,6 +110,13 @@ impl Fixture {
         fixture
     }
 
+    /// With a first stage of 400 requests over 40 s.
+    pub fn of_a_steady_stage() -> Self {
+        let mut fixture = Fixture::of_one_stage();
+        fixture.requests = (0..400).map(|number| succeeded(0, number, 100 * number, 40 + number * 7 % 5)).collect();
+        fixture
+    }
+
     pub fn analyse(&self) -> Analysed {
         let classes = self.workload.classes.classes.len();
         let mut recorder = Recorder::new(self.workload.stages.len(), self.workload.goodput.clone(), Keep::Records)

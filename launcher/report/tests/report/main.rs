@@ -102,6 +102,14 @@ fn the_table_of_two_stages() {
 }
 
 #[test]
+fn the_markdown_report_tells_how_sure_the_figures_are() {
+    let fixture = Fixture::of_a_steady_stage();
+    let text = markdown::render(&fixture.report(&fixture.analyse()));
+    let part = text.split("## ").find(|it| it.starts_with("How sure the figures are")).unwrap();
+    insta::assert_snapshot!(part);
+}
+
+#[test]
 fn the_standard_report_of_one_stage() {
     let fixture = Fixture::of_one_stage();
     let analysed = fixture.analyse();
@@ -130,6 +138,7 @@ fn corners() -> Vec<(&'static str, Fixture)> {
         ("as it is", Fixture::new()),
         ("all told", Fixture::with_all_told()),
         ("one stage", Fixture::of_one_stage()),
+        ("a steady stage", Fixture::of_a_steady_stage()),
         ("mock prompts", with(|it| it.workload.requests = RequestSource::Mock)),
         (
             "mock prompts of unknown length",
@@ -288,6 +297,11 @@ fn every_figure_stands_in_the_documentation() {
             stage.as_object().unwrap().keys().filter(|it| it.ends_with("PerSecond") || it.ends_with("Ms")).cloned(),
         );
     }
+    for stage in report["stages"].as_array().unwrap() {
+        keys(&stage["uncertainty"], &mut found);
+    }
+    let steady = Fixture::of_a_steady_stage();
+    keys(&json_of(&steady, &steady.analyse())["stages"][0]["uncertainty"], &mut found);
     assert!(found.len() > 60, "{found:?}");
     let undocumented: Vec<&String> = found.iter().filter(|it| !documentation.contains(&format!("`{it}`"))).collect();
     assert!(undocumented.is_empty(), "{undocumented:?}");

@@ -1,0 +1,279 @@
+//! How sure the figures of a stage are, as `report.json` has it.
+
+use analysis::uncertainty::{
+    Absent, Estimate, Figure, JudgedFigure, LEVEL, Latencies, Measure, PERCENTILES, Rate, State, SteadyState,
+    Uncertainty, Window, enough,
+};
+use serde::{Deserialize, Serialize};
+
+/// Intervals, steady state and Little's law of a stage, or why there are none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct UncertaintyDocument {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub absent: Option<String>,
+    /// The share of stages whose interval is to hold the true value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttft_ms: Option<LatenciesDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tpot_ms: Option<LatenciesDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ntpot_ms: Option<LatenciesDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_ms: Option<LatenciesDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_per_second: Option<EstimateDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_tokens_per_second: Option<EstimateDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub littles_law: Option<LittlesLawDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady_state: Option<SteadyStateDocument>,
+}
+
+impl UncertaintyDocument {
+    pub(super) fn new(uncertainty: &Result<Uncertainty, Absent>) -> UncertaintyDocument {
+        let it = match uncertainty {
+            Err(absent) => return UncertaintyDocument { absent: Some(absent.reason().to_owned()), ..Self::default() },
+            Ok(it) => it,
+        };
+        let latencies = |it: &Option<Latencies>| it.as_ref().map(LatenciesDocument::new);
+        UncertaintyDocument {
+            absent: None,
+            level: Some(LEVEL),
+            ttft_ms: latencies(&it.ttft),
+            tpot_ms: latencies(&it.tpot),
+            ntpot_ms: latencies(&it.ntpot),
+            latency_ms: latencies(&it.latency),
+            requests_per_second: it.rates.requests.as_ref().map(EstimateDocument::of_mean),
+            output_tokens_per_second: it.rates.output_tokens.as_ref().map(EstimateDocument::of_mean),
+            littles_law: it.littles_law.map(|it| LittlesLawDocument {
+                mean_concurrency: it.concurrency,
+                ended_per_second: it.throughput,
+                mean_time_ms: it.latency * 1e3,
+                residual: it.residual,
+            }),
+            steady_state: Some(SteadyStateDocument::new(&it.steady_state)),
+        }
+    }
+}
+
+/// Estimates of one latency.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LatenciesDocument {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub withheld: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean: Option<EstimateDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50: Option<EstimateDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p90: Option<EstimateDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99: Option<EstimateDocument>,
+}
+
+impl LatenciesDocument {
+    fn new(it: &Latencies) -> LatenciesDocument {
+        let quantile = |place: usize| {
+            let (name, p) = PERCENTILES[place];
+            let why = if it.percentiles[place].value.is_none() {
+                format!("too few for {name}: it would be the largest value")
+            } else {
+                format!(
+                    "too few for {name}: its interval needs {} effective values, and a mean of {}",
+                    enough::for_ranks(p),
+                    enough::for_quantile_interval(p)
+                )
+            };
+            Some(EstimateDocument::new(&it.percentiles[place], why))
+        };
+        LatenciesDocument {
+            withheld: None,
+            count: Some(it.count),
+            mean: Some(EstimateDocument::of_mean(&it.mean)),
+            p50: quantile(0),
+            p90: quantile(1),
+            p99: quantile(2),
+        }
+    }
+
+    fn of_window(it: &Result<Latencies, State>) -> LatenciesDocument {
+        match it {
+            Ok(it) => LatenciesDocument::new(it),
+            Err(state) => LatenciesDocument { withheld: Some(state.name().to_owned()), ..Self::default() },
+        }
+    }
+}
+
+/// A figure with its interval.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct EstimateDocument {
+    /// The state of a figure that is not on a plateau, in place of the figure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub withheld: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effective_values: Option<f64>,
+    /// Why there is no interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub too_few: Option<String>,
+}
+
+impl EstimateDocument {
+    fn of_mean(it: &Estimate) -> EstimateDocument {
+        let why = format!("too few for the mean: its interval needs {} effective values", enough::FOR_AN_INTERVAL);
+        EstimateDocument::new(it, why)
+    }
+
+    /// `too_few`: why there is no interval, where there is none.
+    fn new(it: &Estimate, too_few: String) -> EstimateDocument {
+        EstimateDocument {
+            withheld: None,
+            value: it.value,
+            low: it.interval.map(|it| it.low),
+            high: it.interval.map(|it| it.high),
+            effective_values: Some(it.effective_values),
+            too_few: it.interval.is_none().then_some(too_few),
+        }
+    }
+
+    fn of_window(it: &Result<Estimate, State>) -> EstimateDocument {
+        match it {
+            Ok(it) => EstimateDocument::of_mean(it),
+            Err(state) => EstimateDocument { withheld: Some(state.name().to_owned()), ..Self::default() },
+        }
+    }
+}
+
+/// Both sides of Little's law.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LittlesLawDocument {
+    pub mean_concurrency: f64,
+    pub ended_per_second: f64,
+    pub mean_time_ms: f64,
+    pub residual: f64,
+}
+
+/// Whether the stage was in a steady state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SteadyStateDocument {
+    pub status: String,
+    pub verdict: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub judged: Vec<JudgedDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<WindowDocument>,
+}
+
+impl SteadyStateDocument {
+    fn new(it: &SteadyState) -> SteadyStateDocument {
+        SteadyStateDocument {
+            status: it.status.name().to_owned(),
+            verdict: it.verdict.name().to_owned(),
+            judged: it.judged.iter().map(JudgedDocument::new).collect(),
+            window: it.window.as_ref().map(WindowDocument::new),
+        }
+    }
+}
+
+/// What a figure did in the window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct JudgedDocument {
+    pub figure: String,
+    /// Absent of a rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub percentile: Option<String>,
+    pub decides: bool,
+    pub state: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slope_per_second: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change_low: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change_high: Option<f64>,
+}
+
+impl JudgedDocument {
+    fn new(it: &JudgedFigure) -> JudgedDocument {
+        let (figure, percentile) = key(it.measure);
+        let trend = it.judged.trend;
+        let interval = trend.and_then(|it| it.interval);
+        JudgedDocument {
+            figure: figure.to_owned(),
+            percentile: percentile.map(str::to_owned),
+            decides: it.decides,
+            state: it.judged.state.name().to_owned(),
+            slope_per_second: trend.map(|it| it.slope),
+            change: trend.map(|it| it.change),
+            change_low: interval.map(|it| it.low),
+            change_high: interval.map(|it| it.high),
+        }
+    }
+}
+
+/// The key of what is judged, and its percentile.
+fn key(measure: Measure) -> (&'static str, Option<&'static str>) {
+    let key = |figure| match figure {
+        Figure::Ttft => "ttftMs",
+        Figure::Tpot => "tpotMs",
+        Figure::Ntpot => "ntpotMs",
+        Figure::Latency => "latencyMs",
+    };
+    match measure {
+        Measure::P50(figure) => (key(figure), Some("p50")),
+        Measure::P90(figure) => (key(figure), Some("p90")),
+        Measure::Rate(Rate::Requests) => ("requestsPerSecond", None),
+        Measure::Rate(Rate::OutputTokens) => ("outputTokensPerSecond", None),
+    }
+}
+
+/// The figures within the window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct WindowDocument {
+    pub from_ms: f64,
+    pub to_ms: f64,
+    pub succeeded: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttft_ms: Option<LatenciesDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tpot_ms: Option<LatenciesDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_ms: Option<LatenciesDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_per_second: Option<EstimateDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_tokens_per_second: Option<EstimateDocument>,
+}
+
+impl WindowDocument {
+    fn new(it: &Window) -> WindowDocument {
+        WindowDocument {
+            from_ms: it.from * 1e3,
+            to_ms: it.to * 1e3,
+            succeeded: it.requests,
+            ttft_ms: it.ttft.as_ref().map(LatenciesDocument::of_window),
+            tpot_ms: it.tpot.as_ref().map(LatenciesDocument::of_window),
+            latency_ms: it.latency.as_ref().map(LatenciesDocument::of_window),
+            requests_per_second: it.requests_per_second.as_ref().map(EstimateDocument::of_window),
+            output_tokens_per_second: it.output_tokens_per_second.as_ref().map(EstimateDocument::of_window),
+        }
+    }
+}
