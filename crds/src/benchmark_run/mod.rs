@@ -38,8 +38,8 @@ pub use slo::{
 };
 pub use storage::{NoStorage, PerRequestRecords, Pvc, Storage};
 pub use target::{
-    Api, Auth, CaSource, HttpVersion, KeyRef, Readiness, ReadinessProbe, Scheme, ServiceRef, Simulator,
-    SimulatorPreset, Target, Tls,
+    Api, Auth, CaSource, HttpVersion, KeyRef, MetricsKind, MetricsSource, Readiness, ReadinessProbe, Scheme,
+    ServiceRef, Simulator, SimulatorPreset, Target, Tls,
 };
 pub use validity::Validity;
 

@@ -72,6 +72,12 @@ pub struct Target {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(with = "Hardware"))]
     pub hardware: Option<Hardware>,
+
+    /// Where the server's metrics are read while the load runs. Default: `/metrics` of the target, if it has any. An empty
+    /// list: nowhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "Vec<MetricsSource>", length(max = 32)))]
+    pub metrics: Option<Vec<MetricsSource>>,
 }
 
 /// A Service in the namespace of the run.
@@ -97,6 +103,58 @@ pub struct ServiceRef {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 1024), regex(pattern = r"^/[^\s?#]*$")))]
     pub path: Option<String>,
+}
+
+/// A source of metrics as Prometheus text. Exactly one of url and serviceRef. Every address of a host name is read: of a
+/// headless Service those of all its pods.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+#[cfg_attr(
+    feature = "kube",
+    x_kube(validation = Rule::new("has(self.url) != has(self.serviceRef)").message("set exactly one of url and serviceRef"))
+)]
+pub struct MetricsSource {
+    /// The whole URL, http or https, such as `http://epp.llm-d:9090/metrics`. Without a path: `/metrics`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "kube",
+        schemars(
+            length(max = 2048),
+            regex(pattern = r"^https?://(\[[0-9a-fA-F:.]+\]|[-._a-zA-Z0-9]+)(:[0-9]{1,5})?(/[^\s?#@]*)?$")
+        )
+    )]
+    pub url: Option<String>,
+    /// A Service in the namespace of the run. Its path is that of the metrics; without one: `/metrics`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "ServiceRef"))]
+    pub service_ref: Option<ServiceRef>,
+    /// What the metrics are of. Default: Auto, which the names of the metrics decide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "kube", schemars(with = "MetricsKind"))]
+    pub kind: Option<MetricsKind>,
+}
+
+/// What metrics are of. It decides which names are kept: of Prometheus all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
+pub enum MetricsKind {
+    /// The names of the metrics decide.
+    #[default]
+    Auto,
+    /// vLLM.
+    #[serde(rename = "VLLM")]
+    Vllm,
+    /// SGLang.
+    #[serde(rename = "SGLang")]
+    Sglang,
+    /// The endpoint picker of llm-d or of the Gateway API Inference Extension.
+    EndpointPicker,
+    /// NVIDIA's DCGM exporter.
+    #[serde(rename = "DCGM")]
+    Dcgm,
+    /// Any other Prometheus text: every metric is kept, within bounds.
+    Prometheus,
 }
 
 /// How a Service is spoken to.

@@ -6,6 +6,7 @@ pub mod effective;
 mod files;
 mod hardware;
 mod identity;
+mod metrics;
 mod profile;
 mod slo;
 mod target;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 pub use effective::{EffectiveSpec, claim, run_cleanup};
 pub use hardware::{Hardware, Price};
 pub use identity::RunIdentity;
+pub use metrics::{METRICS_PATH, MetricsEndpoint};
 pub use profile::ProfileSource;
 pub use slo::{Bound, ResolvedBaseline, ResolvedObjective, ResolvedSlo, Scope};
 pub use target::{Endpoint, REDACTED, unix_socket, without_credentials};
@@ -78,6 +80,9 @@ pub struct ResolvedRun {
     pub run: RunIdentity,
     /// Where the load goes.
     pub endpoint: Endpoint,
+    /// Where the server's metrics are read; absent: at the target, if it has any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<Vec<MetricsEndpoint>>,
     /// The API to call; absent: the profile's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api: Option<Api>,
@@ -164,6 +169,7 @@ pub fn resolve(
     let mut errors = Errors::default();
     identity::check_name(&identity.name, &mut errors);
     let endpoint = target::endpoint(spec, &identity.namespace, settings, &mut errors);
+    let metrics = metrics::endpoints(spec, &identity.namespace, settings, &mut errors);
     target::check_model(spec, &mut errors);
     target::check_ca(spec, &mut errors);
     let hardware = hardware::hardware(spec.target.hardware.as_ref(), &mut errors);
@@ -181,6 +187,7 @@ pub fn resolve(
     errors.none_or(ResolvedRun {
         run: identity,
         endpoint,
+        metrics,
         api: spec.target.api,
         http_version: effective.target.http_version,
         model: spec.target.model.clone().filter(|it| !it.is_empty()),

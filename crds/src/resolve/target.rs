@@ -63,7 +63,20 @@ pub(super) fn endpoint(spec: &BenchmarkRunSpec, namespace: &str, settings: &Sett
 }
 
 fn service_endpoint(service: &ServiceRef, namespace: &str, settings: &Settings, errors: &mut Errors) -> Endpoint {
-    const PATH: &str = "spec.target.serviceRef.path";
+    if namespace.is_empty() {
+        errors.add("spec.target.serviceRef", "needs a cluster; outside one, set url or simulator");
+    }
+    Endpoint::Url(service_url(service, "spec.target.serviceRef", namespace, settings, errors))
+}
+
+/// The URL of a Service, without a slash at its end. `field`: where the spec names it.
+pub(super) fn service_url(
+    service: &ServiceRef,
+    field: &str,
+    namespace: &str,
+    settings: &Settings,
+    errors: &mut Errors,
+) -> String {
     let effective = effective::service(service);
     let (port, written_path) = (effective.port, effective.path.as_str());
     let scheme = match effective.scheme {
@@ -71,17 +84,15 @@ fn service_endpoint(service: &ServiceRef, namespace: &str, settings: &Settings, 
         Scheme::Https => "https",
     };
     let path = written_path.trim_end_matches('/');
+    let at = format!("{field}.path");
     if !written_path.starts_with('/') {
-        errors.add(PATH, &format!("is {}; begin it with a slash", quoted(written_path)));
-    }
-    if namespace.is_empty() {
-        errors.add("spec.target.serviceRef", "needs a cluster; outside one, set url or simulator");
+        errors.add(&at, &format!("is {}; begin it with a slash", quoted(written_path)));
     }
     if let Some(problem) = url_problem(&format!("http://service:80{path}")).filter(|_| path.starts_with('/')) {
-        errors.add(PATH, &format!("is {}; {problem}", quoted(written_path)));
+        errors.add(&at, &format!("is {}; {problem}", quoted(written_path)));
     }
     let host = format!("{}.{namespace}.{}", service.name, settings.service_domain);
-    Endpoint::Url(format!("{scheme}://{host}:{port}{path}"))
+    format!("{scheme}://{host}:{port}{path}")
 }
 
 /// The path of the socket that a URL names: `unix:/run/vllm.sock`, or with two more slashes.

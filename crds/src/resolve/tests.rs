@@ -213,3 +213,39 @@ fn a_name_of_a_resource_that_a_status_has_no_room_for_is_refused() {
     let errors = check("n", &spec(&"a".repeat(129))).unwrap_err();
     assert!(errors[0].starts_with("spec.launcher.resources.limits") && errors[0].contains("128"), "{errors:?}");
 }
+
+#[test]
+fn metrics_have_a_url_a_path_and_a_kind() {
+    use crate::benchmark_run::MetricsKind;
+
+    let metrics = |namespace: &str, text: &str| {
+        let found = check(namespace, &format!("target: {{simulator: {{}}, metrics: {text}}}"))?;
+        Ok(found.metrics.map(|it| it.into_iter().map(|it| (it.url, it.kind)).collect::<Vec<_>>()))
+    };
+    assert_eq!(check("", "target: {simulator: {}}").unwrap().metrics, None);
+    assert_eq!(metrics("", "[]"), Ok(Some(vec![])));
+    let text = "[{url: 'http://vllm:8000'}, {url: 'http://epp:9090/a/metrics/', kind: EndpointPicker}, \
+                {serviceRef: {name: dcgm, port: 9400}, kind: DCGM}]";
+    let expected = [
+        ("http://vllm:8000/metrics", MetricsKind::Auto),
+        ("http://epp:9090/a/metrics", MetricsKind::EndpointPicker),
+        ("http://dcgm.bench.svc.cluster.local:9400/metrics", MetricsKind::Dcgm),
+    ];
+    let expected = expected.map(|(url, kind)| (url.to_owned(), kind)).to_vec();
+    assert_eq!(metrics("bench", text), Ok(Some(expected)));
+    for (text, field) in [
+        ("[{}]", "metrics[0]: names no server"),
+        ("[{url: 'http://a', serviceRef: {name: b}}]", "metrics[0]: has both"),
+        ("[{url: 'http://a'}, {url: 'ftp://a'}]", "metrics[1].url: is"),
+        ("[{url: 'http://me:secret@a'}]", "metrics[0].url: is"),
+        ("[{url: 'unix:/run/vllm.sock'}]", "metrics[0].url: is"),
+        ("[{url: 'http://a/metrics?x=1'}]", "metrics[0].url: is"),
+        ("[{serviceRef: {name: a, path: b}}]", "metrics[0].serviceRef.path: is"),
+    ] {
+        let errors: Vec<String> = metrics("bench", text).unwrap_err();
+        assert!(errors.len() == 1 && errors[0].contains(field) && !errors[0].contains("secret"), "{text}: {errors:?}");
+    }
+    assert!(metrics("", "[{serviceRef: {name: a}}]").unwrap_err()[0].contains("needs a cluster"));
+    let many = format!("[{}]", "{url: 'http://a'}, ".repeat(33));
+    assert!(metrics("", &many).unwrap_err()[0].contains("has 33 entries; write at most 32"));
+}

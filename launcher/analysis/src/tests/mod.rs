@@ -53,6 +53,7 @@ fn run() -> ResolvedRun {
     ResolvedRun {
         run: RunIdentity { name: "chat".into(), namespace: String::new(), uid: "u".into(), attempt: 1 },
         endpoint: Endpoint::Simulator(SimulatorPreset::Tiny),
+        metrics: None,
         api: None,
         model: None,
         token_file: None,
