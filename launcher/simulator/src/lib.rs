@@ -35,6 +35,7 @@ mod typed_events;
 mod validation;
 mod work;
 
+pub use metrics::Metrics;
 pub use options::{OptionError, SimOptions};
 pub use server::Simulator;
 pub use work::Finish;

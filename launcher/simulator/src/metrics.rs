@@ -110,7 +110,7 @@ impl Metrics {
     }
 
     /// A sequence got a token at `now`; `finish` with the last one.
-    pub fn token<T>(&mut self, sequence: &Sequence<T>, now: Duration, finish: Option<Finish>) {
+    pub(crate) fn token<T>(&mut self, sequence: &Sequence<T>, now: Duration, finish: Option<Finish>) {
         self.generation_tokens += 1;
         self.step_tokens += 1;
         if sequence.generated == 1 {
@@ -152,7 +152,7 @@ impl Metrics {
     }
 
     /// The gauges: sequences in the batch, sequences in the queue, and blocks of the KV cache in use.
-    pub fn set_load(&mut self, running: usize, waiting: usize, used_blocks: u32) {
+    pub(crate) fn set_load(&mut self, running: usize, waiting: usize, used_blocks: u32) {
         self.running = running;
         self.waiting = waiting;
         // One block is reserved, as in vLLM.
@@ -160,12 +160,12 @@ impl Metrics {
     }
 
     /// What the caches did so far.
-    pub fn set_cache(&mut self, stats: CacheStats) {
+    pub(crate) fn set_cache(&mut self, stats: CacheStats) {
         self.cache = stats;
     }
 
     /// Counts the tokens of the step that ends. A step without any, within a long prompt, counts nothing.
-    pub fn end_step(&mut self) {
+    pub(crate) fn end_step(&mut self) {
         let tokens = std::mem::take(&mut self.step_tokens);
         if tokens > 0 {
             self.iteration_tokens.observe(tokens as f64);

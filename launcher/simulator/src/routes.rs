@@ -80,8 +80,11 @@ impl Route {
 impl Simulator {
     /// Answers a request.
     pub(super) async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
-        let number = self.requests.fetch_add(1, Ordering::Relaxed);
-        let fault = self.options.fault.filter(|fault| fault.hits(self.options.seed, number)).map(|fault| fault.kind);
+        // Questions for metrics and version have no number, so that whoever asks them changes neither faults nor ids of others.
+        let counts = !matches!(request.uri().path(), "/metrics" | "/version");
+        let number = if counts { self.requests.fetch_add(1, Ordering::Relaxed) } else { 0 };
+        let fault = self.options.fault.filter(|fault| counts && fault.hits(self.options.seed, number));
+        let fault = fault.map(|fault| fault.kind);
         if fault == Some(FaultKind::Hang) {
             self.stopped().await;
             return refusal(&ApiError::fault(StatusCode::SERVICE_UNAVAILABLE));

@@ -1,0 +1,137 @@
+//! Who the server says it is: engine, version, models, settings of the KV cache, GPUs. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crds::wording::one_line;
+use serde_json::Value;
+
+use crate::{
+    families::{Engine, Role},
+    parse::labels,
+    series::Address,
+};
+
+/// The longest text of a server that is kept, in characters.
+const MAX_CHARS: usize = 200;
+/// Models of a server that are kept.
+const MAX_MODELS: usize = 20;
+/// Labels that are no settings of the KV cache.
+const NO_SETTINGS: [&str; 2] = ["engine", "model_name"];
+
+/// What one address, or several with the same settings, said of itself. What was not told is empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Identity {
+    pub engine: Option<Engine>,
+    pub version: Option<String>,
+    pub models: Vec<Model>,
+    /// The labels of vLLM's `cache_config_info`, without those that are unset.
+    pub cache_config: BTreeMap<String, String>,
+    /// The names of GPUs, and how many there are of each.
+    pub gpus: BTreeMap<String, u64>,
+}
+
+/// A model that the server lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Model {
+    pub id: String,
+    /// The longest prompt with its output, in tokens.
+    pub max_model_len: Option<u64>,
+}
+
+impl Identity {
+    /// What the metrics of an address say.
+    pub fn from_metrics(address: &Address) -> Identity {
+        let mut identity = Identity { engine: address.engine, ..Identity::default() };
+        let mut gpus = BTreeMap::<String, BTreeSet<String>>::new();
+        for (role, text) in &address.infos {
+            let Some(labels) = labels(text) else { continue };
+            let value = |name: &str| labels.iter().find(|it| it.name == name).map(|it| it.value.as_ref());
+            match role {
+                Role::CacheConfig => {
+                    let settings = labels.iter().filter(|it| !NO_SETTINGS.contains(&it.name) && it.value != "None");
+                    identity.cache_config.extend(settings.map(|it| (shown(it.name), shown(&it.value))));
+                }
+                Role::Running => {
+                    let model = value("model_name").map(|it| Model { id: shown(it), max_model_len: None });
+                    identity.models.extend(model.filter(|it| !identity.models.contains(it)));
+                    identity.models.truncate(MAX_MODELS);
+                }
+                _ => {
+                    let Some(name) = value("modelName") else { continue };
+                    let which = value("UUID").or(value("gpu")).unwrap_or_default();
+                    gpus.entry(shown(name)).or_default().insert(shown(which));
+                }
+            }
+        }
+        identity.gpus = gpus.into_iter().map(|(name, which)| (name, which.len() as u64)).collect();
+        identity
+    }
+}
+
+/// The version in the answer to `/version` of vLLM or `/get_server_info` of SGLang.
+pub fn version(text: &[u8]) -> Option<String> {
+    let answer: Value = serde_json::from_slice(text).ok()?;
+    answer["version"].as_str().map(shown).filter(|it| !it.is_empty())
+}
+
+/// The models in the answer to `/v1/models`, without adapters.
+pub fn models(text: &[u8]) -> Option<Vec<Model>> {
+    let answer: Value = serde_json::from_slice(text).ok()?;
+    let models = answer["data"].as_array()?.iter().filter(|it| !it["parent"].is_string());
+    let model = |it: &Value| Some(Model { id: shown(it["id"].as_str()?), max_model_len: it["max_model_len"].as_u64() });
+    Some(models.filter_map(model).take(MAX_MODELS).collect())
+}
+
+/// A text of a server on one line, and of a bounded length.
+pub(crate) fn shown(text: &str) -> String {
+    one_line(text).chars().take(MAX_CHARS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::series::{Answer, Keep, Store};
+
+    fn identity(text: &str) -> Identity {
+        let mut store = Store::default();
+        let address = store.add_address(None);
+        let answer = Answer { at: Duration::ZERO, took: Duration::ZERO, text: Some(text.as_bytes()), edge: false };
+        store.record(address, answer, Keep::Known);
+        Identity::from_metrics(&store.addresses()[address])
+    }
+
+    #[test]
+    fn vllm_tells_its_cache_and_its_model() {
+        let found = identity(
+            "vllm:num_requests_running{engine=\"0\",model_name=\"org/m\"} 0\n\
+             vllm:num_requests_running{engine=\"1\",model_name=\"org/m\"} 0\n\
+             vllm:cache_config_info{block_size=\"16\",engine=\"0\",num_gpu_blocks=\"4096\",sliding_window=\"None\"} 1.0\n",
+        );
+        assert_eq!(found.engine, Some(Engine::Vllm));
+        assert_eq!(found.models, [Model { id: "org/m".into(), max_model_len: None }]);
+        let settings = [("block_size", "16"), ("num_gpu_blocks", "4096")];
+        assert_eq!(found.cache_config, settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
+    }
+
+    #[test]
+    fn gpus_are_counted_by_their_names() {
+        let found = identity(
+            "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\",UUID=\"a\",modelName=\"NVIDIA H100\"} 9\n\
+             DCGM_FI_DEV_POWER_USAGE{gpu=\"0\",UUID=\"a\",modelName=\"NVIDIA H100\"} 9\n\
+             DCGM_FI_DEV_GPU_UTIL{gpu=\"1\",UUID=\"b\",modelName=\"NVIDIA H100\"} 9\n",
+        );
+        assert_eq!(found.gpus, [("NVIDIA H100".to_owned(), 2)].into());
+    }
+
+    #[test]
+    fn answers_that_are_no_such_json_tell_nothing() {
+        assert_eq!(version(br#"{"version":"0.32.0"}"#).as_deref(), Some("0.32.0"));
+        for text in ["", "{}", "[1]", "{\"version\": 7}", "<html>"] {
+            assert_eq!((version(text.as_bytes()), models(text.as_bytes())), (None, None), "{text}");
+        }
+        let listed = models(br#"{"data":[{"id":"m","max_model_len":2048},{"id":"a","parent":"m"},{"x":1}]}"#).unwrap();
+        assert_eq!(listed, [Model { id: "m".into(), max_model_len: Some(2_048) }]);
+    }
+}

@@ -1,0 +1,122 @@
+//! Prometheus text, format 0.0.4, and OpenMetrics text 1.0: bytes -> samples. Pure.
+//!
+//! Reading is lenient: a line that cannot be read is counted and skipped. The timestamps and exemplars of a server are
+//! ignored, because samples get their time from the launcher's clock. Types and help texts are ignored as well: what a
+//! name means is known by [`crate::families`]. A last line without a line feed is skipped, because a number in it may be
+//! cut. Source: <https://prometheus.io/docs/instrumenting/exposition_formats/>.
+
+mod labels;
+#[cfg(test)]
+mod tests;
+
+pub use labels::{Label, labels};
+
+/// The longest name with its labels that is read, in bytes. The longest of vLLM have about 1,500.
+pub const MAX_SERIES_BYTES: usize = 8 << 10;
+/// The longest name of a metric that is read, in bytes.
+const MAX_NAME_BYTES: usize = 256;
+
+/// One value of one series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample<'a> {
+    /// The name of the metric, with its suffix such as `_total` or `_bucket`.
+    pub name: &'a str,
+    /// The text between the braces; empty without labels. [`labels`] reads it.
+    pub labels: &'a str,
+    /// The value, which may be infinite or NaN.
+    pub value: f64,
+}
+
+/// How many lines of a text were read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Samples with a wanted name.
+    pub samples: usize,
+    /// Samples with another name. They are not read any further.
+    pub unwanted: usize,
+    /// Lines that cannot be read.
+    pub bad: usize,
+}
+
+/// Passes every sample with a wanted name to `each`, in the order of the text. `each` returns `false` to end the reading.
+pub fn scan<'a>(text: &'a [u8], wanted: impl Fn(&str) -> bool, mut each: impl FnMut(Sample<'a>) -> bool) -> Counts {
+    let mut counts = Counts::default();
+    let mut rest = text;
+    while let Some(end) = rest.iter().position(|it| *it == b'\n') {
+        let line = rest[..end].trim_ascii();
+        rest = &rest[end + 1..];
+        match line.first() {
+            None => continue,
+            Some(b'#') if is_end(line) => return counts,
+            Some(b'#') => continue,
+            Some(_) => {}
+        }
+        match read(line, &wanted) {
+            Line::Sample(sample) => {
+                counts.samples += 1;
+                if !each(sample) {
+                    return counts;
+                }
+            }
+            Line::Unwanted => counts.unwanted += 1,
+            Line::Bad => counts.bad += 1,
+        }
+    }
+    counts.bad += usize::from(!rest.trim_ascii().is_empty() && !is_end(rest.trim_ascii()));
+    counts
+}
+
+/// The last line of an OpenMetrics text.
+fn is_end(line: &[u8]) -> bool {
+    line.strip_prefix(b"#").is_some_and(|it| it.trim_ascii() == b"EOF")
+}
+
+enum Line<'a> {
+    Sample(Sample<'a>),
+    Unwanted,
+    Bad,
+}
+
+fn read<'a>(line: &'a [u8], wanted: &impl Fn(&str) -> bool) -> Line<'a> {
+    let is_name = |it: &u8| it.is_ascii_alphanumeric() || matches!(it, b'_' | b':');
+    let name_end = line.iter().position(|it| !is_name(it)).unwrap_or(line.len());
+    let name = &line[..name_end];
+    if name.is_empty() || name.len() > MAX_NAME_BYTES || name[0].is_ascii_digit() {
+        return Line::Bad;
+    }
+    let Ok(name) = str::from_utf8(name) else { return Line::Bad };
+    if !wanted(name) {
+        return Line::Unwanted;
+    }
+    let rest = line[name_end..].trim_ascii_start();
+    let (labels, rest) = match rest.strip_prefix(b"{") {
+        None => (&rest[..0], rest),
+        Some(inner) => match closing_brace(inner) {
+            Some(end) => (&inner[..end], &inner[end + 1..]),
+            None => return Line::Bad,
+        },
+    };
+    let rest = rest.trim_ascii_start();
+    let value_end = rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len());
+    let value = str::from_utf8(&rest[..value_end]).ok().and_then(|it| it.parse::<f64>().ok());
+    match (str::from_utf8(labels), value) {
+        (Ok(labels), Some(value)) => Line::Sample(Sample { name, labels, value }),
+        _ => Line::Bad,
+    }
+}
+
+/// Where the labels end. Braces within quotes do not count. Labels beyond [`MAX_SERIES_BYTES`] have no end.
+fn closing_brace(text: &[u8]) -> Option<usize> {
+    let mut quoted = false;
+    let mut escaped = false;
+    for (place, byte) in text.iter().take(MAX_SERIES_BYTES).enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            b'}' if !quoted => return Some(place),
+            _ => {}
+        }
+    }
+    None
+}

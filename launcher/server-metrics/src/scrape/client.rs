@@ -1,0 +1,158 @@
+//! [I/O] One HTTP request for a text, within bounds on time and size.
+
+use std::{cell::Cell, error::Error, io, net::SocketAddr, rc::Rc, sync::Arc, time::Duration};
+
+use crds::units::Span;
+use engine::client::{TlsError, is_allowed, tls_config};
+use reqwest::{Client, StatusCode, Url, header, redirect::Policy};
+use rustls::{ClientConfig, RootCertStore, crypto::ring};
+
+use crate::identity::shown;
+
+/// Bytes of all answers that are read at one time.
+const MAX_AT_ONCE: usize = 64 << 20;
+/// Text first, because every server writes it.
+const ACCEPT: &str = "text/plain;version=0.0.4, application/openmetrics-text;q=0.5, */*;q=0.1";
+
+/// The bytes of answers that are being read.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Budget(Rc<Cell<usize>>);
+
+/// A part of the budget, which goes back when it is dropped.
+struct Taken {
+    budget: Budget,
+    bytes: usize,
+}
+
+impl Taken {
+    fn take(&mut self, bytes: usize) -> bool {
+        let left = &self.budget.0;
+        left.set(left.get() + bytes);
+        self.bytes += bytes;
+        left.get() <= MAX_AT_ONCE
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        self.budget.0.set(self.budget.0.get().saturating_sub(self.bytes));
+    }
+}
+
+/// How an address is called.
+#[derive(Clone, Debug)]
+pub(super) struct Caller {
+    client: Client,
+    token: Option<String>,
+    budget: Budget,
+}
+
+impl Caller {
+    /// `address`: where the host of the URLs is; `None`: they have an address in place of a name, or `socket` is called.
+    pub(super) fn new(
+        host: Option<(&str, SocketAddr)>,
+        socket: Option<&str>,
+        tls: ClientConfig,
+        token: Option<String>,
+        budget: Budget,
+    ) -> Result<Caller, reqwest::Error> {
+        let mut builder = Client::builder()
+            // A proxy would find an address of its own.
+            .no_proxy()
+            .tls_backend_preconfigured(tls)
+            .redirect(Policy::none())
+            .http1_only()
+            .pool_max_idle_per_host(1)
+            .user_agent(concat!("benchwright/", env!("CARGO_PKG_VERSION")));
+        if let Some((name, address)) = host {
+            builder = builder.resolve(name, address);
+        }
+        if let Some(path) = socket {
+            builder = builder.unix_socket(path.to_owned());
+        }
+        Ok(Caller { client: builder.build()?, token, budget })
+    }
+
+    /// The body of an answer with status 200.
+    ///
+    /// # Errors
+    /// Why there is none, in a few words that hold neither the URL nor a credential.
+    pub(super) async fn get(self, url: Url, most: usize, limit: Duration) -> Result<Vec<u8>, String> {
+        match clock::limit(limit, self.read(url, most)).await {
+            Ok(done) => done,
+            Err(clock::TimedOut) => Err(format!("no whole answer within {}", Span(limit))),
+        }
+    }
+
+    async fn read(self, url: Url, most: usize) -> Result<Vec<u8>, String> {
+        let mut request = self.client.get(url).header(header::ACCEPT, ACCEPT);
+        if let Some(token) = &self.token {
+            request = request.bearer_auth(token);
+        }
+        let mut response = request.send().await.map_err(|error| why(error, "no connection"))?;
+        match response.status() {
+            StatusCode::OK => {}
+            status => return Err(format!("status {}", status.as_u16())),
+        }
+        let too_long = || format!("more than {} MiB", most >> 20);
+        if response.content_length().is_some_and(|it| it > most as u64) {
+            return Err(too_long());
+        }
+        let mut body = Vec::new();
+        let mut taken = Taken { budget: self.budget.clone(), bytes: 0 };
+        while let Some(chunk) = response.chunk().await.map_err(|error| why(error, "the answer broke off"))? {
+            if body.len() + chunk.len() > most {
+                return Err(too_long());
+            }
+            if !taken.take(chunk.len()) {
+                return Err(format!("all answers together have more than {} MiB", MAX_AT_ONCE >> 20));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body)
+    }
+}
+
+/// The last cause of an error, which names the fact; the ones before it name layers.
+fn why(error: reqwest::Error, what: &str) -> String {
+    let error = error.without_url();
+    let mut cause: &dyn Error = &error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    shown(&format!("{what}: {cause}"))
+}
+
+/// How certificates are checked: as those of a target; where no source needs it, none is trusted.
+///
+/// # Errors
+/// The authorities are no certificates.
+pub(super) fn tls(is_needed: bool, authorities: Option<&str>) -> Result<ClientConfig, TlsError> {
+    if is_needed {
+        return tls_config(authorities);
+    }
+    Ok(ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("ring supports the default versions")
+        .with_root_certificates(RootCertStore::empty())
+        .with_no_client_auth())
+}
+
+/// The addresses of a name that may be called.
+///
+/// # Errors
+/// There is none.
+pub(super) async fn lookup(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+    let mut found: Vec<SocketAddr> = tokio::net::lookup_host((host, port)).await?.collect();
+    found.sort_unstable();
+    found.dedup();
+    let none = found.is_empty();
+    found.retain(|it| is_allowed(it.ip()));
+    match (found.is_empty(), none) {
+        (true, true) => Err(io::Error::other("the name has no address")),
+        (true, false) => {
+            Err(io::Error::other("the address is link-local, of a metadata service, multicast or unspecified"))
+        }
+        (false, _) => Ok(found),
+    }
+}

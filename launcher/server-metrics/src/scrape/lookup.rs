@@ -1,0 +1,122 @@
+//! A source as it is called: where its host is a name, every address of the name.
+
+use std::net::{IpAddr, SocketAddr};
+
+use crds::resolve::unix_socket;
+use engine::client::is_allowed;
+use reqwest::Url;
+
+use super::Source;
+
+/// How the addresses of a source are found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// It is called as it is: the URL has an address.
+    Fixed,
+    /// The path of a socket.
+    Socket(String),
+    /// The name is resolved again and again.
+    Name { host: String, port: u16 },
+}
+
+/// A source and its URL.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    pub(super) source: Source,
+    pub(super) url: Url,
+    pub(super) place: Place,
+    /// Why its name has no address; `None`: it has one, or it was not looked up yet.
+    pub(super) problem: Option<String>,
+}
+
+impl Known {
+    /// # Errors
+    /// The URL cannot be called.
+    pub(super) fn new(source: Source) -> Result<Known, String> {
+        if let Some(path) = unix_socket(&source.url) {
+            let place = Place::Socket(path.to_owned());
+            let url = Url::parse("http://localhost/metrics").map_err(|error| error.to_string())?;
+            return Ok(Known { source, url, place, problem: None });
+        }
+        let url = Url::parse(&source.url).map_err(|error| format!("it is no URL: {error}"))?;
+        if !matches!(url.scheme(), "http" | "https") || !url.username().is_empty() || url.password().is_some() {
+            return Err("it is no URL of http or https without a user's name".into());
+        }
+        let host = url.host_str().map(|it| it.trim_start_matches('[').trim_end_matches(']').to_owned());
+        let host = host.ok_or("it has no host")?;
+        let place = match host.parse::<IpAddr>() {
+            Ok(ip) if !is_allowed(ip) => {
+                return Err("its address is link-local, of a metadata service, multicast or unspecified".into());
+            }
+            Ok(_) => Place::Fixed,
+            Err(_) => Place::Name { port: url.port_or_known_default().unwrap_or(80), host },
+        };
+        Ok(Known { source, url, place, problem: None })
+    }
+
+    /// The URL of another path beside that of the metrics, such as `/version` beside `/metrics`.
+    pub(super) fn beside(&self, path: &str) -> Url {
+        let mut url = self.url.clone();
+        let base = url.path().trim_end_matches('/');
+        let base = base.strip_suffix("/metrics").unwrap_or_default().to_owned();
+        url.set_path(&format!("{base}{path}"));
+        url
+    }
+}
+
+/// What a lookup changes: addresses that are new, and those that are gone.
+pub(super) fn changes(known: &[SocketAddr], found: &[SocketAddr]) -> (Vec<SocketAddr>, Vec<SocketAddr>) {
+    let without =
+        |all: &[SocketAddr], some: &[SocketAddr]| all.iter().copied().filter(|it| !some.contains(it)).collect();
+    (without(found, known), without(known, found))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(url: &str) -> Result<Known, String> {
+        Known::new(Source { url: url.into(), engine: None, is_guess: false, gets_token: false })
+    }
+
+    #[test]
+    fn names_are_looked_up_and_addresses_are_not() {
+        let name = |host: &str, port| Place::Name { host: host.into(), port };
+        for (url, place) in [
+            ("http://vllm.llm-d:8000/metrics", name("vllm.llm-d", 8_000)),
+            ("https://vllm/metrics", name("vllm", 443)),
+            ("http://127.0.0.1:8000/metrics", Place::Fixed),
+            ("http://[::1]/metrics", Place::Fixed),
+            ("unix:/run/vllm.sock", Place::Socket("/run/vllm.sock".into())),
+        ] {
+            assert_eq!(known(url).unwrap().place, place, "{url}");
+        }
+    }
+
+    #[test]
+    fn what_may_not_be_called_is_refused() {
+        for url in [
+            "http://169.254.169.254/metrics",
+            "http://[fe80::1]/metrics",
+            "http://a:b@vllm/metrics",
+            "ftp://vllm",
+            "vllm",
+        ] {
+            assert!(known(url).is_err(), "{url}");
+        }
+    }
+
+    #[test]
+    fn other_paths_stand_beside_the_metrics() {
+        let beside = |url: &str| known(url).unwrap().beside("/version").path().to_owned();
+        assert_eq!(beside("http://vllm/metrics"), "/version");
+        assert_eq!(beside("http://gateway/llm/metrics"), "/llm/version");
+        assert_eq!(beside("http://vllm/custom"), "/version");
+    }
+
+    #[test]
+    fn a_lookup_brings_and_takes_addresses() {
+        let [one, two, three] = [1, 2, 3].map(|it| SocketAddr::from(([127, 0, 0, it], 80)));
+        assert_eq!(changes(&[one, two], &[two, three]), (vec![three], vec![one]));
+    }
+}

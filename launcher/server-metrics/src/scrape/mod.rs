@@ -1,0 +1,161 @@
+//! [I/O] Asks servers for their metrics while a load runs, on one thread of its own.
+//!
+//! Each address is asked once in an interval, and never twice at a time. A scrape that fails is a gap with a reason, and
+//! no error of the run. Host names are resolved again and again, and every address of a name is asked: a headless Service
+//! has one for each pod. Called are only addresses that the launcher may call for a target as well.
+
+mod client;
+mod edge;
+mod endpoint;
+mod lookup;
+mod worker;
+
+use std::{
+    collections::BTreeMap,
+    io,
+    net::SocketAddr,
+    sync::mpsc::{self, SyncSender},
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use tokio::sync::mpsc as commands;
+use tracing::warn;
+
+use crate::{families::Engine, identity::Identity, series::Store};
+use worker::Worker;
+
+/// Between two scrapes of an address, while memory has room.
+pub const INTERVAL: Duration = Duration::from_secs(1);
+/// The longest that a scrape may take. A busy server answers late.
+pub const TIMEOUT: Duration = Duration::from_secs(5);
+/// The longest text of a scrape, in bytes; vLLM's has about 60,000.
+pub const MAX_BYTES: usize = 16 << 20;
+/// Addresses of all sources together.
+pub const MAX_ADDRESSES: usize = 256;
+/// The longest that the launcher waits for a scrape next to a load: a slow scrape, an interval, and a scrape. It is less than what
+/// a run that is asked to stop keeps for writing its report.
+const EDGE_LIMIT: Duration = Duration::from_secs(7);
+
+/// One source of metrics.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The whole URL, such as `http://vllm.llm-d:8000/metrics`; or `unix:` and the path of a socket, of which `/metrics`
+    /// is asked.
+    pub url: String,
+    /// What it is; `None`: its metrics say it.
+    pub engine: Option<Engine>,
+    /// Nobody named it: where the first scrape fails there are no metrics, and that is no gap.
+    pub is_guess: bool,
+    /// Whether it gets the bearer token of the target.
+    pub gets_token: bool,
+}
+
+/// What to scrape, and how.
+#[derive(Clone, Debug)]
+pub struct Order {
+    pub sources: Vec<Source>,
+    pub token: Option<String>,
+    /// Certificate authorities that are trusted beside the public ones, as PEM text.
+    pub authorities: Option<String>,
+    pub interval: Duration,
+    /// The longest that a scrape may take.
+    pub timeout: Duration,
+}
+
+/// What came of the scrapes of one address.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Address {
+    /// The URL of its source.
+    pub url: String,
+    /// Where the name led to; `None`: the URL has an address in place of a name.
+    pub address: Option<SocketAddr>,
+    /// Its index in the store.
+    pub index: usize,
+    pub engine: Option<Engine>,
+    pub identity: Identity,
+    pub scrapes: u64,
+    pub failures: u64,
+    /// Why scrapes failed, and how often. The last reasons of many are counted as `other`.
+    pub reasons: BTreeMap<String, u64>,
+    /// Of the scrapes that succeeded.
+    pub mean_time: Option<Duration>,
+    pub max_time: Option<Duration>,
+    pub mean_bytes: Option<f64>,
+}
+
+/// What came of all scrapes.
+#[derive(Clone, Debug)]
+pub struct Scraped {
+    pub store: Store,
+    pub addresses: Vec<Address>,
+    /// Sources whose name has no address.
+    pub unresolved: Vec<(String, String)>,
+    /// Addresses beyond [`MAX_ADDRESSES`].
+    pub left_out: usize,
+    /// Between two scrapes of an address, at the end.
+    pub interval: Duration,
+    /// CPU time of the thread.
+    pub cpu: Duration,
+}
+
+/// What the thread is asked to do.
+enum Command {
+    /// Scrape every address now, and answer when that is done.
+    Scrape(SyncSender<()>),
+    /// The same, and again after an interval where a server still has requests under way.
+    Settle(SyncSender<()>),
+    End,
+}
+
+/// A thread that scrapes until it is ended.
+#[derive(Debug)]
+pub struct Scraper {
+    commands: commands::Sender<Command>,
+    thread: JoinHandle<Scraped>,
+}
+
+impl Scraper {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// The system refuses a thread or a runtime, or the certificate authorities cannot be used.
+    pub fn start(order: Order) -> io::Result<Scraper> {
+        // The launcher waits for each answer but the last.
+        let (sender, receiver) = commands::channel(2);
+        // The authorities of the system are many, and reading them takes time that a run without TLS need not wait for.
+        let needs_tls = order.sources.iter().any(|it| it.url.starts_with("https:"));
+        let tls = client::tls(needs_tls, order.authorities.as_deref()).map_err(io::Error::other)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let body = move || runtime.block_on(Worker::new(order, tls, receiver).run());
+        let thread = thread::Builder::new().name("server-metrics".into()).spawn(body)?;
+        Ok(Scraper { commands: sender, thread })
+    }
+
+    /// Scrapes every address once, right before a load. Blocks until that is done, at most for 7 s.
+    pub fn before_load(&self) {
+        self.ask(Command::Scrape);
+    }
+
+    /// Scrapes every address right after a load: again after an interval where a server has requests under way, because
+    /// servers count at the end of a step. Blocks until that is done, at most for 7 s.
+    pub fn after_load(&self) {
+        self.ask(Command::Settle);
+    }
+
+    fn ask(&self, command: impl FnOnce(SyncSender<()>) -> Command) {
+        let (done, waiting) = mpsc::sync_channel(1);
+        if self.commands.blocking_send(command(done)).is_err() || waiting.recv_timeout(EDGE_LIMIT).is_err() {
+            warn!(
+                "the server's metrics were not read next to the load: their increases may have other requests in them"
+            );
+        }
+    }
+
+    /// Ends the thread. `None`: it ended early, by a fault of the launcher.
+    pub fn end(self) -> Option<Scraped> {
+        // It fails only where the thread has ended.
+        let _ = self.commands.blocking_send(Command::End);
+        self.thread.join().ok()
+    }
+}

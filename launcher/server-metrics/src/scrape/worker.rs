@@ -1,0 +1,405 @@
+//! [I/O] The thread's loop: starts what is due, and takes what has ended.
+
+use std::{net::SocketAddr, sync::mpsc::SyncSender, time::Duration};
+
+use clock::Clock;
+use futures::{
+    future::{FutureExt as _, LocalBoxFuture},
+    stream::{FuturesUnordered, StreamExt as _},
+};
+use rustls::ClientConfig;
+use tokio::sync::mpsc::Receiver;
+use tracing::debug;
+
+use super::{
+    Command, MAX_ADDRESSES, MAX_BYTES, Order, Scraped, TIMEOUT,
+    client::{self, Budget, Caller},
+    edge::Edge,
+    endpoint::{Counts, Endpoint},
+    lookup::{self, Known, Place},
+};
+use crate::{
+    families::{Engine, Role},
+    identity,
+    series::{Answer, Keep, Limits, Store},
+};
+
+/// Between two lookups of a name: a pod that comes is found within as long.
+const LOOK_UP_EVERY: Duration = Duration::from_secs(10);
+/// The longest answer to `/version` and its like, in bytes; that of SGLang holds all its settings.
+const MAX_VERSION_BYTES: usize = 1 << 20;
+/// The longest list of models, in bytes.
+const MAX_MODELS_BYTES: usize = 4 << 20;
+/// The longest that these may take: the load waits for them.
+const QUESTION_TIMEOUT: Duration = Duration::from_secs(2);
+/// Doublings of the interval when memory is full: up to 18 hours.
+const MAX_HALVINGS: u32 = 16;
+
+/// Parts of an interval in which the scrapes of different addresses begin.
+const PARTS: usize = 16;
+
+/// What has ended.
+enum Event {
+    Scraped { endpoint: usize, at: Duration, took: Duration, edge: bool, result: Result<Vec<u8>, String> },
+    LookedUp { source: usize, found: Result<Vec<SocketAddr>, String> },
+    Version { endpoint: usize, text: Result<Vec<u8>, String> },
+    Models { endpoint: usize, text: Result<Vec<u8>, String> },
+}
+
+pub(super) struct Worker {
+    clock: Clock,
+    commands: Receiver<Command>,
+    interval: Duration,
+    timeout: Duration,
+    token: Option<String>,
+    tls: ClientConfig,
+    budget: Budget,
+    sources: Vec<Known>,
+    unusable: Vec<(String, String)>,
+    endpoints: Vec<Endpoint>,
+    store: Store,
+    under_way: FuturesUnordered<LocalBoxFuture<'static, Event>>,
+    edge: Option<Edge>,
+    /// First lookups that have not ended.
+    first_lookups: usize,
+    /// Questions for version and models that have no answer yet.
+    questions: usize,
+    next_lookup: Duration,
+    left_out: usize,
+}
+
+impl Worker {
+    pub(super) fn new(order: Order, tls: ClientConfig, commands: Receiver<Command>) -> Worker {
+        let (mut sources, mut unusable) = (Vec::new(), Vec::new());
+        for source in order.sources {
+            let url = source.url.clone();
+            match Known::new(source) {
+                Ok(known) => sources.push(known),
+                Err(problem) => unusable.push((url, problem)),
+            }
+        }
+        Worker {
+            clock: Clock::start(),
+            commands,
+            interval: order.interval,
+            timeout: order.timeout,
+            token: order.token,
+            tls,
+            budget: Budget::default(),
+            sources,
+            unusable,
+            endpoints: Vec::new(),
+            store: Store::new(Limits::default()),
+            under_way: FuturesUnordered::new(),
+            edge: None,
+            first_lookups: 0,
+            questions: 0,
+            next_lookup: Duration::MAX,
+            left_out: 0,
+        }
+    }
+
+    /// Works until it is told to end.
+    pub(super) async fn run(mut self) -> Scraped {
+        let sleeper = self.clock.sleeper();
+        self.find();
+        loop {
+            let next = self.next();
+            tokio::select! {
+                command = self.commands.recv() => match command {
+                    Some(Command::Scrape(done)) => self.begin_edge(done, false),
+                    Some(Command::Settle(done)) => self.begin_edge(done, true),
+                    Some(Command::End) | None => break,
+                },
+                Some(event) = self.under_way.next(), if !self.under_way.is_empty() => self.take(event),
+                () = sleeper.until(next) => self.tick(),
+            }
+            self.end_edge();
+        }
+        self.into_scraped()
+    }
+
+    /// Between two scrapes of an address: longer when memory was full.
+    fn interval(&self) -> Duration {
+        self.interval * (1 << self.store.halvings().min(MAX_HALVINGS))
+    }
+
+    /// The time at which something is due.
+    fn next(&self) -> Duration {
+        let dues = self.endpoints.iter().filter(|it| !it.gone && !it.busy).map(|it| it.due);
+        let again = self.edge.as_ref().and_then(|it| it.again);
+        dues.chain(again).chain([self.next_lookup]).min().unwrap_or(Duration::MAX)
+    }
+
+    /// Makes the endpoints of all sources, and begins to look up names.
+    fn find(&mut self) {
+        for source in 0..self.sources.len() {
+            match self.sources[source].place {
+                Place::Fixed | Place::Socket(_) => self.add(source, None),
+                Place::Name { .. } => {
+                    self.first_lookups += 1;
+                    self.look_up(source);
+                    self.next_lookup = self.clock.now() + LOOK_UP_EVERY;
+                }
+            }
+        }
+    }
+
+    fn look_up(&mut self, source: usize) {
+        let Place::Name { host, port } = self.sources[source].place.clone() else { return };
+        let looked_up = async move {
+            let found = match clock::limit(TIMEOUT, client::lookup(&host, port)).await {
+                Ok(found) => found.map_err(|error| identity::shown(&error.to_string())),
+                Err(clock::TimedOut) => Err(format!("the name was not resolved within {} s", TIMEOUT.as_secs())),
+            };
+            Event::LookedUp { source, found }
+        };
+        self.under_way.push(looked_up.boxed_local());
+    }
+
+    /// Adds an address of a source.
+    fn add(&mut self, source: usize, address: Option<SocketAddr>) {
+        if self.endpoints.len() >= MAX_ADDRESSES {
+            self.left_out += 1;
+            return;
+        }
+        let known = &mut self.sources[source];
+        let host = match &known.place {
+            Place::Name { host, .. } => address.map(|it| (host.as_str(), it)),
+            Place::Fixed | Place::Socket(_) => None,
+        };
+        let socket = match &known.place {
+            Place::Socket(path) => Some(path.as_str()),
+            _ => None,
+        };
+        let token = self.token.clone().filter(|_| known.source.gets_token);
+        let caller = match Caller::new(host, socket, self.tls.clone(), token, self.budget.clone()) {
+            Ok(caller) => caller,
+            Err(error) => {
+                known.problem = Some(identity::shown(&error.without_url().to_string()));
+                return;
+            }
+        };
+        let index = self.store.add_address(known.source.engine);
+        let place = self.endpoints.len();
+        // The scrapes of many addresses are spread over the interval.
+        let part = u32::try_from(place % PARTS).unwrap_or_default();
+        let interval = self.interval();
+        let due = self.clock.now() + interval + interval * part / PARTS as u32;
+        self.endpoints.push(Endpoint {
+            source,
+            address,
+            caller,
+            index,
+            busy: false,
+            gone: false,
+            due,
+            counts: Counts::default(),
+            version: None,
+            models: None,
+            asked: false,
+        });
+        if let Some(edge) = &mut self.edge {
+            edge.add(place);
+            self.start(place);
+        }
+    }
+
+    /// Begins a scrape, unless one is under way.
+    fn start(&mut self, place: usize) {
+        let now = self.clock.now();
+        let interval = self.interval();
+        let edge = self.edge.as_ref().is_some_and(|it| it.wants(place));
+        let endpoint = &mut self.endpoints[place];
+        if endpoint.busy || endpoint.gone {
+            return;
+        }
+        endpoint.busy = true;
+        if endpoint.due <= now {
+            endpoint.schedule(now, interval);
+        }
+        let timeout = self.timeout;
+        let (caller, url) = (endpoint.caller.clone(), self.sources[endpoint.source].url.clone());
+        let scraped = async move {
+            let at = clock::monotonic();
+            let result = caller.get(url, MAX_BYTES, timeout).await;
+            Event::Scraped { endpoint: place, at, took: clock::monotonic().saturating_sub(at), edge, result }
+        };
+        self.under_way.push(scraped.boxed_local());
+    }
+
+    /// Starts what is due.
+    fn tick(&mut self) {
+        let now = self.clock.now();
+        if self.edge.as_ref().and_then(|it| it.again).is_some_and(|it| it <= now) {
+            let live = self.live();
+            if let Some(edge) = &mut self.edge {
+                edge.begin_again(live.iter().copied());
+            }
+            live.into_iter().for_each(|it| self.start(it));
+        }
+        for place in 0..self.endpoints.len() {
+            if self.endpoints[place].due <= now {
+                self.start(place);
+            }
+        }
+        if self.next_lookup <= now {
+            self.next_lookup = now + LOOK_UP_EVERY;
+            (0..self.sources.len()).for_each(|it| self.look_up(it));
+        }
+    }
+
+    fn live(&self) -> Vec<usize> {
+        let endpoints = self.endpoints.iter().enumerate();
+        endpoints.filter(|(_, it)| !it.gone).map(|(place, _)| place).collect()
+    }
+
+    fn begin_edge(&mut self, done: SyncSender<()>, settles: bool) {
+        let live = self.live();
+        self.edge = Some(Edge::new(done, settles, live.iter().copied()));
+        live.into_iter().for_each(|it| self.start(it));
+    }
+
+    /// Answers the launcher when the round next to a load is over.
+    fn end_edge(&mut self) {
+        let over = self.edge.as_ref().is_some_and(Edge::is_over);
+        if !over || self.first_lookups > 0 || self.questions > 0 {
+            return;
+        }
+        let again = self.clock.now() + self.interval;
+        let busy = self.is_busy();
+        if !self.edge.as_mut().is_some_and(|it| it.settle(busy, again)) {
+            self.edge.take().into_iter().for_each(Edge::answer);
+        }
+    }
+
+    /// Whether a server may still count: it has requests under way, or did not answer.
+    fn is_busy(&self) -> bool {
+        let live: Vec<usize> = self.endpoints.iter().filter(|it| !it.gone).map(|it| it.index).collect();
+        let running = self.store.series().iter().filter(|it| it.role == Role::Running && live.contains(&it.address));
+        let failed = |index: &usize| {
+            let scrapes = self.store.addresses().get(*index).map_or(&[][..], |it| it.scrapes());
+            scrapes.last().is_some_and(|it| !it.ok) && scrapes.iter().any(|it| it.ok)
+        };
+        running.into_iter().any(|it| it.last() > 0.0) || live.iter().any(failed)
+    }
+
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Scraped { endpoint, at, took, edge, result } => self.take_scrape(endpoint, at, took, edge, result),
+            Event::LookedUp { source, found } => self.take_lookup(source, found),
+            Event::Version { endpoint, text } => {
+                self.questions -= 1;
+                self.endpoints[endpoint].version = text.ok().and_then(|it| identity::version(&it));
+            }
+            Event::Models { endpoint, text } => {
+                self.questions -= 1;
+                self.endpoints[endpoint].models = text.ok().and_then(|it| identity::models(&it));
+            }
+        }
+    }
+
+    fn take_scrape(&mut self, place: usize, at: Duration, took: Duration, edge: bool, result: Result<Vec<u8>, String>) {
+        let endpoint = &mut self.endpoints[place];
+        let source = &self.sources[endpoint.source].source;
+        endpoint.busy = false;
+        let keep = if source.engine == Some(Engine::Prometheus) { Keep::All } else { Keep::Known };
+        let text = result.as_ref().ok().map(Vec::as_slice);
+        let ok = self.store.record(endpoint.index, Answer { at, took, text, edge }, keep);
+        match &result {
+            Ok(text) if ok => endpoint.counts.succeed(took, text.len()),
+            Ok(_) => endpoint.counts.fail("the answer has no metrics".into()),
+            Err(reason) => endpoint.counts.fail(reason.clone()),
+        }
+        if source.is_guess && !endpoint.counts.has_succeeded() {
+            debug!(url = source.url, ?result, "the target tells no metrics");
+            endpoint.gone = true;
+        }
+        let gone = endpoint.gone;
+        if let Some(round) = &mut self.edge {
+            if edge || gone {
+                round.end(place);
+            } else if round.wants(place) {
+                self.start(place);
+            }
+        }
+        if ok {
+            self.ask(place);
+        }
+    }
+
+    /// Asks a model server once for its version and its models.
+    fn ask(&mut self, place: usize) {
+        let endpoint = &mut self.endpoints[place];
+        let engine = self.store.addresses().get(endpoint.index).and_then(|it| it.engine);
+        let Some(engine) = engine.filter(|it| it.serves_model() && !endpoint.asked) else { return };
+        endpoint.asked = true;
+        self.questions += 2;
+        let source = &self.sources[endpoint.source];
+        let info = source.beside(if engine == Engine::Sglang { "/get_server_info" } else { "/version" });
+        let list = source.beside("/v1/models");
+        let (one, other) = (endpoint.caller.clone(), endpoint.caller.clone());
+        let version = async move {
+            let text = one.get(info, MAX_VERSION_BYTES, QUESTION_TIMEOUT).await;
+            Event::Version { endpoint: place, text }
+        };
+        let models = async move {
+            let text = other.get(list, MAX_MODELS_BYTES, QUESTION_TIMEOUT).await;
+            Event::Models { endpoint: place, text }
+        };
+        self.under_way.push(version.boxed_local());
+        self.under_way.push(models.boxed_local());
+    }
+
+    fn take_lookup(&mut self, source: usize, found: Result<Vec<SocketAddr>, String>) {
+        self.first_lookups = self.first_lookups.saturating_sub(1);
+        let found = match found {
+            Ok(found) => found,
+            Err(problem) => {
+                // Addresses that are known stay in use.
+                let known = self.endpoints.iter().any(|it| it.source == source);
+                self.sources[source].problem = Some(problem).filter(|_| !known);
+                return;
+            }
+        };
+        self.sources[source].problem = None;
+        let of_source = |it: &&Endpoint| it.source == source && !it.gone;
+        let known: Vec<SocketAddr> = self.endpoints.iter().filter(of_source).filter_map(|it| it.address).collect();
+        let (new, old) = lookup::changes(&known, &found);
+        let is_guess = self.sources[source].source.is_guess;
+        for place in 0..self.endpoints.len() {
+            let endpoint = &mut self.endpoints[place];
+            if endpoint.source == source && endpoint.address.is_some_and(|it| old.contains(&it)) {
+                endpoint.gone = true;
+                self.edge.iter_mut().for_each(|it| it.end(place));
+            }
+        }
+        self.left_out = 0;
+        for address in new {
+            let back = self.endpoints.iter().position(|it| it.source == source && it.address == Some(address));
+            match back {
+                // Where a guess was wrong it is not asked again.
+                Some(_) if is_guess => {}
+                Some(place) => {
+                    self.endpoints[place].gone = false;
+                    self.endpoints[place].due = self.clock.now();
+                }
+                None => self.add(source, Some(address)),
+            }
+        }
+    }
+
+    fn into_scraped(self) -> Scraped {
+        let interval = self.interval();
+        let Worker { sources, mut unusable, endpoints, store, left_out, .. } = self;
+        let problems = sources.iter().filter(|it| !it.source.is_guess);
+        unusable.extend(problems.filter_map(|it| Some((it.source.url.clone(), it.problem.clone()?))));
+        let told = endpoints.into_iter().filter(|it| it.counts.has_succeeded() || !sources[it.source].source.is_guess);
+        let addresses = told.map(|it| {
+            let url = sources[it.source].source.url.clone();
+            it.into_address(&url, &store)
+        });
+        let addresses = addresses.collect();
+        Scraped { addresses, unresolved: unusable, left_out, interval, cpu: clock::thread_cpu(), store }
+    }
+}

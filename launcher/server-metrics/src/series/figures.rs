@@ -1,0 +1,196 @@
+//! What the samples say of a window of time. Pure.
+//!
+//! Gauges are of the window itself. Increases of counters and histograms are from the last scrape that ended before the
+//! window to the first scrape that began after it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use super::{
+    Scrape, Series, Store,
+    histogram::{Increases, Latency},
+    levels::{self, HOLD, Held, Levels},
+};
+use crate::families::{Part, Role};
+
+/// What all servers together said of a window. What no server told is `None`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WindowFigures {
+    /// The first scrape that increases count from, and the last one that they count to, on the machine's monotonic clock;
+    /// `None`: no scrape succeeded.
+    pub bracket: Option<(Duration, Duration)>,
+    /// Every address had a scrape before the window and one after it, and no counter began again between them.
+    pub whole: bool,
+    /// Restarts of a server: scrapes in which a counter was smaller than before.
+    pub resets: u64,
+    /// Requests, added over all servers.
+    pub running: Option<Levels>,
+    pub waiting: Option<Levels>,
+    /// A share; the mean over all servers, the least and the most of any.
+    pub kv_cache_usage: Option<Levels>,
+    pub preemptions: Option<f64>,
+    pub prompt_tokens: Option<f64>,
+    pub generation_tokens: Option<f64>,
+    pub succeeded: Option<f64>,
+    /// Tokens.
+    pub prefix_queries: Option<f64>,
+    pub prefix_hits: Option<f64>,
+    pub ttft: Option<Latency>,
+    pub itl: Option<Latency>,
+    pub e2e: Option<Latency>,
+    pub queue: Option<Latency>,
+    pub prefill: Option<Latency>,
+    pub decode: Option<Latency>,
+    pub pool_ready_pods: Option<Levels>,
+    pub pool_queue: Option<Levels>,
+    pub pool_kv_cache_usage: Option<Levels>,
+    /// A share of time; the mean over all GPUs, the least and the most of any.
+    pub gpu_utilization: Option<Levels>,
+    /// Watts of all GPUs together.
+    pub gpu_power: Option<Levels>,
+    /// Joules of all GPUs together.
+    pub gpu_energy: Option<f64>,
+    /// MiB of all GPUs together.
+    pub gpu_memory: Option<Levels>,
+}
+
+impl WindowFigures {
+    /// Tokens found in the prefix cache / tokens looked up; SGLang has prompt tokens in place of the latter.
+    pub fn prefix_hit_share(&self) -> Option<f64> {
+        let queries = self.prefix_queries.or(self.prompt_tokens).filter(|it| *it > 0.0)?;
+        self.prefix_hits.map(|it| it / queries)
+    }
+}
+
+/// Between which scrapes of an address increases count.
+#[derive(Clone, Copy, Debug)]
+struct Bracket {
+    /// `None`: no scrape succeeded before the window.
+    begin: Option<Scrape>,
+    end: Scrape,
+    whole: bool,
+}
+
+impl Store {
+    /// The figures of a window, whose times are those of the machine's monotonic clock. `interval`: between two scrapes.
+    pub fn figures(&self, from: Duration, to: Duration, interval: Duration) -> WindowFigures {
+        let brackets: Vec<Option<Bracket>> = self.addresses.iter().map(|it| bracket(it.scrapes(), from, to)).collect();
+        let known: Vec<Bracket> = brackets.iter().flatten().copied().collect();
+        let first = |it: &Bracket| it.begin.map_or(it.end.at, |begin| begin.at);
+        let span = known.iter().map(first).min().zip(known.iter().map(|it| it.end.at).max());
+        let view = View { store: self, brackets: &brackets, from, to, hold: interval * HOLD };
+        let resets = view.resets();
+        // An address that never answered has no part in any figure.
+        let answered = self.addresses.iter().filter(|it| it.scrapes().iter().any(|it| it.ok)).count();
+        WindowFigures {
+            bracket: span,
+            whole: answered > 0 && known.len() == answered && known.iter().all(|it| it.whole) && resets == 0,
+            resets,
+            running: levels::sum(&view.gauges(Role::Running)),
+            waiting: levels::sum(&view.gauges(Role::Waiting)),
+            kv_cache_usage: levels::each(&view.gauges(Role::KvCacheUsage)),
+            preemptions: view.increase(Role::Preemptions),
+            prompt_tokens: view.increase(Role::PromptTokens),
+            generation_tokens: view.increase(Role::GenerationTokens),
+            succeeded: view.increase(Role::Succeeded),
+            prefix_queries: view.increase(Role::PrefixQueries),
+            prefix_hits: view.increase(Role::PrefixHits),
+            ttft: view.latency(Role::Ttft),
+            itl: view.latency(Role::Itl).or_else(|| view.latency(Role::OldItl)),
+            e2e: view.latency(Role::E2e),
+            queue: view.latency(Role::Queue),
+            prefill: view.latency(Role::Prefill),
+            decode: view.latency(Role::Decode),
+            pool_ready_pods: levels::sum(&view.gauges(Role::PoolReadyPods)),
+            pool_queue: levels::each(&view.gauges(Role::PoolQueue)),
+            pool_kv_cache_usage: levels::each(&view.gauges(Role::PoolKvCacheUsage)),
+            gpu_utilization: levels::each(&view.gauges(Role::GpuUtilization)).map(|it| it.scaled(0.01)),
+            gpu_power: levels::sum(&view.gauges(Role::GpuPower)),
+            gpu_energy: view.increase(Role::GpuEnergy).map(|millijoules| millijoules / 1e3),
+            gpu_memory: levels::sum(&view.gauges(Role::GpuMemory)),
+        }
+    }
+}
+
+fn bracket(scrapes: &[Scrape], from: Duration, to: Duration) -> Option<Bracket> {
+    let good = || scrapes.iter().filter(|it| it.ok).copied();
+    let begin = good().take_while(|it| it.at + it.took <= from).last();
+    let after = good().find(|it| it.at >= to);
+    let end = after.or_else(|| good().last().filter(|it| it.at >= from))?;
+    Some(Bracket { begin, end, whole: begin.is_some() && after.is_some() })
+}
+
+/// The samples, and the window that is looked at.
+struct View<'a> {
+    store: &'a Store,
+    brackets: &'a [Option<Bracket>],
+    from: Duration,
+    to: Duration,
+    hold: Duration,
+}
+
+impl View<'_> {
+    fn of_role(&self, role: Role) -> impl Iterator<Item = (&Series, Bracket)> {
+        let series = self.store.series.iter().filter(move |it| it.role == role);
+        series.filter_map(|it| Some((it, (*self.brackets.get(it.address)?)?)))
+    }
+
+    /// Added over all series; `None`: there is none.
+    fn increase(&self, role: Role) -> Option<f64> {
+        let of_counter = |(series, bracket): (&Series, Bracket)| {
+            (series.part == Part::Counter).then(|| increase(series, bracket)).flatten()
+        };
+        self.of_role(role)
+            .filter_map(of_counter)
+            .fold(None, |sum, it| Some(sum.unwrap_or(0.0) + it))
+            .filter(|it: &f64| it.is_finite())
+    }
+
+    fn latency(&self, role: Role) -> Option<Latency> {
+        let mut all = Increases::default();
+        for (series, bracket) in self.of_role(role) {
+            let Some(increase) = increase(series, bracket) else { continue };
+            match series.part {
+                Part::Bucket => all.buckets.push((series.bound, increase)),
+                Part::Sum => all.sum += increase,
+                Part::Count => all.count += increase,
+                Part::Gauge | Part::Counter | Part::Info => {}
+            }
+        }
+        all.latency()
+    }
+
+    fn gauges(&self, role: Role) -> Vec<Vec<Held>> {
+        let series = self.store.series.iter().filter(|it| it.role == role && it.part == Part::Gauge);
+        series
+            .map(|it| {
+                let scrapes = self.store.addresses.get(it.address).map_or(&[][..], |it| it.scrapes());
+                let time = |number: u32| {
+                    let place = scrapes.binary_search_by_key(&number, |it| it.number).ok()?;
+                    Some(scrapes[place].at)
+                };
+                let samples = it.samples().filter_map(|(number, value)| Some((time(number)?, value)));
+                levels::held(samples, (self.from, self.to), self.hold)
+            })
+            .collect()
+    }
+
+    /// Scrapes in which any counter of an address began again.
+    fn resets(&self) -> u64 {
+        let mut found: BTreeMap<usize, BTreeSet<u32>> = BTreeMap::new();
+        for series in &self.store.series {
+            if let Some(bracket) = self.brackets.get(series.address).copied().flatten() {
+                let begin = bracket.begin.map_or(0, |it| it.number);
+                let resets = series.resets(begin, bracket.end.number);
+                found.entry(series.address).or_default().extend(resets);
+            }
+        }
+        found.values().map(|it| it.len() as u64).sum()
+    }
+}
+
+fn increase(series: &Series, bracket: Bracket) -> Option<f64> {
+    series.increase(bracket.begin.map(|it| it.number), bracket.end.number)
+}

@@ -1,0 +1,123 @@
+//! The samples of one series. Pure.
+
+use super::Scrape;
+use crate::families::{Meaning, Part, Role};
+
+/// Restarts of a counter that are told apart; what later ones lose is added to the last of them.
+const MAX_RESETS: usize = 64;
+
+/// The samples of one name with one set of labels at one address.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// The index of its address.
+    pub address: usize,
+    /// The name of the metric, with its suffix.
+    pub metric: Box<str>,
+    /// `name="value"`, with commas between them, in the order of the names.
+    pub labels: Box<str>,
+    pub role: Role,
+    pub part: Part,
+    /// The upper bound of a bucket.
+    pub bound: f64,
+    numbers: Vec<u32>,
+    values: Vec<f64>,
+    /// The number of a scrape before which the counter began again, and its value before that.
+    resets: Vec<(u32, f64)>,
+    last: f64,
+}
+
+impl Series {
+    pub(super) fn new(address: usize, metric: &str, labels: &str, meaning: Meaning, bound: Option<f64>) -> Series {
+        Series {
+            address,
+            metric: metric.into(),
+            labels: labels.into(),
+            role: meaning.role,
+            part: meaning.part,
+            bound: bound.unwrap_or(f64::INFINITY),
+            numbers: Vec::new(),
+            values: Vec::new(),
+            resets: Vec::new(),
+            last: 0.0,
+        }
+    }
+
+    /// Number of samples.
+    pub fn len(&self) -> usize {
+        self.numbers.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.numbers.is_empty()
+    }
+
+    /// The number of the scrape and the value of each sample, as the server wrote it, in the order of time.
+    pub fn samples(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
+        self.numbers.iter().copied().zip(self.values.iter().copied())
+    }
+
+    /// The newest value.
+    pub fn last(&self) -> f64 {
+        self.last
+    }
+
+    /// `false`: the value is no number, or a second one of this scrape, and is not kept.
+    pub(super) fn push(&mut self, number: u32, value: f64) -> bool {
+        if !value.is_finite() || self.numbers.last() == Some(&number) {
+            return false;
+        }
+        if self.is_counter() && value < self.last {
+            let full = self.resets.len() == MAX_RESETS;
+            match self.resets.last_mut() {
+                Some((_, lost)) if full => *lost += self.last,
+                _ => self.resets.push((number, self.last)),
+            }
+        }
+        self.last = value;
+        self.numbers.push(number);
+        self.values.push(value);
+        true
+    }
+
+    fn is_counter(&self) -> bool {
+        matches!(self.part, Part::Counter | Part::Bucket | Part::Sum | Part::Count)
+    }
+
+    /// Keeps the samples of these scrapes, which are in the order of their numbers.
+    pub(super) fn keep(&mut self, scrapes: &[Scrape]) {
+        let kept: Vec<bool> =
+            self.numbers.iter().map(|number| scrapes.binary_search_by_key(number, |it| it.number).is_ok()).collect();
+        let mut flags = kept.iter();
+        self.numbers.retain(|_| flags.next().copied().unwrap_or(false));
+        let mut flags = kept.iter();
+        self.values.retain(|_| flags.next().copied().unwrap_or(false));
+    }
+
+    /// By how much a counter grew from one scrape to another, restarts included. `None`: it has no sample by then. A
+    /// counter that is missing in the first scrape begins at zero, unless there was no such scrape.
+    pub(super) fn increase(&self, from: Option<u32>, to: u32) -> Option<f64> {
+        let end = self.place(to)?;
+        let begin = match from {
+            Some(from) => self.place(from).map_or(0.0, |it| self.whole(it)),
+            None => self.whole(0),
+        };
+        Some((self.whole(end) - begin).max(0.0)).filter(|it| it.is_finite())
+    }
+
+    /// How often the counter began again after one scrape and until another.
+    pub(super) fn resets(&self, from: u32, to: u32) -> impl Iterator<Item = u32> + '_ {
+        self.resets.iter().map(|it| it.0).filter(move |it| (from + 1..=to).contains(it))
+    }
+
+    /// The index of the last sample until a scrape.
+    fn place(&self, number: u32) -> Option<usize> {
+        self.numbers.partition_point(|it| *it <= number).checked_sub(1)
+    }
+
+    /// The value of a sample, with all that restarts before it lost.
+    fn whole(&self, place: usize) -> f64 {
+        let (number, value) = (self.numbers[place], self.values[place]);
+        let lost: f64 = self.resets.iter().filter(|(at, _)| *at <= number).map(|(_, lost)| lost).sum();
+        value + lost
+    }
+}
