@@ -10,7 +10,7 @@ use std::{
 use serde_json::Value;
 
 /// Each crate and the crates of the workspace that its code uses, tests aside.
-const ARROWS: [(&str, &[&str]); 15] = [
+const ARROWS: [(&str, &[&str]); 16] = [
     ("crds", &[]),
     ("workload-profiles", &["crds"]),
     ("operator", &["crds", "workload-profiles"]),
@@ -20,10 +20,11 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("statistics", &[]),
     ("engine", &["clock", "crds", "loadgen", "tokenizer", "workload-profiles"]),
     ("analysis", &["crds", "engine", "loadgen", "statistics", "workload-profiles"]),
-    ("report", &["analysis", "crds", "engine", "loadgen", "workload-profiles"]),
+    ("server-metrics", &["clock", "crds", "engine"]),
+    ("report", &["analysis", "crds", "engine", "loadgen", "server-metrics", "workload-profiles"]),
     ("submission", &["crds", "engine", "loadgen", "report", "workload-profiles"]),
     ("simulator", &["clock", "crds"]),
-    ("bench", &["analysis", "clock", "crds", "engine", "report", "simulator", "workload-profiles"]),
+    ("bench", &["analysis", "clock", "crds", "engine", "report", "server-metrics", "simulator", "workload-profiles"]),
     (
         "launcher",
         &[
@@ -34,6 +35,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
             "engine",
             "loadgen",
             "report",
+            "server-metrics",
             "simulator",
             "submission",
             "workload-profiles",

@@ -25,6 +25,8 @@ mod prompts;
 mod readiness;
 #[path = "cli/repeat.rs"]
 mod repeat;
+#[path = "cli/server_metrics.rs"]
+mod server_metrics;
 #[path = "cli/sut.rs"]
 mod sut;
 

@@ -14,6 +14,7 @@ pub mod partial;
 mod provenance;
 mod redact;
 pub mod requests_parquet;
+pub mod server;
 pub mod terminal;
 mod text;
 mod uncertainty;
@@ -28,6 +29,7 @@ use workload_profiles::{Notice, Workload};
 pub use benchmark_run::Inputs;
 pub use folder::{Folder, StorageError, Stored};
 pub use loadgen::{LoadGenConfig, LoadGenReport, LoadGenSummary};
+pub use server::{ClientTokens, ServerReport};
 pub use text::profile;
 pub use whole_file::write_whole;
 
@@ -60,6 +62,8 @@ pub struct Report<'a> {
     pub notices: &'a [Notice],
     /// The LoadGen tests of the run; `None`: it has another load.
     pub loadgen: Option<&'a LoadGenReport>,
+    /// What the servers said of themselves; `None`: no server was asked, or none answered.
+    pub server_metrics: Option<&'a ServerReport>,
     /// Each request; `None` where the run does not ask for them.
     pub records: Option<&'a Records>,
 }
@@ -99,6 +103,9 @@ pub fn write_report(folder: &mut Folder, report: &Report<'_>) -> Result<(), Stor
         folder.write(&benchmark_report::file_name(report.analysis, index), |file| {
             file.write_all(benchmark_report::render(report, index)?.as_bytes())
         })?;
+    }
+    if let Some(server) = report.server_metrics {
+        folder.write("server_metrics.parquet", |file| server::parquet::write(report, server, file))?;
     }
     if let Some(records) = report.records {
         folder.write("requests.parquet", |file| requests_parquet::write(report, records, file))?;

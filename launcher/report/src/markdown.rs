@@ -10,6 +10,7 @@ use crds::{
 
 use super::{
     Report, TOOL_VERSION, loadgen, provenance,
+    server::table as server_table,
     text::{
         self, excluded, goals, has_marks, latencies, lengths, number, objective_figure, objective_limit,
         objective_observed, optional, percentile, rates, time, trust,
@@ -41,6 +42,7 @@ pub fn render(report: &Report<'_>) -> String {
     }
     sureness(report.analysis, &mut page);
     sessions(report.analysis, &mut page);
+    servers(report, &mut page);
     failures(report.analysis, &mut page);
     contamination(report.analysis, &mut page);
     judgement(report, &mut page);
@@ -253,6 +255,26 @@ fn sureness(analysis: &Analysis, page: &mut Page) {
         page.blank();
     }
     uncertainty::sentences(analysis).iter().for_each(|it| page.line(format_args!("- {}", cell(it))));
+}
+
+/// What the servers said of themselves.
+fn servers(report: &Report<'_>, page: &mut Page) {
+    let Some(server) = report.server_metrics else { return };
+    page.heading("Server");
+    server_table::identities(server).iter().for_each(|it| page.line(format_args!("- {it}")));
+    page.line(
+        "\nOf gauges the mean, and the most in brackets. Counters count from the scrape before to the scrape after.\n",
+    );
+    page.table(&server_table::COLUMNS, NUMBERS, server_table::rows(server, report.analysis));
+    let gpus = server_table::gpu_rows(server, report.analysis);
+    if !gpus.is_empty() {
+        page.blank();
+        page.table(&server_table::GPU_COLUMNS, NUMBERS, gpus);
+    }
+    if !server.remarks.is_empty() {
+        page.blank();
+        server.remarks.iter().for_each(|it| page.line(format_args!("- {}", cell(it))));
+    }
 }
 
 fn sessions(analysis: &Analysis, page: &mut Page) {

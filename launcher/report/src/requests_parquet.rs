@@ -168,7 +168,7 @@ fn write_column<W: Write + Send>(
     }
 }
 
-fn write_values<T: DataType, W: Write + Send>(
+pub(super) fn write_values<T: DataType, W: Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
     values: &[T::T],
     present: Option<&[i16]>,
@@ -181,7 +181,7 @@ fn write_values<T: DataType, W: Write + Send>(
 }
 
 /// The cause below a Parquet error, so that a full disk is told as one.
-fn into_io(error: ParquetError) -> io::Error {
+pub(super) fn into_io(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(source) => match source.downcast::<io::Error>() {
             Ok(error) => *error,

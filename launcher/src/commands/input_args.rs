@@ -37,6 +37,13 @@ pub(crate) struct InputArgs {
     /// Refuse a profile with a key that would be ignored or changed
     #[arg(long)]
     strict: bool,
+    /// Read the server's metrics at this URL, such as http://vllm:8000/metrics; may be given several times [default: /metrics
+    /// of the target]
+    #[arg(long = "metrics-url", value_name = "URL", conflicts_with = "no_server_metrics")]
+    metrics_urls: Vec<String>,
+    /// Do not read the server's metrics
+    #[arg(long)]
+    no_server_metrics: bool,
     /// Read the bearer token of the target from this file
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
@@ -83,6 +90,8 @@ impl InputArgs {
             overrides: self.overrides.clone(),
             variables: self.variables.clone(),
             strict: self.strict,
+            metrics_urls: self.metrics_urls.clone(),
+            no_server_metrics: self.no_server_metrics,
             token_file: self.token_file.clone(),
             ca_file: self.ca_file.clone(),
         }

@@ -66,6 +66,7 @@ fn from_run_file(path: &Path, mut file: RunFile, options: &LocalOptions) -> Resu
     if let Some(name) = &shipped {
         file.set_profile(name);
     }
+    file.set_metrics(&options.metrics_urls, options.no_server_metrics);
     let (mut run, mut spec) = file.resolve(path, options)?;
     let source = ProfileSource::from_spec(&spec);
     let template = match (&given, &source) {

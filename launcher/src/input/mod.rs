@@ -94,6 +94,10 @@ pub struct LocalOptions {
     pub variables: Vec<String>,
     /// Whether a profile with keys that would be ignored or changed is refused.
     pub strict: bool,
+    /// URLs of metrics in addition to those that the run names.
+    pub metrics_urls: Vec<String>,
+    /// Whether the server's metrics are not read, whatever the run names.
+    pub no_server_metrics: bool,
     /// The file that holds the bearer token of the target.
     pub token_file: Option<PathBuf>,
     /// The file that holds further certificate authorities.

@@ -127,6 +127,20 @@ impl RunFile {
         profile["name"] = name.into();
     }
 
+    /// Adds sources of metrics to those that the file names, or takes away all.
+    pub(super) fn set_metrics(&mut self, urls: &[String], none: bool) {
+        let Some(target) = self.value["spec"]["target"].as_object_mut() else { return };
+        if none {
+            target.insert("metrics".into(), Value::Array(Vec::new()));
+        } else if !urls.is_empty() {
+            let metrics = target.entry("metrics").or_insert_with(|| Value::Array(Vec::new()));
+            let added = urls.iter().map(|it| serde_json::json!({"url": it}));
+            if let Some(all) = metrics.as_array_mut() {
+                all.extend(added);
+            }
+        }
+    }
+
     /// The folder to which relative paths in the profile belong, where the file says so. The `benchmarkrun.yaml` of a results
     /// folder does, because it is not beside the files that its profile names.
     pub(super) fn paths_from(&self) -> Option<PathBuf> {

@@ -3,6 +3,7 @@
 use std::{io::IsTerminal as _, sync::Arc};
 
 use ::loadgen::plan;
+use ::server_metrics::scrape::Scraped;
 use tracing::{info, warn};
 use workload_profiles::Workload;
 
@@ -12,6 +13,7 @@ use super::{
     log_notices,
     progress::Watcher,
     ready::{self, Ready, Secrets},
+    server_metrics::ServerMetrics,
     signals::{self, Deadline},
     target,
 };
@@ -39,6 +41,8 @@ pub(super) struct Loaded {
     pub(super) server: TargetIdentity,
     pub(super) issued: Issued,
     pub(super) files: Files,
+    /// What was read of the server's metrics; `None`: nothing was.
+    pub(super) scraped: Option<Scraped>,
 }
 
 impl Setup<'_> {
@@ -67,17 +71,24 @@ impl Setup<'_> {
         let ready = ready::wait(input, &secrets, &base_url, stop)?;
         info!(target = base_url, model = ready.model, profile = report::profile(&input.run), "the target is ready");
         let server = identity::before(&ready, stop);
+        let metrics = ServerMetrics::start(&input.run, &base_url, &secrets);
         self.run_status.set_measuring(true);
         let deadline = Deadline::start(stop, input.run.run_deadline.0, input.run.grace_period.0);
         let last_offline =
             || last_offline::samples_per_second(&options.results(), input.run.endpoint.name(), &ready.model);
-        let one = |workload: &Workload, show_forecast| self.issue(&ready, &files, workload, show_forecast);
+        let one = |workload: &Workload, show_forecast| {
+            metrics.before_load();
+            let load = self.issue(&ready, &files, workload, show_forecast);
+            metrics.after_load();
+            load
+        };
         let issued = loadgen::issue(&input.workload, last_offline, one);
         deadline.end();
         self.run_status.set_measuring(false);
+        let scraped = metrics.end();
         let issued = issued?;
         let server = identity::after(server, &ready, stop);
-        Ok(Loaded { ready, server, issued, files })
+        Ok(Loaded { ready, server, issued, files, scraped })
     }
 
     /// Issues one workload: the run's own, or a trial of it.

@@ -12,6 +12,7 @@ mod outcome;
 mod progress;
 mod progress_text;
 pub(crate) mod ready;
+mod server_metrics;
 mod signals;
 mod store;
 pub(crate) mod target;
@@ -104,7 +105,7 @@ fn measure(input: &Input, baseline: Option<&BaselineReport>, options: &RunOption
     // LoadGen's figures are computed from the record of every sample.
     let needed = if input.workload.loadgen.is_some() { Keep::Records } else { keep };
     let setup = Setup { input, options, stop: &stop, run_status: &run_status, keep: needed };
-    let Loaded { ready, server, issued, files } = match setup.run() {
+    let Loaded { ready, server, issued, files, scraped } = match setup.run() {
         Ok(loaded) => loaded,
         Err(failure) => {
             store.discard();
@@ -123,6 +124,7 @@ fn measure(input: &Input, baseline: Option<&BaselineReport>, options: &RunOption
     if let Some(slo) = &input.run.slo {
         analysis.judge_objectives(slo, baseline.map(|it| it as &dyn Source));
     }
+    let servers = scraped.map(|it| server_metrics::report(it, &load, &analysis));
     let records = load.recorder.records.as_ref().filter(|_| keep != Keep::Summary);
     let report = Report {
         commit: options.commit,
@@ -134,6 +136,7 @@ fn measure(input: &Input, baseline: Option<&BaselineReport>, options: &RunOption
         files: files.digests(),
         notices: &input.notices,
         loadgen: loadgen.as_ref(),
+        server_metrics: servers.as_ref(),
         records,
     };
     match store.write(&report, &input.inputs()) {

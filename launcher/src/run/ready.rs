@@ -38,6 +38,16 @@ pub(crate) struct Secrets {
 }
 
 impl Secrets {
+    /// The bearer token.
+    pub(super) fn token(&self) -> Option<&str> {
+        self.token.as_deref()
+    }
+
+    /// Certificate authorities as PEM text.
+    pub(super) fn authorities(&self) -> Option<&str> {
+        self.authorities.as_deref()
+    }
+
     /// Reads the files. This can block, because a file may be a pipe.
     pub(crate) fn read(run: &ResolvedRun) -> Result<Secrets, Failure> {
         let read = |path: &Path, what: &str, most| {

@@ -12,6 +12,7 @@ mod interactivity;
 mod judgement;
 mod objectives;
 mod server;
+mod servers;
 mod sessions;
 mod time_series;
 mod uncertainty;
@@ -30,6 +31,7 @@ pub use interactivity::InteractivityDocument;
 pub use judgement::JudgementDocument;
 pub use objectives::ObjectiveDocument;
 pub use server::ServerDocument;
+pub use servers::{ServerMetricsDocument, ServerWindowDocument};
 pub use sessions::{SessionsDocument, TurnDocument};
 pub use time_series::{Column, TimeSeriesDocument, TimesDocument};
 pub use uncertainty::{

@@ -152,6 +152,7 @@ impl Fixture {
             files: &self.files,
             notices: &self.notices,
             loadgen: None,
+            server_metrics: None,
             records: Some(&analysed.records),
         }
     }
@@ -241,6 +242,7 @@ fn run() -> ResolvedRun {
             attempt: 1,
         },
         endpoint: Endpoint::Url("http://gateway.llm-d:80".into()),
+        metrics: None,
         api: None,
         model: None,
         token_file: Some("/etc/benchwright/auth/token".into()),

@@ -5,6 +5,7 @@
 mod fixture;
 mod layout;
 mod objectives;
+mod servers;
 mod time_series;
 
 use std::{
@@ -26,7 +27,7 @@ use parquet::{
     record::RowAccessor as _,
 };
 use report::{
-    Folder, Inputs, Stored, TOOL_VERSION, benchmark_report, index,
+    Folder, Inputs, Report, Stored, TOOL_VERSION, benchmark_report, index,
     json::{self, ReportDocument},
     markdown, terminal,
 };
@@ -40,8 +41,12 @@ fn without_version(text: &str) -> String {
 }
 
 fn json_of(fixture: &Fixture, analysed: &Analysed) -> Value {
+    json_of_report(&fixture.report(analysed))
+}
+
+fn json_of_report(report: &Report<'_>) -> Value {
     let mut text = Vec::new();
-    json::write(&fixture.report(analysed), &mut text).unwrap();
+    json::write(report, &mut text).unwrap();
     serde_json::from_slice(&text).unwrap()
 }
 

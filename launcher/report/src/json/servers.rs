@@ -1,0 +1,293 @@
+//! What the servers said of themselves, as `report.json` has it: `serverMetrics`.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use analysis::Analysis;
+use serde::{Deserialize, Serialize};
+use server_metrics::{
+    identity::{Identity, Model},
+    scrape::Address,
+    series::{Latency, Levels, WindowFigures},
+};
+
+use super::values::millis;
+use crate::server::ServerReport;
+
+/// The metrics of the servers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ServerMetricsDocument {
+    pub interval_ms: f64,
+    pub scrape_cpu_ms: f64,
+    pub endpoints: Vec<EndpointDocument>,
+    pub identity: Vec<IdentityDocument>,
+    pub run: ServerWindowDocument,
+    pub stages: Vec<ServerStageDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_prompt_tokens: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_generation_tokens: Option<u64>,
+    pub remarks: Vec<String>,
+}
+
+impl ServerMetricsDocument {
+    pub(super) fn new(server: &ServerReport, analysis: &Analysis) -> ServerMetricsDocument {
+        let window = |it: &WindowFigures| ServerWindowDocument::new(it, server.zero);
+        let stages = analysis.stages.iter().zip(&server.stages);
+        let stage = |(stage, figures): (&analysis::StageAnalysis, &Option<WindowFigures>)| ServerStageDocument {
+            name: stage.stage.name.clone(),
+            figures: figures.as_ref().map(window),
+        };
+        ServerMetricsDocument {
+            interval_ms: millis(server.scraped.interval),
+            scrape_cpu_ms: millis(server.scraped.cpu),
+            endpoints: server.scraped.addresses.iter().map(|it| EndpointDocument::new(it, server)).collect(),
+            identity: IdentityDocument::of_all(&server.scraped.addresses),
+            run: window(&server.run),
+            stages: stages.map(stage).collect(),
+            client_prompt_tokens: server.client.map(|it| it.prompt),
+            client_generation_tokens: server.client.map(|it| it.output),
+            remarks: server.remarks.clone(),
+        }
+    }
+}
+
+/// One address that was scraped.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct EndpointDocument {
+    pub url: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    pub scrapes: u64,
+    pub failures: u64,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub failure_reasons: BTreeMap<String, u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scrape_mean_ms: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scrape_max_ms: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_bytes: Option<f64>,
+    pub series: u64,
+    pub series_left_out: u64,
+    pub bad_lines: u64,
+}
+
+impl EndpointDocument {
+    fn new(address: &Address, server: &ServerReport) -> EndpointDocument {
+        let samples = server.store().addresses().get(address.index);
+        let count = |of: fn(&server_metrics::series::Address) -> usize| samples.map_or(0, of) as u64;
+        EndpointDocument {
+            url: address.url.clone(),
+            address: address.address.map(|it| it.to_string()),
+            kind: address.engine.map(|it| it.name().to_owned()),
+            scrapes: address.scrapes,
+            failures: address.failures,
+            failure_reasons: address.reasons.clone(),
+            scrape_mean_ms: address.mean_time.map(millis),
+            scrape_max_ms: address.max_time.map(millis),
+            mean_bytes: address.mean_bytes,
+            series: count(server_metrics::series::Address::series),
+            series_left_out: count(|it| it.left_out),
+            bad_lines: count(|it| it.bad_lines),
+        }
+    }
+}
+
+/// What some servers said of themselves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct IdentityDocument {
+    /// Addresses that said the same.
+    pub endpoints: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<ModelDocument>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub cache_config: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub gpus: BTreeMap<String, u64>,
+}
+
+impl IdentityDocument {
+    fn of_all(addresses: &[Address]) -> Vec<IdentityDocument> {
+        let mut found: Vec<(&Identity, u64)> = Vec::new();
+        for address in addresses.iter().filter(|it| it.identity != Identity::default()) {
+            match found.iter_mut().find(|(it, _)| **it == address.identity) {
+                Some((_, count)) => *count += 1,
+                None => found.push((&address.identity, 1)),
+            }
+        }
+        found.into_iter().map(|(it, count)| IdentityDocument::new(it, count)).collect()
+    }
+
+    fn new(identity: &Identity, endpoints: u64) -> IdentityDocument {
+        IdentityDocument {
+            endpoints,
+            engine: identity.engine.map(|it| it.name().to_owned()),
+            version: identity.version.clone(),
+            models: identity.models.iter().map(ModelDocument::new).collect(),
+            cache_config: identity.cache_config.clone(),
+            gpus: identity.gpus.clone(),
+        }
+    }
+}
+
+/// A model that a server lists.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ModelDocument {
+    pub id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_model_len: Option<u64>,
+}
+
+impl ModelDocument {
+    fn new(model: &Model) -> ModelDocument {
+        ModelDocument { id: model.id.clone(), max_model_len: model.max_model_len }
+    }
+}
+
+/// A stage; without figures where it had no requests.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServerStageDocument {
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub figures: Option<ServerWindowDocument>,
+}
+
+/// What all servers said of a window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ServerWindowDocument {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_ms: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_ms: Option<f64>,
+    pub whole: bool,
+    pub counter_resets: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub running_requests: Option<LevelsDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting_requests: Option<LevelsDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kv_cache_usage: Option<LevelsDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preemptions: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt_tokens: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generation_tokens: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub succeeded_requests: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefix_cache_queried_tokens: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefix_cache_hit_tokens: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefix_cache_hit_share: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_ttft_ms: Option<LatencyDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_itl_ms: Option<LatencyDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_latency_ms: Option<LatencyDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_queue_ms: Option<LatencyDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefill_ms: Option<LatencyDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decode_ms: Option<LatencyDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool_ready_pods: Option<LevelsDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool_queue: Option<LevelsDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool_kv_cache_usage: Option<LevelsDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu_utilization: Option<LevelsDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu_power_watts: Option<LevelsDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu_energy_joules: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu_memory_mib: Option<LevelsDocument>,
+}
+
+impl ServerWindowDocument {
+    fn new(figures: &WindowFigures, zero: Duration) -> ServerWindowDocument {
+        let levels = |it: Option<Levels>| it.map(LevelsDocument::new);
+        let latency = |it: Option<Latency>| it.map(LatencyDocument::new);
+        // A scrape before the run has a time below zero.
+        let time = |it: Duration| millis(it.saturating_sub(zero)) - millis(zero.saturating_sub(it));
+        ServerWindowDocument {
+            from_ms: figures.bracket.map(|it| time(it.0)),
+            to_ms: figures.bracket.map(|it| time(it.1)),
+            whole: figures.whole,
+            counter_resets: figures.resets,
+            running_requests: levels(figures.running),
+            waiting_requests: levels(figures.waiting),
+            kv_cache_usage: levels(figures.kv_cache_usage),
+            preemptions: figures.preemptions,
+            prompt_tokens: figures.prompt_tokens,
+            generation_tokens: figures.generation_tokens,
+            succeeded_requests: figures.succeeded,
+            prefix_cache_queried_tokens: figures.prefix_queries,
+            prefix_cache_hit_tokens: figures.prefix_hits,
+            prefix_cache_hit_share: figures.prefix_hit_share(),
+            server_ttft_ms: latency(figures.ttft),
+            server_itl_ms: latency(figures.itl),
+            server_latency_ms: latency(figures.e2e),
+            server_queue_ms: latency(figures.queue),
+            prefill_ms: latency(figures.prefill),
+            decode_ms: latency(figures.decode),
+            pool_ready_pods: levels(figures.pool_ready_pods),
+            pool_queue: levels(figures.pool_queue),
+            pool_kv_cache_usage: levels(figures.pool_kv_cache_usage),
+            gpu_utilization: levels(figures.gpu_utilization),
+            gpu_power_watts: levels(figures.gpu_power),
+            gpu_energy_joules: figures.gpu_energy,
+            gpu_memory_mib: levels(figures.gpu_memory),
+        }
+    }
+}
+
+/// A gauge over a window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LevelsDocument {
+    pub mean: f64,
+    pub min: f64,
+    pub max: f64,
+}
+
+impl LevelsDocument {
+    fn new(it: Levels) -> LevelsDocument {
+        LevelsDocument { mean: it.mean, min: it.min, max: it.max }
+    }
+}
+
+/// A distribution by the buckets of a server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LatencyDocument {
+    pub count: f64,
+    pub mean: f64,
+    pub p50: f64,
+    pub p90: f64,
+    pub p99: f64,
+}
+
+impl LatencyDocument {
+    fn new(it: Latency) -> LatencyDocument {
+        let [mean, p50, p90, p99] = [it.mean, it.p50, it.p90, it.p99].map(|seconds| seconds * 1e3);
+        LatencyDocument { count: it.count, mean, p50, p90, p99 }
+    }
+}

@@ -1,0 +1,58 @@
+//! What the server said of itself: figures of the run and of each stage, and what does not fit together. Pure.
+
+pub(crate) mod parquet;
+mod remarks;
+pub(crate) mod table;
+
+use std::time::Duration;
+
+use analysis::Analysis;
+use server_metrics::{
+    scrape::Scraped,
+    series::{Store, WindowFigures},
+};
+
+/// Tokens of all requests of a run by the usage of the answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientTokens {
+    pub prompt: u64,
+    pub output: u64,
+}
+
+/// The metrics of the servers, with the figures that come of them.
+#[derive(Clone, Debug)]
+pub struct ServerReport {
+    pub scraped: Scraped,
+    /// Time zero of the run, on the machine's monotonic clock.
+    pub zero: Duration,
+    /// From time zero to the end of the last request.
+    pub run: WindowFigures,
+    /// One entry for each stage, in the order of the stages; `None` for a stage without requests.
+    pub stages: Vec<Option<WindowFigures>>,
+    /// `None`: the usage of some requests is not known.
+    pub client: Option<ClientTokens>,
+    /// What does not fit together, a sentence each.
+    pub remarks: Vec<String>,
+}
+
+impl ServerReport {
+    /// `zero`: time zero of the run on the machine's monotonic clock; `wall`: from then to the end of the last request.
+    pub fn new(
+        scraped: Scraped,
+        zero: Duration,
+        wall: Duration,
+        analysis: &Analysis,
+        client: Option<ClientTokens>,
+    ) -> ServerReport {
+        let figures = |from: Duration, to: Duration| scraped.store.figures(zero + from, zero + to, scraped.interval);
+        let run = figures(Duration::ZERO, wall);
+        let of_stage = |it: &analysis::StageAnalysis| Some(figures(it.figures.first_due?, it.figures.last_end?));
+        let stages = analysis.stages.iter().map(of_stage).collect();
+        let remarks = remarks::remarks(&scraped, &run, client);
+        ServerReport { scraped, zero, run, stages, client, remarks }
+    }
+
+    pub(crate) fn store(&self) -> &Store {
+        &self.scraped.store
+    }
+}

@@ -1,0 +1,114 @@
+//! The servers' part of `report.md`: a table and its remarks. Pure.
+
+use std::time::Duration;
+
+use crds::wording::percent;
+use server_metrics::series::{Latency, Levels, WindowFigures};
+
+use super::ServerReport;
+use crate::{
+    markdown::cell,
+    text::{NOTHING, number, optional, time},
+};
+use analysis::Analysis;
+
+/// The heads of the columns.
+pub(crate) const COLUMNS: [&str; 10] = [
+    "",
+    "running",
+    "waiting",
+    "KV cache",
+    "preemptions",
+    "prompt tokens",
+    "output tokens",
+    "prefix cache hits",
+    "TTFT p50 / p99",
+    "queue p99",
+];
+/// The same for GPUs.
+pub(crate) const GPU_COLUMNS: [&str; 5] = ["", "GPU use", "power", "energy", "memory"];
+
+/// A row for each stage with requests, and one for the run where it has several.
+pub(crate) fn rows(server: &ServerReport, analysis: &Analysis) -> Vec<Vec<String>> {
+    windows(server, analysis).into_iter().map(|(name, it)| row(name, it)).collect()
+}
+
+/// The same of the GPUs; empty where no server told of them.
+pub(crate) fn gpu_rows(server: &ServerReport, analysis: &Analysis) -> Vec<Vec<String>> {
+    let told = |it: &WindowFigures| it.gpu_utilization.is_some() || it.gpu_power.is_some() || it.gpu_memory.is_some();
+    if !told(&server.run) {
+        return Vec::new();
+    }
+    let row = |(name, it): (String, &WindowFigures)| {
+        vec![
+            name,
+            levels(it.gpu_utilization, percent),
+            levels(it.gpu_power, |it| format!("{} W", number(it))),
+            optional(it.gpu_energy, |it| format!("{} J", number(it))),
+            levels(it.gpu_memory, |it| format!("{} MiB", number(it))),
+        ]
+    };
+    windows(server, analysis).into_iter().map(row).collect()
+}
+
+fn windows<'a>(server: &'a ServerReport, analysis: &Analysis) -> Vec<(String, &'a WindowFigures)> {
+    let stages = analysis.stages.iter().zip(&server.stages);
+    let mut found: Vec<_> = stages.filter_map(|(stage, it)| Some((cell(&stage.stage.name), it.as_ref()?))).collect();
+    if found.len() != 1 {
+        found.push(("run".to_owned(), &server.run));
+    }
+    found
+}
+
+fn row(name: String, it: &WindowFigures) -> Vec<String> {
+    vec![
+        name,
+        levels(it.running, number),
+        levels(it.waiting, number),
+        levels(it.kv_cache_usage, percent),
+        optional(it.preemptions, number),
+        optional(it.prompt_tokens, whole),
+        optional(it.generation_tokens, whole),
+        optional(it.prefix_hit_share(), percent),
+        optional(it.ttft, |it| format!("{} / {}", seconds(it.p50), seconds(it.p99))),
+        optional(it.queue, |it: Latency| seconds(it.p99)),
+    ]
+}
+
+/// The mean, and the most in brackets.
+fn levels(levels: Option<Levels>, show: impl Fn(f64) -> String) -> String {
+    levels.map_or_else(|| NOTHING.to_owned(), |it| format!("{} ({})", show(it.mean), show(it.max)))
+}
+
+fn whole(count: f64) -> String {
+    format!("{count:.0}")
+}
+
+fn seconds(it: f64) -> String {
+    Duration::try_from_secs_f64(it).map_or_else(|_| NOTHING.to_owned(), time)
+}
+
+/// Who the servers are: a line for each kind.
+pub(crate) fn identities(server: &ServerReport) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for address in &server.scraped.addresses {
+        let it = &address.identity;
+        let engine = it.engine.map_or("a server", |it| it.name());
+        let version = it.version.as_deref().map(|it| format!(" {}", cell(it))).unwrap_or_default();
+        let length = |it: u64| format!(" (up to {it} tokens)");
+        let models = it.models.iter().map(|it| cell(&it.id) + &it.max_model_len.map(length).unwrap_or_default());
+        let setting = |name: &str| it.cache_config.get(name).map(|value| format!("{name} {}", cell(value)));
+        let cache = ["block_size", "num_gpu_blocks", "enable_prefix_caching"].into_iter().filter_map(setting);
+        let gpus = it.gpus.iter().map(|(name, count)| format!("{count} x {}", cell(name)));
+        let parts: Vec<String> = models.chain(cache).chain(gpus).collect();
+        let colon = if parts.is_empty() { "" } else { ": " };
+        let line = format!("{engine}{version}{colon}{}", parts.join(", "));
+        if !lines.contains(&line) && lines.len() < MAX_LINES {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+/// Different servers that are named.
+const MAX_LINES: usize = 8;

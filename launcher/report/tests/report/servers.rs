@@ -1,0 +1,207 @@
+//! What the servers said of themselves, in every report.
+
+use std::{collections::BTreeSet, fs, fs::File, path::Path, time::Duration};
+
+use parquet::{
+    file::reader::{FileReader as _, SerializedFileReader},
+    record::RowAccessor as _,
+};
+use report::{ClientTokens, Folder, ServerReport, json::ReportDocument, markdown};
+use serde_json::Value;
+use server_metrics::{
+    families::Engine,
+    identity::{Identity, Model},
+    scrape::{Address, Scraped},
+    series::{Answer, Keep, Store},
+};
+
+use crate::{
+    fixture::{Analysed, Fixture, ms},
+    json_of_report, keys,
+};
+
+/// Time zero of the run on the machine's clock.
+const ZERO: Duration = Duration::from_secs(1_000);
+
+/// Everything that a server can say, after so many tokens.
+fn text(tokens: u64, running: u64) -> String {
+    let histogram = |name: &str| {
+        format!(
+            "vllm:{name}_bucket{{le=\"0.1\"}} {tokens}\nvllm:{name}_bucket{{le=\"+Inf\"}} {tokens}\nvllm:{name}_sum {tokens}\nvllm:{name}_count {tokens}\n"
+        )
+    };
+    let mut text: String = [
+        "time_to_first_token_seconds",
+        "inter_token_latency_seconds",
+        "e2e_request_latency_seconds",
+        "request_queue_time_seconds",
+        "request_prefill_time_seconds",
+        "request_decode_time_seconds",
+    ]
+    .map(histogram)
+    .concat();
+    for name in [
+        "prompt_tokens",
+        "generation_tokens",
+        "request_success",
+        "prefix_cache_queries",
+        "prefix_cache_hits",
+        "num_preemptions",
+    ] {
+        text += &format!("vllm:{name}_total {tokens}\n");
+    }
+    text += &format!("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION {tokens}\n");
+    for name in [
+        "vllm:num_requests_running",
+        "vllm:num_requests_waiting",
+        "vllm:kv_cache_usage_perc",
+        "inference_pool_ready_pods",
+        "inference_pool_average_queue_size",
+        "inference_pool_average_kv_cache_utilization",
+        "DCGM_FI_DEV_GPU_UTIL",
+        "DCGM_FI_DEV_POWER_USAGE",
+        "DCGM_FI_DEV_FB_USED",
+    ] {
+        text += &format!("{name} {running}\n");
+    }
+    text
+}
+
+/// A server that counted this many tokens by the end of the load.
+fn server(analysed: &Analysed, tokens: u64, client: Option<ClientTokens>) -> ServerReport {
+    let mut store = Store::default();
+    let index = store.add_address(None);
+    for (at, tokens, running) in [(-1_i64, 0, 0), (0, 1, 2), (2, tokens / 2, 4), (6, tokens, 0)] {
+        let at = if at < 0 { ZERO - ms(at.unsigned_abs() * 1_000) } else { ZERO + ms(at.unsigned_abs() * 1_000) };
+        let text = text(tokens, running);
+        store.record(index, Answer { at, took: ms(3), text: Some(text.as_bytes()), edge: false }, Keep::Known);
+    }
+    store.record(index, Answer { at: ZERO + ms(7_000), took: ms(9), text: None, edge: false }, Keep::Known);
+    let identity = Identity {
+        engine: Some(Engine::Vllm),
+        version: Some("0.32.0".into()),
+        models: vec![Model { id: "org/model-8b".into(), max_model_len: Some(2_048) }],
+        cache_config: [("block_size".to_owned(), "16".to_owned())].into(),
+        gpus: [("NVIDIA H100".to_owned(), 2)].into(),
+    };
+    let address = Address {
+        url: "http://vllm.llm-d:8000/metrics".into(),
+        address: Some(([10, 0, 0, 7], 8_000).into()),
+        index,
+        engine: Some(Engine::Vllm),
+        identity,
+        scrapes: 5,
+        failures: 1,
+        reasons: [("status 503".to_owned(), 1)].into(),
+        mean_time: Some(ms(3)),
+        max_time: Some(ms(9)),
+        mean_bytes: Some(1_000.0),
+    };
+    let scraped = Scraped {
+        store,
+        addresses: vec![address],
+        unresolved: Vec::new(),
+        left_out: 0,
+        interval: ms(1_000),
+        cpu: ms(12),
+    };
+    ServerReport::new(scraped, ZERO, ms(5_000), &analysed.analysis, client)
+}
+
+fn json(fixture: &Fixture, analysed: &Analysed, server: &ServerReport) -> Value {
+    let report = report::Report { server_metrics: Some(server), ..fixture.report(analysed) };
+    json_of_report(&report)
+}
+
+#[test]
+fn every_figure_of_servers_stands_in_the_documentation_and_is_read_again() {
+    let fixture = Fixture::new();
+    let analysed = fixture.analyse();
+    let server = server(&analysed, 260, Some(ClientTokens { prompt: 260, output: 65 }));
+    let json = json(&fixture, &analysed, &server);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/metrics.md");
+    let documentation = fs::read_to_string(path).unwrap();
+    let mut found = BTreeSet::new();
+    keys(&json["serverMetrics"], &mut found);
+    // The names of GPUs, settings and reasons are the servers'.
+    for data in ["NVIDIA H100", "block_size", "status 503"] {
+        assert!(found.remove(data), "{data}");
+    }
+    assert!(found.len() > 50, "{found:?}");
+    let undocumented: Vec<&String> = found.iter().filter(|it| !documentation.contains(&format!("`{it}`"))).collect();
+    assert!(undocumented.is_empty(), "{undocumented:?}");
+    let text = serde_json::to_string(&json).unwrap();
+    let read = ReportDocument::read(&text).unwrap();
+    assert_eq!(read.server_metrics.unwrap().stages.len(), 2);
+}
+
+#[test]
+fn the_run_counts_from_before_the_first_request_to_after_the_last() {
+    let fixture = Fixture::new();
+    let analysed = fixture.analyse();
+    let json = json(&fixture, &analysed, &server(&analysed, 260, None));
+    let run = &json["serverMetrics"]["run"];
+    assert_eq!((&run["fromMs"], &run["toMs"], &run["whole"]), (&(-1_000.0).into(), &6_000.0.into(), &true.into()));
+    assert_eq!(run["promptTokens"], 260.0);
+    assert_eq!((&run["runningRequests"]["max"], &run["prefixCacheHitShare"]), (&4.0.into(), &1.0.into()));
+    // The first stage ends before the scrape at 2 s.
+    assert_eq!(json["serverMetrics"]["stages"][0]["figures"]["generationTokens"], 130.0);
+    assert!(json["serverMetrics"].get("clientPromptTokens").is_none());
+}
+
+#[test]
+fn tokens_that_differ_are_a_remark_in_json_and_markdown() {
+    let fixture = Fixture::new();
+    let analysed = fixture.analyse();
+    let same = server(&analysed, 260, Some(ClientTokens { prompt: 260, output: 250 }));
+    let mismatch = |it: &ServerReport| it.remarks.iter().filter(|it| it.contains("tokens during the run")).count();
+    assert_eq!(mismatch(&same), 0, "{:?}", same.remarks);
+    let more = server(&analysed, 5_200, Some(ClientTokens { prompt: 260, output: 5_200 }));
+    assert_eq!(mismatch(&more), 1, "{:?}", more.remarks);
+    let page = markdown::render(&report::Report { server_metrics: Some(&more), ..fixture.report(&analysed) });
+    for part in [
+        "## Server",
+        "- vLLM 0.32.0: org/model-8b (up to 2048 tokens), block_size 16, 2 x NVIDIA H100",
+        "| run |",
+        "| GPU use |",
+        "5200 prompt tokens",
+        "1 of 5 scrapes of http://vllm.llm-d:8000/metrics (10.0.0.7:8000) failed, mostly: status 503",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+}
+
+#[test]
+fn every_sample_is_a_row_on_the_clock_of_the_run() {
+    let fixture = Fixture::new();
+    let analysed = fixture.analyse();
+    let server = server(&analysed, 260, None);
+    let root = tempfile::tempdir().unwrap();
+    let mut folder = Folder::create(root.path(), "a1").unwrap();
+    report::write_report(&mut folder, &report::Report { server_metrics: Some(&server), ..fixture.report(&analysed) })
+        .unwrap();
+    let stored = folder.finish().unwrap();
+    assert!(stored.artifacts.iter().any(|it| it.name == "server_metrics.parquet"));
+    let reader = SerializedFileReader::new(File::open(stored.path.join("server_metrics.parquet")).unwrap()).unwrap();
+    let rows: Vec<(i64, String, String, f64)> = reader
+        .get_row_iter(None)
+        .unwrap()
+        .map(|it| it.unwrap())
+        .map(|it| {
+            (
+                it.get_long(0).unwrap(),
+                it.get_string(1).unwrap().clone(),
+                it.get_string(2).unwrap().clone(),
+                it.get_double(4).unwrap(),
+            )
+        })
+        .collect();
+    let of =
+        |metric: &str| -> Vec<(i64, f64)> { rows.iter().filter(|it| it.2 == metric).map(|it| (it.0, it.3)).collect() };
+    let second = 1_000_000_000;
+    assert_eq!(of("up"), [(-second, 1.0), (0, 1.0), (2 * second, 1.0), (6 * second, 1.0), (7 * second, 0.0)]);
+    assert_eq!(of("scrape_duration_seconds")[4], (7 * second, 0.009));
+    assert_eq!(of("vllm:num_requests_running"), [(-second, 0.0), (0, 2.0), (2 * second, 4.0), (6 * second, 0.0)]);
+    assert!(rows.iter().all(|it| it.1 == "http://vllm.llm-d:8000/metrics 10.0.0.7:8000"));
+    assert_eq!(reader.metadata().file_metadata().num_rows(), rows.len() as i64);
+}

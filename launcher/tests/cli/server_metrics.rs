@@ -1,0 +1,53 @@
+//! The server's metrics of a run: found at the target, named, and turned off.
+
+use std::fs;
+
+use crate::common::{Folder, Sim, at, profile, simulated};
+
+#[test]
+fn the_target_is_read_and_its_tokens_are_ours() {
+    let folder = Folder::new();
+    folder.write("run.yaml", &simulated(&profile(20, 1)));
+    folder.benchwright(&["run", "-f", "run.yaml", "--plain"]).assert().success();
+    let report = folder.report();
+    let server = &report["serverMetrics"];
+    assert_eq!(server["endpoints"][0]["kind"], "vLLM", "{server}");
+    assert_eq!(server["endpoints"][0]["failures"], 0);
+    assert_eq!(server["identity"][0]["version"], "0.32.0");
+    assert!(server["identity"][0]["models"][0]["maxModelLen"].is_u64(), "{server}");
+    let run = &server["run"];
+    assert_eq!(run["whole"], true, "{server}");
+    for (theirs, ours) in [("promptTokens", "clientPromptTokens"), ("generationTokens", "clientGenerationTokens")] {
+        assert!(server[ours].as_u64().unwrap() > 100, "{server}");
+        assert_eq!(run[theirs].as_f64(), server[ours].as_f64(), "{server}");
+    }
+    assert_eq!(run["succeededRequests"], 20.0);
+    assert_eq!(run["serverTtftMs"]["count"], 20.0);
+    assert_eq!(server["remarks"].as_array().map(Vec::len), Some(0), "{server}");
+    let page = fs::read_to_string(folder.path("results/latest/report.md")).unwrap();
+    assert!(page.contains("## Server") && page.contains("- vLLM 0.32.0: "), "{page}");
+    assert!(folder.path("results/latest/server_metrics.parquet").is_file());
+}
+
+#[test]
+fn named_sources_replace_the_target_and_none_turns_it_off() {
+    let folder = Folder::new();
+    let (target, other) = (Sim::start(&["--preset", "tiny"]), Sim::start(&["--preset", "tiny"]));
+    folder.write("run.yaml", &at(&target.url, 20, &profile(20, 1)));
+    let url = format!("{}/metrics", other.url);
+    folder.benchwright(&["run", "-f", "run.yaml", "--plain", "--metrics-url", &url]).assert().success();
+    let server = &folder.report()["serverMetrics"];
+    assert_eq!(
+        (&server["endpoints"][0]["url"], &server["run"]["generationTokens"]),
+        (&url.clone().into(), &0.0.into())
+    );
+    let remarks = server["remarks"].to_string();
+    assert!(remarks.contains("not every server behind the target"), "{remarks}");
+    let again = fs::read_to_string(folder.path("results/latest/benchmarkrun.yaml")).unwrap();
+    assert!(again.contains(&url), "{again}");
+    folder.benchwright(&["run", "-f", "run.yaml", "--plain", "--no-server-metrics"]).assert().success();
+    assert!(folder.report().get("serverMetrics").is_none());
+    let wrong = folder.benchwright(&["run", "-f", "run.yaml", "--metrics-url", "ftp://vllm"]).assert().code(10);
+    let said = String::from_utf8_lossy(&wrong.get_output().stderr).into_owned();
+    assert!(said.contains("spec.target.metrics[0].url") && said.contains("ftp://vllm"), "{said}");
+}
