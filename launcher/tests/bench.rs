@@ -47,6 +47,7 @@ fn every_figure_is_measured_and_every_request_is_matched() {
         "prompts.prose.exact",
         "recording.request",
         "recording.plain",
+        "scrapes2.cpu",
         "others",
     ] {
         assert!(names.contains(&name), "{name} is not in {names:?}");

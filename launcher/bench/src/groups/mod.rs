@@ -4,6 +4,7 @@ mod footprint;
 mod prompts;
 mod recording;
 mod schedule;
+mod scrapes;
 mod start;
 mod streams;
 
@@ -32,6 +33,8 @@ pub enum Group {
     Prompts,
     /// CPU time of recording a request that has ended, with and without the time series
     Recording,
+    /// CPU time of reading the server's metrics, at 1, 10 and 100 addresses
+    Scrapes,
 }
 
 /// How large the loads are.
@@ -63,6 +66,9 @@ pub(super) struct Scale {
     pub(super) prompts: u64,
     /// Requests that are recorded.
     pub(super) recorded: u64,
+    /// Addresses whose metrics are read at a time, and how many scrapes there are of all of them.
+    pub(super) scraped: Vec<u32>,
+    pub(super) scrapes: u32,
 }
 
 /// Paced streams.
@@ -103,6 +109,8 @@ impl Scale {
             report: 100_000,
             prompts: 100_000,
             recorded: 200_000,
+            scraped: vec![1, 10, 100],
+            scrapes: 2_000,
         }
     }
 
@@ -123,6 +131,8 @@ impl Scale {
             report: 500,
             prompts: 20,
             recorded: 100,
+            scraped: vec![2],
+            scrapes: 4,
         }
     }
 }
@@ -149,6 +159,7 @@ impl Bench {
             Group::Start => start::run(self, figures),
             Group::Prompts => prompts::run(self, figures),
             Group::Recording => recording::run(self, figures),
+            Group::Scrapes => scrapes::run(self, figures),
         }
     }
 }
