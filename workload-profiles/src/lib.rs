@@ -33,7 +33,7 @@ use crate::{
     workload::{PromptForm, RequestSource},
 };
 pub use crate::{
-    formats::{loadgen, recognise},
+    formats::{loadgen, recognise, unrecognised},
     problem::{Notice, Problem, ProfileError},
     render::{TemplateVariable, template_variables},
     shipped::{shipped, shipped_names},
@@ -85,7 +85,10 @@ pub fn prepare(
     let findings = Findings::default();
     let applied = overrides::apply(&mut profile, overrides, formats::root_keys(run.harness), &findings);
     if !applied.is_empty() {
-        text = yaml::write(&profile)?;
+        text = match &profile {
+            Value::String(command) => format!("{command}\n"),
+            other => yaml::write(other)?,
+        };
     }
     let read = read(run.harness, Target::from_run(run), &profile, &findings).map(|it| with_target(it, run, &findings));
     findings.add_new(odd.into_iter().filter(|it| !applied.iter().any(|set| set.path == it.path)));
@@ -125,11 +128,13 @@ fn parse_with(
     read.map(|workload| (workload, notices)).ok_or_else(unexplained)
 }
 
-/// Reads the text of a profile. A command line is one text, which YAML would read otherwise. The problems beside the value are those of
-/// single values.
+/// Reads the text of a profile. The command line in a script is one text, which YAML would read otherwise. The problems beside the value
+/// are those of single values.
 fn read_text(text: &str) -> Result<(Value, Vec<Problem>), Problem> {
-    if formats::is_command_line(text) {
-        return Ok((Value::String(yaml::bounded(text)?.to_owned()), Vec::new()));
+    if formats::script::is_script(text) {
+        let command = formats::script::command(yaml::bounded(text)?);
+        let command = command.map_err(|error| Problem::new("profile", error.to_string()))?;
+        return Ok((Value::String(command), Vec::new()));
     }
     yaml::read_all(text)
 }

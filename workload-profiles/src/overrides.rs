@@ -3,13 +3,15 @@
 //! A path begins at the root, and dots separate its segments. An element of a list is a number as a segment or in brackets:
 //! `load.stages.0.rate` and `load.stages[0].rate` are the same, and `-1` is the last element. A single key that is neither at the
 //! root nor known there is set at every place where a value has exactly that name, as in older versions of llm-d-benchmark.
-//! (These also changed every key that only ends with the name.)
+//! (These also changed every key that only ends with the name.) Hyphens and underscores are alike where the profile has one of both.
+//! In a command line an override is an option.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use crate::{
+    formats::with_option,
     problem::{Findings, listed, named, quoted, suggestion},
     reader::described,
     yaml::{child, typed},
@@ -59,9 +61,14 @@ pub(crate) fn apply(
             continue;
         }
         // From llm-d-benchmark, where a comma separates two overrides.
-        let changed = match typed(&text.replace("REPLACE_COMMA", ",")) {
-            Ok(value) => set(root, key, value, keys, findings),
-            Err(message) => Err(format!("cannot be read: {message}")),
+        let text = text.replace("REPLACE_COMMA", ",");
+        let changed = match (&mut *root, typed(&text)) {
+            (Value::String(line), _) => with_option(line, key, &text, keys).map(|changed| {
+                *line = changed;
+                vec![key.trim_start_matches('-').replace('_', "-")]
+            }),
+            (_, Ok(value)) => set(root, key, value, keys, findings),
+            (_, Err(message)) => Err(format!("cannot be read: {message}")),
         };
         match changed {
             Ok(paths) => applied.extend(paths.into_iter().map(|path| Applied { key: key.clone(), path })),
@@ -73,7 +80,9 @@ pub(crate) fn apply(
 
 /// Sets one value, and returns the paths of the places that it changed.
 fn set(root: &mut Value, key: &str, value: Value, keys: &[&str], findings: &Findings) -> Result<Vec<String>, String> {
-    let segments = segments(key)?;
+    let written = segments(key)?;
+    let segments = as_in_profile(root, &written, keys);
+    let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
     if let (Some(entries), Some(first)) = (root.as_object_mut(), segments.first())
         && keys.contains(first)
         && !entries.contains_key(*first)
@@ -85,6 +94,34 @@ fn set(root: &mut Value, key: &str, value: Value, keys: &[&str], findings: &Find
         ([only], Some(entries)) if !entries.contains_key(*only) => set_everywhere(root, only, &value, findings),
         _ => set_at(root, &segments, value).map(|path| vec![path]),
     }
+}
+
+/// The segments with hyphens or underscores as the profile has them. A key that is not there keeps those of the format's keys.
+fn as_in_profile(root: &Value, segments: &[&str], keys: &[&str]) -> Vec<String> {
+    let plain = |name: &str| name.replace('-', "_");
+    let mut at = Some(root);
+    let mut names = Vec::with_capacity(segments.len());
+    for (index, segment) in segments.iter().enumerate() {
+        let name = match at {
+            Some(Value::Object(entries)) if !entries.contains_key(*segment) => {
+                let mut alike = entries.keys().filter(|it| plain(it) == plain(segment));
+                let known =
+                    || keys.iter().find(|it| index == 0 && plain(it) == plain(segment)).map(|it| (*it).to_owned());
+                match (alike.next(), alike.next()) {
+                    (Some(one), None) => one.clone(),
+                    _ => known().unwrap_or_else(|| (*segment).to_owned()),
+                }
+            }
+            _ => (*segment).to_owned(),
+        };
+        at = match at {
+            Some(Value::Object(entries)) => entries.get(&name),
+            Some(Value::Array(items)) => position(&name, items.len()).ok().and_then(|it| items.get(it)),
+            _ => None,
+        };
+        names.push(name);
+    }
+    names
 }
 
 /// The segments of a path: `a.b[0]` is `a`, `b`, `0`.
@@ -214,6 +251,24 @@ mod tests {
 
     const PROFILE: &str = "load: {type: constant, stages: [{rate: 1, duration: 30}, {rate: 2, duration: 30}]}\n\
                            data: {input_distribution: {min: 1, mean: 5}, output_distribution: {min: 2}, prompt_min: 7}\n";
+
+    #[test]
+    fn hyphens_and_underscores_are_alike() {
+        let set = |profile: &str, key: &str| {
+            let mut value = yaml::read(profile).unwrap();
+            let findings = Findings::default();
+            let overrides = [(key.to_owned(), "5".to_owned())].into();
+            let applied = apply(&mut value, &overrides, &["num-prompts", "seed"], &findings);
+            findings.into_result().unwrap();
+            (applied[0].path.clone(), value)
+        };
+        let expected = ("num-prompts".to_owned(), yaml::read("num-prompts: 5").unwrap());
+        assert_eq!(set("num-prompts: 1", "num_prompts"), expected);
+        assert_eq!(set("{}", "num_prompts"), expected);
+        assert_eq!(set("a: {b_c: 1}", "a.b-c"), ("a.b_c".to_owned(), yaml::read("a: {b_c: 5}").unwrap()));
+        let line = set("'vllm bench serve --num-prompts 1'", "num_prompts");
+        assert_eq!(line, ("num-prompts".to_owned(), Value::from("vllm bench serve --num-prompts 5")));
+    }
 
     fn applied(overrides: &[&str]) -> (Value, Result<Vec<String>, String>) {
         let mut value = yaml::read(PROFILE).unwrap();

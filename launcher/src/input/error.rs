@@ -23,11 +23,16 @@ pub enum InputError {
     #[error("a profile is given without a target; add --url URL or --simulator, or give a BenchmarkRun with -f FILE")]
     NoTarget,
     /// The format of a profile file is not known.
-    #[error(
-        "cannot see the harness of the profile {path}; name it with --harness, such as --harness guidellm",
-        path = path.display()
-    )]
-    UnknownHarness { path: PathBuf },
+    #[error("the profile {path} {reason}", path = path.display())]
+    UnknownHarness {
+        path: PathBuf,
+        /// What is wrong with the text, or whose it may be.
+        reason: String,
+    },
+    #[error("--url is {}; write it with its scheme, such as http://localhost:8000", quoted(.found))]
+    Url { found: String },
+    #[error("{} have a profile {name}; choose one with --harness", .harnesses.join(" and "))]
+    SeveralHarnesses { name: String, harnesses: Vec<&'static str> },
     #[error("cannot read {path}: {cause}", path = path.display())]
     Read { path: PathBuf, cause: io::Error },
     /// The report of the earlier run that objectives are compared with.
@@ -48,7 +53,7 @@ pub enum InputError {
     /// The file is no valid YAML, or was written by another release.
     #[error("{path}: {message}", path = path.display())]
     Syntax { path: PathBuf, message: String },
-    #[error("{path} is a {found}; this command takes a {GROUP}/{VERSION} {KIND}", path = path.display())]
+    #[error("{path} is a {found}; this command takes a {GROUP}/{VERSION} {KIND}, and for a profile --profile", path = path.display())]
     WrongKind {
         path: PathBuf,
         /// The apiVersion and kind of the file.

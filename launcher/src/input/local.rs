@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crds::{
-    benchmark_run::{GROUP, KIND, MAX_NAME_BYTES, VERSION},
+    benchmark_run::{GROUP, Harness, KIND, MAX_NAME_BYTES, VERSION},
     resolve::ProfileSource,
 };
 use serde_json::json;
@@ -26,6 +26,7 @@ const RUN_NAME: &str = "run";
 pub fn from_source(source: &RunSource, options: &LocalOptions) -> Result<Input, InputError> {
     let (target, model) = match source {
         RunSource::File(path) => return from_file(path, options),
+        RunSource::Url { url, .. } if !url.contains(":/") => return Err(InputError::Url { found: url.clone() }),
         RunSource::Url { url, model } => (json!({"url": url}), model),
         RunSource::Simulator { preset, model } => (json!({"simulator": {"preset": preset}}), model),
         RunSource::NoTarget => return Err(InputError::NoTarget),
@@ -63,6 +64,11 @@ fn from_run_file(path: &Path, mut file: RunFile, options: &LocalOptions) -> Resu
         file.set_harness(harness, options.harness.is_some());
     }
     let shipped = options.profile.clone().filter(|_| given.is_none());
+    if let (Some(name), None, false) = (&shipped, options.harness, names_harness)
+        && let Some(harness) = only_harness(name)?
+    {
+        file.set_harness(harness, true);
+    }
     if let Some(name) = &shipped {
         file.set_profile(name);
     }
@@ -72,14 +78,20 @@ fn from_run_file(path: &Path, mut file: RunFile, options: &LocalOptions) -> Resu
     let template = match (&given, &source) {
         (Some(profile), _) => {
             if profile.harness.is_none() && options.harness.is_none() && !names_harness {
-                return Err(InputError::UnknownHarness { path: profile.path.clone() });
+                let reason = workload_profiles::unrecognised(&profile.text);
+                return Err(InputError::UnknownHarness { path: profile.path.clone(), reason });
             }
             run.profile_source = profile.path.display().to_string();
             profile.text.clone()
         }
         (None, ProfileSource::Inline(text)) => text.clone(),
         (None, ProfileSource::Shipped(name)) => workload_profiles::shipped(run.harness, name)
-            .map_err(|cause| InputError::Profile { source_name: name.clone(), cause })?
+            .map_err(|mut cause| {
+                if let (Some(_), Some(problem)) = (&shipped, cause.problems.first_mut()) {
+                    problem.message.push_str("; nor is there a file of this name");
+                }
+                InputError::Profile { source_name: name.clone(), cause }
+            })?
             .to_owned(),
         (None, ProfileSource::ConfigMap(_)) => {
             return Err(InputError::field(
@@ -111,6 +123,27 @@ fn from_run_file(path: &Path, mut file: RunFile, options: &LocalOptions) -> Resu
     resolve_paths(&mut workload, &folder);
     let paths_from = std::path::absolute(folder.join(".")).ok().filter(|_| has_relative_paths);
     Ok(Input { profile_text: prepared.text, workload, notices, run, spec, paths_from })
+}
+
+/// The harness of a shipped profile that the default harness does not have; `None` where that has it, or none does.
+///
+/// # Errors
+/// Several harnesses have a profile of this name.
+fn only_harness(name: &str) -> Result<Option<Harness>, InputError> {
+    let ships = |it: &Harness| workload_profiles::shipped(*it, name).is_ok();
+    // Where nothing names a harness, it is this one.
+    if ships(&Harness::InferencePerf) {
+        return Ok(None);
+    }
+    let found: Vec<Harness> = Harness::ALL.into_iter().filter(ships).collect();
+    match found.as_slice() {
+        [] => Ok(None),
+        [one] => Ok(Some(*one)),
+        several => {
+            let harnesses = several.iter().map(|it| it.name()).collect();
+            Err(InputError::SeveralHarnesses { name: name.to_owned(), harnesses })
+        }
+    }
 }
 
 /// The name of a run of this profile: the name of the file in letters, digits and dashes.

@@ -36,7 +36,7 @@ fn the_text_of_a_file_shows_its_harness() {
     assert_eq!(report["resolvedRun"]["profileSource"], "mine.yml");
     folder.write("other.yml", "key: 1\n");
     let unknown = folder.benchwright(&["run", "--simulator", "-w", "other.yml"]).assert().code(10);
-    unknown.stderr(predicate::str::contains("cannot see the harness of the profile other.yml; name it with --harness"));
+    unknown.stderr(predicate::str::contains("the profile other.yml does not show its harness; name it with --harness"));
 }
 
 #[test]
@@ -47,12 +47,39 @@ fn what_is_missing_is_named() {
         (&["render"], "nothing to run is given; give a BenchmarkRun with -f FILE"),
         (&["render", "--simulator", "-w", "sanity_randon"], "did you mean sanity_random?"),
         (&["render", "--simulator", "-w", "./none.yaml"], "cannot read ./none.yaml"),
+        (&["render", "--simulator", "-w", "nofile"], "nor is there a file of this name"),
+        (&["render", "--simulator", "-w", "random_concurrent_"], "did you mean random_concurrent"),
+        (
+            &["render", "-U", "127.0.0.1:18123", "-w", "sanity_random"],
+            "--url is \"127.0.0.1:18123\"; write it with its scheme",
+        ),
         (&["render", "--simulator", "--variable", "isl"], "--variable \"isl\" has no form name=value"),
         (&["profiles", "show", "sanity_randon"], "did you mean sanity_random?"),
         (&["profiles", "show", "sanity_random"], "have a profile sanity_random; choose one with --harness"),
     ] {
         folder.benchwright(arguments).assert().failure().stderr(predicate::str::contains(message));
     }
+}
+
+#[test]
+fn a_name_that_one_harness_has_needs_no_harness() {
+    let folder = Folder::new();
+    let shown = folder.benchwright(&["render", "--simulator", "-w", "sanity_concurrent"]).assert().success();
+    shown.stdout(predicate::str::contains("kind: concurrent"));
+}
+
+#[test]
+fn a_script_is_a_profile_and_its_options_can_be_overridden() {
+    let folder = Folder::new();
+    folder.write(
+        "load.sh",
+        "#!/bin/bash\nset -e\nexport A=b\nRATE=4\nvllm bench serve --request-rate $RATE --num-prompts 8\n",
+    );
+    let shown = folder
+        .benchwright(&["render", "--simulator", "-w", "load.sh", "-o", "request_rate=20,seed=3"])
+        .assert()
+        .success();
+    shown.stdout("vllm bench serve --request-rate 20 --num-prompts 8 --seed 3\n");
 }
 
 #[test]

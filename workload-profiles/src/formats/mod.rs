@@ -15,15 +15,15 @@ mod priority_mix;
 mod recognise;
 mod vllm_benchmark;
 
-pub use self::recognise::recognise;
+pub use self::recognise::{recognise, unrecognised};
 use crds::{
     benchmark_run::Harness,
     resolve::{Endpoint, ResolvedRun},
 };
 use serde_json::Value;
 
-pub(crate) use self::common::command_line::is_command_line;
 use self::common::stage_length;
+pub(crate) use self::common::{command_line::with_option, script};
 use crate::{problem::Findings, workload::Workload};
 
 /// The target of a run, to compare it with what the profile says.

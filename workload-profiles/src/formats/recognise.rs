@@ -3,18 +3,15 @@
 use crds::benchmark_run::Harness;
 use serde_json::Value;
 
-use super::common::command_line::file_name;
-use crate::yaml;
-
-/// The first words of command lines, without paths before them, and whose they are.
-const COMMANDS: [(&[&str], Harness); 6] = [
-    (&["vllm", "bench"], Harness::VllmBenchmark),
-    (&["guidellm"], Harness::Guidellm),
-    (&["aiperf"], Harness::Aiperf),
-    (&["benchmark_serving.py"], Harness::Inferencemax),
-    (&["python", "benchmark_serving.py"], Harness::Inferencemax),
-    (&["python3", "benchmark_serving.py"], Harness::Inferencemax),
-];
+use super::{
+    aiperf,
+    common::{command_line::file_name, script},
+    vllm_benchmark,
+};
+use crate::{
+    problem::{Problem, named},
+    yaml,
+};
 
 /// Groups of root keys that only one format has. A profile has the format of the first group whose keys it has.
 const KEYS: [(&[&str], Harness); 22] = [
@@ -45,19 +42,85 @@ const KEYS: [(&[&str], Harness); 22] = [
 /// The harness whose format a profile has; `None` where the text does not show it. The text may be a template that is not yet
 /// rendered: only the keys at its root and its first words are read.
 pub fn recognise(text: &str) -> Option<Harness> {
-    let command = first_words(text);
-    if let Some((_, harness)) = COMMANDS.iter().find(|(words, _)| command.starts_with(words)) {
-        return Some(*harness);
+    if script::is_script(text) {
+        return script::first_tool(text).and_then(|words| of_command(&words, text));
     }
     let keys = root_keys(text);
     let has = |wanted: &[&str]| wanted.iter().all(|it| keys.iter().any(|key| key == it));
-    KEYS.iter().find(|(wanted, _)| has(wanted)).map(|(_, harness)| *harness)
+    if has(&["executable"]) && text.lines().any(|it| it.starts_with("executable:") && it.contains(INFERENCEMAX)) {
+        return Some(Harness::Inferencemax);
+    }
+    let found = KEYS.iter().find(|(wanted, _)| has(wanted)).map(|(_, harness)| *harness);
+    found.or_else(|| match flag_tools(&keys, keys.len()).as_slice() {
+        [one] if keys.len() > 1 => Some(*one),
+        _ => None,
+    })
 }
 
-/// The words of the first line that is no comment, without paths before them.
-fn first_words(text: &str) -> Vec<&str> {
-    let line = text.lines().map(str::trim).find(|it| !it.is_empty() && !it.starts_with('#')).unwrap_or_default();
-    line.trim_start_matches("---").split_whitespace().map(file_name).collect()
+/// The folder of InferenceMAX's tool, and a flag that vLLM's does not have.
+const INFERENCEMAX: &str = "bench_serving/";
+const INFERENCEMAX_FLAG: &str = "--use-chat-template";
+
+fn of_command(words: &[String], text: &str) -> Option<Harness> {
+    let program = words.first()?;
+    match (file_name(program), words.get(1).map(String::as_str)) {
+        ("guidellm", _) => Some(Harness::Guidellm),
+        ("aiperf", _) => Some(Harness::Aiperf),
+        ("vllm", Some("bench")) => Some(Harness::VllmBenchmark),
+        ("benchmark_serving.py", _) => {
+            let is_other = program.contains(INFERENCEMAX) || text.contains(INFERENCEMAX_FLAG);
+            Some(if is_other { Harness::Inferencemax } else { Harness::VllmBenchmark })
+        }
+        _ => None,
+    }
+}
+
+/// The tools of which at least this number of the keys are flags. InferenceMAX has the flags of vLLM.
+fn flag_tools(keys: &[String], least: usize) -> Vec<Harness> {
+    let tables = [
+        (&[Harness::VllmBenchmark, Harness::Inferencemax][..], vllm_benchmark::has_flag as fn(&str) -> bool),
+        (&[Harness::Aiperf][..], aiperf::has_flag),
+    ];
+    let fits = |has: &fn(&str) -> bool| {
+        let known = keys.iter().filter(|it| has(&it.trim_start_matches('-').replace('_', "-"))).count();
+        known > 0 && known >= least
+    };
+    tables.iter().filter(|(_, has)| fits(has)).flat_map(|(harnesses, _)| harnesses.iter().copied()).collect()
+}
+
+/// Why [`recognise`] finds no harness: what is wrong with the text, or whose flags its keys may be.
+pub fn unrecognised(text: &str) -> String {
+    if text.trim().is_empty() {
+        return "is empty; write a profile into it, such as one that `benchwright profiles show NAME` prints"
+            .to_owned();
+    }
+    if script::is_script(text) {
+        return match script::command(text) {
+            Err(error) => error.to_string(),
+            Ok(_) => {
+                "is a command whose load is not read; write vllm bench serve, guidellm or aiperf profile".to_owned()
+            }
+        };
+    }
+    let is_template = text.contains("{{") || text.contains("{%");
+    let keys = match yaml::read_all(text) {
+        Err(Problem { path, message }) if !is_template => {
+            let place = path.strip_prefix("profile").unwrap_or(&path).trim_start_matches(", ").to_owned();
+            return if place.is_empty() { message } else { format!("{message} ({place})") };
+        }
+        Ok((Value::Null, _)) => return "is empty; write a profile into it".to_owned(),
+        _ => root_keys(text),
+    };
+    let harnesses = flag_tools(&keys, keys.len().div_ceil(2));
+    let names: Vec<&str> = harnesses.iter().map(|it| it.name()).collect();
+    match names.as_slice() {
+        [] => "does not show its harness; name it with --harness, such as --harness guidellm".to_owned(),
+        [first, ..] => format!(
+            "has keys, such as {}, that are flags of {}; name the harness with --harness, such as --harness {first}",
+            named(&keys[0]),
+            names.join(" and ")
+        ),
+    }
 }
 
 /// The keys at the root of a mapping. A template is no YAML before it is rendered, so its lines are read one by one.
@@ -91,8 +154,19 @@ mod tests {
             ("guidellm run --scenario s.yaml", Some(Harness::Guidellm)),
             ("aiperf profile --model m", Some(Harness::Aiperf)),
             ("/usr/bin/vllm bench serve --model m", Some(Harness::VllmBenchmark)),
-            ("python3 benchmarks/benchmark_serving.py --model m", Some(Harness::Inferencemax)),
-            ("/opt/bin/python benchmark_serving.py", Some(Harness::Inferencemax)),
+            ("python3 benchmarks/benchmark_serving.py --model m", Some(Harness::VllmBenchmark)),
+            ("/opt/bin/python benchmark_serving.py", Some(Harness::VllmBenchmark)),
+            ("python3 utils/bench_serving/benchmark_serving.py --model m", Some(Harness::Inferencemax)),
+            ("python3 benchmark_serving.py --model m \\\n --use-chat-template", Some(Harness::Inferencemax)),
+            ("executable: benchmark_serving.py\nmodel: m", Some(Harness::VllmBenchmark)),
+            ("executable: bench_serving/benchmark_serving.py\nmodel: m", Some(Harness::Inferencemax)),
+            (
+                "#!/bin/bash\nset -e\nexport A=1\nB=2\n\nC=3 uv run vllm bench serve --model $B",
+                Some(Harness::VllmBenchmark),
+            ),
+            ("vllm serve m", None),
+            ("concurrency: 4\nrequest-count: 10\nisl: 5", Some(Harness::Aiperf)),
+            ("dataset-name: random\nrandom-input-len: 10", None),
             ("guidellm: run", None),
             ("input_tokens: 500\noutput_tokens: 50\n", Some(Harness::Fmperf)),
             ("min_input_tokens: 5\nmax_input_tokens: 9\n", Some(Harness::Fmperf)),
@@ -104,5 +178,27 @@ mod tests {
         ] {
             assert_eq!(recognise(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_not_recognised_says_why() {
+        for (text, expected) in [
+            ("", "is empty; write a profile into it, such as one that"),
+            ("# nothing\n", "is empty; write a profile into it"),
+            ("a: [1\n", "is no readable YAML: "),
+            (
+                "dataset-name: random\nrandom-input-len: 10",
+                "has keys, such as dataset-name, that are flags of vllm-benchmark and inferencemax; name the harness with --harness, such as \
+                 --harness vllm-benchmark",
+            ),
+            ("concurency: 4\nrequest-count: 10", "has keys, such as concurency, that are flags of aiperf; name"),
+            ("docker run x", "holds the command docker, which runs a container"),
+            ("vllm serve m", "is a command whose load is not read; write vllm bench serve"),
+            ("key: 1", "does not show its harness; name it with --harness"),
+        ] {
+            let found = unrecognised(text);
+            assert!(found.starts_with(expected), "{text}\n{found}");
+        }
+        assert!(unrecognised("a: b\n  c: d: e\n").contains("line 2"), "{}", unrecognised("a: b\n  c: d: e\n"));
     }
 }

@@ -63,7 +63,7 @@ const LOAD: [Flag; 29] = [
     Flag::read(SWITCH, &["fixed-schedule"]),
     Flag::read(SWITCH, &["no-fixed-schedule"]),
     Flag::read(SWITCH, &["fixed-schedule-auto-offset"]),
-    Flag::read(Form::Pairs { sign: ':', between: ' ' }, &["goodput"]),
+    Flag::read(Form::Bounds, &["goodput"]),
     Flag::read(ONE, &["num-profile-runs"]),
     Flag::refused(
         &["fixed-schedule-start-offset", "fixed-schedule-end-offset"],

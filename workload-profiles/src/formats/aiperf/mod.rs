@@ -27,6 +27,11 @@ pub(super) fn root_keys() -> &'static [&'static str] {
     &KEYS
 }
 
+/// Whether the tool has a flag of this name, which has hyphens.
+pub(super) fn has_flag(name: &str) -> bool {
+    flags::AIPERF.has_flag(name)
+}
+
 /// The keys on which the length of a stage depends.
 pub(super) const STAGE_LENGTH: stage_length::Keys = stage_length::Keys {
     count: |stage| if is_warm_up(stage) { "warmup-request-count" } else { "request-count" },

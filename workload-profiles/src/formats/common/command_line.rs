@@ -1,22 +1,14 @@
 //! Command lines as profiles: `guidellm run --profile kind=concurrent,streams=8`. They are split into words as a shell splits them, and the
 //! words into options. Nothing is run, and no variable of a shell has a value.
 
-use crate::problem::quoted;
-
-/// The programs whose command lines are profiles.
-const PROGRAMS: [&str; 6] = ["aiperf", "benchmark_serving.py", "guidellm", "python", "python3", "vllm"];
-/// Characters that make a shell do more than run one program, where they are not quoted.
-const OPERATORS: [char; 8] = ['|', '&', ';', '<', '>', '(', ')', '`'];
+use super::shell::{Shell, ShellError, escaped};
+use crate::problem::{named, quoted, suggestion};
 
 /// Why a text is no command line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(in crate::formats) enum CommandLineError {
-    #[error("has a quote {quote} that does not end, in {word}; close it")]
-    OpenQuote { quote: char, word: String },
-    #[error(
-        "has {operator} in {word}, with which a shell does more than run one program; put the word in single quotes, or take it out"
-    )]
-    Operator { operator: char, word: String },
+    #[error(transparent)]
+    Shell(#[from] ShellError),
     #[error("has the word {word} where an option is expected; write --key value or --key=value")]
     NoOption { word: String },
 }
@@ -30,63 +22,18 @@ pub(in crate::formats) struct CommandOption {
     pub values: Vec<String>,
 }
 
-/// Whether a profile is the command line of one of the harnesses: its first word is the program, which may have a path before it. Empty
-/// lines and comments may come before it.
-pub(crate) fn is_command_line(profile: &str) -> bool {
-    let first = profile.lines().map(str::trim).find(|it| !it.is_empty() && !it.starts_with('#'));
-    let word = first.and_then(|it| it.split_whitespace().next());
-    word.is_some_and(|it| PROGRAMS.contains(&file_name(it)))
-}
-
 /// The last part of a path.
 pub(in crate::formats) fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or_default()
 }
 
-/// The words of a command line. Quotes and backslashes have the meaning that a POSIX shell gives them, and `#` at the start of a word
-/// begins a comment.
+/// The words of a command line.
 pub(in crate::formats) fn words(text: &str) -> Result<Vec<String>, CommandLineError> {
+    let mut shell = Shell::new(text);
     let mut words = Vec::new();
-    // `None` between two words.
-    let mut word: Option<String> = None;
-    let mut letters = text.chars().peekable();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '\'' | '"' => {
-                let word = word.get_or_insert_default();
-                loop {
-                    match letters.next() {
-                        None => return Err(CommandLineError::OpenQuote { quote: letter, word: quoted(word) }),
-                        Some(it) if it == letter => break,
-                        Some('\\') if letter == '"' => match letters.next() {
-                            Some('\n') => {}
-                            Some(it) if "\"\\$`".contains(it) => word.push(it),
-                            Some(it) => word.extend(['\\', it]),
-                            None => word.push('\\'),
-                        },
-                        Some(it) => word.push(it),
-                    }
-                }
-            }
-            '\\' => match letters.next() {
-                // A line that goes on in the next one.
-                Some('\n') => {}
-                Some('\r') if letters.peek() == Some(&'\n') => drop(letters.next()),
-                Some(it) => word.get_or_insert_default().push(it),
-                None => {}
-            },
-            '#' if word.is_none() => drop(letters.by_ref().find(|it| *it == '\n')),
-            it if it.is_whitespace() => words.extend(word.take()),
-            operator if OPERATORS.contains(&operator) => {
-                let mut word = word.unwrap_or_default();
-                word.push(operator);
-                word.extend(letters.take_while(|it| !it.is_whitespace()));
-                return Err(CommandLineError::Operator { operator, word: quoted(&word) });
-            }
-            it => word.get_or_insert_default().push(it),
-        }
+    while let Some(more) = shell.next_command()? {
+        words.extend(more);
     }
-    words.extend(word);
     Ok(words)
 }
 
@@ -116,6 +63,61 @@ pub(in crate::formats) fn options(words: &[String]) -> Result<Vec<CommandOption>
 fn option(word: &str) -> Option<&str> {
     let name = word.strip_prefix("--").or_else(|| word.strip_prefix('-'))?;
     name.starts_with(|it: char| it.is_ascii_alphabetic()).then_some(name)
+}
+
+/// A command line in which an option has another value; `none` stands for an option without one. An option that is not there is added
+/// where it is one of the `known` names.
+///
+/// # Errors
+/// What is wrong with the name.
+pub(crate) fn with_option(line: &str, key: &str, value: &str, known: &[&str]) -> Result<String, String> {
+    let words = words(line).map_err(|it| it.to_string())?;
+    let start = words.iter().position(|it| option(it).is_some()).unwrap_or(words.len());
+    let mut options = options(&words[start..]).map_err(|it| it.to_string())?;
+    let plain = |name: &str| name.trim_start_matches('-').replace('_', "-");
+    let name = plain(key);
+    let found = options.iter().position(|it| plain(&it.name) == name);
+    let has_several = found.is_some_and(|at| options[at].values.len() > 1);
+    let values = match value {
+        "none" => Vec::new(),
+        list if has_several => list.split_whitespace().map(str::to_owned).collect(),
+        one => vec![one.to_owned()],
+    };
+    match found {
+        Some(at) => {
+            options[at].values = values;
+            let kept = options[at].name.clone();
+            let mut index = 0;
+            // An option that may be repeated has one value now.
+            options.retain(|it| {
+                index += 1;
+                index <= at + 1 || it.name != kept
+            });
+        }
+        None if known.contains(&name.as_str()) => options.push(CommandOption { name, values }),
+        None => {
+            let parent = name.split(['.', '[']).next().unwrap_or_default();
+            if options.iter().any(|it| plain(&it.name) == parent) && parent != name {
+                return Err(format!("is a part of the option --{parent}; write the whole value of {}", named(parent)));
+            }
+            let names: Vec<String> = options.iter().map(|it| plain(&it.name)).collect();
+            let all = names.iter().map(String::as_str).chain(known.iter().copied());
+            return Err(format!("is no option of the command line; {}", suggestion(&name, all)));
+        }
+    }
+    let options = options.iter().flat_map(|it| {
+        // A value that begins with a dash, such as a negative number, would be an option otherwise.
+        let joined = it.values.len() == 1 && it.values[0].starts_with('-');
+        let first = if joined { format!("--{}={}", it.name, it.values[0]) } else { dashed(&it.name) };
+        [first].into_iter().chain(it.values.iter().filter(move |_| !joined).cloned())
+    });
+    let all: Vec<String> = words[..start].iter().cloned().chain(options).map(|it| escaped(&it)).collect();
+    Ok(all.join(" "))
+}
+
+/// A name with its dashes: one for a letter.
+fn dashed(name: &str) -> String {
+    if name.len() == 1 { format!("-{name}") } else { format!("--{name}") }
 }
 
 #[cfg(test)]
@@ -172,13 +174,25 @@ mod tests {
     }
 
     #[test]
-    fn a_command_line_begins_with_its_program() {
-        for text in ["guidellm run", "# ours\n\n  vllm bench serve", "aiperf\nprofile", "/usr/bin/vllm bench serve"] {
-            assert!(is_command_line(text), "{text}");
-        }
-        for text in ["guidellm: run", "spec: {}", "", "# vllm bench", "echo guidellm run"] {
-            assert!(!is_command_line(text), "{text}");
-        }
+    fn an_override_becomes_an_option() {
+        let line = "vllm bench serve --request-rate 5 --goodput ttft:5 tpot:6 --ignore-eos";
+        let set = |key, value| with_option(line, key, value, &["seed", "num-prompts"]);
+        let with = |text: &str| Ok(format!("vllm bench serve {text}"));
+        assert_eq!(set("request_rate", "20"), with("--request-rate 20 --goodput ttft:5 tpot:6 --ignore-eos"));
+        assert_eq!(set("goodput", "ttft:1 tpot:2"), with("--request-rate 5 --goodput ttft:1 tpot:2 --ignore-eos"));
+        assert_eq!(set("seed", "-1"), with("--request-rate 5 --goodput ttft:5 tpot:6 --ignore-eos --seed=-1"));
+        assert_eq!(
+            set("num-prompt", "5"),
+            Err("is no option of the command line; did you mean num-prompts?".to_owned())
+        );
+        assert_eq!(
+            with_option("guidellm run --data a=1 --data b=2 --profile kind=constant,rate=5", "profile.rate", "9", &[]),
+            Err("is a part of the option --profile; write the whole value of profile".to_owned())
+        );
+        assert_eq!(
+            with_option("guidellm run --data a --data b", "data", "c d", &[]),
+            Ok("guidellm run --data 'c d'".to_owned())
+        );
     }
 
     proptest! {

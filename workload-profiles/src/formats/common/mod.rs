@@ -8,6 +8,8 @@ pub(super) mod flags;
 pub(super) mod headers;
 pub(super) mod prompts;
 pub(super) mod request_fields;
+pub(crate) mod script;
+pub(super) mod shell;
 pub(super) mod stage_length;
 pub(super) mod stage_names;
 pub(super) mod target;

@@ -37,6 +37,8 @@ pub(super) fn read(root: Section, target: Target, findings: &Findings) -> Option
     root.finish();
     options.insert("target".to_owned(), json!(target.url.unwrap_or("http://localhost:8000")));
     options.insert("rate_type".to_owned(), json!(kind?));
+    // The versions of GuideLLM that fmperf started send text completions.
+    options.insert("request_type".to_owned(), json!("text_completions"));
     options.insert("data".to_owned(), json!({"prompt_tokens": input?, "output_tokens": output?}));
     options.insert("max_requests".to_owned(), json!(requests?));
     options.insert("max_seconds".to_owned(), json!(seconds?));

@@ -45,7 +45,9 @@ pub(super) fn read(text: &str, findings: &Findings) -> Option<Scenario> {
     let of_command = |error: CommandLineError| findings.problem("profile", error.to_string());
     let words = words(text).map_err(of_command).ok()?;
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let (is_flat, rest) = match words.as_slice() {
+    let settings: Vec<(&str, &str)> = words.iter().map_while(|it| it.split_once('=')).collect();
+    let words = &words[settings.len()..];
+    let (is_flat, rest) = match words {
         ["guidellm", "run", rest @ ..] => (false, rest),
         ["guidellm", "benchmark", "run", rest @ ..] | ["guidellm", "benchmark", rest @ ..] => (true, rest),
         [_, command, ..] => {
@@ -61,8 +63,38 @@ pub(super) fn read(text: &str, findings: &Findings) -> Option<Scenario> {
         }
     };
     let rest: Vec<String> = rest.iter().map(|it| (*it).to_owned()).collect();
-    let options = options(&rest).map_err(of_command).ok()?;
+    let mut options = options(&rest).map_err(of_command).ok()?;
+    add_settings(&settings, is_flat, &mut options, findings)?;
     if is_flat { flat::from_options(&options, findings) } else { nested(&options, findings) }
+}
+
+/// Adds the settings before the command, which are variables of the environment, as options. An option wins over a setting.
+fn add_settings(
+    settings: &[(&str, &str)],
+    is_flat: bool,
+    options: &mut Vec<CommandOption>,
+    findings: &Findings,
+) -> Option<()> {
+    let mut complete = true;
+    for (name, value) in settings.iter().filter(|(name, _)| name.starts_with(flat::SETTING)) {
+        let key = match is_flat {
+            true => flat::key_of_setting(name),
+            false => {
+                Err("is a setting of GuideLLM, and guidellm run takes options alone here; take it out, and write \
+                          --profile kind=...,max_concurrency=64 for a bound on requests under way"
+                    .to_owned())
+            }
+        };
+        match key {
+            Ok(key) if options.iter().any(|it| it.name.replace('-', "_") == key) => {}
+            Ok(key) => options.push(CommandOption { name: key.replace('_', "-"), values: vec![(*value).to_owned()] }),
+            Err(message) => {
+                findings.problem(*name, message);
+                complete = false;
+            }
+        }
+    }
+    complete.then_some(())
 }
 
 fn nested(options: &[CommandOption], findings: &Findings) -> Option<Scenario> {

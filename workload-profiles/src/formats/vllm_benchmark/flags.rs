@@ -43,7 +43,7 @@ const LOAD: [Flag; 12] = [
     Flag::read(ONE, &["num-warmups"]),
     Flag::read(ONE, &["probe-request-rate"]),
     Flag::read(ONE, &["seed"]),
-    Flag::read(Form::Pairs { sign: ':', between: ' ' }, &["goodput"]),
+    Flag::read(Form::Bounds, &["goodput"]),
     Flag::read(SWITCH, &["self-timed"]),
 ];
 

@@ -45,6 +45,11 @@ pub(super) fn root_keys() -> &'static [&'static str] {
     &KEYS
 }
 
+/// Whether the tool has a flag of this name, which has hyphens.
+pub(super) fn has_flag(name: &str) -> bool {
+    flags::VLLM.has_flag(name)
+}
+
 /// Which tool the flags are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Original {
@@ -86,6 +91,7 @@ pub(super) fn parse(harness: Harness, profile: &Value, target: Target, findings:
         mapping => common_flags::from_mapping(mapping, original.tool(), findings),
     };
     let flags = flags?;
+    note_tool(profile, original, findings);
     let root = Section::root(&flags, &[], findings)?;
     let api = server::api(&root);
     // With the API that a wrong backend leaves open, the other flags can still be checked.
@@ -118,6 +124,21 @@ pub(super) fn parse(harness: Harness, profile: &Value, target: Target, findings:
         root.notice(flag, "is not used: it belongs to another dataset-name");
     }
     Some(workload)
+}
+
+/// A notice where the name of the program is that of both tools.
+fn note_tool(profile: &Value, original: Original, findings: &Findings) {
+    let Some(program) = profile.as_str().and_then(|it| it.split_whitespace().next()) else { return };
+    if program.ends_with("benchmark_serving.py") {
+        let (this, other) = match original {
+            Original::VllmBenchServe => ("vLLM", "InferenceMAX is --harness inferencemax"),
+            Original::InferenceMax => ("InferenceMAX", "vLLM is --harness vllm-benchmark"),
+        };
+        findings.notice(
+            "profile",
+            format!("is read as the command line of {this}'s benchmark_serving.py; that of {other}"),
+        );
+    }
 }
 
 /// Whether runs with one seed send the same texts.

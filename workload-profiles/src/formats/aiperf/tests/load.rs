@@ -148,8 +148,20 @@ fn some_clients_go_away() {
 
 #[test]
 fn goodput_has_the_original_names() {
-    let goodput = workload("goodput: 'time_to_first_token:100 inter_token_latency:3.4 request_latency:2500'").goodput;
-    let shown = [goodput.ttft, goodput.tpot, goodput.latency].map(|it| it.unwrap().to_string());
+    let bounds = "time_to_first_token:100 inter_token_latency:3.4 request_latency:2500";
+    let read_as = |profile: String| {
+        let goodput = workload(&profile).goodput;
+        [goodput.ttft, goodput.tpot, goodput.latency].map(|it| it.unwrap().to_string())
+    };
+    let shown = read_as(format!("goodput: '{bounds}'"));
+    for same in [
+        format!("goodput: ['{bounds}']"),
+        "goodput: {time_to_first_token: 100, inter_token_latency: 3.4, request_latency: 2500}".to_owned(),
+        format!("aiperf profile --goodput {bounds}"),
+        format!("aiperf profile --goodput \"{bounds}\""),
+    ] {
+        assert_eq!(read_as(same.clone()), shown, "{same}");
+    }
     assert_eq!(shown, ["100ms", "3.4ms", "2.5s"]);
     let error = read("goodput: output_token_throughput_per_user:600").unwrap_err().to_string();
     assert!(error.starts_with("goodput.output_token_throughput_per_user: is no known key; known are"), "{error}");

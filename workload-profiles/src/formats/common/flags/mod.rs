@@ -26,6 +26,8 @@ pub(in crate::formats) enum Form {
     Words(char),
     /// Words of a name, `sign`, and a value, with `between` or blanks between them.
     Pairs { sign: char, between: char },
+    /// Words of a name, a colon and a number, with blanks between them, also within a word that was quoted.
+    Bounds,
     /// A JSON object.
     Json,
 }
@@ -87,6 +89,11 @@ impl Tool {
 
     fn all(&self) -> impl Iterator<Item = &'static Flag> {
         self.flags.iter().copied().flatten()
+    }
+
+    /// Whether the tool has a flag of this name, which has hyphens.
+    pub fn has_flag(&self, name: &str) -> bool {
+        self.flag(name).is_some()
     }
 
     /// The names of the flags that the format reads, as in messages.
@@ -228,6 +235,13 @@ fn in_form(form: Form, value: &Value) -> Result<Value, String> {
         Form::One => one(value),
         Form::Words(between) => Ok(Value::from(words(value, between)?)),
         Form::Pairs { sign, between } => pairs(value, sign, between),
+        Form::Bounds => match value {
+            Value::Array(items) if items.iter().all(Value::is_string) => {
+                let texts: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
+                pairs(&Value::from(texts.join(" ")), ':', ' ')
+            }
+            other => pairs(other, ':', ' '),
+        },
         Form::Json => json(value),
     }
 }

@@ -1,11 +1,15 @@
 //! The flat form of GuideLLM up to version 0.6, as a file or as options. It becomes the nested form.
 
 mod data;
+mod defaults;
 mod options;
 
 use serde_json::{Map, Value, json};
 
-pub(super) use self::options::from_options;
+pub(super) use self::{
+    defaults::{SETTING, key_of_setting},
+    options::from_options,
+};
 use super::{
     paths::{self, typed},
     scenario::Scenario,
@@ -25,7 +29,7 @@ pub(super) enum Origin {
 }
 
 /// Every key, with what the original also calls it.
-const KEYS: [(&str, &[&str]); 31] = [
+const KEYS: [(&str, &[&str]); 32] = [
     ("target", &[]),
     ("backend", &["backend_type"]),
     ("backend_kwargs", &["backend_args"]),
@@ -44,6 +48,8 @@ const KEYS: [(&str, &[&str]); 31] = [
     ("dataloader_kwargs", &[]),
     ("profile", &["rate_type"]),
     ("rate", &[]),
+    // A setting of the original, which no file holds.
+    ("max_concurrency", &[]),
     ("random_seed", &[]),
     ("outputs", &["output_formats"]),
     ("output_dir", &["output_path"]),
@@ -143,7 +149,7 @@ pub(super) fn read(profile: &Value, origin: Origin, findings: &Findings) -> Opti
     }
     let mut nested = Nested { spec: json!({}), names: Vec::new(), origin, findings };
     let name = |key: &str| written.get(key).and_then(Value::as_str).unwrap_or(key).to_owned();
-    backend(&mut nested, &flat, &name);
+    backend(&mut nested, &flat, &written, &name);
     profile_of(&mut nested, &flat, &name)?;
     constraints(&mut nested, &flat, &name);
     data::data(&mut nested, &flat, &name)?;
@@ -158,7 +164,12 @@ fn is_empty(value: &Value) -> bool {
     value.as_object().is_some_and(Map::is_empty) || value.as_array().is_some_and(Vec::is_empty)
 }
 
-fn backend(nested: &mut Nested, flat: &Map<String, Value>, name: &impl Fn(&str) -> String) {
+fn backend(
+    nested: &mut Nested,
+    flat: &Map<String, Value>,
+    written: &Map<String, Value>,
+    name: &impl Fn(&str) -> String,
+) {
     let mut set = |path: &str, key: &str| {
         if let Some(value) = flat.get(key) {
             nested.set(path, &name(key), value.clone());
@@ -180,6 +191,10 @@ fn backend(nested: &mut Nested, flat: &Map<String, Value>, name: &impl Fn(&str) 
         Some(Value::Object(_)) => arguments(nested, flat, "data_request_formatter", &name("data_request_formatter")),
         Some(value) => nested.set("backend.request_format", &name("data_request_formatter"), value.clone()),
         None => {}
+    }
+    let is_written = nested.names.iter().any(|(path, _)| path == "spec.backend.request_format");
+    if !is_written {
+        defaults::note_api(nested, written, name);
     }
 }
 
@@ -233,27 +248,27 @@ fn profile_of(nested: &mut Nested, flat: &Map<String, Value>, name: &impl Fn(&st
         Some("concurrent") if first.is_some() => nested.set("profile.streams", &rate, Value::Array(rates)),
         // The most requests under way.
         Some("throughput") => {
-            if let Some(first) = first {
-                nested.set("profile.max_concurrency", &rate, first);
+            if let Some(first) = &first {
+                nested.set("profile.max_concurrency", &rate, first.clone());
             }
         }
         // The number of strategies.
         Some("sweep") => {
-            if let Some(first) = first {
-                nested.set("profile.sweep_size", &rate, first);
+            if let Some(first) = &first {
+                nested.set("profile.sweep_size", &rate, first.clone());
             }
-            // These versions bound it as any other load.
-            nested.set("profile.max_concurrency", &name("profile"), Value::Null);
         }
         Some("replay") => {
-            if let Some(first) = first {
-                nested.set("profile.time_scale", &rate, first);
+            if let Some(first) = &first {
+                nested.set("profile.time_scale", &rate, first.clone());
             }
         }
         // Requests per second.
         _ if first.is_some() => nested.set("profile.rate", &rate, Value::Array(rates)),
         _ => {}
     }
+    let from_rate = kind == "throughput" && first.is_some();
+    defaults::max_concurrency(nested, flat, kind.as_str().unwrap_or_default(), from_rate, name);
     if let Some(Value::Object(_)) = flat.get("profile") {
         nested.problem(&name("profile"), "is a mapping; write the name of a profile, such as constant");
         return None;

@@ -66,6 +66,32 @@ fn the_older_command_has_the_flat_keys() {
 }
 
 #[test]
+fn settings_of_the_older_command_may_stand_before_it() {
+    let rest = "guidellm benchmark --target http://server:8000 --rate-type throughput --max-seconds 30 \
+                --data prompt_tokens=64,output_tokens=16";
+    let flat = "target: 'http://server:8000'\nprofile: throughput\nmax_seconds: 30\ndata: ['prompt_tokens=64,output_tokens=16']\n";
+    check_same(&format!("GUIDELLM__MAX_CONCURRENCY=64 HF_TOKEN=x {rest}"), &format!("{flat}max_concurrency: 64"));
+    check_same(
+        &format!("GUIDELLM__MAX_CONCURRENCY=64 {rest} --max-concurrency 8"),
+        &format!("{flat}max_concurrency: 8"),
+    );
+    check_same(
+        &format!("GUIDELLM__PREFERRED_ROUTE=text_completions {rest}"),
+        &format!("{flat}request_type: text_completions"),
+    );
+    check_line_error(
+        &format!("GUIDELLM__MAX_WORKER_PROCESSES=2 {rest}"),
+        "GUIDELLM__MAX_WORKER_PROCESSES: is a setting of GuideLLM that is not read; take it out, the ones that are read are \
+         GUIDELLM__MAX_CONCURRENCY and GUIDELLM__PREFERRED_ROUTE",
+    );
+    let error = read("GUIDELLM__MAX_CONCURRENCY=64 guidellm run --profile kind=sweep").unwrap_err().to_string();
+    assert!(
+        error.starts_with("GUIDELLM__MAX_CONCURRENCY: is a setting of GuideLLM, and guidellm run takes options"),
+        "{error}"
+    );
+}
+
+#[test]
 fn mistakes_name_the_option() {
     check_line_error(
         "guidellm run --profil kind=sweep --data kind --backend",

@@ -42,7 +42,7 @@ fn the_profile_decides_what_the_rate_is() {
     assert_eq!(names("profile: constant\nrate: [2, 4]"), ["r2", "r4"]);
     assert_eq!(names("rate_type: poisson\nrate: '2,4'"), ["r2", "r4"]);
     assert_eq!(names("profile: concurrent\nrate: [2, 4]"), ["c2", "c4"]);
-    assert_eq!(names("profile: sweep\nrate: 4"), ["c1", "c10240", "sweep1", "sweep2"]);
+    assert_eq!(names("profile: sweep\nrate: 4"), ["c1", "c512", "sweep1", "sweep2"]);
     assert_eq!(names("rate-type: throughput\nrate: [7]"), ["c7"]);
     check_flat_error(
         "profile: synchronous\nrate: 4",
@@ -103,6 +103,44 @@ fn data_is_a_text_a_mapping_or_a_file() {
     );
     let error = read(&flat("data: openai/gsm8k")).unwrap_err().to_string();
     assert!(error.starts_with("data.source: is \"openai/gsm8k\", a data set of the Hugging Face Hub"), "{error}");
+}
+
+#[test]
+fn at_most_512_requests_are_under_way_unless_the_profile_says_otherwise() {
+    let silent = "max_concurrency: is not written: at most 512 requests are under way at once, the setting of GuideLLM up to 0.6; write \
+                  another number for another bound";
+    for kind in ["throughput", "sweep"] {
+        assert!(names(&format!("profile: {kind}")).contains(&"c512".to_owned()), "{kind}");
+        assert_eq!(flat_notices(&format!("profile: {kind}\nmax_seconds: 30")), [silent]);
+        let lowered = format!("profile: {kind}\nmax_concurrency: 64\nmax_seconds: 30");
+        assert!(names(&lowered).contains(&"c64".to_owned()), "{:?}", names(&lowered));
+        assert_eq!(flat_notices(&lowered), [""; 0]);
+    }
+    assert_eq!(
+        flat_notices("profile: throughput\nrate: 7\nmax_concurrency: 64\nmax_seconds: 30"),
+        ["max_concurrency: is not used: rate is the most requests under way of profile throughput"]
+    );
+    assert_eq!(
+        flat_notices("profile: concurrent\nrate: 7\nmax_concurrency: 64\nmax_seconds: 30"),
+        ["max_concurrency: is not used: a load of profile concurrent has a bound of its own"]
+    );
+    let bound = |keys: &str| match &stages(keys)[0].load {
+        Load::Open { max_concurrency, .. } => max_concurrency.map(u32::from),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(bound("profile: constant\nrate: 5"), Some(512));
+    assert_eq!(bound("profile: poisson\nrate: 5\nmax_concurrency: 9"), Some(9));
+}
+
+#[test]
+fn the_api_of_a_profile_of_an_unknown_version_has_a_notice() {
+    let unknown = "request_type: is not written: requests are chats, as in GuideLLM 0.4 to 0.6; versions up to 0.3 send text completions, \
+                   for which write text_completions";
+    assert_eq!(flat_notices("rate_type: constant\nrate: 5"), [unknown]);
+    assert_eq!(read(&flat("rate_type: constant\nrate: 5")).unwrap().0.api, Api::Chat);
+    let completions = "rate_type: constant\nrate: 5\nrequest_type: text_completions";
+    assert_eq!(read(&flat(completions)).unwrap().0.api, Api::Completions);
+    assert_eq!(flat_notices(completions), [""; 0]);
 }
 
 fn flat_notices(keys: &str) -> Vec<String> {
@@ -172,7 +210,7 @@ fn keys_without_effect_have_a_notice() {
     assert_eq!(flat_notices(defaults), Vec::<String>::new());
     for kind in ["sweep", "throughput"] {
         let notice = format!("rate: holds 2 values, of which {kind} takes only the first");
-        assert_eq!(flat_notices(&format!("profile: {kind}\nrate: [5, 10]")), [notice]);
+        assert_eq!(flat_notices(&format!("profile: {kind}\nrate: [5, 10]"))[0], notice);
     }
     check_flat_error(
         "profile: throughput\nmax_seconds: 5\ncooldown_percent: 10",

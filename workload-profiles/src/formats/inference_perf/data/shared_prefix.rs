@@ -1,11 +1,15 @@
 //! `data.type: shared_prefix`: groups of prompts that begin with the same text.
 
 use crds::units::Seed;
+use serde_json::Value;
 
 use super::multimodal;
 use crate::{
     formats::{
-        common::{bounds::MAX_PROMPTS, prompts::check_prompt_count},
+        common::{
+            bounds::{MAX_PROMPTS, MAX_TOKENS},
+            prompts::check_prompt_count,
+        },
         inference_perf::lengths::{self, Sampler},
     },
     reader::Section,
@@ -48,13 +52,22 @@ fn either(section: &Section, name: &'static str, alias: &'static str) -> Option<
     }
 }
 
-/// A length, or an older key that holds only a distribution; 50 when both are absent, as in the original.
+/// A length, or an older key that holds only a distribution; 50 when both are absent, as in the original. Beside a number the
+/// distribution wins, and the original refuses two distributions.
 fn either_length(section: &Section, name: &'static str, older: &'static str) -> Option<LengthDistribution> {
     if section.value(older).is_none() {
         return length_or(section, name, 50);
     }
-    if section.value(name).is_some() {
-        section.problem(older, format!("is set, and so is {name}; keep {name}"));
+    match section.value(name) {
+        None => {}
+        Some(Value::Object(_)) => {
+            section.problem(older, format!("is set, and {name} is a distribution too; keep {name}"));
+        }
+        Some(_) => {
+            if let Some(number) = section.count_u32(name, 1..=MAX_TOKENS) {
+                section.notice(name, format!("is {number}, which {older} replaces, as in inference-perf"));
+            }
+        }
     }
     lengths::read(section, older, Sampler::Single)
 }

@@ -96,6 +96,28 @@ fn users_of_shared_prefixes_may_have_several_turns() {
 }
 
 #[test]
+fn the_older_distribution_of_a_shared_prefix_replaces_a_number() {
+    let shared = |keys: &str| format!("data: {{type: shared_prefix, shared_prefix: {{{keys}}}}}");
+    let mean = |text: &str| match workload(text).requests {
+        RequestSource::SharedPrefix { question_len, output_len, .. } => (question_len.mean, output_len.mean),
+        other => panic!("{other:?}"),
+    };
+    let distribution = "{min: 1, max: 90, mean: 40, std_dev: 5}";
+    let both = shared(&format!("question_len: 20, question_distribution: {distribution}, output_len: 30"));
+    assert_eq!(mean(&both), (40.0, 30.0));
+    check_notice(
+        &both,
+        "data.shared_prefix.question_len: is 20, which question_distribution replaces, as in inference-perf",
+    );
+    let output = shared(&format!("output_len: 20, output_distribution: {distribution}"));
+    assert_eq!(mean(&output), (50.0, 40.0));
+    check_error(
+        &shared(&format!("output_len: {distribution}, output_distribution: {distribution}")),
+        "data.shared_prefix.output_distribution: is set, and output_len is a distribution too; keep output_len",
+    );
+}
+
+#[test]
 fn sessions_have_the_header_that_the_api_names() {
     let api = "api: {streaming: true, session_id_header_key: x-session-id}";
     let multi_turn = "data: {type: shared_prefix, shared_prefix: {enable_multi_turn_chat: true}}";

@@ -102,8 +102,11 @@ fn probes_are_beside_the_load() {
 /// Trap 8 is about the figure itself; the bounds are milliseconds.
 #[test]
 fn goodput_is_in_milliseconds() {
-    for flags in ["goodput: 'ttft:500 tpot:20.5 e2el:9000'", "vllm bench serve --goodput ttft:500 tpot:20.5 e2el:9000"]
-    {
+    for flags in [
+        "goodput: 'ttft:500 tpot:20.5 e2el:9000'",
+        "vllm bench serve --goodput ttft:500 tpot:20.5 e2el:9000",
+        "vllm bench serve --goodput 'ttft:500 tpot:20.5 e2el:9000'",
+    ] {
         let goodput = workload(flags).goodput;
         let shown = [goodput.ttft, goodput.tpot, goodput.latency].map(|it| it.unwrap().to_string());
         assert_eq!(shown, ["500ms", "20.5ms", "9s"]);

@@ -69,6 +69,24 @@ fn a_command_line_is_a_profile() {
 }
 
 #[test]
+fn the_tool_that_is_chosen_for_a_script_is_named() {
+    let line =
+        "python3 benchmarks/benchmark_serving.py --dataset-name random --random-input-len 100 --random-range-ratio 0.2";
+    check_notice(
+        line,
+        "profile: is read as the command line of vLLM's benchmark_serving.py; that of InferenceMAX is --harness inferencemax",
+    );
+    let input = |workload: Workload| match workload.requests {
+        RequestSource::Random { input, .. } => (input.min, input.max),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(input(workload(line)), (80, 120));
+    let (other, notices) = read_for(Harness::Inferencemax, line).unwrap();
+    assert_eq!(input(other), (20, 100));
+    assert!(notices[0].starts_with("profile: is read as the command line of InferenceMAX's"), "{notices:?}");
+}
+
+#[test]
 fn an_unknown_flag_is_refused_with_the_nearest_one() {
     check_error("max-concurency: 4", "max-concurency: is no flag of vllm bench serve; did you mean max-concurrency?");
     check_error(

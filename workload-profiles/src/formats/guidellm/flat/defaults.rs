@@ -1,0 +1,92 @@
+//! What the versions up to 0.6 do where a profile is silent, and their settings, which are variables of the environment.
+
+use serde_json::{Map, Value};
+
+use super::Nested;
+
+/// The most requests under way over all processes (`max_concurrency` of the settings, in every version up to 0.6).
+const MAX_CONCURRENCY: u32 = 512;
+/// Keys that only versions from 0.4 on have. The older ones know `rate_type` and `backend_type`, which 0.4 to 0.6 take as well.
+const SINCE_0_4: [&str; 19] = [
+    "profile",
+    "backend",
+    "backend_kwargs",
+    "data_samples",
+    "data_column_mapper",
+    "data_collator",
+    "data_num_workers",
+    "dataloader_kwargs",
+    "outputs",
+    "output_formats",
+    "output_dir",
+    "sample_requests",
+    "prefer_response_metrics",
+    "warmup",
+    "cooldown",
+    "rampup",
+    "max_errors",
+    "max_error_rate",
+    "max_global_error_rate",
+];
+
+/// Settings that have a key here.
+const SETTINGS: [(&str, &str); 2] = [("MAX_CONCURRENCY", "max_concurrency"), ("PREFERRED_ROUTE", "request_type")];
+/// How the names of the original's settings begin.
+pub(in crate::formats::guidellm) const SETTING: &str = "GUIDELLM__";
+
+/// The key of a setting, such as `GUIDELLM__MAX_CONCURRENCY`, or what to do without it.
+pub(in crate::formats::guidellm) fn key_of_setting(name: &str) -> Result<&'static str, String> {
+    let plain = name.strip_prefix(SETTING).unwrap_or(name);
+    let known = SETTINGS.iter().find(|(setting, _)| *setting == plain).map(|(_, key)| *key);
+    known.ok_or_else(|| {
+        let names: Vec<String> = SETTINGS.iter().map(|(setting, _)| format!("{SETTING}{setting}")).collect();
+        format!(
+            "is a setting of GuideLLM that is not read; take it out, the ones that are read are {}",
+            names.join(" and ")
+        )
+    })
+}
+
+/// The bound on requests under way of a load that is not closed. `from_rate`: the rate of the profile is that bound.
+pub(super) fn max_concurrency(
+    nested: &mut Nested,
+    flat: &Map<String, Value>,
+    kind: &str,
+    from_rate: bool,
+    name: &impl Fn(&str) -> String,
+) {
+    const KEY: &str = "max_concurrency";
+    let shown = name(KEY);
+    match (flat.get(KEY), kind) {
+        (Some(_), "synchronous" | "concurrent" | "replay") => {
+            nested.notice(&shown, format!("is not used: a load of profile {kind} has a bound of its own"));
+        }
+        (Some(_), _) if from_rate => {
+            nested.notice(&shown, "is not used: rate is the most requests under way of profile throughput");
+        }
+        (Some(value), _) => nested.set("profile.max_concurrency", &shown, value.clone()),
+        (None, "synchronous" | "concurrent" | "replay") => {}
+        (None, _) if from_rate => {}
+        (None, kind) => {
+            nested.set("profile.max_concurrency", &shown, MAX_CONCURRENCY.into());
+            if matches!(kind, "throughput" | "sweep") {
+                let message = format!(
+                    "is not written: at most {MAX_CONCURRENCY} requests are under way at once, the setting of GuideLLM up to 0.6; write \
+                     another number for another bound"
+                );
+                nested.notice(&shown, message);
+            }
+        }
+    }
+}
+
+/// A notice about the API where the profile names none, and does not show the version that it was written for.
+pub(super) fn note_api(nested: &Nested, written: &Map<String, Value>, name: &impl Fn(&str) -> String) {
+    let is_new =
+        written.values().filter_map(Value::as_str).any(|it| SINCE_0_4.contains(&it.replace('-', "_").as_str()));
+    if !is_new {
+        let message = "is not written: requests are chats, as in GuideLLM 0.4 to 0.6; versions up to 0.3 send text completions, for which \
+                       write text_completions";
+        nested.notice(&name("request_type"), message);
+    }
+}
