@@ -280,14 +280,17 @@ impl LevelsDocument {
 pub struct LatencyDocument {
     pub count: f64,
     pub mean: f64,
-    pub p50: f64,
-    pub p90: f64,
-    pub p99: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p90: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99: Option<f64>,
 }
 
 impl LatencyDocument {
     fn new(it: Latency) -> LatencyDocument {
-        let [mean, p50, p90, p99] = [it.mean, it.p50, it.p90, it.p99].map(|seconds| seconds * 1e3);
-        LatencyDocument { count: it.count, mean, p50, p90, p99 }
+        let [p50, p90, p99] = [it.p50, it.p90, it.p99].map(|it| it.map(|seconds| seconds * 1e3));
+        LatencyDocument { count: it.count, mean: it.mean * 1e3, p50, p90, p99 }
     }
 }

@@ -23,7 +23,7 @@ pub(crate) const COLUMNS: [&str; 10] = [
     "output tokens",
     "prefix cache hits",
     "TTFT p50 / p99",
-    "queue p99",
+    "queue mean",
 ];
 /// The same for GPUs.
 pub(crate) const GPU_COLUMNS: [&str; 5] = ["", "GPU use", "power", "energy", "memory"];
@@ -70,8 +70,8 @@ fn row(name: String, it: &WindowFigures) -> Vec<String> {
         optional(it.prompt_tokens, whole),
         optional(it.generation_tokens, whole),
         optional(it.prefix_hit_share(), percent),
-        optional(it.ttft, |it| format!("{} / {}", seconds(it.p50), seconds(it.p99))),
-        optional(it.queue, |it: Latency| seconds(it.p99)),
+        optional(it.ttft, |it| format!("{} / {}", optional(it.p50, seconds), optional(it.p99, seconds))),
+        optional(it.queue, |it: Latency| seconds(it.mean)),
     ]
 }
 
