@@ -26,7 +26,7 @@ pub const MAX_REGRESSION_PERCENT: u32 = 1_000;
 )]
 pub struct Slo {
     /// What an objective that is missed does. Fail: the run fails, with the outcome SLOViolated, or Inconclusive where an objective
-    /// cannot be decided. Report: status and report tell it, and nothing else changes. Default: Fail.
+    /// cannot be decided. Report: only the status and the report say so. Default: Fail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(with = "Enforcement"))]
     pub enforcement: Option<Enforcement>,
@@ -49,7 +49,7 @@ pub struct Slo {
 pub enum Enforcement {
     /// The run fails.
     Fail,
-    /// Status and report tell it, and nothing else changes.
+    /// Only the status and the report say so.
     Report,
 }
 

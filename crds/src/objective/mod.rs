@@ -1,4 +1,4 @@
-//! Objectives as they came out: what the launcher tells of them, and what the status shows.
+//! The results of objectives: what the launcher reports, and what the status shows.
 
 use std::{cmp::Ordering, fmt};
 

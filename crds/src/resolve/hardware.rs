@@ -14,7 +14,7 @@ const MAX_NAME: usize = 64;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Hardware {
-    /// Their kind, where the user tells it.
+    /// The kind of accelerator; `None` where the user names none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accelerator: Option<String>,
     /// Their number, at least 1.

@@ -74,7 +74,7 @@ pub enum Exposure {
     WithinRun,
     /// Requests of another run may have had the same text.
     Possible,
-    /// The server told of cached tokens that the load does not explain.
+    /// The server reported cached tokens that the load does not explain.
     Seen,
 }
 

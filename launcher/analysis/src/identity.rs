@@ -2,7 +2,7 @@
 
 use engine::client::identity::ServerIdentity;
 
-/// What the target told of itself. All of it is the word of the server, or of a gateway before it.
+/// What the target reported about itself. The server, or a gateway before it, is the only source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TargetIdentity {
     /// When it was ready.
@@ -12,7 +12,7 @@ pub struct TargetIdentity {
 }
 
 impl TargetIdentity {
-    /// A remark where the server is another one after the load. What it does not tell both times is not compared.
+    /// A remark where the server is another one after the load. Only what it reported both times is compared.
     pub fn remark(&self) -> Option<String> {
         let after = self.after.as_ref()?;
         let before = &self.before;

@@ -41,14 +41,14 @@ pub const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The name of this tool in formats of others.
 pub const TOOL: &str = "benchwright";
 
-/// All that a report tells of.
+/// All that a report holds.
 #[derive(Clone, Copy, Debug)]
 pub struct Report<'a> {
     /// The commit that the binary was built from.
     pub commit: &'a str,
     /// The figures and the verdict.
     pub analysis: &'a Analysis,
-    /// What the server told of itself; `None` where nobody asked it.
+    /// What the server reported about itself; `None` where it was not asked.
     pub server: Option<&'a TargetIdentity>,
     /// What was asked.
     pub run: &'a ResolvedRun,

@@ -63,7 +63,7 @@ pub struct BaselineLimit {
 /// An earlier run that figures are compared with.
 #[derive(Clone, Copy)]
 pub struct Baseline<'a> {
-    /// Its figures.
+    /// The figures of the earlier run.
     pub source: &'a dyn Source,
     /// By how many percent of the earlier value a figure may be worse.
     pub max_regression_percent: u32,

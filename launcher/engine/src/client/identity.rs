@@ -20,10 +20,10 @@ const MAX_ANSWER: usize = 1 << 20;
 /// The longest text that is kept of an answer, in characters. The server chooses it.
 const MAX_CHARS: usize = 200;
 
-/// What a server tells of itself. A field is `None` where it does not tell.
+/// What a server reports about itself. A field that it does not report is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerIdentity {
-    /// The engine, as `/v1/models` names the owner of the model: `vllm`, `sglang`, `llamacpp`. Where that does not tell it, `sglang`
+    /// The engine, as `/v1/models` names the owner of the model: `vllm`, `sglang`, `llamacpp`. Where the owner does not name it, `sglang`
     /// for a server that answers SGLang's own question.
     pub engine: Option<String>,
     /// The release of the engine.

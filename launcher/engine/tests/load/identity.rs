@@ -1,4 +1,4 @@
-//! What servers tell of themselves, and that none of them can hold up a run.
+//! What servers report about themselves. No answer can hold up a run.
 
 use crds::benchmark_run::Api;
 use engine::client::{

@@ -1,4 +1,4 @@
-//! What the server told of itself, as `report.json` has it: `server`.
+//! `server` of `report.json`: what the server reported about itself.
 
 use analysis::TargetIdentity;
 use engine::client::identity::ServerIdentity;
@@ -13,7 +13,7 @@ pub struct ServerDocument {
     pub after: Option<IdentityDocument>,
 }
 
-/// What it told at one time.
+/// What the server reported at one time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct IdentityDocument {
