@@ -1,7 +1,8 @@
 //! The launcher: reads a resolved run and a rendered profile, issues the load on the server under test, writes the report.
 //!
 //! This crate connects the others: `input` reads what to run, `run` goes from the target to the report, `remote_files`
-//! downloads what is behind URLs, and `sut` answers MLCommons' LoadGen. The launcher does not use the Kubernetes API: it works the same way in a pod and on a laptop.
+//! downloads what is behind URLs, and `sut` answers MLCommons' LoadGen. The launcher does not use the Kubernetes API: it works the
+//! same way in a pod and on a laptop.
 
 pub mod console;
 pub mod input;

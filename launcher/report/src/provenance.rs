@@ -9,7 +9,7 @@ use super::{
     text::{number, optional, percentile},
 };
 
-/// What the server told of itself, in one line; `None` where it told nothing.
+/// What the server reported about itself, in one line; `None` where it reported nothing.
 pub(super) fn server(report: &Report<'_>) -> Option<String> {
     let identity = &report.server?.before;
     let ServerIdentity { engine, version, simulator, server, model, model_root, model_revision, max_model_len } =
@@ -29,7 +29,7 @@ pub(super) fn server(report: &Report<'_>) -> Option<String> {
     (!told.is_empty()).then(|| told.join(", "))
 }
 
-/// What the user told of the hardware, in one line.
+/// The hardware as the user named it, in one line.
 pub(super) fn hardware(hardware: &Hardware) -> String {
     let Hardware { accelerator, accelerators, price } = hardware;
     let name = accelerator.as_deref().unwrap_or("accelerators");

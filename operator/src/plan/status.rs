@@ -21,7 +21,7 @@ const MAX_MESSAGE: usize = 1_500;
 const MAX_SHORT_MESSAGE: usize = 250;
 /// The largest status, in bytes of JSON.
 pub const MAX_STATUS_BYTES: usize = 16 * 1024;
-/// The condition that tells of the objectives.
+/// The condition `SLOMet`.
 const SLO_MET: &str = "SLOMet";
 /// The longest message of an event, in bytes.
 const MAX_NOTE: usize = 1_000;

@@ -33,7 +33,7 @@ pub(crate) fn rows(server: &ServerReport, analysis: &Analysis) -> Vec<Vec<String
     windows(server, analysis).into_iter().map(|(name, it)| row(name, it)).collect()
 }
 
-/// The same of the GPUs; empty where no server told of them.
+/// The same of the GPUs; empty where no server reports GPUs.
 pub(crate) fn gpu_rows(server: &ServerReport, analysis: &Analysis) -> Vec<Vec<String>> {
     let told = |it: &WindowFigures| it.gpu_utilization.is_some() || it.gpu_power.is_some() || it.gpu_memory.is_some();
     if !told(&server.run) {

@@ -1,6 +1,6 @@
 //! Gauges over a window of time: mean, least and most. Pure.
 //!
-//! A sample holds until the next one, at most for [`HOLD`] intervals, because after that nobody knows.
+//! A sample holds until the next one, at most for [`HOLD`] intervals. After that the level is unknown.
 
 use std::time::Duration;
 
