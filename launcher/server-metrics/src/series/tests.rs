@@ -55,7 +55,7 @@ fn a_counter_that_begins_again_loses_nothing() {
 fn a_counter_that_is_new_begins_at_zero() {
     let found = figures(&store(&[(0.0, Some("vllm:num_requests_running 0\n")), (2.0, Some(&tokens(40)))]), 1.0, 1.5);
     assert_eq!(found.generation_tokens, Some(40.0));
-    // Without a scrape before the window, the increase is unknown.
+    // Without a scrape before the window, the increase counts from the first scrape in it.
     assert_eq!(
         figures(&store(&[(0.5, Some(&tokens(40))), (2.0, Some(&tokens(50)))]), 0.1, 1.5).generation_tokens,
         Some(10.0)
