@@ -10,7 +10,7 @@ use std::{
 use serde_json::Value;
 
 /// Each crate and the crates of the workspace that its code uses, tests aside.
-const ARROWS: [(&str, &[&str]); 16] = [
+const ARROWS: [(&str, &[&str]); 17] = [
     ("crds", &[]),
     ("workload-profiles", &["crds"]),
     ("operator", &["crds", "workload-profiles"]),
@@ -18,6 +18,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
     ("loadgen", &["crds", "workload-profiles"]),
     ("tokenizer", &[]),
     ("statistics", &[]),
+    ("charts", &[]),
     ("engine", &["clock", "crds", "loadgen", "tokenizer", "workload-profiles"]),
     ("analysis", &["crds", "engine", "loadgen", "statistics", "workload-profiles"]),
     ("server-metrics", &["clock", "crds", "engine"]),
@@ -45,7 +46,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
 ];
 
 /// Crates whose functions take values and return values, down to the last dependency.
-const PURE: [&str; 5] = ["crds", "workload-profiles", "loadgen", "statistics", "tokenizer"];
+const PURE: [&str; 6] = ["charts", "crds", "workload-profiles", "loadgen", "statistics", "tokenizer"];
 
 /// Crates that use what the engine recorded, and do nothing asynchronous by themselves.
 const WITHOUT_RUNTIME: [&str; 3] = ["analysis", "report", "submission"];
