@@ -20,10 +20,12 @@ use workload_profiles::{
 use super::{
     FORMAT,
     contamination::ContaminationDocument,
+    distributions::DistributionsDocument,
     figures::FiguresDocument,
     hardware::HardwareDocument,
     judgement::JudgementDocument,
     objectives::{self, ObjectiveDocument},
+    request_sample::RequestSampleDocument,
     server::ServerDocument,
     servers::ServerMetricsDocument,
     sessions::SessionsDocument,
@@ -58,6 +60,10 @@ pub struct ReportDocument {
     pub sessions: Option<SessionsDocument>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_series: Option<TimeSeriesDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distributions: Option<DistributionsDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_sample: Option<RequestSampleDocument>,
     pub stages: Vec<StageDocument>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassDocument>,
@@ -106,6 +112,8 @@ impl ReportDocument {
             probes: analysis.probes.as_ref().map(FiguresDocument::new),
             sessions: analysis.sessions.as_ref().map(SessionsDocument::new),
             time_series: analysis.series.as_ref().map(TimeSeriesDocument::new),
+            distributions: None,
+            request_sample: None,
             stages: analysis.stages.iter().map(StageDocument::new).collect(),
             classes: analysis.classes.iter().map(ClassDocument::new).collect(),
             hardware: report.run.hardware.as_ref().map(|it| HardwareDocument::new(it, analysis)),
@@ -182,6 +190,8 @@ pub struct StageDocument {
     pub sessions: Option<SessionsDocument>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_series: Option<TimeSeriesDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distributions: Option<DistributionsDocument>,
 }
 
 impl StageDocument {
@@ -205,6 +215,7 @@ impl StageDocument {
             probes: stage.probes.as_ref().map(FiguresDocument::new),
             sessions: stage.sessions.as_ref().map(SessionsDocument::new),
             time_series: stage.series.as_ref().map(TimeSeriesDocument::new),
+            distributions: None,
         }
     }
 }

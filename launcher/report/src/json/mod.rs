@@ -5,13 +5,16 @@
 //! The same types are written and read, so that what is read and written again has the same bytes.
 
 mod contamination;
+mod distributions;
 mod document;
 mod figures;
 mod hardware;
 mod interactivity;
 mod judgement;
 mod objectives;
+mod request_sample;
 mod server;
+mod server_series;
 mod servers;
 mod sessions;
 mod time_series;
@@ -24,16 +27,19 @@ use serde::Deserialize;
 
 use super::Report;
 pub use contamination::ContaminationDocument;
+pub use distributions::{DistributionDocument, DistributionsDocument};
 pub use document::{InputsDocument, LabelsDocument, ReasonDocument, ReportDocument, SeedsDocument, StageDocument};
 pub use figures::{CauseDocument, FiguresDocument, GoodputDocument, ThroughputDocument};
 pub use hardware::HardwareDocument;
 pub use interactivity::InteractivityDocument;
 pub use judgement::JudgementDocument;
 pub use objectives::ObjectiveDocument;
+pub use request_sample::RequestSampleDocument;
 pub use server::ServerDocument;
+pub use server_series::ServerSeriesDocument;
 pub use servers::{ServerMetricsDocument, ServerWindowDocument};
 pub use sessions::{SessionsDocument, TurnDocument};
-pub use time_series::{Column, TimeSeriesDocument, TimesDocument};
+pub use time_series::{Column, HeatDocument, TimeSeriesDocument, TimesDocument};
 pub use uncertainty::{
     EstimateDocument, JudgedDocument, LatenciesDocument, LittlesLawDocument, SteadyStateDocument, UncertaintyDocument,
     WindowDocument,

@@ -10,7 +10,7 @@ use server_metrics::{
     series::{Latency, Levels, WindowFigures},
 };
 
-use super::values::millis;
+use super::{server_series::ServerSeriesDocument, values::millis};
 use crate::server::ServerReport;
 
 /// The metrics of the servers.
@@ -28,6 +28,8 @@ pub struct ServerMetricsDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_generation_tokens: Option<u64>,
     pub remarks: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_series: Option<ServerSeriesDocument>,
 }
 
 impl ServerMetricsDocument {
@@ -48,6 +50,7 @@ impl ServerMetricsDocument {
             client_prompt_tokens: server.client.map(|it| it.prompt),
             client_generation_tokens: server.client.map(|it| it.output),
             remarks: server.remarks.clone(),
+            time_series: None,
         }
     }
 }

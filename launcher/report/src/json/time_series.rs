@@ -38,6 +38,20 @@ pub struct TimeSeriesDocument {
     pub latency_ms: Option<TimesDocument>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub send_lag_ms: Option<TimesDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub itl_heat: Option<HeatDocument>,
+}
+
+/// How often each ITL was seen over time: rows of equal height on a logarithmic scale.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct HeatDocument {
+    /// Column i has the bins from i times this number on. The last column may have fewer.
+    pub bins_per_column: u64,
+    /// Row j has the values from edge j up to edge j + 1; there is one edge more than there are rows.
+    pub edges_ms: Column<f64>,
+    /// For each column the count of each row.
+    pub counts: Vec<Column<u64>>,
 }
 
 /// Times of each bin. A bin without values has a count of 0, and null in place of a time.
@@ -81,6 +95,7 @@ impl TimeSeriesDocument {
             itl_ms: TimesDocument::new(bins, |it| it.itl),
             latency_ms: TimesDocument::new(bins, |it| it.latency),
             send_lag_ms: TimesDocument::new(bins, |it| it.send_lag),
+            itl_heat: None,
         }
     }
 }
