@@ -7,18 +7,22 @@
 
 use workload_profiles::loadgen::Settings;
 
-/// The first rate, where nobody knows a better one, in queries per second.
+/// The first rate where no better one is known, in queries per second.
 const START: f64 = 1.0;
-/// The lowest and the highest rate that are tried.
-const RANGE: (f64, f64) = (1.0 / 256.0, 1_048_576.0);
+/// The lowest and the highest rate that are tried. With [`SHORT`], a search that ends at the lowest one takes about half an hour.
+const RANGE: (f64, f64) = (1.0 / 64.0, 1_048_576.0);
 /// The bracket is narrow enough when its upper end is not further above its lower one.
 const NARROW: f64 = 1.05;
 /// What a rate is multiplied by that was not confirmed.
 const STEP_DOWN: f64 = 0.95;
 /// So often a rate is to be confirmed.
 const CONFIRMATIONS: usize = 3;
-/// The shortest trial, in milliseconds, and its fewest queries.
+/// The shortest trial, in milliseconds, and its fewest queries. A rate at which these queries take longer than [`SLOW_SECONDS`] has fewer.
 const SHORT: (u64, u64) = (15_000, 100);
+/// How long a short trial is to last at a low rate.
+const SLOW_SECONDS: f64 = 120.0;
+/// The fewest queries of a short trial at any rate.
+const FEWEST_QUERIES: u64 = 10;
 
 /// A trial at a rate, in queries per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -70,7 +74,8 @@ pub fn settings(of_test: &Settings, trial: Trial) -> Settings {
     let mut settings = Settings { server_target_qps: trial.rate, ..of_test.clone() };
     if !trial.full {
         settings.min_duration_ms = SHORT.0.min(of_test.min_duration_ms);
-        settings.min_query_count = SHORT.1.min(of_test.min_query_count);
+        let in_time = (trial.rate * SLOW_SECONDS).ceil() as u64;
+        settings.min_query_count = in_time.clamp(FEWEST_QUERIES, SHORT.1).min(of_test.min_query_count);
         // Whole passes would be no short trial.
         settings.sample_concatenate_permutation = false;
         settings.performance_issue_unique = false;
@@ -145,6 +150,9 @@ mod tests {
         assert_eq!((short.min_duration_ms, short.min_query_count, short.server_target_qps), (15_000, 100, 3.0));
         assert_eq!((short.server_ttft_latency, short.schedule_rng_seed), (5, 7));
         assert!(!short.sample_concatenate_permutation && !short.performance_issue_unique);
+        for (rate, queries) in [(1.0, 100), (0.5, 60), (0.25, 30), (1.0 / 64.0, 10)] {
+            assert_eq!(settings(&test, Trial { rate, full: false }).min_query_count, queries, "{rate}");
+        }
         let full = settings(&test, Trial { rate: 3.0, full: true });
         assert_eq!(full, Settings { server_target_qps: 3.0, ..test });
     }
