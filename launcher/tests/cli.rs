@@ -51,6 +51,7 @@ fn a_run_prints_its_table_and_leaves_its_folder() {
         "report.json",
         "report.md",
         "benchmark_report_v0.2.yaml",
+        "benchmark_report_v0.2.1.json",
         "requests.parquet",
     ] {
         assert!(latest.join(file).exists(), "{file} is missing");

@@ -22,6 +22,7 @@ mod whole_file;
 
 use std::io;
 
+use benchmark_report::Revision;
 use crds::{hex, resolve::ResolvedRun};
 use sha2::{Digest as _, Sha256};
 use workload_profiles::{Notice, Workload};
@@ -99,10 +100,12 @@ pub fn write_report(folder: &mut Folder, report: &Report<'_>) -> Result<(), Stor
     folder.write(junit::FILE_NAME, |file| junit::write(report, file))?;
     // A status lists the first files alone, and there may be many stages.
     loadgen::write(folder, report)?;
-    for (index, _) in report.analysis.stages.iter().enumerate() {
-        folder.write(&benchmark_report::file_name(report.analysis, index), |file| {
-            file.write_all(benchmark_report::render(report, index)?.as_bytes())
-        })?;
+    for revision in Revision::ALL {
+        for (index, _) in report.analysis.stages.iter().enumerate() {
+            folder.write(&benchmark_report::file_name(revision, report.analysis, index), |file| {
+                file.write_all(benchmark_report::render(revision, report, index)?.as_bytes())
+            })?;
+        }
     }
     if let Some(server) = report.server_metrics {
         folder.write("server_metrics.parquet", |file| server::parquet::write(report, server, file))?;

@@ -6,6 +6,7 @@ mod fixture;
 mod layout;
 mod objectives;
 mod servers;
+mod standard_report;
 mod time_series;
 
 use std::{
@@ -27,7 +28,9 @@ use parquet::{
     record::RowAccessor as _,
 };
 use report::{
-    Folder, Inputs, Report, Stored, TOOL_VERSION, benchmark_report, index,
+    Folder, Inputs, Report, Stored, TOOL_VERSION,
+    benchmark_report::{self, Revision},
+    index,
     json::{self, ReportDocument},
     markdown, terminal,
 };
@@ -97,7 +100,7 @@ fn what_server_and_user_tell_stands_in_the_reports() {
     ] {
         assert!(page.contains(part), "{part} is missing in {page}");
     }
-    let standard = benchmark_report::render(&report, 0).unwrap();
+    let standard = benchmark_report::render(Revision::V02, &report, 0).unwrap();
     assert!(standard.contains("tool: vllm") && standard.contains("0.11.0"), "{standard}");
 }
 
@@ -118,7 +121,9 @@ fn the_markdown_report_tells_how_sure_the_figures_are() {
 fn the_standard_report_of_one_stage() {
     let fixture = Fixture::of_one_stage();
     let analysed = fixture.analyse();
-    insta::assert_snapshot!(without_version(&benchmark_report::render(&fixture.report(&analysed), 0).unwrap()));
+    insta::assert_snapshot!(without_version(
+        &benchmark_report::render(Revision::V02, &fixture.report(&analysed), 0).unwrap()
+    ));
 }
 
 #[test]
@@ -195,74 +200,6 @@ fn shared_prefix(question_len: LengthDistribution) -> RequestSource {
         seed: None,
         multi_turn: false,
     }
-}
-
-fn check_standard_reports(schema: &str) {
-    let validator = jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
-    for (name, fixture) in corners() {
-        let analysed = fixture.analyse();
-        for index in 0..analysed.analysis.stages.len() {
-            let text = benchmark_report::render(&fixture.report(&analysed), index).unwrap();
-            let value: Value = serde_saphyr::from_str(&text).unwrap();
-            let errors: Vec<String> =
-                validator.iter_errors(&value).map(|it| format!("{}: {it}", it.instance_path())).collect();
-            assert!(errors.is_empty(), "{name}, stage {index}: {errors:#?}\n{text}");
-            assert!(!text.contains("null"), "{name}, stage {index}: {text}");
-        }
-    }
-}
-
-#[test]
-fn every_standard_report_is_valid() {
-    check_standard_reports(include_str!("../fixtures/benchmark_report_v0.2.schema.json"));
-}
-
-#[test]
-fn every_standard_report_is_valid_by_its_makers_schema() {
-    let path =
-        "../../../shared/peer-data/llm-d-benchmark/llmdbenchmark/analysis/benchmark_report/br_v0_2_json_schema.json";
-    match fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)) {
-        Ok(schema) => check_standard_reports(&schema),
-        Err(_) => eprintln!("skipped: {path} is not there"),
-    }
-}
-
-#[test]
-fn what_was_not_measured_is_not_in_a_standard_report() {
-    for (name, absent) in [
-        ("no streaming", &["time_to_first_token", "inter_token_latency", "time_per_output_token:"][..]),
-        ("usage now and then", &["output_length", "output_token_rate", "total_token_rate", "time_per_output_token"]),
-        ("several tokens an event", &["inter_token_latency"]),
-        ("no success", &["latency", "input_length", "output_length"]),
-        ("mock prompts of unknown length", &["load:", "input_length", "input_token_rate", "total_token_rate"]),
-        ("the model ends an answer", &["output_seq_len"]),
-    ] {
-        let (_, fixture) = corners().into_iter().find(|it| it.0 == name).unwrap();
-        let analysed = fixture.analyse();
-        // The stage in which the corner shows.
-        let index = usize::from(name == "no success");
-        let text = benchmark_report::render(&fixture.report(&analysed), index).unwrap();
-        let aggregate = text.split("keywords:").nth(1).unwrap();
-        for key in absent {
-            let stands = aggregate.lines().any(|line| line.trim_start().starts_with(key));
-            assert!(!stands, "{name}: {key} stands in {text}");
-        }
-    }
-}
-
-#[test]
-fn several_stages_have_a_standard_report_each() {
-    let two = Fixture::new().analyse().analysis;
-    assert_eq!(benchmark_report::file_name(&two, 0), "benchmark_report_v0.2-r10.yaml");
-    assert_eq!(benchmark_report::file_name(&two, 1), "benchmark_report_v0.2-c2.yaml");
-    let mut odd = two.clone();
-    (odd.stages[0].stage.name, odd.stages[1].stage.name) = ("a/b".into(), "a_b".into());
-    assert_eq!(benchmark_report::file_name(&odd, 0), "benchmark_report_v0.2-a%2fb.yaml");
-    assert_eq!(benchmark_report::file_name(&odd, 1), "benchmark_report_v0.2-a_b.yaml");
-    assert_eq!(
-        benchmark_report::file_name(&Fixture::of_one_stage().analyse().analysis, 0),
-        "benchmark_report_v0.2.yaml"
-    );
 }
 
 /// Every key below some parts of `report.json`; what `keys of kinds` name is data.
@@ -525,6 +462,8 @@ fn a_results_folder_is_whole_and_holds_no_credential() {
     let expected = [
         "benchmark_report_v0.2-c2.yaml",
         "benchmark_report_v0.2-r10.yaml",
+        "benchmark_report_v0.2.1-c2.json",
+        "benchmark_report_v0.2.1-r10.json",
         "benchmarkrun.yaml",
         "junit.xml",
         "profile.yaml",

@@ -68,7 +68,7 @@ fn text(tokens: u64, running: u64) -> String {
 }
 
 /// A server that counted this many tokens by the end of the load.
-fn server(analysed: &Analysed, tokens: u64, client: Option<ClientTokens>) -> ServerReport {
+pub fn server(analysed: &Analysed, tokens: u64, client: Option<ClientTokens>) -> ServerReport {
     let mut store = Store::default();
     let index = store.add_address(None);
     for (at, tokens, running) in [(-1_i64, 0, 0), (0, 1, 2), (2, tokens / 2, 4), (6, tokens, 0)] {

@@ -1,0 +1,212 @@
+//! The standard benchmark report of llm-d, one load point (stage) a file: `benchmark_report_v0.2.yaml` and, with all that revision
+//! 0.2.1 has a place for, `benchmark_report_v0.2.1.json`.
+//!
+//! Unknown keys are errors in this format and absent values are left out, never null and never zero. TTFT and request latency
+//! count from the clock that the keyword `clock=` names; what the format has no place for stands in the keywords, and below
+//! `results.observability`, where keys of one's own are allowed. All times are seconds, because readers exist that take
+//! every time for seconds and skip its unit (llm-d's Prism before it read units).
+
+mod load;
+mod observability;
+mod performance;
+mod sessions;
+mod steady_state;
+mod time_series;
+
+use std::{io, time::Duration};
+
+use crds::{hex, resolve::Endpoint};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
+use uuid::Uuid;
+
+use super::{Report, TOOL_VERSION};
+use analysis::{Analysis, Distribution, Figures, Labels, StageAnalysis};
+
+const STACK_LABEL: &str = "target";
+
+/// A revision of the format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Revision {
+    V02,
+    /// Every report of 0.2 is one of 0.2.1 as well. That has in addition: the course over time of requests and servers, and sessions.
+    V021,
+}
+
+impl Revision {
+    /// The revisions that a results folder has.
+    pub const ALL: [Revision; 2] = [Revision::V02, Revision::V021];
+
+    fn version(self) -> &'static str {
+        match self {
+            Revision::V02 => "0.2",
+            Revision::V021 => "0.2.1",
+        }
+    }
+
+    /// Prism takes each YAML file whose name begins with `benchmark_report_v0.2` for another stage, so that only one revision may
+    /// be YAML.
+    fn extension(self) -> &'static str {
+        match self {
+            Revision::V02 => "yaml",
+            Revision::V021 => "json",
+        }
+    }
+}
+
+/// The file of a stage: without the stage's name where there is only one. Two names never have one file: a letter that has
+/// no place in a file's name stands there as `%` and the hexadecimal digits of its bytes.
+pub fn file_name(revision: Revision, analysis: &Analysis, index: usize) -> String {
+    let stage = analysis.stages.get(index).filter(|_| analysis.stages.len() > 1);
+    let mut name = format!("benchmark_report_v{}", revision.version());
+    for byte in stage.into_iter().flat_map(|it| [b'-'].into_iter().chain(it.stage.name.bytes())) {
+        match char::from(byte) {
+            it if it.is_ascii_alphanumeric() || "._-".contains(it) => name.push(it),
+            _ => name.push_str(&format!("%{byte:02x}")),
+        }
+    }
+    format!("{name}.{}", revision.extension())
+}
+
+/// The text of the report of one stage.
+///
+/// # Errors
+/// There is no such stage.
+pub fn render(revision: Revision, report: &Report<'_>, index: usize) -> io::Result<String> {
+    let stage = report.analysis.stages.get(index);
+    let stage = stage.ok_or_else(|| io::Error::other(format!("the workload has no stage {index}")))?;
+    let document = document(revision, report, stage, index);
+    match revision {
+        Revision::V02 => serde_saphyr::to_string(&document).map_err(io::Error::other),
+        Revision::V021 => Ok(format!("{document}\n")),
+    }
+}
+
+fn document(revision: Revision, report: &Report<'_>, stage: &StageAnalysis, index: usize) -> Value {
+    let mut scenario = Map::new();
+    scenario.insert("stack".into(), json!([target(report)]));
+    if let Some(standardized) = load::load(report, stage, index) {
+        let native = load::native(report);
+        // The same for all stages of a run: Prism groups reports by it.
+        let metadata = json!({"cfg_id": config_id(&native)});
+        scenario.insert("load".into(), json!({"metadata": metadata, "standardized": standardized, "native": native}));
+    }
+    json!({
+        "version": revision.version(),
+        "run": run(report, stage),
+        "scenario": scenario,
+        "results": results(revision, report, stage, index),
+    })
+}
+
+fn results(revision: Revision, report: &Report<'_>, stage: &StageAnalysis, index: usize) -> Value {
+    let analysis = report.analysis;
+    let mut requests = Map::new();
+    requests.insert("aggregate".into(), performance::aggregate(&stage.figures));
+    let mut results = Map::new();
+    if revision == Revision::V021 {
+        // A run of one stage has the series once.
+        let series = stage.series.as_ref().or(analysis.series.as_ref().filter(|_| analysis.stages.len() == 1));
+        let series = series.and_then(|it| time_series::requests(it, &stage.figures, analysis.started));
+        insert(&mut requests, "time_series", series);
+        insert(&mut results, "session_performance", stage.sessions.as_ref().map(sessions::performance));
+    }
+    results.insert("request_performance".into(), Value::Object(requests));
+    insert(&mut results, "observability", observability::observability(report, stage, index));
+    Value::Object(results)
+}
+
+fn run(report: &Report<'_>, stage: &StageAnalysis) -> Value {
+    let (analysis, identity) = (report.analysis, &report.run.run);
+    // Derived and not drawn, so that the same measurement always has the same report.
+    let report_of = format!("{}/{}/{}", identity.uid, identity.attempt, stage.stage.name);
+    let mut run = Map::new();
+    run.insert("uid".into(), json!(Uuid::new_v5(&Uuid::NAMESPACE_URL, report_of.as_bytes()).to_string()));
+    run.insert("eid".into(), json!(Uuid::new_v5(&Uuid::NAMESPACE_URL, identity.uid.as_bytes()).to_string()));
+    if !identity.namespace.is_empty() {
+        run.insert("user".into(), json!(format!("namespace={}", identity.namespace)));
+    }
+    // Prism labels a run of several stages with the description of the first one.
+    run.insert("description".into(), json!(format!("{}, profile {}", identity.name, report.run.profile_source)));
+    let mut keywords = vec![format!("stage={}", stage.stage.name)];
+    keywords.extend(Labels::of_stage(stage).pairs());
+    keywords.extend(steady_state::of(stage).map(|it| format!("steady_state={}", it.verdict.name())));
+    keywords.push(format!("outcome={}", analysis.verdict.outcome.name()));
+    keywords.extend(analysis.verdict.reasons.iter().map(|it| format!("reason={}", it.name)));
+    keywords.extend(analysis.partial.then(|| "partial".to_owned()));
+    keywords.push(format!("commit={}", report.commit));
+    keywords.push(format!("profile_sha256={}", report.profile_sha256()));
+    keywords.extend(report.files.iter().filter_map(|it| it.sha256.as_ref()).map(|it| format!("file_sha256={it}")));
+    run.insert("keywords".into(), json!(keywords));
+    if let Some(time) = time(analysis.started, &stage.figures) {
+        run.insert("time".into(), time);
+    }
+    Value::Object(run)
+}
+
+/// Start and end of the stage: its first request was due, its last one had ended.
+fn time(zero: Timestamp, figures: &Figures) -> Option<Value> {
+    let (start, end) = (at(zero, figures.first_due?)?, at(zero, figures.last_end?)?);
+    let duration = format!("PT{}S", figures.duration.as_secs_f64());
+    Some(json!({"start": start, "end": end, "duration": duration}))
+}
+
+/// The wall clock at a time from the start of the run.
+fn at(zero: Timestamp, offset: Duration) -> Option<String> {
+    let time = zero.checked_add(SignedDuration::try_from(offset).ok()?).ok()?;
+    Some(time.to_string())
+}
+
+/// What is known of the server: where it is, which model it serves, and its engine where it tells that.
+fn target(report: &Report<'_>) -> Value {
+    let identity = report.server.map(|it| &it.before);
+    let engine = identity.and_then(|it| it.engine.as_deref());
+    let (tool, version) = match report.run.endpoint {
+        Endpoint::Url(_) => {
+            let version = identity.and_then(|it| it.version.as_deref()).unwrap_or("unknown");
+            (engine.unwrap_or("openai-api-server"), version)
+        }
+        Endpoint::Simulator(_) => ("benchwright-simulator", TOOL_VERSION),
+    };
+    let mut standardized = json!({
+        "kind": "generic",
+        "tool": tool,
+        "tool_version": version,
+        "endpoint": report.run.endpoint.name(),
+        "model": {"name": report.analysis.model},
+    });
+    // The kind inference_engine would ask for the parallelism as well, which nobody told.
+    if let Some(hardware) = &report.run.hardware {
+        standardized["accelerator"] = match &hardware.accelerator {
+            Some(model) => json!({"model": model, "count": hardware.accelerators}),
+            None => json!({"count": hardware.accelerators}),
+        };
+    }
+    json!({
+        "metadata": {"label": STACK_LABEL, "cfg_id": config_id(&standardized)},
+        "standardized": standardized,
+        "native": {"args": {}, "envars": {}},
+    })
+}
+
+fn insert(map: &mut Map<String, Value>, key: &str, value: Option<Value>) {
+    if let Some(value) = value {
+        map.insert(key.into(), value);
+    }
+}
+
+fn statistics(units: &str, of: &Distribution<f64>) -> Value {
+    let figures = of.entries().into_iter().map(|(name, value)| (name.to_owned(), json!(value)));
+    Value::Object([("units".to_owned(), json!(units))].into_iter().chain(figures).collect())
+}
+
+/// From whole nanoseconds, so that 81.234567 ms is written as 0.081234567.
+fn seconds(time: Duration) -> f64 {
+    time.as_nanos() as f64 / 1e9
+}
+
+/// SHA-256 of the JSON, its first 16 hex digits: equal configurations have equal ids.
+fn config_id(value: &Value) -> String {
+    hex(&Sha256::digest(value.to_string().as_bytes())[..8])
+}

@@ -1,0 +1,84 @@
+//! What the servers reported of themselves during a stage, and the steady state of the stage.
+//!
+//! Shares are fractions and not percents: Prism takes a value of at most 1 for a fraction, whatever its unit, so that 0.5 % as a
+//! percent would be shown as 50 %.
+
+use serde_json::{Map, Value, json};
+use server_metrics::{
+    families::Engine,
+    series::{Levels, WindowFigures},
+};
+
+use super::{STACK_LABEL, insert, steady_state};
+use crate::{Report, ServerReport};
+use analysis::StageAnalysis;
+
+/// `None` where nothing is known of servers and steady state.
+pub(super) fn observability(report: &Report<'_>, stage: &StageAnalysis, index: usize) -> Option<Value> {
+    let mut all = Map::new();
+    if let Some(server) = report.server_metrics
+        && let Some(Some(figures)) = server.stages.get(index)
+    {
+        if let Some(aggregate) = aggregate(figures) {
+            let component = json!({
+                "component_label": STACK_LABEL,
+                "aggregate": aggregate,
+                "raw_data_path": "server_metrics.parquet",
+            });
+            all.insert("components".into(), json!([component]));
+        }
+        all.extend(by_metric(server, figures));
+    }
+    let steady_state = steady_state::of(stage);
+    let steady_state = steady_state.map(|it| steady_state::document(it, &stage.figures, report.analysis.started));
+    insert(&mut all, "benchwright_steady_state", steady_state);
+    Some(all).filter(|it| !it.is_empty()).map(Value::Object)
+}
+
+/// All servers of the target together: requests, memory and power added, shares as the mean over servers or GPUs.
+fn aggregate(of: &WindowFigures) -> Option<Value> {
+    let mut found = Map::new();
+    insert(&mut found, "kv_cache_usage", levels("fraction", of.kv_cache_usage));
+    insert(&mut found, "cache_hit_rate", one("fraction", of.prefix_hit_share()));
+    insert(&mut found, "gpu_memory_usage", levels("MiB", of.gpu_memory));
+    insert(&mut found, "gpu_utilization", levels("fraction", of.gpu_utilization));
+    insert(&mut found, "power_consumption", levels("Watts", of.gpu_power));
+    insert(&mut found, "running_requests", levels("count", of.running));
+    insert(&mut found, "waiting_requests", levels("count", of.waiting));
+    insert(&mut found, "preemptions", one("count", of.preemptions));
+    Some(found).filter(|it| !it.is_empty()).map(Value::Object)
+}
+
+/// The same by the names that llm-d-benchmark makes of the servers' metrics, and that Prism reads.
+fn by_metric(server: &ServerReport, of: &WindowFigures) -> impl Iterator<Item = (String, Value)> {
+    let vllm = [
+        ("vllm_kv_cache_usage_perc", levels("fraction", of.kv_cache_usage)),
+        ("vllm_prefix_cache_hit_rate", one("fraction", of.prefix_hit_share())),
+        ("vllm_num_requests_running", levels("count", of.running)),
+        ("vllm_num_requests_waiting", levels("count", of.waiting)),
+        ("vllm_num_preemptions_total", one("count", of.preemptions)),
+    ];
+    let pool = [
+        ("epp_pool_avg_kv_cache_utilization", levels("fraction", of.pool_kv_cache_usage)),
+        ("epp_pool_avg_queue_size", levels("count", of.pool_queue)),
+        ("epp_pool_ready_pods", levels("count", of.pool_ready_pods)),
+    ];
+    let is_vllm = are_all_vllm(server);
+    let found = vllm.into_iter().filter(move |_| is_vllm).chain(pool);
+    found.filter_map(|(name, it)| Some((name.to_owned(), json!({"aggregated": it?}))))
+}
+
+/// Whether the servers that serve models are vLLM, and nothing else is among what the figures are of.
+fn are_all_vllm(server: &ServerReport) -> bool {
+    let mut engines =
+        server.scraped.addresses.iter().filter_map(|it| it.engine).filter(|it| it.serves_model()).peekable();
+    engines.peek().is_some() && engines.all(|it| it == Engine::Vllm)
+}
+
+fn levels(units: &str, of: Option<Levels>) -> Option<Value> {
+    of.map(|it| json!({"units": units, "mean": it.mean, "min": it.min, "max": it.max}))
+}
+
+fn one(units: &str, value: Option<f64>) -> Option<Value> {
+    value.map(|it| json!({"units": units, "mean": it}))
+}

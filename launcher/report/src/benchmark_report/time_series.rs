@@ -1,0 +1,72 @@
+//! The course of a stage over time: a point for each bin of the time series, at the time when the bin begins.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::{at, insert, performance, seconds};
+use analysis::{BinFigures, BinTimes, Figures, SeriesFigures};
+use engine::recorder::series::OutcomeGroup;
+
+/// Latencies and rates of the requests; `None` where nothing happened.
+pub(super) fn requests(series: &SeriesFigures, figures: &Figures, zero: Timestamp) -> Option<Value> {
+    let bins = Bins { series, zero };
+    let counted = performance::has_token_counts(figures);
+    let mut latency = Map::new();
+    insert(&mut latency, "time_to_first_token", bins.times("s", |it| it.ttft));
+    let itl = bins.times("s/token", |it| it.itl).filter(|_| performance::has_token_gaps(figures));
+    insert(&mut latency, "inter_token_latency", itl);
+    insert(&mut latency, "request_latency", bins.times("s", |it| it.latency));
+    let mut throughput = Map::new();
+    insert(&mut throughput, "output_token_rate", bins.rate("tokens/s", |it| it.output_tokens).filter(|_| counted));
+    insert(&mut throughput, "request_rate", bins.rate("queries/s", |it| it.ended[OutcomeGroup::Ok as usize]));
+    let mut all = Map::new();
+    insert(&mut all, "latency", Some(latency).filter(|it| !it.is_empty()).map(Value::Object));
+    insert(&mut all, "throughput", Some(throughput).filter(|it| !it.is_empty()).map(Value::Object));
+    Some(all).filter(|it| !it.is_empty()).map(Value::Object)
+}
+
+struct Bins<'a> {
+    series: &'a SeriesFigures,
+    zero: Timestamp,
+}
+
+impl Bins<'_> {
+    /// Each bin with its begin and end, from the start of the run.
+    fn all(&self) -> impl Iterator<Item = (Duration, Duration, &BinFigures)> {
+        let SeriesFigures { bin_width, start, bins, .. } = self.series;
+        let begin = move |index: usize| *start + *bin_width * u32::try_from(index).unwrap_or(u32::MAX);
+        bins.iter().enumerate().map(move |(index, it)| (begin(index), begin(index) + *bin_width, it))
+    }
+
+    /// `None` if no bin has a value.
+    fn times(&self, units: &str, of_bin: impl Fn(&BinFigures) -> Option<BinTimes>) -> Option<Value> {
+        let points: Vec<Value> = self
+            .all()
+            .filter_map(|(begin, _, bin)| {
+                let it = of_bin(bin)?;
+                let [p50, p90, p99] = [it.p50, it.p90, it.p99].map(seconds);
+                Some(json!({"ts": at(self.zero, begin)?, "p50": p50, "p90": p90, "p99": p99}))
+            })
+            .collect();
+        (!points.is_empty()).then(|| json!({"units": units, "series": points}))
+    }
+
+    /// Over the part of a bin that lies between the first event and the last one; a bin of which that is less than a half has no
+    /// rate, because few events would make it large. `None` if all counts are zero.
+    fn rate(&self, units: &str, of_bin: impl Fn(&BinFigures) -> u64) -> Option<Value> {
+        if self.series.bins.iter().all(|it| of_bin(it) == 0) {
+            return None;
+        }
+        let points: Vec<Value> = self
+            .all()
+            .filter_map(|(begin, end, bin)| {
+                let covered = end.min(self.series.last_event).checked_sub(begin.max(self.series.first_event))?;
+                let rate = of_bin(bin) as f64 / covered.as_secs_f64();
+                (covered * 2 >= self.series.bin_width).then_some(json!({"ts": at(self.zero, begin)?, "value": rate}))
+            })
+            .collect();
+        (!points.is_empty()).then(|| json!({"units": units, "series": points}))
+    }
+}
