@@ -29,9 +29,14 @@ pub fn mean_with_interval(values: &[f64]) -> Option<Estimate> {
     (!values.is_empty()).then_some(Estimate { effective_values, value: Some(value), interval })
 }
 
-fn interval(values: &[f64], value: f64, effective: f64) -> Interval {
+/// The number of batches of values that are worth `effective` independent ones. The interval has a degree of freedom less.
+pub fn batches(effective: f64) -> usize {
     // The cast rounds down.
-    let batches = ((effective / EFFECTIVE_PER_BATCH) as usize).clamp(FEWEST_BATCHES, MOST_BATCHES);
+    ((effective / EFFECTIVE_PER_BATCH) as usize).clamp(FEWEST_BATCHES, MOST_BATCHES)
+}
+
+fn interval(values: &[f64], value: f64, effective: f64) -> Interval {
+    let batches = batches(effective);
     let means = effective_sample_size::batch_means(values, values.len() / batches);
     let count = means.len() as f64;
     let middle = mean(&means);

@@ -8,10 +8,13 @@
 pub mod batch_means;
 pub mod binomial;
 pub mod bins;
+pub mod difference;
 pub mod effective_sample_size;
 pub mod enough;
 pub mod littles_law;
+pub mod normal;
 pub mod order_statistics;
+pub mod share;
 pub mod steady_state;
 pub mod student;
 pub mod trend;

@@ -1,5 +1,9 @@
 //! Quantiles of Student's t distribution and of the normal distribution.
 
+use std::f64::consts::FRAC_PI_2;
+
+use crate::normal::upper_quantile;
+
 /// The 97.5th percentile of the standard normal distribution: two-sided 95 %.
 pub const NORMAL_95: f64 = 1.959_963_984_540_054;
 
@@ -26,4 +30,44 @@ pub fn t_95(degrees_of_freedom: usize) -> f64 {
     let second = (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / 96.0;
     let third = (3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z) / 384.0;
     z + first / n + second / n.powi(2) + third / n.powi(3)
+}
+
+/// The value that Student's t exceeds in size with this probability: `two_sided(0.05, n)` is [`t_95`]. Infinite without a degree of
+/// freedom, or without a probability above 0.
+///
+/// Above two degrees of freedom by Hill (Algorithm 396: Student's t-quantiles, Communications of the ACM 13, 1970), with a relative error
+/// below 1e-4 from five degrees of freedom on.
+pub fn two_sided(probability: f64, degrees_of_freedom: usize) -> f64 {
+    if probability <= 0.0 || probability.is_nan() || degrees_of_freedom == 0 {
+        return f64::INFINITY;
+    }
+    if probability >= 1.0 {
+        return 0.0;
+    }
+    match degrees_of_freedom {
+        1 => 1.0 / (probability * FRAC_PI_2).tan(),
+        2 => (2.0 / (probability * (2.0 - probability)) - 2.0).sqrt(),
+        _ => hill(probability, degrees_of_freedom as f64),
+    }
+}
+
+fn hill(probability: f64, n: f64) -> f64 {
+    let a = 1.0 / (n - 0.5);
+    let b = 48.0 / (a * a);
+    let c = ((20_700.0 * a / b - 98.0) * a - 16.0) * a + 96.36;
+    let d = ((94.5 / (b + c) - 3.0) / b + 1.0) * (a * FRAC_PI_2).sqrt() * n;
+    let y = (d * probability).powf(2.0 / n);
+    let squared = if y > 0.05 + a {
+        // Near the normal distribution: an expansion about its quantile.
+        let x = -upper_quantile(probability / 2.0);
+        let y = x * x;
+        let c = if n < 5.0 { c + 0.3 * (n - 4.5) * (x + 0.6) } else { c };
+        let c = (((0.05 * d * x - 5.0) * x - 7.0) * x - 2.0) * x + b + c;
+        let y = (((((0.4 * y + 6.3) * y + 36.0) * y + 94.5) / c - y - 3.0) / b + 1.0) * x;
+        (a * y * y).exp_m1()
+    } else {
+        let inner = 1.0 / (((n + 6.0) / (n * y) - 0.089 * d - 0.822) * (n + 2.0) * 3.0) + 0.5 / (n + 4.0);
+        (inner * y - 1.0) * (n + 1.0) / (n + 2.0) + 1.0 / y
+    };
+    (n * squared).sqrt()
 }

@@ -5,6 +5,7 @@
 
 mod concurrency;
 mod latencies;
+mod outcomes;
 mod rates;
 mod steady_state;
 #[cfg(test)]
@@ -22,6 +23,7 @@ use engine::{
 };
 
 pub use latencies::{Figure, Latencies, PERCENTILES};
+pub use outcomes::Outcomes;
 pub use rates::{Rate, Rates};
 pub use statistics::{
     Estimate, LEVEL, enough,
@@ -59,6 +61,7 @@ pub struct Uncertainty {
     pub ntpot: Option<Latencies>,
     pub latency: Option<Latencies>,
     pub rates: Rates,
+    pub outcomes: Outcomes,
     /// Within the window of the steady state, or where there is none from the first due request to the last one.
     pub littles_law: Option<LittlesLaw>,
     pub steady_state: SteadyState,
@@ -72,7 +75,8 @@ pub(super) fn of_stages(recorder: &Recorder, workload: &Workload) -> Vec<Result<
         return vec![Err(why); recorder.stages.len()];
     };
     let origins = workload.stages.iter().map(|it| LatencyOrigin::from_load(&it.load)).collect();
-    Input { records, tallies: &recorder.stages, origins, streaming: workload.streaming }.uncertainties()
+    let has_goals = !workload.goodput.is_empty();
+    Input { records, tallies: &recorder.stages, origins, streaming: workload.streaming, has_goals }.uncertainties()
 }
 
 /// A figure over time.
@@ -91,6 +95,7 @@ struct Whole {
     /// One for each of [`Figure::ALL`].
     figures: [OfFigure; 4],
     rates: Rates,
+    outcomes: Outcomes,
     /// Requests and output tokens per second, from the first due request to the last one.
     rates_over_time: [Series; 2],
     /// From the first due request to the last one.
@@ -113,6 +118,8 @@ struct Input<'a> {
     tallies: &'a [StageTally],
     origins: Vec<LatencyOrigin>,
     streaming: bool,
+    /// Whether the workload sets goals that a request has to meet.
+    has_goals: bool,
 }
 
 impl Input<'_> {
@@ -136,11 +143,14 @@ impl Input<'_> {
             }
         }
         let spans = self.tallies.iter().zip(&stages).map(|(it, stage)| rates::fine(span(it.span())?, stage.answers()));
-        let fine = rates::over_time(self, &spans.collect::<Vec<_>>());
+        let spans = spans.collect::<Vec<_>>();
+        let fine = rates::over_time(self, &spans);
+        let outcomes = outcomes::of_stages(self, &spans);
         let spans = stages.iter().map(|it| rates::coarse(it.due?, it.answers()));
         let coarse = rates::over_time(self, &spans.collect::<Vec<_>>());
-        for ((stage, fine), coarse) in stages.iter_mut().zip(fine).zip(coarse) {
+        for (((stage, fine), coarse), outcomes) in stages.iter_mut().zip(fine).zip(coarse).zip(outcomes) {
             stage.rates = Rates::new(&fine);
+            stage.outcomes = outcomes;
             stage.rates_over_time = coarse;
         }
         stages
@@ -171,5 +181,6 @@ fn uncertainty(
     }
     let [ttft, tpot, ntpot, latency] = whole.figures.map(|it| it.estimates);
     let steady_state = SteadyState { status: found.status, verdict: found.verdict, judged: found.judged, window };
-    Ok(Uncertainty { ttft, tpot, ntpot, latency, rates: whole.rates, littles_law, steady_state })
+    let Whole { rates, outcomes, .. } = whole;
+    Ok(Uncertainty { ttft, tpot, ntpot, latency, rates, outcomes, littles_law, steady_state })
 }

@@ -178,3 +178,32 @@ fn without_all_records_the_reason_is_told() {
     assert_eq!(told(open(), &recorder([failed])), Err(Absent::NoAnswers));
     assert_eq!(told(open(), &recorder([])), Err(Absent::NoAnswers));
 }
+
+#[test]
+fn goodput_and_failures_have_intervals() {
+    // Every tenth request fails; those of an even number meet the goal of 50 ms but for these.
+    let requests = (0..2_000).map(|number| {
+        let it = request(number, if number % 2 == 0 { 40.0 } else { 60.0 }, 5.0);
+        let failed = RequestRecord {
+            outcome: RequestOutcome::HttpError(503),
+            first_token: None,
+            last_token: None,
+            ..it.clone()
+        };
+        if number % 10 == 0 { failed } else { it }
+    });
+    let goals = Goodput { ttft: Some(Length(ms(50.0))), ..Goodput::default() };
+    let mut recorder = Recorder::new(1, goals.clone(), Keep::Records);
+    requests.for_each(|it| recorder.record(it, &WireTally::default()));
+    let workload = Workload { goodput: goals, ..crate::tests::workload(vec![Stage::new("s", open())]) };
+    let outcomes = of_stages(&recorder, &workload).remove(0).unwrap().outcomes;
+    let (good, errors) = (outcomes.good_requests.unwrap(), outcomes.error_ratio.unwrap());
+    // 800 of 2,000 in 20.1 s.
+    assert!((good.value.unwrap() - 39.8).abs() < 0.2 && good.interval.unwrap().contains(40.0), "{good:?}");
+    assert!((errors.value.unwrap() - 0.1).abs() < 1e-12, "{errors:?}");
+    let interval = errors.interval.unwrap();
+    assert!(interval.low > 0.08 && interval.low < 0.1 && interval.high > 0.1 && interval.high < 0.12, "{interval:?}");
+    // Without goals there is no goodput.
+    let without = told(open(), &recorder).unwrap().outcomes;
+    assert_eq!((without.good_requests, without.error_ratio), (None, outcomes.error_ratio));
+}

@@ -70,6 +70,10 @@ pub struct InFigures {
     pub send: bool,
     /// Latencies and lengths.
     pub answer: bool,
+    /// Goodput: it met every goal.
+    pub good: bool,
+    /// Failures.
+    pub failed: bool,
 }
 
 /// Records in the order in which the requests ended, one worker's after the other's.

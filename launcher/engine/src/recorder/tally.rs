@@ -178,13 +178,15 @@ impl StageTally {
         self.count(request.outcome, wire);
         self.record_send(request);
         self.last_end = self.last_end.max(Some(request.ended));
-        if request.outcome.is_success() {
-            self.record_success(request, wire, goodput);
+        let mut used = InFigures { send: true, answer: request.outcome.is_success(), ..InFigures::default() };
+        if used.answer {
+            used.good = self.record_success(request, wire, goodput);
             self.output_tokens_total += u64::from(request.osl());
             let several = several_tokens(request, wire);
             wire.gaps.iter().for_each(|gap| self.record_gap(gap, several));
         }
-        InFigures { send: true, answer: request.outcome.is_success() }
+        used.failed = is_failure(request);
+        used
     }
 
     /// Counts what happened to one request from `open` to `close`: its send, if it was due within them; its outcome
@@ -197,15 +199,20 @@ impl StageTally {
         goodput: &Goodput,
     ) -> InFigures {
         let over = request.ended <= close;
-        let used = InFigures { send: request.scheduled >= open, answer: over && request.outcome.is_success() };
+        let mut used = InFigures {
+            send: request.scheduled >= open,
+            answer: over && request.outcome.is_success(),
+            good: false,
+            failed: over && is_failure(request),
+        };
         self.count(if over { request.outcome } else { RequestOutcome::Incomplete }, wire);
         if used.send {
             self.record_send(request);
         }
         if used.answer {
-            self.record_success(request, wire, goodput);
+            used.good = self.record_success(request, wire, goodput);
         }
-        if over && !request.outcome.is_success() && request.outcome.is_decided() {
+        if used.failed {
             return used;
         }
         let within = |at: Duration| at > open && at <= close;
@@ -265,7 +272,8 @@ impl StageTally {
         }
     }
 
-    fn record_success(&mut self, request: &RequestRecord, wire: &WireTally, goodput: &Goodput) {
+    /// `true`: it met every goal.
+    fn record_success(&mut self, request: &RequestRecord, wire: &WireTally, goodput: &Goodput) -> bool {
         let osl = request.osl();
         for (times, time) in [
             (&mut self.ttft_scheduled, request.ttft_scheduled()),
@@ -308,7 +316,9 @@ impl StageTally {
         self.output_of_requested.add(osl, request.requested_output_tokens);
         self.output_length_misses +=
             u64::from(request.requested_output_tokens.is_some_and(|requested| requested != osl));
-        self.good += u64::from(is_good(request, wire, goodput));
+        let good = is_good(request, wire, goodput);
+        self.good += u64::from(good);
+        good
     }
 
     /// Adds the tally of another worker for the same stage.
@@ -435,6 +445,10 @@ fn earliest(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> 
 }
 
 /// Whether a request met every bound. A missing figure does not meet its bound.
+fn is_failure(request: &RequestRecord) -> bool {
+    request.outcome.is_decided() && !request.outcome.is_success()
+}
+
 fn is_good(request: &RequestRecord, wire: &WireTally, goodput: &Goodput) -> bool {
     let (tokens, gaps) = several_tokens(request, wire).unwrap_or((1, 1));
     [

@@ -303,7 +303,7 @@ fn what_is_outside_the_window_is_counted_aside() {
     assert_eq!((tally.requests(), tally.excluded[&WindowPart::WarmUp][&RequestOutcome::Ok]), (1, 1));
     let records = recorder.records.unwrap();
     let used: Vec<InFigures> = records.with_figures().map(|(_, used)| used).collect();
-    assert_eq!(used, [InFigures::default(), InFigures { send: true, answer: true }]);
+    assert_eq!(used, [InFigures::default(), InFigures { send: true, answer: true, good: true, failed: false }]);
     assert_eq!((recorder.probes[0].succeeded(), records.len()), (1, 2));
 }
 

@@ -28,6 +28,10 @@ pub struct UncertaintyDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tokens_per_second: Option<EstimateDocument>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub good_requests_per_second: Option<EstimateDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_ratio: Option<EstimateDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub littles_law: Option<LittlesLawDocument>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady_state: Option<SteadyStateDocument>,
@@ -49,6 +53,8 @@ impl UncertaintyDocument {
             latency_ms: latencies(&it.latency),
             requests_per_second: it.rates.requests.as_ref().map(EstimateDocument::of_mean),
             output_tokens_per_second: it.rates.output_tokens.as_ref().map(EstimateDocument::of_mean),
+            good_requests_per_second: it.outcomes.good_requests.as_ref().map(EstimateDocument::of_mean),
+            error_ratio: it.outcomes.error_ratio.as_ref().map(EstimateDocument::of_share),
             littles_law: it.littles_law.map(|it| LittlesLawDocument {
                 mean_concurrency: it.concurrency,
                 ended_per_second: it.throughput,
@@ -134,6 +140,11 @@ pub struct EstimateDocument {
 impl EstimateDocument {
     fn of_mean(it: &Estimate) -> EstimateDocument {
         let why = format!("too few for the mean: its interval needs {} effective values", enough::FOR_AN_INTERVAL);
+        EstimateDocument::new(it, why)
+    }
+
+    fn of_share(it: &Estimate) -> EstimateDocument {
+        let why = format!("too few for a share: its interval needs {} effective values", enough::FOR_AN_INTERVAL);
         EstimateDocument::new(it, why)
     }
 

@@ -1,7 +1,8 @@
 //! Counts how often the intervals hold the true value, and how steady states are judged, on synthetic processes whose true
-//! figures are known. Prints the tables of `docs/statistics.md`.
+//! figures are known. Prints the tables of `docs/statistics.md`; with the argument `differences` that of differences alone.
 
 mod block_bootstrap;
+mod differences;
 #[allow(dead_code, reason = "the tests use the rest")]
 #[path = "../../tests/statistics/processes.rs"]
 mod processes;
@@ -14,6 +15,9 @@ use statistics::{Interval, batch_means, order_statistics, student::NORMAL_95};
 const DRAWS: u64 = 1_000;
 
 fn main() {
+    if std::env::args().nth(1).as_deref() == Some("differences") {
+        return differences::print();
+    }
     println!("| process | values | mean | p50 | p90 | p99 | mean, as if independent |");
     println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: |");
     let processes = [
@@ -36,6 +40,8 @@ fn main() {
             row(process, count, &coverage_of_bootstrap(process, count));
         }
     }
+    println!();
+    differences::print();
     println!();
     steady_states::print();
 }
