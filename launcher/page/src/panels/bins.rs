@@ -1,0 +1,65 @@
+//! Columns of a time series as lines and bars over time.
+
+use charts::{Bar, Place, Series, Tone};
+use report::json::{Column, TimeSeriesDocument, TimesDocument};
+
+use super::plot::{line, seconds};
+
+/// Bins of one width, in seconds since the start of the run.
+#[derive(Clone, Copy)]
+pub(super) struct Bins {
+    start: f64,
+    pub(super) width: f64,
+}
+
+impl Bins {
+    pub(super) fn new(start_ms: f64, bin_ms: f64) -> Bins {
+        Bins { start: seconds(start_ms), width: seconds(bin_ms) }
+    }
+
+    pub(super) fn of(series: &TimeSeriesDocument) -> Bins {
+        Bins::new(series.start_ms, series.bin_ms)
+    }
+
+    /// Where a bin begins.
+    pub(super) fn begin(self, index: usize) -> f64 {
+        self.start + index as f64 * self.width
+    }
+
+    /// A value in the middle of each bin.
+    pub(super) fn places(self, values: impl IntoIterator<Item = Option<f64>>) -> Vec<Place> {
+        let values = values.into_iter().enumerate();
+        values.map(|(index, y)| Place { x: self.begin(index) + self.width / 2.0, y }).collect()
+    }
+
+    /// A count of each bin as a rate per second.
+    pub(super) fn rates(self, counts: &Column<u64>) -> Vec<Place> {
+        self.places(counts.0.iter().map(|it| Some(*it as f64 / self.width)))
+    }
+
+    /// A bar over each bin that has a value.
+    pub(super) fn bars(self, values: impl IntoIterator<Item = Option<f64>>) -> Vec<Bar> {
+        let values = values.into_iter().enumerate();
+        let bar = |(index, value): (usize, Option<f64>)| {
+            Some(Bar { from: self.begin(index), to: self.begin(index + 1), value: value? })
+        };
+        values.filter_map(bar).collect()
+    }
+
+    /// The quantiles of a time in each bin.
+    pub(super) fn quantiles(self, times: &TimesDocument) -> [Series; 3] {
+        let [p50, p90, p99] = [&times.p50, &times.p90, &times.p99].map(|it| self.places(it.0.iter().copied()));
+        [line("p50", Tone::Median, p50), line("p90", Tone::High, p90), line("p99", Tone::Highest, p99)]
+    }
+}
+
+/// The series of the whole run, or why there is none.
+pub(super) fn of_run(document: &report::json::ReportDocument) -> Result<&TimeSeriesDocument, String> {
+    document.time_series.as_ref().ok_or_else(|| {
+        "The report has no series over time: no request was issued, or a release without them wrote it.".to_owned()
+    })
+}
+
+/// What quantiles of a bin are, for captions.
+pub(super) const QUANTILES_OF_BINS: &str =
+    "Each point is of one bin; with less than 100 values in a bin, p99 is the largest of them.";

@@ -1,0 +1,39 @@
+//! Cost of a million output tokens against interactivity: with the user's own price alone.
+
+use report::json::{ReportDocument, StageDocument};
+
+use super::{
+    Content,
+    interactivity::{Better, axis_of_users, points, with_front},
+    plot::{figure, quantity},
+};
+
+pub(super) fn content(document: &ReportDocument) -> Content {
+    let price = document
+        .hardware
+        .as_ref()
+        .and_then(|it| Some((it, it.price_per_accelerator_hour?, it.currency.as_deref().unwrap_or_default())));
+    let Some((hardware, price, currency)) = price else {
+        return Err(
+            "The run has no price: set accelerators, pricePerAcceleratorHour and currency in spec.target.hardware. \
+                    No price is guessed."
+                .to_owned(),
+        );
+    };
+    let cost = |stage: &StageDocument| {
+        let stage = hardware.stages.iter().find(|it| it.name == stage.name)?;
+        stage.figures.cost_per_million_output_tokens
+    };
+    let points = points(document, cost)?;
+    let caption = format!(
+        "Derived: {} accelerators at {price} {currency} for one and an hour, divided by the output tokens of the stage. \
+         Interactivity is the median of 1/TPOT. The steps join the stages that no other stage beats in both.",
+        hardware.accelerators
+    );
+    let axis = quantity("Cost of a million output tokens", currency);
+    Ok(vec![with_front(
+        figure("cost", "Cost against interactivity", caption, axis_of_users(), axis),
+        points,
+        Better::Lower,
+    )])
+}

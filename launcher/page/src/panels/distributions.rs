@@ -1,0 +1,123 @@
+//! Distribution functions of TTFT, ITL and E2E latency with confidence bands.
+
+use charts::{Figure, Interval, Place, Series, Shape, Tone};
+use report::json::{DistributionDocument, DistributionsDocument, ReportDocument};
+
+use super::{
+    Content,
+    plot::{figure, logarithmic, series, share},
+};
+use crate::text;
+
+/// The most stages of a figure: more lines could not be told apart.
+const MAX_STAGES: usize = 6;
+/// The share of such bands that is to hold the whole true distribution function.
+const LEVEL: f64 = 0.95;
+
+struct Latency {
+    id: &'static str,
+    name: &'static str,
+    of: fn(&DistributionsDocument) -> Option<&DistributionDocument>,
+}
+
+const LATENCIES: [Latency; 3] = [
+    Latency { id: "cdf-ttft", name: "TTFT", of: |it| it.ttft_ms.as_ref() },
+    Latency { id: "cdf-itl", name: "ITL", of: |it| it.itl_ms.as_ref() },
+    Latency { id: "cdf-e2e", name: "E2E latency", of: |it| it.latency_ms.as_ref() },
+];
+
+/// A load and its distributions.
+struct Source<'a> {
+    name: &'a str,
+    tone: Tone,
+    distributions: &'a DistributionsDocument,
+}
+
+pub(super) fn content(document: &ReportDocument) -> Content {
+    let (sources, of) = sources(document);
+    if sources.is_empty() {
+        return Err("The report has no distributions: no request succeeded, or a release without them wrote it. \
+                    The quantiles stand in the tables below."
+            .to_owned());
+    }
+    let figures: Vec<Figure> = LATENCIES.iter().filter_map(|it| one(&sources, of, it)).collect();
+    if figures.is_empty() {
+        return Err("The distributions of the report hold no value.".to_owned());
+    }
+    Ok(figures)
+}
+
+/// The stages that are shown, evenly chosen, and how many there are. A run of one stage may have its distributions as those of the run.
+fn sources(document: &ReportDocument) -> (Vec<Source<'_>>, usize) {
+    let stages: Vec<(&str, &DistributionsDocument)> =
+        document.stages.iter().filter_map(|it| Some((it.name.as_str(), it.distributions.as_ref()?))).collect();
+    let all = match (stages.is_empty(), &document.distributions) {
+        (true, Some(of_run)) => vec![("all requests", of_run)],
+        _ => stages,
+    };
+    let shown = all.len().min(MAX_STAGES);
+    let chosen = (0..shown).filter_map(|place| {
+        // From the first to the last.
+        let index = if shown > 1 { place * (all.len() - 1) / (shown - 1) } else { 0 };
+        let (name, distributions) = *all.get(index)?;
+        let tone = if all.len() == 1 { Tone::Median } else { Tone::Category(place) };
+        Some(Source { name, tone, distributions })
+    });
+    (chosen.collect(), all.len())
+}
+
+/// `None` if no load has a value.
+fn one(sources: &[Source<'_>], stages: usize, latency: &Latency) -> Option<Figure> {
+    let told: Vec<(&Source<'_>, &DistributionDocument)> = sources
+        .iter()
+        .filter_map(|it| Some((it, (latency.of)(it.distributions).filter(|it| !it.ms.0.is_empty())?)))
+        .collect();
+    if told.is_empty() {
+        return None;
+    }
+    let count: u64 = told.iter().map(|(_, it)| it.count).sum();
+    let mut caption = format!("The share of {} values that are at most this large.", text::count(count));
+    if stages > sources.len() {
+        caption.push_str(&format!(" {} of {stages} stages are shown, evenly chosen.", sources.len()));
+    }
+    let banded = told.iter().filter(|(_, it)| half_width(it).is_some()).count();
+    caption.push_str(match (banded, told.len()) {
+        (0, _) => " No band is drawn, because the effective number of values is not known: values that depend on each other count less.",
+        (banded, all) if banded < all => {
+            " A line without a band has no effective number of values. Bands hold the whole true curve with 95 % (Dvoretzky-Kiefer-Wolfowitz)."
+        }
+        _ => " The band holds the whole true curve with 95 % (Dvoretzky-Kiefer-Wolfowitz, with the effective number of values).",
+    });
+    let axis = logarithmic(latency.name, "ms");
+    let mut figure = figure(latency.id, latency.name, caption, axis, share("Share of values"));
+    for (source, distribution) in told {
+        figure.series.extend(band(source, distribution));
+        figure.series.push(curve(source, distribution));
+    }
+    Some(figure)
+}
+
+fn curve(source: &Source<'_>, distribution: &DistributionDocument) -> Series {
+    let points = distribution.ms.0.iter().zip(&distribution.share.0);
+    let places: Vec<Place> = points.map(|(ms, share)| Place { x: *ms, y: Some(*share) }).collect();
+    // Every value has its point unless the points are a selection, between which the true curve lies somewhere.
+    let is_whole = places.len() as u64 >= distribution.count;
+    let shape = if is_whole { Shape::Steps(places) } else { Shape::Line(places) };
+    series(source.name, source.tone, shape)
+}
+
+fn band(source: &Source<'_>, distribution: &DistributionDocument) -> Option<Series> {
+    let half = half_width(distribution)?;
+    let points = distribution.ms.0.iter().zip(&distribution.share.0);
+    let intervals =
+        points.map(|(ms, share)| Interval { x: *ms, low: (share - half).max(0.0), high: (share + half).min(1.0) });
+    // A band has the name of its line, so that a reader hides both together.
+    Some(series(source.name, source.tone, Shape::Band(intervals.collect())))
+}
+
+/// Half the width of the band: sqrt(ln(2 / alpha) / 2n). P. Massart, "The tight constant in the Dvoretzky-Kiefer-Wolfowitz inequality",
+/// Annals of Probability 18 (1990). n is the effective number of values, because the inequality is of independent ones.
+fn half_width(distribution: &DistributionDocument) -> Option<f64> {
+    let n = distribution.effective_values.filter(|it| *it >= 1.0)?;
+    Some(((2.0 / (1.0 - LEVEL)).ln() / (2.0 * n)).sqrt())
+}

@@ -1,0 +1,108 @@
+//! Throughput against interactivity: each stage a point, and the stages that no other one beats in both.
+
+use charts::{Figure, Place, Point, Shape, Tone};
+use report::json::{ReportDocument, StageDocument};
+
+use super::{
+    Content,
+    plot::{figure, quantity, series},
+};
+
+/// Which values of two stages with the same interactivity are better.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Better {
+    Higher,
+    Lower,
+}
+
+pub(super) fn content(document: &ReportDocument) -> Content {
+    let (axis, of, per) = match &document.hardware {
+        Some(hardware) => (
+            quantity("Output throughput per accelerator", "tokens/s"),
+            per_accelerator as fn(&ReportDocument, &StageDocument) -> Option<f64>,
+            format!("for each of {} accelerators, as spec.target.hardware says", hardware.accelerators),
+        ),
+        None => (
+            quantity("Output throughput", "tokens/s"),
+            whole as fn(&ReportDocument, &StageDocument) -> Option<f64>,
+            "of the whole target; with spec.target.hardware it is per accelerator".to_owned(),
+        ),
+    };
+    let points = points(document, |stage| of(document, stage))?;
+    let caption = format!(
+        "Each point is a stage: output tokens per second {per}, over interactivity, the median of 1/TPOT (medianOfInverseTpot). \
+         The steps join the stages that no other stage beats in both."
+    );
+    let figure = figure("interactivity", "Throughput against interactivity", caption, axis_of_users(), axis);
+    Ok(vec![with_front(figure, points, Better::Higher)])
+}
+
+pub(super) fn axis_of_users() -> charts::Axis {
+    quantity("Interactivity", "tokens/s for one user")
+}
+
+/// A value of each stage over its interactivity; or why there is no point.
+pub(super) fn points(
+    document: &ReportDocument,
+    value: impl Fn(&StageDocument) -> Option<f64>,
+) -> Result<Vec<Point>, String> {
+    let speed = |stage: &StageDocument| stage.figures.interactivity.as_ref()?.median_of_inverse_tpot;
+    let point = |stage: &StageDocument| {
+        Some(Point { x: speed(stage)?, y: value(stage)?, range: None, label: stage.name.clone() })
+    };
+    if document.stages.iter().all(|it| speed(it).is_none()) {
+        return Err(
+            "Interactivity is 1/TPOT, and the run has no TPOT: it needs streamed answers of two tokens or more."
+                .to_owned(),
+        );
+    }
+    let points: Vec<Point> = document.stages.iter().filter_map(point).collect();
+    if points.is_empty() {
+        return Err(
+            "No stage has both figures: its requests took no time, or its tokens were counted in two ways.".to_owned()
+        );
+    }
+    Ok(points)
+}
+
+/// The points, and the steps along those that no other point beats.
+pub(super) fn with_front(mut figure: Figure, points: Vec<Point>, better: Better) -> Figure {
+    if points.len() > 1 {
+        figure.series.push(series("Pareto front", Tone::Plan, Shape::Line(front(&points, better))));
+    }
+    figure.series.push(series("stages", Tone::Median, Shape::Points { points, joined: false }));
+    figure
+}
+
+/// What can be had at each interactivity: from the left up to a point, the best value of the points that are as fast or faster.
+pub(super) fn front(points: &[Point], better: Better) -> Vec<Place> {
+    let mut fastest_first: Vec<&Point> = points.iter().collect();
+    fastest_first.sort_by(|one, other| other.x.total_cmp(&one.x));
+    let mut corners: Vec<(f64, f64)> = Vec::new();
+    for point in fastest_first {
+        let beats = |best: f64| if better == Better::Higher { point.y > best } else { point.y < best };
+        match corners.last_mut() {
+            Some((x, best)) if *x == point.x && beats(*best) => *best = point.y,
+            Some((_, best)) if !beats(*best) => {}
+            _ => corners.push((point.x, point.y)),
+        }
+    }
+    corners.reverse();
+    let mut places: Vec<Place> = Vec::with_capacity(corners.len() * 2);
+    for (x, y) in corners {
+        if let Some(before) = places.last().copied() {
+            places.push(Place { x: before.x, y: Some(y) });
+        }
+        places.push(Place { x, y: Some(y) });
+    }
+    places
+}
+
+fn whole(_: &ReportDocument, stage: &StageDocument) -> Option<f64> {
+    Some(stage.figures.throughput.as_ref()?.output_tokens_per_second)
+}
+
+fn per_accelerator(document: &ReportDocument, stage: &StageDocument) -> Option<f64> {
+    let stages = &document.hardware.as_ref()?.stages;
+    stages.iter().find(|it| it.name == stage.name)?.figures.output_tokens_per_second_per_accelerator
+}

@@ -1,0 +1,35 @@
+//! ITL over time: how many gaps of which length there were when.
+
+use charts::{Heat, Shape, Tone};
+use report::json::ReportDocument;
+
+use super::{
+    Content,
+    bins::{Bins, of_run},
+    plot::{figure, logarithmic, series, time},
+    stage_times,
+};
+
+pub(super) fn content(document: &ReportDocument) -> Content {
+    let of_time = of_run(document)?;
+    let Some(heat) = &of_time.itl_heat else {
+        return Err(match of_time.itl_ms {
+            None => "The run has no ITL: it needs streamed answers of two events or more.",
+            Some(_) => "The report has no counts of ITL over time: a release without them wrote it.",
+        }
+        .to_owned());
+    };
+    let bins = Bins::of(of_time);
+    let per_column = usize::try_from(heat.bins_per_column).unwrap_or(1).max(1);
+    let heat = Heat {
+        x_edges: (0..=heat.counts.len()).map(|column| bins.begin(column * per_column)).collect(),
+        y_edges: heat.edges_ms.0.clone(),
+        counts: heat.counts.iter().map(|it| it.0.clone()).collect(),
+    };
+    let caption = "Each cell counts times between two tokens of requests that succeeded, when the later token came. A second dark row above \
+                   the first one is the time of tokens that waited, for the prefill of other requests for example.";
+    let mut figure = figure("itl-heat", "ITL over time", caption, time(), logarithmic("ITL", "ms"));
+    figure.series.push(series("gaps", Tone::Median, Shape::Heat(heat)));
+    stage_times::mark_borders(&mut figure, document);
+    Ok(vec![figure])
+}

@@ -1,0 +1,187 @@
+//! Quantiles of latency over the load of the stages, with their intervals, the objectives and the knee.
+
+use charts::{Figure, Mark, MarkAt, Point, Series, Shape, Tone};
+use crds::benchmark_run::{Metric, Stat};
+use report::json::{
+    EstimateDocument, FiguresDocument, LatenciesDocument, ObjectiveDocument, ReportDocument, Statistics,
+    UncertaintyDocument,
+};
+
+use super::{
+    Content,
+    load_levels::{Level, LoadLevels, levels},
+    plot::{figure, mark, quantity, series},
+};
+
+struct Latency {
+    id: &'static str,
+    name: &'static str,
+    metric: Metric,
+    values: fn(&FiguresDocument) -> Option<&Statistics>,
+    intervals: fn(&UncertaintyDocument) -> Option<&LatenciesDocument>,
+}
+
+const LATENCIES: [Latency; 3] = [
+    Latency {
+        id: "load-ttft",
+        name: "TTFT",
+        metric: Metric::Ttft,
+        values: |it| it.ttft_ms.as_ref(),
+        intervals: |it| it.ttft_ms.as_ref(),
+    },
+    Latency {
+        id: "load-tpot",
+        name: "TPOT",
+        metric: Metric::Tpot,
+        values: |it| it.tpot_ms.as_ref(),
+        intervals: |it| it.tpot_ms.as_ref(),
+    },
+    Latency {
+        id: "load-e2e",
+        name: "E2E latency",
+        metric: Metric::E2e,
+        values: |it| it.latency_ms.as_ref(),
+        intervals: |it| it.latency_ms.as_ref(),
+    },
+];
+
+struct Quantile {
+    stat: Stat,
+    tone: Tone,
+    value: fn(&Statistics) -> f64,
+    interval: fn(&LatenciesDocument) -> Option<&EstimateDocument>,
+    /// With fewer values it is the largest one.
+    fewest: u64,
+}
+
+const QUANTILES: [Quantile; 3] = [
+    Quantile { stat: Stat::P50, tone: Tone::Median, value: |it| it.p50, interval: |it| it.p50.as_ref(), fewest: 2 },
+    Quantile { stat: Stat::P90, tone: Tone::High, value: |it| it.p90, interval: |it| it.p90.as_ref(), fewest: 10 },
+    Quantile { stat: Stat::P99, tone: Tone::Highest, value: |it| it.p99, interval: |it| it.p99.as_ref(), fewest: 100 },
+];
+
+pub(super) fn content(document: &ReportDocument) -> Content {
+    let load = levels(document)?;
+    let knee = Knee::of(&load);
+    let mut figures = vec![throughput(&load, &knee)];
+    figures.extend(LATENCIES.iter().filter_map(|it| latency(document, &load, &knee, it)));
+    Ok(figures)
+}
+
+fn throughput(load: &LoadLevels<'_>, knee: &Knee) -> Figure {
+    let points = |value: fn(&FiguresDocument) -> Option<f64>| -> Vec<Point> {
+        let point = |it: &Level<'_>| {
+            Some(Point { x: it.load, y: value(&it.stage.figures)?, range: None, label: it.stage.name.clone() })
+        };
+        load.levels.iter().filter_map(point).collect()
+    };
+    let done = points(|it| Some(it.throughput.as_ref()?.requests_per_second));
+    let good = points(|it| it.goodput.as_ref()?.good_requests_per_second);
+    let caption = format!("Requests that succeeded per second, by stage. {}", knee.words);
+    let mut figure = figure(
+        "load-throughput",
+        "Requests per second",
+        caption,
+        load.axis.clone(),
+        quantity("Completed", "requests/s"),
+    );
+    figure.series.push(series("requests/s", Tone::Median, Shape::Points { points: done, joined: true }));
+    if !good.is_empty() {
+        figure.series.push(series("goodput/s", Tone::Good, Shape::Points { points: good, joined: true }));
+    }
+    figure.marks.extend(knee.mark());
+    figure
+}
+
+/// `None` if no stage has this latency.
+fn latency(document: &ReportDocument, load: &LoadLevels<'_>, knee: &Knee, of: &Latency) -> Option<Figure> {
+    let series: Vec<Series> = QUANTILES.iter().filter_map(|it| quantile(load, of, it)).collect();
+    if series.is_empty() {
+        return None;
+    }
+    let caption = format!(
+        "Quantiles of {} by stage; a bar is the 95 % interval, where there are values enough for one. A quantile is left out of stages \
+         where it would be the largest value: p99 needs 100 values, p90 needs 10. {}",
+        of.name, knee.words
+    );
+    let axis = quantity(of.name, "ms");
+    let mut figure = figure(of.id, of.name, caption, load.axis.clone(), axis);
+    figure.series = series;
+    figure.marks.extend(knee.mark());
+    figure.marks.extend(document.objectives.iter().filter_map(|it| limit(it, of.metric)));
+    Some(figure)
+}
+
+fn quantile(load: &LoadLevels<'_>, of: &Latency, quantile: &Quantile) -> Option<Series> {
+    let point = |it: &Level<'_>| {
+        let values = (of.values)(&it.stage.figures).filter(|it| it.count >= quantile.fewest)?;
+        let estimate = (of.intervals)(&it.stage.uncertainty).and_then(quantile.interval);
+        let range = estimate.and_then(|it| Some((it.low?, it.high?)));
+        Some(Point { x: it.load, y: (quantile.value)(values), range, label: it.stage.name.clone() })
+    };
+    let points: Vec<Point> = load.levels.iter().filter_map(point).collect();
+    let shape = Shape::Points { points, joined: true };
+    (!matches!(&shape, Shape::Points { points, .. } if points.is_empty()))
+        .then(|| series(quantile.stat.name(), quantile.tone, shape))
+}
+
+/// The limit of an objective on a quantile that the figure shows.
+fn limit(objective: &ObjectiveDocument, metric: Metric) -> Option<Mark> {
+    let stat = objective.stat?;
+    let shown = objective.metric == metric && QUANTILES.iter().any(|it| it.stat == stat);
+    shown.then(|| {
+        let label = format!("{}: {} {} {} ms", objective.name, stat.name(), objective.bound, objective.limit);
+        mark(MarkAt::Y(objective.limit), label)
+    })
+}
+
+/// The load from which on more load adds more waiting than answers.
+///
+/// It is the load with the largest power, throughput / mean time in the system: L. Kleinrock, "Power and deterministic rules of thumb for
+/// probabilistic problems in computer communications", ICC 1979. Between the lowest and the highest load alone is it a knee; at
+/// either end the loads do not show where it lies.
+pub(super) struct Knee {
+    at: Option<f64>,
+    words: String,
+}
+
+impl Knee {
+    /// Fewer loads have none between their ends.
+    const FEWEST_LOADS: usize = 3;
+
+    fn of(load: &LoadLevels<'_>) -> Knee {
+        let powers: Vec<(f64, f64, &str)> = load.levels.iter().filter_map(power).collect();
+        let (Some(first), Some(last)) = (powers.first().map(|it| it.0), powers.last().map(|it| it.0)) else {
+            return Knee { at: None, words: String::new() };
+        };
+        let mut loads: Vec<f64> = powers.iter().map(|it| it.0).collect();
+        loads.dedup();
+        if loads.len() < Self::FEWEST_LOADS {
+            return Knee { at: None, words: "A knee is looked for in three loads or more.".to_owned() };
+        }
+        let largest = powers.iter().copied().reduce(|one, other| if other.1 > one.1 { other } else { one });
+        let (at, _, name) = largest.unwrap_or((first, 0.0, ""));
+        let rule = "the largest requests per second / mean E2E latency (power, Kleinrock 1979)";
+        if at == first {
+            let words = format!("No knee is marked: the lowest load has {rule}, so that it lies there or below.");
+            return Knee { at: None, words };
+        }
+        if at == last {
+            let words = format!("No knee is marked: the highest load has {rule}, so that it lies there or above.");
+            return Knee { at: None, words };
+        }
+        Knee { at: Some(at), words: format!("The knee is stage {name}, which has {rule}.") }
+    }
+
+    fn mark(&self) -> Option<Mark> {
+        self.at.map(|it| mark(MarkAt::X(it), "knee"))
+    }
+}
+
+/// The load of a stage, its power, and its name.
+fn power<'a>(level: &Level<'a>) -> Option<(f64, f64, &'a str)> {
+    let figures = &level.stage.figures;
+    let rate = figures.throughput.as_ref()?.requests_per_second;
+    let time = figures.latency_ms.as_ref()?.mean;
+    (time > 0.0).then(|| (level.load, rate / time, level.stage.name.as_str()))
+}

@@ -1,0 +1,153 @@
+//! The panels of a page: what `report.json` says, as figures.
+//!
+//! The set and its order never change, so that the pages of two runs can lie side by side. A panel without data says why it has none,
+//! and where it is the reader's choice, how the next run gets some.
+
+mod bins;
+mod concurrency;
+mod cost;
+mod distributions;
+mod gpu;
+mod interactivity;
+mod itl_heat;
+mod kv_cache;
+mod latencies_over_load;
+mod latencies_over_time;
+mod load_levels;
+mod offered_load;
+mod outcomes;
+mod plot;
+mod prefix_hits;
+mod requests;
+mod server_queue;
+mod server_series;
+mod stage_times;
+#[cfg(test)]
+mod tests;
+mod tokens;
+
+use charts::Figure;
+use report::json::ReportDocument;
+
+/// One panel: figures that answer one question.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Panel {
+    /// Lower-case letters and hyphens. It stays the same over releases, because links and file names hold it.
+    pub id: &'static str,
+    pub title: &'static str,
+    /// What a reader asks of it.
+    pub question: &'static str,
+    /// Its figures, or a sentence that says why it has none.
+    pub content: Content,
+}
+
+/// The figures of a panel, or why it has none.
+pub type Content = Result<Vec<Figure>, String>;
+
+struct Kind {
+    id: &'static str,
+    title: &'static str,
+    question: &'static str,
+    content: fn(&ReportDocument) -> Content,
+}
+
+const KINDS: [Kind; 15] = [
+    Kind {
+        id: "interactivity",
+        title: "Throughput against interactivity",
+        question: "How many tokens does the server make, and how fast does one user get them?",
+        content: interactivity::content,
+    },
+    Kind {
+        id: "load",
+        title: "Latency against load",
+        question: "How does latency grow with the load, and from where on does more load only add waiting?",
+        content: latencies_over_load::content,
+    },
+    Kind {
+        id: "distributions",
+        title: "Distributions of TTFT, ITL and E2E latency",
+        question: "Which share of the requests was at least this fast?",
+        content: distributions::content,
+    },
+    Kind {
+        id: "latency-over-time",
+        title: "TTFT and E2E latency over time",
+        question: "Was the server in a steady state while it was measured?",
+        content: latencies_over_time::content,
+    },
+    Kind {
+        id: "itl-heat",
+        title: "ITL over time",
+        question: "Did tokens come evenly, or did some of them wait?",
+        content: itl_heat::content,
+    },
+    Kind {
+        id: "offered-load",
+        title: "Planned against delivered load",
+        question: "Did the server get the load that was asked for, when it was asked for?",
+        content: offered_load::content,
+    },
+    Kind {
+        id: "requests",
+        title: "Requests on a time line",
+        question: "Where did single requests spend their time: waiting, for the first token, or for the others?",
+        content: requests::content,
+    },
+    Kind {
+        id: "outcomes",
+        title: "Outcomes over time",
+        question: "When did requests fail, and how?",
+        content: outcomes::content,
+    },
+    Kind {
+        id: "concurrency",
+        title: "Requests under way",
+        question: "How many requests were under way at once, as the client and as the server count them?",
+        content: concurrency::content,
+    },
+    Kind {
+        id: "server-queue",
+        title: "Queue of the server",
+        question: "Did requests wait in the server, or lose their place in its cache?",
+        content: server_queue::content,
+    },
+    Kind {
+        id: "kv-cache",
+        title: "KV cache",
+        question: "How full was the KV cache of the server?",
+        content: kv_cache::content,
+    },
+    Kind {
+        id: "prefix-hits",
+        title: "Prefix cache",
+        question: "Which share of the prompt tokens did the server have in its cache?",
+        content: prefix_hits::content,
+    },
+    Kind {
+        id: "tokens",
+        title: "Tokens by source",
+        question: "Which tokens were computed, cached and generated, and do server and client agree?",
+        content: tokens::content,
+    },
+    Kind {
+        id: "gpu",
+        title: "GPU use and power",
+        question: "How busy were the GPUs, and how much power did they draw?",
+        content: gpu::content,
+    },
+    Kind {
+        id: "cost",
+        title: "Cost against interactivity",
+        question: "What do a million tokens cost at this speed for one user?",
+        content: cost::content,
+    },
+];
+
+/// The panels of a run: always the same ones, in the same order.
+pub fn panels(document: &ReportDocument) -> Vec<Panel> {
+    KINDS
+        .iter()
+        .map(|it| Panel { id: it.id, title: it.title, question: it.question, content: (it.content)(document) })
+        .collect()
+}

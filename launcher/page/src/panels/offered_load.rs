@@ -1,0 +1,36 @@
+//! What the load asked for, what was sent, and what came back; and how late the client sent.
+
+use charts::Tone;
+use report::json::ReportDocument;
+
+use super::{
+    Content,
+    bins::{Bins, QUANTILES_OF_BINS, of_run},
+    plot::{figure, line, quantity, time},
+    stage_times,
+};
+
+pub(super) fn content(document: &ReportDocument) -> Content {
+    let series = of_run(document)?;
+    let bins = Bins::of(series);
+    let caption = "Requests that were due by the plan (in a closed loop: whose slot became free), that were sent, and that succeeded, per second. \
+                   Where sent follows due and succeeded falls behind, the server is the limit.";
+    let mut rates =
+        figure("offered-load", "Due, sent and succeeded", caption, time(), quantity("Requests", "requests/s"));
+    rates.series.push(line("due", Tone::Plan, bins.rates(&series.due)));
+    rates.series.push(line("sent", Tone::Median, bins.rates(&series.sent)));
+    rates.series.extend(series.ended.get("ok").map(|it| line("succeeded", Tone::Good, bins.rates(it))));
+    stage_times::mark_borders(&mut rates, document);
+    let mut figures = vec![rates];
+    if let Some(lag) = &series.send_lag_ms {
+        let caption = format!(
+            "How late the client sent requests after they were due, less their wait for a place of maxConcurrency. It is the client's own delay. \
+             {QUANTILES_OF_BINS}"
+        );
+        let mut figure = figure("send-lag", "Send lag of the client", caption, time(), quantity("Send lag", "ms"));
+        figure.series.extend(bins.quantiles(lag));
+        stage_times::mark_borders(&mut figure, document);
+        figures.push(figure);
+    }
+    Ok(figures)
+}

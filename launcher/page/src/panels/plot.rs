@@ -1,0 +1,59 @@
+//! Short constructors for figures.
+
+use charts::{Axis, Figure, Mark, MarkAt, Place, Scale, Series, Shape, Tone};
+
+/// A figure without series.
+pub(super) fn figure(id: &str, title: &str, caption: impl Into<String>, x: Axis, y: Axis) -> Figure {
+    Figure {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        caption: caption.into(),
+        x,
+        y,
+        series: Vec::new(),
+        shades: Vec::new(),
+        marks: Vec::new(),
+    }
+}
+
+/// An axis of a quantity, from zero.
+pub(super) fn quantity(label: &str, unit: &str) -> Axis {
+    Axis { label: label.to_owned(), unit: unit.to_owned(), scale: Scale::Linear, includes: vec![0.0] }
+}
+
+/// An axis of values over several orders of magnitude.
+pub(super) fn logarithmic(label: &str, unit: &str) -> Axis {
+    Axis { label: label.to_owned(), unit: unit.to_owned(), scale: Scale::Log, includes: Vec::new() }
+}
+
+/// An axis of shares, from 0 to 1.
+pub(super) fn share(label: &str) -> Axis {
+    Axis { label: label.to_owned(), unit: "share".to_owned(), scale: Scale::Linear, includes: vec![0.0, 1.0] }
+}
+
+/// The axis of time.
+pub(super) fn time() -> Axis {
+    Axis {
+        label: "Time since the start of the run".to_owned(),
+        unit: "s".to_owned(),
+        scale: Scale::Linear,
+        includes: Vec::new(),
+    }
+}
+
+/// Milliseconds as seconds.
+pub(super) fn seconds(millis: f64) -> f64 {
+    millis / 1e3
+}
+
+pub(super) fn series(name: impl Into<String>, tone: Tone, shape: Shape) -> Series {
+    Series { name: name.into(), tone, shape }
+}
+
+pub(super) fn line(name: impl Into<String>, tone: Tone, places: Vec<Place>) -> Series {
+    series(name, tone, Shape::Line(places))
+}
+
+pub(super) fn mark(at: MarkAt, label: impl Into<String>) -> Mark {
+    Mark { at, label: label.into() }
+}

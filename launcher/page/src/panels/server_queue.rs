@@ -1,0 +1,34 @@
+//! The queue of the servers: requests that run and wait, and those that lost their place in the KV cache.
+
+use charts::Tone;
+use report::json::ReportDocument;
+
+use super::{
+    Content,
+    plot::quantity,
+    server_series::{self, level, of_server, over_time},
+};
+
+pub(super) fn content(document: &ReportDocument) -> Content {
+    let server = of_server(document)?;
+    let queue = over_time(
+        document,
+        "server-queue",
+        "Running and waiting requests",
+        "Requests that the servers run and that wait in them, added over the servers. Waiting requests add to TTFT.",
+        quantity("Requests", ""),
+        [
+            level(server, "running", Tone::Median, &server.running_requests),
+            level(server, "waiting", Tone::Bad, &server.waiting_requests),
+        ],
+    );
+    let preemptions = over_time(
+        document,
+        "preemptions",
+        "Preemptions",
+        "Requests per second that lost their KV cache to others: their tokens are computed again, which adds to latency.",
+        quantity("Preemptions", "requests/s"),
+        [level(server, "preemptions", Tone::Bad, &server.preemptions_per_second)],
+    );
+    server_series::content([queue, preemptions], "running or waiting requests")
+}

@@ -1,0 +1,58 @@
+//! The series of the servers over time, or why there is none.
+
+use charts::{Figure, Place, Series, Tone};
+use report::json::{Column, ReportDocument, ServerSeriesDocument};
+
+use super::{
+    bins::Bins,
+    plot::{figure, line, time},
+    stage_times,
+};
+
+/// A column of the servers' series: `None` in place of a value that no server gave in this bin.
+pub(super) type Level = Option<Column<Option<f64>>>;
+
+/// The series of the servers, or why there is none.
+pub(super) fn of_server(document: &ReportDocument) -> Result<&ServerSeriesDocument, String> {
+    let metrics = document.server_metrics.as_ref().ok_or_else(|| {
+        "The run has no server metrics: name their address in spec.target.metrics or with --metrics-url.".to_owned()
+    })?;
+    metrics.time_series.as_ref().ok_or_else(|| {
+        "The report has the server's figures of whole windows alone: a release without series of them wrote it."
+            .to_owned()
+    })
+}
+
+pub(super) fn places(series: &ServerSeriesDocument, column: &Column<Option<f64>>) -> Vec<Place> {
+    let bins = Bins::new(series.start_ms, series.bin_ms);
+    bins.places(column.0.iter().copied())
+}
+
+/// The series of a column; `None`: the servers do not have it.
+pub(super) fn level(series: &ServerSeriesDocument, name: &str, tone: Tone, column: &Level) -> Option<Series> {
+    Some(line(name, tone, places(series, column.as_ref()?)))
+}
+
+/// A figure over time with the lines that there are; `None`: there is none.
+pub(super) fn over_time(
+    document: &ReportDocument,
+    id: &str,
+    title: &str,
+    caption: &str,
+    axis: charts::Axis,
+    lines: impl IntoIterator<Item = Option<Series>>,
+) -> Option<Figure> {
+    let mut figure = figure(id, title, caption, time(), axis);
+    figure.series.extend(lines.into_iter().flatten());
+    stage_times::mark_borders(&mut figure, document);
+    (!figure.series.is_empty()).then_some(figure)
+}
+
+/// The figures that there are, or that the servers have no metric for them.
+pub(super) fn content(figures: impl IntoIterator<Item = Option<Figure>>, what: &str) -> super::Content {
+    let figures: Vec<Figure> = figures.into_iter().flatten().collect();
+    if figures.is_empty() {
+        return Err(format!("The server's metrics do not include {what}."));
+    }
+    Ok(figures)
+}

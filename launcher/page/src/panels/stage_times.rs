@@ -1,0 +1,79 @@
+//! When stages were, for figures over time: their borders, their warm-up and their steady window.
+
+use charts::{Figure, MarkAt, Shade, Tone};
+use report::json::{ReportDocument, StageDocument};
+use workload_profiles::workload::Margin;
+
+use super::plot::{mark, seconds};
+
+/// The most borders of stages with a name: more could not be read.
+const MAX_NAMED: usize = 24;
+
+/// When a stage began and ended, in seconds since the start of the run, its warm-up and cool-down included; `None`: it had no requests.
+pub(super) fn span(document: &ReportDocument, stage: &StageDocument) -> Option<(f64, f64)> {
+    // A run of one stage has the series once, as that of the run.
+    let of_run = document.time_series.as_ref().filter(|_| document.stages.len() == 1);
+    let series = stage.time_series.as_ref().or(of_run).map(|it| (it.first_event_ms, it.last_event_ms));
+    let figures = || Some((stage.figures.first_due_ms?, stage.figures.last_end_ms?));
+    let (begin, end) = series.or_else(figures)?;
+    Some((seconds(begin), seconds(end)))
+}
+
+/// Adds the borders of the stages of a run with several ones.
+pub(super) fn mark_borders(figure: &mut Figure, document: &ReportDocument) {
+    if document.stages.len() < 2 {
+        return;
+    }
+    let step = document.stages.len().div_ceil(MAX_NAMED);
+    let named = document.stages.iter().step_by(step);
+    let borders = named.filter_map(|it| Some(mark(MarkAt::X(span(document, it)?.0), it.name.clone())));
+    figure.marks.extend(borders);
+}
+
+/// Adds the warm-up and the steady window of each stage.
+pub(super) fn shade_windows(figure: &mut Figure, document: &ReportDocument) {
+    for stage in &document.stages {
+        figure.shades.extend(warm_up(document, stage));
+        figure.shades.extend(steady_window(stage));
+    }
+}
+
+/// What [`shade_windows`] adds, in words.
+pub(super) fn words_of_windows(document: &ReportDocument) -> String {
+    let states = document.stages.iter().map(|it| it.uncertainty.steady_state.as_ref());
+    let windows = states.clone().flatten().filter(|it| it.window.is_some()).count();
+    let steady = states.flatten().filter(|it| it.window.is_some() && it.verdict == "steady").count();
+    let mut words = Vec::new();
+    if document.stages.iter().any(|it| it.warm_up.is_some()) {
+        words.push("The warm-up is shaded: its requests are in no figure.".to_owned());
+    }
+    words.push(match (windows, steady) {
+        (0, _) => "No steady state was judged.".to_owned(),
+        (1, 1) => "The steady window is shaded.".to_owned(),
+        (1, _) => "The window that was judged is shaded; it is not steady.".to_owned(),
+        (windows, steady) => format!("Shaded windows of {windows} stages were judged; {steady} are steady."),
+    });
+    words.join(" ")
+}
+
+fn warm_up(document: &ReportDocument, stage: &StageDocument) -> Option<Shade> {
+    let (begin, end) = span(document, stage)?;
+    let to = match stage.warm_up? {
+        Margin::All => end,
+        Margin::Duration(_) | Margin::Count(_) => stage.figures.first_due_ms.map_or(end, seconds),
+    };
+    (to > begin).then(|| Shade { from: begin, to, label: "warm-up".to_owned(), tone: Tone::Quiet })
+}
+
+fn steady_window(stage: &StageDocument) -> Option<Shade> {
+    let state = stage.uncertainty.steady_state.as_ref()?;
+    let window = state.window.as_ref()?;
+    let (label, tone) = match state.verdict.as_str() {
+        "steady" => ("steady", Tone::Good),
+        "driftingUp" => ("drifting up", Tone::Bad),
+        "driftingDown" => ("drifting down", Tone::Bad),
+        "anomaly" => ("parts far from the rest", Tone::Bad),
+        _ => ("not judged as steady", Tone::Quiet),
+    };
+    Some(Shade { from: seconds(window.from_ms), to: seconds(window.to_ms), label: label.to_owned(), tone })
+}

@@ -1,0 +1,147 @@
+//! Figures whose points are stages, and distributions.
+
+use charts::{Interval, MarkAt, Point, Scale, Shape};
+use serde_json::json;
+
+use super::{corners, figure, panel, series, values};
+use crate::{
+    fixture::{Level, full, read, sweep},
+    panels::interactivity::{Better, front},
+};
+
+fn points(points: &[(f64, f64)]) -> Vec<Point> {
+    points.iter().map(|(x, y)| Point { x: *x, y: *y, range: None, label: String::new() }).collect()
+}
+
+#[test]
+fn the_front_joins_the_points_that_no_other_point_beats() {
+    // (20, 80) is slower and has less than (30, 90).
+    let found = front(&points(&[(10.0, 100.0), (20.0, 80.0), (30.0, 90.0), (40.0, 50.0)]), Better::Higher);
+    assert_eq!(corners(&found), [(10.0, 100.0), (10.0, 90.0), (30.0, 90.0), (30.0, 50.0), (40.0, 50.0)]);
+    let costs = front(&points(&[(10.0, 1.0), (20.0, 3.0), (30.0, 2.0), (30.0, 4.0)]), Better::Lower);
+    assert_eq!(corners(&costs), [(10.0, 1.0), (10.0, 2.0), (30.0, 2.0)]);
+    assert_eq!(corners(&front(&points(&[(1.0, 2.0)]), Better::Higher)), [(1.0, 2.0)]);
+}
+
+#[test]
+fn throughput_is_per_accelerator_where_the_user_names_them() {
+    let found = figure(&read(&full()), "interactivity", "interactivity");
+    assert_eq!(values(series(&found, "stages")), [Some(25.0)]);
+    assert!(found.y.label.contains("per accelerator") && found.caption.contains("for each of 2 accelerators"));
+    let cost = figure(&read(&full()), "cost", "cost");
+    assert_eq!((values(series(&cost, "stages")), cost.y.unit.as_str()), (vec![Some(27.8)], "USD"));
+}
+
+fn level(rate: f64, done: f64, mean_ms: f64) -> Level {
+    Level { rate, done, mean_ms, count: 1_000 }
+}
+
+/// Where the knee is marked, and the caption.
+fn knee(levels: &[Level]) -> (Option<f64>, String) {
+    let found = figure(&read(&sweep(levels)), "load", "load-e2e");
+    let at = found.marks.iter().find_map(|it| match it.at {
+        MarkAt::X(x) if it.label == "knee" => Some(x),
+        _ => None,
+    });
+    (at, found.caption)
+}
+
+#[test]
+fn the_knee_is_where_power_is_largest_between_the_ends() {
+    // Power in requests/s per ms: 0.1, 0.18, 0.05.
+    let (at, caption) = knee(&[level(10.0, 10.0, 100.0), level(20.0, 20.0, 110.0), level(40.0, 25.0, 500.0)]);
+    assert_eq!(at, Some(20.0));
+    assert!(caption.contains("The knee is stage s1") && caption.contains("Kleinrock 1979"), "{caption}");
+}
+
+#[test]
+fn a_knee_at_an_end_is_not_marked() {
+    let (at, caption) = knee(&[level(10.0, 10.0, 100.0), level(20.0, 12.0, 300.0), level(40.0, 12.0, 900.0)]);
+    assert!(at.is_none() && caption.contains("there or below"), "{caption}");
+    let (at, caption) = knee(&[level(10.0, 10.0, 100.0), level(20.0, 20.0, 100.0), level(40.0, 40.0, 100.0)]);
+    assert!(at.is_none() && caption.contains("there or above"), "{caption}");
+    let (at, caption) = knee(&[level(10.0, 10.0, 100.0), level(20.0, 20.0, 100.0)]);
+    assert!(at.is_none() && caption.contains("three loads or more"), "{caption}");
+}
+
+#[test]
+fn stages_stand_by_rising_load_and_a_percentile_of_few_values_is_left_out() {
+    let levels = [Level { count: 99, ..level(20.0, 20.0, 100.0) }, level(10.0, 10.0, 100.0)];
+    let found = figure(&read(&sweep(&levels)), "load", "load-ttft");
+    let of = |name| match &series(&found, name).shape {
+        Shape::Points { points, .. } => points.iter().map(|it| (it.x, it.label.clone())).collect::<Vec<_>>(),
+        _ => Vec::new(),
+    };
+    assert_eq!(of("p50"), [(10.0, "s1".to_owned()), (20.0, "s0".to_owned())]);
+    assert_eq!(of("p99"), [(10.0, "s1".to_owned())]);
+    assert_eq!((found.x.label.as_str(), found.x.unit.as_str()), ("Offered load", "requests/s"));
+}
+
+#[test]
+fn closed_loops_stand_by_their_concurrency() {
+    let mut document = sweep(&[level(10.0, 10.0, 100.0), level(20.0, 20.0, 100.0)]);
+    for (index, concurrency) in [(0, 8), (1, 16)] {
+        document["stages"][index]["load"] = json!({"closed": {"concurrency": concurrency}});
+    }
+    let found = figure(&read(&document), "load", "load-throughput");
+    assert_eq!(found.x.label, "Concurrency");
+    match &series(&found, "requests/s").shape {
+        Shape::Points { points, .. } => assert_eq!(points.iter().map(|it| it.x).collect::<Vec<_>>(), [8.0, 16.0]),
+        other => assert_eq!(format!("{other:?}"), "points"),
+    }
+}
+
+#[test]
+fn an_objective_on_a_quantile_is_a_line_of_its_figure() {
+    let mut document = full();
+    document["objectives"] = json!([
+        {"name": "fast", "metric": "ttft", "stat": "p99", "bound": "max", "limit": 500.0, "unit": "ms", "met": "True"},
+        {"name": "much", "metric": "requestsPerSecond", "bound": "min", "limit": 5.0, "unit": "perSecond", "met": "True"},
+    ]);
+    let document = read(&document);
+    let found = figure(&document, "load", "load-ttft");
+    let marks: Vec<_> = found.marks.iter().filter(|it| matches!(it.at, MarkAt::Y(_))).collect();
+    assert_eq!((marks.len(), marks[0].at, marks[0].label.as_str()), (1, MarkAt::Y(500.0), "fast: p99 max 500 ms"));
+    assert!(figure(&document, "load", "load-e2e").marks.is_empty());
+}
+
+#[test]
+fn a_band_has_the_width_of_the_inequality_and_is_absent_without_effective_values() {
+    let document = read(&full());
+    let ttft = figure(&document, "distributions", "cdf-ttft");
+    // sqrt(ln(2 / 0.05) / (2 x 200)) = 0.096032.
+    let band = ttft.series.iter().find_map(|it| match &it.shape {
+        Shape::Band(intervals) => Some(intervals.clone()),
+        _ => None,
+    });
+    let rounded = |it: f64| (it * 1e6).round() / 1e6;
+    let band: Vec<_> =
+        band.unwrap().iter().map(|it| Interval { low: rounded(it.low), high: rounded(it.high), ..*it }).collect();
+    assert_eq!(
+        band,
+        [
+            Interval { x: 41.0, low: 0.003968, high: 0.196032 },
+            Interval { x: 49.0, low: 0.403968, high: 0.596032 },
+            Interval { x: 59.0, low: 0.903968, high: 1.0 },
+        ]
+    );
+    assert_eq!(ttft.x.scale, Scale::Log);
+    let itl = figure(&document, "distributions", "cdf-itl");
+    assert!(itl.series.iter().all(|it| !matches!(it.shape, Shape::Band(_))));
+    assert!(itl.caption.contains("the effective number of values is not known"), "{}", itl.caption);
+}
+
+#[test]
+fn of_many_stages_six_distributions_are_shown_from_the_first_to_the_last() {
+    let levels: Vec<Level> = (1..=100).map(|it| level(f64::from(it), f64::from(it), 100.0)).collect();
+    let mut document = sweep(&levels);
+    for index in 0..100 {
+        document["stages"][index]["distributions"] =
+            json!({"ttftMs": {"count": 1000, "share": [0.5, 1.0], "ms": [1.0, 2.0]}});
+    }
+    let found = figure(&read(&document), "distributions", "cdf-ttft");
+    let names: Vec<&str> = found.series.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["s0", "s19", "s39", "s59", "s79", "s99"]);
+    assert!(found.caption.contains("6 of 100 stages"), "{}", found.caption);
+    assert!(panel(&read(&document), "load").content.is_ok());
+}

@@ -1,0 +1,77 @@
+//! Tokens by where they came from, and what the client counts beside them.
+
+use charts::{Figure, Shape, Tone};
+use report::json::{Column, ReportDocument, ServerSeriesDocument};
+
+use super::{
+    Content,
+    bins::{Bins, of_run},
+    plot::{figure, line, quantity, series, time},
+    server_series::{level, of_server},
+    stage_times,
+};
+
+pub(super) fn content(document: &ReportDocument) -> Content {
+    let client = of_run(document)?;
+    let server = of_server(document).ok();
+    let mut figures: Vec<Figure> = server.and_then(|it| by_source(document, it)).into_iter().collect();
+    let caption = match server {
+        Some(_) => {
+            "Tokens per second as the client and as the server count them. The client counts prompt tokens by usage with the first token of a \
+             request, and output tokens as their events arrive."
+        }
+        None => {
+            "Tokens per second as the client counts them: prompt tokens by usage with the first token of a request, output tokens as their events \
+             arrive. There is no series of the server to compare with."
+        }
+    };
+    let mut both = figure("tokens", "Client and server", caption, time(), quantity("Tokens", "tokens/s"));
+    let bins = Bins::of(client);
+    both.series.push(line("output, client", Tone::Median, bins.rates(&client.output_tokens)));
+    both.series.extend(client.input_tokens.as_ref().map(|it| line("prompt, client", Tone::High, bins.rates(it))));
+    if let Some(server) = server {
+        let output = &server.generation_tokens_per_second;
+        both.series.extend(level(server, "generated, server", Tone::Category(1), output));
+        let prompt = &server.prompt_tokens_per_second;
+        both.series.extend(level(server, "prompt, server", Tone::Category(2), prompt));
+    }
+    stage_times::mark_borders(&mut both, document);
+    figures.push(both);
+    Ok(figures)
+}
+
+/// Prompt tokens that were computed, prompt tokens from the cache, and generated tokens, stacked. `None`: the servers do not say.
+fn by_source(document: &ReportDocument, server: &ServerSeriesDocument) -> Option<Figure> {
+    let bins = Bins::new(server.start_ms, server.bin_ms);
+    let bars = |values: Vec<Option<f64>>| Shape::Bars(bins.bars(values));
+    let prompt = server.prompt_tokens_per_second.as_ref();
+    let cached = server.cached_prompt_tokens_per_second.as_ref();
+    let mut parts = Vec::new();
+    match (prompt, cached) {
+        (Some(prompt), Some(cached)) => {
+            parts.push(series("prompt, computed", Tone::Category(1), bars(computed(prompt, cached))));
+            parts.push(series("prompt, from the cache", Tone::Quiet, bars(cached.0.clone())));
+        }
+        (Some(prompt), None) => parts.push(series("prompt", Tone::Category(1), bars(prompt.0.clone()))),
+        (None, _) => {}
+    }
+    let generated = server.generation_tokens_per_second.as_ref();
+    parts.extend(generated.map(|it| series("generated", Tone::Median, bars(it.0.clone()))));
+    if parts.is_empty() {
+        return None;
+    }
+    let words = if cached.is_some() { "" } else { " The server does not say which prompt tokens were cached." };
+    let caption = format!(
+        "Tokens per second by where they came from, as the server's metrics say, added over the servers.{words}"
+    );
+    let mut figure = figure("tokens-by-source", "Tokens by source", caption, time(), quantity("Tokens", "tokens/s"));
+    figure.series = parts;
+    stage_times::mark_borders(&mut figure, document);
+    Some(figure)
+}
+
+/// Prompt tokens less those of the cache.
+fn computed(prompt: &Column<Option<f64>>, cached: &Column<Option<f64>>) -> Vec<Option<f64>> {
+    let both = prompt.0.iter().zip(&cached.0);
+    both.map(|(prompt, cached)| prompt.map(|it| (it - cached.unwrap_or(0.0)).max(0.0))).collect()
+}
