@@ -15,6 +15,7 @@ mod provenance;
 mod redact;
 pub mod requests_parquet;
 pub mod server;
+pub mod stages_csv;
 pub mod terminal;
 mod text;
 mod uncertainty;
@@ -24,6 +25,7 @@ use std::io;
 
 use benchmark_report::Revision;
 use crds::{hex, resolve::ResolvedRun};
+use json::ReportDocument;
 use sha2::{Digest as _, Sha256};
 use workload_profiles::{Notice, Workload};
 
@@ -98,6 +100,7 @@ pub fn write_report(folder: &mut Folder, report: &Report<'_>) -> Result<(), Stor
     folder.write("report.json", |file| json::write(report, file))?;
     folder.write("report.md", |file| file.write_all(markdown::render(report).as_bytes()))?;
     folder.write(junit::FILE_NAME, |file| junit::write(report, file))?;
+    folder.write(stages_csv::FILE_NAME, |file| stages_csv::write(&ReportDocument::new(report)?, file))?;
     // A status lists the first files alone, and there may be many stages.
     loadgen::write(folder, report)?;
     for revision in Revision::ALL {

@@ -6,6 +6,7 @@ mod fixture;
 mod layout;
 mod objectives;
 mod servers;
+mod stages_csv;
 mod standard_report;
 mod time_series;
 
@@ -471,6 +472,7 @@ fn a_results_folder_is_whole_and_holds_no_credential() {
         "report.md",
         "requests.parquet",
         "run.yaml",
+        "stages.csv",
     ];
     assert_eq!(names, expected);
     for artifact in &stored.artifacts {
