@@ -3,6 +3,7 @@
 pub mod baseline;
 pub mod benchmark_report;
 mod benchmark_run;
+pub mod comment;
 pub mod envelope;
 pub mod folder;
 pub mod index;
@@ -99,6 +100,7 @@ pub fn write_inputs(folder: &mut Folder, inputs: &Inputs<'_>) -> Result<(), Stor
 pub fn write_report(folder: &mut Folder, report: &Report<'_>) -> Result<(), StorageError> {
     folder.write("report.json", |file| json::write(report, file))?;
     folder.write("report.md", |file| file.write_all(markdown::render(report).as_bytes()))?;
+    folder.write(comment::FILE_NAME, |file| file.write_all(comment::render(report).as_bytes()))?;
     folder.write(junit::FILE_NAME, |file| junit::write(report, file))?;
     folder.write(stages_csv::FILE_NAME, |file| stages_csv::write(&ReportDocument::new(report)?, file))?;
     // A status lists the first files alone, and there may be many stages.

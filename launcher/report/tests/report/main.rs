@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "in helpers of tests as in tests themselves")]
 
+mod comment;
 mod fixture;
 mod layout;
 mod objectives;
@@ -466,6 +467,7 @@ fn a_results_folder_is_whole_and_holds_no_credential() {
         "benchmark_report_v0.2.1-c2.json",
         "benchmark_report_v0.2.1-r10.json",
         "benchmarkrun.yaml",
+        "comment.md",
         "junit.xml",
         "profile.yaml",
         "report.json",
