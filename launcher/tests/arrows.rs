@@ -10,7 +10,7 @@ use std::{
 use serde_json::Value;
 
 /// Each crate and the crates of the workspace that its code uses, tests aside.
-const ARROWS: [(&str, &[&str]); 18] = [
+const ARROWS: [(&str, &[&str]); 19] = [
     ("crds", &[]),
     ("workload-profiles", &["crds"]),
     ("operator", &["crds", "workload-profiles"]),
@@ -23,6 +23,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ("analysis", &["crds", "engine", "loadgen", "statistics", "workload-profiles"]),
     ("server-metrics", &["clock", "crds", "engine"]),
     ("report", &["analysis", "crds", "engine", "loadgen", "server-metrics", "workload-profiles"]),
+    ("comparison", &["analysis", "crds", "report", "statistics", "workload-profiles"]),
     ("page", &["charts", "crds", "report", "workload-profiles"]),
     ("submission", &["crds", "engine", "loadgen", "report", "workload-profiles"]),
     ("simulator", &["clock", "crds"]),
@@ -50,7 +51,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
 const PURE: [&str; 6] = ["charts", "crds", "workload-profiles", "loadgen", "statistics", "tokenizer"];
 
 /// Crates that use what the engine recorded, and do nothing asynchronous by themselves.
-const WITHOUT_RUNTIME: [&str; 4] = ["analysis", "page", "report", "submission"];
+const WITHOUT_RUNTIME: [&str; 5] = ["analysis", "comparison", "page", "report", "submission"];
 
 fn cargo(arguments: &[&str]) -> String {
     let run = Command::new(env!("CARGO")).args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();

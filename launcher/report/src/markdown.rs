@@ -56,7 +56,7 @@ fn path(file: &FileDigest) -> String {
 }
 
 /// Text from outside as a cell of a table: on one line, with what Markdown and HTML would take for markup made harmless.
-pub(super) fn cell(text: &str) -> String {
+pub fn cell(text: &str) -> String {
     one_line(text).replace('\\', "\\\\").replace('|', "\\|").replace('<', "&lt;").replace('`', "'")
 }
 

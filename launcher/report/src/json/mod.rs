@@ -26,7 +26,7 @@ use std::io::{self, Write};
 use serde::Deserialize;
 
 use super::Report;
-pub use contamination::ContaminationDocument;
+pub use contamination::{ContaminationDocument, WarmUpDocument};
 pub use distributions::{DistributionDocument, DistributionsDocument};
 pub use document::{InputsDocument, LabelsDocument, ReasonDocument, ReportDocument, SeedsDocument, StageDocument};
 pub use figures::{CauseDocument, FiguresDocument, GoodputDocument, ThroughputDocument};
@@ -35,7 +35,7 @@ pub use interactivity::InteractivityDocument;
 pub use judgement::JudgementDocument;
 pub use objectives::ObjectiveDocument;
 pub use request_sample::RequestSampleDocument;
-pub use server::ServerDocument;
+pub use server::{IdentityDocument, ServerDocument};
 pub use server_series::ServerSeriesDocument;
 pub use servers::{ServerMetricsDocument, ServerWindowDocument};
 pub use sessions::{SessionsDocument, TurnDocument};

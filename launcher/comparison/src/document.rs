@@ -1,0 +1,165 @@
+//! A comparison as its JSON has it, and as its pages read it. `docs/compare.md` explains each key.
+
+use crds::summary::Outcome;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::{Run, figure::Way, gate::Gate, remarks::Remark};
+
+/// The version of the JSON. It changes when a reader must know of a change.
+pub const FORMAT: &str = "benchwright.dev/comparison/v1";
+
+/// Two or more runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Comparison {
+    pub format: String,
+    pub tool_version: String,
+    /// The probability that one or more intervals of a pair miss the true difference.
+    pub family_error: f64,
+    /// Differences below this many percent of the larger value are none.
+    pub smallest_percent: f64,
+    /// The base first.
+    pub runs: Vec<RunDocument>,
+    /// Each other run with the base.
+    pub pairs: Vec<PairDocument>,
+    /// Absent without a gate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gate: Option<Gate>,
+}
+
+/// One of the runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunDocument {
+    /// A for the base, then B, C and so on.
+    pub name: String,
+    pub path: String,
+    /// The name of its BenchmarkRun.
+    pub run: String,
+    pub model: String,
+    /// What the server said it is; absent where it said nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    pub started: Timestamp,
+    pub outcome: Outcome,
+}
+
+impl RunDocument {
+    pub(crate) fn new(name: &str, run: &Run<'_>) -> RunDocument {
+        RunDocument {
+            name: name.to_owned(),
+            path: run.path.to_owned(),
+            run: run.report.run.name.clone(),
+            model: run.report.model.clone(),
+            server: crate::remarks::server(run.report),
+            started: run.report.started,
+            outcome: run.report.outcome,
+        }
+    }
+}
+
+/// A run beside the base.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PairDocument {
+    /// The name of the other run.
+    pub run: String,
+    /// What differs beside the figures; what makes figures incomparable first.
+    pub remarks: Vec<Remark>,
+    pub stages: Vec<StagePairDocument>,
+    /// Stages that one of both runs has alone.
+    pub unmatched: Vec<UnmatchedDocument>,
+    /// Number of intervals that hold together.
+    pub intervals: usize,
+}
+
+/// A stage that has no partner.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UnmatchedDocument {
+    /// The name of the run that has it.
+    pub run: String,
+    pub stage: String,
+    pub why: String,
+}
+
+/// A stage of both runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StagePairDocument {
+    /// Its name in the base.
+    pub base: String,
+    /// Its name in the other run.
+    pub other: String,
+    pub figures: Vec<FigureDocument>,
+}
+
+/// A figure of both runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FigureDocument {
+    pub figure: String,
+    /// What a table calls it.
+    pub title: String,
+    /// Empty for a share of one, and for money.
+    pub unit: String,
+    pub better: Way,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base: Option<ValueDocument>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other: Option<ValueDocument>,
+    /// other - base.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub difference: Option<f64>,
+    /// In percent of the base; absent where that is 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub percent: Option<f64>,
+    /// The interval of the difference, which holds together with all others of the pair.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<[f64; 2]>,
+    /// The same in percent of the base.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval_percent: Option<[f64; 2]>,
+    /// The interval of the difference that misses it with 5 %, looked at alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval95: Option<[f64; 2]>,
+    pub verdict: Verdict,
+    /// Why it cannot be decided, or what to know of the verdict; empty where there is nothing to say.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub why: String,
+}
+
+/// A figure of one run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ValueDocument {
+    pub value: f64,
+    /// Its interval of 95 %.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+}
+
+/// What a difference is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Verdict {
+    Better,
+    Worse,
+    NoDifferenceFound,
+    CannotBeDecided,
+}
+
+impl Verdict {
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Better => "better",
+            Verdict::Worse => "worse",
+            Verdict::NoDifferenceFound => "no difference found",
+            Verdict::CannotBeDecided => "cannot be decided",
+        }
+    }
+}

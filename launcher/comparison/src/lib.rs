@@ -1,0 +1,66 @@
+//! Two or more runs side by side: each difference with its interval, and whether it is one.
+//!
+//! Documents in, a [`Comparison`] out; nothing is read or written here. The first run is the base. `docs/compare.md` has the rules,
+//! and `docs/statistics.md` the method. What lies between runs of one setting, such as another placement of the server, no interval
+//! of a single run shows.
+
+mod document;
+mod estimate;
+mod figure;
+mod gate;
+mod markdown;
+mod pairs;
+mod remarks;
+mod rows;
+mod stages;
+mod terminal;
+
+use report::json::ReportDocument;
+
+pub use document::{
+    Comparison, FORMAT, FigureDocument, PairDocument, RunDocument, StagePairDocument, UnmatchedDocument, ValueDocument,
+    Verdict,
+};
+pub use figure::{Figure, Way};
+pub use gate::{Gate, GateOutcome, GateRule};
+pub use markdown::markdown;
+pub use remarks::{Remark, Severity};
+pub use terminal::text;
+
+/// The probability that among all intervals of differences between two runs one or more miss the true difference. Twenty comparisons of
+/// equal runs then find nothing, four times of five at least.
+pub const FAMILY_ERROR: f64 = 0.01;
+
+/// The smallest difference that is one, in percent of the larger of both values. Runs of one setting differ by more than the
+/// requests of a run can show: the machine is warmer, a process lies elsewhere in memory.
+pub const SMALLEST_PERCENT: f64 = 1.0;
+
+/// The most runs that are compared: one for each letter that names them.
+pub const MOST_RUNS: usize = 26;
+
+/// One of the runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
+    /// Where its report was found, as the user named it.
+    pub path: &'a str,
+    pub report: &'a ReportDocument,
+}
+
+/// Compares each run with the first. `None` with less than two runs, or more than [`MOST_RUNS`].
+pub fn compare(runs: &[Run<'_>]) -> Option<Comparison> {
+    let (base, others) = runs.split_first()?;
+    if others.is_empty() || runs.len() > MOST_RUNS {
+        return None;
+    }
+    let names: Vec<String> = ('A'..='Z').take(runs.len()).map(String::from).collect();
+    let pairs = others.iter().zip(&names[1..]).map(|(other, name)| pairs::compare(base.report, other.report, name));
+    Some(Comparison {
+        format: FORMAT.to_owned(),
+        tool_version: report::TOOL_VERSION.to_owned(),
+        family_error: FAMILY_ERROR,
+        smallest_percent: SMALLEST_PERCENT,
+        runs: runs.iter().zip(&names).map(|(run, name)| RunDocument::new(name, run)).collect(),
+        pairs: pairs.collect(),
+        gate: None,
+    })
+}

@@ -1,0 +1,79 @@
+//! A comparison as Markdown that fits into the comment of a pull request: what differs first, all figures folded away.
+
+use report::markdown::cell;
+
+use crate::{
+    document::{Comparison, FigureDocument, PairDocument, StagePairDocument},
+    remarks::{Remark, Severity},
+    rows,
+};
+
+/// The most stages of all pairs whose figures are listed in full: a comment of GitHub has 65,536 letters, and a stage takes up to 5,000.
+const MOST_STAGES: usize = 10;
+
+/// The page.
+pub fn markdown(comparison: &Comparison) -> String {
+    let mut page = String::from("## Comparison of benchmark runs\n\n");
+    if let Some(gate) = &comparison.gate {
+        let lines = rows::gate(gate);
+        page.push_str(&format!("**{}**\n\n", cell(&lines[0])));
+        page.extend(lines[1..].iter().map(|it| format!("- {}\n", cell(it.trim()))));
+        page.push('\n');
+    }
+    page.extend(comparison.runs.iter().map(|it| format!("- {}: {}\n", it.name, cell(&rows::run(it)))));
+    let mut shown = 0;
+    for it in &comparison.pairs {
+        page.push_str(&pair(it, &mut shown));
+    }
+    page.push_str(&format!("\n{}\n", cell(&rows::legend(comparison))));
+    page
+}
+
+fn pair(pair: &PairDocument, shown: &mut usize) -> String {
+    let mut page = format!("\n### {} against A\n\n{}.\n", pair.run, rows::counts(pair));
+    let list = |remarks: &mut dyn Iterator<Item = &Remark>| -> String {
+        remarks.map(|it| format!("- {}\n", cell(&rows::remark(it, pair)))).collect()
+    };
+    let grave = list(&mut pair.remarks.iter().filter(|it| it.severity == Severity::NotComparable));
+    let unmatched: String = rows::unmatched(pair).into_iter().map(|it| format!("- {}\n", cell(&it))).collect();
+    if !grave.is_empty() || !unmatched.is_empty() {
+        page.push_str(&format!("\n{grave}{unmatched}"));
+    }
+    for stage in &pair.stages {
+        let found: Vec<&FigureDocument> = stage.figures.iter().filter(|it| rows::differs(it)).collect();
+        if !found.is_empty() {
+            page.push_str(&format!("\n{}\n\n{}", cell(&rows::stage_name(stage, pair)), table(pair, &found)));
+        }
+    }
+    let notes = list(&mut pair.remarks.iter().filter(|it| it.severity == Severity::Note));
+    if !notes.is_empty() {
+        page.push_str(&folded("What else differs", &notes));
+    }
+    let room = MOST_STAGES.saturating_sub(*shown);
+    *shown += pair.stages.len();
+    let all: String = pair.stages.iter().take(room).map(|it| all_figures(it, pair)).collect();
+    if !all.is_empty() {
+        page.push_str(&folded("All figures", &all));
+    }
+    if pair.stages.len() > room {
+        page.push_str(&format!("\nThe figures of {} stages more stand in the JSON.\n", pair.stages.len() - room));
+    }
+    page
+}
+
+fn all_figures(stage: &StagePairDocument, pair: &PairDocument) -> String {
+    let figures: Vec<&FigureDocument> = stage.figures.iter().collect();
+    let reasons: String = rows::reasons(stage).iter().map(|it| format!("- {}\n", cell(it))).collect();
+    let gap = if reasons.is_empty() { "" } else { "\n" };
+    format!("{}\n\n{}{gap}{reasons}\n", cell(&rows::stage_name(stage, pair)), table(pair, &figures))
+}
+
+fn folded(title: &str, text: &str) -> String {
+    format!("\n<details><summary>{title}</summary>\n\n{}\n</details>\n", text.trim_end_matches('\n').to_owned() + "\n")
+}
+
+fn table(pair: &PairDocument, figures: &[&FigureDocument]) -> String {
+    let line = |cells: [String; 5]| format!("| {} |\n", cells.map(|it| cell(&it)).join(" | "));
+    let head = line(rows::columns(pair)) + "| --- | --- | --- | --- | --- |\n";
+    figures.iter().fold(head, |text, it| text + &line(rows::cells(it)))
+}

@@ -1,0 +1,131 @@
+//! One run beside the base.
+
+use report::json::{ReportDocument, StageDocument};
+use statistics::{
+    Interval,
+    difference::{ERROR_95, Estimated, difference},
+};
+
+use crate::{
+    FAMILY_ERROR, SMALLEST_PERCENT,
+    document::{FigureDocument, PairDocument, StagePairDocument, ValueDocument, Verdict},
+    estimate::{Reading, Source},
+    figure::{Figure, Way},
+    remarks::{self, Remark},
+    stages,
+};
+
+/// A figure of both runs before it is decided.
+struct Beside {
+    figure: Figure,
+    base: Option<Reading>,
+    other: Option<Reading>,
+    /// Both estimates, or why there are none to compare.
+    estimates: Result<[Estimated; 2], String>,
+}
+
+/// `name`: that of the other run.
+pub(crate) fn compare(base: &ReportDocument, other: &ReportDocument, name: &str) -> PairDocument {
+    let matched = stages::matched(base, other, name);
+    let remarks = remarks::of_pair(base, other, &matched.pairs);
+    let figures = Figure::all();
+    let besides: Vec<Vec<Beside>> = matched
+        .pairs
+        .iter()
+        .map(|(one, two)| {
+            let sources = [
+                Source { stage: one, hardware: base.hardware.as_ref() },
+                Source { stage: two, hardware: other.hardware.as_ref() },
+            ];
+            figures.iter().filter_map(|it| beside(*it, sources, blocking(*it, one, &remarks), name)).collect()
+        })
+        .collect();
+    let intervals = besides.iter().flatten().filter(|it| it.estimates.is_ok()).count();
+    // Bonferroni: as many intervals as there are miss with this probability together, however they depend on each other.
+    let error = FAMILY_ERROR / intervals.max(1) as f64;
+    let stages = matched.pairs.iter().zip(besides).map(|((one, two), figures)| StagePairDocument {
+        base: one.name.clone(),
+        other: two.name.clone(),
+        figures: figures.into_iter().map(|it| decided(it, error)).collect(),
+    });
+    PairDocument { run: name.to_owned(), stages: stages.collect(), remarks, unmatched: matched.unmatched, intervals }
+}
+
+/// Why a figure of a stage is not comparable, by the remarks; `None`: it is.
+fn blocking(figure: Figure, stage: &StageDocument, remarks: &[Remark]) -> Option<String> {
+    let found = remarks.iter().find(|it| it.blocks(figure, &stage.name))?;
+    Some(format!("not comparable: {}", found.label))
+}
+
+/// `None` where neither run has the figure.
+fn beside(figure: Figure, [one, two]: [Source<'_>; 2], blocked: Option<String>, name: &str) -> Option<Beside> {
+    let (base, other) = (one.read(figure), two.read(figure));
+    if base.is_none() && other.is_none() {
+        return None;
+    }
+    let estimate = |reading: &Option<Reading>, name: &str| match reading {
+        None => Err(format!("{name} has no value")),
+        Some(it) => it.estimate.clone().map_err(|why| format!("{name}: {why}")),
+    };
+    let estimates = match (blocked, estimate(&base, "A"), estimate(&other, name)) {
+        (Some(why), _, _) => Err(why),
+        (None, Ok(one), Ok(two)) => Ok([one, two]),
+        (None, Err(one), Err(two)) if one.strip_prefix("A: ") == two.strip_prefix(&format!("{name}: ")) => {
+            // Of both the same: said once.
+            Err(one.strip_prefix("A: ").map_or(one.clone(), str::to_owned))
+        }
+        (None, Err(why), _) | (None, _, Err(why)) => Err(why),
+    };
+    Some(Beside { figure, base, other, estimates })
+}
+
+fn decided(beside: Beside, error: f64) -> FigureDocument {
+    let Beside { figure, base, other, estimates } = beside;
+    let values = base.as_ref().zip(other.as_ref()).map(|(one, two)| [one.value, two.value]);
+    let between = values.map(|[one, two]| two - one);
+    let base_value = values.map(|[one, _]| one).filter(|it| *it != 0.0);
+    let percent = |it: f64| base_value.map(|base| 100.0 * it / base.abs());
+    let pair = |it: Interval| [it.low, it.high];
+    let (verdict, why, interval, interval95) = match &estimates {
+        Err(why) => (Verdict::CannotBeDecided, why.clone(), None, None),
+        Ok([one, two]) => {
+            let interval = difference(one, two, error);
+            let (verdict, why) = verdict(figure.way(), [one.value, two.value], interval);
+            (verdict, why, Some(pair(interval)), Some(pair(difference(one, two, ERROR_95))))
+        }
+    };
+    FigureDocument {
+        figure: figure.name(),
+        title: figure.title(),
+        unit: figure.unit().to_owned(),
+        better: figure.way(),
+        base: base.as_ref().map(value),
+        other: other.as_ref().map(value),
+        difference: between,
+        percent: between.and_then(percent),
+        interval,
+        interval_percent: interval.and_then(|[low, high]| Some([percent(low)?, percent(high)?])),
+        interval95,
+        verdict,
+        why,
+    }
+}
+
+fn value(reading: &Reading) -> ValueDocument {
+    let interval = reading.estimate.as_ref().ok().map(|it| it.interval);
+    ValueDocument { value: reading.value, low: interval.map(|it| it.low), high: interval.map(|it| it.high) }
+}
+
+/// A difference is one where its interval excludes 0 and it is not below [`SMALLEST_PERCENT`].
+fn verdict(way: Way, [base, other]: [f64; 2], interval: Interval) -> (Verdict, String) {
+    let between = other - base;
+    // Of values without any spread the interval is the difference itself.
+    if interval.contains(0.0) || between == 0.0 {
+        return (Verdict::NoDifferenceFound, String::new());
+    }
+    if between.abs() < SMALLEST_PERCENT / 100.0 * base.abs().max(other.abs()) {
+        return (Verdict::NoDifferenceFound, format!("the difference is sure, and below {SMALLEST_PERCENT} %"));
+    }
+    let is_better = (between > 0.0) == (way == Way::Up);
+    (if is_better { Verdict::Better } else { Verdict::Worse }, String::new())
+}

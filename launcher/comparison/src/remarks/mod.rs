@@ -1,0 +1,123 @@
+//! What differs between two runs beside their figures: what makes the comparison wrong, and what to know of it.
+
+mod labels;
+mod paths;
+mod runs;
+mod stages;
+
+use report::json::{ReportDocument, StageDocument};
+use serde::Serialize;
+
+use crate::figure::Figure;
+
+pub(crate) use runs::server;
+
+/// What a difference does to the comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Severity {
+    /// The figures it concerns cannot be decided.
+    NotComparable,
+    /// It may explain a difference.
+    Note,
+}
+
+impl Severity {
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::NotComparable => "not comparable",
+            Severity::Note => "note",
+        }
+    }
+}
+
+/// One thing that differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Remark {
+    pub severity: Severity,
+    /// What differs: `clock`, `model`.
+    pub label: String,
+    /// The value of the base; empty where there is none.
+    pub base: String,
+    /// The value of the other run.
+    pub other: String,
+    /// The stages of the base that it concerns; empty: the whole run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<String>,
+    /// The figures that it concerns, by name; empty: all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<String>,
+    /// What it means, and what to do.
+    pub meaning: String,
+}
+
+impl Remark {
+    /// Of the whole run, and of all figures.
+    fn new(
+        severity: Severity,
+        label: &str,
+        base: impl Into<String>,
+        other: impl Into<String>,
+        meaning: &str,
+    ) -> Remark {
+        Remark {
+            severity,
+            label: label.to_owned(),
+            base: base.into(),
+            other: other.into(),
+            stages: Vec::new(),
+            figures: Vec::new(),
+            meaning: meaning.to_owned(),
+        }
+    }
+
+    fn of(mut self, figures: impl Fn(Figure) -> bool) -> Remark {
+        self.figures = Figure::all().into_iter().filter(|it| figures(*it)).map(Figure::name).collect();
+        self
+    }
+
+    /// Whether it makes this figure of this stage of the base incomparable.
+    pub(crate) fn blocks(&self, figure: Figure, stage: &str) -> bool {
+        let concerns = |list: &[String], name: &str| list.is_empty() || list.iter().any(|it| it == name);
+        self.severity == Severity::NotComparable
+            && concerns(&self.stages, stage)
+            && concerns(&self.figures, &figure.name())
+    }
+}
+
+/// All remarks on two runs whose stages are compared in these pairs: what makes figures incomparable first.
+pub(crate) fn of_pair(
+    base: &ReportDocument,
+    other: &ReportDocument,
+    pairs: &[(&StageDocument, &StageDocument)],
+) -> Vec<Remark> {
+    let of_stages = pairs.iter().map(|(one, two)| {
+        let remarks = labels::of_stages(one, two).into_iter().chain(stages::of_stages(one, two));
+        (one.name.as_str(), remarks.collect::<Vec<_>>())
+    });
+    let mut found = runs::of_runs(base, other);
+    found.extend(together(of_stages.collect(), pairs.len()));
+    // The order within a severity stays.
+    found.sort_by_key(|it| it.severity);
+    found
+}
+
+/// Remarks that several stages have are said once.
+fn together(of_stages: Vec<(&str, Vec<Remark>)>, stages: usize) -> Vec<Remark> {
+    let mut found: Vec<Remark> = Vec::new();
+    for (stage, remarks) in of_stages {
+        for remark in remarks {
+            let same = found.iter_mut().find(|it| Remark { stages: Vec::new(), ..(*it).clone() } == remark);
+            match same {
+                Some(it) => it.stages.push(stage.to_owned()),
+                None => found.push(Remark { stages: vec![stage.to_owned()], ..remark }),
+            }
+        }
+    }
+    for it in found.iter_mut().filter(|it| it.stages.len() == stages) {
+        it.stages.clear();
+    }
+    found
+}

@@ -1,0 +1,85 @@
+//! What differs between two stages beside their labels.
+
+use crds::figure::rate_text;
+use report::json::{FiguresDocument, StageDocument, Statistics};
+use workload_profiles::workload::Load;
+
+use super::{Remark, Severity, paths};
+use crate::stages::shape;
+
+/// Mean lengths that differ by this share are worth a note.
+const LENGTHS_APART: f64 = 0.05;
+/// Shares of cached prompt tokens that differ by this much are worth a note.
+const CACHED_APART: f64 = 0.1;
+
+pub(super) fn of_stages(base: &StageDocument, other: &StageDocument) -> Vec<Remark> {
+    let mut found = Vec::new();
+    found.extend(not_run(base, other));
+    found.extend(load(base, other));
+    let is_loadgen = [base, other].iter().any(|it| matches!(it.load, Load::LoadGen { .. }));
+    let loadgen =
+        "the verdict of LoadGen stands in summary.json and is not compared; these are the figures of its requests";
+    found.extend(is_loadgen.then(|| Remark::new(Severity::Note, "LoadGen", "", "", loadgen)));
+    found.extend(steady_state(base, other));
+    found.extend(lengths(base, other));
+    found.extend(cached(&base.figures, &other.figures));
+    found
+}
+
+fn not_run(base: &StageDocument, other: &StageDocument) -> Option<Remark> {
+    let text = |it: &StageDocument| it.not_run.as_deref().map_or("run".to_owned(), |why| format!("not run: {why}"));
+    let is_missing = base.not_run.is_some() || other.not_run.is_some();
+    let meaning = "a stage that was not run has no figures; repeat the run";
+    is_missing.then(|| Remark::new(Severity::NotComparable, "stage", text(base), text(other), meaning))
+}
+
+fn load(base: &StageDocument, other: &StageDocument) -> Option<Remark> {
+    let (one, two) = (shape(&base.load), shape(&other.load));
+    let changes = paths::changes(&one, &two);
+    let text = |of: fn(&paths::Change) -> String| changes.iter().map(of).collect::<Vec<_>>().join(", ");
+    let [base, other] = [text(|it| format!("{} {}", it.path, it.base)), text(|it| format!("{} {}", it.path, it.other))];
+    let meaning = "the load differs, so that the differences are of the load too; give both runs the same load, unless it is what is compared";
+    (!changes.is_empty()).then(|| Remark::new(Severity::Note, "load", base, other, meaning))
+}
+
+/// An interval assumes that nothing changes but by chance.
+fn steady_state(base: &StageDocument, other: &StageDocument) -> Option<Remark> {
+    let [one, two] = [base, other].map(|it| it.uncertainty.steady_state.as_ref().map_or("", |it| it.verdict.as_str()));
+    let is_unsteady = |it: &str| matches!(it, "driftingUp" | "driftingDown" | "anomaly");
+    let meaning = "a figure that drifts, or had a disturbance, has no one value; add a warm-up or a longer stage";
+    (is_unsteady(one) || is_unsteady(two)).then(|| Remark::new(Severity::Note, "steady state", one, two, meaning))
+}
+
+fn lengths(base: &StageDocument, other: &StageDocument) -> Vec<Remark> {
+    let mean = |it: &Option<Statistics>| it.as_ref().map(|it| it.mean);
+    let (one, two) = (&base.figures, &other.figures);
+    let all = [
+        (
+            "ISL",
+            mean(&one.isl_tokens),
+            mean(&two.isl_tokens),
+            "prompts have other lengths, which changes TTFT; give both runs the same prompts and tokenizer",
+        ),
+        (
+            "OSL",
+            mean(&one.osl_tokens),
+            mean(&two.osl_tokens),
+            "answers have other lengths, which changes E2E and rates; request fixed lengths with ignoreEos",
+        ),
+    ];
+    let differs = |(label, one, two, meaning): (&str, Option<f64>, Option<f64>, &str)| {
+        let (one, two) = (one?, two?);
+        let is_apart = (one - two).abs() > LENGTHS_APART * one.max(two);
+        let text = |it: f64| format!("{} tokens", rate_text(it));
+        is_apart.then(|| Remark::new(Severity::Note, label, text(one), text(two), meaning))
+    };
+    all.into_iter().filter_map(differs).collect()
+}
+
+fn cached(base: &FiguresDocument, other: &FiguresDocument) -> Option<Remark> {
+    let (one, two) = (base.cached_share?, other.cached_share?);
+    let text = crds::wording::percent;
+    let meaning = "the prefix cache gave another share of the prompt tokens, which changes TTFT; restart the server before each run, or warm both up alike";
+    ((one - two).abs() > CACHED_APART)
+        .then(|| Remark::new(Severity::Note, "prompt tokens from the cache", text(one), text(two), meaning))
+}

@@ -1,0 +1,180 @@
+//! A comparison in words and cells: what the terminal's text and the Markdown have in common.
+
+use crds::{
+    figure::rate_text,
+    wording::{one_line, percent},
+};
+
+use crate::{
+    document::{Comparison, FigureDocument, PairDocument, RunDocument, StagePairDocument, ValueDocument, Verdict},
+    gate::Gate,
+    remarks::Remark,
+};
+
+const NOTHING: &str = "-";
+/// How many reasons of a gate are shown: those of a stage that became slower in every figure.
+const MOST_REASONS: usize = 30;
+/// The name of the figure that is shown in percent.
+const ERRORS: &str = "errorRatio";
+
+/// The head of a table.
+pub(crate) fn columns(pair: &PairDocument) -> [String; 5] {
+    ["figure".into(), "A".into(), pair.run.clone(), format!("{} - A", pair.run), "verdict".into()]
+}
+
+/// The cells of a row.
+pub(crate) fn cells(it: &FigureDocument) -> [String; 5] {
+    let name = if it.unit.is_empty() { it.title.clone() } else { format!("{}, {}", it.title, it.unit) };
+    [name, value(it, it.base), value(it, it.other), difference(it), it.verdict.name().to_owned()]
+}
+
+/// `81.23 (80.1 to 82.4)`.
+fn value(figure: &FigureDocument, value: Option<ValueDocument>) -> String {
+    let Some(ValueDocument { value, low, high }) = value else { return NOTHING.to_owned() };
+    let text = |it: f64| if figure.figure == ERRORS { percent(it) } else { signed(it, "") };
+    match low.zip(high) {
+        Some((low, high)) => format!("{} ({} to {})", text(value), text(low), text(high)),
+        None => text(value),
+    }
+}
+
+/// `+1.234, +1.5 % (-0.4 to +3.3 %)`; of a share in percentage points, and of a base of 0 without percent.
+fn difference(it: &FigureDocument) -> String {
+    let Some(between) = it.difference else { return NOTHING.to_owned() };
+    if it.figure == ERRORS {
+        let points = |share: f64| signed(100.0 * share, "+");
+        let interval = it.interval.map(|[low, high]| format!(" ({} to {})", points(low), points(high)));
+        return format!("{} points{}", points(between), interval.unwrap_or_default());
+    }
+    let absolute = signed(between, "+");
+    match (it.percent, it.interval_percent, it.interval) {
+        (Some(share), Some([low, high]), _) => {
+            format!("{absolute}, {share:+.1} % ({low:+.1} to {high:+.1} %)")
+        }
+        (Some(share), None, _) => format!("{absolute}, {share:+.1} %"),
+        (None, _, Some([low, high])) => format!("{absolute} ({} to {})", signed(low, "+"), signed(high, "+")),
+        (None, _, None) => absolute,
+    }
+}
+
+/// Four significant digits; `plus` stands before what is above zero.
+fn signed(number: f64, plus: &str) -> String {
+    match number {
+        it if it > 0.0 => format!("{plus}{}", rate_text(it)),
+        it if it < 0.0 => format!("-{}", rate_text(-it)),
+        _ => "0".to_owned(),
+    }
+}
+
+/// `2 better, 1 worse, 18 without a difference that was found, 4 that cannot be decided`.
+pub(crate) fn counts(pair: &PairDocument) -> String {
+    let count = |wanted: Verdict| {
+        let figures = pair.stages.iter().flat_map(|it| &it.figures);
+        figures.filter(|it| it.verdict == wanted).count()
+    };
+    let all = [Verdict::Better, Verdict::Worse, Verdict::NoDifferenceFound, Verdict::CannotBeDecided];
+    all.map(|it| format!("{} {}", count(it), it.name())).join(", ")
+}
+
+/// Whether a difference was found.
+pub(crate) fn differs(it: &FigureDocument) -> bool {
+    matches!(it.verdict, Verdict::Better | Verdict::Worse)
+}
+
+/// What to know of figures, each reason once with the figures that it is about: `TTFT p99, E2E p99: too few for p99`.
+pub(crate) fn reasons(stage: &StagePairDocument) -> Vec<String> {
+    let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
+    for it in stage.figures.iter().filter(|it| !it.why.is_empty()) {
+        match found.iter_mut().find(|(why, _)| *why == it.why) {
+            Some((_, titles)) => titles.push(&it.title),
+            None => found.push((&it.why, vec![&it.title])),
+        }
+    }
+    found.into_iter().map(|(why, titles)| format!("{}: {}", titles.join(", "), one_line(why))).collect()
+}
+
+/// `stage r10`, or with both names.
+pub(crate) fn stage_name(stage: &StagePairDocument, pair: &PairDocument) -> String {
+    let [base, other] = [&stage.base, &stage.other].map(|it| one_line(it));
+    if base == other { format!("stage {base}") } else { format!("stage {base} of A, {other} of {}", pair.run) }
+}
+
+/// `not comparable: clock: A scheduled, B sent. TTFT and E2E count ...`.
+pub(crate) fn remark(it: &Remark, pair: &PairDocument) -> String {
+    let values = match (it.base.is_empty(), it.other.is_empty()) {
+        (true, true) => String::new(),
+        _ => format!(": A {}, {} {}", or_nothing(&it.base), pair.run, or_nothing(&it.other)),
+    };
+    let stages = match &it.stages[..] {
+        [] => String::new(),
+        stages => format!(" (stage {})", stages.join(", ")),
+    };
+    let about = match &it.figures[..] {
+        [] => String::new(),
+        figures => format!(" It is about {}.", families(figures)),
+    };
+    one_line(&format!("{}: {}{values}{stages}. {}.{about}", it.severity.name(), it.label, sentence(&it.meaning)))
+}
+
+fn or_nothing(text: &str) -> &str {
+    if text.is_empty() { NOTHING } else { text }
+}
+
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    // A term such as TTFT has its capitals already.
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// `ttft.mean`, `ttft.p50` and so on as `ttft`.
+fn families(figures: &[String]) -> String {
+    let mut found: Vec<&str> = Vec::new();
+    for name in figures.iter().filter_map(|it| it.split('.').next()) {
+        if !found.contains(&name) {
+            found.push(name);
+        }
+    }
+    found.join(", ")
+}
+
+/// Stages without a partner.
+pub(crate) fn unmatched(pair: &PairDocument) -> Vec<String> {
+    pair.unmatched
+        .iter()
+        .map(|it| one_line(&format!("stage {} of {} is not compared: {}", it.stage, it.run, it.why)))
+        .collect()
+}
+
+/// One run, in a line.
+pub(crate) fn run(it: &RunDocument) -> String {
+    let server = it.server.as_ref().map(|it| format!(", {it}")).unwrap_or_default();
+    let text = format!("{}: {}, {}{server}, {}, {}", it.path, it.run, it.model, it.started, it.outcome.name());
+    one_line(&text)
+}
+
+/// How the gate came out, and why.
+pub(crate) fn gate(it: &Gate) -> Vec<String> {
+    let allowed = match it.percent {
+        Some(percent) => format!("a figure may be {percent} % worse"),
+        None => "no figure may be worse".to_owned(),
+    };
+    let about = if it.figures.is_empty() { String::new() } else { format!(" of {}", it.figures.join(", ")) };
+    let head = format!("gate: {} ({allowed}{about})", it.outcome.name());
+    let shown = it.reasons.iter().take(MOST_REASONS).map(|it| format!("  {}", one_line(it)));
+    let more = it.reasons.len().saturating_sub(MOST_REASONS);
+    let more = (more > 0).then(|| format!("  and {more} more, which stand in the JSON"));
+    [head].into_iter().chain(shown).chain(more).collect()
+}
+
+/// What the intervals and verdicts mean.
+pub(crate) fn legend(comparison: &Comparison) -> String {
+    let together = 100.0 * (1.0 - comparison.family_error);
+    let counts: Vec<String> = comparison.pairs.iter().map(|it| it.intervals.to_string()).collect();
+    format!(
+        "In brackets: the interval of a value, of 95 %; the interval of a difference. All intervals of differences of a pair ({}) hold together \
+         with {together} %. A difference is one where its interval excludes 0 and it is {} % or more. Two runs of one setting may differ by \
+         more than single runs can show.",
+        counts.join(", "),
+        comparison.smallest_percent
+    )
+}

@@ -1,0 +1,54 @@
+//! Which stage of the one run is compared with which of the other.
+
+use report::json::{ReportDocument, StageDocument};
+use serde_json::Value;
+use workload_profiles::workload::Load;
+
+use crate::document::UnmatchedDocument;
+
+/// Stages of both runs in pairs, and those without a partner.
+pub(crate) struct Matched<'a> {
+    pub(crate) pairs: Vec<(&'a StageDocument, &'a StageDocument)>,
+    pub(crate) unmatched: Vec<UnmatchedDocument>,
+}
+
+/// Stages match that have the same name and the same load, whatever their length; two runs of one stage each always match.
+pub(crate) fn matched<'a>(base: &'a ReportDocument, other: &'a ReportDocument, name: &str) -> Matched<'a> {
+    if let ([one], [two]) = (&base.stages[..], &other.stages[..]) {
+        return Matched { pairs: vec![(one, two)], unmatched: Vec::new() };
+    }
+    let partner = |stage: &StageDocument, of: &'a ReportDocument| of.stages.iter().find(|it| it.name == stage.name);
+    let mut found = Matched { pairs: Vec::new(), unmatched: Vec::new() };
+    for stage in &base.stages {
+        match partner(stage, other) {
+            Some(two) if shape(&stage.load) == shape(&two.load) => found.pairs.push((stage, two)),
+            other_load => found.unmatched.push(alone("A", stage, other_load.is_some(), name)),
+        }
+    }
+    for stage in &other.stages {
+        let of_base = partner(stage, base);
+        if of_base.is_none_or(|it| shape(&it.load) != shape(&stage.load)) {
+            found.unmatched.push(alone(name, stage, of_base.is_some(), "A"));
+        }
+    }
+    found
+}
+
+fn alone(run: &str, stage: &StageDocument, has_namesake: bool, missing_in: &str) -> UnmatchedDocument {
+    let why = match has_namesake {
+        true => format!("{missing_in} has a stage of this name with another load"),
+        false => format!("{missing_in} has no stage of this name"),
+    };
+    UnmatchedDocument { run: run.to_owned(), stage: stage.name.clone(), why }
+}
+
+/// A load without its length: a longer stage has the same load.
+pub(crate) fn shape(load: &Load) -> Value {
+    let mut shape = serde_json::to_value(load).unwrap_or_default();
+    for kind in shape.as_object_mut().into_iter().flat_map(|it| it.values_mut()) {
+        if let Some(fields) = kind.as_object_mut() {
+            fields.retain(|name, _| name != "duration" && name != "count");
+        }
+    }
+    shape
+}

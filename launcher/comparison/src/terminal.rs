@@ -1,0 +1,47 @@
+//! A comparison for the terminal.
+
+use crate::{
+    document::{Comparison, PairDocument},
+    rows,
+};
+
+/// The text, with a line break at its end.
+pub fn text(comparison: &Comparison) -> String {
+    let runs = comparison.runs.iter().map(|it| format!("{}  {}\n", it.name, rows::run(it)));
+    let mut text: String = runs.collect();
+    for it in &comparison.pairs {
+        text.push_str(&pair(it));
+    }
+    text.push_str(&format!("\n{}\n", rows::legend(comparison)));
+    if let Some(gate) = &comparison.gate {
+        text.push_str(&format!("\n{}\n", rows::gate(gate).join("\n")));
+    }
+    text
+}
+
+fn pair(pair: &PairDocument) -> String {
+    let mut text = format!("\n{} against A: {}\n", pair.run, rows::counts(pair));
+    let remarks = pair.remarks.iter().map(|it| rows::remark(it, pair)).chain(rows::unmatched(pair));
+    text.extend(remarks.map(|it| format!("{it}\n")));
+    for stage in &pair.stages {
+        text.push_str(&format!("\n{}\n", rows::stage_name(stage, pair)));
+        let body = stage.figures.iter().map(rows::cells);
+        text.push_str(&table([rows::columns(pair)].into_iter().chain(body).collect()));
+        text.extend(rows::reasons(stage).into_iter().map(|it| format!("  {it}\n")));
+    }
+    text
+}
+
+/// Columns of equal width, with a line below the first row.
+fn table<const N: usize>(rows: Vec<[String; N]>) -> String {
+    let width = |column: usize| rows.iter().map(|it| it[column].chars().count()).max().unwrap_or(0);
+    let widths: [usize; N] = std::array::from_fn(width);
+    let line = |row: &[String; N]| {
+        let cells: Vec<String> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        format!("{}\n", cells.join("  ").trim_end())
+    };
+    let mut lines: Vec<String> = rows.iter().map(line).collect();
+    let rule = "─".repeat(widths.iter().sum::<usize>() + 2 * N.saturating_sub(1));
+    lines.insert(1.min(lines.len()), format!("{rule}\n"));
+    lines.concat()
+}

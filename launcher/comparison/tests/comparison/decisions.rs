@@ -1,0 +1,203 @@
+//! Whether a difference is found where there is one, and none where there is none.
+
+use comparison::{Comparison, FigureDocument, Run, Verdict, compare};
+use report::json::ReportDocument;
+
+use crate::queue::{Server, run, run_of};
+
+pub fn pair(base: &ReportDocument, other: &ReportDocument) -> Comparison {
+    compare(&[Run { path: "a", report: base }, Run { path: "b", report: other }]).unwrap()
+}
+
+/// The figures of the only stage.
+pub fn figures(comparison: &Comparison) -> &[FigureDocument] {
+    assert_eq!((comparison.pairs.len(), comparison.pairs[0].stages.len()), (1, 1));
+    &comparison.pairs[0].stages[0].figures
+}
+
+pub fn figure<'a>(comparison: &'a Comparison, name: &str) -> &'a FigureDocument {
+    figures(comparison).iter().find(|it| it.figure == name).unwrap_or_else(|| panic!("no {name}"))
+}
+
+fn found(comparison: &Comparison) -> Vec<&str> {
+    let differs = |it: &&FigureDocument| matches!(it.verdict, Verdict::Better | Verdict::Worse);
+    figures(comparison).iter().filter(differs).map(|it| it.figure.as_str()).collect()
+}
+
+#[test]
+fn twenty_comparisons_of_equal_settings_find_nothing() {
+    for seed in 0..20 {
+        let comparison = pair(&run(Server::default(), 2 * seed), &run(Server::default(), 2 * seed + 1));
+        assert_eq!(found(&comparison), Vec::<&str>::new(), "seed {seed}");
+        let decided = figures(&comparison).iter().filter(|it| it.verdict == Verdict::NoDifferenceFound).count();
+        assert!(decided >= 15, "seed {seed}: {decided}");
+    }
+}
+
+#[test]
+fn two_settings_that_differ_are_found_each_time() {
+    for seed in 100..120 {
+        let slower = Server { token_ms: 22.0, ..Server::default() };
+        let comparison = pair(&run(Server::default(), 2 * seed), &run(slower, 2 * seed + 1));
+        for name in ["tpot.mean", "tpot.p50", "tpot.p90", "e2e.mean", "e2e.p50", "interactivity.inverseOfTpotP90"] {
+            let it = figure(&comparison, name);
+            assert_eq!(it.verdict, Verdict::Worse, "seed {seed}: {it:?}");
+        }
+        let tpot = figure(&comparison, "tpot.mean");
+        let [low, high] = tpot.interval_percent.unwrap();
+        assert!(low > 5.0 && high < 15.0 && (tpot.percent.unwrap() - 10.0).abs() < 2.0, "{tpot:?}");
+        // The other way round it is better.
+        let back = pair(&run(slower, 2 * seed + 1), &run(Server::default(), 2 * seed));
+        assert_eq!(figure(&back, "tpot.mean").verdict, Verdict::Better);
+    }
+}
+
+#[test]
+fn failures_and_goodput_are_compared() {
+    let failing = Server { fails_every: 12, ..Server::default() };
+    let comparison = pair(&run(Server::default(), 1), &run(failing, 2));
+    let errors = figure(&comparison, "errorRatio");
+    assert_eq!((errors.verdict, errors.base.unwrap().value, errors.percent), (Verdict::Worse, 0.0, None));
+    assert!((errors.difference.unwrap() - 1.0 / 12.0).abs() < 1e-9 && errors.interval.unwrap()[0] > 0.03, "{errors:?}");
+    // Half of the requests miss the goal of 100 ms.
+    let late = Server { prefill_ms: 100.0, ..Server::default() };
+    let comparison = pair(&run(Server::default(), 1), &run(late, 2));
+    assert_eq!(figure(&comparison, "goodputRequestsPerSecond").verdict, Verdict::Worse);
+    assert_eq!(figure(&comparison, "requestsPerSecond").verdict, Verdict::NoDifferenceFound);
+}
+
+#[test]
+fn what_has_no_interval_cannot_be_decided() {
+    let comparison = pair(&run(Server::default(), 1), &run(Server { token_ms: 40.0, ..Server::default() }, 2));
+    let itl = figure(&comparison, "itl.p50");
+    assert_eq!((itl.verdict, itl.interval), (Verdict::CannotBeDecided, None));
+    assert!(itl.why.contains("use TPOT") && itl.difference.unwrap() > 15.0, "{itl:?}");
+
+    // Too few requests, as the report says.
+    let comparison = pair(&run_of(Server::default(), 20, 1), &run(Server::default(), 2));
+    let ttft = figure(&comparison, "ttft.p99");
+    assert!(ttft.verdict == Verdict::CannotBeDecided && ttft.why.starts_with("A: too few for p99"), "{ttft:?}");
+
+    // Of both the same reason is said once.
+    let comparison = pair(&run_of(Server::default(), 20, 1), &run_of(Server::default(), 20, 2));
+    assert!(figure(&comparison, "ttft.p99").why.starts_with("too few for p99"));
+    assert_eq!(comparison.pairs[0].intervals, 0);
+}
+
+#[test]
+fn a_run_without_a_success_has_no_figures_to_compare() {
+    let none = run(Server { fails_every: 1, ..Server::default() }, 2);
+    assert_eq!((none.figures.succeeded, none.figures.ttft_ms.is_some()), (0, false));
+    for (comparison, name) in
+        [(pair(&run(Server::default(), 1), &none), "B"), (pair(&none, &run(Server::default(), 1)), "A")]
+    {
+        let ttft = figure(&comparison, "ttft.mean");
+        assert_eq!((ttft.verdict, ttft.difference), (Verdict::CannotBeDecided, None));
+        assert!(figures(&comparison).iter().all(|it| it.verdict == Verdict::CannotBeDecided));
+        assert!(
+            comparison.pairs[0].remarks[0].label == "outcome" || ttft.why == format!("{name} has no value"),
+            "{ttft:?}"
+        );
+    }
+    let comparison = pair(&none, &none);
+    assert!(figures(&comparison).iter().all(|it| !it.figure.contains('.')), "a time that neither run has is left out");
+}
+
+#[test]
+fn values_that_are_no_numbers_decide_nothing() {
+    let (base, mut other) = (run(Server::default(), 1), run(Server::default(), 2));
+    let uncertainty = &mut other.stages[0].uncertainty;
+    let ttft = uncertainty.ttft_ms.as_mut().unwrap();
+    ttft.mean.as_mut().unwrap().high = Some(f64::NAN);
+    ttft.p50.as_mut().unwrap().low = Some(1e9);
+    ttft.p90.as_mut().unwrap().effective_values = None;
+    uncertainty.tpot_ms = None;
+    other.stages[0].figures.latency_ms.as_mut().unwrap().mean = f64::NAN;
+    let comparison = pair(&base, &other);
+    for (name, why) in [
+        ("ttft.mean", "does not hold its value"),
+        ("ttft.p50", "does not hold its value"),
+        ("ttft.p90", "does not hold its value"),
+        ("tpot.p50", "the report has no interval of it"),
+        ("e2e.mean", "B has no value"),
+    ] {
+        let it = figure(&comparison, name);
+        assert!(it.verdict == Verdict::CannotBeDecided && it.why.contains(why), "{it:?}");
+    }
+    assert_eq!(figure(&comparison, "e2e.p50").verdict, Verdict::NoDifferenceFound);
+    other.stages[0].uncertainty.absent = Some("the launcher kept no record of each request".into());
+    other.stages[0].uncertainty.latency_ms = None;
+    assert!(figure(&pair(&base, &other), "e2e.p50").why.contains("kept no record"));
+}
+
+#[test]
+fn a_sure_difference_that_is_small_is_none() {
+    let base = run(Server::default(), 1);
+    let mut other = base.clone();
+    let scale = |it: &mut ReportDocument, factor: f64| {
+        let mean = it.stages[0].uncertainty.tpot_ms.as_mut().unwrap().mean.as_mut().unwrap();
+        let value = mean.value.unwrap() * factor;
+        (mean.value, mean.low, mean.high) = (Some(value), Some(value), Some(value));
+    };
+    for (factor, verdict) in [(1.005, Verdict::NoDifferenceFound), (1.02, Verdict::Worse), (0.98, Verdict::Better)] {
+        let mut base = base.clone();
+        scale(&mut base, 1.0);
+        scale(&mut other, factor);
+        let comparison = pair(&base, &other);
+        let it = figure(&comparison, "tpot.mean");
+        assert_eq!(it.verdict, verdict, "{it:?}");
+        assert_eq!(it.why.contains("below 1 %"), factor == 1.005, "{it:?}");
+        other = base.clone();
+    }
+}
+
+#[test]
+fn each_other_run_is_compared_with_the_first() {
+    let runs =
+        [run(Server::default(), 1), run(Server::default(), 2), run(Server { token_ms: 25.0, ..Server::default() }, 3)];
+    let all: Vec<Run<'_>> = runs.iter().map(|report| Run { path: "x", report }).collect();
+    let comparison = compare(&all).unwrap();
+    let names: Vec<&str> = comparison.runs.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["A", "B", "C"]);
+    let tpot = |pair: usize| {
+        let figures = &comparison.pairs[pair].stages[0].figures;
+        figures.iter().find(|it| it.figure == "tpot.mean").map(|it| it.verdict)
+    };
+    assert_eq!((tpot(0), tpot(1)), (Some(Verdict::NoDifferenceFound), Some(Verdict::Worse)));
+    assert_eq!((compare(&all[..1]), compare(&[]), compare(&[all[0]; 27])), (None, None, None));
+}
+
+#[test]
+fn stages_match_by_name_and_load() {
+    let base = run(Server::default(), 1);
+    let two = |change: &dyn Fn(&mut ReportDocument)| {
+        let mut report = run(Server::default(), 2);
+        let second = report.stages[0].clone();
+        report.stages.push(report::json::StageDocument { name: "r20".into(), ..second });
+        change(&mut report);
+        report
+    };
+    // One stage of a run of several is named, the others are told.
+    let comparison = pair(&base, &two(&|_| {}));
+    let [only] = &comparison.pairs[0].unmatched[..] else { panic!("{:?}", comparison.pairs[0].unmatched) };
+    assert_eq!(
+        (only.run.as_str(), only.stage.as_str(), only.why.as_str()),
+        ("B", "r20", "A has no stage of this name")
+    );
+    assert_eq!(comparison.pairs[0].stages.len(), 1);
+
+    let faster = two(&|it| {
+        let text = serde_json::to_string(&it.stages[1].load).unwrap().replace("10.0", "40.0");
+        it.stages[1].load = serde_json::from_str(&text).unwrap();
+    });
+    let comparison = pair(&two(&|_| {}), &faster);
+    let unmatched = &comparison.pairs[0].unmatched;
+    assert_eq!(unmatched.len(), 2, "{unmatched:?}");
+    assert!(unmatched.iter().all(|it| it.why.contains("another load")), "{unmatched:?}");
+    // A longer stage is the same one.
+    let longer = two(&|it| {
+        let longer = run_of(Server::default(), 1_500, 3).stages[0].load.clone();
+        it.stages[1].load = longer;
+    });
+    assert_eq!(pair(&two(&|_| {}), &longer).pairs[0].unmatched, []);
+}

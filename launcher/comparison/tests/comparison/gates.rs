@@ -1,0 +1,87 @@
+//! What a gate lets pass.
+
+use comparison::{Gate, GateOutcome, GateRule};
+use report::json::ReportDocument;
+
+use crate::{
+    decisions::pair,
+    queue::{Server, run, run_of},
+};
+
+fn gate(base: &ReportDocument, other: &ReportDocument, percent: Option<f64>, figures: &[&str]) -> Gate {
+    let figures = figures.iter().map(|it| (*it).to_owned()).collect();
+    GateRule { percent, figures }.apply(&pair(base, other))
+}
+
+#[test]
+fn a_gate_fails_on_what_is_worse_and_on_nothing_else() {
+    let (base, equal) = (run(Server::default(), 1), run(Server::default(), 2));
+    let slower = run(Server { token_ms: 22.0, ..Server::default() }, 3);
+    let passed = gate(&base, &equal, None, &[]);
+    assert_eq!((passed.outcome, passed.reasons.len()), (GateOutcome::Passed, 0));
+    let failed = gate(&base, &slower, None, &[]);
+    assert_eq!(failed.outcome, GateOutcome::Regression);
+    assert!(failed.reasons.iter().any(|it| it.starts_with("B, stage r10: TPOT mean is worse: +")), "{failed:?}");
+    // Better is no regression.
+    assert_eq!(gate(&slower, &base, None, &[]).outcome, GateOutcome::Passed);
+}
+
+#[test]
+fn a_percentage_allows_what_is_less_worse() {
+    let base = run(Server::default(), 1);
+    let slower = run(Server { token_ms: 22.0, ..Server::default() }, 3);
+    // TPOT is 10 % worse.
+    for (percent, outcome) in
+        [(0.0, GateOutcome::Regression), (5.0, GateOutcome::Regression), (30.0, GateOutcome::Passed)]
+    {
+        assert_eq!(gate(&base, &slower, Some(percent), &[]).outcome, outcome, "{percent}");
+        assert_eq!(gate(&base, &slower, Some(percent), &["tpot.mean"]).outcome, outcome, "{percent}");
+    }
+    // A difference that was not found fails no gate, however large.
+    let few = run_of(Server { token_ms: 22.0, ..Server::default() }, 60, 3);
+    let unsure = gate(&run_of(Server::default(), 60, 1), &few, Some(0.0), &["ttft.p90"]);
+    assert_ne!(unsure.outcome, GateOutcome::Regression, "{unsure:?}");
+    // A base of 0 has no percentage.
+    let failing = run(Server { fails_every: 12, ..Server::default() }, 2);
+    assert_eq!(gate(&base, &failing, Some(1_000.0), &["errorRatio"]).outcome, GateOutcome::Regression);
+}
+
+#[test]
+fn named_figures_alone_decide_and_have_to_be_decided() {
+    let base = run(Server::default(), 1);
+    let slower = run(Server { token_ms: 22.0, ..Server::default() }, 3);
+    assert_eq!(gate(&base, &slower, None, &["errorRatio"]).outcome, GateOutcome::Passed);
+    let undecided = gate(&base, &slower, None, &["itl.p99"]);
+    assert_eq!(undecided.outcome, GateOutcome::Inconclusive);
+    assert!(undecided.reasons[0].contains("ITL p99 cannot be decided: the gaps"), "{undecided:?}");
+    let missing = gate(&base, &slower, None, &["costPerMillionOutputTokens"]);
+    assert!(
+        missing.outcome == GateOutcome::Inconclusive && missing.reasons[0].contains("neither run has"),
+        "{missing:?}"
+    );
+    // A regression decides before what is undecided.
+    assert_eq!(gate(&base, &slower, None, &["itl.p99", "tpot.mean"]).outcome, GateOutcome::Regression);
+}
+
+#[test]
+fn what_cannot_be_compared_is_inconclusive() {
+    let (base, mut other) = (run(Server::default(), 1), run(Server::default(), 2));
+    other.stages[0].labels.clock = "sent".into();
+    let found = gate(&base, &other, None, &[]);
+    assert_eq!(
+        (found.outcome, &found.reasons[..]),
+        (GateOutcome::Inconclusive, &["B: not comparable: clock".to_owned()][..])
+    );
+    // Figures that do not depend on the clock can be decided.
+    assert_eq!(gate(&base, &other, None, &["tpot.mean"]).outcome, GateOutcome::Passed);
+    let few = run_of(Server::default(), 20, 2);
+    let found = gate(&base, &few, None, &[]);
+    assert!(
+        found.outcome == GateOutcome::Inconclusive && found.reasons[0].contains("no figure can be decided"),
+        "{found:?}"
+    );
+    let mut two = run(Server::default(), 3);
+    two.stages.push(report::json::StageDocument { name: "r99".into(), ..two.stages[0].clone() });
+    let found = gate(&base, &two, None, &[]);
+    assert!(found.outcome == GateOutcome::Inconclusive && found.reasons[0].contains("has no partner"), "{found:?}");
+}
