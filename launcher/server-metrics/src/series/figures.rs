@@ -163,18 +163,7 @@ impl View<'_> {
     }
 
     fn gauges(&self, role: Role) -> Vec<Vec<Held>> {
-        let series = self.store.series.iter().filter(|it| it.role == role && it.part == Part::Gauge);
-        series
-            .map(|it| {
-                let scrapes = self.store.addresses.get(it.address).map_or(&[][..], |it| it.scrapes());
-                let time = |number: u32| {
-                    let place = scrapes.binary_search_by_key(&number, |it| it.number).ok()?;
-                    Some(scrapes[place].at)
-                };
-                let samples = it.samples().filter_map(|(number, value)| Some((time(number)?, value)));
-                levels::held(samples, (self.from, self.to), self.hold)
-            })
-            .collect()
+        self.store.gauges(role, (self.from, self.to), self.hold)
     }
 
     /// Scrapes in which any counter of an address began again.

@@ -4,6 +4,9 @@
 
 use std::time::Duration;
 
+use super::{Scrape, Series, Store};
+use crate::families::{Part, Role};
+
 /// Intervals between scrapes for which a sample holds.
 pub(super) const HOLD: u32 = 5;
 
@@ -31,11 +34,7 @@ pub(super) struct Held {
 }
 
 /// The parts of a window in which each sample held. `samples` are in the order of time.
-pub(super) fn held(
-    samples: impl Iterator<Item = (Duration, f64)>,
-    (from, to): (Duration, Duration),
-    hold: Duration,
-) -> Vec<Held> {
+fn held(samples: impl Iterator<Item = (Duration, f64)>, (from, to): (Duration, Duration), hold: Duration) -> Vec<Held> {
     let mut samples = samples.peekable();
     let mut found = Vec::new();
     while let Some((at, value)) = samples.next() {
@@ -48,6 +47,20 @@ pub(super) fn held(
     found
 }
 
+impl Store {
+    /// When each sample of the gauges of a role held, within a window.
+    pub(super) fn gauges(&self, role: Role, window: (Duration, Duration), hold: Duration) -> Vec<Vec<Held>> {
+        let parts = |(series, scrapes): (&Series, &[Scrape])| {
+            let time = |number: u32| {
+                let place = scrapes.binary_search_by_key(&number, |it| it.number).ok()?;
+                Some(scrapes[place].at)
+            };
+            held(series.samples().filter_map(|(number, value)| Some((time(number)?, value))), window, hold)
+        };
+        self.of_role(role, Part::Gauge).map(parts).collect()
+    }
+}
+
 /// Of several gauges, each for itself: the mean over all of them, the least and the most of any.
 pub(super) fn each(gauges: &[Vec<Held>]) -> Option<Levels> {
     levels(gauges.iter().flatten().copied())
@@ -55,6 +68,11 @@ pub(super) fn each(gauges: &[Vec<Held>]) -> Option<Levels> {
 
 /// Of the sum of several gauges. A gauge that is not known for a while is not in the sum meanwhile.
 pub(super) fn sum(gauges: &[Vec<Held>]) -> Option<Levels> {
+    levels(sums(gauges).into_iter())
+}
+
+/// The sum of several gauges, and when it held.
+pub(super) fn sums(gauges: &[Vec<Held>]) -> Vec<Held> {
     let mut changes: Vec<(Duration, f64, i32)> =
         gauges.iter().flatten().flat_map(|it| [(it.from, it.value, 1), (it.to, -it.value, -1)]).collect();
     // What ends at a moment does so before what begins then.
@@ -71,7 +89,7 @@ pub(super) fn sum(gauges: &[Vec<Held>]) -> Option<Levels> {
             value = 0.0;
         }
     }
-    levels(parts.into_iter())
+    parts
 }
 
 fn levels(parts: impl Iterator<Item = Held>) -> Option<Levels> {

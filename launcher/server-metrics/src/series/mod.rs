@@ -8,6 +8,7 @@ mod figures;
 mod histogram;
 mod levels;
 mod one;
+mod over_time;
 #[cfg(test)]
 mod tests;
 
@@ -21,6 +22,7 @@ pub use figures::WindowFigures;
 pub use histogram::Latency;
 pub use levels::Levels;
 pub use one::Series;
+pub use over_time::{OverTime, Values};
 
 /// Bounds on the memory of the samples.
 #[derive(Clone, Copy, Debug)]
@@ -143,6 +145,12 @@ impl Store {
 
     pub fn series(&self) -> &[Series] {
         &self.series
+    }
+
+    /// The series of a role that are this part of their metric, each with the scrapes of its address.
+    fn of_role(&self, role: Role, part: Part) -> impl Iterator<Item = (&Series, &[Scrape])> {
+        let series = self.series.iter().filter(move |it| it.role == role && it.part == part);
+        series.map(|it| (it, self.addresses.get(it.address).map_or(&[][..], |it| it.scrapes())))
     }
 
     /// How often every second scrape was forgotten. The caller scrapes at 2 to this power times its interval.

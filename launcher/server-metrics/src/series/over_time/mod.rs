@@ -1,0 +1,173 @@
+//! What the samples say of a window, in bins of time. Pure.
+//!
+//! Levels hold as in the figures of a window. A counter is made a level: its rate between two scrapes. Both are then averaged over the
+//! part of each bin in which they are known.
+
+use std::time::Duration;
+
+use super::{
+    Scrape, Series, Store,
+    levels::{self, HOLD, Held},
+};
+use crate::families::{Part, Role};
+
+/// Enough to see the course of a run in a chart.
+const MOST_BINS: u128 = 240;
+/// A bin is at least this wide, so that there is a width whatever the interval.
+const LEAST_WIDTH: Duration = Duration::from_millis(1);
+
+/// A value for each bin, `None` where it is not known; absent where no server tells it.
+pub type Values = Option<Vec<Option<f64>>>;
+
+/// What all servers together said over time. Bin i begins i widths after the begin of the window.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OverTime {
+    pub bin_width: Duration,
+    /// Requests, added over all servers.
+    pub running: Values,
+    pub waiting: Values,
+    /// A share; the mean over all servers.
+    pub kv_cache_usage: Values,
+    /// Found tokens / looked up tokens; SGLang has prompt tokens in place of the latter.
+    pub prefix_hit_share: Values,
+    /// Per second, like those that follow; added over all servers.
+    pub prompt_tokens: Values,
+    /// Tokens that were found in the prefix cache.
+    pub cached_prompt_tokens: Values,
+    pub generation_tokens: Values,
+    pub preemptions: Values,
+    /// A share of time; the mean over all GPUs.
+    pub gpu_utilization: Values,
+    /// Watts of all GPUs together.
+    pub gpu_power: Values,
+    /// Scrapes that began in the bin and failed.
+    pub failed_scrapes: Vec<u64>,
+}
+
+impl Store {
+    /// What happened in a window, whose times are those of the machine's monotonic clock. `interval`: between two scrapes; a bin is as wide,
+    /// or wider by a power of two. `None`: the window has no length.
+    pub fn over_time(&self, from: Duration, to: Duration, interval: Duration) -> Option<OverTime> {
+        let bins = Bins::new(from, to, interval)?;
+        let hold = interval * HOLD;
+        let gauges = |role: Role| self.gauges(role, (from, to), hold);
+        let rate = |role: Role| {
+            let counters = self.of_role(role, Part::Counter);
+            let rates = counters.map(|(it, scrapes)| rates(it, scrapes, (from, to), hold));
+            bins.means(levels::sums(&rates.collect::<Vec<_>>()))
+        };
+        let sum = |role: Role| bins.means(levels::sums(&gauges(role)));
+        let each = |role: Role| bins.means(gauges(role).into_iter().flatten());
+        let (prompt_tokens, hits) = (rate(Role::PromptTokens), rate(Role::PrefixHits));
+        let looked_up = rate(Role::PrefixQueries);
+        let share = |value: f64| value * 0.01;
+        Some(OverTime {
+            bin_width: bins.width,
+            running: sum(Role::Running),
+            waiting: sum(Role::Waiting),
+            kv_cache_usage: each(Role::KvCacheUsage),
+            prefix_hit_share: quotients(&hits, if looked_up.is_some() { &looked_up } else { &prompt_tokens }),
+            prompt_tokens,
+            cached_prompt_tokens: hits,
+            generation_tokens: rate(Role::GenerationTokens),
+            preemptions: rate(Role::Preemptions),
+            gpu_utilization: each(Role::GpuUtilization)
+                .map(|values| values.into_iter().map(|it| it.map(share)).collect()),
+            gpu_power: sum(Role::GpuPower),
+            failed_scrapes: bins.count(self.scrapes().filter(|it| !it.ok).map(|it| it.at)),
+        })
+    }
+
+    fn scrapes(&self) -> impl Iterator<Item = &Scrape> {
+        self.addresses.iter().flat_map(|it| it.scrapes())
+    }
+}
+
+/// The rate of a counter between each two successful scrapes of its address, per second. It is not known between scrapes that lie further
+/// apart than a level holds, and before the first scrape.
+fn rates(series: &Series, scrapes: &[Scrape], (from, to): (Duration, Duration), hold: Duration) -> Vec<Held> {
+    let good = || scrapes.iter().filter(|it| it.ok);
+    let pairs = good().zip(good().skip(1));
+    let rate = |(one, other): (&Scrape, &Scrape)| {
+        let length = other.at.saturating_sub(one.at);
+        let (begin, end) = (one.at.max(from), other.at.min(to));
+        if begin >= end || length > hold {
+            return None;
+        }
+        let increase = series.increase(Some(one.number), other.number)?;
+        Some(Held { from: begin, to: end, value: increase / length.as_secs_f64() })
+    };
+    pairs.filter_map(rate).collect()
+}
+
+/// One column divided by another, where that is above zero.
+fn quotients(one: &Values, other: &Values) -> Values {
+    let (one, other) = (one.as_ref()?, other.as_ref()?);
+    let quotient = |(one, other): (&Option<f64>, &Option<f64>)| {
+        let other = other.filter(|it| *it > 0.0)?;
+        one.map(|it| it / other)
+    };
+    Some(one.iter().zip(other).map(quotient).collect())
+}
+
+/// Bins of one width over a window.
+#[derive(Clone, Copy, Debug)]
+struct Bins {
+    from: Duration,
+    width: Duration,
+    number: usize,
+}
+
+impl Bins {
+    fn new(from: Duration, to: Duration, interval: Duration) -> Option<Bins> {
+        let length = to.checked_sub(from).filter(|it| !it.is_zero())?;
+        let mut width = interval.max(LEAST_WIDTH);
+        while length.as_nanos().div_ceil(width.as_nanos()) > MOST_BINS {
+            width = width.checked_mul(2)?;
+        }
+        let number = usize::try_from(length.as_nanos().div_ceil(width.as_nanos())).ok()?;
+        Some(Bins { from, width, number })
+    }
+
+    /// The bin of a time that is not before the window; it may be beyond the last one.
+    fn bin(&self, at: Duration) -> usize {
+        let bin = at.saturating_sub(self.from).as_nanos() / self.width.as_nanos();
+        usize::try_from(bin).unwrap_or(usize::MAX)
+    }
+
+    /// The mean of each bin, weighted by time. `None` if no bin has a value.
+    fn means(&self, parts: impl IntoIterator<Item = Held>) -> Values {
+        let mut bins = vec![(0.0, 0.0); self.number];
+        for Held { from, to, value } in parts {
+            let first = self.bin(from);
+            let mut begin = from;
+            for (bin, (weight, all)) in bins.iter_mut().enumerate().skip(first) {
+                let end = self.from + self.width * (bin as u32 + 1);
+                let length = end.min(to).saturating_sub(begin).as_secs_f64();
+                *weight += length;
+                *all += value * length;
+                if end >= to {
+                    break;
+                }
+                begin = end;
+            }
+        }
+        let mean = |(weight, all): (f64, f64)| Some(all / weight).filter(|it| it.is_finite());
+        let means: Vec<Option<f64>> = bins.into_iter().map(mean).collect();
+        means.iter().any(Option::is_some).then_some(means)
+    }
+
+    /// How many of some times lie in each bin; others are left out.
+    fn count(&self, times: impl Iterator<Item = Duration>) -> Vec<u64> {
+        let mut counts = vec![0; self.number];
+        for at in times.filter(|it| *it >= self.from) {
+            if let Some(count) = counts.get_mut(self.bin(at)) {
+                *count += 1;
+            }
+        }
+        counts
+    }
+}
+
+#[cfg(test)]
+mod tests;
