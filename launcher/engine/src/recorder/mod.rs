@@ -1,10 +1,11 @@
-//! Collects the results of requests: counts, histograms and a time series for each stage, and a compact record of each
-//! request if the run asks for records.
+//! Collects the results of requests: counts, histograms and a time series for each stage, a sample of the requests, and a compact
+//! record of each request if the run asks for records.
 //!
 //! Each worker has its own recorder. They are merged at the end without loss. Without records, memory does not grow
 //! with the number of requests.
 
 mod records;
+mod request_sample;
 pub mod series;
 mod session_tally;
 mod tally;
@@ -24,6 +25,7 @@ use crate::{
 };
 
 pub use records::{InFigures, RecordBudget, Records};
+pub use request_sample::{MOST_SAMPLED, RequestSample, SampledRequest};
 pub use series::TimeSeries;
 pub use session_tally::{SessionEnd, SessionTally, TURNS, TurnTally};
 pub use tally::{CauseTally, StageTally};
@@ -76,6 +78,8 @@ pub struct Recorder {
     pub sessions: Vec<SessionTally>,
     /// One series for each stage. It has every request of the load, also those that are in no figure.
     pub series: Vec<TimeSeries>,
+    /// Some requests of the load, also of those that are in no figure.
+    pub sample: RequestSample,
     windows: Vec<Opened>,
     goodput: Goodput,
 }
@@ -100,6 +104,7 @@ impl Recorder {
             probes: Vec::new(),
             sessions: Vec::new(),
             series: (0..stages).map(|_| TimeSeries::of_stage(stages, LatencyOrigin::Scheduled)).collect(),
+            sample: RequestSample::default(),
             windows: vec![Opened::default(); stages],
             goodput,
         }
@@ -167,6 +172,7 @@ impl Recorder {
         let stage = request.stage as usize;
         if let Some(series) = self.series.get_mut(stage) {
             series.record(&request, wire);
+            self.sample.record(&request);
         }
         let in_figures = match (self.stages.get_mut(stage), self.windows.get(stage)) {
             (Some(tally), Some(Opened { window, start })) => match (window.part(*start, &request), tally.window_bounds)
@@ -293,6 +299,7 @@ impl Recorder {
         for (mine, theirs) in self.series.iter_mut().zip(&other.series) {
             mine.add(theirs);
         }
+        self.sample.add(&other.sample);
         self.outputs.extend(other.outputs);
         // Nearly always two sorted runs, which the sort merges.
         self.outputs.sort_by_key(|it| it.ended);

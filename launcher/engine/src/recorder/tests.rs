@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crds::units::Span;
 
@@ -301,6 +301,8 @@ fn what_is_outside_the_window_is_counted_aside() {
     recorder.record_probe(&request(), &wire());
     let tally = &recorder.stages[0];
     assert_eq!((tally.requests(), tally.excluded[&WindowPart::WarmUp][&RequestOutcome::Ok]), (1, 1));
+    let sampled: BTreeSet<u64> = recorder.sample.requests().iter().map(|it| it.number).collect();
+    assert_eq!((recorder.sample.of(), sampled), (2, BTreeSet::from([0, 1])));
     let records = recorder.records.unwrap();
     let used: Vec<InFigures> = records.with_figures().map(|(_, used)| used).collect();
     assert_eq!(used, [InFigures::default(), InFigures { send: true, answer: true, good: true, failed: false }]);

@@ -1,0 +1,101 @@
+//! A sample of the requests of a load, of bounded size. Pure.
+//!
+//! Bottom-k sampling: a request has a rank by a hash of its stage and number, and the lowest ranks are kept. So each request has the
+//! same chance, and the sample depends neither on the order of the requests nor on the recorder that got them: the samples of several
+//! recorders are merged exactly (Cohen and Kaplan, Summarizing data using bottom-k sketches, 2007). A request costs one hash and one
+//! comparison.
+
+use std::time::Duration;
+
+use crate::record::{RequestOutcome, RequestRecord};
+
+/// Requests of a run in a sample: as many as a chart can show as a line each, and about 20 KB of `report.json`. A sample takes less than
+/// 50 KB of memory.
+pub const MOST_SAMPLED: usize = 300;
+
+/// What is kept of a request. Times count from the start of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SampledRequest {
+    /// First, so that requests are ordered by it.
+    rank: u64,
+    /// Index of its stage in the workload.
+    pub stage: u32,
+    pub number: u64,
+    pub scheduled: Duration,
+    pub sent: Option<Duration>,
+    pub first_token: Option<Duration>,
+    pub ended: Duration,
+    pub outcome: RequestOutcome,
+}
+
+impl SampledRequest {
+    fn new(rank: u64, request: &RequestRecord) -> SampledRequest {
+        SampledRequest {
+            rank,
+            stage: request.stage,
+            number: request.number,
+            scheduled: request.scheduled,
+            sent: request.sent,
+            first_token: request.first_token,
+            ended: request.ended,
+            outcome: request.outcome,
+        }
+    }
+}
+
+/// At most [`MOST_SAMPLED`] of the requests that were recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RequestSample {
+    /// In the order of their ranks.
+    kept: Vec<SampledRequest>,
+    of: u64,
+}
+
+impl RequestSample {
+    /// Counts a request, and keeps it if its rank is low enough.
+    pub fn record(&mut self, request: &RequestRecord) {
+        self.of += 1;
+        let rank = rank(request.stage, request.number);
+        if self.kept.len() >= MOST_SAMPLED && self.kept.last().is_some_and(|it| it.rank < rank) {
+            return;
+        }
+        let request = SampledRequest::new(rank, request);
+        let place = self.kept.partition_point(|it| *it < request);
+        self.kept.insert(place, request);
+        self.kept.truncate(MOST_SAMPLED);
+    }
+
+    /// Adds the sample of other requests of the same run.
+    pub fn add(&mut self, other: &RequestSample) {
+        self.of += other.of;
+        self.kept.extend(&other.kept);
+        self.kept.sort_unstable();
+        self.kept.truncate(MOST_SAMPLED);
+    }
+
+    /// The number of requests that the sample was drawn from.
+    pub fn of(&self) -> u64 {
+        self.of
+    }
+
+    /// The requests of the sample, in no particular order of time.
+    pub fn requests(&self) -> &[SampledRequest] {
+        &self.kept
+    }
+}
+
+/// A hash of a request: the finalizer of SplitMix64, once for each part (Steele, Lea and Flood, Fast splittable pseudorandom number
+/// generators, 2014).
+fn rank(stage: u32, number: u64) -> u64 {
+    mixed(mixed(u64::from(stage)).wrapping_add(number))
+}
+
+fn mixed(value: u64) -> u64 {
+    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}
+
+#[cfg(test)]
+mod tests;
