@@ -127,9 +127,9 @@ impl<T: Copy> Distribution<T> {
 }
 
 /// A value that stands for its bin, and how many there are.
-type Bin = (f64, u64);
+pub(super) type Bin = (f64, u64);
 
-fn bins(histogram: &Histogram<u32>, stand_in: impl Fn(u64) -> u64) -> Vec<Bin> {
+pub(super) fn bins(histogram: &Histogram<u32>, stand_in: impl Fn(u64) -> u64) -> Vec<Bin> {
     histogram
         .iter_recorded()
         .map(|it| (stand_in(it.value_iterated_to()) as f64, u64::from(it.count_at_value())))
@@ -173,7 +173,7 @@ fn of_values(
 }
 
 /// The nearest rank, counted from 1. In whole numbers: 0.07 x 100 in floating point is more than 7.
-fn rank(count: u64, permille: u64) -> u64 {
+pub(super) fn rank(count: u64, permille: u64) -> u64 {
     let rank = (u128::from(count) * u128::from(permille)).div_ceil(1_000);
     u64::try_from(rank).unwrap_or(count).max(1)
 }

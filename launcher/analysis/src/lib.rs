@@ -6,9 +6,11 @@ mod class;
 mod contamination;
 mod cost;
 pub mod distribution;
+mod distribution_function;
 pub mod figures;
 mod identity;
 mod interactivity;
+mod itl_heat;
 pub mod judgement;
 pub mod labels;
 pub mod loadgen;
@@ -37,9 +39,11 @@ pub use class::ClassAnalysis;
 pub use contamination::{Contamination, Exposure, WarmUp, WarmUpPrompts};
 pub use cost::CostFigures;
 pub use distribution::Distribution;
+pub use distribution_function::{DistributionFunction, DistributionFunctions};
 pub use figures::{CachedPrompts, Figures, GoodputFigures, LatencyOrigin, Throughput, TokenCount};
 pub use identity::TargetIdentity;
 pub use interactivity::Interactivity;
+pub use itl_heat::ItlHeat;
 pub use judgement::{Busiest, SelfJudgement, StallFigures};
 pub use labels::Labels;
 pub use objectives::{ObjectiveResult, Objectives};
@@ -55,7 +59,7 @@ use timings::Timings;
 use engine::{
     histogram::TimeHistogram,
     issue::{LoadResult, StageResult},
-    recorder::{Recorder, StageTally, TimeSeries},
+    recorder::{Recorder, RequestSample, StageTally, TimeSeries},
     requests::RowsUsed,
     stop::StopReason,
     vitals::{Vitals, worker::WorkerVitals},
@@ -137,6 +141,10 @@ pub struct Analysis {
     pub sessions: Option<SessionFigures>,
     /// The course of the run over time; `None` if no request was due.
     pub series: Option<SeriesFigures>,
+    /// The distributions of the latencies of all stages together.
+    pub distributions: DistributionFunctions,
+    /// Some requests of the load.
+    pub sample: RequestSample,
     /// How far the measurement itself can be trusted.
     pub judgement: SelfJudgement,
     /// How the figures came about.
@@ -191,6 +199,9 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
     judgement.remarks = remarks::remarks(&evidence, &verdict);
     judgement.remarks.extend(measured.recorder.records.as_ref().and_then(remarks::records));
     let origins: Vec<LatencyOrigin> = stages.iter().map(|it| it.latency_origin).collect();
+    let uncertainty = stages.first().filter(|_| stages.len() == 1).and_then(|it| it.uncertainty.as_ref().ok());
+    let with_origins = tallies.iter().zip(origins.iter().copied());
+    let distributions = DistributionFunctions::new(with_origins, workload.streaming, uncertainty);
     let classes = class::classes(&measured.recorder.classes, workload, &origins);
     let labels = Labels::of_run(&stages, of_run, &all);
     let contamination = Contamination::new(&all, workload, run, measured.rows);
@@ -206,6 +217,8 @@ pub fn analyse(measured: &Measured<'_>, workload: &Workload, run: &ResolvedRun, 
         probes: (!probes.is_empty()).then(|| Figures::of_probes(&StageTally::sum(probes), workload)),
         sessions,
         series: SeriesFigures::new(&TimeSeries::sum(series), workload.streaming),
+        distributions,
+        sample: measured.recorder.sample.clone(),
         judgement,
         labels,
         objectives: None,

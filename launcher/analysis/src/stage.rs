@@ -6,6 +6,7 @@ use workload_profiles::workload::{Load, Rate, Stage, Window, Workload};
 
 use super::{
     distribution::Distribution,
+    distribution_function::DistributionFunctions,
     figures::{Figures, LatencyOrigin},
     labels,
     sessions::SessionFigures,
@@ -58,6 +59,8 @@ pub struct StageAnalysis {
     pub figures: Figures,
     /// How sure they are, or why that is not known.
     pub uncertainty: Result<Uncertainty, Absent>,
+    /// The distributions of its latencies.
+    pub distributions: DistributionFunctions,
     /// Which requests these are of: `all`, `margins`, `trimmed` or `cut`.
     pub window: &'static str,
     /// Labels that it has from the run.
@@ -97,6 +100,8 @@ impl StageAnalysis {
         let achieved_rate = asked_rate.filter(|_| whole).and_then(|_| achieved_rate(tally, &figures));
         let pace = achieved_rate.and_then(|_| pace(tally));
         let sessions = sessions.map(|it| SessionFigures::new(it, figures.duration, workload.streaming));
+        let of_stage = std::iter::once((tally, latency_origin));
+        let distributions = DistributionFunctions::new(of_stage, workload.streaming, uncertainty.as_ref().ok());
         StageAnalysis {
             stage: stage.clone(),
             latency_origin,
@@ -108,6 +113,7 @@ impl StageAnalysis {
             receive_delay,
             figures,
             uncertainty,
+            distributions,
             window: match workload.window {
                 Window::All if stage.warm_up.is_none() && stage.cool_down.is_none() => "all",
                 Window::All => "margins",

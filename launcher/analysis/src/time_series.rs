@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::itl_heat::ItlHeat;
 use engine::recorder::{
     TimeSeries,
     series::{Bin, OutcomeGroup, QuantileSketch},
@@ -17,6 +18,8 @@ pub struct SeriesFigures {
     pub first_event: Duration,
     pub last_event: Duration,
     pub bins: Vec<BinFigures>,
+    /// `None` without ITL, and without streams.
+    pub itl_heat: Option<ItlHeat>,
 }
 
 /// What happened within one bin.
@@ -59,6 +62,7 @@ impl SeriesFigures {
             first_event,
             last_event,
             bins: series.bins().map(|(bin, under_way)| BinFigures::new(bin, under_way, streaming)).collect(),
+            itl_heat: ItlHeat::new(series).filter(|_| streaming),
         })
     }
 }

@@ -65,7 +65,8 @@ impl Timings {
     }
 }
 
-fn headline(tally: &StageTally, origin: LatencyOrigin) -> (&TimeHistogram, &TimeHistogram) {
+/// TTFT and latency by the clock of the stage.
+pub(super) fn headline(tally: &StageTally, origin: LatencyOrigin) -> (&TimeHistogram, &TimeHistogram) {
     match origin {
         LatencyOrigin::Scheduled => (&tally.ttft_scheduled, &tally.latency_scheduled),
         LatencyOrigin::Sent => (&tally.ttft_sent, &tally.latency_sent),

@@ -38,7 +38,7 @@ impl QuantileSketch {
     }
 
     /// Adds the counts of another sketch. Exact up to four billion counts in a bucket.
-    pub(super) fn add(&mut self, other: &QuantileSketch) {
+    pub fn add(&mut self, other: &QuantileSketch) {
         for theirs in &other.octaves {
             let mine = self.octave(theirs.number);
             for (mine, theirs) in mine.counts.iter_mut().zip(theirs.counts) {
@@ -63,7 +63,7 @@ impl QuantileSketch {
     }
 
     /// The middle of each bucket with counts, in nanoseconds, and its count, in ascending order.
-    fn counts(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
+    pub fn counts(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
         self.octaves.iter().flat_map(|octave| {
             let counts = octave.counts.iter().enumerate().filter(|(_, count)| **count > 0);
             counts.map(|(bucket, count)| (middle(octave.number, bucket), u64::from(*count)))

@@ -1,0 +1,76 @@
+//! How often each ITL was seen over time: a map of columns of time and rows of ITL. Pure.
+
+use std::time::Duration;
+
+use engine::recorder::{TimeSeries, series::QuantileSketch};
+
+/// As many columns as a chart of a page's width can show.
+const MOST_COLUMNS: usize = 120;
+const MOST_ROWS: usize = 40;
+/// A row is at least as high as 1/16 of a power of two. A bucket of a sketch is at most 1/32 of its lower edge wide, so that no row
+/// within the buckets lies between the middles of two of them and stays empty for that reason.
+const ROWS_OF_A_DOUBLING: f64 = 16.0;
+/// The lowest row begins at this percentile: a few gaps of almost zero would else make all rows high.
+const LOWEST_PERCENT: u32 = 1;
+
+/// Counts of ITL by time and value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ItlHeat {
+    /// Bins of the series in a column; the last one may have fewer.
+    pub bins_per_column: usize,
+    /// In rising order, with the same ratio between each two; one more than there are rows.
+    pub edges: Vec<Duration>,
+    /// For each column the count of each row. The lowest row has all shorter times as well.
+    pub counts: Vec<Vec<u64>>,
+}
+
+impl ItlHeat {
+    /// `None` without values.
+    pub(super) fn new(series: &TimeSeries) -> Option<ItlHeat> {
+        let sketches: Vec<&QuantileSketch> = series.bins().map(|(bin, _)| &bin.itl).collect();
+        let mut all = QuantileSketch::default();
+        sketches.iter().for_each(|it| all.add(it));
+        let rows = Rows::new(&all)?;
+        let bins_per_column = sketches.len().div_ceil(MOST_COLUMNS);
+        let counts = sketches.chunks(bins_per_column).map(|bins| {
+            let mut counts = vec![0; rows.number];
+            for (nanos, count) in bins.iter().flat_map(|it| it.counts()) {
+                counts[rows.row(nanos)] += count;
+            }
+            counts
+        });
+        Some(ItlHeat { bins_per_column, counts: counts.collect(), edges: rows.edges() })
+    }
+}
+
+/// Rows of equal height on a logarithmic scale, from the logarithm to base 2 of a number of nanoseconds.
+struct Rows {
+    lowest: f64,
+    height: f64,
+    number: usize,
+}
+
+impl Rows {
+    fn new(all: &QuantileSketch) -> Option<Rows> {
+        let shortest = all.percentile(LOWEST_PERCENT)?;
+        let (longest, _) = all.counts().last()?;
+        let lowest = shortest.log2() - 0.5 / ROWS_OF_A_DOUBLING;
+        let range = longest.log2() + 0.5 / ROWS_OF_A_DOUBLING - lowest;
+        // The range of one bucket is one row, in spite of rounding.
+        let number = ((range * ROWS_OF_A_DOUBLING + 1e-6) as usize).clamp(1, MOST_ROWS);
+        Some(Rows { lowest, height: range / number as f64, number })
+    }
+
+    fn row(&self, nanos: f64) -> usize {
+        // The cast of a number below zero is zero.
+        (((nanos.log2() - self.lowest) / self.height) as usize).min(self.number - 1)
+    }
+
+    fn edges(&self) -> Vec<Duration> {
+        let edge = |row: usize| (self.lowest + self.height * row as f64).exp2();
+        (0..=self.number).map(|row| Duration::from_nanos(edge(row).round() as u64)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;
