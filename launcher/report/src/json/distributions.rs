@@ -1,8 +1,19 @@
 //! The distribution of each latency, as points that a chart can draw: `distributions` of `report.json`.
 
+use analysis::{DistributionFunction, DistributionFunctions};
 use serde::{Deserialize, Serialize};
 
-use super::time_series::Column;
+use super::{
+    time_series::Column,
+    values::{millis, round, significant},
+};
+
+/// Significant digits of a time: finer than the bins that it comes from, so that two bins stay two values.
+const TIME_DIGITS: i32 = 5;
+/// Digits after the point of a share.
+const SHARE_DIGITS: i32 = 6;
+/// Digits after the point of an effective sample size.
+const EFFECTIVE_DIGITS: i32 = 1;
 
 /// The distributions of a stage, or of a run. `None`: no value was measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -18,6 +29,20 @@ pub struct DistributionsDocument {
     pub latency_ms: Option<DistributionDocument>,
 }
 
+impl DistributionsDocument {
+    /// `None` if there is no value of any kind.
+    pub(super) fn new(it: &DistributionFunctions) -> Option<DistributionsDocument> {
+        let document = |it: &Option<DistributionFunction>| it.as_ref().map(DistributionDocument::new);
+        let found = DistributionsDocument {
+            ttft_ms: document(&it.ttft),
+            itl_ms: document(&it.itl),
+            tpot_ms: document(&it.tpot),
+            latency_ms: document(&it.latency),
+        };
+        (found != DistributionsDocument::default()).then_some(found)
+    }
+}
+
 /// Points of a distribution function.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -31,4 +56,15 @@ pub struct DistributionDocument {
     pub share: Column<f64>,
     /// Strictly rising.
     pub ms: Column<f64>,
+}
+
+impl DistributionDocument {
+    fn new(it: &DistributionFunction) -> DistributionDocument {
+        DistributionDocument {
+            count: it.count,
+            effective_values: it.effective_values.map(|it| round(it, EFFECTIVE_DIGITS)),
+            share: Column(it.points.iter().map(|(share, _)| round(*share, SHARE_DIGITS)).collect()),
+            ms: Column(it.points.iter().map(|(_, time)| significant(millis(*time), TIME_DIGITS)).collect()),
+        }
+    }
 }

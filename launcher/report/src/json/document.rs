@@ -112,8 +112,8 @@ impl ReportDocument {
             probes: analysis.probes.as_ref().map(FiguresDocument::new),
             sessions: analysis.sessions.as_ref().map(SessionsDocument::new),
             time_series: analysis.series.as_ref().map(TimeSeriesDocument::new),
-            distributions: None,
-            request_sample: None,
+            distributions: DistributionsDocument::new(&analysis.distributions),
+            request_sample: RequestSampleDocument::new(&analysis.sample),
             stages: analysis.stages.iter().map(StageDocument::new).collect(),
             classes: analysis.classes.iter().map(ClassDocument::new).collect(),
             hardware: report.run.hardware.as_ref().map(|it| HardwareDocument::new(it, analysis)),
@@ -215,7 +215,7 @@ impl StageDocument {
             probes: stage.probes.as_ref().map(FiguresDocument::new),
             sessions: stage.sessions.as_ref().map(SessionsDocument::new),
             time_series: stage.series.as_ref().map(TimeSeriesDocument::new),
-            distributions: None,
+            distributions: DistributionsDocument::new(&stage.distributions),
         }
     }
 }

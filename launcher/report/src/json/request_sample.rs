@@ -1,8 +1,17 @@
 //! A bounded sample of the requests of a run, as `report.json` has it: `requestSample`.
 
+use std::time::Duration;
+
+use engine::recorder::{RequestSample, SampledRequest};
 use serde::{Deserialize, Serialize};
 
-use super::time_series::Column;
+use super::{
+    time_series::Column,
+    values::{millis, round},
+};
+
+/// Digits after the point of a time in milliseconds.
+const TIME_DIGITS: i32 = 3;
 
 /// Requests in the order of the time at which they were due. Times count from the start of the run. A moment that did not
 /// happen is null.
@@ -21,4 +30,27 @@ pub struct RequestSampleDocument {
     pub sent_ms: Column<Option<f64>>,
     pub first_token_ms: Column<Option<f64>>,
     pub ended_ms: Column<f64>,
+}
+
+impl RequestSampleDocument {
+    /// `None` if no request was started.
+    pub(super) fn new(sample: &RequestSample) -> Option<RequestSampleDocument> {
+        let mut requests: Vec<&SampledRequest> = sample.requests().iter().collect();
+        requests.sort_by_key(|it| (it.scheduled, it.stage, it.number));
+        let time = |it: Duration| round(millis(it), TIME_DIGITS);
+        (!requests.is_empty()).then(|| RequestSampleDocument {
+            of: sample.of(),
+            stage: column(&requests, |it| it.stage),
+            number: column(&requests, |it| it.number),
+            outcome: column(&requests, |it| it.outcome.name()),
+            due_ms: column(&requests, |it| time(it.scheduled)),
+            sent_ms: column(&requests, |it| it.sent.map(time)),
+            first_token_ms: column(&requests, |it| it.first_token.map(time)),
+            ended_ms: column(&requests, |it| time(it.ended)),
+        })
+    }
+}
+
+fn column<T>(requests: &[&SampledRequest], of: impl Fn(&SampledRequest) -> T) -> Column<T> {
+    Column(requests.iter().map(|it| of(it)).collect())
 }

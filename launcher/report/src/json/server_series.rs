@@ -1,8 +1,15 @@
 //! What the servers said of themselves over time, as `report.json` has it: `serverMetrics.timeSeries`.
 
 use serde::{Deserialize, Serialize};
+use server_metrics::series::{OverTime, Values};
 
-use super::time_series::Column;
+use super::{
+    time_series::Column,
+    values::{millis, significant},
+};
+
+/// Significant digits of a value.
+const DIGITS: i32 = 4;
 
 /// All servers together, in bins of one width from `start_ms`. A column is absent where no server has the metric, and an
 /// entry is null where no scrape gives a value for its bin.
@@ -34,4 +41,29 @@ pub struct ServerSeriesDocument {
     pub gpu_power_watts: Option<Column<Option<f64>>>,
     /// Scrapes that began in the bin and failed, of all addresses.
     pub failed_scrapes: Column<u64>,
+}
+
+impl ServerSeriesDocument {
+    pub(super) fn new(it: &OverTime) -> ServerSeriesDocument {
+        ServerSeriesDocument {
+            bin_ms: millis(it.bin_width),
+            start_ms: 0.0,
+            running_requests: column(&it.running),
+            waiting_requests: column(&it.waiting),
+            kv_cache_usage: column(&it.kv_cache_usage),
+            prefix_cache_hit_share: column(&it.prefix_hit_share),
+            prompt_tokens_per_second: column(&it.prompt_tokens),
+            cached_prompt_tokens_per_second: column(&it.cached_prompt_tokens),
+            generation_tokens_per_second: column(&it.generation_tokens),
+            preemptions_per_second: column(&it.preemptions),
+            gpu_utilization: column(&it.gpu_utilization),
+            gpu_power_watts: column(&it.gpu_power),
+            failed_scrapes: Column(it.failed_scrapes.clone()),
+        }
+    }
+}
+
+fn column(values: &Values) -> Option<Column<Option<f64>>> {
+    let rounded = |it: &Option<f64>| it.map(|it| significant(it, DIGITS));
+    values.as_ref().map(|it| Column(it.iter().map(rounded).collect()))
 }

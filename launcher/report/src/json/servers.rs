@@ -50,7 +50,7 @@ impl ServerMetricsDocument {
             client_prompt_tokens: server.client.map(|it| it.prompt),
             client_generation_tokens: server.client.map(|it| it.output),
             remarks: server.remarks.clone(),
-            time_series: None,
+            time_series: server.over_time.as_ref().map(ServerSeriesDocument::new),
         }
     }
 }

@@ -2,12 +2,12 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use analysis::{BinFigures, BinTimes, SeriesFigures};
+use analysis::{BinFigures, BinTimes, ItlHeat, SeriesFigures};
 use engine::recorder::series::OutcomeGroup;
 use serde::{Deserialize, Serialize, Serializer, ser::Error as _};
 use serde_json::value::to_raw_value;
 
-use super::values::millis;
+use super::values::{millis, round, significant};
 
 /// Significant digits of a time: more than its error.
 const TIME_DIGITS: i32 = 4;
@@ -95,7 +95,17 @@ impl TimeSeriesDocument {
             itl_ms: TimesDocument::new(bins, |it| it.itl),
             latency_ms: TimesDocument::new(bins, |it| it.latency),
             send_lag_ms: TimesDocument::new(bins, |it| it.send_lag),
-            itl_heat: None,
+            itl_heat: series.itl_heat.as_ref().map(HeatDocument::new),
+        }
+    }
+}
+
+impl HeatDocument {
+    fn new(it: &ItlHeat) -> HeatDocument {
+        HeatDocument {
+            bins_per_column: it.bins_per_column as u64,
+            edges_ms: Column(it.edges.iter().map(|it| significant(millis(*it), TIME_DIGITS)).collect()),
+            counts: it.counts.iter().cloned().map(Column).collect(),
         }
     }
 }
@@ -104,8 +114,9 @@ impl TimesDocument {
     /// `None` if no bin has a value.
     fn new(bins: &[BinFigures], of_bin: impl Fn(&BinFigures) -> Option<BinTimes>) -> Option<TimesDocument> {
         let count = column(bins, |it| of_bin(it).map_or(0, |it| it.count));
-        let times =
-            |pick: fn(&BinTimes) -> Duration| column(bins, |it| of_bin(it).map(|it| significant(millis(pick(&it)))));
+        let times = |pick: fn(&BinTimes) -> Duration| {
+            column(bins, |it| of_bin(it).map(|it| significant(millis(pick(&it)), TIME_DIGITS)))
+        };
         has_counts(&count).then(|| TimesDocument {
             p50: times(|it| it.p50),
             p90: times(|it| it.p90),
@@ -123,18 +134,6 @@ fn has_counts(column: &Column<u64>) -> bool {
     column.0.iter().any(|it| *it > 0)
 }
 
-/// Rounded to [`TIME_DIGITS`].
-fn significant(value: f64) -> f64 {
-    if value > 0.0 { round(value, TIME_DIGITS - 1 - value.log10().floor() as i32) } else { 0.0 }
-}
-
-/// Rounded to so many digits after the point.
-fn round(value: f64, digits: i32) -> f64 {
-    // A power of ten of up to 10^22 is exact, so that the quotient is the number that is nearest to the decimal one.
-    let power = 10_f64.powi(digits.abs());
-    if digits < 0 { (value / power).round() * power } else { (value * power).round() / power }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,7 +148,7 @@ mod tests {
             (99.999, "100.0"),
             (123456.7, "123500.0"),
         ] {
-            assert_eq!(serde_json::to_string(&significant(value)).unwrap(), expected);
+            assert_eq!(serde_json::to_string(&significant(value, TIME_DIGITS)).unwrap(), expected);
         }
     }
 

@@ -51,3 +51,15 @@ pub(super) fn counts(outcomes: &BTreeMap<RequestOutcome, u64>) -> BTreeMap<Strin
 pub(super) fn millis(time: Duration) -> f64 {
     time.as_nanos() as f64 / 1e6
 }
+
+/// Rounded to a number of significant digits. What is not above zero is zero.
+pub(super) fn significant(value: f64, digits: i32) -> f64 {
+    if value > 0.0 { round(value, digits - 1 - value.log10().floor() as i32) } else { 0.0 }
+}
+
+/// Rounded to a number of digits after the point.
+pub(super) fn round(value: f64, digits: i32) -> f64 {
+    // A power of ten of up to 10^22 is exact, so that the quotient is the number that is nearest to the decimal one.
+    let power = 10_f64.powi(digits.abs());
+    if digits < 0 { (value / power).round() * power } else { (value * power).round() / power }
+}

@@ -9,7 +9,7 @@ use std::time::Duration;
 use analysis::Analysis;
 use server_metrics::{
     scrape::Scraped,
-    series::{Store, WindowFigures},
+    series::{OverTime, Store, WindowFigures},
 };
 
 /// Tokens of all requests of a run by the usage of the answers.
@@ -29,6 +29,8 @@ pub struct ServerReport {
     pub run: WindowFigures,
     /// One entry for each stage, in the order of the stages; `None` for a stage without requests.
     pub stages: Vec<Option<WindowFigures>>,
+    /// The same window as `run`, in bins of time; `None` where it has no length.
+    pub over_time: Option<OverTime>,
     /// `None`: the usage of some requests is not known.
     pub client: Option<ClientTokens>,
     /// What does not fit together, a sentence each.
@@ -48,8 +50,9 @@ impl ServerReport {
         let run = figures(Duration::ZERO, wall);
         let of_stage = |it: &analysis::StageAnalysis| Some(figures(it.figures.first_due?, it.figures.last_end?));
         let stages = analysis.stages.iter().map(of_stage).collect();
+        let over_time = scraped.store.over_time(zero, zero + wall, scraped.interval);
         let remarks = remarks::remarks(&scraped, &run, client);
-        ServerReport { scraped, zero, run, stages, client, remarks }
+        ServerReport { scraped, zero, run, stages, over_time, client, remarks }
     }
 
     pub(crate) fn store(&self) -> &Store {

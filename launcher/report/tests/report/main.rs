@@ -6,6 +6,7 @@ mod comment;
 mod fixture;
 mod layout;
 mod objectives;
+mod page_data;
 mod servers;
 mod stages_csv;
 mod standard_report;
@@ -226,8 +227,8 @@ fn every_figure_stands_in_the_documentation() {
     let documentation = fs::read_to_string(path).unwrap();
     let fixture = Fixture::new();
     let report = json_of(&fixture, &fixture.analyse());
-    let mut found = BTreeSet::new();
-    for part in ["figures", "timeSeries", "selfJudgement", "labels"] {
+    let mut found = BTreeSet::from(["distributions".to_owned(), "requestSample".to_owned()]);
+    for part in ["figures", "timeSeries", "distributions", "requestSample", "selfJudgement", "labels"] {
         keys(&report[part], &mut found);
     }
     let told = Fixture::with_all_told();

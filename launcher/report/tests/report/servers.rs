@@ -150,6 +150,23 @@ fn the_run_counts_from_before_the_first_request_to_after_the_last() {
 }
 
 #[test]
+fn the_course_of_a_run_has_a_column_for_each_metric() {
+    let fixture = Fixture::new();
+    let analysed = fixture.analyse();
+    let json = json(&fixture, &analysed, &server(&analysed, 260, None));
+    let series = &json["serverMetrics"]["timeSeries"];
+    // The load took five seconds.
+    assert_eq!((&series["binMs"], &series["startMs"]), (&1_000.0.into(), &0.0.into()));
+    let columns = series.as_object().unwrap().values().filter_map(Value::as_array);
+    assert!(columns.clone().count() == 11 && columns.clone().all(|it| it.len() == 5), "{series}");
+    assert_eq!(series["runningRequests"], serde_json::json!([2.0, 2.0, 4.0, 4.0, 4.0]));
+    assert_eq!(series["gpuUtilization"][2], 0.04);
+    // 1 token at the start, 130 at 2 s, and 260 at 6 s.
+    assert_eq!(series["generationTokensPerSecond"], serde_json::json!([64.5, 64.5, 32.5, 32.5, 32.5]));
+    assert_eq!((&series["prefixCacheHitShare"][0], &series["failedScrapes"][4]), (&1.0.into(), &0.into()));
+}
+
+#[test]
 fn tokens_that_differ_are_a_remark_in_json_and_markdown() {
     let fixture = Fixture::new();
     let analysed = fixture.analyse();

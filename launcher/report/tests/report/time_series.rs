@@ -29,7 +29,10 @@ fn sum(column: &Value) -> u64 {
 fn columns<'a>(value: &'a Value, found: &mut Vec<&'a Vec<Value>>) {
     match value {
         Value::Array(column) => found.push(column),
-        Value::Object(entries) => entries.values().for_each(|it| columns(it, found)),
+        Value::Object(entries) => {
+            // The map of ITL has columns of its own.
+            entries.iter().filter(|(key, _)| *key != "itlHeat").for_each(|(_, it)| columns(it, found));
+        }
         _ => {}
     }
 }
