@@ -16,7 +16,7 @@ use std::{
 use clap::{Parser, Subcommand};
 #[cfg(target_os = "linux")]
 use commands::bench;
-use commands::{plan, profiles, render, run, show, sim, submission, sut};
+use commands::{compare, plan, profiles, render, run, show, sim, submission, sut};
 use launcher::console::{self, PrintError};
 
 /// The commit that this binary was built from, as build.rs found it.
@@ -48,6 +48,8 @@ enum Command {
     Profiles(profiles::ProfilesArgs),
     /// Print a file of a results folder; by default its Markdown report
     Show(show::ShowArgs),
+    /// Hold finished runs against the first of them: each difference with its interval, and whether it is one
+    Compare(compare::CompareArgs),
     /// Build the tree of a submission to MLPerf Inference from finished LoadGen runs, or check one
     Submission(submission::SubmissionArgs),
     #[cfg(target_os = "linux")]
@@ -85,6 +87,7 @@ fn main() -> ExitCode {
     let done: anyhow::Result<u8> = match cli.command {
         Command::Run(args) => Ok(run::run(&args)),
         Command::Sut(args) => Ok(sut::run(&args)),
+        Command::Compare(args) => Ok(compare::run(&args)),
         #[cfg(target_os = "linux")]
         Command::Bench(args) => bench::run(args).map(status),
         Command::Submission(args) => submission::run(args).map(status).map_err(anyhow::Error::from),

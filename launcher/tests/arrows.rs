@@ -34,6 +34,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
             "analysis",
             "bench",
             "clock",
+            "comparison",
             "crds",
             "engine",
             "loadgen",

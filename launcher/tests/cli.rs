@@ -5,6 +5,8 @@
 #[path = "cli/apis.rs"]
 mod apis;
 mod common;
+#[path = "cli/compare.rs"]
+mod compare;
 #[path = "cli/identity.rs"]
 mod identity;
 #[path = "cli/live_metrics.rs"]

@@ -2,6 +2,7 @@
 
 #[cfg(target_os = "linux")]
 pub(crate) mod bench;
+pub(crate) mod compare;
 mod input_args;
 pub(crate) mod plan;
 mod preset;

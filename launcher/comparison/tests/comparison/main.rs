@@ -11,3 +11,4 @@ mod labels;
 mod pages;
 mod properties;
 mod queue;
+mod simulated;

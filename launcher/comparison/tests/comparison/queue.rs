@@ -8,7 +8,7 @@ use engine::{
     recorder::WireTally,
 };
 use report::json::ReportDocument;
-use workload_profiles::workload::{Goodput, Load};
+use workload_profiles::workload::{Arrivals, Goodput, Load, Rate, Stage};
 
 use crate::fixture::Fixture;
 
@@ -112,11 +112,20 @@ pub fn run_of(server: Server, count: u64, seed: u64) -> ReportDocument {
     fixture.run.prompt_salt = fixture.run.run.prompt_salt();
     fixture.run.validity.max_error_ratio = 1.0;
     fixture.workload.goodput = Goodput { ttft: Some(Span(Duration::from_millis(100))), ..Goodput::default() };
-    if let Load::Open { count: most, duration, .. } = &mut fixture.workload.stages[0].load {
-        *most = Some(count);
-        *duration = Some(Span(Duration::from_secs_f64(count as f64 / RATE)));
-    }
+    fixture.workload.stages = vec![stage(count)];
     ReportDocument::new(&fixture.report(&fixture.analyse())).unwrap()
+}
+
+/// `count` requests with Poisson arrivals, 10 a second.
+pub fn stage(count: u64) -> Stage {
+    let load = Load::Open {
+        arrivals: Arrivals::ConditionedPoisson,
+        rate: Rate::Steady(RATE.try_into().unwrap()),
+        duration: Some(Span(Duration::from_secs_f64(count as f64 / RATE))),
+        count: Some(count),
+        max_concurrency: None,
+    };
+    Stage::new("r10", load)
 }
 
 /// A run of two minutes.

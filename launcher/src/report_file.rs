@@ -1,0 +1,94 @@
+//! [I/O] Reads the report of a finished run that a user names by its results folder or its `report.json`.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use engine::user_file;
+use report::{
+    baseline::MAX_BASELINE_BYTES,
+    json::{ReadError, ReportDocument},
+};
+
+/// The file in a results folder.
+pub const REPORT: &str = "report.json";
+/// What the name of a folder ends with until its run has ended, and the file that it holds until then.
+const UNFINISHED: [&str; 2] = [".partial", "PARTIAL.md"];
+/// Entries of a folder that are looked at to say what it is; more would not make the message better.
+const MOST_ENTRIES: usize = 1_000;
+
+/// Files by which the results of other tools are known.
+const OTHER_TOOLS: [(&str, &str); 6] = [
+    ("profile_export_aiperf.json", "AIPerf"),
+    ("benchmarks.json", "GuideLLM"),
+    ("summary_lifecycle_metrics.json", "inference-perf"),
+    ("mlperf_log_summary.txt", "MLPerf LoadGen"),
+    ("benchmark_report.yaml", "llm-d-benchmark"),
+    ("profile_export.json", "GenAI-Perf"),
+];
+
+/// Why there is no report at a path.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportFileError {
+    #[error("{path}: {cause}; give a results folder, such as results/latest, or its {REPORT}", path = path.display())]
+    Read { path: PathBuf, cause: io::Error },
+    #[error("{path}: is the folder of a run that has not ended, or was killed; wait for its end, or give the folder of a finished run", path = path.display())]
+    Unfinished { path: PathBuf },
+    #[error("{path}: has no {REPORT}, and is a folder of results of {tool}; give a results folder of benchwright, or its {REPORT}", path = path.display())]
+    OtherTool { path: PathBuf, tool: &'static str },
+    #[error("{path}: holds results folders, and no {REPORT} itself; give one of them, such as {example}", path = path.display(), example = example.display())]
+    Several { path: PathBuf, example: PathBuf },
+    #[error("{path}: has no {REPORT}; give the results folder of a finished run, or its {REPORT}", path = path.display())]
+    NoReport { path: PathBuf },
+    #[error("{path}: {cause}", path = path.display())]
+    Content { path: PathBuf, cause: ReadError },
+}
+
+/// Reads the report at a path.
+///
+/// # Errors
+/// There is none, the run has not ended, or this release cannot read it.
+pub fn read(path: &Path) -> Result<ReportDocument, ReportFileError> {
+    let file = if path.is_dir() { in_folder(path)? } else { path.to_owned() };
+    let text = match user_file::read_text(&file, MAX_BASELINE_BYTES) {
+        Ok(text) => text,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound && unfinished(path).exists() => {
+            return Err(ReportFileError::Unfinished { path: unfinished(path) });
+        }
+        Err(cause) => return Err(ReportFileError::Read { path: file, cause }),
+    };
+    ReportDocument::read(&text).map_err(|cause| ReportFileError::Content { path: file, cause })
+}
+
+/// The name that a folder has until its run has ended.
+fn unfinished(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(UNFINISHED[0]);
+    PathBuf::from(name)
+}
+
+fn in_folder(folder: &Path) -> Result<PathBuf, ReportFileError> {
+    let path = folder.to_owned();
+    // `.` or a link has another name.
+    let real = fs::canonicalize(folder).unwrap_or_else(|_| path.clone());
+    let has_name = real.file_name().and_then(|it| it.to_str()).is_some_and(|it| it.ends_with(UNFINISHED[0]));
+    if has_name || folder.join(UNFINISHED[1]).exists() {
+        return Err(ReportFileError::Unfinished { path });
+    }
+    let file = folder.join(REPORT);
+    if file.exists() {
+        return Ok(file);
+    }
+    if let Some((_, tool)) = OTHER_TOOLS.iter().find(|(name, _)| folder.join(name).exists()) {
+        return Err(ReportFileError::OtherTool { path, tool });
+    }
+    let entries = fs::read_dir(folder).map_err(|cause| ReportFileError::Read { path: path.clone(), cause })?;
+    let mut inner: Vec<PathBuf> = entries.take(MOST_ENTRIES).flatten().map(|it| it.path()).collect();
+    // The newest run is the best example.
+    inner.sort_by_key(|it| !it.ends_with("latest"));
+    match inner.into_iter().find(|it| it.join(REPORT).is_file()) {
+        Some(example) => Err(ReportFileError::Several { path, example }),
+        None => Err(ReportFileError::NoReport { path }),
+    }
+}
