@@ -24,7 +24,8 @@ pub struct Figure {
 pub struct Axis {
     /// What is measured, such as `TTFT`.
     pub label: String,
-    /// The unit, such as `ms`; empty for a number without one.
+    /// The unit, such as `ms`; empty for a number without one. Values in `ms` and `s` are durations, which a drawing writes in the
+    /// unit that fits their size; values in `share` go from 0 to 1, and are written in percent.
     pub unit: String,
     pub scale: Scale,
     /// Ends that the axis has at least, whatever the data: 0 for a quantity, 0 and 1 for a share.
@@ -39,7 +40,7 @@ pub enum Scale {
     Log,
 }
 
-/// Values with one name, which a reader can hide together.
+/// Values with a name. Series with the same name are listed once, and a reader hides them together: a line and its band.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     pub name: String,
@@ -79,11 +80,11 @@ pub enum Shape {
     Band(Vec<Interval>),
     /// Points on their own, with a line through them in their order if `joined`.
     Points { points: Vec<Point>, joined: bool },
-    /// Bars from zero, or from the end of the bars of the series before it at the same place: stacked.
+    /// Bars from zero, or from the end of the bars of the series before it at the same place: stacked. Values below zero are gaps.
     Bars(Vec<Bar>),
     /// Colours by the number of values in each cell.
     Heat(Heat),
-    /// One line for each request, in the order of the list, from top to bottom.
+    /// One line for each request, in the order of the list, from top to bottom. The y axis of such a figure has no values.
     Requests(Vec<Request>),
 }
 

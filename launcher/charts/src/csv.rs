@@ -1,0 +1,45 @@
+//! The data of a figure as CSV.
+
+use crate::{
+    figure::Figure,
+    table::{self, Cell},
+};
+
+/// A header, then a line for each value of each series: the name of the series and the columns that the figure needs. Numbers have at
+/// most eight significant digits, in the unit that the header names; a gap is an empty cell, and empty cells of a heat map have no line.
+/// A text that a spreadsheet would take for a formula begins with a quotation mark.
+pub fn write(figure: &Figure) -> String {
+    let rows = table::rows(figure);
+    let columns = table::columns(figure, &rows);
+    let mut out = String::from("series");
+    for (_, title) in &columns {
+        out.push(',');
+        out.push_str(&text(title));
+    }
+    out.push('\n');
+    for series in &rows {
+        let name = text(&series.name);
+        let cells = columns.iter().map(|(column, _)| series.columns.iter().find(|it| it.0 == *column).map(|it| &it.1));
+        let cells: Vec<Option<&Vec<Cell>>> = cells.collect();
+        for row in 0..series.len() {
+            out.push_str(&name);
+            for column in &cells {
+                out.push(',');
+                match column.and_then(|it| it.get(row)) {
+                    Some(Cell::Number(it)) => out.push_str(&table::number(*it)),
+                    Some(Cell::Text(it)) => out.push_str(&text(it)),
+                    Some(Cell::Empty) | None => {}
+                }
+            }
+            out.push('\n');
+        }
+    }
+    out
+}
+
+/// A text as one cell.
+fn text(it: &str) -> String {
+    let formula = it.starts_with(['=', '+', '-', '@']);
+    let it = if formula { format!("'{it}") } else { it.to_owned() };
+    if it.contains([',', '"']) { format!("\"{}\"", it.replace('"', "\"\"")) } else { it }
+}

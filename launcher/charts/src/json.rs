@@ -1,0 +1,119 @@
+//! What the script of a page needs of a figure: its data, and where they are drawn.
+//!
+//! The script finds the values under the pointer and writes the same CSV as `csv::write`. JSON is smaller than CSV, because names and
+//! repeated columns stand in it once; values in attributes of elements would be larger than both.
+
+use std::fmt::Write as _;
+
+use crate::{
+    figure::{Axis, Figure, Heat, MarkAt, Scale, Series, Shape},
+    palette,
+    scale::Domain,
+    svg::{Layout, Px, Vertical, element_id, legend::Legend, text::clean},
+    table::{self, Cell, Rows},
+};
+
+/// One JSON object that may stand in a `<script>` element: it has no `<`.
+pub(crate) fn write(figure: &Figure, legend: &Legend, layout: &Layout) -> String {
+    let rows = table::rows(figure);
+    let columns = table::columns(figure, &rows);
+    let columns = list(columns.iter().map(|(name, title)| format!("[{},{}]", text(name), text(title))));
+    let (frame, y) = (
+        &layout.frame,
+        match layout.frame.y {
+            Vertical::Values(domain) => domain,
+            Vertical::Rows(count) => Domain { scale: Scale::Linear, low: count as f64, high: 0.0 },
+        },
+    );
+    let x = axis(&figure.x, frame.x, frame.left, frame.right);
+    let y = axis(&figure.y, y, frame.bottom, frame.top);
+    let series = figure.series.iter().zip(&legend.keys).enumerate();
+    let series = list(series.map(|(index, (it, key))| of_series(it, *key, index, &rows)));
+    let shades = figure.shades.iter().filter(|it| it.from.is_finite() && it.to.is_finite());
+    let shades = list(shades.map(|it| format!("[{},{},{}]", value(it.from), value(it.to), text(&it.label))));
+    let marks = figure.marks.iter().filter_map(|it| match it.at {
+        MarkAt::X(at) if at.is_finite() => Some(format!("[{},{}]", value(at), text(&it.label))),
+        _ => None,
+    });
+    let (id, marks) = (text(&element_id(&figure.id)), list(marks));
+    format!(r#"{{"id":{id},"columns":{columns},"x":{x},"y":{y},"series":{series},"shades":{shades},"marks":{marks}}}"#)
+}
+
+fn axis(axis: &Axis, domain: Domain, from: f64, to: f64) -> String {
+    let log = u8::from(domain.scale == Scale::Log);
+    let (low, high) = (value(domain.low), value(domain.high));
+    let (from, to, unit, label) = (Px(from), Px(to), text(&axis.unit), text(&axis.label));
+    format!(r#"{{"log":{log},"low":{low},"high":{high},"from":{from},"to":{to},"unit":{unit},"label":{label}}}"#)
+}
+
+fn of_series(series: &Series, key: usize, index: usize, rows: &[Rows]) -> String {
+    let shape = match &series.shape {
+        Shape::Line(_) => "line",
+        Shape::Steps(_) => "steps",
+        Shape::Band(_) => "band",
+        Shape::Points { .. } => "points",
+        Shape::Bars(_) => "bars",
+        Shape::Heat(_) => "heat",
+        Shape::Requests(_) => "requests",
+    };
+    let (name, colour) = (text(&series.name), palette::variable(series.tone));
+    let cells = match &series.shape {
+        Shape::Heat(it) => heat(it),
+        _ => cells(index, rows),
+    };
+    format!(r#"{{"name":{name},"key":{key},"shape":"{shape}","colour":"var({colour})",{cells}}}"#)
+}
+
+/// The columns of a series. A column that an earlier series has as well is the index of that series.
+fn cells(index: usize, rows: &[Rows]) -> String {
+    let mut out = String::from("\"cells\":{");
+    for (at, (name, cells)) in rows[index].columns.iter().enumerate() {
+        let same = |it: &Rows| it.columns.iter().any(|other| other.0 == *name && other.1 == *cells);
+        let comma = if at == 0 { "" } else { "," };
+        // A `String` takes everything that is written.
+        let _ = match rows[..index].iter().position(same) {
+            Some(earlier) => write!(out, r#"{comma}"{name}":{earlier}"#),
+            None => write!(out, r#"{comma}"{name}":{}"#, list(cells.iter().map(cell))),
+        };
+    }
+    out.push('}');
+    out
+}
+
+/// The cells of a heat map: the script makes rows of them.
+fn heat(it: &Heat) -> String {
+    let edges = |edges: &[f64]| list(edges.iter().map(|it| value(*it)));
+    let counts = list(it.counts.iter().map(|column| list(column.iter().map(u64::to_string))));
+    format!(r#""heat":{{"x":{},"y":{},"counts":{counts}}}"#, edges(&it.x_edges), edges(&it.y_edges))
+}
+
+fn cell(it: &Cell) -> String {
+    match it {
+        Cell::Number(it) => table::number(*it),
+        Cell::Text(it) => text(it),
+        Cell::Empty => "null".to_owned(),
+    }
+}
+
+fn value(it: f64) -> String {
+    if it.is_finite() { table::number(it) } else { "null".to_owned() }
+}
+
+fn list(items: impl Iterator<Item = String>) -> String {
+    format!("[{}]", items.collect::<Vec<_>>().join(","))
+}
+
+fn text(it: &str) -> String {
+    let mut out = String::from("\"");
+    for it in clean(it).chars() {
+        match it {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            // So that no text ends the element around it or begins a comment.
+            '<' => out.push_str("\\u003c"),
+            _ => out.push(it),
+        }
+    }
+    out.push('"');
+    out
+}

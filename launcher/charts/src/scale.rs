@@ -1,0 +1,92 @@
+//! Where a value lies on an axis.
+
+use crate::figure::Scale;
+
+/// Values beyond these are drawn as these, so that no difference or product of two of them is infinite.
+const LARGEST: f64 = 1e150;
+/// Values nearer to zero are drawn as zero on a linear axis, and as this on a logarithmic one.
+const SMALLEST: f64 = 1e-150;
+
+/// The values between which an axis goes: finite, `low` below `high`, above zero on a logarithmic axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Domain {
+    pub scale: Scale,
+    pub low: f64,
+    pub high: f64,
+}
+
+impl Domain {
+    /// The domain of these values. Without any, or with one alone, it is a domain in which an axis can be drawn.
+    pub fn of(scale: Scale, values: impl IntoIterator<Item = f64>) -> Domain {
+        let mut ends: Option<(f64, f64)> = None;
+        for value in values.into_iter().filter_map(|it| usable(scale, it)) {
+            ends = Some(ends.map_or((value, value), |(low, high)| (low.min(value), high.max(value))));
+        }
+        let (low, high) = match (ends, scale) {
+            (Some(ends), _) => ends,
+            (None, Scale::Linear) => (0.0, 1.0),
+            (None, Scale::Log) => (1.0, 10.0),
+        };
+        Domain { scale, low, high }.widened()
+    }
+
+    /// The same domain, made wider where it is narrower than its values can be told apart.
+    fn widened(self) -> Domain {
+        let Domain { scale, low, high } = self;
+        let (low, high) = match scale {
+            Scale::Linear if high - low > high.abs().max(low.abs()) * 1e-6 => (low, high),
+            Scale::Linear if low == 0.0 && high == 0.0 => (0.0, 1.0),
+            Scale::Linear => {
+                let around = high.abs().max(low.abs()) * 0.1;
+                (low - around, high + around)
+            }
+            Scale::Log if high / low > 1.001 => (low, high),
+            Scale::Log => (low / 2.0, high * 2.0),
+        };
+        Domain { scale, low, high }
+    }
+
+    /// Wider at both ends by a share of its length, so that points are not cut at the frame. An end in `fixed` stays where it is.
+    pub fn padded(self, share: f64, fixed: &[f64]) -> Domain {
+        let (low, high) = (self.forward(self.low), self.forward(self.high));
+        let pad = (high - low) * share;
+        let new_low = if fixed.contains(&self.low) { self.low } else { self.backward(low - pad) };
+        let new_high = if fixed.contains(&self.high) { self.high } else { self.backward(high + pad) };
+        Domain { low: new_low, high: new_high, ..self }
+    }
+
+    /// Where a value lies: 0 at the low end, 1 at the high end, at most a little outside. `None`: a gap.
+    pub fn share(&self, value: f64) -> Option<f64> {
+        let value = usable(self.scale, value)?;
+        let (low, high) = (self.forward(self.low), self.forward(self.high));
+        Some(((self.forward(value) - low) / (high - low)).clamp(-0.02, 1.02))
+    }
+
+    /// As `share`, with values that a logarithmic axis does not have at its low end. `None` only for what is not finite.
+    pub fn share_or_low(&self, value: f64) -> Option<f64> {
+        let below = self.scale == Scale::Log && value <= 0.0;
+        if below { Some(0.0) } else { self.share(value) }
+    }
+
+    pub fn contains(&self, value: f64) -> bool {
+        self.low <= value && value <= self.high
+    }
+
+    fn forward(&self, value: f64) -> f64 {
+        if self.scale == Scale::Log { value.log10() } else { value }
+    }
+
+    fn backward(&self, value: f64) -> f64 {
+        if self.scale == Scale::Log { 10f64.powf(value.clamp(-150.0, 150.0)) } else { value }
+    }
+}
+
+/// The value as an axis can hold it; `None`: a gap.
+fn usable(scale: Scale, value: f64) -> Option<f64> {
+    match scale {
+        _ if !value.is_finite() => None,
+        Scale::Linear if value.abs() < SMALLEST => Some(0.0),
+        Scale::Linear => Some(value.clamp(-LARGEST, LARGEST)),
+        Scale::Log => (value > 0.0).then(|| value.clamp(SMALLEST, LARGEST)),
+    }
+}

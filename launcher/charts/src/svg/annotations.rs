@@ -1,0 +1,253 @@
+//! Shades behind the data, marks in front of them, and their names.
+
+use super::{
+    canvas::{Anchor, Canvas, Font},
+    frame::{Frame, Vertical},
+    labels::Taken,
+    layout::{Layout, SMALL},
+    paint::Paint,
+    text,
+};
+use crate::{
+    figure::{Figure, MarkAt},
+    units,
+};
+
+/// The names above the frame, in lines.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Strip {
+    pub labels: Vec<Label>,
+    pub height: f64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Label {
+    /// Where the text begins.
+    x: f64,
+    /// 0 for the upper line.
+    line: usize,
+    text: String,
+    /// The index of the mark; `None` for the name of a shade.
+    mark: Option<usize>,
+}
+
+const LINE: f64 = 14.0;
+/// More lines would take the room of the data. Names beyond them are left out; the description of the drawing has them.
+const LINES: usize = 2;
+const MOST_LABELS: usize = 60;
+
+/// Places the names of shades and of marks on the x axis, from left to right.
+pub(crate) fn strip(figure: &Figure, frame: &Frame) -> Strip {
+    let shades = figure.shades.iter().filter_map(|it| Some((frame.x_within(it.from.min(it.to))?, &it.label, None)));
+    let marks = figure.marks.iter().enumerate().filter_map(|(index, it)| match it.at {
+        MarkAt::X(x) if frame.x.contains(x) => Some((frame.x(x)?, &it.label, Some(index))),
+        _ => None,
+    });
+    let mut wanted: Vec<_> = shades.chain(marks).filter(|it| !it.1.is_empty()).take(MOST_LABELS).collect();
+    wanted.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut ends = [f64::NEG_INFINITY; LINES];
+    let mut labels = Vec::new();
+    for (x, label, mark) in wanted {
+        let text = text::fitted(label, SMALL, (frame.right - frame.left) * 0.5);
+        let width = text::width(&text, SMALL);
+        let start = (x + 3.0).min(frame.right + 8.0 - width);
+        if let Some(line) = ends.iter().position(|it| *it + 8.0 <= start) {
+            ends[line] = start + width;
+            labels.push(Label { x: start, line, text, mark });
+        }
+    }
+    let lines = labels.iter().map(|it| it.line + 1).max().unwrap_or(0);
+    Strip { labels, height: lines as f64 * LINE }
+}
+
+fn top_of(layout: &Layout, line: usize) -> f64 {
+    layout.frame.top - layout.strip.height + line as f64 * LINE
+}
+
+pub(crate) fn shades(canvas: &mut Canvas, paint: Paint, figure: &Figure, layout: &Layout) {
+    let frame = &layout.frame;
+    for shade in &figure.shades {
+        let (Some(from), Some(to)) = (frame.x_within(shade.from), frame.x_within(shade.to)) else { continue };
+        let (from, to) = (from.min(to), from.max(to));
+        if to - from < 0.05 {
+            continue;
+        }
+        let colour = paint.tone(shade.tone);
+        canvas.put(format_args!(
+            r#"<rect x="{}" y="{}" width="{}" height="{}" fill="{colour}" fill-opacity="0.08"><title>{}</title></rect>"#,
+            super::Px(from),
+            super::Px(frame.top),
+            super::Px(to - from),
+            super::Px(frame.bottom - frame.top),
+            text::escape(&shade.label)
+        ));
+        let edge = r#" stroke-width="1" stroke-opacity="0.35""#;
+        for x in [from, to] {
+            canvas.line((x, frame.top), (x, frame.bottom), &colour, edge);
+        }
+    }
+    let font = Font { size: SMALL, paint: paint.muted(), bold: false, halo: None };
+    for label in layout.strip.labels.iter().filter(|it| it.mark.is_none()) {
+        canvas.text(label.x, top_of(layout, label.line) + 10.0, Anchor::Start, &font, &label.text);
+    }
+}
+
+pub(crate) fn marks(canvas: &mut Canvas, paint: Paint, figure: &Figure, layout: &Layout, taken: &mut Taken) {
+    let frame = &layout.frame;
+    for (index, mark) in figure.marks.iter().enumerate() {
+        match mark.at {
+            MarkAt::X(x) if frame.x.contains(x) => {
+                let label = layout.strip.labels.iter().find(|it| it.mark == Some(index));
+                x_mark(canvas, paint, layout, x, label);
+            }
+            MarkAt::X(x) => beyond(canvas, paint, figure, layout, (&mark.label, x, true), taken),
+            MarkAt::Y(y) => y_mark(canvas, paint, figure, layout, (&mark.label, y), taken),
+            MarkAt::Point(x, y) => point(canvas, paint, layout, (&mark.label, x, y), taken),
+        }
+    }
+}
+
+const LINE_LOOK: &str = r#" stroke-width="1.2" stroke-dasharray="4 3""#;
+
+fn x_mark(canvas: &mut Canvas, paint: Paint, layout: &Layout, x: f64, label: Option<&Label>) {
+    let frame = &layout.frame;
+    let Some(x) = frame.x(x) else { return };
+    let top = label.map_or(frame.top, |it| top_of(layout, it.line) + 2.0);
+    canvas.line((x, top), (x, frame.bottom), paint.muted(), LINE_LOOK);
+    if let Some(label) = label {
+        let font = Font { size: SMALL, paint: paint.text(), bold: false, halo: None };
+        canvas.text(label.x, top_of(layout, label.line) + 10.0, Anchor::Start, &font, &label.text);
+    }
+}
+
+fn y_mark(
+    canvas: &mut Canvas,
+    paint: Paint,
+    figure: &Figure,
+    layout: &Layout,
+    (label, value): (&str, f64),
+    taken: &mut Taken,
+) {
+    let frame = &layout.frame;
+    let Vertical::Values(domain) = frame.y else { return };
+    if !domain.contains(value) {
+        return beyond(canvas, paint, figure, layout, (label, value, false), taken);
+    }
+    let Some(y) = frame.y(value) else { return };
+    canvas.line((frame.left, y), (frame.right, y), paint.text(), LINE_LOOK);
+    let (right, left) = (frame.right - 4.0, frame.left + 4.0);
+    let places = [(right, y - 5.0, Anchor::End), (left, y - 5.0, Anchor::Start), (right, y + 13.0, Anchor::End)];
+    in_front(canvas, paint, layout, label, &places, taken);
+}
+
+/// A mark that lies beyond an end of its axis: its name, its value and an arrow at that end.
+fn beyond(
+    canvas: &mut Canvas,
+    paint: Paint,
+    figure: &Figure,
+    layout: &Layout,
+    (label, value, on_x): (&str, f64, bool),
+    taken: &mut Taken,
+) {
+    let frame = &layout.frame;
+    let (unit, above) = match (on_x, frame.y) {
+        (true, _) => (&figure.x.unit, value > frame.x.high),
+        (false, Vertical::Values(domain)) => (&figure.y.unit, value > domain.high),
+        (false, Vertical::Rows(_)) => return,
+    };
+    if !value.is_finite() {
+        return;
+    }
+    let arrow = match (on_x, above) {
+        (true, true) => "→",
+        (true, false) => "←",
+        (false, true) => "↑",
+        (false, false) => "↓",
+    };
+    let text = format!("{label}: {} {arrow}", units::value(value, unit));
+    let right = !on_x || above;
+    let (x, anchor) = if right { (frame.right - 4.0, Anchor::End) } else { (frame.left + 4.0, Anchor::Start) };
+    let lines = (0..4).map(|line| {
+        let offset = 12.0 + 14.0 * f64::from(line);
+        let low = !on_x && !above;
+        (x, if low { frame.bottom - offset + 7.0 } else { frame.top + offset }, anchor)
+    });
+    in_front(canvas, paint, layout, &text, &lines.collect::<Vec<_>>(), taken);
+}
+
+const RING: f64 = 7.0;
+
+/// The places of the rings around marked points, which no name of a point may cover.
+pub(crate) fn rings(figure: &Figure, layout: &Layout) -> Taken {
+    let mut taken = Taken::default();
+    for mark in &figure.marks {
+        let MarkAt::Point(x, y) = mark.at else { continue };
+        if let (Some(x), Some(y)) = (layout.frame.x(x), layout.frame.y(y)) {
+            taken.take([x - RING, y - RING, x + RING, y + RING]);
+        }
+    }
+    taken
+}
+
+fn point(canvas: &mut Canvas, paint: Paint, layout: &Layout, (label, x, y): (&str, f64, f64), taken: &mut Taken) {
+    let frame = &layout.frame;
+    let inside = |domain: Vertical| matches!(domain, Vertical::Values(it) if it.contains(y));
+    if !(frame.x.contains(x) && inside(frame.y)) {
+        return;
+    }
+    let (Some(x), Some(y)) = (frame.x(x), frame.y(y)) else { return };
+    canvas.put(format_args!(
+        r#"<circle cx="{}" cy="{}" r="{RING}" fill="none" stroke="{}" stroke-width="1.6"/>"#,
+        super::Px(x),
+        super::Px(y),
+        paint.text()
+    ));
+    let places = [
+        (x + 11.0, y - 8.0, Anchor::Start),
+        (x - 11.0, y - 8.0, Anchor::End),
+        (x + 11.0, y + 16.0, Anchor::Start),
+        (x - 11.0, y + 16.0, Anchor::End),
+        (x, y - 13.0, Anchor::Middle),
+        (x, y + 22.0, Anchor::Middle),
+    ];
+    in_front(canvas, paint, layout, label, &places, taken);
+}
+
+/// Writes a text at the first of these places where nothing is written yet.
+fn in_front(
+    canvas: &mut Canvas,
+    paint: Paint,
+    layout: &Layout,
+    label: &str,
+    places: &[(f64, f64, Anchor)],
+    taken: &mut Taken,
+) {
+    let frame = &layout.frame;
+    let text = text::fitted(label, SMALL, (frame.right - frame.left) * 0.6);
+    if let Some(found) = taken.first_free(bounds(layout), &boxes(&text, SMALL, places)) {
+        let (x, y, anchor) = places[found];
+        let font = Font { size: SMALL, paint: paint.text(), bold: false, halo: Some(paint.background()) };
+        canvas.text(x, y, anchor, &font, &text);
+    }
+}
+
+/// Where labels may lie.
+pub(crate) fn bounds(layout: &Layout) -> [f64; 4] {
+    let frame = &layout.frame;
+    [frame.left, frame.top - 4.0, layout.width, frame.bottom]
+}
+
+/// The rectangle of a text at each of these places.
+pub(crate) fn boxes(text: &str, size: f64, places: &[(f64, f64, Anchor)]) -> Vec<[f64; 4]> {
+    let width = text::width(text, size);
+    let left = |x: f64, anchor| match anchor {
+        Anchor::Start => x,
+        Anchor::Middle => x - width / 2.0,
+        Anchor::End => x - width,
+    };
+    let of = |&(x, y, anchor): &(f64, f64, Anchor)| {
+        let left = left(x, anchor);
+        [left, y - size * 0.85, left + width, y + size * 0.25]
+    };
+    places.iter().map(of).collect()
+}

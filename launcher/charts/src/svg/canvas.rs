@@ -1,0 +1,117 @@
+//! The text of a drawing as it grows.
+
+use std::fmt::{self, Write as _};
+
+use super::text::escape;
+
+/// Elements, one behind the other.
+#[derive(Debug, Default)]
+pub(crate) struct Canvas {
+    out: String,
+}
+
+/// Where a text stands relative to its point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// How a text looks.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Font<'a> {
+    pub size: f64,
+    pub paint: &'a str,
+    pub bold: bool,
+    /// A colour behind the letters, so that lines under them do not disturb.
+    pub halo: Option<&'a str>,
+}
+
+impl Canvas {
+    /// Markup as it is: numbers by `Px`, texts by `escape`.
+    pub fn put(&mut self, markup: fmt::Arguments<'_>) {
+        // A `String` takes everything that is written.
+        let _ = self.out.write_fmt(markup);
+    }
+
+    pub fn text(&mut self, x: f64, y: f64, anchor: Anchor, font: &Font<'_>, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        let anchor = match anchor {
+            Anchor::Start => "",
+            Anchor::Middle => r#" text-anchor="middle""#,
+            Anchor::End => r#" text-anchor="end""#,
+        };
+        let weight = if font.bold { r#" font-weight="600""# } else { "" };
+        let (x, y, size, paint) = (Px(x), Px(y), Px(font.size), font.paint);
+        self.put(format_args!(r#"<text x="{x}" y="{y}" font-size="{size}" fill="{paint}"{anchor}{weight}"#));
+        if let Some(halo) = font.halo {
+            self.put(format_args!(r#" stroke="{halo}" stroke-width="3" stroke-linejoin="round" paint-order="stroke""#));
+        }
+        self.put(format_args!(">{}</text>", escape(text)));
+    }
+
+    pub fn line(&mut self, from: (f64, f64), to: (f64, f64), paint: &str, rest: &str) {
+        let (x1, y1, x2, y2) = (Px(from.0), Px(from.1), Px(to.0), Px(to.1));
+        self.put(format_args!(r#"<path d="M{x1} {y1}L{x2} {y2}" fill="none" stroke="{paint}"{rest}/>"#));
+    }
+
+    pub fn finish(self) -> String {
+        self.out
+    }
+}
+
+/// A number of pixels, rounded to a tenth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Px(pub f64);
+
+impl fmt::Display for Px {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tenths = (self.0 * 10.0).round();
+        // Whole numbers without a fraction, and no minus sign before a zero.
+        if tenths % 10.0 == 0.0 { write!(to, "{}", tenths / 10.0 + 0.0) } else { write!(to, "{:.1}", tenths / 10.0) }
+    }
+}
+
+/// The path of a line or area, by and by.
+#[derive(Debug, Default)]
+pub(crate) struct Path {
+    pub d: String,
+}
+
+impl Path {
+    pub fn go(&mut self, x: f64, y: f64) {
+        let _ = write!(self.d, "M{} {}", Px(x), Px(y));
+    }
+
+    pub fn line(&mut self, x: f64, y: f64) {
+        let _ = write!(self.d, "L{} {}", Px(x), Px(y));
+    }
+
+    pub fn horizontal(&mut self, x: f64) {
+        let _ = write!(self.d, "H{}", Px(x));
+    }
+
+    pub fn vertical(&mut self, y: f64) {
+        let _ = write!(self.d, "V{}", Px(y));
+    }
+
+    pub fn close(&mut self) {
+        self.d.push('Z');
+    }
+
+    /// A rectangle between two corners.
+    pub fn rectangle(&mut self, from: (f64, f64), to: (f64, f64)) {
+        self.go(from.0, from.1);
+        self.horizontal(to.0);
+        self.vertical(to.1);
+        self.horizontal(from.0);
+        self.close();
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.d.is_empty()
+    }
+}

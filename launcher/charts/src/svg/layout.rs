@@ -1,0 +1,165 @@
+//! Where each part of a drawing lies.
+
+use super::{
+    Size, Style,
+    annotations::{self, Strip},
+    frame::{Frame, Vertical},
+    legend::{self, Legend, Placed},
+    text,
+};
+use crate::{
+    extent,
+    figure::{Figure, Scale, Shape},
+    scale::Domain,
+    ticks::{self, Ticks},
+};
+
+/// The room around a drawing that stands alone.
+const PAD: f64 = 12.0;
+pub(crate) const TITLE: f64 = 15.0;
+pub(crate) const TEXT: f64 = 12.0;
+pub(crate) const SMALL: f64 = 11.0;
+/// The room for a label: a page on a narrow screen enlarges texts.
+const ROOM: f64 = 13.0;
+/// No frame is lower than this.
+const LEAST_HEIGHT: f64 = 60.0;
+const TITLE_LINE: f64 = 20.0;
+const CAPTION_LINE: f64 = 14.0;
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Layout {
+    pub style: Style,
+    /// The room at each side; the page around a drawing has its own.
+    pub pad: f64,
+    pub width: f64,
+    pub height: f64,
+    pub frame: Frame,
+    pub x_ticks: Ticks,
+    /// Without labels for a figure of requests.
+    pub y_ticks: Ticks,
+    /// Lines of the title and their base lines.
+    pub title: Vec<(String, f64)>,
+    /// The upper end of the legend, and the legend.
+    pub legend: Option<(f64, Placed)>,
+    pub caption: Vec<(String, f64)>,
+    /// The base line of the title of the y axis.
+    pub y_title: f64,
+    /// The base line of the title of the x axis.
+    pub x_title: f64,
+    /// The names of shades and marks above the frame.
+    pub strip: Strip,
+    pub has_no_data: bool,
+}
+
+impl Layout {
+    pub fn of(figure: &Figure, legend: &Legend, size: Size, style: Style) -> Layout {
+        let size = Size { width: within(size.width, 240.0, 560.0), height: within(size.height, 160.0, 300.0) };
+        let standalone = style == Style::Standalone;
+        let pad = if standalone { PAD } else { 1.0 };
+        let inner = size.width - 2.0 * pad;
+
+        let mut top = if standalone { PAD } else { 2.0 };
+        let mut title = Vec::new();
+        if standalone {
+            title.extend(text::wrapped(&figure.title, TITLE * 1.06, inner, 2).into_iter().map(|line| {
+                top += TITLE_LINE;
+                (line, top - 5.0)
+            }));
+            top += 4.0;
+        }
+        let placed = legend::placed(legend, inner);
+        let legend = (standalone && !placed.entries.is_empty()).then_some((top, placed));
+        top += legend.as_ref().map_or(0.0, |it| it.1.height + 4.0);
+        let y_title = top + 11.0;
+        top += 20.0;
+
+        let lines = if standalone { text::wrapped(&figure.caption, SMALL, inner, 3) } else { Vec::new() };
+        let below = 38.0 + lines.len() as f64 * CAPTION_LINE + if standalone { PAD } else { 0.0 };
+
+        let rows = rows(figure);
+        let most = ((size.height - top - below) / 38.0).clamp(2.0, 6.0) as usize;
+        let y = ticks::rounded(extent::of_y(figure), &figure.y.unit, most, &figure.y.includes);
+        let y_ticks = match rows {
+            Some(_) => Ticks { labels: Vec::new(), minor: Vec::new(), unit: String::new() },
+            None => ticks::ticks(y, &figure.y.unit, most),
+        };
+        let widest = y_ticks.labels.iter().map(|(_, it)| text::width(it, ROOM)).fold(0.0, f64::max);
+        let left = (pad + widest + 8.0).min(size.width * 0.4);
+        let right = size.width - pad - 10.0;
+        let (x, x_ticks) = x_axis(figure, right - left);
+
+        let level = Frame { left, top, right, bottom: top, x, y: rows.map_or(Vertical::Values(y), Vertical::Rows) };
+        let strip = annotations::strip(figure, &level);
+        top += strip.height;
+        let height = size.height.max(top + LEAST_HEIGHT + below);
+        let bottom = height - below;
+        let caption = lines.into_iter().enumerate();
+        Layout {
+            style,
+            pad,
+            width: size.width,
+            height,
+            frame: Frame { top, bottom, ..level },
+            x_ticks,
+            y_ticks,
+            title,
+            legend,
+            caption: caption.map(|(at, line)| (line, bottom + 38.0 + 12.0 + at as f64 * CAPTION_LINE)).collect(),
+            y_title,
+            x_title: bottom + 33.0,
+            strip,
+            has_no_data: !figure.series.iter().any(|it| has_data(&it.shape)),
+        }
+    }
+}
+
+fn within(value: f64, least: f64, otherwise: f64) -> f64 {
+    if value.is_finite() { value.clamp(least, 4000.0) } else { otherwise }
+}
+
+/// The domain and labels of the x axis: as many labels as fit beside each other.
+fn x_axis(figure: &Figure, width: f64) -> (Domain, Ticks) {
+    let domain = extent::of_x(figure);
+    let rounded = |most| match domain.scale {
+        // Time goes to the end of the data; a quantity on a logarithmic axis goes to a value that a label can name.
+        Scale::Log => ticks::rounded(domain, &figure.x.unit, most, &figure.x.includes),
+        Scale::Linear => domain,
+    };
+    let at_most = |most| {
+        let domain = rounded(most);
+        (domain, ticks::ticks(domain, &figure.x.unit, most))
+    };
+    let fit = |(domain, ticks): &(Domain, Ticks)| {
+        let ends = ticks.labels.iter().filter_map(|(at, label)| {
+            let (middle, half) = (domain.share(*at)? * width, text::width(label, ROOM) / 2.0);
+            Some((middle - half, middle + half))
+        });
+        let ends: Vec<(f64, f64)> = ends.collect();
+        ends.windows(2).all(|pair| pair[0].1 + 12.0 <= pair[1].0)
+    };
+    (3..=6).rev().map(at_most).find(fit).unwrap_or_else(|| at_most(2))
+}
+
+/// The number of requests where the figure has them: then its y axis has no values.
+fn rows(figure: &Figure) -> Option<usize> {
+    let lists = figure.series.iter().filter_map(|it| match &it.shape {
+        Shape::Requests(all) => Some(all.len()),
+        _ => None,
+    });
+    lists.max()
+}
+
+fn has_data(shape: &Shape) -> bool {
+    match shape {
+        Shape::Line(places) | Shape::Steps(places) => {
+            places.iter().any(|it| it.x.is_finite() && it.y.is_some_and(f64::is_finite))
+        }
+        Shape::Band(intervals) => {
+            intervals.iter().any(|it| it.x.is_finite() && it.low.is_finite() && it.high.is_finite())
+        }
+        Shape::Points { points, .. } => points.iter().any(|it| it.x.is_finite() && it.y.is_finite()),
+        Shape::Bars(bars) => bars.iter().any(|it| it.from.is_finite() && it.to.is_finite() && it.value.is_finite()),
+        Shape::Heat(heat) => heat.counts.iter().flatten().any(|it| *it > 0),
+        Shape::Requests(requests) => requests.iter().any(|it| it.due.is_finite() && it.ended.is_finite()),
+    }
+}

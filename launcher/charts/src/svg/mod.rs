@@ -1,0 +1,117 @@
+//! A figure as SVG.
+
+mod annotations;
+mod axes;
+mod canvas;
+mod frame;
+mod labels;
+mod layout;
+pub(crate) mod legend;
+mod paint;
+mod shapes;
+pub(crate) mod text;
+
+pub(crate) use canvas::Px;
+pub(crate) use frame::Vertical;
+pub(crate) use layout::Layout;
+
+use canvas::{Anchor, Canvas, Font};
+use legend::Legend;
+use paint::Paint;
+
+use crate::{describe, figure::Figure};
+
+/// The size of a drawing in pixels. It is kept between 240 x 160 and 4000 x 4000, and a drawing whose title and legend leave no room
+/// for its data is higher.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Size {
+    pub width: f64,
+    pub height: f64,
+}
+
+impl Default for Size {
+    /// Wide enough for a column of a page, and readable on a phone.
+    fn default() -> Size {
+        Size { width: 560.0, height: 300.0 }
+    }
+}
+
+/// What surrounds a drawing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// Nothing: the drawing has its colours, title, legend and caption.
+    Standalone,
+    /// A page with `assets::STYLE`: its variables give the colours, and `html::figure` writes title, legend and caption.
+    Inline,
+}
+
+/// The figure as one `<svg>` element. Each series is thinned to about 1,500 points, and each coordinate has one decimal.
+pub fn draw(figure: &Figure, size: Size, style: Style) -> String {
+    let legend = Legend::of(figure);
+    drawn(figure, &legend, &Layout::of(figure, &legend, size, style))
+}
+
+pub(crate) fn drawn(figure: &Figure, legend: &Legend, layout: &Layout) -> String {
+    let (mut canvas, paint) = (Canvas::default(), Paint(layout.style));
+    let id = element_id(&figure.id);
+    open(&mut canvas, figure, layout, &id);
+    if layout.style == Style::Standalone {
+        heading(&mut canvas, paint, legend, layout);
+    }
+    shapes::patterns(&mut canvas, paint, figure, &id);
+    annotations::shades(&mut canvas, paint, figure, layout);
+    axes::grid(&mut canvas, paint, layout);
+    let mut taken = annotations::rings(figure, layout);
+    shapes::draw(&mut canvas, paint, figure, legend, layout, &id, &mut taken);
+    axes::axes(&mut canvas, paint, figure, layout);
+    annotations::marks(&mut canvas, paint, figure, layout, &mut taken);
+    if layout.has_no_data {
+        let font = Font { size: 13.0, paint: paint.muted(), bold: false, halo: None };
+        let (x, y) = ((layout.frame.left + layout.frame.right) / 2.0, (layout.frame.top + layout.frame.bottom) / 2.0);
+        canvas.text(x, y, Anchor::Middle, &font, "no values");
+    }
+    canvas.put(format_args!("</svg>"));
+    canvas.finish()
+}
+
+/// The part of an id that may stand in an attribute and a reference.
+pub(crate) fn element_id(id: &str) -> String {
+    let id: String = id.chars().filter(|it| it.is_ascii_alphanumeric() || *it == '-').take(80).collect();
+    if id.is_empty() { "figure".to_owned() } else { id }
+}
+
+fn open(canvas: &mut Canvas, figure: &Figure, layout: &Layout, id: &str) {
+    let (width, height) = (Px(layout.width), Px(layout.height));
+    canvas.put(format_args!(
+        r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img""#
+    ));
+    canvas.put(format_args!(r#" aria-labelledby="{id}-title" aria-describedby="{id}-desc""#));
+    if layout.style == Style::Standalone {
+        canvas.put(format_args!(r#" font-family="Noto Sans, Helvetica, Arial, sans-serif""#));
+    }
+    canvas.put(format_args!(
+        r#"><title id="{id}-title">{}</title><desc id="{id}-desc">{}</desc>"#,
+        text::escape(&figure.title),
+        text::escape(&describe::describe(figure))
+    ));
+}
+
+fn heading(canvas: &mut Canvas, paint: Paint, legend: &Legend, layout: &Layout) {
+    canvas.put(format_args!(
+        r#"<rect width="{}" height="{}" fill="{}"/>"#,
+        Px(layout.width),
+        Px(layout.height),
+        paint.background()
+    ));
+    let font = Font { size: layout::TITLE, paint: paint.text(), bold: true, halo: None };
+    for (line, y) in &layout.title {
+        canvas.text(layout.pad, *y, Anchor::Start, &font, line);
+    }
+    if let Some((top, placed)) = &layout.legend {
+        legend::draw(canvas, paint, (layout.pad, *top), legend, placed);
+    }
+    let font = Font { size: layout::SMALL, paint: paint.muted(), bold: false, halo: None };
+    for (line, y) in &layout.caption {
+        canvas.text(layout.pad, *y, Anchor::Start, &font, line);
+    }
+}

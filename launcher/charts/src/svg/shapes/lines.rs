@@ -1,0 +1,72 @@
+//! Lines and steps.
+
+use crate::{
+    figure::{Place, Tone},
+    svg::{
+        canvas::{Canvas, Path},
+        frame::Frame,
+        legend::dash_attribute,
+        paint::Paint,
+    },
+    thin,
+};
+
+pub(crate) fn line(canvas: &mut Canvas, paint: Paint, frame: &Frame, places: &[Place], tone: Tone) {
+    let mut path = Path::default();
+    for run in runs(frame, &thin::places(places)) {
+        for (index, (x, y)) in run.iter().enumerate() {
+            if index == 0 { path.go(*x, *y) } else { path.line(*x, *y) }
+        }
+        if let [(x, _)] = run[..] {
+            // A line without length: its round ends make a dot.
+            path.horizontal(x);
+        }
+    }
+    stroke(canvas, paint, &path, tone);
+}
+
+pub(crate) fn steps(canvas: &mut Canvas, paint: Paint, frame: &Frame, places: &[Place], tone: Tone) {
+    let mut path = Path::default();
+    for run in runs(frame, &thin::places(places)) {
+        let mut before = None;
+        for &(x, y) in &run {
+            match before {
+                None => path.go(x, y),
+                Some(_) => path.horizontal(x),
+            }
+            if before.is_some_and(|it| it != y) {
+                path.vertical(y);
+            }
+            before = Some(y);
+        }
+        if let [(x, _)] = run[..] {
+            path.horizontal(x);
+        }
+    }
+    stroke(canvas, paint, &path, tone);
+}
+
+/// The places between gaps, in pixels.
+fn runs(frame: &Frame, places: &[Place]) -> Vec<Vec<(f64, f64)>> {
+    let pixels = |it: &Place| Some((frame.x(it.x)?, frame.y(it.y?)?));
+    let placed: Vec<Option<(f64, f64)>> = places.iter().map(pixels).collect();
+    placed
+        .split(Option::is_none)
+        .map(|run| run.iter().flatten().copied().collect())
+        .filter(|run: &Vec<_>| !run.is_empty())
+        .collect()
+}
+
+fn stroke(canvas: &mut Canvas, paint: Paint, path: &Path, tone: Tone) {
+    if path.is_empty() {
+        return;
+    }
+    let (colour, dashes) = (paint.tone(tone), dash_attribute(tone));
+    let width = if tone == Tone::Plan { 1.5 } else { 2.0 };
+    canvas.put(format_args!(
+        r#"<path d="{}" fill="none" stroke="{colour}" stroke-width="{width}" stroke-linejoin="round" stroke-linecap="{}"{dashes}/>"#,
+        path.d,
+        // Round ends would close the gaps of short dashes.
+        if dashes.is_empty() { "round" } else { "butt" },
+    ));
+}

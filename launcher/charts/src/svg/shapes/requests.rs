@@ -1,0 +1,91 @@
+//! Requests as lines of three phases.
+
+use super::open_group;
+use crate::{
+    figure::{Request, Tone},
+    palette::Marker,
+    svg::{
+        canvas::{Canvas, Path},
+        frame::Frame,
+        legend::Sample,
+        paint::Paint,
+        shapes::marks_path,
+    },
+    thin,
+};
+
+/// A phase of a request, as the legend lists it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Phase {
+    pub name: &'static str,
+    pub tone: Tone,
+    pub sample: Sample,
+}
+
+/// In the order of time; the last one takes the place of the phase in which a request failed.
+pub(crate) const PHASES: [Phase; 4] = [
+    Phase { name: "due, not sent", tone: Tone::Quiet, sample: Sample::Bar },
+    Phase { name: "sent to first token", tone: Tone::High, sample: Sample::Bar },
+    Phase { name: "first token to end", tone: Tone::Median, sample: Sample::Bar },
+    Phase { name: "failed", tone: Tone::Bad, sample: Sample::Striped },
+];
+
+const FAILED: usize = 3;
+/// The share of a row that its bar fills.
+const FILLED: f64 = 0.78;
+/// Thicker bars do not show more.
+const THICKEST: f64 = 12.0;
+
+pub(crate) fn draw(canvas: &mut Canvas, paint: Paint, frame: &Frame, requests: &[Request], key: usize, id: &str) {
+    let mut paths: [Path; 4] = Default::default();
+    let mut ends = Vec::new();
+    let every = requests.len().div_ceil(thin::MOST).max(1);
+    for (index, request) in requests.iter().enumerate().step_by(every) {
+        let (top, height) = frame.row(index);
+        // Where rows are left out, the ones that stay take their room.
+        let height = height * every as f64;
+        let thick = (height * FILLED).clamp(0.5, THICKEST);
+        let middle = top + height / 2.0;
+        for (phase, from, to) in phases(request) {
+            let (Some(from), Some(to)) = (frame.x_within(from), frame.x_within(to)) else { continue };
+            if to > from {
+                paths[phase].rectangle((from, middle - thick / 2.0), (to, middle + thick / 2.0));
+            }
+        }
+        if let (false, Some(x)) = (request.succeeded, frame.x_within(request.ended)) {
+            ends.push((x, middle));
+        }
+    }
+    for (phase, path) in paths.iter().enumerate() {
+        if path.is_empty() && (phase != FAILED || ends.is_empty()) {
+            continue;
+        }
+        open_group(canvas, Some(key + phase));
+        let tone = PHASES[phase].tone;
+        let colour = paint.tone(tone);
+        let fill = if phase == FAILED { format!("url(#{id}-stripes)").into() } else { colour.clone() };
+        if !path.is_empty() {
+            canvas.put(format_args!(r#"<path d="{}" fill="{fill}"/>"#, path.d));
+        }
+        if phase == FAILED {
+            let d = marks_path(Marker::Cross, 3.0, ends.iter().copied());
+            canvas.put(format_args!(r#"<path d="{d}" fill="none" stroke="{colour}" stroke-width="1.6"/>"#));
+        }
+        canvas.put(format_args!("</g>"));
+    }
+}
+
+/// The phases of a request: index in `PHASES`, begin, end.
+pub(crate) fn phases(it: &Request) -> impl Iterator<Item = (usize, f64, f64)> {
+    let sent = it.sent.unwrap_or(it.ended);
+    let first = it.first_token.unwrap_or(it.ended);
+    let known = [
+        Some((0, it.due, sent)),
+        it.sent.map(|sent| (1, sent, first)),
+        it.sent.and(it.first_token).map(|first| (2, first, it.ended)),
+    ];
+    let last = known.iter().flatten().count() - 1;
+    let failed = !it.succeeded;
+    let known = known.into_iter().flatten().enumerate();
+    known.map(move |(index, (phase, from, to))| (if failed && index == last { FAILED } else { phase }, from, to))
+}

@@ -1,0 +1,64 @@
+//! Fewer points where there are more than a drawing can show. The least and the greatest value of each group stay.
+
+use crate::figure::{Interval, Place};
+
+/// A drawing has at most about this number of points in a series: more than it has pixels across.
+pub(crate) const MOST: usize = 1_500;
+
+/// At most about `MOST` places in the same order: of each group of neighbours the first, the last, the least, the greatest, and a gap.
+pub(crate) fn places(all: &[Place]) -> Vec<Place> {
+    if all.len() <= MOST {
+        return all.to_vec();
+    }
+    all.chunks(group_size(all.len(), 5)).flat_map(place_group).collect()
+}
+
+fn place_group(group: &[Place]) -> Vec<Place> {
+    let known: Vec<(usize, f64)> =
+        group.iter().enumerate().filter_map(|(at, it)| Some((at, it.y.filter(|y| y.is_finite())?))).collect();
+    let gap = group.iter().position(|it| it.y.is_none_or(|y| !y.is_finite()));
+    let least = known.iter().min_by(|a, b| a.1.total_cmp(&b.1)).map(|it| it.0);
+    let greatest = known.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|it| it.0);
+    let (first, last) = (known.first().map(|it| it.0), known.last().map(|it| it.0));
+    picked(group, [first, last, least, greatest, gap])
+}
+
+/// At most about `MOST` intervals: of each group of neighbours one from its first to its last place, that holds all of them.
+pub(crate) fn intervals(all: &[Interval]) -> Vec<Interval> {
+    if all.len() <= MOST {
+        return all.to_vec();
+    }
+    all.chunks(group_size(all.len(), 2))
+        .flat_map(|group| {
+            let low = group.iter().map(|it| it.low).fold(f64::INFINITY, f64::min);
+            let high = group.iter().map(|it| it.high).fold(f64::NEG_INFINITY, f64::max);
+            [group.first(), group.last()].into_iter().flatten().map(move |it| Interval { x: it.x, low, high })
+        })
+        .collect()
+}
+
+/// At most about `MOST` items in the same order: of each group the one with the least and that with the greatest value.
+pub(crate) fn by_value<T: Clone>(all: &[T], value: impl Fn(&T) -> f64) -> Vec<T> {
+    if all.len() <= MOST {
+        return all.to_vec();
+    }
+    let group = |group: &[T]| {
+        let ranked = || group.iter().enumerate().filter(|(_, it)| value(it).is_finite());
+        let least = ranked().min_by(|a, b| value(a.1).total_cmp(&value(b.1))).map(|it| it.0);
+        let greatest = ranked().max_by(|a, b| value(a.1).total_cmp(&value(b.1))).map(|it| it.0);
+        picked(group, [least, greatest, None, None, None])
+    };
+    all.chunks(group_size(all.len(), 2)).flat_map(group).collect()
+}
+
+fn group_size(length: usize, kept_of_each: usize) -> usize {
+    length.div_ceil(MOST / kept_of_each).max(1)
+}
+
+/// The items at these indices, each once, in their order.
+fn picked<T: Clone>(group: &[T], mut indices: [Option<usize>; 5]) -> Vec<T> {
+    indices.sort_unstable();
+    let mut kept: Vec<usize> = indices.into_iter().flatten().collect();
+    kept.dedup();
+    kept.into_iter().filter_map(|it| group.get(it).cloned()).collect()
+}

@@ -1,0 +1,167 @@
+//! Where an axis has labels, and what they say.
+
+use crate::{
+    figure::Scale,
+    scale::Domain,
+    units::{Display, Kind, without_zeros},
+};
+
+/// The labels of an axis.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Ticks {
+    /// Values and what is written at them, rising.
+    pub labels: Vec<(f64, String)>,
+    /// Values of lines without a label.
+    pub minor: Vec<f64>,
+    /// The unit for the title of the axis; empty where the labels have it, or where there is none.
+    pub unit: String,
+}
+
+/// More labels than these crowd an axis.
+const MOST: usize = 6;
+
+/// The domain, rounded outwards to values that its labels can name. An end in `fixed` stays.
+pub(crate) fn rounded(domain: Domain, unit: &str, most: usize, fixed: &[f64]) -> Domain {
+    let (low, high) = match domain.scale {
+        Scale::Linear => {
+            let per = display(domain, unit).per;
+            let step = step(domain, per, most) * per;
+            ((domain.low / step).floor() * step, (domain.high / step).ceil() * step)
+        }
+        Scale::Log => (at_or_below(domain.low), at_or_above(domain.high)),
+    };
+    let keep = |new: f64, old: f64| if fixed.contains(&old) || !new.is_finite() { old } else { new };
+    let (low, high) = (keep(low, domain.low), keep(high, domain.high));
+    if low < high { Domain { low, high, ..domain } } else { domain }
+}
+
+/// At most `most` labels, and never more than six.
+pub(crate) fn ticks(domain: Domain, unit: &str, most: usize) -> Ticks {
+    let most = most.clamp(2, MOST);
+    let mut ticks = match domain.scale {
+        Scale::Linear => linear(domain, unit, most),
+        Scale::Log => logarithmic(domain, unit, most),
+    };
+    // Values too near to each other for the digits of a label would have the same one.
+    ticks.labels.dedup_by(|next, before| next.1 == before.1);
+    ticks
+}
+
+fn display(domain: Domain, unit: &str) -> Display {
+    Kind::of(unit).display(domain.low.abs().max(domain.high.abs()))
+}
+
+/// The least distance of two labels, in the unit of `per`, with which there are at most `most` labels: 1, 2 or 5 times a power of ten,
+/// or 25, 250 and so on.
+fn step(domain: Domain, per: f64, most: usize) -> f64 {
+    let (low, high) = (domain.low / per, domain.high / per);
+    let least = (high - low) / most.max(2) as f64;
+    let power = 10f64.powf(least.log10().floor());
+    let labels = |step: f64| (high / step + 1e-6).floor() - (low / step - 1e-6).ceil() + 1.0;
+    let fits = |it: &f64| *it >= least * 0.999 && labels(*it) <= most.max(2) as f64;
+    let leading = [1.0, 2.0, 2.5, 5.0, 10.0, 20.0, 25.0, 50.0].into_iter();
+    // A quarter needs one more digit than its neighbours, unless it is a whole number.
+    let leading = leading.filter(|it| (*it != 2.5 || power >= 10.0) && (*it != 25.0 || power >= 1.0));
+    leading.map(|it| it * power).find(fits).unwrap_or(100.0 * power)
+}
+
+fn linear(domain: Domain, unit: &str, most: usize) -> Ticks {
+    let display = display(domain, unit);
+    let step = step(domain, display.per, most);
+    let first = (domain.low / display.per / step - 1e-6).ceil();
+    let last = domain.high / display.per + step * 1e-6;
+    let label = |at: f64| match number(at, step) {
+        // Zero needs no prefix of a large number.
+        zero if zero == "0" && display.title.is_none() => zero,
+        number => number + display.suffix,
+    };
+    let labels = (0..=most + 1).map(|it| (first + it as f64) * step).take_while(|at| *at <= last);
+    let labels = labels.map(|at| (at * display.per, label(at))).collect();
+    Ticks { labels, minor: Vec::new(), unit: display.title.unwrap_or(unit).to_owned() }
+}
+
+/// A multiple of `step`, with the decimals that `step` needs.
+fn number(value: f64, step: f64) -> String {
+    let decimals = -step.log10().floor();
+    if value.abs() < step / 2.0 {
+        return "0".to_owned();
+    }
+    if decimals > 6.0 || value.abs() >= 1e7 {
+        return format!("{value:.3e}").replace(".000e", "e");
+    }
+    let decimals = decimals.max(0.0) as usize;
+    without_zeros(&format!("{value:.decimals$}")).to_owned()
+}
+
+/// Leading digits of the values that get labels, from few to many.
+const LEADING: [&[f64]; 3] = [&[1.0], &[1.0, 3.0], &[1.0, 2.0, 5.0]];
+
+fn logarithmic(domain: Domain, unit: &str, most: usize) -> Ticks {
+    let kind = Kind::of(unit);
+    let mut at = with_leading(domain, LEADING[0]);
+    for leading in &LEADING[1..] {
+        let more = with_leading(domain, leading);
+        if more.len() <= most {
+            at = more;
+        }
+    }
+    if at.len() > most {
+        let every = at.len().div_ceil(most);
+        at = at.into_iter().step_by(every).collect();
+    }
+    if at.len() < 3 {
+        // Less than a decade: equal steps name more values than powers do.
+        let mut ticks = linear(domain, unit, most);
+        ticks.labels.retain(|(at, _)| domain.contains(*at) && *at > 0.0);
+        return ticks;
+    }
+    let decades = (domain.high / domain.low).log10();
+    let minor =
+        if decades > 6.0 { Vec::new() } else { with_leading(domain, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]) };
+    // One unit for all labels where one fits both ends; otherwise each label has its own.
+    let ends = (kind.display(at[0]), kind.display(at[at.len() - 1]));
+    let shared = ends.0 == ends.1 && kind != Kind::Number;
+    let label = |value: f64| {
+        let display = if shared { ends.0 } else { own_display(kind, value) };
+        let shown = value / display.per;
+        let power = 10f64.powf(shown.log10().floor());
+        let name = if shared || kind != Kind::Number { display.title.unwrap_or_default() } else { "" };
+        let space = if name.is_empty() || shared { "" } else { "\u{a0}" };
+        let name = if shared { "" } else { name };
+        format!("{}{}{space}{name}", number((shown / power).round() * power, power), display.suffix)
+    };
+    let title = match kind {
+        Kind::Number => unit,
+        _ if shared => ends.0.title.unwrap_or_default(),
+        _ => "",
+    };
+    Ticks { labels: at.into_iter().map(|it| (it, label(it))).collect(), minor, unit: title.to_owned() }
+}
+
+/// The unit of one label: seconds also for a duration that is given in milliseconds.
+fn own_display(kind: Kind, value: f64) -> Display {
+    match kind {
+        // A power of ten of a second is not a round number of minutes.
+        Kind::Duration(seconds) if value * seconds >= 0.999 => {
+            Display { per: 1.0 / seconds, suffix: "", title: Some("s") }
+        }
+        _ => kind.display(value * 1.000_001),
+    }
+}
+
+/// The values of a domain with one of these leading digits, rising.
+fn with_leading(domain: Domain, leading: &[f64]) -> Vec<f64> {
+    let (first, last) = (domain.low.log10().floor() as i32, domain.high.log10().ceil() as i32);
+    let within = |it: &f64| (domain.low * 0.999_999..=domain.high * 1.000_001).contains(it);
+    (first..=last).flat_map(|power| leading.iter().map(move |it| it * 10f64.powi(power))).filter(within).collect()
+}
+
+fn at_or_below(value: f64) -> f64 {
+    let power = 10f64.powf(value.log10().floor());
+    [5.0, 2.0].into_iter().map(|it| it * power).find(|it| *it <= value * 1.000_001).unwrap_or(power)
+}
+
+fn at_or_above(value: f64) -> f64 {
+    let power = 10f64.powf(value.log10().floor());
+    [1.0, 2.0, 5.0].into_iter().map(|it| it * power).find(|it| *it >= value * 0.999_999).unwrap_or(power * 10.0)
+}

@@ -1,0 +1,122 @@
+//! How values are written: durations, shares and large numbers.
+
+/// What the unit of an axis says about its values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Kind {
+    /// A duration; the field is the number of seconds in its unit.
+    Duration(f64),
+    /// From 0 to 1, written in percent.
+    Share,
+    Number,
+}
+
+/// A unit in which the labels of an axis are written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Display {
+    /// Number of values of the axis in one of this unit.
+    pub per: f64,
+    /// What follows each number.
+    pub suffix: &'static str,
+    /// What the title of the axis names; `None`: the unit of the axis itself.
+    pub title: Option<&'static str>,
+}
+
+/// Units of time: seconds in one, the least number of seconds that is written in it, its name.
+const TIMES: [(f64, f64, &str); 6] = [
+    (3600.0, 3.0 * 3600.0, "h"),
+    (60.0, 600.0, "min"),
+    (1.0, 1.0, "s"),
+    (1e-3, 1e-3, "ms"),
+    (1e-6, 1e-6, "µs"),
+    (1e-9, 0.0, "ns"),
+];
+
+/// Prefixes of numbers: the factor, the least number that is written with it, its letter.
+const PREFIXES: [(f64, f64, &str); 7] = [
+    (1e12, 1e12, "T"),
+    (1e9, 1e9, "G"),
+    (1e6, 1e6, "M"),
+    (1e3, 1e4, "k"),
+    (1.0, 1e-3, ""),
+    (1e-6, 1e-6, "µ"),
+    (1e-9, 0.0, "n"),
+];
+
+impl Kind {
+    pub fn of(unit: &str) -> Kind {
+        match unit {
+            "ms" => Kind::Duration(1e-3),
+            "s" => Kind::Duration(1.0),
+            "share" => Kind::Share,
+            _ => Kind::Number,
+        }
+    }
+
+    /// The unit that fits values up to `largest`, which is above zero.
+    pub fn display(self, largest: f64) -> Display {
+        match self {
+            Kind::Share => Display { per: 0.01, suffix: "%", title: Some("") },
+            Kind::Duration(seconds) => {
+                // A quantity in ms stays in ms up to 10 s: 2,000 ms beside 40 ms needs no conversion by the reader.
+                if seconds < 1.0 && (1e-3..10.0).contains(&(largest * seconds)) {
+                    return Display { per: 1.0, suffix: "", title: Some("ms") };
+                }
+                let (in_one, _, name) = fitting(&TIMES, largest * seconds);
+                Display { per: in_one / seconds, suffix: "", title: Some(name) }
+            }
+            Kind::Number => {
+                let (factor, _, letter) = fitting(&PREFIXES, largest);
+                Display { per: factor, suffix: letter, title: None }
+            }
+        }
+    }
+}
+
+fn fitting(table: &[(f64, f64, &'static str)], largest: f64) -> (f64, f64, &'static str) {
+    let found = table.iter().find(|(_, least, _)| largest >= *least).or(table.last());
+    found.copied().unwrap_or((1.0, 0.0, ""))
+}
+
+/// A value with its unit, in three significant digits: `1.25 s`, `12.5%`, `18.2k tok/s`.
+pub(crate) fn value(value: f64, unit: &str) -> String {
+    if !value.is_finite() {
+        return "no value".to_owned();
+    }
+    // A hundred times the greatest number would be infinite.
+    let value = value.clamp(-1e300, 1e300);
+    let kind = Kind::of(unit);
+    let size = value.abs();
+    if size == 0.0 {
+        return if kind == Kind::Share { "0%".to_owned() } else { with_unit("0".to_owned(), unit) };
+    }
+    match kind {
+        Kind::Share => format!("{}%", significant(value * 100.0)),
+        Kind::Duration(seconds) => {
+            let (in_one, _, name) = fitting(&TIMES, size * seconds);
+            format!("{} {name}", significant(value * seconds / in_one))
+        }
+        Kind::Number => {
+            let (factor, _, letter) = fitting(&PREFIXES, size);
+            with_unit(format!("{}{letter}", significant(value / factor)), unit)
+        }
+    }
+}
+
+fn with_unit(number: String, unit: &str) -> String {
+    if unit.is_empty() { number } else { format!("{number} {unit}") }
+}
+
+/// At most three digits behind the leading ones, no trailing zeros: `1234`, `123`, `12.3`, `1.23`, `0.00123`.
+fn significant(value: f64) -> String {
+    if !(1e-6..1e7).contains(&value.abs()) {
+        return format!("{value:.2e}");
+    }
+    let leading = value.abs().log10().floor() as i32;
+    let decimals = usize::try_from(2 - leading).unwrap_or(0);
+    without_zeros(&format!("{value:.decimals$}")).to_owned()
+}
+
+/// The text of a number without zeros at the end of its fraction.
+pub(crate) fn without_zeros(number: &str) -> &str {
+    if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
+}

@@ -1,0 +1,101 @@
+//! Drawings of the sample figures, as they are in a file.
+
+use charts::{Figure, Scale, Series, Shape, Size, Style, Tone, csv, html, svg};
+
+mod samples;
+
+/// One element on each line, so that a difference of two drawings can be read.
+fn readable(drawing: &str) -> String {
+    drawing.replace("><", ">\n<")
+}
+
+fn check(name: &str, figure: &Figure) {
+    let drawing = svg::draw(figure, Size { width: 640.0, height: 400.0 }, Style::Standalone);
+    insta::assert_snapshot!(name, readable(&drawing));
+}
+
+#[test]
+fn each_shape_is_drawn_as_before() {
+    for figure in samples::all() {
+        check(&figure.id, &figure);
+    }
+}
+
+#[test]
+fn the_data_of_each_shape_are_written_as_before() {
+    for figure in samples::all() {
+        let text = csv::write(&figure);
+        let mut lines: Vec<&str> = text.lines().take(4).collect();
+        let count = format!("... {} lines", text.lines().count());
+        lines.push(&count);
+        insta::assert_snapshot!(format!("{}.csv", figure.id), lines.join("\n"));
+    }
+}
+
+#[test]
+fn a_figure_in_a_page_is_written_as_before() {
+    insta::assert_snapshot!("page", readable(&html::figure(&samples::empty(), Size::default())));
+}
+
+#[test]
+fn a_drawing_has_a_title_and_a_description_in_words() {
+    let drawing = svg::draw(&samples::lines(), Size::default(), Style::Inline);
+    assert!(drawing.contains(r#"role="img" aria-labelledby="ttft-over-time-title""#), "{drawing}");
+    assert!(drawing.contains(r#"<title id="ttft-over-time-title">TTFT over time</title>"#), "{drawing}");
+    assert!(drawing.contains("p50: 58 values from"), "{drawing}");
+    assert!(drawing.contains("warm-up: from 0 s to 60 s."), "{drawing}");
+}
+
+#[test]
+fn a_drawing_in_a_page_takes_every_colour_from_the_page() {
+    for figure in samples::all() {
+        let drawing = svg::draw(&figure, Size::default(), Style::Inline);
+        assert!(!drawing.contains("\"#"), "{}: {drawing}", figure.id);
+        assert!(!drawing.contains("style="), "{}: {drawing}", figure.id);
+    }
+}
+
+#[test]
+fn failures_differ_by_more_than_colour() {
+    let drawing = svg::draw(&samples::bars(), Size::default(), Style::Standalone);
+    assert!(drawing.contains(r#"fill="url(#outcomes-stripes)""#), "{drawing}");
+    let drawing = svg::draw(&samples::requests(), Size::default(), Style::Standalone);
+    assert!(drawing.contains(r#"fill="url(#requests-stripes)""#), "{drawing}");
+}
+
+#[test]
+fn series_with_one_name_have_one_entry_and_one_key() {
+    let page = html::figure(&samples::distribution(), Size::default());
+    assert_eq!(page.matches("<button type=\"button\" aria-pressed").count(), 3, "{page}");
+    assert_eq!(page.matches("<g data-key=\"0\">").count(), 2, "the band and the line of ITL: {page}");
+}
+
+#[test]
+fn a_mark_far_beyond_the_data_does_not_flatten_them() {
+    let mut figure = samples::lines();
+    figure.marks[0].at = charts::MarkAt::Y(60_000.0);
+    let drawing = svg::draw(&figure, Size::default(), Style::Standalone);
+    assert!(drawing.contains("objective p99 ≤ 800 ms: 60 s ↑"), "{drawing}");
+    assert!(drawing.contains(">2000</text>"), "the axis still fits the data: {drawing}");
+}
+
+#[test]
+fn a_series_of_a_million_points_is_drawn_with_its_least_and_greatest_value() {
+    let places = (0..1_000_000).map(|it| {
+        let y = if it == 333_333 { 900.0 } else { 10.0 + f64::from(it % 7) };
+        charts::Place { x: f64::from(it), y: Some(y) }
+    });
+    let mut figure = samples::lines();
+    figure.series = vec![Series { name: "p50".into(), tone: Tone::Median, shape: Shape::Line(places.collect()) }];
+    figure.y.scale = Scale::Linear;
+    (figure.shades, figure.marks) = (Vec::new(), Vec::new());
+    let drawing = svg::draw(&figure, Size::default(), Style::Standalone);
+    assert!(drawing.len() < 40_000, "{} bytes", drawing.len());
+    assert!(drawing.contains("from 10 ms to 900 ms"), "{}", &drawing[..600]);
+    let top = drawing.split("<g data-key").nth(1).into_iter().flat_map(|it| it.split(['L', 'M', '"']));
+    let least_y = top.filter_map(|it| it.split(' ').nth(1)?.parse::<f64>().ok()).fold(f64::INFINITY, f64::min);
+    assert!(
+        least_y < 100.0,
+        "the peak is near the upper end of the frame, which is 130 pixels high and ends at 222: {least_y}"
+    );
+}
