@@ -67,9 +67,9 @@ impl Figure {
     pub fn title(self) -> String {
         let metric = match self {
             Figure::OfMetric(metric, _) => metric,
-            Figure::Interactivity(Interactivity::InverseOfTpotP90) => return "interactivity, 1/TPOT p90".to_owned(),
-            Figure::Interactivity(Interactivity::MedianOfInverseTpot) => return "interactivity, 1/TPOT p50".to_owned(),
-            Figure::Interactivity(Interactivity::InverseOfNtpotP90) => return "interactivity, 1/NTPOT p90".to_owned(),
+            Figure::Interactivity(Interactivity::InverseOfTpotP90) => return "interactivity 1/TPOT p90".to_owned(),
+            Figure::Interactivity(Interactivity::MedianOfInverseTpot) => return "interactivity 1/TPOT p50".to_owned(),
+            Figure::Interactivity(Interactivity::InverseOfNtpotP90) => return "interactivity 1/NTPOT p90".to_owned(),
             Figure::Cost => return "cost of a million output tokens".to_owned(),
         };
         let name = match metric {

@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::{
     document::{Comparison, FigureDocument, Verdict},
     remarks::Severity,
+    rows::tenths,
 };
 
 /// What fails a gate.
@@ -73,7 +74,7 @@ impl GateRule {
                 let at = |it: &FigureDocument| format!("{name}, stage {}: {}", stage.other, it.title);
                 let worse = looked_at.iter().filter(|it| self.fails(it));
                 regressions.extend(worse.map(|it| match it.percent {
-                    Some(percent) => format!("{} is worse: {percent:+.1} %", at(it)),
+                    Some(percent) => format!("{} is worse: {} %", at(it), tenths(percent)),
                     None => format!("{} is worse", at(it)),
                 }));
                 let is_open = |it: &&&FigureDocument| it.verdict == Verdict::CannotBeDecided;

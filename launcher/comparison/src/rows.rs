@@ -49,12 +49,19 @@ fn difference(it: &FigureDocument) -> String {
     let absolute = signed(between, "+");
     match (it.percent, it.interval_percent, it.interval) {
         (Some(share), Some([low, high]), _) => {
-            format!("{absolute}, {share:+.1} % ({low:+.1} to {high:+.1} %)")
+            let [share, low, high] = [share, low, high].map(tenths);
+            format!("{absolute}, {share} % ({low} to {high} %)")
         }
-        (Some(share), None, _) => format!("{absolute}, {share:+.1} %"),
+        (Some(share), None, _) => format!("{absolute}, {} %", tenths(share)),
         (None, _, Some([low, high])) => format!("{absolute} ({} to {})", signed(low, "+"), signed(high, "+")),
         (None, _, None) => absolute,
     }
+}
+
+/// A percentage with its sign and one decimal.
+pub(crate) fn tenths(percent: f64) -> String {
+    let text = format!("{percent:+.1}");
+    if matches!(text.as_str(), "+0.0" | "-0.0") { "0.0".to_owned() } else { text }
 }
 
 /// Four significant digits; `plus` stands before what is above zero.
@@ -90,7 +97,11 @@ pub(crate) fn reasons(stage: &StagePairDocument) -> Vec<String> {
             None => found.push((&it.why, vec![&it.title])),
         }
     }
-    found.into_iter().map(|(why, titles)| format!("{}: {}", titles.join(", "), one_line(why))).collect()
+    let text = |(why, titles): (&str, Vec<&str>)| {
+        let about = if titles.len() == stage.figures.len() { "all figures".to_owned() } else { titles.join(", ") };
+        format!("{about}: {}", one_line(why))
+    };
+    found.into_iter().map(text).collect()
 }
 
 /// `stage r10`, or with both names.
@@ -148,7 +159,7 @@ pub(crate) fn unmatched(pair: &PairDocument) -> Vec<String> {
 /// One run, in a line.
 pub(crate) fn run(it: &RunDocument) -> String {
     let server = it.server.as_ref().map(|it| format!(", {it}")).unwrap_or_default();
-    let text = format!("{}: {}, {}{server}, {}, {}", it.path, it.run, it.model, it.started, it.outcome.name());
+    let text = format!("{}: {}, {}{server}, {:.0}, {}", it.path, it.run, it.model, it.started, it.outcome.name());
     one_line(&text)
 }
 
