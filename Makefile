@@ -22,7 +22,7 @@ cluster_dir := $(or $(BENCHWRIGHT_CLUSTER_DIR),$(CURDIR)/.cluster)
 official := launcher/tests/official-loadgen
 recorded := target/official-loadgen/recorded
 
-.PHONY: help demo test performance loadgen-comparison loadgen-performance bench-data statistics-coverage loadgen-bridge loadgen-bridge-overhead prepare check unit crd binaries image cluster cluster-down e2e clean
+.PHONY: help demo test performance loadgen-comparison loadgen-performance bench-data statistics-coverage loadgen-bridge loadgen-bridge-overhead prepare check browser unit crd binaries image cluster cluster-down e2e clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-24s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,7 +74,13 @@ check: prepare ## Formatting, lints, licences
 	@if command -v cargo-deny >/dev/null; then cargo deny check bans licenses sources; \
 	else echo "NOT CHECKED: licences and bans of dependencies; \`cargo install cargo-deny\` to check them"; fi
 
-unit: prepare ## All tests that need no cluster
+browser: ## Install the browser of the tests of pages, where none is there and this is a Debian with root
+	@if [[ -z "$${CHROMIUM:-}" ]] && ! { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null; then \
+	    [[ $$(id -u) == 0 ]] && command -v apt-get >/dev/null || { echo "make: no browser; install chromium, or name one in CHROMIUM" >&2; exit 1; }; \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core >/dev/null; \
+	fi
+
+unit: prepare browser ## All tests that need no cluster
 	cargo test --locked --workspace
 
 crd: ## Write the generated CRD into the chart
