@@ -4,6 +4,8 @@
 
 #[path = "cli/apis.rs"]
 mod apis;
+#[path = "cli/chromium.rs"]
+mod chromium;
 mod common;
 #[path = "cli/compare.rs"]
 mod compare;
@@ -17,6 +19,8 @@ mod loadgen;
 mod makefile;
 #[path = "cli/objectives.rs"]
 mod objectives;
+#[path = "cli/pages.rs"]
+mod pages;
 #[path = "cli/percentiles.rs"]
 mod percentiles;
 #[path = "cli/profiles.rs"]

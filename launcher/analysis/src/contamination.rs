@@ -30,6 +30,11 @@ pub struct Contamination {
     pub data_set: Option<RowsUsed>,
     /// Prompt tokens from the cache, by the usage of answers within the window.
     pub cached: Option<CachedPrompts>,
+    /// The share of prompt tokens from the cache by the metrics of the servers, from the start of the run to its end, with what
+    /// others sent; `None` where they do not report it.
+    pub server_share: Option<f64>,
+    /// Prompt tokens of the load that chance and the chat template explain; `None` where the load shares text by itself.
+    explained_tokens: Option<f64>,
 }
 
 /// Requests of the load that are in no figure, because they come before the window of their stage. The readiness probe is not
@@ -108,6 +113,23 @@ impl Contamination {
             warm_up: warm_up(all, workload, prompts, data_set),
             data_set,
             cached: all.cached,
+            server_share: None,
+            explained_tokens: remarks::explained_tokens(all, workload, run).map(|it| (it * all.requests) as f64),
+        }
+    }
+
+    /// Takes in what the servers counted from the start of the run to its end: tokens found in the prefix cache, and tokens looked up.
+    pub fn add_servers(&mut self, hits: f64, looked_up: f64) {
+        if !(hits >= 0.0 && looked_up > 0.0) {
+            return;
+        }
+        let share = hits / looked_up;
+        self.server_share = Some(share);
+        let unexplained = self.explained_tokens.map(|it| (hits - it) / looked_up);
+        if self.exposure == Exposure::Unlikely && unexplained.is_some_and(|it| it > remarks::NOTED_SHARE) {
+            self.exposure = Exposure::Possible;
+            "the servers counted more tokens from their prefix caches than this load explains: another load, or an earlier one with the same prompts"
+                .clone_into(&mut self.why);
         }
     }
 }

@@ -24,7 +24,7 @@ use engine::{
 /// Past this share of its threads' time the launcher may be what limits the load.
 pub const BUSY_SHARE: f64 = 0.8;
 /// Past this share of reads, time or CPU, the 99th percentiles are not the server's alone.
-const NOTED_SHARE: f64 = 0.01;
+pub(super) const NOTED_SHARE: f64 = 0.01;
 /// A stall that is worth a word, however rare.
 const LONG_STALL: Duration = Duration::from_millis(100);
 /// Below this share of the rate at which requests were due the load was another one.
@@ -221,22 +221,25 @@ fn lengths(all: &Figures, workload: &Workload, api: Api) -> Option<String> {
 /// Share of the prompt tokens that came from a prefix cache although every prompt is drawn by itself; `None` where the load
 /// explains all of them.
 pub(super) fn unexplained_cached_share(all: &Figures, workload: &Workload, run: &ResolvedRun) -> Option<f64> {
+    let explained = explained_tokens(all, workload, run)?;
+    let found = all.cached?;
+    let unexplained = found.tokens.saturating_sub(explained.saturating_mul(found.requests));
+    let share = found.share * unexplained as f64 / found.tokens as f64;
+    (share > NOTED_SHARE).then_some(found.share)
+}
+
+/// Tokens of each prompt that a prefix cache may have although every prompt is drawn by itself: those of the chat template, or a
+/// block, and those that are alike by chance. `None`: requests of the load share text.
+pub(super) fn explained_tokens(all: &Figures, workload: &Workload, run: &ResolvedRun) -> Option<u64> {
     let (RequestSource::Random { text, prefixes, .. }, PromptReuse::Fresh) = (&workload.requests, workload.prompts)
     else {
         return None;
     };
-    if !prefixes.is_empty() {
-        return None;
-    }
-    let found = all.cached?;
     let explained = match run.api.unwrap_or(workload.api) {
         Api::Completions => BLOCK_TOKENS,
         Api::Chat | Api::Responses | Api::Messages => TEMPLATE_TOKENS,
     };
-    let explained = explained.saturating_add(alike_by_chance(text, all.requests));
-    let unexplained = found.tokens.saturating_sub(explained.saturating_mul(found.requests));
-    let share = found.share * unexplained as f64 / found.tokens as f64;
-    (share > NOTED_SHARE).then_some(found.share)
+    prefixes.is_empty().then(|| explained.saturating_add(alike_by_chance(text, all.requests)))
 }
 
 /// Tokens from a prefix cache that the load does not explain.

@@ -250,7 +250,7 @@ fn sureness(analysis: &Analysis, page: &mut Page) {
     page.heading("How sure the figures are");
     let rows = uncertainty::rows(analysis);
     if !rows.is_empty() {
-        page.line("Intervals come from the variation within this run: 95 of 100 such intervals hold the true value. Another run may differ by more. Requests depend on each other, and so count as fewer effective values. Too few: an interval needs a mean of 30 effective values, and that of p99 one of 200, and 368 of its own.\n");
+        page.line("Intervals come from the variation within this run: 95 of 100 such intervals are to hold the true value. Near saturation fewer do: docs/statistics.md counts them. Another run may differ by more. Requests depend on each other, and so count as fewer effective values. Too few: an interval needs a mean of 30 effective values, and that of p99 one of 200, and 368 of its own.\n");
         page.table(&uncertainty::COLUMNS, NUMBERS, rows.iter().map(|row| row.iter().map(|it| cell(it)).collect()));
         page.blank();
     }

@@ -95,8 +95,11 @@ pub(super) fn contamination(it: &Contamination) -> Vec<String> {
             percent(cached.share),
             cached.requests
         ),
-        None => "No answer tells of cached tokens; that does not mean that there were none.".to_owned(),
+        None => "No answer reports cached tokens; that does not mean that there were none.".to_owned(),
     };
+    let by_servers = it.server_share.map(|share| {
+        format!("By the metrics of the servers {} of the prompt tokens came from the prefix cache, those of other clients included.", percent(share))
+    });
     let warm_up = it.warm_up.as_ref().map(|WarmUp { stages, requests, prompts }| {
         let what = match prompts {
             Some(WarmUpPrompts::Other) => "their prompts are none of the measured ones",
@@ -113,5 +116,8 @@ pub(super) fn contamination(it: &Contamination) -> Vec<String> {
             rows.distinct, rows.rows, rows.begun
         )
     });
-    [Some(format!("{answer}: {}.", it.why)), Some(cached), warm_up, data_set].into_iter().flatten().collect()
+    [Some(format!("{answer}: {}.", it.why)), Some(cached), by_servers, warm_up, data_set]
+        .into_iter()
+        .flatten()
+        .collect()
 }

@@ -22,8 +22,8 @@ const WIDTH: usize = 80;
 const POOLED: &str = "All stages together, pauses included. Compare stages, not these figures.";
 
 /// The figures of a run as text, with a line break at its end. Of several stages each comes first, and the run last: figures
-/// of different loads taken together are those of none.
-pub fn table(analysis: &Analysis, loadgen: Option<&LoadGenReport>) -> String {
+/// of different loads taken together are those of none. `servers`: remarks on their metrics.
+pub fn table(analysis: &Analysis, loadgen: Option<&LoadGenReport>, servers: &[String]) -> String {
     let tests = loadgen.map(loadgen_tests);
     let objectives = analysis.objectives.as_ref().map(objectives);
     let mut parts: Vec<String> = std::iter::once(verdict(analysis)).chain(objectives).chain(tests).collect();
@@ -37,9 +37,9 @@ pub fn table(analysis: &Analysis, loadgen: Option<&LoadGenReport>) -> String {
         parts.push(format!("* {}", text::LARGEST_MEANS));
     }
     parts.extend([totals(analysis), trust(analysis)]);
-    if !analysis.judgement.remarks.is_empty() {
-        let notes: Vec<String> =
-            analysis.judgement.remarks.iter().map(|it| format!("note: {}", one_line(it))).collect();
+    let remarks = analysis.judgement.remarks.iter().chain(servers);
+    let notes: Vec<String> = remarks.map(|it| format!("note: {}", one_line(it))).collect();
+    if !notes.is_empty() {
         parts.push(notes.join("\n"));
     }
     parts.join("\n\n") + "\n"
@@ -66,7 +66,9 @@ fn objectives(objectives: &Objectives) -> String {
         let cells = [text::objective_observed(it), text::objective_limit(it), it.met.name().to_owned()];
         add_row(&mut table, name, cells);
     }
-    fitted(table)
+    let told = objectives.results.iter().filter(|it| !it.reason.is_empty());
+    let notes: String = told.map(|it| format!("\nnote: {}: {}", it.objective.name, one_line(&it.reason))).collect();
+    fitted(table) + &notes
 }
 
 fn loadgen_tests(tests: &LoadGenReport) -> String {

@@ -88,6 +88,8 @@ fn log_notices(notices: &[Notice]) {
 pub(crate) struct Measurement {
     analysis: Analysis,
     loadgen: Option<LoadGenReport>,
+    /// What does not fit together in the servers' metrics.
+    server_remarks: Vec<String>,
     stored: Option<Stored>,
 }
 
@@ -125,6 +127,11 @@ fn measure(input: &Input, baseline: Option<&BaselineReport>, options: &RunOption
         analysis.judge_objectives(slo, baseline.map(|it| it as &dyn Source));
     }
     let servers = scraped.map(|it| server_metrics::report(it, &load, &analysis));
+    if let Some(run) = servers.as_ref().map(|it| &it.run).filter(|it| it.whole)
+        && let (Some(hits), Some(looked_up)) = (run.prefix_hits, run.prefix_queries.or(run.prompt_tokens))
+    {
+        analysis.contamination.add_servers(hits, looked_up);
+    }
     let records = load.recorder.records.as_ref().filter(|_| keep != Keep::Summary);
     let report = Report {
         commit: options.commit,
@@ -139,15 +146,19 @@ fn measure(input: &Input, baseline: Option<&BaselineReport>, options: &RunOption
         server_metrics: servers.as_ref(),
         records,
     };
+    let server_remarks = servers.as_ref().map(|it| it.remarks.clone()).unwrap_or_default();
     match store.write(&report, &input.inputs()) {
-        Ok(stored) => Ok(Measurement { analysis, loadgen, stored }),
-        Err(error) => Err(Failure::storage_of(error.to_string(), Measurement { analysis, loadgen, stored: None })),
+        Ok(stored) => Ok(Measurement { analysis, loadgen, server_remarks, stored }),
+        Err(error) => {
+            let done = Measurement { analysis, loadgen, server_remarks, stored: None };
+            Err(Failure::storage_of(error.to_string(), done))
+        }
     }
 }
 
 /// Prints the table. It comes last, because stdout may have no reader any more, and the files must not depend on it.
 fn print_table(measurement: &Measurement) {
-    let mut text = terminal::table(&measurement.analysis, measurement.loadgen.as_ref());
+    let mut text = terminal::table(&measurement.analysis, measurement.loadgen.as_ref(), &measurement.server_remarks);
     if let Some(stored) = &measurement.stored {
         text.push_str(&format!("report: {}\n", stored.path.join("report.md").display()));
     }

@@ -2,7 +2,9 @@
 
 use crds::{
     BenchmarkRunStatus, Envelope, LauncherReason, Outcome, Reason,
-    benchmark_run::RetryCause,
+    benchmark_run::{Enforcement, RetryCause},
+    envelope::Core,
+    objective::Met,
     status::{Attempt, MAX_ATTEMPTS, Phase},
 };
 use jiff::Timestamp;
@@ -114,6 +116,9 @@ impl Decision<'_> {
         let disrupted = self.observed.ended.as_ref().and_then(|it| it.disrupted.as_deref());
         match core.outcome {
             Outcome::Passed => {
+                if let Some(message) = self.unjudged(core) {
+                    return self.end_attempt(Reason::LauncherFailed, &message, Some(envelope));
+                }
                 let message = "the figures are valid";
                 let mut plan = self.finish(Phase::Succeeded, Outcome::Passed, Reason::RunSucceeded, message);
                 status::apply_envelope(&mut plan.status, self.effective.storage.pvc.as_ref(), envelope);
@@ -147,6 +152,19 @@ impl Decision<'_> {
                 self.end_attempt(reason, &core.message, Some(envelope))
             }
         }
+    }
+
+    /// Why a result that says Passed is none: the spec enforces objectives, and the launcher has not found each of them met.
+    fn unjudged(&self, core: &Core) -> Option<String> {
+        let asked = self.run.spec.slo.objectives.len();
+        let enforced = self.effective.slo.as_ref().is_some_and(|it| it.enforcement == Enforcement::Fail);
+        let counts = core.objectives.unwrap_or_default();
+        let judged = counts.total() as usize == asked && counts.all() == Met::True;
+        (enforced && asked > 0 && !judged).then(|| {
+            format!(
+                "spec.slo.objectives: has {asked}, and the launcher reports a run that passed with {counts}; give operator and launcher the same release"
+            )
+        })
     }
 
     /// The figures count, and do not meet the objectives that the spec enforces.

@@ -50,6 +50,15 @@ fn every_phase_is_read_right() {
 
 const SLO: &str = "{target: {simulator: {}}, slo: {objectives: [{name: a, metric: ttft, stat: p99, max: 500ms}]}}";
 
+/// Objectives a, b and so on.
+fn slo_of(count: usize, enforcement: &str) -> String {
+    let names = ["a", "b", "c"].iter().take(count);
+    let objectives: Vec<String> =
+        names.map(|name| format!("{{name: {name}, metric: ttft, stat: p99, max: 500ms}}")).collect();
+    let objectives = objectives.join(", ");
+    format!("{{target: {{simulator: {{}}}}, slo: {{enforcement: {enforcement}, objectives: [{objectives}]}}}}")
+}
+
 #[test]
 fn objectives_are_told_by_a_condition_that_is_unknown_until_there_is_a_result() {
     use ConditionStatus::{False, True, Unknown};
@@ -92,10 +101,34 @@ fn objectives_are_told_by_a_condition_that_is_unknown_until_there_is_a_result() 
     ] {
         let told = ended(said(&with_objectives(outcome, "r", objectives)));
         let expected = (status, reason.to_owned(), message.to_owned());
-        assert_eq!(slo(SLO, Phase::Running, &told), expected, "{outcome:?} {objectives:?}");
+        let spec = slo_of(objectives.len(), "Report");
+        assert_eq!(slo(&spec, Phase::Running, &told), expected, "{outcome:?} {objectives:?}");
     }
     let (status, reason, _) = slo(SLO, Phase::Running, &ended(said(&envelope(Outcome::Error, "StorageFailed"))));
     assert_eq!((status, reason.as_str()), (Unknown, "StorageFailed"));
+}
+
+#[test]
+fn a_run_passes_only_if_each_enforced_objective_was_found_met() {
+    let met = ("a", Met::True, "402.1ms");
+    let judged = with_objectives(Outcome::Passed, "r", &[met, ("b", Met::False, "812ms")]);
+    let unjudged = envelope(Outcome::Passed, "r");
+    let fewer = with_objectives(Outcome::Passed, "r", &[met]);
+    let whole = with_objectives(Outcome::Passed, "r", &[met, ("b", Met::True, "1ms")]);
+    let (failed, passed) = ((Phase::Failed, Some(Outcome::Error)), (Phase::Succeeded, Some(Outcome::Passed)));
+    for (enforcement, envelope, expected) in [
+        ("Fail", &judged, failed),
+        ("Fail", &unjudged, failed),
+        ("Fail", &fewer, failed),
+        ("Fail", &whole, passed),
+        ("Report", &unjudged, passed),
+    ] {
+        let run = in_phase(&slo_of(2, enforcement), Phase::Running);
+        let status = operator::plan::plan(&run, &ended(said(envelope)), &turn(&settings(), 600)).status;
+        assert_eq!((status.phase, status.outcome), (Some(expected.0), expected.1), "{enforcement} {envelope:?}");
+        let told = condition(&status, "Ready").unwrap().message.contains("spec.slo.objectives: has 2");
+        assert_eq!(told, expected == failed, "{status:?}");
+    }
 }
 
 #[test]

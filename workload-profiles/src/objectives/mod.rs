@@ -10,7 +10,7 @@ use crds::{
 
 use crate::{
     problem::{Findings, quoted, suggestion},
-    workload::Workload,
+    workload::{Margin, Workload},
 };
 
 /// Adds a problem for each objective on a stage or a figure that the workload does not have.
@@ -20,6 +20,7 @@ pub(crate) fn check(slo: Option<&ResolvedSlo>, workload: &Workload, findings: &F
         return;
     }
     let stages: BTreeSet<&str> = workload.stages.iter().map(|it| it.name.as_str()).collect();
+    let warms_up = |name: &str| workload.stages.iter().any(|it| it.name == name && it.warm_up == Some(Margin::All));
     for (index, objective) in slo.iter().flat_map(|it| &it.objectives).enumerate() {
         let path = |field: &str| format!("spec.slo.objectives[{index}].{field}");
         let metric = objective.metric;
@@ -28,6 +29,15 @@ pub(crate) fn check(slo: Option<&ResolvedSlo>, workload: &Workload, findings: &F
         {
             let known = suggestion(name, stages.iter().copied());
             let message = format!("is {}, and the profile has no stage of this name; {known}", quoted(name));
+            findings.problem(path("stage"), message);
+        }
+        if let Scope::Stage(name) = objective.scope()
+            && warms_up(name)
+        {
+            let message = format!(
+                "is {}, which is a warm-up as a whole and has no figures; name a stage that is measured, or write \"*\" for all of those",
+                quoted(name)
+            );
             findings.problem(path("stage"), message);
         }
         if metric.needs_streaming() && !workload.streaming {

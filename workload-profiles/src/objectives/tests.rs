@@ -1,4 +1,4 @@
-use crds::resolve::ResolvedRun;
+use crds::{benchmark_run::Harness, resolve::ResolvedRun};
 use serde_json::json;
 
 use crate::{parse, variables::tests::run};
@@ -76,4 +76,23 @@ fn a_figure_of_streams_needs_streams_and_goodput_needs_goals() {
     for metric in ["e2e", "ntpot", "sendLag"] {
         assert_eq!(problems(false, json!([{"metric": metric, "stat": "max"}])), "");
     }
+}
+
+#[test]
+fn an_objective_on_a_warm_up_is_refused() {
+    let profile = "{num-prompts: 10, num-warmups: 5, max-concurrency: 2, dataset-name: random, \
+                   random-input-len: 10, random-output-len: 10}";
+    let told = |stage: &str| {
+        let objective = json!({"name": "o", "metric": "e2e", "stat": "p99", "stage": stage, "bound": {"max": "1s"}});
+        let slo = json!({"enforcement": "Fail", "objectives": [objective]});
+        let slo = Some(serde_json::from_value(slo).unwrap());
+        let run = ResolvedRun { slo, harness: Harness::VllmBenchmark, ..run("m") };
+        parse(&run, profile).map_or_else(|error| error.to_string(), |_| String::new())
+    };
+    assert_eq!(told("*"), "");
+    let refused = told("warm-up");
+    assert!(
+        refused.contains("spec.slo.objectives[0].stage: is \"warm-up\", which is a warm-up as a whole"),
+        "{refused}"
+    );
 }

@@ -2,6 +2,7 @@
 //!
 //! A value that is equal to its limit meets it. What was not measured, and what a run that is not valid measured, decides nothing.
 
+mod certainty;
 mod comparison;
 mod reading;
 #[cfg(test)]
@@ -15,10 +16,13 @@ use crds::{
     summary::Outcome,
 };
 
+use workload_profiles::workload::Margin;
+
 use super::{
     Analysis,
     validity::{Reason, Verdict},
 };
+pub use certainty::{Certainty, Drift};
 use comparison::Comparison;
 pub use reading::{Reading, Source, basis};
 
@@ -74,6 +78,8 @@ struct Subject<'a> {
     /// Why the figures decide nothing; `None` where they count.
     undecided: Option<String>,
     stages: Vec<&'a str>,
+    /// Those that have figures: a stage that is a warm-up as a whole has none.
+    measured: Vec<&'a str>,
     source: &'a dyn Source,
     baseline: Option<Baseline<'a>>,
 }
@@ -148,6 +154,12 @@ impl Analysis {
         let subject = Subject {
             undecided: undecided(&self.verdict, self.partial),
             stages: self.stages.iter().map(|it| it.stage.name.as_str()).collect(),
+            measured: self
+                .stages
+                .iter()
+                .filter(|it| it.stage.warm_up != Some(Margin::All))
+                .map(|it| it.stage.name.as_str())
+                .collect(),
             source: self,
             baseline: baseline.map(|(source, max_regression_percent)| Baseline { source, max_regression_percent }),
         };
@@ -177,7 +189,7 @@ fn evaluate(objective: &ResolvedObjective, subject: &Subject<'_>) -> ObjectiveRe
         Scope::Stage(stage) if subject.stages.contains(&stage) => decide(objective, Some(stage), subject),
         Scope::Stage(stage) => ObjectiveResult::undecided(objective, None, format!("the load has no stage {stage}")),
         Scope::EveryStage => {
-            let each = subject.stages.iter().map(|stage| decide(objective, Some(stage), subject));
+            let each = subject.measured.iter().map(|stage| decide(objective, Some(stage), subject));
             each.reduce(worse)
                 .unwrap_or_else(|| ObjectiveResult::undecided(objective, None, "the load has no stage".into()))
         }
@@ -231,7 +243,10 @@ fn decide(objective: &ResolvedObjective, stage: Option<&str>, subject: &Subject<
         _ => (Met::True, None),
     };
     let why = why.map(|why| if met == Met::False { format!("{figure}{place} is {why}") } else { why });
-    let notes = [why, compared.as_ref().and_then(Comparison::note), few(objective, &observed)];
+    let limit = compared.as_ref().and_then(Comparison::limit).map(|it| comparison::stricter(bound, it.limit));
+    let sure = subject.source.certainty(stage, objective.metric, objective.stat);
+    let unsure = sure.note(limit.unwrap_or(bound.limit()));
+    let notes = [why, compared.as_ref().and_then(Comparison::note), few(objective, &observed), unsure];
     ObjectiveResult {
         objective: objective.clone(),
         met,

@@ -8,6 +8,7 @@ use crds::{
     units::Span,
 };
 
+use super::Certainty;
 use crate::{Analysis, distribution::Distribution, figures::Figures, labels::Labels};
 
 /// A value as it was measured.
@@ -26,6 +27,11 @@ pub struct Reading {
 pub trait Source {
     /// The value of a metric, of the run as a whole or of a stage; `None` where it was not measured, or there is no such stage.
     fn reading(&self, stage: Option<&str>, metric: Metric, stat: Option<Stat>) -> Option<Reading>;
+
+    /// How sure that value is, as far as that is known.
+    fn certainty(&self, _stage: Option<&str>, _metric: Metric, _stat: Option<Stat>) -> Certainty {
+        Certainty::default()
+    }
 }
 
 /// The comparability label that a metric depends on: from which clock its times count, or who counted its tokens. Empty where it
@@ -48,6 +54,10 @@ impl Source for Analysis {
         let Some(name) = stage else { return of(&self.all, &self.labels, metric, stat) };
         let stage = self.stages.iter().find(|it| it.stage.name == name)?;
         of(&stage.figures, &Labels::of_stage(stage), metric, stat)
+    }
+
+    fn certainty(&self, stage: Option<&str>, metric: Metric, stat: Option<Stat>) -> Certainty {
+        self.certainty_of(stage, metric, stat)
     }
 }
 

@@ -7,11 +7,15 @@ use super::*;
 
 /// Readings by stage; that of the run as a whole has no stage.
 #[derive(Default)]
-struct Readings(BTreeMap<Option<String>, Reading>);
+struct Readings(BTreeMap<Option<String>, Reading>, Certainty);
 
 impl Source for Readings {
     fn reading(&self, stage: Option<&str>, _: Metric, _: Option<Stat>) -> Option<Reading> {
         self.0.get(&stage.map(str::to_owned)).cloned()
+    }
+
+    fn certainty(&self, _: Option<&str>, _: Metric, _: Option<Stat>) -> Certainty {
+        self.1
     }
 }
 
@@ -21,7 +25,8 @@ fn time(text: &str) -> FigureValue {
 
 fn readings(all: &[(Option<&str>, FigureValue)]) -> Readings {
     let reading = |value: FigureValue| Reading { value, count: 1_000, basis: String::new() };
-    Readings(all.iter().map(|(stage, value)| (stage.map(str::to_owned), reading(*value))).collect())
+    let values = all.iter().map(|(stage, value)| (stage.map(str::to_owned), reading(*value))).collect();
+    Readings(values, Certainty::default())
 }
 
 fn objective(stage: Option<&str>, bound: Bound) -> ResolvedObjective {
@@ -32,9 +37,9 @@ fn objective(stage: Option<&str>, bound: Bound) -> ResolvedObjective {
     ResolvedObjective { name: "o".into(), metric, stat, stage: stage.map(str::to_owned), bound }
 }
 
-/// A load of the stages a and b.
+/// A load of the stages fill, which is a warm-up as a whole, a and b.
 fn subject(source: &Readings) -> Subject<'_> {
-    Subject { undecided: None, stages: vec!["a", "b"], source, baseline: None }
+    Subject { undecided: None, stages: vec!["fill", "a", "b"], measured: vec!["a", "b"], source, baseline: None }
 }
 
 /// One row: the limit, the readings, and what has to come out.
@@ -149,7 +154,7 @@ fn a_percentile_of_too_few_values_decides_and_says_what_it_is() {
 /// What came out of a value beside an earlier one, with 10 percent allowed.
 fn compared(bound: Bound, value: FigureValue, earlier: Option<Reading>, percent: u32) -> ObjectiveResult {
     let source = readings(&[(None, value)]);
-    let before = Readings(earlier.map(|it| (None, it)).into_iter().collect());
+    let before = Readings(earlier.map(|it| (None, it)).into_iter().collect(), Certainty::default());
     let baseline = Baseline { source: &before, max_regression_percent: percent };
     evaluate(&objective(None, bound), &Subject { baseline: Some(baseline), ..subject(&source) })
 }
@@ -281,4 +286,21 @@ proptest! {
             prop_assert!(beside.limit().as_f64().is_finite());
         }
     }
+}
+
+#[test]
+fn a_value_whose_interval_holds_the_limit_says_so() {
+    let limit = time("500ms");
+    let reason = |interval: (&str, &str), drift| {
+        let mut source = readings(&[(None, time("499ms"))]);
+        source.1 = Certainty { interval: Some((time(interval.0), time(interval.1))), drift };
+        let result = evaluate(&objective(None, Bound::Max(limit)), &subject(&source));
+        assert_eq!(result.met, Met::True, "the value decides");
+        result.reason
+    };
+    assert_eq!(reason(("350ms", "700ms"), None), "its 95 % interval, 350ms to 700ms, holds the limit");
+    assert_eq!(reason(("490ms", "499.5ms"), None), "");
+    assert_eq!(reason(("490ms", "499.5ms"), Some(Drift::Up)), "the stage was drifting up");
+    let both = "its 95 % interval, 490ms to 500ms, holds the limit; the stage was drifting down";
+    assert_eq!(reason(("490ms", "500ms"), Some(Drift::Down)), both);
 }

@@ -121,3 +121,22 @@ fn tokens_from_a_cache_that_nothing_explains_are_seen() {
     };
     assert_eq!((exposure(16), exposure(900)), (Exposure::Unlikely, Exposure::Seen));
 }
+
+#[test]
+fn hits_that_servers_count_and_the_load_does_not_explain_make_a_cache_possible() {
+    let after = |hits: f64, looked_up: f64| {
+        let mut found = contamination(|_| {}, None);
+        found.add_servers(hits, looked_up);
+        (found.exposure, found.server_share)
+    };
+    assert_eq!(after(0.0, 10_000.0), (Exposure::Unlikely, Some(0.0)));
+    assert_eq!(after(1_000.0, 10_000.0), (Exposure::Possible, Some(0.1)));
+    // A block of the one request of this load may be a hit.
+    assert_eq!(after(16.0, 1_000.0), (Exposure::Unlikely, Some(0.016)));
+    assert_eq!(after(1_000.0, 0.0), (Exposure::Unlikely, None));
+    assert_eq!(after(f64::NAN, 1_000.0), (Exposure::Unlikely, None));
+    let mut repeated = contamination(|it| it.workload.prompts = PromptReuse::Repeated, None);
+    let why = repeated.why.clone();
+    repeated.add_servers(1_000.0, 10_000.0);
+    assert_eq!((repeated.exposure, repeated.why), (Exposure::Possible, why));
+}

@@ -22,6 +22,8 @@ pub struct ContaminationDocument {
     pub cached_share: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_with_cached_tokens: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_cached_share: Option<f64>,
 }
 
 /// Requests that came before the windows.
@@ -63,6 +65,7 @@ impl ContaminationDocument {
             cached_tokens: it.cached.map(|it| it.tokens),
             cached_share: it.cached.map(|it| it.share),
             requests_with_cached_tokens: it.cached.map(|it| it.requests),
+            server_cached_share: it.server_share,
         }
     }
 }

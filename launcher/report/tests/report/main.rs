@@ -109,7 +109,7 @@ fn what_server_and_user_tell_stands_in_the_reports() {
 
 #[test]
 fn the_table_of_two_stages() {
-    insta::assert_snapshot!(terminal::table(&Fixture::new().analyse().analysis, None));
+    insta::assert_snapshot!(terminal::table(&Fixture::new().analyse().analysis, None, &[]));
 }
 
 #[test]
@@ -291,7 +291,7 @@ fn timeouts_are_told_by_their_limit_and_retries_by_their_number() {
     assert_eq!(figures["timeouts"], expected);
     assert_eq!(figures["retried"], 5);
     let markdown = markdown::render(&fixture.report(&analysed));
-    let table = terminal::table(&analysed.analysis, None);
+    let table = terminal::table(&analysed.analysis, None, &[]);
     for (name, count) in [("connect", 1), ("firstToken", 1), ("tokenGap", 2), ("request", 1)] {
         assert!(markdown.contains(&format!("| timeout: {name} | {count} |")), "{markdown}");
         let row = |line: &str| line.split_whitespace().eq([name, &count.to_string()]);
@@ -321,7 +321,7 @@ fn each_cause_of_a_connect_error_has_its_count_and_its_message() {
         markdown.contains("(mostly connect_error: 3; the first says: refused); see that the server runs"),
         "{markdown}"
     );
-    let table = terminal::table(&analysed.analysis, None);
+    let table = terminal::table(&analysed.analysis, None, &[]);
     assert!(table.lines().any(|it| it.split_whitespace().eq(["refused", "2"])), "{table}");
 }
 

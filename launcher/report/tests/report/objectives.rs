@@ -115,7 +115,7 @@ fn report_md_and_the_terminal_show_each_objective_beside_its_limit() {
     ] {
         assert!(page.contains(line), "no {line:?} in\n{page}");
     }
-    let table = terminal::table(&analysed.analysis, None);
+    let table = terminal::table(&analysed.analysis, None, &[]);
     assert!(table.starts_with("SLOViolated: "), "{table}");
     let row = table.lines().find(|it| it.trim_start().starts_with("missed: p99 of e2e in stage r10"));
     let row = row.unwrap_or_else(|| panic!("no row of the objective in\n{table}")).trim_end();
