@@ -24,6 +24,7 @@ use super::{
     figures::FiguresDocument,
     hardware::HardwareDocument,
     judgement::JudgementDocument,
+    loadgen::LoadGenDocument,
     objectives::{self, ObjectiveDocument},
     request_sample::RequestSampleDocument,
     server::ServerDocument,
@@ -69,6 +70,8 @@ pub struct ReportDocument {
     pub classes: Vec<ClassDocument>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardware: Option<HardwareDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loadgen: Option<LoadGenDocument>,
     pub contamination: ContaminationDocument,
     pub self_judgement: JudgementDocument,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -117,6 +120,7 @@ impl ReportDocument {
             stages: analysis.stages.iter().map(StageDocument::new).collect(),
             classes: analysis.classes.iter().map(ClassDocument::new).collect(),
             hardware: report.run.hardware.as_ref().map(|it| HardwareDocument::new(it, analysis)),
+            loadgen: LoadGenDocument::new(report),
             contamination: ContaminationDocument::new(&analysis.contamination),
             self_judgement: JudgementDocument::new(&analysis.judgement),
             server_metrics: report.server_metrics.map(|it| ServerMetricsDocument::new(it, analysis)),

@@ -11,6 +11,7 @@ mod figures;
 mod hardware;
 mod interactivity;
 mod judgement;
+mod loadgen;
 mod objectives;
 mod request_sample;
 mod server;
@@ -33,6 +34,7 @@ pub use figures::{CauseDocument, FiguresDocument, GoodputDocument, ThroughputDoc
 pub use hardware::HardwareDocument;
 pub use interactivity::InteractivityDocument;
 pub use judgement::JudgementDocument;
+pub use loadgen::{LoadGenDocument, LoadGenTestDocument, TrialDocument};
 pub use objectives::ObjectiveDocument;
 pub use request_sample::RequestSampleDocument;
 pub use server::{IdentityDocument, ServerDocument};
