@@ -1,6 +1,14 @@
-//! `report.json` as figures. Pure: a document in, values out.
+//! `report.json` as pages of HTML, and its figures. Pure: a document in, text out.
 
 #[cfg(test)]
 mod fixture;
+mod frame;
 pub mod panels;
+pub mod run;
+mod table;
 mod text;
+
+/// A page cannot be made of a document.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot render the page: {0}; this is a defect of benchwright: report it with this message and report.json")]
+pub struct PageError(#[from] tera::Error);

@@ -11,6 +11,8 @@ use crate::text;
 
 /// The most stages of a figure: more lines could not be told apart.
 const MAX_STAGES: usize = 6;
+/// Fewer effective values make a band wider than a quarter on each side, which says nothing.
+const FEWEST_FOR_A_BAND: f64 = 30.0;
 /// The share of such bands that is to hold the whole true distribution function.
 const LEVEL: f64 = 0.95;
 
@@ -82,9 +84,12 @@ fn one(sources: &[Source<'_>], stages: usize, latency: &Latency) -> Option<Figur
     }
     let banded = told.iter().filter(|(_, it)| half_width(it).is_some()).count();
     caption.push_str(match (banded, told.len()) {
-        (0, _) => " No band is drawn, because the effective number of values is not known: values that depend on each other count less.",
+        (0, _) if told.iter().all(|(_, it)| it.effective_values.is_none()) => {
+            " No band is drawn: the effective number of values is not known, and values that depend on each other count less."
+        }
+        (0, _) => " No band is drawn: that needs 30 effective values, and values that depend on each other count less.",
         (banded, all) if banded < all => {
-            " A line without a band has no effective number of values. Bands hold the whole true curve with 95 % (Dvoretzky-Kiefer-Wolfowitz)."
+            " A band holds the whole true curve with 95 % (Dvoretzky-Kiefer-Wolfowitz); lines without one have less than 30 effective values."
         }
         _ => " The band holds the whole true curve with 95 % (Dvoretzky-Kiefer-Wolfowitz, with the effective number of values).",
     });
@@ -118,6 +123,6 @@ fn band(source: &Source<'_>, distribution: &DistributionDocument) -> Option<Seri
 /// Half the width of the band: sqrt(ln(2 / alpha) / 2n). P. Massart, "The tight constant in the Dvoretzky-Kiefer-Wolfowitz inequality",
 /// Annals of Probability 18 (1990). n is the effective number of values, because the inequality is of independent ones.
 fn half_width(distribution: &DistributionDocument) -> Option<f64> {
-    let n = distribution.effective_values.filter(|it| *it >= 1.0)?;
+    let n = distribution.effective_values.filter(|it| *it >= FEWEST_FOR_A_BAND)?;
     Some(((2.0 / (1.0 - LEVEL)).ln() / (2.0 * n)).sqrt())
 }

@@ -10,7 +10,7 @@ use report::json::{
 use super::{
     Content,
     load_levels::{Level, LoadLevels, levels},
-    plot::{figure, mark, quantity, series},
+    plot::{self, figure, mark, quantity, series},
 };
 
 struct Latency {
@@ -100,11 +100,12 @@ fn latency(document: &ReportDocument, load: &LoadLevels<'_>, knee: &Knee, of: &L
         return None;
     }
     let caption = format!(
-        "Quantiles of {} by stage; a bar is the 95 % interval, where there are values enough for one. A quantile is left out of stages \
-         where it would be the largest value: p99 needs 100 values, p90 needs 10. {}",
-        of.name, knee.words
+        "Quantiles of {} by stage, with their 95 % intervals where there are values enough. A quantile that would be the largest value of a \
+         stage is left out.{}",
+        of.name, knee.name
     );
-    let axis = quantity(of.name, "ms");
+    let values = load.levels.iter().filter_map(|it| (of.values)(&it.stage.figures)).flat_map(|it| [it.p50, it.p99]);
+    let axis = plot::latency(of.name, values);
     let mut figure = figure(of.id, of.name, caption, load.axis.clone(), axis);
     figure.series = series;
     figure.marks.extend(knee.mark());
@@ -117,7 +118,11 @@ fn quantile(load: &LoadLevels<'_>, of: &Latency, quantile: &Quantile) -> Option<
         let values = (of.values)(&it.stage.figures).filter(|it| it.count >= quantile.fewest)?;
         let estimate = (of.intervals)(&it.stage.uncertainty).and_then(quantile.interval);
         let range = estimate.and_then(|it| Some((it.low?, it.high?)));
-        Some(Point { x: it.load, y: (quantile.value)(values), range, label: it.stage.name.clone() })
+        // The highest quantile of a stage has its name.
+        let is_highest =
+            QUANTILES.iter().rfind(|it| values.count >= it.fewest).is_some_and(|it| it.stat == quantile.stat);
+        let label = if is_highest { it.stage.name.clone() } else { String::new() };
+        Some(Point { x: it.load, y: (quantile.value)(values), range, label })
     };
     let points: Vec<Point> = load.levels.iter().filter_map(point).collect();
     let shape = Shape::Points { points, joined: true };
@@ -142,7 +147,10 @@ fn limit(objective: &ObjectiveDocument, metric: Metric) -> Option<Mark> {
 /// either end the loads do not show where it lies.
 pub(super) struct Knee {
     at: Option<f64>,
+    /// How it was found.
     words: String,
+    /// Which stage it is, where it was found.
+    name: String,
 }
 
 impl Knee {
@@ -152,25 +160,35 @@ impl Knee {
     fn of(load: &LoadLevels<'_>) -> Knee {
         let powers: Vec<(f64, f64, &str)> = load.levels.iter().filter_map(power).collect();
         let (Some(first), Some(last)) = (powers.first().map(|it| it.0), powers.last().map(|it| it.0)) else {
-            return Knee { at: None, words: String::new() };
+            return Knee::none("");
         };
         let mut loads: Vec<f64> = powers.iter().map(|it| it.0).collect();
         loads.dedup();
         if loads.len() < Self::FEWEST_LOADS {
-            return Knee { at: None, words: "A knee is looked for in three loads or more.".to_owned() };
+            return Knee::none("A knee is looked for in three loads or more.");
         }
         let largest = powers.iter().copied().reduce(|one, other| if other.1 > one.1 { other } else { one });
         let (at, _, name) = largest.unwrap_or((first, 0.0, ""));
         let rule = "the largest requests per second / mean E2E latency (power, Kleinrock 1979)";
         if at == first {
-            let words = format!("No knee is marked: the lowest load has {rule}, so that it lies there or below.");
-            return Knee { at: None, words };
+            return Knee::none(format!(
+                "No knee is marked: the lowest load has {rule}, so that it lies there or below."
+            ));
         }
         if at == last {
-            let words = format!("No knee is marked: the highest load has {rule}, so that it lies there or above.");
-            return Knee { at: None, words };
+            return Knee::none(format!(
+                "No knee is marked: the highest load has {rule}, so that it lies there or above."
+            ));
         }
-        Knee { at: Some(at), words: format!("The knee is stage {name}, which has {rule}.") }
+        Knee {
+            at: Some(at),
+            words: format!("The knee is stage {name}, which has {rule}."),
+            name: format!(" The knee is stage {name}."),
+        }
+    }
+
+    fn none(words: impl Into<String>) -> Knee {
+        Knee { at: None, words: words.into(), name: String::new() }
     }
 
     fn mark(&self) -> Option<Mark> {

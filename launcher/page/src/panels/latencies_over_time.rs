@@ -6,7 +6,7 @@ use report::json::{ReportDocument, TimesDocument};
 use super::{
     Content,
     bins::{Bins, QUANTILES_OF_BINS, of_run},
-    plot::{figure, quantity, time},
+    plot::{figure, latency, time},
     stage_times,
 };
 
@@ -17,7 +17,8 @@ pub(super) fn content(document: &ReportDocument) -> Content {
         let windows = stage_times::words_of_windows(document);
         let caption =
             format!("{name} of the requests that succeeded, at the time of {of}. {QUANTILES_OF_BINS} {windows}");
-        let mut figure = figure(id, name, caption, time(), quantity(name, "ms"));
+        let axis = latency(name, times.p50.0.iter().chain(&times.p99.0).copied().flatten());
+        let mut figure = figure(id, name, caption, time(), axis);
         figure.series.extend(bins.quantiles(times));
         stage_times::shade_windows(&mut figure, document);
         stage_times::mark_borders(&mut figure, document);

@@ -26,6 +26,17 @@ pub(super) fn logarithmic(label: &str, unit: &str) -> Axis {
     Axis { label: label.to_owned(), unit: unit.to_owned(), scale: Scale::Log, includes: Vec::new() }
 }
 
+/// The largest of the values of an axis of latencies over its smallest one, up to which the axis is linear: beyond it the small values
+/// would lie on the axis.
+const LARGEST_LINEAR_SPREAD: f64 = 20.0;
+
+/// An axis of latencies in milliseconds: linear and from zero, or logarithmic where the values are too far apart.
+pub(super) fn latency(label: &str, values: impl IntoIterator<Item = f64>) -> Axis {
+    let above_zero = values.into_iter().filter(|it| *it > 0.0);
+    let (least, most) = above_zero.fold((f64::INFINITY, 0.0_f64), |(least, most), it| (least.min(it), most.max(it)));
+    if most > least * LARGEST_LINEAR_SPREAD { logarithmic(label, "ms") } else { quantity(label, "ms") }
+}
+
 /// An axis of shares, from 0 to 1.
 pub(super) fn share(label: &str) -> Axis {
     Axis { label: label.to_owned(), unit: "share".to_owned(), scale: Scale::Linear, includes: vec![0.0, 1.0] }

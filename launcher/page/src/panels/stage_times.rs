@@ -73,7 +73,7 @@ fn steady_window(stage: &StageDocument) -> Option<Shade> {
         "driftingUp" => ("drifting up", Tone::Bad),
         "driftingDown" => ("drifting down", Tone::Bad),
         "anomaly" => ("parts far from the rest", Tone::Bad),
-        _ => ("not judged as steady", Tone::Quiet),
+        _ => ("no steady state", Tone::Quiet),
     };
     Some(Shade { from: seconds(window.from_ms), to: seconds(window.to_ms), label: label.to_owned(), tone })
 }

@@ -38,7 +38,7 @@ fn level(rate: f64, done: f64, mean_ms: f64) -> Level {
 
 /// Where the knee is marked, and the caption.
 fn knee(levels: &[Level]) -> (Option<f64>, String) {
-    let found = figure(&read(&sweep(levels)), "load", "load-e2e");
+    let found = figure(&read(&sweep(levels)), "load", "load-throughput");
     let at = found.marks.iter().find_map(|it| match it.at {
         MarkAt::X(x) if it.label == "knee" => Some(x),
         _ => None,
@@ -72,9 +72,19 @@ fn stages_stand_by_rising_load_and_a_percentile_of_few_values_is_left_out() {
         Shape::Points { points, .. } => points.iter().map(|it| (it.x, it.label.clone())).collect::<Vec<_>>(),
         _ => Vec::new(),
     };
-    assert_eq!(of("p50"), [(10.0, "s1".to_owned()), (20.0, "s0".to_owned())]);
+    assert_eq!(of("p50"), [(10.0, String::new()), (20.0, String::new())]);
+    assert_eq!(of("p90"), [(10.0, String::new()), (20.0, "s0".to_owned())]);
     assert_eq!(of("p99"), [(10.0, "s1".to_owned())]);
     assert_eq!((found.x.label.as_str(), found.x.unit.as_str()), ("Offered load", "requests/s"));
+}
+
+#[test]
+fn latencies_that_are_far_apart_have_a_logarithmic_axis() {
+    let near = figure(&read(&sweep(&[level(10.0, 10.0, 100.0)])), "load", "load-ttft");
+    assert_eq!(near.y.scale, Scale::Linear);
+    let mut document = sweep(&[level(10.0, 10.0, 100.0), level(20.0, 20.0, 100.0)]);
+    document["stages"][1]["figures"]["ttftMs"]["p99"] = json!(20_000.0);
+    assert_eq!(figure(&read(&document), "load", "load-ttft").y.scale, Scale::Log);
 }
 
 #[test]
@@ -129,6 +139,11 @@ fn a_band_has_the_width_of_the_inequality_and_is_absent_without_effective_values
     let itl = figure(&document, "distributions", "cdf-itl");
     assert!(itl.series.iter().all(|it| !matches!(it.shape, Shape::Band(_))));
     assert!(itl.caption.contains("the effective number of values is not known"), "{}", itl.caption);
+    let mut document = full();
+    document["stages"][0]["distributions"]["ttftMs"]["effectiveValues"] = json!(29.0);
+    let few = figure(&read(&document), "distributions", "cdf-ttft");
+    assert!(few.series.iter().all(|it| !matches!(it.shape, Shape::Band(_))));
+    assert!(few.caption.contains("that needs 30 effective values"), "{}", few.caption);
 }
 
 #[test]

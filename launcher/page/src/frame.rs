@@ -1,0 +1,54 @@
+//! What every page has around its content: its policy, its styles and its script.
+//!
+//! A page is one file without a network. Its policy (Content-Security-Policy) allows nothing but the one style element and the one script
+//! that it names by their digests: a text from outside that came through unescaped would still not run.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use charts::{Figure, Size};
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+use tera::{Context, Tera};
+
+use crate::PageError;
+
+/// A page: its template extends `frame.html`, and sees `view`.
+pub(crate) struct Frame<'a, V> {
+    pub(crate) title: &'a str,
+    pub(crate) template: &'a str,
+    pub(crate) view: &'a V,
+}
+
+const FRAME: &str = include_str!("frame.html");
+const TABLE: &str = include_str!("table.html");
+const STYLE: &str = include_str!("page.css");
+
+/// The text of a page. Every value is escaped but style, script and figures.
+pub(crate) fn render<V: Serialize>(frame: &Frame<'_, V>) -> Result<String, PageError> {
+    let mut tera = Tera::default();
+    tera.autoescape_on(vec![".html"]);
+    tera.add_raw_templates([("frame.html", FRAME), ("table.html", TABLE), ("page.html", frame.template)])?;
+    let style = format!("{}{STYLE}", charts::assets::STYLE);
+    let script = charts::assets::SCRIPT;
+    let policy = format!(
+        "default-src 'none'; style-src '{}'; script-src '{}'; base-uri 'none'; form-action 'none'",
+        digest(&style),
+        digest(script)
+    );
+    let mut context = Context::new();
+    context.insert("title", frame.title);
+    context.insert("policy", &policy);
+    context.insert("style", &style);
+    context.insert("script", script);
+    context.insert("view", frame.view);
+    Ok(tera.render("page.html", &context)?)
+}
+
+/// A figure as markup. It escapes its texts itself.
+pub(crate) fn figure(figure: &Figure) -> String {
+    charts::html::figure(figure, Size::default())
+}
+
+/// What a policy names an element by.
+fn digest(text: &str) -> String {
+    format!("sha256-{}", STANDARD.encode(Sha256::digest(text.as_bytes())))
+}

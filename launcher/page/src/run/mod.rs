@@ -1,0 +1,78 @@
+//! `report.html`: the page of one run.
+//!
+//! It is a function of `report.json` alone, and its size does not depend on the number of requests. It needs no network: its styles and
+//! its script stand in it, and its policy lets nothing else in.
+
+mod definitions;
+mod head;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod tiles;
+
+use report::json::ReportDocument;
+use serde::Serialize;
+
+use crate::{
+    PageError,
+    frame::{self, Frame},
+    panels::{Panel, panels},
+    table::{Table, lines},
+};
+
+/// The largest page, in bytes, whatever the run: 100 stages, all panels full, hostile texts. A test holds it.
+pub const MAX_BYTES: usize = 4 << 20;
+
+/// All that the template shows. Every text is escaped there.
+#[derive(Serialize)]
+struct View {
+    head: head::Head,
+    tiles: Vec<tiles::Tile>,
+    objectives: Option<Table>,
+    overview: Option<Table>,
+    loadgen: Option<Table>,
+    panels: Vec<PanelView>,
+    tables: Vec<Table>,
+    notices: Vec<String>,
+    definitions: Vec<definitions::Definition>,
+}
+
+#[derive(Serialize)]
+struct PanelView {
+    id: &'static str,
+    title: &'static str,
+    question: &'static str,
+    /// Markup of the figures; empty where there is a reason.
+    figures: Vec<String>,
+    absent: String,
+}
+
+/// The text of the page.
+///
+/// # Errors
+/// The template cannot be rendered, which is a defect of this program.
+pub fn render(document: &ReportDocument) -> Result<String, PageError> {
+    let view = View {
+        head: head::Head::new(document),
+        tiles: tiles::tiles(document),
+        objectives: tables::objectives(document),
+        overview: tables::overview(document),
+        loadgen: tables::loadgen(document),
+        panels: panels(document).into_iter().map(PanelView::new).collect(),
+        tables: tables::all(document),
+        notices: lines(document.notices.iter().map(|it| format!("{}: {}", it.path, it.message))),
+        definitions: definitions::definitions(),
+    };
+    let title = format!("{}: {}", document.run.name, document.outcome.name());
+    frame::render(&Frame { title: &title, template: include_str!("page.html"), view: &view })
+}
+
+impl PanelView {
+    fn new(panel: Panel) -> PanelView {
+        let (figures, absent) = match panel.content {
+            Ok(figures) => (figures.iter().map(frame::figure).collect(), String::new()),
+            Err(why) => (Vec::new(), why),
+        };
+        PanelView { id: panel.id, title: panel.title, question: panel.question, figures, absent }
+    }
+}

@@ -1,0 +1,36 @@
+//! The tables of a run.
+
+mod failures;
+mod identity;
+mod latencies;
+mod loadgen;
+mod objectives;
+mod server;
+mod stages;
+
+use report::json::ReportDocument;
+
+use crate::table::Table;
+
+pub(super) use loadgen::loadgen;
+pub(super) use objectives::objectives;
+pub(super) use stages::{overview, steady_words};
+
+/// The tables below the panels, those that have rows.
+pub(super) fn all(document: &ReportDocument) -> Vec<Table> {
+    [
+        Some(latencies::table(document)),
+        Some(stages::rates(document)),
+        Some(failures::table(document)),
+        server::table(document),
+        server::gpus(document),
+        Some(latencies::sureness(document)),
+        Some(stages::steady(document)),
+        Some(identity::own_part(document)),
+        Some(identity::table(document)),
+    ]
+    .into_iter()
+    .flatten()
+    .filter_map(Table::filled)
+    .collect()
+}

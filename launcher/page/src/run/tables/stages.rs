@@ -1,0 +1,156 @@
+//! The stages: the table of the first screen, and their rates.
+
+use crds::wording::percent;
+use report::json::{EstimateDocument, LatenciesDocument, ReportDocument, StageDocument, Statistics};
+use workload_profiles::workload::Load;
+
+use crate::{
+    table::Table,
+    text::{self, NOTHING},
+};
+
+/// Of a run of several stages, the headline figures of each with their intervals.
+pub(crate) fn overview(document: &ReportDocument) -> Option<Table> {
+    if document.stages.len() < 2 {
+        return None;
+    }
+    let caption = "Figures of each stage; in brackets the 95 % interval, where there are values enough. * marks a percentile that is the \
+                   largest value. The stages together are no load of their own.";
+    let table = Table::new("stages", "Stages", caption)
+        .texts(["Stage", "Load"])
+        .numbers(["Requests", "Errors", "Requests/s", "Output tokens/s", "Goodput/s"])
+        .numbers(["TTFT p50", "TTFT p99", "TPOT p50", "TPOT p99", "E2E p50", "E2E p99"])
+        .texts(["Steady state"]);
+    table.rows(document.stages.iter().map(row)).filled()
+}
+
+fn row(stage: &StageDocument) -> Vec<String> {
+    let (it, sure) = (&stage.figures, &stage.uncertainty);
+    let judged = it.failed + it.succeeded;
+    let throughput = it.throughput.as_ref();
+    let mut row = vec![
+        stage.name.clone(),
+        load(stage),
+        text::count(it.requests),
+        if judged == 0 { NOTHING.to_owned() } else { percent(it.failed as f64 / judged as f64) },
+        text::optional(throughput.map(|it| it.requests_per_second), text::number),
+        text::optional(throughput.map(|it| it.output_tokens_per_second), text::number),
+        text::optional(it.goodput.as_ref().and_then(|it| it.good_requests_per_second), text::number),
+    ];
+    for (values, sure) in
+        [(&it.ttft_ms, &sure.ttft_ms), (&it.tpot_ms, &sure.tpot_ms), (&it.latency_ms, &sure.latency_ms)]
+    {
+        row.push(quantile(values, |it| it.p50, 2, sure, |it| it.p50.as_ref()));
+        row.push(quantile(values, |it| it.p99, 100, sure, |it| it.p99.as_ref()));
+    }
+    let state = sure.steady_state.as_ref().map(|it| steady_words(&it.status, &it.verdict).to_owned());
+    row.push(match (&stage.not_run, state, &sure.absent) {
+        (Some(why), ..) => format!("not run: {why}"),
+        (None, Some(state), _) => state,
+        (None, None, absent) => absent.clone().unwrap_or_default(),
+    });
+    row
+}
+
+fn quantile(
+    values: &Option<Statistics>,
+    value: fn(&Statistics) -> f64,
+    fewest: u64,
+    estimates: &Option<LatenciesDocument>,
+    estimate: fn(&LatenciesDocument) -> Option<&EstimateDocument>,
+) -> String {
+    let Some(values) = values else { return NOTHING.to_owned() };
+    let mark = if values.count < fewest { "*" } else { "" };
+    let interval = estimates.as_ref().and_then(estimate).and_then(|it| Some((it.low?, it.high?)));
+    let interval = interval.map(|(low, high)| format!(" ({})", text::times(low, high)));
+    format!("{}{mark}{}", text::time(value(values)), interval.unwrap_or_default())
+}
+
+/// The load in a few words.
+fn load(stage: &StageDocument) -> String {
+    match (&stage.load, stage.asked_requests_per_second) {
+        (Load::Closed { concurrency, .. }, _) => format!("{concurrency} at once"),
+        (_, Some(rate)) => format!("{} requests/s", text::number(rate)),
+        (Load::Burst { count, .. }, _) => format!("{} at the start", text::plural(*count, "request")),
+        (Load::Trace { speed, .. }, _) => format!("a trace at speed {}", text::number(*speed)),
+        (Load::Users { users, .. }, _) => text::plural(u64::from(*users), "user"),
+        (Load::LoadGen { scenario, .. }, _) => format!("LoadGen {}", scenario.name()),
+        (Load::Open { .. }, _) => "a varying rate".to_owned(),
+    }
+}
+
+/// What the rule for a steady state found, in words.
+pub(crate) fn steady_words(status: &str, verdict: &str) -> &'static str {
+    match (status, verdict) {
+        ("insufficientSamples", _) => "not judged: less than 200 answers after the warm-up",
+        ("insufficientDuration", _) => "not judged: shorter than ten times the median latency after the warm-up",
+        (_, "steady") => "steady",
+        (_, "driftingUp") => "drifting up",
+        (_, "driftingDown") => "drifting down",
+        (_, "anomaly") => "not steady: parts lie far from the rest",
+        _ => "too unsteady to see a drift: no steady state was found",
+    }
+}
+
+/// What was asked, sent and answered.
+pub(crate) fn rates(document: &ReportDocument) -> Table {
+    let caption = "Counts and rates of each stage. What warm-up and cool-down sent is in none of them.";
+    let table = Table::new("rates", "Load, rates and lengths", caption).texts(["Stage", "Clock"]).numbers([
+        "Duration",
+        "Asked/s",
+        "Sent/s",
+        "Requests/s",
+        "Input tokens/s",
+        "Output tokens/s",
+        "Total tokens/s",
+        "Median 1/TPOT",
+        "ISL mean",
+        "OSL mean",
+        "Prompt tokens cached",
+    ]);
+    table.rows(document.stages.iter().map(|stage| {
+        let it = &stage.figures;
+        let rates = it.throughput.as_ref();
+        let speed = it.interactivity.as_ref().and_then(|it| it.median_of_inverse_tpot);
+        vec![
+            stage.name.clone(),
+            stage.clock.clone(),
+            text::time(it.duration_ms),
+            text::optional(stage.asked_requests_per_second, text::number),
+            text::optional(stage.achieved_requests_per_second, text::number),
+            text::optional(rates.map(|it| it.requests_per_second), text::number),
+            text::optional(rates.and_then(|it| it.input_tokens_per_second), text::number),
+            text::optional(rates.map(|it| it.output_tokens_per_second), text::number),
+            text::optional(rates.and_then(|it| it.total_tokens_per_second), text::number),
+            text::optional(speed, text::number),
+            text::optional(it.isl_tokens.as_ref().map(|it| it.mean), text::number),
+            text::optional(it.osl_tokens.as_ref().map(|it| it.mean), text::number),
+            text::optional(it.cached_share, percent),
+        ]
+    }))
+}
+
+/// Whether the stages were in a steady state, and Little's law.
+pub(crate) fn steady(document: &ReportDocument) -> Table {
+    let caption = "Whether figures drifted while they were measured. Little's law: requests under way are throughput x time of a request; a queue that \
+                   grows has a residual above 0.";
+    let table = Table::new("steady", "Steady state and Little's law", caption)
+        .texts(["Stage", "Steady state"])
+        .numbers(["Judged from", "to", "Requests under way", "Throughput x time", "Residual"]);
+    table.rows(document.stages.iter().map(|stage| {
+        let it = &stage.uncertainty;
+        let state = it.steady_state.as_ref();
+        let window = state.and_then(|it| it.window.as_ref());
+        let law = it.littles_law.as_ref();
+        let words = state.map(|it| steady_words(&it.status, &it.verdict).to_owned());
+        vec![
+            stage.name.clone(),
+            words.or_else(|| it.absent.clone()).unwrap_or_else(|| NOTHING.to_owned()),
+            text::optional(window, |it| text::time(it.from_ms)),
+            text::optional(window, |it| text::time(it.to_ms)),
+            text::optional(law, |it| text::number(it.mean_concurrency)),
+            text::optional(law, |it| text::number(it.ended_per_second * it.mean_time_ms / 1e3)),
+            text::optional(law, |it| format!("{:+.1} %", it.residual * 100.0)),
+        ]
+    }))
+}

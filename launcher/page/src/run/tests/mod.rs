@@ -1,0 +1,3 @@
+mod page;
+mod size;
+mod summary;

@@ -1,0 +1,180 @@
+//! The headline figures as tiles: each figure with its interval, or why it has none.
+
+use crds::wording::percent;
+use report::json::{EstimateDocument, FiguresDocument, LatenciesDocument, ReportDocument, StageDocument, Statistics};
+use serde::Serialize;
+
+use crate::{
+    table::cut,
+    text::{self, NOTHING},
+};
+
+/// One figure, or one latency with its quantiles.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Tile {
+    name: &'static str,
+    value: String,
+    /// Below the value.
+    detail: String,
+    rows: Vec<Row>,
+    /// `bad` where it wants attention, else empty.
+    tone: &'static str,
+}
+
+/// A quantile.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Row {
+    name: &'static str,
+    value: String,
+    interval: String,
+}
+
+/// The tiles of a run: of one load its figures, of several ones where the best and the worst stage stands.
+pub(super) fn tiles(document: &ReportDocument) -> Vec<Tile> {
+    match document.stages.as_slice() {
+        [stage] => of_one(stage),
+        stages => of_several(document, stages),
+    }
+}
+
+fn of_one(stage: &StageDocument) -> Vec<Tile> {
+    let (figures, sure) = (&stage.figures, &stage.uncertainty);
+    let throughput = figures.throughput.as_ref();
+    let why = sure.absent.as_deref();
+    vec![
+        goodput(figures, sure.good_requests_per_second.as_ref()),
+        rate("Requests/s", throughput.map(|it| it.requests_per_second), sure.requests_per_second.as_ref(), why),
+        rate(
+            "Output tokens/s",
+            throughput.map(|it| it.output_tokens_per_second),
+            sure.output_tokens_per_second.as_ref(),
+            why,
+        ),
+        errors(figures, sure.error_ratio.as_ref()),
+        latency("TTFT", figures.ttft_ms.as_ref(), sure.ttft_ms.as_ref(), why),
+        latency("TPOT", figures.tpot_ms.as_ref(), sure.tpot_ms.as_ref(), why),
+        latency("ITL", figures.itl_ms.as_ref(), None, Some("pooled over the gaps of all requests")),
+        latency("E2E latency", figures.latency_ms.as_ref(), sure.latency_ms.as_ref(), why),
+    ]
+}
+
+fn of_several(document: &ReportDocument, stages: &[StageDocument]) -> Vec<Tile> {
+    let most = |name, of: fn(&FiguresDocument) -> Option<f64>| {
+        let found = stages.iter().filter_map(|it| Some((it, of(&it.figures)?)));
+        let largest = found.reduce(|one, other| if other.1 > one.1 { other } else { one });
+        let value = text::optional(largest.map(|it| it.1), text::number);
+        let detail = largest.map_or_else(|| NOT_MEASURED.to_owned(), |it| format!("the most: stage {}", it.0.name));
+        Tile { name, value, detail: cut(&detail), rows: Vec::new(), tone: "" }
+    };
+    let span = |name, of: fn(&FiguresDocument) -> Option<&Statistics>| {
+        let p99s: Vec<(f64, f64)> = stages.iter().filter_map(|it| of(&it.figures)).map(|it| (it.p50, it.p99)).collect();
+        let least = p99s.iter().map(|it| it.0).reduce(f64::min);
+        let most = p99s.iter().map(|it| it.0).reduce(f64::max);
+        let row = |name, low: Option<f64>, high: Option<f64>| {
+            let value = low.zip(high).map_or_else(|| NOTHING.to_owned(), |(low, high)| text::times(low, high));
+            Row { name, value, interval: String::new() }
+        };
+        let high = (p99s.iter().map(|it| it.1).reduce(f64::min), p99s.iter().map(|it| it.1).reduce(f64::max));
+        let detail = if p99s.is_empty() { NOT_MEASURED } else { "from the fastest to the slowest stage" };
+        let rows = if p99s.is_empty() { Vec::new() } else { vec![row("p50", least, most), row("p99", high.0, high.1)] };
+        Tile { name, value: String::new(), detail: detail.to_owned(), rows, tone: "" }
+    };
+    let mut good = most("Goodput/s", |it| it.goodput.as_ref()?.good_requests_per_second);
+    if good.value == NOTHING {
+        good.detail = NO_GOALS.to_owned();
+    }
+    vec![
+        good,
+        most("Requests/s", |it| Some(it.throughput.as_ref()?.requests_per_second)),
+        most("Output tokens/s", |it| Some(it.throughput.as_ref()?.output_tokens_per_second)),
+        errors(&document.figures, None),
+        span("TTFT", |it| it.ttft_ms.as_ref()),
+        span("TPOT", |it| it.tpot_ms.as_ref()),
+        span("ITL", |it| it.itl_ms.as_ref()),
+        span("E2E latency", |it| it.latency_ms.as_ref()),
+    ]
+}
+
+const NOT_MEASURED: &str = "not measured";
+const NO_GOALS: &str = "the profile sets no goals";
+
+fn goodput(figures: &FiguresDocument, estimate: Option<&EstimateDocument>) -> Tile {
+    let Some(goodput) = &figures.goodput else {
+        return Tile {
+            name: "Goodput/s",
+            value: NOTHING.to_owned(),
+            detail: NO_GOALS.to_owned(),
+            rows: vec![],
+            tone: "",
+        };
+    };
+    let share = text::optional(goodput.good_share, percent);
+    let interval = interval(estimate, text::numbers).map(|it| format!("{it}; ")).unwrap_or_default();
+    Tile {
+        name: "Goodput/s",
+        value: text::optional(goodput.good_requests_per_second, text::number),
+        detail: format!("{interval}{share} of the requests met every goal"),
+        rows: Vec::new(),
+        tone: "",
+    }
+}
+
+fn rate(name: &'static str, value: Option<f64>, estimate: Option<&EstimateDocument>, why: Option<&str>) -> Tile {
+    let detail = match value {
+        None => NOT_MEASURED.to_owned(),
+        Some(_) => interval(estimate, text::numbers).or_else(|| why.map(cut)).unwrap_or_default(),
+    };
+    Tile { name, value: text::optional(value, text::number), detail, rows: Vec::new(), tone: "" }
+}
+
+fn errors(figures: &FiguresDocument, estimate: Option<&EstimateDocument>) -> Tile {
+    let judged = figures.failed + figures.succeeded;
+    let share = if judged == 0 { NOTHING.to_owned() } else { percent(figures.failed as f64 / judged as f64) };
+    let mut detail = format!("{} of {} requests failed", text::count(figures.failed), text::count(judged));
+    if let Some(interval) = interval(estimate, text::percents) {
+        detail = format!("{interval}; {detail}");
+    }
+    for (name, count) in
+        [("cancelled", figures.cancelled), ("abandoned", figures.abandoned), ("incomplete", figures.incomplete)]
+    {
+        if count > 0 {
+            detail.push_str(&format!(", {} {name}", text::count(count)));
+        }
+    }
+    let tone = if figures.failed > 0 { "bad" } else { "" };
+    Tile { name: "Errors", value: share, detail, rows: Vec::new(), tone }
+}
+
+fn latency(
+    name: &'static str,
+    values: Option<&Statistics>,
+    estimates: Option<&LatenciesDocument>,
+    why: Option<&str>,
+) -> Tile {
+    let Some(values) = values else {
+        return Tile { name, value: String::new(), detail: NOT_MEASURED.to_owned(), rows: Vec::new(), tone: "" };
+    };
+    let row = |name, value: f64, fewest: u64, of: fn(&LatenciesDocument) -> Option<&EstimateDocument>| {
+        let interval = interval(estimates.and_then(of), text::times).unwrap_or_default();
+        let interval = if values.count < fewest { "the largest value".to_owned() } else { interval };
+        Row { name, value: text::time(value), interval }
+    };
+    let rows = vec![
+        row("p50", values.p50, 2, |it| it.p50.as_ref()),
+        row("p90", values.p90, 10, |it| it.p90.as_ref()),
+        row("p99", values.p99, 100, |it| it.p99.as_ref()),
+    ];
+    let without = if estimates.is_none() { why } else { None };
+    let reason = without.map(|it| format!("; no intervals: {it}")).unwrap_or_default();
+    let detail = cut(&format!("{}{reason}", text::plural(values.count, "value")));
+    Tile { name, value: String::new(), detail, rows, tone: "" }
+}
+
+/// The interval of a figure, or why there is none.
+fn interval(estimate: Option<&EstimateDocument>, show: fn(f64, f64) -> String) -> Option<String> {
+    let estimate = estimate?;
+    match (estimate.low, estimate.high) {
+        (Some(low), Some(high)) => Some(show(low.max(0.0), high)),
+        _ => Some("too few values for an interval".to_owned()),
+    }
+}

@@ -1,0 +1,100 @@
+//! Tables of a page.
+
+use serde::Serialize;
+
+/// The most rows of a table. A run of more stages than this shows the first ones, and says so.
+pub(crate) const MAX_ROWS: usize = 200;
+/// The longest text of a cell or a line, in characters: error texts and names come from outside.
+const MAX_TEXT: usize = 400;
+
+/// A table with a heading and a caption. Its first column names the row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Table {
+    pub(crate) id: &'static str,
+    pub(crate) title: String,
+    pub(crate) caption: String,
+    pub(crate) columns: Vec<Column>,
+    pub(crate) rows: Vec<Vec<String>>,
+    /// Sentences below it.
+    pub(crate) remarks: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Column {
+    name: String,
+    /// Numbers stand on the right.
+    numeric: bool,
+}
+
+impl Table {
+    pub(crate) fn new(id: &'static str, title: &str, caption: impl Into<String>) -> Table {
+        Table {
+            id,
+            title: title.to_owned(),
+            caption: caption.into(),
+            columns: Vec::new(),
+            rows: Vec::new(),
+            remarks: Vec::new(),
+        }
+    }
+
+    /// Columns of text.
+    pub(crate) fn texts<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Table {
+        self.columns.extend(names.into_iter().map(|it| Column { name: it.to_owned(), numeric: false }));
+        self
+    }
+
+    /// Columns of numbers.
+    pub(crate) fn numbers<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Table {
+        self.columns.extend(names.into_iter().map(|it| Column { name: it.to_owned(), numeric: true }));
+        self
+    }
+
+    /// The first [`MAX_ROWS`] rows, each with a cell for each column.
+    pub(crate) fn rows(mut self, rows: impl IntoIterator<Item = Vec<String>>) -> Table {
+        let mut left_out = 0_usize;
+        for row in rows {
+            if self.rows.len() < MAX_ROWS {
+                self.rows.push(row.into_iter().map(|it| cut(&it)).collect());
+            } else {
+                left_out += 1;
+            }
+        }
+        if left_out > 0 {
+            self.remarks.push(format!("{left_out} more rows stand in report.json."));
+        }
+        self
+    }
+
+    pub(crate) fn remarks(mut self, remarks: impl IntoIterator<Item = String>) -> Table {
+        self.remarks.extend(lines(remarks));
+        self
+    }
+
+    /// `None` if it has no row.
+    pub(crate) fn filled(self) -> Option<Table> {
+        (!self.rows.is_empty()).then_some(self)
+    }
+}
+
+/// Lines from outside, not too long and not too many.
+pub(crate) fn lines(lines: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut shown: Vec<String> = Vec::new();
+    let mut left_out = 0_usize;
+    for line in lines {
+        if shown.len() < MAX_ROWS { shown.push(cut(&line)) } else { left_out += 1 }
+    }
+    if left_out > 0 {
+        shown.push(format!("{left_out} more stand in report.json."));
+    }
+    shown
+}
+
+/// A text from outside, not too long, and on one line.
+pub(crate) fn cut(text: &str) -> String {
+    let line = crds::wording::one_line(text);
+    match line.char_indices().nth(MAX_TEXT) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
