@@ -16,7 +16,7 @@ use std::{
 use clap::{Parser, Subcommand};
 #[cfg(target_os = "linux")]
 use commands::bench;
-use commands::{compare, plan, profiles, render, run, show, sim, submission, sut};
+use commands::{compare, page, plan, profiles, render, run, show, sim, submission, sut};
 use launcher::console::{self, PrintError};
 
 /// The commit that this binary was built from, as build.rs found it.
@@ -50,6 +50,8 @@ enum Command {
     Show(show::ShowArgs),
     /// Hold finished runs against the first of them: each difference with its interval, and whether it is one
     Compare(compare::CompareArgs),
+    /// Write the page of a finished run, with its figures as curves: for folders of older releases too
+    Page(page::PageArgs),
     /// Build the tree of a submission to MLPerf Inference from finished LoadGen runs, or check one
     Submission(submission::SubmissionArgs),
     #[cfg(target_os = "linux")]
@@ -96,6 +98,7 @@ fn main() -> ExitCode {
         Command::Plan(args) => plan::run(&args).map(|()| 0),
         Command::Profiles(args) => profiles::run(&args).map(|()| 0),
         Command::Show(args) => show::run(&args).map(|()| 0),
+        Command::Page(args) => page::run(&args).map(|()| 0),
         #[cfg(target_os = "linux")]
         Command::BenchPart(args) => bench::run_part(&args).map(|()| 0),
     };

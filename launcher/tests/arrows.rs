@@ -38,6 +38,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
             "crds",
             "engine",
             "loadgen",
+            "page",
             "report",
             "server-metrics",
             "simulator",

@@ -55,6 +55,7 @@ fn a_run_prints_its_table_and_leaves_its_folder() {
         "profile.yaml",
         "benchmarkrun.yaml",
         "report.json",
+        "report.html",
         "report.md",
         "benchmark_report_v0.2.yaml",
         "benchmark_report_v0.2.1.json",
@@ -70,6 +71,27 @@ fn a_run_prints_its_table_and_leaves_its_folder() {
     folder.benchwright(&["show", "results/latest"]).assert().success().stdout(predicate::str::contains("TTFT"));
     let index = fs::read_to_string(folder.path("results/index.md")).unwrap();
     assert!(index.contains("chat"), "{index}");
+}
+
+#[test]
+fn a_page_is_made_of_a_finished_folder_again() {
+    let folder = Folder::new();
+    folder.write("run.yaml", &simulated(&profile(20, 1)));
+    let run = folder.benchwright(&["run", "-f", "run.yaml"]).assert().success();
+    run.stdout(predicate::str::contains("page: ").and(predicate::str::contains("report.html")));
+    let first = fs::read_to_string(folder.path("results/latest/report.html")).unwrap();
+    assert!(first.starts_with("<!doctype html>") && first.contains("Content-Security-Policy"));
+    folder.benchwright(&["page", "results/latest/report.json", "-o", "again.html"]).assert().success();
+    assert_eq!(fs::read_to_string(folder.path("again.html")).unwrap(), first);
+    fs::remove_file(folder.path("results/latest/report.html")).unwrap();
+    folder.benchwright(&["page", "results/latest"]).assert().success();
+    assert_eq!(fs::read_to_string(folder.path("results/latest/report.html")).unwrap(), first);
+    folder.benchwright(&["page", "nowhere"]).assert().code(10).stderr(
+        predicate::str::contains("cannot read nowhere").and(predicate::str::contains("give the results folder")),
+    );
+    folder.write("other.json", "{}");
+    let other = folder.benchwright(&["page", "other.json"]).assert().code(10);
+    other.stderr(predicate::str::contains("cannot make a page of other.json"));
 }
 
 #[test]

@@ -68,7 +68,7 @@ pub(super) fn run(spec: &ReportSpec, read_run: ReadRun) -> Result<ReportResult, 
         server_metrics: None,
         records: recorder.records.as_ref(),
     };
-    report::write_report(&mut folder, &report)?;
+    report::write_report(&mut folder, &report, None)?;
     folder.finish()?;
     let wall = clock::monotonic().saturating_sub(begun);
     Ok(ReportResult { wall_ns: nanos(wall) })

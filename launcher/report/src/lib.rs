@@ -28,6 +28,7 @@ use benchmark_report::Revision;
 use crds::{hex, resolve::ResolvedRun};
 use json::ReportDocument;
 use sha2::{Digest as _, Sha256};
+use tracing::warn;
 use workload_profiles::{Notice, Workload};
 
 pub use benchmark_run::Inputs;
@@ -93,12 +94,24 @@ pub fn write_inputs(folder: &mut Folder, inputs: &Inputs<'_>) -> Result<(), Stor
     folder.write(benchmark_run::FILE_NAME, |file| file.write_all(benchmark_run::render(inputs).as_bytes()))
 }
 
-/// Writes every format: the machine's own first, the largest last.
+/// Makes the page of a report. A crate above this one does.
+pub type PageOf<'a> = &'a dyn Fn(&ReportDocument) -> io::Result<String>;
+
+/// The name of that page in a results folder.
+pub const PAGE_FILE_NAME: &str = "report.html";
+
+/// Writes every format: the machine's own first, the largest last. A page that cannot be made is a warning: the figures count all the
+/// same.
 ///
 /// # Errors
 /// The folder cannot be written; the files before it are whole.
-pub fn write_report(folder: &mut Folder, report: &Report<'_>) -> Result<(), StorageError> {
+pub fn write_report(folder: &mut Folder, report: &Report<'_>, page: Option<PageOf<'_>>) -> Result<(), StorageError> {
     folder.write("report.json", |file| json::write(report, file))?;
+    match page.map(|page| page(&ReportDocument::new(report)?)) {
+        None => {}
+        Some(Ok(text)) => folder.write(PAGE_FILE_NAME, |file| file.write_all(text.as_bytes()))?,
+        Some(Err(error)) => warn!(%error, "report.html was not made; the other files of the report are"),
+    }
     folder.write("report.md", |file| file.write_all(markdown::render(report).as_bytes()))?;
     folder.write(comment::FILE_NAME, |file| file.write_all(comment::render(report).as_bytes()))?;
     folder.write(junit::FILE_NAME, |file| junit::write(report, file))?;

@@ -76,6 +76,7 @@ fn head(report: &Report<'_>, page: &mut Page) {
     if analysis.partial {
         page.line("- The run was stopped before all its requests had ended: the figures are of a part of the load.");
     }
+    page.line("- [report.html](report.html) beside this file shows the figures as curves.");
     page.blank();
     let mut rows = vec![
         ("model", cell(&analysis.model)),

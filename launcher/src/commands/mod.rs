@@ -4,6 +4,7 @@
 pub(crate) mod bench;
 pub(crate) mod compare;
 mod input_args;
+pub(crate) mod page;
 pub(crate) mod plan;
 mod preset;
 pub(crate) mod profiles;

@@ -161,6 +161,9 @@ fn print_table(measurement: &Measurement) {
     let mut text = terminal::table(&measurement.analysis, measurement.loadgen.as_ref(), &measurement.server_remarks);
     if let Some(stored) = &measurement.stored {
         text.push_str(&format!("report: {}\n", stored.path.join("report.md").display()));
+        if stored.artifacts.iter().any(|it| it.name == report::PAGE_FILE_NAME) {
+            text.push_str(&format!("page: {}\n", stored.path.join(report::PAGE_FILE_NAME).display()));
+        }
     }
     if let Err(error) = console::print(text) {
         warn!(%error, "the table was not printed");

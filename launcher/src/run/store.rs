@@ -1,7 +1,7 @@
 //! Where this run's results folder goes: begun before the load, so that what cannot be stored is told before anything is
 //! measured, and finished after it.
 
-use std::path::PathBuf;
+use std::{io, path::PathBuf};
 
 use crds::{ResolvedRun, benchmark_run::PerRequestRecords, resolve::RunIdentity};
 use jiff::{Timestamp, tz::TimeZone};
@@ -12,6 +12,7 @@ use crate::input::Input;
 use engine::recorder::Keep;
 use report::{
     Folder, Inputs, Report, StorageError, Stored, index,
+    json::ReportDocument,
     partial::{self, Leftovers},
 };
 
@@ -88,8 +89,9 @@ impl Store {
             warn!(folder = %path, "files of the results folder were moved or deleted while the run went on: they are written again");
         }
         let inputs_written = if is_there { Ok(()) } else { report::write_inputs(&mut folder, inputs) };
-        let written =
-            inputs_written.and_then(|()| report::write_report(&mut folder, report)).and_then(|()| folder.finish());
+        let written = inputs_written
+            .and_then(|()| report::write_report(&mut folder, report, Some(&page_of)))
+            .and_then(|()| folder.finish());
         match written {
             Ok(stored) => {
                 if local && let Err(error) = index::add(&root, report, &stored) {
@@ -104,6 +106,10 @@ impl Store {
             }
         }
     }
+}
+
+fn page_of(document: &ReportDocument) -> io::Result<String> {
+    page::run::render(document).map_err(io::Error::other)
 }
 
 /// The names of the attempts before this one. They follow one another: none has a use for its folder any more.

@@ -85,6 +85,9 @@ fn accuracy_and_performance_leave_logs_in_folders_of_their_own() {
     check_reads_back::<LoadGenConfig>(&folder, "config.json");
     assert_eq!(folder.report()["outcome"], "Passed");
     assert!(text(&folder, "report.md").contains("## LoadGen tests"));
+    let performance = &folder.report()["loadgen"]["tests"][1];
+    assert_eq!((&performance["result"], &performance["rules"]["minQueriesMet"]), (&"VALID".into(), &true.into()));
+    assert!(text(&folder, "report.html").contains("LoadGen tests"));
     let index = fs::read_to_string(folder.path("results/index.md")).unwrap();
     assert!(index.contains("| Passed, Server complete, Server VALID |"), "{index}");
 }

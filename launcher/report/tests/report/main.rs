@@ -455,7 +455,7 @@ fn a_results_folder_is_whole_and_holds_no_credential() {
         measures_rates: false,
     };
     report::write_inputs(&mut folder, &inputs).unwrap();
-    report::write_report(&mut folder, &report).unwrap();
+    report::write_report(&mut folder, &report, Some(&|it| Ok(it.model.clone()))).unwrap();
     let stored = folder.finish().unwrap();
     index::add(root.path(), &report, &stored).unwrap();
 
@@ -471,6 +471,7 @@ fn a_results_folder_is_whole_and_holds_no_credential() {
         "comment.md",
         "junit.xml",
         "profile.yaml",
+        "report.html",
         "report.json",
         "report.md",
         "requests.parquet",

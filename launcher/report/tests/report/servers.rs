@@ -195,8 +195,12 @@ fn every_sample_is_a_row_on_the_clock_of_the_run() {
     let server = server(&analysed, 260, None);
     let root = tempfile::tempdir().unwrap();
     let mut folder = Folder::create(root.path(), "a1").unwrap();
-    report::write_report(&mut folder, &report::Report { server_metrics: Some(&server), ..fixture.report(&analysed) })
-        .unwrap();
+    report::write_report(
+        &mut folder,
+        &report::Report { server_metrics: Some(&server), ..fixture.report(&analysed) },
+        None,
+    )
+    .unwrap();
     let stored = folder.finish().unwrap();
     assert!(stored.artifacts.iter().any(|it| it.name == "server_metrics.parquet"));
     let reader = SerializedFileReader::new(File::open(stored.path.join("server_metrics.parquet")).unwrap()).unwrap();

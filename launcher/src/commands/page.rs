@@ -1,0 +1,36 @@
+//! [I/O] `benchwright page`: writes the page of a finished run from its `report.json`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::Args;
+use engine::user_file;
+use launcher::console;
+use report::{PAGE_FILE_NAME, baseline::MAX_BASELINE_BYTES, json::ReportDocument, write_whole};
+
+/// The file of a results folder that pages are made of.
+const REPORT: &str = "report.json";
+
+#[derive(Args)]
+pub(crate) struct PageArgs {
+    /// A results folder, such as results/latest, or a report.json
+    path: PathBuf,
+    /// Write the page to this file; without it to report.html beside report.json
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &PageArgs) -> anyhow::Result<()> {
+    let path = if args.path.is_dir() { args.path.join(REPORT) } else { args.path.clone() };
+    let shown = path.display();
+    let text = user_file::read_text(&path, MAX_BASELINE_BYTES)
+        .with_context(|| format!("cannot read {shown}; give the results folder of a finished run, or its {REPORT}"))?;
+    let document = ReportDocument::read(&text).with_context(|| format!("cannot make a page of {shown}"))?;
+    let page = page::run::render(&document)?;
+    let beside = || path.parent().unwrap_or(Path::new(".")).join(PAGE_FILE_NAME);
+    let to = args.output.clone().unwrap_or_else(beside);
+    write_whole(&to, |file| file.write_all(page.as_bytes())).with_context(|| {
+        format!("cannot write {}; name a file in a folder that can be written with --output", to.display())
+    })?;
+    Ok(console::print(format!("{}\n", to.display()))?)
+}
