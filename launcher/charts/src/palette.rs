@@ -60,7 +60,7 @@ pub const DARK: Theme = Theme {
     high: "#f4bc2b",
     highest: "#ccc1fb",
     plan: "#c9d1d9",
-    good: "#2fcf95",
+    good: "#2bc08a",
     bad: "#f5553b",
     quiet: "#7d8590",
     heat: ["#16304d", "#1c4a7a", "#2468a8", "#3b8acd", "#67aee3", "#a3d2f3", "#e3f4ff"],

@@ -22,17 +22,21 @@ const MOST: usize = 6;
 
 /// The domain, rounded outwards to values that its labels can name. An end in `fixed` stays.
 pub(crate) fn rounded(domain: Domain, unit: &str, most: usize, fixed: &[f64]) -> Domain {
-    let (low, high) = match domain.scale {
-        Scale::Linear => {
-            let per = display(domain, unit).per;
-            let step = step(domain, per, most) * per;
-            ((domain.low / step).floor() * step, (domain.high / step).ceil() * step)
-        }
-        Scale::Log => (at_or_below(domain.low), at_or_above(domain.high)),
+    let once = |domain: Domain| {
+        let (low, high) = match domain.scale {
+            Scale::Linear => {
+                let per = display(domain, unit).per;
+                let step = step(domain, per, most) * per;
+                ((domain.low / step + 1e-6).floor() * step, (domain.high / step - 1e-6).ceil() * step)
+            }
+            Scale::Log => (at_or_below(domain.low), at_or_above(domain.high)),
+        };
+        let keep = |new: f64, old: f64| if fixed.contains(&old) || !new.is_finite() { old } else { new };
+        let (low, high) = (keep(low, domain.low), keep(high, domain.high));
+        if low < high { Domain { low, high, ..domain } } else { domain }
     };
-    let keep = |new: f64, old: f64| if fixed.contains(&old) || !new.is_finite() { old } else { new };
-    let (low, high) = (keep(low, domain.low), keep(high, domain.high));
-    if low < high { Domain { low, high, ..domain } } else { domain }
+    // A longer domain may have larger steps, whose end lies a little farther.
+    once(once(once(domain)))
 }
 
 /// At most `most` labels, and never more than six.

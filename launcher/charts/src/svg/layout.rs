@@ -19,8 +19,8 @@ const PAD: f64 = 12.0;
 pub(crate) const TITLE: f64 = 15.0;
 pub(crate) const TEXT: f64 = 12.0;
 pub(crate) const SMALL: f64 = 11.0;
-/// The room for a label: a page on a narrow screen enlarges texts.
-const ROOM: f64 = 13.0;
+/// The size of text for which labels have room: a page on a narrow screen enlarges texts.
+const ROOM: f64 = 14.5;
 /// No frame is lower than this.
 const LEAST_HEIGHT: f64 = 60.0;
 const TITLE_LINE: f64 = 20.0;
@@ -53,7 +53,9 @@ pub(crate) struct Layout {
 
 impl Layout {
     pub fn of(figure: &Figure, legend: &Legend, size: Size, style: Style) -> Layout {
-        let size = Size { width: within(size.width, 240.0, 560.0), height: within(size.height, 160.0, 300.0) };
+        let usual = Size::default();
+        let size =
+            Size { width: within(size.width, 240.0, usual.width), height: within(size.height, 160.0, usual.height) };
         let standalone = style == Style::Standalone;
         let pad = if standalone { PAD } else { 1.0 };
         let inner = size.width - 2.0 * pad;
@@ -74,7 +76,7 @@ impl Layout {
         top += 20.0;
 
         let lines = if standalone { text::wrapped(&figure.caption, SMALL, inner, 3) } else { Vec::new() };
-        let below = 38.0 + lines.len() as f64 * CAPTION_LINE + if standalone { PAD } else { 0.0 };
+        let below = 38.0 + lines.len() as f64 * CAPTION_LINE + if standalone { PAD + 2.0 } else { 0.0 };
 
         let rows = rows(figure);
         let most = ((size.height - top - below) / 38.0).clamp(2.0, 6.0) as usize;
@@ -104,7 +106,7 @@ impl Layout {
             y_ticks,
             title,
             legend,
-            caption: caption.map(|(at, line)| (line, bottom + 38.0 + 12.0 + at as f64 * CAPTION_LINE)).collect(),
+            caption: caption.map(|(at, line)| (line, bottom + 38.0 + 14.0 + at as f64 * CAPTION_LINE)).collect(),
             y_title,
             x_title: bottom + 33.0,
             strip,

@@ -32,7 +32,7 @@ pub struct Size {
 impl Default for Size {
     /// Wide enough for a column of a page, and readable on a phone.
     fn default() -> Size {
-        Size { width: 560.0, height: 300.0 }
+        Size { width: 520.0, height: 290.0 }
     }
 }
 

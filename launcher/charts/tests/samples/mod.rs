@@ -207,7 +207,7 @@ pub fn steps() -> Figure {
         title: "Planned and delivered load".into(),
         caption: "Requests per second by the schedule, and as sent.".into(),
         x: axis("Time since start", "s", Scale::Linear, &[0.0]),
-        y: axis("Requests per second", "1/s", Scale::Linear, &[0.0]),
+        y: axis("Requests per second", "req/s", Scale::Linear, &[0.0]),
         series: vec![
             line("sent", Tone::Median, (0..90).map(delivered)),
             Series { name: "planned".into(), tone: Tone::Plan, shape: Shape::Steps(planned) },

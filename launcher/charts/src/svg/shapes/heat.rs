@@ -65,7 +65,8 @@ pub(crate) struct Key {
 }
 
 const CELL: f64 = 14.0;
-const FONT: f64 = 11.0;
+/// A page on a narrow screen enlarges texts.
+const FONT: f64 = 12.5;
 
 /// The key of the first heat map of a figure.
 pub(crate) fn key(figure: &Figure) -> Option<Key> {

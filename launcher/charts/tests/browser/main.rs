@@ -1,0 +1,77 @@
+//! Figures in a real browser. Needs Debian's package `chromium`: `cargo test -p charts --test browser -- --ignored`.
+
+use std::{fs, path::PathBuf, process::Command};
+
+use charts::{Size, assets, csv, html};
+
+#[path = "../samples/mod.rs"]
+mod samples;
+
+/// Where the pointer goes in each figure, and what is shown there.
+const TIPS: [(&str, (f64, f64), Option<&str>); 9] = [
+    ("ttft-over-time", (300.0, 150.0), Some("Time since start · steady · stage 2 300 s p90 353 ms p99 716 ms")),
+    ("distributions", (300.0, 150.0), Some("Latency 207 ms TTFT 49% (37.4% to 60.6%)")),
+    ("interactivity", (200.0, 75.0), Some("this run 32 users: 28 tok/s, 896 tok/s (833 tok/s to 950 tok/s)")),
+    ("outcomes", (300.0, 150.0), Some("Time since start 127 s completed 43 cancelled 3 timeout 6")),
+    ("itl-heat", (300.0, 150.0), Some("Time since start 203 s gaps 4 from 39.9 ms to 50.2 ms")),
+    (
+        "requests",
+        (300.0, 150.0),
+        Some(
+            "Time since start 15 s stage 1, request 42 success due at 10.6 s waited 136 ms to the first token 357 ms then to the end 4.39 s",
+        ),
+    ),
+    ("load", (300.0, 150.0), Some("Time since start 470 s sent 20 req/s planned 20 req/s")),
+    (
+        "stages",
+        (300.0, 150.0),
+        Some(
+            "Time in the stage 20 s stage 1 1424 tok/s stage 2 2628 tok/s stage 3 4175 tok/s stage 4 6020 tok/s stage 5 7847 tok/s stage 6 9355 tok/s stage 7 10537 tok/s stage 8 11685 tok/s",
+        ),
+    ),
+    ("empty", (300.0, 150.0), None),
+];
+
+fn quoted(text: &str) -> String {
+    format!("{text:?}").replace('<', "\\u003c").replace("\\'", "'")
+}
+
+fn page() -> String {
+    let figures: String =
+        samples::all().iter().map(|it| html::figure(it, Size { width: 560.0, height: 300.0 })).collect();
+    let wanted = samples::all().into_iter().map(|figure| {
+        let (_, at, tip) = TIPS.into_iter().find(|it| it.0 == figure.id).expect("each figure has a line in the table");
+        let (csv, tip) = (quoted(&csv::write(&figure)), tip.map_or("null".to_owned(), quoted));
+        format!("{}:{{\"csv\":{csv},\"at\":[{},{}],\"tip\":{tip}}}", quoted(&figure.id), at.0, at.1)
+    });
+    let wanted = wanted.collect::<Vec<_>>().join(",");
+    format!(
+        concat!(
+            "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">",
+            // No request leaves, and neither handlers nor styles in markup work.
+            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'nonce-a'; style-src 'nonce-a'\">",
+            "<style nonce=\"a\">{style}</style><body>",
+            "<button class=\"theme-switch\" hidden>Theme</button>{figures}<pre id=\"result\">not run</pre>",
+            "<script type=\"application/json\" id=\"wanted\">{{{wanted}}}</script><script nonce=\"a\">{script}</script><script nonce=\"a\">{check}</script>"
+        ),
+        style = assets::STYLE,
+        figures = figures,
+        wanted = wanted,
+        script = assets::SCRIPT,
+        check = include_str!("check.js")
+    )
+}
+
+#[test]
+#[ignore = "needs Chromium"]
+fn figures_answer_to_pointer_keyboard_and_buttons() {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("figures.html");
+    fs::write(&path, page()).expect("the page is written");
+    let url = format!("file://{}", path.display());
+    let arguments =
+        ["--headless=new", "--no-sandbox", "--window-size=1000,4000", "--virtual-time-budget=5000", "--dump-dom", &url];
+    let run = Command::new("chromium").args(arguments).output().expect("Chromium runs");
+    let page = String::from_utf8_lossy(&run.stdout);
+    let result = page.split("<pre id=\"result\">").nth(1).and_then(|it| it.split("</pre>").next());
+    assert_eq!(result, Some("PASSED"));
+}
