@@ -8,6 +8,8 @@ mod figure;
 pub mod html;
 mod json;
 pub mod palette;
+#[cfg(feature = "png")]
+pub mod png;
 mod scale;
 mod stack;
 pub mod svg;

@@ -1,0 +1,73 @@
+//! A drawing as PNG, with fonts of its own: the same picture on each machine.
+
+use std::{
+    fmt,
+    sync::{Arc, LazyLock},
+};
+
+use resvg::{
+    tiny_skia::{Pixmap, Transform},
+    usvg::{self, Options, Tree, fontdb},
+};
+
+/// Parts of Noto Sans, see `assets/fonts/README.md`.
+const FONTS: [&[u8]; 3] = [
+    include_bytes!("assets/fonts/NotoSans-Regular-latin.ttf"),
+    include_bytes!("assets/fonts/NotoSans-Bold-latin.ttf"),
+    include_bytes!("assets/fonts/NotoSansMath-Regular-signs.ttf"),
+];
+
+static DATABASE: LazyLock<Arc<fontdb::Database>> = LazyLock::new(|| {
+    let mut database = fontdb::Database::new();
+    FONTS.iter().for_each(|it| database.load_font_data(it.to_vec()));
+    database.set_sans_serif_family("Noto Sans");
+    Arc::new(database)
+});
+
+/// A picture has at most this number of pixels: 256 MB while it is drawn.
+const MOST_PIXELS: f64 = 64e6;
+
+/// Why a drawing did not become a picture.
+#[derive(Debug)]
+pub enum PngError {
+    /// The text is not an SVG drawing.
+    Svg(usvg::Error),
+    /// The scale is not above zero, or gives a picture of no or of too many pixels.
+    Scale {
+        scale: f64,
+        width: f64,
+        height: f64,
+    },
+    Encode(String),
+}
+
+impl fmt::Display for PngError {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PngError::Svg(error) => write!(to, "the drawing is not SVG: {error}"),
+            PngError::Scale { scale, width, height } => write!(
+                to,
+                "scale: is {scale}; a drawing of {width} x {height} pixels needs one that gives 1 to {MOST_PIXELS:.0} pixels"
+            ),
+            PngError::Encode(error) => write!(to, "the picture cannot be written as PNG: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for PngError {}
+
+/// The picture of a drawing of `Style::Standalone`. Its size in pixels is that of the drawing times `scale`: 2 for print and for screens
+/// of high density.
+pub fn render(svg: &str, scale: f64) -> Result<Vec<u8>, PngError> {
+    let options = Options { fontdb: DATABASE.clone(), font_family: "Noto Sans".to_owned(), ..Options::default() };
+    let tree = Tree::from_str(svg, &options).map_err(PngError::Svg)?;
+    let (width, height) = (f64::from(tree.size().width()), f64::from(tree.size().height()));
+    let wrong = || PngError::Scale { scale, width, height };
+    let pixels = (width * scale).round() * (height * scale).round();
+    if !(scale > 0.0 && (1.0..=MOST_PIXELS).contains(&pixels)) {
+        return Err(wrong());
+    }
+    let mut picture = Pixmap::new((width * scale).round() as u32, (height * scale).round() as u32).ok_or_else(wrong)?;
+    resvg::render(&tree, Transform::from_scale(scale as f32, scale as f32), &mut picture.as_mut());
+    picture.encode_png().map_err(|error| PngError::Encode(error.to_string()))
+}
