@@ -69,8 +69,12 @@ pub enum Role {
     Succeeded,
     /// Tokens that were looked up in the prefix cache.
     PrefixQueries,
+    /// Its name up to 0.10; a release may have both.
+    OldPrefixQueries,
     /// Tokens that were found there.
     PrefixHits,
+    /// Its name up to 0.10; a release may have both.
+    OldPrefixHits,
     Ttft,
     Itl,
     /// The name of ITL in older releases; a release may have both.
@@ -95,6 +99,24 @@ pub enum Role {
     CacheConfig,
     /// Kept in the samples, and part of no figure.
     Kept,
+}
+
+impl Role {
+    /// The role of the older name of the same figure, which counts where an address has no metric with the newer one.
+    pub fn old(self) -> Option<Role> {
+        match self {
+            Itl => Some(OldItl),
+            PrefixQueries => Some(OldPrefixQueries),
+            PrefixHits => Some(OldPrefixHits),
+            _ => None,
+        }
+    }
+
+    /// Whether the counter goes on when the server begins again, and so does not begin at zero where it is new to us: energy
+    /// counts from the load of the driver.
+    pub fn is_absolute(self) -> bool {
+        self == GpuEnergy
+    }
 }
 
 /// How the values of a metric change.
@@ -140,9 +162,9 @@ const FAMILIES: &[(&str, Shape, Role)] = &[
     ("vllm:request_success", Counter, Succeeded),
     ("vllm:prefix_cache_queries", Counter, PrefixQueries),
     ("vllm:prefix_cache_hits", Counter, PrefixHits),
-    // Up to 0.10.
-    ("vllm:gpu_prefix_cache_queries", Counter, PrefixQueries),
-    ("vllm:gpu_prefix_cache_hits", Counter, PrefixHits),
+    // Up to 0.10, and beside the new names from 0.9.2 on.
+    ("vllm:gpu_prefix_cache_queries", Counter, OldPrefixQueries),
+    ("vllm:gpu_prefix_cache_hits", Counter, OldPrefixHits),
     ("vllm:time_to_first_token_seconds", Histogram, Ttft),
     ("vllm:inter_token_latency_seconds", Histogram, Itl),
     // Up to 0.10, and beside the new name in 0.11.
@@ -251,7 +273,7 @@ mod tests {
         check("vllm:gpu_cache_usage_perc", Some((KvCacheUsage, Part::Gauge)));
         check("vllm:prompt_tokens_total", Some((PromptTokens, Part::Counter)));
         check("vllm:prompt_tokens", Some((PromptTokens, Part::Counter)));
-        check("vllm:gpu_prefix_cache_hits_total", Some((PrefixHits, Part::Counter)));
+        check("vllm:gpu_prefix_cache_hits_total", Some((OldPrefixHits, Part::Counter)));
         check("vllm:time_to_first_token_seconds_bucket", Some((Ttft, Part::Bucket)));
         check("sglang:num_queue_reqs", Some((Waiting, Part::Gauge)));
         check("sglang:e2e_request_latency_seconds_count", Some((E2e, Part::Count)));

@@ -15,6 +15,8 @@ use crate::{
 const MAX_CHARS: usize = 200;
 /// Models of a server that are kept.
 const MAX_MODELS: usize = 20;
+/// Settings of the KV cache that are kept; vLLM 0.32 has about 20.
+const MAX_SETTINGS: usize = 64;
 /// Labels that are no settings of the KV cache.
 const NO_SETTINGS: [&str; 2] = ["engine", "model_name"];
 
@@ -49,7 +51,11 @@ impl Identity {
             match role {
                 Role::CacheConfig => {
                     let settings = labels.iter().filter(|it| !NO_SETTINGS.contains(&it.name) && it.value != "None");
-                    identity.cache_config.extend(settings.map(|it| (shown(it.name), shown(&it.value))));
+                    for (name, value) in settings.map(|it| (shown(it.name), shown(&it.value))) {
+                        if identity.cache_config.len() < MAX_SETTINGS || identity.cache_config.contains_key(&name) {
+                            identity.cache_config.insert(name, value);
+                        }
+                    }
                 }
                 Role::Running => {
                     let model = value("model_name").map(|it| Model { id: shown(it), max_model_len: None });
@@ -113,6 +119,17 @@ mod tests {
         assert_eq!(found.models, [Model { id: "org/m".into(), max_model_len: None }]);
         let settings = [("block_size", "16"), ("num_gpu_blocks", "4096")];
         assert_eq!(found.cache_config, settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
+    }
+
+    #[test]
+    fn settings_are_kept_within_a_bound() {
+        let long = "x".repeat(500);
+        let info = |from: u32| {
+            let labels: Vec<String> = (from..from + 50).map(|it| format!("setting_{it:03}=\"{it}\"")).collect();
+            format!("vllm:cache_config_info{{{},long=\"{long}\"}} 1\n", labels.join(","))
+        };
+        let found = identity(&[0, 50, 100].map(info).concat());
+        assert_eq!((found.cache_config.len(), found.cache_config["long"].len()), (64, 200));
     }
 
     #[test]

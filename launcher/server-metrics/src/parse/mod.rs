@@ -32,7 +32,7 @@ pub struct Sample<'a> {
 pub struct Counts {
     /// Samples with a wanted name.
     pub samples: usize,
-    /// Samples with another name. They are not read any further.
+    /// Samples with another name.
     pub unwanted: usize,
     /// Lines that cannot be read.
     pub bad: usize,
@@ -85,9 +85,6 @@ fn read<'a>(line: &'a [u8], wanted: &impl Fn(&str) -> bool) -> Line<'a> {
         return Line::Bad;
     }
     let Ok(name) = str::from_utf8(name) else { return Line::Bad };
-    if !wanted(name) {
-        return Line::Unwanted;
-    }
     let rest = line[name_end..].trim_ascii_start();
     let (labels, rest) = match rest.strip_prefix(b"{") {
         None => (&rest[..0], rest),
@@ -96,13 +93,35 @@ fn read<'a>(line: &'a [u8], wanted: &impl Fn(&str) -> bool) -> Line<'a> {
             None => return Line::Bad,
         },
     };
-    let rest = rest.trim_ascii_start();
-    let value_end = rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len());
-    let value = str::from_utf8(&rest[..value_end]).ok().and_then(|it| it.parse::<f64>().ok());
-    match (str::from_utf8(labels), value) {
-        (Ok(labels), Some(value)) => Line::Sample(Sample { name, labels, value }),
-        _ => Line::Bad,
+    let Some((value, rest)) = number(rest) else { return Line::Bad };
+    // Only a timestamp and an exemplar may follow. Without this rule a line of a web page such as `margin 0 auto` is a sample.
+    let rest = number(rest).map_or(rest, |(_, rest)| rest).trim_ascii_start();
+    if !rest.is_empty() && rest[0] != b'#' {
+        return Line::Bad;
     }
+    if !wanted(name) {
+        return Line::Unwanted;
+    }
+    match str::from_utf8(labels) {
+        Ok(labels) => Line::Sample(Sample { name, labels, value }),
+        Err(_) => Line::Bad,
+    }
+}
+
+/// The number that a text begins with, and what follows it.
+fn number(text: &[u8]) -> Option<(f64, &[u8])> {
+    let text = text.trim_ascii_start();
+    let end = text.iter().position(u8::is_ascii_whitespace).unwrap_or(text.len());
+    Some((str::from_utf8(&text[..end]).ok()?.parse().ok()?, &text[end..]))
+}
+
+/// The value of the first sample with this name and without labels. It looks at whole lines only at their begin, and so costs little.
+pub fn value_of(text: &[u8], name: &str) -> Option<f64> {
+    let mut lines = text.split_inclusive(|it| *it == b'\n').filter_map(|it| it.strip_suffix(b"\n"));
+    lines.find_map(|line| {
+        let rest = line.strip_prefix(name.as_bytes())?;
+        rest.first().is_some_and(u8::is_ascii_whitespace).then(|| number(rest))?.map(|(value, _)| value)
+    })
 }
 
 /// Where the labels end. Braces within quotes do not count. Labels beyond [`MAX_SERIES_BYTES`] have no end.

@@ -77,6 +77,21 @@ fn unwanted_names_are_skipped_and_reading_can_be_ended() {
 }
 
 #[test]
+fn a_line_is_a_sample_only_with_a_value() {
+    let page = "<html>\nvar a = 1;\nfont 12px\nmargin 0 auto\nreturn x\n";
+    assert_eq!(scan(page.as_bytes(), |_| false, |_| true), Counts { samples: 0, unwanted: 0, bad: 5 });
+    assert_eq!(scan(b"a_total{x=\"1\"} 5\n", |_| false, |_| true), Counts { samples: 0, unwanted: 1, bad: 0 });
+}
+
+#[test]
+fn a_value_is_found_by_its_whole_name() {
+    let text = "# HELP start When.\nstart_ms 1\nstart{a=\"1\"} 2\nstart 1.75e+09\nstart 4\n";
+    assert_eq!(value_of(text.as_bytes(), "start"), Some(1.75e9));
+    // 4 may be the beginning of 42.
+    assert_eq!((value_of(b"start 4", "start"), value_of(b"start x\n", "start")), (None, None));
+}
+
+#[test]
 fn a_series_with_a_million_labels_is_no_sample() {
     let all: String = (0..1_000_000).map(|it| format!("l{it}=\"v\",")).collect();
     check(&format!("a{{{all}}} 1\nb 2\n"), &[("b", "", 2.0)], 1);

@@ -9,22 +9,31 @@ use std::{
 };
 
 use super::{
-    Scrape, Series, Store,
+    Address, Scrape, Series, Store,
     histogram::{Increases, Latency},
-    levels::{self, HOLD, Held, Levels},
+    levels::{self, HOLD, Levels},
 };
 use crate::families::{Part, Role};
 
-/// What all servers together said of a window. What no server told is `None`.
+/// Intervals by which the scrapes of an increase may lie beyond the window. Past that an increase would be that of other windows
+/// as well.
+const REACH: u32 = 2;
+
+/// What all servers together said of a window. What no server told is `None`, and so is an increase, distribution or sum that one of
+/// the servers which have it cannot give: see [`WindowFigures::is_gap`] and [`Address::is_several_servers`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WindowFigures {
     /// The first scrape that increases count from, and the last one that they count to, on the machine's monotonic clock;
     /// `None`: no scrape succeeded.
     pub bracket: Option<(Duration, Duration)>,
-    /// Every address had a scrape before the window and one after it, and no counter began again between them.
+    /// Every address had a scrape right before the window and one right after it, and no counter began again between them.
     pub whole: bool,
-    /// Restarts of a server: scrapes in which a counter was smaller than before.
+    /// The scrapes of an address lie too far beyond the window, and there are no increases of what it counts.
+    pub is_gap: bool,
+    /// Restarts of a server: scrapes in which a counter was smaller than before, or another process answered.
     pub resets: u64,
+    /// The share of the window in which all servers that had answered were known; sums are of this part.
+    pub answered_share: Option<f64>,
     /// Requests, added over all servers.
     pub running: Option<Levels>,
     pub waiting: Option<Levels>,
@@ -60,7 +69,7 @@ impl WindowFigures {
     /// Tokens found in the prefix cache / tokens looked up; SGLang has prompt tokens in place of the latter.
     pub fn prefix_hit_share(&self) -> Option<f64> {
         let queries = self.prefix_queries.or(self.prompt_tokens).filter(|it| *it > 0.0)?;
-        self.prefix_hits.map(|it| it / queries)
+        self.prefix_hits.map(|it| it / queries).filter(|it| it.is_finite())
     }
 }
 
@@ -71,26 +80,38 @@ struct Bracket {
     begin: Option<Scrape>,
     end: Scrape,
     whole: bool,
+    /// One of the two lies too far beyond the window.
+    is_far: bool,
 }
 
 impl Store {
     /// The figures of a window, whose times are those of the machine's monotonic clock. `interval`: between two scrapes.
     pub fn figures(&self, from: Duration, to: Duration, interval: Duration) -> WindowFigures {
-        let brackets: Vec<Option<Bracket>> = self.addresses.iter().map(|it| bracket(it.scrapes(), from, to)).collect();
+        let brackets: Vec<Option<Bracket>> = {
+            let bracket = |it: &Address| bracket(it.scrapes(), (from, to), interval * REACH);
+            self.addresses.iter().map(bracket).collect()
+        };
         let known: Vec<Bracket> = brackets.iter().flatten().copied().collect();
         let first = |it: &Bracket| it.begin.map_or(it.end.at, |begin| begin.at);
         let span = known.iter().map(first).min().zip(known.iter().map(|it| it.end.at).max());
-        let view = View { store: self, brackets: &brackets, from, to, hold: interval * HOLD };
+        let (view, hold) = (View { store: self, brackets: &brackets }, interval * HOLD);
         let resets = view.resets();
+        let is_gap = view.is_gap();
+        let mixed = self.addresses.iter().any(Address::is_several_servers);
+        let sum = |role: Role| levels::of(self.sums(role, (from, to), hold));
+        let each = |role: Role| levels::each(&self.gauges(role, (from, to), hold));
         // An address that never answered has no part in any figure.
         let answered = self.addresses.iter().filter(|it| it.scrapes().iter().any(|it| it.ok)).count();
+        let answers = answered > 0 && known.len() == answered;
         WindowFigures {
             bracket: span,
-            whole: answered > 0 && known.len() == answered && known.iter().all(|it| it.whole) && resets == 0,
+            whole: answers && known.iter().all(|it| it.whole && !it.is_far) && resets == 0 && !mixed,
+            is_gap,
             resets,
-            running: levels::sum(&view.gauges(Role::Running)),
-            waiting: levels::sum(&view.gauges(Role::Waiting)),
-            kv_cache_usage: levels::each(&view.gauges(Role::KvCacheUsage)),
+            answered_share: self.answered_share((from, to), hold).filter(|_| answered > 0),
+            running: sum(Role::Running),
+            waiting: sum(Role::Waiting),
+            kv_cache_usage: each(Role::KvCacheUsage),
             preemptions: view.increase(Role::Preemptions),
             prompt_tokens: view.increase(Role::PromptTokens),
             generation_tokens: view.increase(Role::GenerationTokens),
@@ -98,43 +119,46 @@ impl Store {
             prefix_queries: view.increase(Role::PrefixQueries),
             prefix_hits: view.increase(Role::PrefixHits),
             ttft: view.latency(Role::Ttft),
-            itl: view.latency(Role::Itl).or_else(|| view.latency(Role::OldItl)),
+            itl: view.latency(Role::Itl),
             e2e: view.latency(Role::E2e),
             queue: view.latency(Role::Queue),
             prefill: view.latency(Role::Prefill),
             decode: view.latency(Role::Decode),
-            pool_ready_pods: levels::sum(&view.gauges(Role::PoolReadyPods)),
-            pool_queue: levels::each(&view.gauges(Role::PoolQueue)),
-            pool_kv_cache_usage: levels::each(&view.gauges(Role::PoolKvCacheUsage)),
-            gpu_utilization: levels::each(&view.gauges(Role::GpuUtilization)).map(|it| it.scaled(0.01)),
-            gpu_power: levels::sum(&view.gauges(Role::GpuPower)),
+            pool_ready_pods: sum(Role::PoolReadyPods),
+            pool_queue: each(Role::PoolQueue),
+            pool_kv_cache_usage: each(Role::PoolKvCacheUsage),
+            gpu_utilization: each(Role::GpuUtilization).map(|it| it.scaled(0.01)),
+            gpu_power: sum(Role::GpuPower),
             gpu_energy: view.increase(Role::GpuEnergy).map(|millijoules| millijoules / 1e3),
-            gpu_memory: levels::sum(&view.gauges(Role::GpuMemory)),
+            gpu_memory: sum(Role::GpuMemory),
         }
     }
 }
 
-fn bracket(scrapes: &[Scrape], from: Duration, to: Duration) -> Option<Bracket> {
+fn bracket(scrapes: &[Scrape], (from, to): (Duration, Duration), reach: Duration) -> Option<Bracket> {
     let good = || scrapes.iter().filter(|it| it.ok).copied();
     let begin = good().take_while(|it| it.at + it.took <= from).last();
     let after = good().find(|it| it.at >= to);
     let end = after.or_else(|| good().last().filter(|it| it.at >= from))?;
-    Some(Bracket { begin, end, whole: begin.is_some() && after.is_some() })
+    // The next scrape waits for a slow one.
+    let reach = reach + begin.map_or(end.took, |it| it.took.max(end.took));
+    let before = begin.map_or(Duration::ZERO, |it| from.saturating_sub(it.at + it.took));
+    let is_far = before > reach || end.at.saturating_sub(to) > reach;
+    Some(Bracket { begin, end, whole: begin.is_some() && after.is_some(), is_far })
 }
 
-/// The samples, and the window that is looked at.
+/// The samples, and the scrapes next to the window that is looked at.
 struct View<'a> {
     store: &'a Store,
     brackets: &'a [Option<Bracket>],
-    from: Duration,
-    to: Duration,
-    hold: Duration,
 }
 
 impl View<'_> {
-    fn of_role(&self, role: Role) -> impl Iterator<Item = (&Series, Bracket)> {
-        let series = self.store.series.iter().filter(move |it| it.role == role);
-        series.filter_map(|it| Some((it, (*self.brackets.get(it.address)?)?)))
+    /// The series of a role. `None`: an address cannot give the increases of its series.
+    fn of_role(&self, role: Role) -> Option<impl Iterator<Item = (&Series, Bracket)>> {
+        let series = || self.store.named(role).filter_map(|it| Some((it, (*self.brackets.get(it.address)?)?)));
+        let is_known = !self.store.is_mixed(role) && !series().any(|(_, bracket)| bracket.is_far);
+        is_known.then(series)
     }
 
     /// Added over all series; `None`: there is none.
@@ -142,7 +166,7 @@ impl View<'_> {
         let of_counter = |(series, bracket): (&Series, Bracket)| {
             (series.part == Part::Counter).then(|| increase(series, bracket)).flatten()
         };
-        self.of_role(role)
+        self.of_role(role)?
             .filter_map(of_counter)
             .fold(None, |sum, it| Some(sum.unwrap_or(0.0) + it))
             .filter(|it: &f64| it.is_finite())
@@ -150,7 +174,7 @@ impl View<'_> {
 
     fn latency(&self, role: Role) -> Option<Latency> {
         let mut all = Increases::default();
-        for (series, bracket) in self.of_role(role) {
+        for (series, bracket) in self.of_role(role)? {
             let Some(increase) = increase(series, bracket) else { continue };
             match series.part {
                 Part::Bucket => all.buckets.push((series.bound, increase)),
@@ -162,14 +186,16 @@ impl View<'_> {
         all.latency()
     }
 
-    fn gauges(&self, role: Role) -> Vec<Vec<Held>> {
-        self.store.gauges(role, (self.from, self.to), self.hold)
+    /// Whether an address cannot give the increase of a counter that it has.
+    fn is_gap(&self) -> bool {
+        let is_far = |address: usize| self.brackets.get(address).copied().flatten().is_some_and(|it| it.is_far);
+        self.store.series.iter().any(|it| it.role != Role::Kept && it.is_counter() && is_far(it.address))
     }
 
     /// Scrapes in which any counter of an address began again.
     fn resets(&self) -> u64 {
         let mut found: BTreeMap<usize, BTreeSet<u32>> = BTreeMap::new();
-        for series in &self.store.series {
+        for series in self.store.series.iter().filter(|it| it.shows_restarts()) {
             if let Some(bracket) = self.brackets.get(series.address).copied().flatten() {
                 let begin = bracket.begin.map_or(0, |it| it.number);
                 let resets = series.resets(begin, bracket.end.number);

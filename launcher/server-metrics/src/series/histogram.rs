@@ -15,7 +15,7 @@ pub struct Latency {
 /// The increases of a histogram over a window.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Increases {
-    /// Upper bounds, and observations up to each.
+    /// Upper bounds, and observations up to each, of every histogram.
     pub(super) buckets: Vec<(f64, f64)>,
     pub(super) sum: f64,
     pub(super) count: f64,
@@ -29,11 +29,10 @@ impl Increases {
         }
         self.buckets.sort_by(|one, other| one.0.total_cmp(&other.0));
         let mut merged: Vec<(f64, f64)> = Vec::new();
-        for (bound, count) in self.buckets {
-            match merged.last_mut() {
-                Some((last, sum)) if *last == bound => *sum += count,
-                _ => merged.push((bound, count)),
-            }
+        // A bound that only some histograms have says nothing of the others. Each of them has the bound without an end.
+        let histograms = self.buckets.iter().filter(|it| it.0 == f64::INFINITY).count();
+        for bucket in self.buckets.chunk_by(|one, other| one.0 == other.0).filter(|it| it.len() == histograms) {
+            merged.push((bucket[0].0, bucket.iter().map(|it| it.1).sum()));
         }
         // Buckets of one text are written one after the other, while the server counts on.
         let mut most = 0.0_f64;
@@ -44,7 +43,7 @@ impl Increases {
         let quantile = |share| quantile(&merged, share);
         Some(Latency {
             count: self.count,
-            mean: self.sum / self.count,
+            mean: Some(self.sum / self.count).filter(|it| it.is_finite())?,
             p50: quantile(0.5),
             p90: quantile(0.9),
             p99: quantile(0.99),
@@ -67,7 +66,7 @@ fn quantile(buckets: &[(f64, f64)], share: f64) -> Option<f64> {
         return None;
     }
     let ((lower, before), (upper, count)) = (buckets[place - 1], buckets[place]);
-    Some(lower + (upper - lower) * (rank - before) / (count - before))
+    Some(lower + (upper - lower) * (rank - before) / (count - before)).filter(|it| it.is_finite())
 }
 
 #[cfg(test)]
@@ -102,6 +101,18 @@ mod tests {
         let latency = Increases { buckets, sum: 20.0, count: 10.0 }.latency().unwrap();
         assert_eq!((latency.count, latency.mean, latency.p50, latency.p99), (10.0, 2.0, Some(2.0), None));
         assert_eq!(Increases::default().latency(), None);
+    }
+
+    #[test]
+    fn only_bounds_that_every_server_has_count() {
+        let some =
+            vec![(1.0, 0.0), (2.0, 10.0), (4.0, 10.0), (INF, 10.0), (2.0, 0.0), (3.0, 10.0), (4.0, 10.0), (INF, 10.0)];
+        let latency = Increases { buckets: some, sum: 20.0, count: 20.0 }.latency().unwrap();
+        // Up to 2 s there are ten of 20, and up to 4 s all of them: 3 s is no bound of the first server.
+        assert_eq!((latency.p50, latency.p90), (None, Some(3.6)));
+        let none = vec![(1.0, 0.0), (2.0, 10.0), (INF, 10.0), (5.0, 10.0), (INF, 10.0)];
+        let latency = Increases { buckets: none, sum: 20.0, count: 20.0 }.latency().unwrap();
+        assert_eq!((latency.count, latency.mean, latency.p50, latency.p90), (20.0, 1.0, None, None));
     }
 
     proptest! {

@@ -2,7 +2,7 @@
 //!
 //! A sample holds until the next one, at most for [`HOLD`] intervals. After that the level is unknown.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use super::{Scrape, Series, Store};
 use crate::families::{Part, Role};
@@ -59,6 +59,74 @@ impl Store {
         };
         self.of_role(role, Part::Gauge).map(parts).collect()
     }
+
+    /// The sum of the gauges of a role over all servers, and when it held: at the moments at which all of them are known. Without
+    /// a silent server the sum would be too small.
+    pub(super) fn sums(&self, role: Role, window: (Duration, Duration), hold: Duration) -> Vec<Held> {
+        if self.is_mixed(role) {
+            return Vec::new();
+        }
+        without(sums(&self.gauges(role, window, hold)), self.silences(role, hold, hold))
+    }
+
+    /// When a server that tells a role was silent: from `known` after a scrape to the next one that succeeded, where they are further
+    /// apart than `hold`. In the order of time, none of them overlapping.
+    pub(super) fn silences(&self, role: Role, hold: Duration, known: Duration) -> Vec<Silence> {
+        let addresses: BTreeSet<usize> = self.named(role).map(|it| it.address).collect();
+        let addresses = addresses.iter().filter_map(|it| self.addresses.get(*it));
+        united(addresses.flat_map(|it| silences(it.scrapes(), hold, known)).collect())
+    }
+
+    /// The share of a window in which no server was silent. `None`: the window has no length.
+    pub(super) fn answered_share(&self, (from, to): (Duration, Duration), hold: Duration) -> Option<f64> {
+        let all = united(self.addresses.iter().flat_map(|it| silences(it.scrapes(), hold, hold)).collect());
+        let silent: Duration = all.iter().map(|it| it.1.min(to).saturating_sub(it.0.max(from))).sum();
+        let length = to.saturating_sub(from).as_secs_f64();
+        Some(1.0 - silent.as_secs_f64() / length).filter(|it| it.is_finite())
+    }
+}
+
+/// When a server was silent: from, to.
+pub(super) type Silence = (Duration, Duration);
+
+/// An address is silent from its first answer on, and until its last scrape, because later its server may be gone for good.
+fn silences(scrapes: &[Scrape], hold: Duration, known: Duration) -> Vec<Silence> {
+    let good = || scrapes.iter().filter(|it| it.ok);
+    let between = good().zip(good().skip(1)).map(|(one, next)| (one.at, next.at));
+    let last = good().next_back().zip(scrapes.last()).filter(|(good, last)| good.number != last.number);
+    let after = last.map(|(good, last)| (good.at, last.at.saturating_add(hold)));
+    let long = between.chain(after).filter(|(from, to)| to.saturating_sub(*from) > hold);
+    long.map(|(from, to)| (from.saturating_add(known), to)).collect()
+}
+
+fn united(mut silences: Vec<Silence>) -> Vec<Silence> {
+    silences.sort_unstable();
+    let mut found: Vec<Silence> = Vec::new();
+    for (from, to) in silences {
+        match found.last_mut() {
+            Some((_, last)) if from <= *last => *last = to.max(*last),
+            _ => found.push((from, to)),
+        }
+    }
+    found
+}
+
+/// The parts less the silences. Both are in the order of time.
+pub(super) fn without(parts: Vec<Held>, silences: Vec<Silence>) -> Vec<Held> {
+    let mut found = Vec::with_capacity(parts.len());
+    for Held { mut from, to, value } in parts {
+        let first = silences.partition_point(|it| it.1 <= from);
+        for (begin, end) in silences[first..].iter().take_while(|it| it.0 < to) {
+            if from < *begin {
+                found.push(Held { from, to: *begin, value });
+            }
+            from = *end;
+        }
+        if from < to {
+            found.push(Held { from, to, value });
+        }
+    }
+    found
 }
 
 /// Of several gauges, each for itself: the mean over all of them, the least and the most of any.
@@ -66,12 +134,12 @@ pub(super) fn each(gauges: &[Vec<Held>]) -> Option<Levels> {
     levels(gauges.iter().flatten().copied())
 }
 
-/// Of the sum of several gauges. A gauge that is not known for a while is not in the sum meanwhile.
-pub(super) fn sum(gauges: &[Vec<Held>]) -> Option<Levels> {
-    levels(sums(gauges).into_iter())
+/// Of what held, one part after the other.
+pub(super) fn of(parts: Vec<Held>) -> Option<Levels> {
+    levels(parts.into_iter())
 }
 
-/// The sum of several gauges, and when it held.
+/// The sum of several gauges, and when it held. A gauge that is not known for a while is not in the sum meanwhile.
 pub(super) fn sums(gauges: &[Vec<Held>]) -> Vec<Held> {
     let mut changes: Vec<(Duration, f64, i32)> =
         gauges.iter().flatten().flat_map(|it| [(it.from, it.value, 1), (it.to, -it.value, -1)]).collect();
@@ -102,7 +170,8 @@ fn levels(parts: impl Iterator<Item = Held>) -> Option<Levels> {
         min = min.min(value);
         max = max.max(value);
     }
-    (weight > 0.0 && all.is_finite()).then(|| Levels { mean: all / weight, min, max })
+    let mean = all / weight;
+    mean.is_finite().then_some(Levels { mean, min, max })
 }
 
 #[cfg(test)]
@@ -138,6 +207,6 @@ mod tests {
     fn sums_are_of_the_same_moment() {
         let (one, two) = (gauge(&[(0.0, 1.0), (2.0, 3.0)], (0.0, 4.0)), gauge(&[(1.0, 10.0), (3.0, 0.0)], (0.0, 4.0)));
         // 1, then 11, then 13, then 3.
-        assert_eq!(sum(&[one, two]).unwrap(), Levels { mean: 7.0, min: 1.0, max: 13.0 });
+        assert_eq!(of(sums(&[one, two])).unwrap(), Levels { mean: 7.0, min: 1.0, max: 13.0 });
     }
 }

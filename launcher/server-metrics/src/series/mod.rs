@@ -1,18 +1,23 @@
 //! The samples of all scrapes, within a bound on memory. Pure.
 //!
-//! Times are those of the launcher's monotonic clock. Counters that fall have begun again at zero; increases include both
+//! Times are those of the launcher's monotonic clock. A counter that falls once has begun again at zero; increases include both
 //! parts. When memory is full, every second scrape is forgotten, and the caller scrapes half as often from then on.
-//! Increases stay exact; means lose resolution.
+//! Increases between the ends of loads stay exact; means lose resolution.
 
 mod figures;
 mod histogram;
 mod levels;
 mod one;
 mod over_time;
+mod process;
 #[cfg(test)]
 mod tests;
+mod twins;
 
-use std::{collections::HashMap, time::Duration};
+use std::{
+    collections::{BTreeSet, HashMap},
+    time::Duration,
+};
 
 use crate::{
     families::{self, Engine, Meaning, Part, Role},
@@ -23,6 +28,7 @@ pub use histogram::Latency;
 pub use levels::Levels;
 pub use one::Series;
 pub use over_time::{OverTime, Values};
+use process::Processes;
 
 /// Bounds on the memory of the samples.
 #[derive(Clone, Copy, Debug)]
@@ -102,9 +108,16 @@ pub struct Address {
     pub infos: Vec<(Role, Box<str>)>,
     /// Whose metrics they are; `None` before the first answer.
     pub engine: Option<Engine>,
+    processes: Processes,
 }
 
 impl Address {
+    /// Whether several servers have answered in turn, as behind a gateway or a Service with a cluster address: increases and sums
+    /// are then of none of them. The series of GPUs have the name of their GPU, and so stay apart.
+    pub fn is_several_servers(&self) -> bool {
+        self.engine != Some(Engine::Dcgm) && self.processes.are_several_servers()
+    }
+
     /// In the order of time.
     pub fn scrapes(&self) -> &[Scrape] {
         &self.scrapes
@@ -147,10 +160,24 @@ impl Store {
         &self.series
     }
 
+    /// The series of a role. An address that has none of it has those of its older name.
+    fn named(&self, role: Role) -> impl Iterator<Item = &Series> {
+        let old = role.old();
+        let of = |it: &&Series| it.role == role && old.is_some();
+        let new: BTreeSet<usize> = self.series.iter().filter(of).map(|it| it.address).collect();
+        let series = self.series.iter();
+        series.filter(move |it| it.role == role || (Some(it.role) == old && !new.contains(&it.address)))
+    }
+
     /// The series of a role that are this part of their metric, each with the scrapes of its address.
     fn of_role(&self, role: Role, part: Part) -> impl Iterator<Item = (&Series, &[Scrape])> {
-        let series = self.series.iter().filter(move |it| it.role == role && it.part == part);
+        let series = self.named(role).filter(move |it| it.part == part);
         series.map(|it| (it, self.addresses.get(it.address).map_or(&[][..], |it| it.scrapes())))
+    }
+
+    /// Whether a role is told by an address behind which several servers answer in turn.
+    fn is_mixed(&self, role: Role) -> bool {
+        self.named(role).any(|it| self.addresses.get(it.address).is_some_and(Address::is_several_servers))
     }
 
     /// How often every second scrape was forgotten. The caller scrapes at 2 to this power times its interval.
@@ -185,7 +212,8 @@ impl Store {
         }
         let keep_all = keep == Keep::All || of.engine == Some(Engine::Prometheus);
         let wanted = |name: &str| families::meaning(name).is_some() || (keep_all && !name.ends_with("_created"));
-        let (mut key, mut left_out) = (String::new(), 0);
+        let (mut key, mut left_out, mut fell) = (String::new(), 0, false);
+        let changed = of.processes.see(parse::value_of(text, process::START));
         let counts = parse::scan(text, wanted, |sample| {
             key.clear();
             key.extend([sample.name, "{", sample.labels]);
@@ -197,22 +225,33 @@ impl Store {
                 }
                 let new = new_series(address, sample, &mut of.infos)?;
                 *text_bytes += key.len();
-                of.series += usize::from(new.is_some());
-                let place = new.map(|it| {
-                    series.push(it);
-                    series.len() - 1
+                let place = new.map(|new| {
+                    let known =
+                        (new.role == Role::GpuEnergy).then(|| series.iter().position(|it| is_same_gpu(it, &new)));
+                    known.flatten().unwrap_or_else(|| {
+                        of.series += 1;
+                        series.push(new);
+                        series.len() - 1
+                    })
                 });
                 of.by_text.insert(key.as_str().into(), place);
                 Some(place)
             });
             match place {
-                Some(Some(place)) => *samples += usize::from(series[place].push(number, sample.value)),
+                Some(Some(place)) => {
+                    let series = &mut series[place];
+                    *samples += usize::from(series.push(number, sample.value, changed));
+                    fell |= !changed && series.shows_restarts() && series.fell(number);
+                }
                 Some(None) => {}
                 None => left_out += 1,
             }
             true
         });
         of.left_out = of.left_out.max(left_out);
+        if fell {
+            of.processes.fall();
+        }
         counts
     }
 
@@ -255,6 +294,15 @@ fn engine(text: &[u8]) -> Option<Engine> {
         },
     );
     found.or((counts.samples > 0).then_some(Engine::Prometheus))
+}
+
+/// Whether both count the energy of one GPU. Its other labels name the pod that uses it, and so change during a run.
+fn is_same_gpu(one: &Series, other: &Series) -> bool {
+    let gpu = |it: &Series| {
+        let labels = parse::labels(&it.labels)?;
+        labels.into_iter().find(|it| it.name == "UUID").map(|it| it.value.into_owned())
+    };
+    (one.role, one.address) == (other.role, other.address) && gpu(other).is_some_and(|it| gpu(one) == Some(it))
 }
 
 /// A series that has not been seen before; `Some(None)`: its labels were noted and no values are kept. `None`: its labels

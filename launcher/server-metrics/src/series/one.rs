@@ -21,7 +21,7 @@ pub struct Series {
     pub bound: f64,
     numbers: Vec<u32>,
     values: Vec<f64>,
-    /// The number of a scrape before which the counter began again, and its value before that.
+    /// The number of a scrape before which the counter began again, and what is added to it from then on: its value before that.
     resets: Vec<(u32, f64)>,
     last: f64,
 }
@@ -61,16 +61,20 @@ impl Series {
         self.last
     }
 
-    /// `false`: the value is no number, or a second one of this scrape, and is not kept.
-    pub(super) fn push(&mut self, number: u32, value: f64) -> bool {
+    /// `changed`: another process has answered than the time before. What its counter had when we first saw it is no increase,
+    /// because a process that is new to us may be an old one. `false`: the value is no number, or a second one of this
+    /// scrape, and is not kept.
+    pub(super) fn push(&mut self, number: u32, value: f64, changed: bool) -> bool {
         if !value.is_finite() || self.numbers.last() == Some(&number) {
             return false;
         }
-        if self.is_counter() && value < self.last {
+        let changed = changed && !self.role.is_absolute() && !self.is_empty();
+        if self.is_counter() && (changed || value < self.last) {
+            let gone = if changed { self.last - value } else { self.last };
             let full = self.resets.len() == MAX_RESETS;
             match self.resets.last_mut() {
-                Some((_, lost)) if full => *lost += self.last,
-                _ => self.resets.push((number, self.last)),
+                Some((_, lost)) if full => *lost += gone,
+                _ => self.resets.push((number, gone)),
             }
         }
         self.last = value;
@@ -79,7 +83,24 @@ impl Series {
         true
     }
 
-    fn is_counter(&self) -> bool {
+    /// Whether it shows that a server began again. A metric that no figure needs may be a gauge in spite of its name.
+    pub(super) fn shows_restarts(&self) -> bool {
+        self.is_counter() && self.role != Role::Kept && !self.role.is_absolute()
+    }
+
+    /// Whether the counter fell in this scrape, which is the newest.
+    pub(super) fn fell(&self, number: u32) -> bool {
+        self.resets.last().is_some_and(|it| it.0 == number)
+    }
+
+    /// Forgets all samples.
+    pub(super) fn clear(&mut self) {
+        self.numbers.clear();
+        self.values.clear();
+        self.resets.clear();
+    }
+
+    pub(super) fn is_counter(&self) -> bool {
         matches!(self.part, Part::Counter | Part::Bucket | Part::Sum | Part::Count)
     }
 
@@ -94,11 +115,16 @@ impl Series {
     }
 
     /// By how much a counter grew from one scrape to another, restarts included. `None`: it has no sample by then. A
-    /// counter that is missing in the first scrape begins at zero, unless there was no such scrape.
+    /// counter that is missing in the first scrape begins at zero, unless there was no such scrape, or it does not count from the
+    /// start of its process.
     pub(super) fn increase(&self, from: Option<u32>, to: u32) -> Option<f64> {
         let end = self.place(to)?;
         let begin = match from {
-            Some(from) => self.place(from).map_or(0.0, |it| self.whole(it)),
+            Some(from) => match self.place(from) {
+                Some(place) => self.whole(place),
+                None if self.role.is_absolute() => self.whole(0),
+                None => 0.0,
+            },
             None => self.whole(0),
         };
         Some((self.whole(end) - begin).max(0.0)).filter(|it| it.is_finite())

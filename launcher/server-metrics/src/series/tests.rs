@@ -43,12 +43,166 @@ fn an_increase_is_from_the_scrape_before_to_the_scrape_after() {
 
 #[test]
 fn a_counter_that_begins_again_loses_nothing() {
-    let texts = [100, 150, 20, 30, 5].map(tokens);
+    let texts = [100, 150, 20, 30].map(tokens);
     let scrapes: Vec<_> = texts.iter().enumerate().map(|(at, text)| (at as f64, Some(text.as_str()))).collect();
-    let found = figures(&store(&scrapes), 0.5, 3.5);
-    // 50 before the first restart, 30 after it, 5 after the second.
-    assert_eq!((found.generation_tokens, found.resets, found.whole), (Some(85.0), 2, false));
+    let found = figures(&store(&scrapes), 0.5, 2.5);
+    // 50 before the restart, 30 after it.
+    assert_eq!((found.generation_tokens, found.resets, found.whole), (Some(80.0), 1, false));
     assert_eq!(figures(&store(&scrapes), 2.5, 2.6).resets, 0);
+}
+
+/// The tokens of a process that began at this time.
+fn of_process(start: u64, value: u64) -> String {
+    format!("process_start_time_seconds {start}\n{}vllm:num_requests_running 1\n", tokens(value))
+}
+
+fn at_each_second(texts: &[String]) -> Store {
+    let scrapes: Vec<_> = texts.iter().enumerate().map(|(at, text)| (at as f64, Some(text.as_str()))).collect();
+    store(&scrapes)
+}
+
+#[test]
+fn servers_that_answer_in_turn_have_no_increase_and_no_sum() {
+    let known = [(100, 5_000), (200, 10), (100, 5_020), (100, 5_030)].map(|(start, value)| of_process(start, value));
+    let unknown = [5_000, 10, 5_020, 20, 30].map(tokens);
+    for texts in [&known[..], &unknown[..]] {
+        let store = at_each_second(texts);
+        let found = figures(&store, 0.5, 2.5);
+        assert_eq!((found.generation_tokens, found.running, found.whole), (None, None, false));
+        assert!(store.addresses()[0].is_several_servers());
+        assert_eq!(store.over_time(secs(0.0), secs(3.0), secs(1.0)).unwrap().generation_tokens, None);
+    }
+}
+
+#[test]
+fn a_process_that_is_new_to_us_counts_from_its_first_sample() {
+    // Behind a Service the connection may lead to another server, which counts for long.
+    let found = figures(
+        &at_each_second(&[(100, 50), (100, 60), (200, 7_000), (200, 7_005)].map(|(start, it)| of_process(start, it))),
+        0.5,
+        2.5,
+    );
+    assert_eq!((found.generation_tokens, found.resets, found.whole), (Some(15.0), 1, false));
+    assert_eq!(found.running.unwrap().mean, 1.0);
+}
+
+#[test]
+fn several_exporters_of_gpus_stay_apart() {
+    let text = |start: u64, gpu: &str, energy: u64| {
+        format!(
+            "process_start_time_seconds {start}\nDCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{{UUID=\"{gpu}\"}} {energy}\n\
+             DCGM_FI_DEV_POWER_USAGE{{UUID=\"{gpu}\"}} 100\n"
+        )
+    };
+    let texts = [text(2, "a", 1_000), text(9, "b", 500_000), text(2, "a", 3_000), text(9, "b", 501_000)];
+    let found = figures(&at_each_second(&texts), 1.5, 2.5);
+    assert_eq!((found.gpu_energy, found.gpu_power.map(|it| it.max)), (Some(3.0), Some(200.0)));
+}
+
+#[test]
+fn energy_is_of_a_gpu_whatever_else_its_labels_say() {
+    let text = |labels: &str, energy: u64| format!("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{{{labels}}} {energy}\n");
+    // A pod begins to use the first GPU; the second one is new.
+    let begin = text("UUID=\"a\",pod=\"\"", 70_000_000);
+    let middle = text("UUID=\"a\",pod=\"vllm-0\"", 70_001_000) + &text("UUID=\"b\"", 90_000_000);
+    let end = text("UUID=\"a\",pod=\"vllm-0\"", 70_003_000) + &text("UUID=\"b\"", 90_000_500);
+    let found = figures(&at_each_second(&[begin, middle, end]), 0.5, 1.5);
+    assert_eq!((found.gpu_energy, found.resets), (Some(3.5), 0));
+}
+
+#[test]
+fn a_window_within_a_gap_has_no_increase() {
+    let (before, after) = (tokens(10), tokens(900));
+    let gap = store(&[(0.0, Some(&before)), (30.0, Some(&after))]);
+    for (from, to) in [(1.0, 10.0), (10.0, 20.0), (20.0, 29.0)] {
+        let found = figures(&gap, from, to);
+        assert_eq!((found.generation_tokens, found.is_gap, found.whole), (None, true, false), "{from}");
+    }
+    let found = figures(&gap, 1.0, 29.0);
+    assert_eq!((found.generation_tokens, found.is_gap, found.whole), (Some(890.0), false, true));
+    // A server that answers slowly is asked less often.
+    let mut slow = Store::default();
+    slow.add_address(None);
+    for at in [0.0, 4.0, 8.0] {
+        let text = tokens(at as u64);
+        let answer = Answer { at: secs(at), took: secs(3.0), text: Some(text.as_bytes()), edge: false };
+        slow.record(0, answer, Keep::Known);
+    }
+    assert!(figures(&slow, 6.9, 7.9).whole);
+}
+
+#[test]
+fn a_gauge_is_no_restart_in_spite_of_its_name() {
+    let texts = [9, 3, 7, 1].map(|it| format!("inference_pool_ready_pods 1\ninference_pool_queue_total {it}\n"));
+    let store = at_each_second(&texts);
+    assert_eq!((figures(&store, 0.5, 2.5).resets, figures(&store, 0.5, 2.5).whole), (0, true));
+    assert!(!store.addresses()[0].is_several_servers());
+}
+
+#[test]
+fn two_names_of_one_figure_count_once() {
+    let both = |names: &[&str], value: u64| -> String {
+        let line = |name: &&str| format!("vllm:{name}_queries_total {value}\nvllm:{name}_hits_total {}\n", value / 2);
+        names.iter().map(line).collect()
+    };
+    let (old, new) = ("gpu_prefix_cache", "prefix_cache");
+    let mut store = store(&[(0.0, Some(&both(&[old, new], 0))), (2.0, Some(&both(&[old, new], 100)))]);
+    assert_eq!(figures(&store, 1.0, 1.5).prefix_queries, Some(100.0));
+    // A second server has the old names alone.
+    let second = store.add_address(None);
+    for (at, value) in [(0.0, 0), (2.0, 30)] {
+        let text = both(&[old], value);
+        let answer = Answer { at: secs(at), took: secs(0.01), text: Some(text.as_bytes()), edge: false };
+        store.record(second, answer, Keep::Known);
+    }
+    let found = figures(&store, 1.0, 1.5);
+    assert_eq!((found.prefix_queries, found.prefix_hits), (Some(130.0), Some(65.0)));
+}
+
+/// Adds an address with these scrapes, as [`store`] has them.
+fn add(store: &mut Store, scrapes: &[(f64, Option<String>)]) {
+    let address = store.add_address(None);
+    for (at, text) in scrapes {
+        let text = text.as_ref().map(String::as_bytes);
+        store.record(address, Answer { at: secs(*at), took: secs(0.01), text, edge: false }, Keep::Known);
+    }
+}
+
+#[test]
+fn a_silent_server_does_not_make_a_sum_smaller() {
+    let running = |value: u32| format!("vllm:num_requests_running {value}\n");
+    let mut store = Store::default();
+    add(&mut store, &(0..20).map(|at| (f64::from(at), Some(running(8)))).collect::<Vec<_>>());
+    // It answers up to 3 s and from 16 s on. What it had at 3 s holds until 8 s.
+    let of = |at: u32| Some(running(8)).filter(|_| at <= 3 || at >= 16);
+    add(&mut store, &(0..20).map(|at| (f64::from(at), of(at))).collect::<Vec<_>>());
+    let found = figures(&store, 0.0, 20.0);
+    assert_eq!(found.running.unwrap(), Levels { mean: 16.0, min: 16.0, max: 16.0 });
+    assert!((found.answered_share.unwrap() - 12.0 / 20.0).abs() < 1e-12, "{found:?}");
+    let silent = figures(&store, 9.0, 15.0);
+    assert_eq!((silent.running, silent.answered_share), (None, Some(0.0)));
+    // A server that comes later, and one that is gone for good, is not in the sum meanwhile.
+    add(&mut store, &[(17.0, Some(running(1))), (18.0, Some(running(1)))]);
+    assert_eq!(figures(&store, 16.0, 20.0).running.unwrap(), Levels { mean: 16.75, min: 16.0, max: 17.0 });
+}
+
+#[test]
+fn addresses_of_one_server_are_found_by_its_process_and_counters() {
+    let scrapes = |start: u64, values: &[(f64, u64)]| -> Vec<_> {
+        values.iter().map(|(at, value)| (*at, Some(of_process(start, *value)))).collect()
+    };
+    let mut store = Store::default();
+    add(&mut store, &scrapes(7, &[(0.0, 10), (1.0, 20), (2.0, 30)]));
+    // The same one, between the scrapes of the first address.
+    add(&mut store, &scrapes(7, &[(0.5, 15), (1.5, 20)]));
+    // Another process, and another server that began in the same moment.
+    add(&mut store, &scrapes(8, &[(0.5, 15), (1.5, 20)]));
+    add(&mut store, &scrapes(7, &[(0.5, 5), (1.5, 500)]));
+    assert_eq!(store.twins(), [(0, 1)]);
+    assert_eq!(figures(&store, 0.6, 0.9).generation_tokens, Some(10.0 + 5.0 + 5.0 + 495.0));
+    store.forget(1);
+    assert_eq!(figures(&store, 0.6, 0.9).generation_tokens, Some(10.0 + 5.0 + 495.0));
+    assert!(figures(&store, 0.6, 0.9).whole);
 }
 
 #[test]
@@ -209,29 +363,85 @@ fn full_memory_forgets_every_second_scrape_and_no_increase() {
     assert_eq!((found.generation_tokens, found.resets), (Some(499.0 + 499.0), 1));
 }
 
+/// Every number of some figures.
+fn numbers(of: &WindowFigures) -> Vec<f64> {
+    let counts = [
+        of.answered_share,
+        of.preemptions,
+        of.prompt_tokens,
+        of.generation_tokens,
+        of.succeeded,
+        of.prefix_queries,
+        of.prefix_hits,
+        of.prefix_hit_share(),
+        of.gpu_energy,
+    ];
+    let levels = [
+        of.running,
+        of.waiting,
+        of.kv_cache_usage,
+        of.pool_ready_pods,
+        of.pool_queue,
+        of.pool_kv_cache_usage,
+        of.gpu_utilization,
+        of.gpu_power,
+        of.gpu_memory,
+    ];
+    let latencies = [of.ttft, of.itl, of.e2e, of.queue, of.prefill, of.decode];
+    let of_levels = |it: Levels| [it.mean, it.min, it.max];
+    let of_latency = |it: Latency| [Some(it.count), Some(it.mean), it.p50, it.p90, it.p99];
+    counts
+        .into_iter()
+        .chain(latencies.into_iter().flatten().flat_map(of_latency))
+        .flatten()
+        .chain(levels.into_iter().flatten().flat_map(of_levels))
+        .collect()
+}
+
+/// A line of any metric that a figure needs, or of none.
+fn line() -> impl Strategy<Value = String> {
+    let name = prop::sample::select(vec![
+        "vllm:num_requests_running",
+        "vllm:kv_cache_usage_perc",
+        "vllm:prompt_tokens_total",
+        "vllm:generation_tokens_total",
+        "vllm:prefix_cache_queries_total",
+        "vllm:prefix_cache_hits_total",
+        "vllm:gpu_prefix_cache_hits_total",
+        "vllm:time_to_first_token_seconds_bucket{le=\"1\"}",
+        "vllm:time_to_first_token_seconds_bucket{le=\"1e308\"}",
+        "vllm:time_to_first_token_seconds_bucket{le=\"+Inf\"}",
+        "vllm:time_to_first_token_seconds_count",
+        "vllm:time_to_first_token_seconds_sum",
+        "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{UUID=\"a\"}",
+        "DCGM_FI_DEV_GPU_UTIL",
+        "process_start_time_seconds",
+    ]);
+    (name, "(-?[0-9]{1,4}|NaN|[+-]Inf|-?1e308|1e-300|x|)").prop_map(|(name, value)| format!("{name} {value}\n"))
+}
+
 proptest! {
     #[test]
-    fn any_texts_give_finite_figures(texts in proptest::collection::vec("(vllm:(num_requests_running|generation_tokens_total|time_to_first_token_seconds_(bucket\\{le=\"(1|\\+Inf)\"\\}|count|sum))? (-?[0-9]{1,4}|NaN|\\+Inf|x)?\n){0,6}", 0..6)) {
-        let scrapes: Vec<_> = texts.iter().enumerate().map(|(at, text)| (at as f64, Some(text.as_str()))).collect();
-        let found = figures(&store(&scrapes), 0.5, 3.5);
-        prop_assert!(found.resets <= 6);
-        if let Some(increase) = found.generation_tokens {
-            prop_assert!(increase >= 0.0);
-        }
+    fn any_texts_give_finite_figures(texts in prop::collection::vec(prop::collection::vec(line(), 0..12), 0..6)) {
+        let texts: Vec<String> = texts.iter().map(|it| it.concat()).collect();
+        let found = figures(&at_each_second(&texts), 0.5, 3.5);
+        prop_assert!(numbers(&found).iter().all(|it| it.is_finite()), "{found:?}");
+        prop_assert!(found.resets <= 6 && found.answered_share.is_none_or(|it| (0.0..=1.0).contains(&it)), "{found:?}");
+        let counts = [found.prompt_tokens, found.generation_tokens, found.prefix_hits, found.gpu_energy];
+        prop_assert!(counts.into_iter().flatten().all(|it| it >= 0.0), "{found:?}");
     }
 
     #[test]
-    fn an_increase_is_the_sum_of_its_steps(steps in proptest::collection::vec((0_u64..1_000, any::<bool>()), 1..40)) {
-        let (mut value, mut all) = (0, 0);
+    fn an_increase_is_the_sum_of_its_steps(steps in prop::collection::vec(0_u64..1_000, 1..40), again in 0_usize..40) {
+        let mut value = 0;
         let mut texts = vec![tokens(0)];
-        for (step, again) in steps {
+        for (place, step) in steps.iter().enumerate() {
             // A restart shows where the value is smaller than before.
-            value = if again && step < value { step } else { value + step };
-            all += step;
+            value = if place == again && *step < value { *step } else { value + step };
             texts.push(tokens(value));
         }
         let last = texts.len() as f64;
-        let scrapes: Vec<_> = texts.iter().enumerate().map(|(at, text)| (at as f64, Some(text.as_str()))).collect();
-        prop_assert_eq!(figures(&store(&scrapes), 0.5, last - 1.5).generation_tokens, Some(all as f64));
+        let found = figures(&at_each_second(&texts), 0.5, last - 1.5);
+        prop_assert_eq!(found.generation_tokens, Some(steps.iter().sum::<u64>() as f64));
     }
 }

@@ -54,9 +54,12 @@ impl Store {
         let rate = |role: Role| {
             let counters = self.of_role(role, Part::Counter);
             let rates = counters.map(|(it, scrapes)| rates(it, scrapes, (from, to), hold));
-            bins.means(levels::sums(&rates.collect::<Vec<_>>()))
+            let sums = levels::sums(&rates.collect::<Vec<_>>());
+            // Between scrapes that are far apart the rate is not known at all.
+            let known = levels::without(sums, self.silences(role, hold, Duration::ZERO));
+            bins.means(if self.is_mixed(role) { Vec::new() } else { known })
         };
-        let sum = |role: Role| bins.means(levels::sums(&gauges(role)));
+        let sum = |role: Role| bins.means(self.sums(role, (from, to), hold));
         let each = |role: Role| bins.means(gauges(role).into_iter().flatten());
         let (prompt_tokens, hits) = (rate(Role::PromptTokens), rate(Role::PrefixHits));
         let looked_up = rate(Role::PrefixQueries);

@@ -1,0 +1,69 @@
+//! Addresses that are one server: a name and its address, or two names. Pure.
+//!
+//! Two addresses are one server where the same process answers at both, and every counter of the one is a counter of the other which
+//! never has less than the other had before. Without `process_start_time_seconds` that is not known.
+
+use std::collections::HashMap;
+
+use super::{Scrape, Series, Store};
+use crate::families::{Part, Role};
+
+impl Store {
+    /// Pairs of addresses that are one server: the first one, and one that came later.
+    pub fn twins(&self) -> Vec<(usize, usize)> {
+        let mut by_start = HashMap::<u64, Vec<usize>>::new();
+        let mut found = Vec::new();
+        for (index, address) in self.addresses.iter().enumerate() {
+            let Some(start) = address.processes.only() else { continue };
+            let others = by_start.entry(start.to_bits()).or_default();
+            match others.iter().find(|it| self.are_one(**it, index)) {
+                Some(first) => found.push((*first, index)),
+                None => others.push(index),
+            }
+        }
+        found
+    }
+
+    /// Forgets all that an address answered.
+    pub fn forget(&mut self, address: usize) {
+        if let Some(of) = self.addresses.get_mut(address) {
+            of.scrapes.clear();
+        }
+        self.series.iter_mut().filter(|it| it.address == address).for_each(Series::clear);
+    }
+
+    fn are_one(&self, one: usize, other: usize) -> bool {
+        let counters = |address: usize| {
+            let series = self.series.iter().filter(move |it| it.address == address && it.role != Role::Kept);
+            series.filter(|it| matches!(it.part, Part::Counter | Part::Count))
+        };
+        let of_one: HashMap<_, _> = counters(one).map(|it| ((&it.metric, &it.labels), it)).collect();
+        let mut pairs = counters(other).map(|it| (of_one.get(&(&it.metric, &it.labels)).copied(), it)).peekable();
+        pairs.peek().is_some()
+            && pairs.all(|(one, other)| {
+                one.is_some_and(|one| {
+                    let (one, other) = (self.timed(one), self.timed(other));
+                    goes_on(&one, &other) && goes_on(&other, &one)
+                })
+            })
+    }
+
+    /// The samples of a series with their scrapes.
+    fn timed(&self, series: &Series) -> Vec<(Scrape, f64)> {
+        let scrapes = self.addresses.get(series.address).map_or(&[][..], |it| it.scrapes());
+        let scrape = |number: u32| scrapes.binary_search_by_key(&number, |it| it.number).ok().map(|it| scrapes[it]);
+        series.samples().filter_map(|(number, value)| Some((scrape(number)?, value))).collect()
+    }
+}
+
+/// Whether no sample of `later` is less than what `earlier` had when its scrape had ended before.
+fn goes_on(earlier: &[(Scrape, f64)], later: &[(Scrape, f64)]) -> bool {
+    let mut before = earlier.iter().peekable();
+    let mut most = f64::NEG_INFINITY;
+    later.iter().all(|(scrape, value)| {
+        while let Some((_, had)) = before.next_if(|(it, _)| it.at + it.took <= scrape.at) {
+            most = most.max(*had);
+        }
+        *value >= most
+    })
+}
