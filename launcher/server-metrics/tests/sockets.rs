@@ -13,6 +13,7 @@ use std::{
     time::Duration,
 };
 
+use engine::stop::{Stop, StopReason, StopState};
 use server_metrics::{
     families::Engine,
     scrape::{Order, Scraped, Scraper, Source},
@@ -88,10 +89,10 @@ fn order(sources: Vec<Source>) -> Order {
 /// What two scrapes came to, one before a load that takes no time and one after it, and the figures of that load.
 fn scrape(sources: Vec<Source>) -> (Scraped, WindowFigures) {
     let scraper = Scraper::start(order(sources)).unwrap();
-    scraper.before_load();
+    scraper.before_load(&Stop::default());
     let begun = clock::monotonic();
     let ended = clock::monotonic();
-    scraper.after_load();
+    scraper.after_load(&Stop::default());
     let scraped = scraper.end().unwrap();
     let figures = scraped.store.figures(begun, ended, Duration::from_secs(1));
     (scraped, figures)
@@ -152,8 +153,8 @@ fn a_busy_server_is_scraped_again_after_its_load() {
     };
     let order = Order { interval: Duration::from_millis(20), ..order(vec![of(serve(answers))]) };
     let scraper = Scraper::start(order).unwrap();
-    scraper.before_load();
-    scraper.after_load();
+    scraper.before_load(&Stop::default());
+    scraper.after_load(&Stop::default());
     let scraped = scraper.end().unwrap();
     let series = scraped.store.series().iter().find(|it| &*it.metric == "vllm:generation_tokens_total").unwrap();
     assert_eq!(series.last(), 100.0);
@@ -166,11 +167,21 @@ fn what_is_no_text_of_metrics_is_a_gap() {
         ("", "no metrics"),
         ("vllm:x", "no metrics"),
         ("\u{0}\u{1}\n", "no metrics"),
+        ("<html>\nvar a = 1;\nmargin 0 auto\n", "no metrics"),
     ] {
         let (scraped, figures) = scrape(vec![of(serve_text(body.into()))]);
         assert!(reason(&scraped).contains(part), "{body}: {}", reason(&scraped));
         assert_eq!((figures.bracket, figures.whole), (None, false));
     }
+}
+
+#[test]
+fn a_web_page_is_a_gap_even_if_it_has_a_line_like_a_sample() {
+    let (scraped, _) = scrape(vec![of(serve(|_, _, stream| {
+        let head = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: text/html; charset=utf-8\r\ncontent-length: 12\r\n\r\n";
+        let _ = stream.write_all(format!("{head}<html>\nup 1\n").as_bytes());
+    }))]);
+    assert_eq!(reason(&scraped), "a web page, and no metrics");
 }
 
 #[test]
@@ -202,7 +213,7 @@ fn a_long_text_and_an_endless_one_are_gaps() {
         while stream.write_all(lines.as_bytes()).is_ok() {}
     }));
     let scraper = Scraper::start(Order { timeout: Duration::from_secs(60), ..order(vec![endless]) }).unwrap();
-    scraper.before_load();
+    scraper.before_load(&Stop::default());
     assert_eq!(reason(&scraper.end().unwrap()), "more than 16 MiB");
 }
 
@@ -212,7 +223,7 @@ fn a_million_labels_are_one_bad_line() {
     let text = format!("vllm:num_requests_waiting{{{labels}}} 1\n{}", tokens(7));
     let order = Order { timeout: Duration::from_secs(60), ..order(vec![of(serve_text(text))]) };
     let scraper = Scraper::start(order).unwrap();
-    scraper.before_load();
+    scraper.before_load(&Stop::default());
     let scraped = scraper.end().unwrap();
     assert_eq!((scraped.addresses[0].failures, scraped.store.addresses()[0].bad_lines), (0, 1));
     assert_eq!(scraped.store.series().len(), 2);
@@ -228,6 +239,40 @@ fn a_server_that_hangs_is_a_gap_and_holds_up_no_other() {
     let [hung, good] = scraped.addresses.as_slice() else { panic!("{:?}", scraped.addresses) };
     assert!(hung.failures > 0 && hung.reasons.keys().all(|it| it.starts_with("no whole answer")), "{hung:?}");
     assert_eq!((good.failures, figures.generation_tokens, figures.whole), (0, Some(0.0), true));
+}
+
+#[test]
+fn an_aborted_run_does_not_wait_for_a_server_that_hangs() {
+    let hangs_later = serve(|number, head, stream| {
+        if head.starts_with("GET /metrics ") && number > 0 {
+            // It reads until the client leaves.
+            let _ = stream.read_to_end(&mut Vec::new());
+        }
+        send(stream, "vllm:num_requests_running 0\n");
+    });
+    let scraper = Scraper::start(Order { timeout: Duration::from_secs(6), ..order(vec![of(hangs_later)]) }).unwrap();
+    let stop = Stop::default();
+    scraper.before_load(&stop);
+    stop.abort(StopReason::Signal);
+    scraper.after_load(&stop);
+    // The second scrape has neither succeeded nor failed.
+    assert_eq!((scraper.end().unwrap().addresses[0].scrapes, stop.state()), (1, StopState::Abort(StopReason::Signal)));
+}
+
+#[test]
+fn a_server_with_two_urls_counts_once() {
+    let count = AtomicUsize::new(0);
+    let address = serve(move |_, head, stream| {
+        let number = count.fetch_add(1, Ordering::SeqCst);
+        let text = format!("process_start_time_seconds 1.5e9\n{}", tokens(100 + number));
+        if head.contains("metrics ") { send(stream, &text) } else { refuse(stream) }
+    });
+    let other = source(format!("http://{address}/again/metrics"));
+    let (scraped, figures) = scrape(vec![of(address), other]);
+    let [address] = scraped.addresses.as_slice() else { panic!("{:?}", scraped.addresses) };
+    assert!(scraped.twins[0].1.ends_with("/again/metrics"), "{:?}", scraped.twins);
+    assert!(figures.whole && figures.generation_tokens.unwrap() > 0.0, "{figures:?}");
+    assert_eq!((address.failures, scraped.store.addresses()[1].scrapes().len()), (0, 0));
 }
 
 #[test]
@@ -257,8 +302,9 @@ fn a_guess_without_metrics_leaves_no_trace() {
 fn a_name_leads_to_all_its_addresses() {
     let port = serve_text(tokens(1)).port();
     let (scraped, _) = scrape(vec![source(format!("http://localhost:{port}/metrics"))]);
-    let good = scraped.addresses.iter().find(|it| it.failures == 0).unwrap();
-    assert_eq!(good.address, Some(SocketAddr::from((Ipv4Addr::LOCALHOST, port))));
+    // Where the name leads to an address of IPv6 as well, nothing listens there.
+    let [address] = scraped.addresses.as_slice() else { panic!("{:?}", scraped.addresses) };
+    assert_eq!((address.address, address.failures), (Some(SocketAddr::from((Ipv4Addr::LOCALHOST, port))), 0));
     let (scraped, _) = scrape(vec![source("http://no-such-host.invalid/metrics".into())]);
     assert!(scraped.addresses.is_empty());
     assert_eq!(scraped.unresolved[0].0, "http://no-such-host.invalid/metrics");

@@ -77,9 +77,9 @@ impl Setup<'_> {
         let last_offline =
             || last_offline::samples_per_second(&options.results(), input.run.endpoint.name(), &ready.model);
         let one = |workload: &Workload, show_forecast| {
-            metrics.before_load();
+            metrics.before_load(stop);
             let load = self.issue(&ready, &files, workload, show_forecast);
-            metrics.after_load();
+            metrics.after_load(stop);
             load
         };
         let issued = loadgen::issue(&input.workload, last_offline, one);

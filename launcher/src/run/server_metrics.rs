@@ -12,6 +12,7 @@ use engine::{
     issue::LoadResult,
     record::{RequestOutcome, RequestRecord},
     recorder::Recorder,
+    stop::Stop,
 };
 use reqwest::Url;
 use tracing::{info, warn};
@@ -46,13 +47,13 @@ impl ServerMetrics {
     }
 
     /// Reads every source once, right before a load.
-    pub(super) fn before_load(&self) {
-        self.0.iter().for_each(Scraper::before_load);
+    pub(super) fn before_load(&self, stop: &Stop) {
+        self.0.iter().for_each(|it| it.before_load(stop));
     }
 
     /// Reads every source once, right after a load.
-    pub(super) fn after_load(&self) {
-        self.0.iter().for_each(Scraper::after_load);
+    pub(super) fn after_load(&self, stop: &Stop) {
+        self.0.iter().for_each(|it| it.after_load(stop));
     }
 
     /// What was read; `None`: nothing was.

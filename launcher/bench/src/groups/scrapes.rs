@@ -12,6 +12,7 @@ use crate::{
     BenchError,
     figures::{Budget, Figures},
 };
+use engine::stop::Stop;
 use server_metrics::scrape::{Order, Scraper, Source, TIMEOUT};
 use simulator::{Metrics, SimOptions};
 
@@ -50,10 +51,11 @@ fn scrape(server: SocketAddr, endpoints: u32, rounds: u32) -> Result<(Duration, 
     let interval = Duration::from_secs(86_400);
     let sources = (0..endpoints).map(source).collect();
     let scraper = Scraper::start(Order { sources, token: None, authorities: None, interval, timeout: TIMEOUT })?;
+    let stop = Stop::default();
     // It makes the connections, and asks for the version.
-    scraper.before_load();
+    scraper.before_load(&stop);
     let begun = clock::monotonic();
-    (0..rounds).for_each(|_| scraper.before_load());
+    (0..rounds).for_each(|_| scraper.before_load(&stop));
     let wall = clock::monotonic().saturating_sub(begun);
     let ended = || BenchError::Child("the thread that scrapes ended early".into());
     let scraped = scraper.end().ok_or_else(ended)?;

@@ -101,6 +101,7 @@ pub fn server(analysed: &Analysed, tokens: u64, client: Option<ClientTokens>) ->
         store,
         addresses: vec![address],
         unresolved: Vec::new(),
+        twins: Vec::new(),
         left_out: 0,
         interval: ms(1_000),
         cpu: ms(12),

@@ -4,6 +4,7 @@ use std::{cell::Cell, error::Error, io, net::SocketAddr, rc::Rc, sync::Arc, time
 
 use crds::units::Span;
 use engine::client::{TlsError, is_allowed, tls_config};
+use futures::future::{BoxFuture, FutureExt as _};
 use reqwest::{Client, StatusCode, Url, header, redirect::Policy};
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
 
@@ -94,6 +95,10 @@ impl Caller {
             StatusCode::OK => {}
             status => return Err(format!("status {}", status.as_u16())),
         }
+        let content_type = response.headers().get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok());
+        if content_type.is_some_and(|it| it.trim_start().to_ascii_lowercase().starts_with("text/html")) {
+            return Err("a web page, and no metrics".into());
+        }
         let too_long = || format!("more than {} MiB", most >> 20);
         if response.content_length().is_some_and(|it| it > most as u64) {
             return Err(too_long());
@@ -138,12 +143,19 @@ pub(super) fn tls(is_needed: bool, authorities: Option<&str>) -> Result<ClientCo
         .with_no_client_auth())
 }
 
-/// The addresses of a name that may be called.
+/// Finds the addresses of a host and port.
+pub(super) type Resolver = Arc<dyn Fn(String, u16) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync>;
+
+/// The system's resolver. It works on a thread of the runtime for blocking calls, and cannot be ended early.
+pub(super) fn resolver() -> Resolver {
+    Arc::new(|host, port| async move { Ok(tokio::net::lookup_host((host, port)).await?.collect()) }.boxed())
+}
+
+/// The addresses of a name that may be called, each once.
 ///
 /// # Errors
 /// There is none.
-pub(super) async fn lookup(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
-    let mut found: Vec<SocketAddr> = tokio::net::lookup_host((host, port)).await?.collect();
+pub(super) fn allowed(mut found: Vec<SocketAddr>) -> io::Result<Vec<SocketAddr>> {
     found.sort_unstable();
     found.dedup();
     let none = found.is_empty();

@@ -20,8 +20,12 @@ pub(super) struct Endpoint {
     pub(super) index: usize,
     /// A scrape is under way.
     pub(super) busy: bool,
-    /// Its name does not lead there any more, or there are no metrics.
+    /// It is not asked: its name does not lead there any more, or one of the following.
     pub(super) gone: bool,
+    /// It was a guess, and has no metrics.
+    pub(super) has_none: bool,
+    /// Its server is asked at an address of the other family.
+    pub(super) is_other_family: bool,
     /// When the next scrape begins, on the worker's clock.
     pub(super) due: Duration,
     pub(super) counts: Counts,

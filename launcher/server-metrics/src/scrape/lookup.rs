@@ -27,6 +27,10 @@ pub(super) struct Known {
     pub(super) place: Place,
     /// Why its name has no address; `None`: it has one, or it was not looked up yet.
     pub(super) problem: Option<String>,
+    /// Whether the addresses that are asked are those of IPv4. `None`: none of them has answered yet, and all are asked.
+    pub(super) is_v4: Option<bool>,
+    /// Addresses of its name that are not asked, because there are too many.
+    pub(super) left_out: usize,
 }
 
 impl Known {
@@ -36,7 +40,7 @@ impl Known {
         if let Some(path) = unix_socket(&source.url) {
             let place = Place::Socket(path.to_owned());
             let url = Url::parse("http://localhost/metrics").map_err(|error| error.to_string())?;
-            return Ok(Known { source, url, place, problem: None });
+            return Ok(Known { source, url, place, problem: None, is_v4: None, left_out: 0 });
         }
         let url = Url::parse(&source.url).map_err(|error| format!("it is no URL: {error}"))?;
         if !matches!(url.scheme(), "http" | "https") || !url.username().is_empty() || url.password().is_some() {
@@ -51,7 +55,15 @@ impl Known {
             Ok(_) => Place::Fixed,
             Err(_) => Place::Name { port: url.port_or_known_default().unwrap_or(80), host },
         };
-        Ok(Known { source, url, place, problem: None })
+        Ok(Known { source, url, place, problem: None, is_v4: None, left_out: 0 })
+    }
+
+    /// The addresses of a lookup that are asked: those of one family, because a server has an address of each. Where the name has no
+    /// address of the family any more, all of them are asked again.
+    pub(super) fn of_one_family(&mut self, found: Vec<SocketAddr>) -> Vec<SocketAddr> {
+        let known = self.is_v4.filter(|is_v4| found.iter().any(|it| it.is_ipv4() == *is_v4));
+        self.is_v4 = known;
+        found.into_iter().filter(|it| known.is_none_or(|is_v4| it.is_ipv4() == is_v4)).collect()
     }
 
     /// The URL of another path beside that of the metrics, such as `/version` beside `/metrics`.
@@ -112,6 +124,17 @@ mod tests {
         assert_eq!(beside("http://vllm/metrics"), "/version");
         assert_eq!(beside("http://gateway/llm/metrics"), "/llm/version");
         assert_eq!(beside("http://vllm/custom"), "/version");
+    }
+
+    #[test]
+    fn the_addresses_of_a_name_are_of_one_family() {
+        let mut name = known("http://vllm/metrics").unwrap();
+        let (four, six) =
+            (SocketAddr::from(([10, 0, 0, 1], 80)), SocketAddr::from(([0xfd00, 0, 0, 0, 0, 0, 0, 1], 80)));
+        assert_eq!(name.of_one_family(vec![four, six]), [four, six]);
+        name.is_v4 = Some(false);
+        assert_eq!(name.of_one_family(vec![four, six]), [six]);
+        assert_eq!((name.of_one_family(vec![four]), name.is_v4), (vec![four], None));
     }
 
     #[test]

@@ -8,17 +8,21 @@ mod client;
 mod edge;
 mod endpoint;
 mod lookup;
+#[cfg(test)]
+mod tests;
 mod worker;
 
 use std::{
     collections::BTreeMap,
     io,
     net::SocketAddr,
-    sync::mpsc::{self, SyncSender},
+    sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender},
     thread::{self, JoinHandle},
     time::Duration,
 };
 
+use client::Resolver;
+use engine::stop::{Stop, StopState};
 use tokio::sync::mpsc as commands;
 use tracing::warn;
 
@@ -33,9 +37,12 @@ pub const TIMEOUT: Duration = Duration::from_secs(5);
 pub const MAX_BYTES: usize = 16 << 20;
 /// Addresses of all sources together.
 pub const MAX_ADDRESSES: usize = 256;
-/// The longest that the launcher waits for a scrape next to a load: a slow scrape, an interval, and a scrape. It is less than what
-/// a run that is asked to stop keeps for writing its report.
+/// The longest that the launcher waits for a scrape next to a load: a slow scrape, an interval, and a scrape.
 const EDGE_LIMIT: Duration = Duration::from_secs(7);
+/// The same once the run is asked to stop: its grace period is for requests in flight and for the report.
+const STOPPED_LIMIT: Duration = Duration::from_secs(1);
+/// How often a stop is checked meanwhile.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// One source of metrics.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,6 +98,8 @@ pub struct Scraped {
     pub addresses: Vec<Address>,
     /// Sources whose name has no address.
     pub unresolved: Vec<(String, String)>,
+    /// Addresses that lead to a server which another address leads to as well, each after that one. Their samples are forgotten.
+    pub twins: Vec<(String, String)>,
     /// Addresses beyond [`MAX_ADDRESSES`].
     pub left_out: usize,
     /// Between two scrapes of an address, at the end.
@@ -121,31 +130,41 @@ impl Scraper {
     /// # Errors
     /// The system refuses a thread or a runtime, or the certificate authorities cannot be used.
     pub fn start(order: Order) -> io::Result<Scraper> {
+        Scraper::with(order, client::resolver())
+    }
+
+    fn with(order: Order, resolver: Resolver) -> io::Result<Scraper> {
         // The launcher waits for each answer but the last.
         let (sender, receiver) = commands::channel(2);
         // The authorities of the system are many, and reading them takes time that a run without TLS need not wait for.
         let needs_tls = order.sources.iter().any(|it| it.url.starts_with("https:"));
         let tls = client::tls(needs_tls, order.authorities.as_deref()).map_err(io::Error::other)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let body = move || runtime.block_on(Worker::new(order, tls, receiver).run());
+        let body = move || {
+            let scraped = runtime.block_on(Worker::new(order, tls, resolver, receiver).run());
+            // A lookup is a blocking call of the system, which may take minutes.
+            runtime.shutdown_background();
+            scraped
+        };
         let thread = thread::Builder::new().name("server-metrics".into()).spawn(body)?;
         Ok(Scraper { commands: sender, thread })
     }
 
-    /// Scrapes every address once, right before a load. Blocks until that is done, at most for 7 s.
-    pub fn before_load(&self) {
-        self.ask(Command::Scrape);
+    /// Scrapes every address once, right before a load. Blocks until that is done, at most for 7 s; for 1 s once the run is asked to
+    /// stop, and not at all once it is aborted.
+    pub fn before_load(&self, stop: &Stop) {
+        self.ask(stop, Command::Scrape);
     }
 
     /// Scrapes every address right after a load: again after an interval where a server has requests under way, because
-    /// servers count at the end of a step. Blocks until that is done, at most for 7 s.
-    pub fn after_load(&self) {
-        self.ask(Command::Settle);
+    /// servers count at the end of a step. Blocks as long as [`Scraper::before_load`].
+    pub fn after_load(&self, stop: &Stop) {
+        self.ask(stop, Command::Settle);
     }
 
-    fn ask(&self, command: impl FnOnce(SyncSender<()>) -> Command) {
+    fn ask(&self, stop: &Stop, command: impl FnOnce(SyncSender<()>) -> Command) {
         let (done, waiting) = mpsc::sync_channel(1);
-        if self.commands.blocking_send(command(done)).is_err() || waiting.recv_timeout(EDGE_LIMIT).is_err() {
+        if self.commands.blocking_send(command(done)).is_err() || !is_done(&waiting, stop) {
             warn!(
                 "the server's metrics were not read next to the load: their increases may have other requests in them"
             );
@@ -157,5 +176,29 @@ impl Scraper {
         // It fails only where the thread has ended.
         let _ = self.commands.blocking_send(Command::End);
         self.thread.join().ok()
+    }
+}
+
+/// Waits for the end of a scrape next to a load.
+fn is_done(waiting: &Receiver<()>, stop: &Stop) -> bool {
+    let mut end = Duration::MAX;
+    loop {
+        let now = clock::monotonic();
+        end = end.min(now + patience(stop.state()));
+        let left = end.saturating_sub(now);
+        match waiting.recv_timeout(left.min(LOOK_EVERY)) {
+            Ok(()) => return true,
+            Err(RecvTimeoutError::Timeout) if !left.is_zero() => {}
+            Err(_) => return false,
+        }
+    }
+}
+
+/// The longest wait from now on.
+fn patience(state: StopState) -> Duration {
+    match state {
+        StopState::Run => EDGE_LIMIT,
+        StopState::Drain(_) => STOPPED_LIMIT,
+        StopState::Abort(_) => Duration::ZERO,
     }
 }

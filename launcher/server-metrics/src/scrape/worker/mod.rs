@@ -1,5 +1,9 @@
 //! [I/O] The thread's loop: starts what is due, and takes what has ended.
 
+mod names;
+#[cfg(test)]
+mod tests;
+
 use std::{net::SocketAddr, sync::mpsc::SyncSender, time::Duration};
 
 use clock::Clock;
@@ -8,15 +12,15 @@ use futures::{
     stream::{FuturesUnordered, StreamExt as _},
 };
 use rustls::ClientConfig;
-use tokio::sync::mpsc::Receiver;
+use tokio::{sync::mpsc::Receiver, task::AbortHandle};
 use tracing::debug;
 
 use super::{
-    Command, MAX_ADDRESSES, MAX_BYTES, Order, Scraped, TIMEOUT,
-    client::{self, Budget, Caller},
+    Command, MAX_ADDRESSES, MAX_BYTES, Order, Scraped,
+    client::{Budget, Caller, Resolver},
     edge::Edge,
     endpoint::{Counts, Endpoint},
-    lookup::{self, Known, Place},
+    lookup::{Known, Place},
 };
 use crate::{
     families::{Engine, Role},
@@ -53,8 +57,11 @@ pub(super) struct Worker {
     timeout: Duration,
     token: Option<String>,
     tls: ClientConfig,
+    resolver: Resolver,
     budget: Budget,
     sources: Vec<Known>,
+    /// The last lookup of each source.
+    lookups: Vec<Option<AbortHandle>>,
     unusable: Vec<(String, String)>,
     endpoints: Vec<Endpoint>,
     store: Store,
@@ -65,11 +72,10 @@ pub(super) struct Worker {
     /// Questions for version and models that have no answer yet.
     questions: usize,
     next_lookup: Duration,
-    left_out: usize,
 }
 
 impl Worker {
-    pub(super) fn new(order: Order, tls: ClientConfig, commands: Receiver<Command>) -> Worker {
+    pub(super) fn new(order: Order, tls: ClientConfig, resolver: Resolver, commands: Receiver<Command>) -> Worker {
         let (mut sources, mut unusable) = (Vec::new(), Vec::new());
         for source in order.sources {
             let url = source.url.clone();
@@ -85,7 +91,9 @@ impl Worker {
             timeout: order.timeout,
             token: order.token,
             tls,
+            resolver,
             budget: Budget::default(),
+            lookups: vec![None; sources.len()],
             sources,
             unusable,
             endpoints: Vec::new(),
@@ -95,7 +103,6 @@ impl Worker {
             first_lookups: 0,
             questions: 0,
             next_lookup: Duration::MAX,
-            left_out: 0,
         }
     }
 
@@ -131,36 +138,10 @@ impl Worker {
         dues.chain(again).chain([self.next_lookup]).min().unwrap_or(Duration::MAX)
     }
 
-    /// Makes the endpoints of all sources, and begins to look up names.
-    fn find(&mut self) {
-        for source in 0..self.sources.len() {
-            match self.sources[source].place {
-                Place::Fixed | Place::Socket(_) => self.add(source, None),
-                Place::Name { .. } => {
-                    self.first_lookups += 1;
-                    self.look_up(source);
-                    self.next_lookup = self.clock.now() + LOOK_UP_EVERY;
-                }
-            }
-        }
-    }
-
-    fn look_up(&mut self, source: usize) {
-        let Place::Name { host, port } = self.sources[source].place.clone() else { return };
-        let looked_up = async move {
-            let found = match clock::limit(TIMEOUT, client::lookup(&host, port)).await {
-                Ok(found) => found.map_err(|error| identity::shown(&error.to_string())),
-                Err(clock::TimedOut) => Err(format!("the name was not resolved within {} s", TIMEOUT.as_secs())),
-            };
-            Event::LookedUp { source, found }
-        };
-        self.under_way.push(looked_up.boxed_local());
-    }
-
     /// Adds an address of a source.
     fn add(&mut self, source: usize, address: Option<SocketAddr>) {
         if self.endpoints.len() >= MAX_ADDRESSES {
-            self.left_out += 1;
+            self.sources[source].left_out += 1;
             return;
         }
         let known = &mut self.sources[source];
@@ -193,6 +174,8 @@ impl Worker {
             index,
             busy: false,
             gone: false,
+            has_none: false,
+            is_other_family: false,
             due,
             counts: Counts::default(),
             version: None,
@@ -303,6 +286,9 @@ impl Worker {
         let endpoint = &mut self.endpoints[place];
         let source = &self.sources[endpoint.source].source;
         endpoint.busy = false;
+        if endpoint.is_other_family {
+            return;
+        }
         let keep = if source.engine == Some(Engine::Prometheus) { Keep::All } else { Keep::Known };
         let text = result.as_ref().ok().map(Vec::as_slice);
         let ok = self.store.record(endpoint.index, Answer { at, took, text, edge }, keep);
@@ -313,7 +299,7 @@ impl Worker {
         }
         if source.is_guess && !endpoint.counts.has_succeeded() {
             debug!(url = source.url, ?result, "the target tells no metrics");
-            endpoint.gone = true;
+            (endpoint.gone, endpoint.has_none) = (true, true);
         }
         let gone = endpoint.gone;
         if let Some(round) = &mut self.edge {
@@ -324,6 +310,7 @@ impl Worker {
             }
         }
         if ok {
+            self.take_family(place);
             self.ask(place);
         }
     }
@@ -351,55 +338,30 @@ impl Worker {
         self.under_way.push(models.boxed_local());
     }
 
-    fn take_lookup(&mut self, source: usize, found: Result<Vec<SocketAddr>, String>) {
-        self.first_lookups = self.first_lookups.saturating_sub(1);
-        let found = match found {
-            Ok(found) => found,
-            Err(problem) => {
-                // Addresses that are known stay in use.
-                let known = self.endpoints.iter().any(|it| it.source == source);
-                self.sources[source].problem = Some(problem).filter(|_| !known);
-                return;
-            }
-        };
-        self.sources[source].problem = None;
-        let of_source = |it: &&Endpoint| it.source == source && !it.gone;
-        let known: Vec<SocketAddr> = self.endpoints.iter().filter(of_source).filter_map(|it| it.address).collect();
-        let (new, old) = lookup::changes(&known, &found);
-        let is_guess = self.sources[source].source.is_guess;
-        for place in 0..self.endpoints.len() {
-            let endpoint = &mut self.endpoints[place];
-            if endpoint.source == source && endpoint.address.is_some_and(|it| old.contains(&it)) {
-                endpoint.gone = true;
-                self.edge.iter_mut().for_each(|it| it.end(place));
-            }
-        }
-        self.left_out = 0;
-        for address in new {
-            let back = self.endpoints.iter().position(|it| it.source == source && it.address == Some(address));
-            match back {
-                // Where a guess was wrong it is not asked again.
-                Some(_) if is_guess => {}
-                Some(place) => {
-                    self.endpoints[place].gone = false;
-                    self.endpoints[place].due = self.clock.now();
-                }
-                None => self.add(source, Some(address)),
-            }
-        }
-    }
-
     fn into_scraped(self) -> Scraped {
         let interval = self.interval();
-        let Worker { sources, mut unusable, endpoints, store, left_out, .. } = self;
+        let Worker { sources, mut unusable, endpoints, mut store, .. } = self;
         let problems = sources.iter().filter(|it| !it.source.is_guess);
         unusable.extend(problems.filter_map(|it| Some((it.source.url.clone(), it.problem.clone()?))));
-        let told = endpoints.into_iter().filter(|it| it.counts.has_succeeded() || !sources[it.source].source.is_guess);
-        let addresses = told.map(|it| {
+        let told = |it: &Endpoint| it.counts.has_succeeded() || !sources[it.source].source.is_guess;
+        let mut endpoints: Vec<Endpoint> = endpoints.into_iter().filter(|it| told(it) && !it.is_other_family).collect();
+        let name = |index: usize| {
+            let endpoint = endpoints.iter().find(|it| it.index == index)?;
+            let url = &sources[endpoint.source].source.url;
+            Some(endpoint.address.map_or_else(|| url.clone(), |it| format!("{url} ({it})")))
+        };
+        let pairs = store.twins();
+        let twins = pairs.iter().filter_map(|(first, later)| Some((name(*first)?, name(*later)?))).collect();
+        for (_, later) in pairs {
+            store.forget(later);
+            endpoints.retain(|it| it.index != later);
+        }
+        let address = |it: Endpoint| {
             let url = sources[it.source].source.url.clone();
             it.into_address(&url, &store)
-        });
-        let addresses = addresses.collect();
-        Scraped { addresses, unresolved: unusable, left_out, interval, cpu: clock::thread_cpu(), store }
+        };
+        let addresses = endpoints.into_iter().map(address).collect();
+        let left_out = sources.iter().map(|it| it.left_out).sum();
+        Scraped { addresses, unresolved: unusable, twins, left_out, interval, cpu: clock::thread_cpu(), store }
     }
 }
